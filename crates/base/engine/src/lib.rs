@@ -1,0 +1,230 @@
+//! The event engine: who acts next, how long a wire is, and how far a hart may run ahead.
+//!
+//! It knows nothing about memory; it is generic over one message type.
+//!
+//! ```text
+//!   device --send(port, think, msg)--> link (latency) --> queue --(time, rank, counter)--> device
+//! ```
+//!
+//! Three rules make one answer out of every way of running a machine (docs/adr/0001, 0002):
+//!
+//! 1. Events are ordered by time, then by source node, then by that source's own counter; never by insertion.
+//! 2. A device's own timers come after every message of the same picosecond.
+//! 3. A front (a hart) acts at a time `t` only when no message on its wire arrives at or before `t`, and none
+//!    still to be sent can: [`Out::horizon`].
+#![forbid(unsafe_code)]
+
+mod queue;
+mod timeline;
+
+pub use timeline::{Mark, Timeline, Track};
+
+use queue::{EventQueue, Key};
+use std::collections::VecDeque;
+use units::{Dur, Time};
+
+/// A device's place in the machine; dense, from zero, fronts first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u16);
+
+/// One of a node's ports: outgoing when sending, incoming when a message arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(pub u8);
+
+impl PortId {
+    /// The port on which a device hears its own timers.
+    pub const TIMER: PortId = PortId(u8::MAX);
+}
+
+/// Where an outgoing port leads and how long the wire is. Wires are the only place where distance lives.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The node at the far end.
+    pub to: NodeId,
+    /// The port on which the far end hears it.
+    pub port: PortId,
+    /// Time on the wire; never zero, or nothing could run ahead.
+    pub latency: Dur,
+}
+
+/// A hardware model: a state machine with no clock, no thread, no queue and no randomness of its own.
+///
+/// `on` may be called at any time with any message that its peers may send; a timer that is no longer needed
+/// is a no-op. Everything the device does leaves through `out`.
+pub trait Device<M> {
+    /// One message arrives on `port` at `now`.
+    fn on(&mut self, now: Time, port: PortId, msg: M, out: &mut Out<'_, M>);
+}
+
+/// How the engine walks through time; the answers are the same, bit for bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Fronts run ahead on private state up to the exact horizon.
+    #[default]
+    Fast,
+    /// One event for every action of a front: slow, simple, and what the fast mode is checked against.
+    Reference,
+}
+
+/// The event queue, the wires, and what is on them.
+pub struct Engine<M> {
+    queue: EventQueue<M>,
+    links: Vec<Vec<Link>>,
+    counters: Vec<u64>,
+    wires: Wires,
+    mode: Mode,
+    stop: Time,
+    events: u64,
+    /// What happened when, where a recording was asked for.
+    pub timeline: Option<Box<Timeline>>,
+}
+
+/// For every front: when the messages already sent to it arrive, and how soon any other could.
+struct Wires {
+    arrivals: Vec<VecDeque<Time>>,
+    shortest: Vec<Dur>,
+}
+
+impl Wires {
+    fn sent(&mut self, to: NodeId, at: Time) {
+        let Some(line) = self.arrivals.get_mut(to.0 as usize) else { return };
+        let later = line.iter().rev().take_while(|t| **t > at).count();
+        line.insert(line.len() - later, at);
+    }
+
+    fn arrived(&mut self, to: NodeId) {
+        if let Some(line) = self.arrivals.get_mut(to.0 as usize) {
+            line.pop_front();
+        }
+    }
+}
+
+impl<M: Copy> Engine<M> {
+    /// An engine for the wiring `links` (outgoing, by node and port). Nodes `0..fronts` may run ahead.
+    ///
+    /// # Panics
+    /// When a wire to a front has no length: nothing could ever run ahead of it.
+    pub fn new(links: Vec<Vec<Link>>, fronts: usize, mode: Mode) -> Engine<M> {
+        let mut shortest = vec![Dur::ps(u64::MAX); fronts];
+        for link in links.iter().flatten().filter(|l| (l.to.0 as usize) < fronts) {
+            assert!(link.latency > Dur::ZERO, "a wire to a front has a length");
+            let s = &mut shortest[link.to.0 as usize];
+            *s = (*s).min(link.latency);
+        }
+        Engine {
+            queue: EventQueue::new(),
+            counters: vec![0; links.len()],
+            wires: Wires { arrivals: (0..fronts).map(|_| VecDeque::with_capacity(64)).collect(), shortest },
+            links,
+            mode,
+            stop: Time::NEVER,
+            events: 0,
+            timeline: None,
+        }
+    }
+
+    /// Nothing happens after `at`: [`Engine::next`] returns none, and no front runs past it.
+    pub fn stop_after(&mut self, at: Time) {
+        self.stop = at;
+    }
+
+    /// Events handed out so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The way out for node `me` at `now`; also used to start a machine.
+    pub fn out(&mut self, me: NodeId, now: Time) -> Out<'_, M> {
+        Out { engine: self, me, now }
+    }
+
+    /// The next event in order, none when the machine is quiet or the stop is reached.
+    #[expect(clippy::should_implement_trait, reason = "an engine is no collection; time moves when it is asked")]
+    pub fn next(&mut self) -> Option<(Time, NodeId, PortId, M)> {
+        if self.queue.next_at()? > self.stop {
+            return None;
+        }
+        let (at, to, port, msg) = self.queue.pop()?;
+        self.events += 1;
+        if port != PortId::TIMER {
+            self.wires.arrived(to);
+        }
+        Some((at, to, port, msg))
+    }
+}
+
+/// The only way out of a device. One call of `on` is one atomic step: the unit of crash points and of traces.
+pub struct Out<'a, M> {
+    engine: &'a mut Engine<M>,
+    me: NodeId,
+    now: Time,
+}
+
+impl<M: Copy> Out<'_, M> {
+    /// Sends on an outgoing port after `think` of the device's own time; the wire adds its latency.
+    #[inline]
+    pub fn send(&mut self, port: PortId, think: Dur, msg: M) {
+        self.send_at(self.now + think, port, msg);
+    }
+
+    /// Sends at a point in time that is not in the past: for devices that keep a local clock.
+    /// Returns when the message arrives.
+    #[inline]
+    pub fn send_at(&mut self, at: Time, port: PortId, msg: M) -> Time {
+        debug_assert!(at >= self.now, "nothing leaves in the past");
+        let link = self.engine.links[self.me.0 as usize][port.0 as usize];
+        let arrives = at + link.latency;
+        self.engine.wires.sent(link.to, arrives);
+        let key = self.key(arrives, self.me.0);
+        self.engine.queue.push(key, link.to, link.port, msg);
+        arrives
+    }
+
+    /// Wakes this device at `at`, after every message of that picosecond.
+    #[inline]
+    pub fn wake(&mut self, at: Time, msg: M) {
+        debug_assert!(at >= self.now, "nobody wakes in the past");
+        let key = self.key(at, self.me.0 | 0x8000);
+        self.engine.queue.push(key, self.me, PortId::TIMER, msg);
+    }
+
+    /// The last point in time at which this front may act on its own state without being contradicted later.
+    ///
+    /// Exact, not an approximation: nothing already on its wire arrives by then, and no event still to come
+    /// can reach it sooner than the shortest wire. Cost: one look at the head of the queue.
+    pub fn horizon(&mut self) -> Time {
+        let me = self.me.0 as usize;
+        let engine = &mut *self.engine;
+        let on_the_wire = engine.wires.arrivals[me].front().map_or(Time::NEVER, |t| t.just_before());
+        let still_to_come = match engine.queue.next_at() {
+            Some(at) => (at + engine.wires.shortest[me]).just_before(),
+            None => Time::NEVER,
+        };
+        let fast = on_the_wire.min(still_to_come).min(engine.stop);
+        if engine.mode == Mode::Reference { fast.min(self.now) } else { fast }
+    }
+
+    /// How soon a message sent now could be answered, from its arrival on: a horizon shrinks by what it sends.
+    #[inline]
+    pub fn shortest_wire(&self) -> Dur {
+        self.engine.wires.shortest[self.me.0 as usize]
+    }
+
+    /// Notes something on the timeline, where one is recorded. Costs one predictable branch otherwise.
+    #[inline]
+    pub fn mark(&mut self, mark: impl FnOnce() -> Mark) {
+        if let Some(timeline) = &mut self.engine.timeline {
+            timeline.add(self.me, mark());
+        }
+    }
+
+    #[inline]
+    fn key(&mut self, at: Time, rank: u16) -> Key {
+        let counter = &mut self.engine.counters[self.me.0 as usize];
+        *counter += 1;
+        Key::new(at, rank, *counter)
+    }
+}
+
+#[cfg(test)]
+mod tests;

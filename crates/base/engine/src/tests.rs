@@ -1,0 +1,67 @@
+use super::*;
+
+/// Sends every message back after a nanosecond, and notes when it heard what.
+struct Echo {
+    heard: std::rc::Rc<std::cell::RefCell<Vec<(u64, PortId, u32)>>>,
+}
+
+impl Device<u32> for Echo {
+    fn on(&mut self, now: Time, port: PortId, msg: u32, out: &mut Out<'_, u32>) {
+        self.heard.borrow_mut().push((now.ps(), port, msg));
+        if msg > 0 && port != PortId::TIMER {
+            out.send(PortId(0), Dur::ns(1), msg - 1);
+        }
+    }
+}
+
+fn pair(mode: Mode) -> Engine<u32> {
+    let to = |n| vec![Link { to: NodeId(n), port: PortId(3), latency: Dur::ns(4) }];
+    Engine::new(vec![to(1), to(0)], 2, mode)
+}
+
+#[test]
+fn a_message_takes_think_time_plus_the_wire() {
+    let heard = std::rc::Rc::default();
+    let mut devices = [Echo { heard: std::rc::Rc::clone(&heard) }, Echo { heard: std::rc::Rc::clone(&heard) }];
+    let mut engine = pair(Mode::Fast);
+    engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, 2);
+    while let Some((now, to, port, msg)) = engine.next() {
+        devices[to.0 as usize].on(now, port, msg, &mut engine.out(to, now));
+    }
+    assert_eq!(*heard.borrow(), [(4_000, PortId(3), 2), (9_000, PortId(3), 1), (14_000, PortId(3), 0)]);
+}
+
+#[test]
+fn a_timer_comes_after_the_messages_of_its_picosecond() {
+    let mut engine = pair(Mode::Fast);
+    engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(4_000), 7);
+    engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, 1);
+    let order: Vec<u32> = std::iter::from_fn(|| engine.next().map(|e| e.3)).collect();
+    assert_eq!(order, [1, 7]);
+}
+
+#[test]
+fn the_horizon_ends_just_before_a_message_on_the_wire_and_one_wire_after_the_next_event() {
+    let mut engine = pair(Mode::Fast);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::NEVER);
+    engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 0);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(13_999));
+    engine.out(NodeId(1), Time::ZERO).send(PortId(0), Dur::ZERO, 1);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(3_999));
+}
+
+#[test]
+fn the_reference_mode_never_runs_ahead() {
+    let mut engine = pair(Mode::Reference);
+    assert_eq!(engine.out(NodeId(0), Time::from_ps(5)).horizon(), Time::from_ps(5));
+}
+
+#[test]
+fn nothing_is_handed_out_after_the_stop() {
+    let mut engine = pair(Mode::Fast);
+    engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, 1);
+    engine.stop_after(Time::from_ps(3_999));
+    assert!(engine.next().is_none());
+    engine.stop_after(Time::from_ps(4_000));
+    assert!(engine.next().is_some());
+}

@@ -1,0 +1,318 @@
+//! The handle through which a program acts on a hart: plain async functions in simulated time.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use units::{Dur, Time};
+
+/// Cache-line write-back instructions (Intel SDM volume 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushKind {
+    /// Write back, keep the line; weakly ordered.
+    Clwb,
+    /// Write back and invalidate; weakly ordered.
+    Clflushopt,
+    /// Write back and invalidate; ordered with stores.
+    Clflush,
+}
+
+/// Fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceKind {
+    /// Earlier flushes and non-temporal stores are durable before later stores are visible.
+    Sfence,
+    /// As `Sfence`, and loads wait too.
+    Mfence,
+    /// Earlier writes persist before later ones (HOPS, ASAP); nothing waits.
+    Ofence,
+    /// Earlier writes are durable before the hart goes on (HOPS, ASAP).
+    Dfence,
+}
+
+/// Memory order of a load, a store or an atomic operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// None beyond x86-TSO.
+    #[default]
+    Plain,
+    /// Synchronises with the release that it reads from.
+    Acquire,
+    /// What comes before persists before it.
+    Release,
+    /// Both.
+    AcquireRelease,
+}
+
+impl Order {
+    /// Whether the operation acquires.
+    pub fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcquireRelease)
+    }
+
+    /// Whether the operation releases.
+    pub fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcquireRelease)
+    }
+}
+
+/// Locked read-modify-write operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RmwKind {
+    /// Writes `value` where the old value is `expected`.
+    CompareExchange { expected: u64 },
+    /// Writes `value`.
+    Exchange,
+    /// Adds `value`, wrapping.
+    Add,
+    /// Ors `value`.
+    Or,
+    /// Ands `value`.
+    And,
+    /// Exclusive-ors `value`.
+    Xor,
+}
+
+impl RmwKind {
+    /// The new value, none when nothing is written.
+    pub fn apply(self, old: u64, value: u64) -> Option<u64> {
+        match self {
+            RmwKind::CompareExchange { expected } => (old == expected).then_some(value),
+            RmwKind::Exchange => Some(value),
+            RmwKind::Add => Some(old.wrapping_add(value)),
+            RmwKind::Or => Some(old | value),
+            RmwKind::And => Some(old & value),
+            RmwKind::Xor => Some(old ^ value),
+        }
+    }
+}
+
+/// What a program asks of its hart. Addresses do not cross a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Op {
+    /// What to do.
+    pub kind: OpKind,
+    /// Where.
+    pub address: u64,
+    /// How many bytes, 1 to 8.
+    pub size: u8,
+    /// Memory order.
+    pub order: Order,
+    /// The value of a store or the operand of a read-modify-write.
+    pub value: u64,
+}
+
+/// The kind of an [`Op`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpKind {
+    /// Wait for the value.
+    Load,
+    /// Fetch the line; nothing waits for its value, as far as the instruction window reaches.
+    Touch,
+    /// Store into the store buffer.
+    Store,
+    /// Non-temporal store.
+    StoreNonTemporal,
+    /// Locked read-modify-write; drains the store buffer.
+    Rmw(RmwKind),
+    /// Flush the line.
+    Flush(FlushKind),
+    /// Fence.
+    Fence(FenceKind),
+    /// Compute for `value` picoseconds.
+    Work,
+}
+
+/// A hart as a program sees it.
+pub trait HartPort {
+    /// Carries out `op`, or keeps it and answers `Pending`; then the same `op` is asked again.
+    fn poll(&self, op: &Op) -> Poll<u64>;
+    /// The hart's number.
+    fn hart(&self) -> u8;
+    /// The hart's clock.
+    fn now(&self) -> Time;
+    /// Notes that the program finished one of its operations (a transaction, an insert).
+    fn operation_done(&self);
+    /// A bound of the part that counts: the first call of any hart starts it, the last call ends it.
+    fn region(&self, starts: bool);
+}
+
+/// A program's hart. Cheap to clone. Cost on the hit path: one virtual call.
+#[derive(Clone)]
+pub struct Cpu(Rc<dyn HartPort>);
+
+/// An operation under way; awaiting it gives the value.
+#[must_use = "nothing happens until it is awaited"]
+pub struct Access<'a> {
+    cpu: &'a Cpu,
+    op: Op,
+}
+
+impl Future for Access<'_> {
+    type Output = u64;
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u64> {
+        self.cpu.0.poll(&self.op)
+    }
+}
+
+impl Cpu {
+    /// A handle for `port`.
+    pub fn new(port: Rc<dyn HartPort>) -> Cpu {
+        Cpu(port)
+    }
+
+    /// Carries out any operation.
+    #[inline]
+    pub fn op(&self, op: Op) -> Access<'_> {
+        Access { cpu: self, op }
+    }
+
+    #[inline]
+    fn access(&self, kind: OpKind, address: u64, size: u8, order: Order, value: u64) -> Access<'_> {
+        debug_assert!(address % 64 + u64::from(size) <= 64, "an access does not cross a line");
+        self.op(Op { kind, address, size, order, value })
+    }
+
+    /// Loads eight bytes.
+    pub fn load(&self, address: u64) -> Access<'_> {
+        self.access(OpKind::Load, address, 8, Order::Plain, 0)
+    }
+
+    /// Loads `size` bytes, 1 to 8, within a line.
+    pub fn load_sized(&self, address: u64, size: u8) -> Access<'_> {
+        self.access(OpKind::Load, address, size, Order::Plain, 0)
+    }
+
+    /// Loads eight bytes and synchronises with the release that wrote them.
+    pub fn load_acquire(&self, address: u64) -> Access<'_> {
+        self.access(OpKind::Load, address, 8, Order::Acquire, 0)
+    }
+
+    /// Fetches a line whose value nothing waits for yet.
+    pub fn touch(&self, address: u64) -> Access<'_> {
+        self.access(OpKind::Touch, address, 1, Order::Plain, 0)
+    }
+
+    /// Stores eight bytes.
+    pub fn store(&self, address: u64, value: u64) -> Access<'_> {
+        self.access(OpKind::Store, address, 8, Order::Plain, value)
+    }
+
+    /// Stores `size` bytes, 1 to 8, within a line.
+    pub fn store_sized(&self, address: u64, size: u8, value: u64) -> Access<'_> {
+        self.access(OpKind::Store, address, size, Order::Plain, value)
+    }
+
+    /// Stores eight bytes; what came before persists before it.
+    pub fn store_release(&self, address: u64, value: u64) -> Access<'_> {
+        self.access(OpKind::Store, address, 8, Order::Release, value)
+    }
+
+    /// Stores eight bytes past the caches.
+    pub fn store_nontemporal(&self, address: u64, value: u64) -> Access<'_> {
+        self.access(OpKind::StoreNonTemporal, address, 8, Order::Plain, value)
+    }
+
+    /// Locked compare-and-exchange of eight bytes; gives the old value.
+    pub fn compare_exchange(&self, address: u64, expected: u64, value: u64, order: Order) -> Access<'_> {
+        self.access(OpKind::Rmw(RmwKind::CompareExchange { expected }), address, 8, order, value)
+    }
+
+    /// Locked addition to eight bytes; gives the old value.
+    pub fn fetch_add(&self, address: u64, value: u64, order: Order) -> Access<'_> {
+        self.access(OpKind::Rmw(RmwKind::Add), address, 8, order, value)
+    }
+
+    /// Flushes the line of `address` with clwb where the machine has volatile caches; free elsewhere.
+    pub fn clwb(&self, address: u64) -> Access<'_> {
+        self.access(OpKind::Flush(FlushKind::Clwb), address, 1, Order::Plain, 0)
+    }
+
+    /// A fence.
+    pub fn fence(&self, kind: FenceKind) -> Access<'_> {
+        self.access(OpKind::Fence(kind), 0, 1, Order::Plain, 0)
+    }
+
+    /// Orders earlier persists before later ones; sfence on a machine that has nothing else.
+    pub fn ofence(&self) -> Access<'_> {
+        self.fence(FenceKind::Ofence)
+    }
+
+    /// Waits until earlier persists are durable; sfence on a machine that has nothing else.
+    pub fn dfence(&self) -> Access<'_> {
+        self.fence(FenceKind::Dfence)
+    }
+
+    /// Computes for a while.
+    pub fn work(&self, time: Dur) -> Access<'_> {
+        self.access(OpKind::Work, 0, 1, Order::Plain, time.as_ps())
+    }
+
+    /// The hart's number, from zero.
+    pub fn hart(&self) -> u8 {
+        self.0.hart()
+    }
+
+    /// The hart's clock.
+    pub fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    /// Notes that one of the program's operations is done.
+    pub fn operation_done(&self) {
+        self.0.operation_done();
+    }
+
+    /// The part that counts begins on this hart.
+    pub fn region_begins(&self) {
+        self.0.region(true);
+    }
+
+    /// The part that counts ends on this hart.
+    pub fn region_ends(&self) {
+        self.0.region(false);
+    }
+
+    /// Flushes every line of `size` bytes from `address` on.
+    pub async fn clwb_range(&self, address: u64, size: u64) {
+        let mut line = address / 64 * 64;
+        while line < address + size {
+            self.clwb(line).await;
+            line += 64;
+        }
+    }
+
+    /// Stores `bytes` from `address` on, eight at a time where lines allow.
+    pub async fn store_bytes(&self, address: u64, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let size = chunk(address + at as u64, bytes.len() - at);
+            let mut word = [0; 8];
+            word[..size].copy_from_slice(&bytes[at..at + size]);
+            self.store_sized(address + at as u64, size as u8, u64::from_le_bytes(word)).await;
+            at += size;
+        }
+    }
+
+    /// Loads `bytes.len()` bytes from `address` on; the lines are fetched together.
+    pub async fn load_bytes(&self, address: u64, bytes: &mut [u8]) {
+        let mut line = address / 64 * 64 + 64;
+        while line < address + bytes.len() as u64 {
+            self.touch(line).await;
+            line += 64;
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            let size = chunk(address + at as u64, bytes.len() - at);
+            let word = self.load_sized(address + at as u64, size as u8).await.to_le_bytes();
+            bytes[at..at + size].copy_from_slice(&word[..size]);
+            at += size;
+        }
+    }
+}
+
+/// How many of `left` bytes one access at `address` may take: up to the next multiple of eight.
+fn chunk(address: u64, left: usize) -> usize {
+    left.min(8 - (address % 8) as usize)
+}

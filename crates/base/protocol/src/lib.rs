@@ -1,0 +1,20 @@
+//! The words that every floor above shares: lines and blocks, messages, operations, the cpu handle, the two
+//! halves of an ordering model, the memory image, and how statistics are handed up. No behaviour of a machine.
+#![forbid(unsafe_code)]
+
+mod address;
+mod cpu;
+mod image;
+mod msg;
+mod ordering;
+mod stats;
+
+pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PM_BASE, PAGE_BYTES, line_of, offset_of};
+pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind};
+pub use image::{Block, Image, Mask, mask_of};
+pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
+pub use ordering::{
+    Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer, Retired,
+    Traits,
+};
+pub use stats::{Occupancy, StatSink};

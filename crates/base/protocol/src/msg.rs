@@ -1,0 +1,130 @@
+//! Every message that travels on a wire of a machine.
+
+use crate::{Block, FlushRequest, Line, Mask};
+
+/// The number of an epoch on its hart, from 1 on; 0 is before the first.
+pub type EpochId = u32;
+
+/// An epoch of a certain hart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EpochTag {
+    /// The hart.
+    pub hart: u8,
+    /// Its epoch.
+    pub epoch: EpochId,
+}
+
+/// What a hart may do with a line that it is sent (MESI).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// Read it, as others may.
+    Shared,
+    /// Read it, and write it without asking: nobody else has it.
+    Exclusive,
+    /// Write it.
+    Modified,
+}
+
+/// What the directory wants of a hart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snoop {
+    /// Hand over the data and keep a copy that can be read.
+    Share,
+    /// Hand over the data and forget the line.
+    Invalidate,
+}
+
+/// A message. `Copy`, so that none is ever allocated; the line travels inside.
+#[derive(Clone, Copy, Debug)]
+pub enum Msg {
+    /// A device's own timer.
+    Wake,
+
+    // Hart to directory and back.
+    /// A hart wants to read a line.
+    GetS { line: Line },
+    /// A hart wants to write a line.
+    GetM { line: Line },
+    /// A hart evicts a line that it changed.
+    PutM { line: Line, data: Block },
+    /// The answer to `GetS` and `GetM`; `tag` names the epoch that last wrote or released the line.
+    Data { line: Line, data: Block, grant: Grant, tag: Option<EpochTag> },
+    /// The directory asks for a line.
+    Snoop { line: Line, kind: Snoop },
+    /// The answer to `Snoop`. `held` says that the hart's persist buffer still holds writes of the line.
+    SnoopReply { line: Line, data: Option<Block>, tag: Option<EpochTag>, held: bool },
+    /// The persist buffer no longer holds writes of a line that was `held`.
+    Drained { line: Line },
+    /// clwb, clflushopt, clflush: write the line back, wherever it is dirty; `forget` drops every copy.
+    Clean { line: Line, data: Option<Block>, forget: bool },
+    /// A non-temporal store leaves the write-combining buffer.
+    NonTemporal { line: Line, data: Block, mask: Mask },
+    /// A `Clean` or `NonTemporal` has reached the persistence domain.
+    CleanAck { line: Line },
+
+    // Directory to memory and back.
+    /// Read a line.
+    Read { line: Line },
+    /// The answer to `Read`.
+    ReadReply { line: Line, data: Block },
+    /// Write a line back; where `ack` names a hart, it is told once the write is durable.
+    Write { line: Line, data: Block, mask: Mask, ack: Option<u8> },
+
+    // Hart side of an ordering model to its controller side and back.
+    /// A persist buffer flushes a line.
+    Flush(FlushRequest),
+    /// The flush in persist-buffer place `slot` is durable.
+    Ack { slot: u16 },
+    /// An early flush found no room in the recovery table.
+    Nack { slot: u16 },
+    /// An epoch of the sender is safe and complete.
+    Commit { epoch: EpochId },
+    /// The controller has acted on `Commit`.
+    CommitAck { epoch: EpochId },
+
+    // Between the hart sides.
+    /// `dependent` waits for an epoch of the receiver.
+    Register { epoch: EpochId, dependent: u8 },
+    /// The epoch that the receiver waited for has committed.
+    CrossDependencyResolved { tag: EpochTag },
+
+    // HOPS: the global timestamp register.
+    /// Every epoch of the sender up to `epoch` is durable.
+    Publish { epoch: EpochId },
+    /// How far is hart `hart`?
+    Poll { hart: u8 },
+    /// The answer to `Poll`.
+    Timestamp { tag: EpochTag },
+}
+
+/// Port numbers: the same on every machine, so that a device knows its peers by them.
+pub mod ports {
+    use engine::PortId;
+
+    /// Hart: to and from the directory.
+    pub const DIRECTORY: PortId = PortId(0);
+    /// Hart: to and from the global timestamp register.
+    pub const REGISTER: PortId = PortId(1);
+    /// Hart: the first of the controllers of persistent memory.
+    pub const CONTROLLERS: u8 = 2;
+
+    /// Hart: to and from controller `index` of persistent memory.
+    pub fn controller(index: usize) -> PortId {
+        PortId(CONTROLLERS + index as u8)
+    }
+
+    /// Hart: to and from hart `index`, on a machine with `controllers` controllers of persistent memory.
+    pub fn hart(index: u8, controllers: usize) -> PortId {
+        PortId(CONTROLLERS + controllers as u8 + index)
+    }
+
+    /// Directory: controllers follow the harts.
+    pub fn directory_to_controller(index: usize, harts: usize) -> PortId {
+        PortId((harts + index) as u8)
+    }
+
+    /// Controller and register: hart `index`; the directory is port 0.
+    pub fn from_hart(index: u8) -> PortId {
+        PortId(1 + index)
+    }
+}

@@ -1,0 +1,217 @@
+//! The two halves of an ordering model: one beside each hart, one at each controller. They talk only in
+//! messages. Neither has a clock, a queue of events or randomness of its own, so that the timed engine, the
+//! crash lab and the explorer can all drive the same state machines.
+
+use crate::{Block, EpochId, EpochTag, FenceKind, Image, Line, Mask, Msg, StatSink};
+use units::Time;
+
+/// Bytes of one line that a store changed.
+#[derive(Clone, Copy, Debug)]
+pub struct LineWrite {
+    /// The line.
+    pub line: Line,
+    /// Which bytes.
+    pub mask: Mask,
+    /// Their values.
+    pub data: Block,
+}
+
+impl LineWrite {
+    /// Lays a younger write of the same line over this one.
+    pub fn merge(&mut self, younger: &LineWrite) {
+        debug_assert_eq!(self.line, younger.line);
+        self.mask |= younger.mask;
+        self.overlay(&younger.data, younger.mask);
+    }
+
+    /// Replaces the masked bytes, without claiming to write them.
+    pub fn overlay(&mut self, data: &Block, mask: Mask) {
+        crate::image::merge(&mut self.data, data, mask);
+    }
+}
+
+/// What a persist buffer sends to a controller.
+#[derive(Clone, Copy, Debug)]
+pub struct FlushRequest {
+    /// The sender.
+    pub hart: u8,
+    /// The place in the sender's persist buffer, returned with the answer.
+    pub slot: u16,
+    /// The epoch that wrote.
+    pub epoch: EpochId,
+    /// Whether an earlier epoch is still uncommitted.
+    pub early: bool,
+    /// The write.
+    pub write: LineWrite,
+}
+
+/// A buffer or table has no room (or a fence is not reached); the same call is made again later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// What a machine with this ordering model asks of its harts and caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// Stores to persistent memory also go through the hart side (a persist path beside the caches);
+    /// then the shared cache drops such lines instead of writing them back.
+    pub persist_path: bool,
+    /// Flush instructions do something: the caches are volatile and nothing else persists their lines.
+    pub flush_instructions: bool,
+    /// The caches are inside the persistence domain.
+    pub caches_persist: bool,
+}
+
+/// Whom the hart side can address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A controller of persistent memory.
+    Controller(usize),
+    /// Another hart.
+    Hart(u8),
+    /// The global timestamp register.
+    Register,
+    /// The directory.
+    Directory,
+}
+
+/// What a hart side sends, and when; the hart puts it on the wires.
+#[derive(Debug, Default)]
+pub struct Outbox(pub Vec<(Time, Peer, Msg)>);
+
+impl Outbox {
+    /// Sends `msg` at `at`.
+    #[inline]
+    pub fn send(&mut self, at: Time, to: Peer, msg: Msg) {
+        self.0.push((at, to, msg));
+    }
+}
+
+/// The half beside a hart. Calls come in the order of simulated time; a call that answers [`Full`] changed
+/// nothing that matters and is made again after the next message or timer.
+pub trait HartOrdering {
+    /// What this model asks of harts and caches.
+    fn traits(&self) -> Traits;
+
+    /// A store to persistent memory becomes visible. Gives the epoch that it belongs to.
+    ///
+    /// # Errors
+    /// [`Full`] when the persist buffer has no room.
+    fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, Full>;
+
+    /// A fence reaches the head of the store buffer.
+    ///
+    /// # Errors
+    /// [`Full`] while the fence has to wait.
+    fn fence(&mut self, now: Time, kind: FenceKind, out: &mut Outbox) -> Result<(), Full>;
+
+    /// A release becomes visible on `line`: closes the epoch. Gives the epoch that the release publishes, 0
+    /// when it publishes none.
+    ///
+    /// # Errors
+    /// [`Full`] when the epoch table has no room.
+    fn release(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<EpochId, Full>;
+
+    /// An acquire of `line` has its value.
+    ///
+    /// # Errors
+    /// [`Full`] when the epoch table has no room.
+    fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), Full>;
+
+    /// A line arrived that epoch `tag` of another hart wrote or released last.
+    ///
+    /// # Errors
+    /// [`Full`] when the epoch table has no room.
+    fn received(&mut self, now: Time, line: Line, tag: EpochTag, out: &mut Outbox) -> Result<(), Full>;
+
+    /// Another hart asks for a line that this hart's epoch `written` wrote or released last (0: none). Gives
+    /// the epoch that the other has to wait for.
+    ///
+    /// # Errors
+    /// [`Full`] when the open epoch has to be closed first and the epoch table has no room.
+    fn snooped(
+        &mut self,
+        now: Time,
+        line: Line,
+        written: EpochId,
+        out: &mut Outbox,
+    ) -> Result<Option<EpochTag>, Full>;
+
+    /// Whether the persist buffer holds unacknowledged writes of `line`.
+    fn holds(&self, line: Line) -> bool;
+
+    /// The last epoch of this hart of which every write is durable and no predecessor can be undone.
+    fn committed(&self) -> EpochId;
+
+    /// A message from a controller, another hart or the register.
+    fn on(&mut self, now: Time, from: Peer, msg: &Msg, out: &mut Outbox);
+
+    /// When [`HartOrdering::tick`] has something to do, [`Time::NEVER`] when nothing.
+    fn next(&self) -> Time;
+
+    /// Time has come to `now`: issues what is due.
+    fn tick(&mut self, now: Time, out: &mut Outbox);
+
+    /// Whether nothing is under way: every write accepted so far is durable.
+    fn idle(&self) -> bool;
+
+    /// How full the persist buffer is.
+    fn level(&self) -> usize;
+
+    /// The power fails: gives the writes that this half saves, with when they became visible.
+    fn power_fail(&self, save: &mut dyn FnMut(Time, &LineWrite));
+
+    /// Hands up statistics, closing running intervals at `now`.
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink);
+}
+
+/// What a controller does with a flush that it accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// Write the media.
+    Write,
+    /// Read the old value first, then write the media.
+    ReadThenWrite,
+    /// Nothing reaches the media now.
+    Absorbed,
+    /// No room: refused.
+    Refused,
+}
+
+/// What happens to a changed line that the shared cache evicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evicted {
+    /// Written to the media.
+    Written,
+    /// Dropped: the persist path has carried its writes.
+    Dropped,
+    /// Kept back: its last writes have not reached the media.
+    Held,
+}
+
+/// Lines that a commit sends to the media. Reused between calls.
+pub type Retired = Vec<Line>;
+
+/// The half at a controller. It changes the functional image at once; the controller adds time.
+pub trait ControllerOrdering {
+    /// A flush is at the head of the controller's queue.
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted;
+
+    /// Epoch `epoch` of `hart` has committed; the lines that must now be written to the media go to
+    /// `retired`.
+    fn commit(&mut self, hart: u8, epoch: EpochId, image: &mut Image, retired: &mut Retired);
+
+    /// The shared cache evicts a changed line.
+    fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted;
+
+    /// The latest value of a line whose eviction is held.
+    fn held(&self, line: Line) -> Option<Block>;
+
+    /// Filling of the recovery table.
+    fn level(&self) -> usize;
+
+    /// The power fails: puts the image into the state that this controller leaves.
+    fn power_fail(&self, image: &mut Image);
+
+    /// Hands up statistics.
+    fn stats(&self, sink: &mut dyn StatSink);
+}
