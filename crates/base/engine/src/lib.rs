@@ -180,6 +180,12 @@ impl<M: Copy> Out<'_, M> {
         arrives
     }
 
+    /// The time of the event being handled.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
     /// Wakes this device at `at`, after every message of that picosecond.
     #[inline]
     pub fn wake(&mut self, at: Time, msg: M) {

@@ -6,6 +6,7 @@ mod address;
 mod cpu;
 mod image;
 mod msg;
+mod node;
 mod ordering;
 mod stats;
 
@@ -13,8 +14,9 @@ pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PM_BASE, PAGE_BYTES, 
 pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind};
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
+pub use node::{Depth, Node, Remains, View};
 pub use ordering::{
     Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer, Retired,
     Traits,
 };
-pub use stats::{Occupancy, StatSink};
+pub use stats::{Occupancy, StatSink, Tally, Value};

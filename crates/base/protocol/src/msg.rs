@@ -55,6 +55,8 @@ pub enum Msg {
     SnoopReply { line: Line, data: Option<Block>, tag: Option<EpochTag>, held: bool },
     /// The persist buffer no longer holds writes of a line that was `held`.
     Drained { line: Line },
+    /// An epoch that a line was tagged with has committed.
+    Untag { line: Line, epoch: EpochId },
     /// clwb, clflushopt, clflush: write the line back, wherever it is dirty; `forget` drops every copy.
     Clean { line: Line, data: Option<Block>, forget: bool },
     /// A non-temporal store leaves the write-combining buffer.

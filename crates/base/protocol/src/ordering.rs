@@ -41,6 +41,8 @@ pub struct FlushRequest {
     pub epoch: EpochId,
     /// Whether an earlier epoch is still uncommitted.
     pub early: bool,
+    /// Whether this flush was refused before.
+    pub retry: bool,
     /// The write.
     pub write: LineWrite,
 }
@@ -59,6 +61,8 @@ pub struct Traits {
     pub flush_instructions: bool,
     /// The caches are inside the persistence domain.
     pub caches_persist: bool,
+    /// Persist fences do something.
+    pub fences: bool,
 }
 
 /// Whom the hart side can address.
@@ -117,14 +121,21 @@ pub trait HartOrdering {
     /// [`Full`] when the epoch table has no room.
     fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), Full>;
 
-    /// A line arrived that epoch `tag` of another hart wrote or released last.
+    /// A line arrived, to be modified or only read, that epoch `tag` of another hart wrote or released last.
     ///
     /// # Errors
     /// [`Full`] when the epoch table has no room.
-    fn received(&mut self, now: Time, line: Line, tag: EpochTag, out: &mut Outbox) -> Result<(), Full>;
+    fn received(
+        &mut self,
+        now: Time,
+        line: Line,
+        tag: EpochTag,
+        modify: bool,
+        out: &mut Outbox,
+    ) -> Result<(), Full>;
 
-    /// Another hart asks for a line that this hart's epoch `written` wrote or released last (0: none). Gives
-    /// the epoch that the other has to wait for.
+    /// Another hart asks for a line that this hart's epoch `written` wrote last and epoch `released` released
+    /// last (0: none). Gives the epoch that the other has to wait for.
     ///
     /// # Errors
     /// [`Full`] when the open epoch has to be closed first and the epoch table has no room.
@@ -133,6 +144,7 @@ pub trait HartOrdering {
         now: Time,
         line: Line,
         written: EpochId,
+        released: EpochId,
         out: &mut Outbox,
     ) -> Result<Option<EpochTag>, Full>;
 
@@ -205,6 +217,9 @@ pub trait ControllerOrdering {
 
     /// The latest value of a line whose eviction is held.
     fn held(&self, line: Line) -> Option<Block>;
+
+    /// Every held eviction.
+    fn each_held(&self, visit: &mut dyn FnMut(&LineWrite));
 
     /// Filling of the recovery table.
     fn level(&self) -> usize;

@@ -13,13 +13,91 @@ pub trait StatSink {
     fn occupancy(&mut self, name: &'static str, value: &Occupancy);
 }
 
+/// A value of a [`Tally`].
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A number of things.
+    Count(u64),
+    /// A sum of time.
+    Time(Dur),
+    /// Levels over time.
+    Levels(Occupancy),
+}
+
+/// Statistics gathered by name, in order of first appearance.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(Vec<(&'static str, Value)>);
+
+impl Tally {
+    /// All names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// The value called `name`.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    fn entry(&mut self, name: &'static str, zero: Value) -> &mut Value {
+        let known = self.0.iter().position(|(n, _)| *n == name);
+        let index = known.unwrap_or_else(|| {
+            self.0.push((name, zero));
+            self.0.len() - 1
+        });
+        &mut self.0[index].1
+    }
+
+    /// Adds everything of `other`.
+    pub fn add(&mut self, other: &Tally) {
+        for (name, value) in other.iter() {
+            match value {
+                Value::Count(n) => self.count(name, *n),
+                Value::Time(t) => self.time(name, *t),
+                Value::Levels(o) => self.occupancy(name, o),
+            }
+        }
+    }
+
+    /// Takes away what had been counted before the part that counts began.
+    pub fn subtract(&mut self, before: &Tally) {
+        for (name, value) in &mut self.0 {
+            match (value, before.get(name)) {
+                (Value::Count(n), Some(Value::Count(b))) => *n -= b,
+                (Value::Time(t), Some(Value::Time(b))) => *t = *t - *b,
+                (Value::Levels(o), Some(Value::Levels(b))) => o.subtract(b),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl StatSink for Tally {
+    fn count(&mut self, name: &'static str, value: u64) {
+        if let Value::Count(n) = self.entry(name, Value::Count(0)) {
+            *n += value;
+        }
+    }
+
+    fn time(&mut self, name: &'static str, value: Dur) {
+        if let Value::Time(t) = self.entry(name, Value::Time(Dur::ZERO)) {
+            *t += value;
+        }
+    }
+
+    fn occupancy(&mut self, name: &'static str, value: &Occupancy) {
+        if let Value::Levels(o) = self.entry(name, Value::Levels(Occupancy::default())) {
+            o.merge(value);
+        }
+    }
+}
+
 /// How long a buffer stood at each level. Cost of a change: one addition.
 #[derive(Clone, Debug, Default)]
 pub struct Occupancy {
     time_ps: Vec<u64>,
     level: usize,
     since: Time,
-    max: usize,
 }
 
 impl Occupancy {
@@ -28,7 +106,6 @@ impl Occupancy {
     pub fn set(&mut self, now: Time, level: usize) {
         self.pass(now);
         self.level = level;
-        self.max = self.max.max(level);
     }
 
     /// Counts the time up to `now` at the present level.
@@ -47,19 +124,17 @@ impl Occupancy {
         for (mine, theirs) in self.time_ps.iter_mut().zip(&other.time_ps) {
             *mine += theirs;
         }
-        self.max = self.max.max(other.max);
     }
 
-    /// Forgets the past, keeps the level: the part that counts begins.
-    pub fn restart(&mut self, now: Time) {
-        self.time_ps.fill(0);
-        self.since = now;
-        self.max = self.level;
+    fn subtract(&mut self, before: &Occupancy) {
+        for (mine, theirs) in self.time_ps.iter_mut().zip(&before.time_ps) {
+            *mine -= theirs;
+        }
     }
 
-    /// The highest level.
+    /// The highest level that lasted.
     pub fn max(&self) -> usize {
-        self.max
+        self.time_ps.iter().rposition(|t| *t > 0).unwrap_or(0)
     }
 
     /// The mean level over time.

@@ -1,0 +1,29 @@
+//! Harts with private caches and a store buffer, and the shared cache with its directory.
+#![forbid(unsafe_code)]
+
+pub mod directory;
+pub mod hart;
+
+pub use directory::{Directory, DirectorySpec};
+pub use hart::{FlushSpec, Hart, HartSpec, Program};
+
+/// Shape and speed of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheShape {
+    /// Sets, a power of two.
+    pub sets: usize,
+    /// Lines in a set.
+    pub ways: usize,
+    /// Time of a hit.
+    pub latency: units::Dur,
+}
+
+impl CacheShape {
+    fn set_of(&self, line: protocol::Line) -> usize {
+        line.0 as usize & (self.sets - 1)
+    }
+
+    fn lines(&self) -> usize {
+        self.sets * self.ways
+    }
+}

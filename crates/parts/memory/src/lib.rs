@@ -1,0 +1,6 @@
+//! Memory: controllers with their queues, the media behind them, and the bytes.
+#![forbid(unsafe_code)]
+
+pub mod controller;
+
+pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough};

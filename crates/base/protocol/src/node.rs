@@ -1,0 +1,67 @@
+//! What every device of a machine offers beyond messages: its part in a power failure, and its statistics.
+
+use crate::{AddressMap, Image, LineWrite, Msg, PM_BASE, StatSink};
+use engine::Device;
+use units::Time;
+
+/// How close to the program a saved write is; at the same place the closer one holds the later value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// A persist buffer.
+    Buffer,
+    /// The shared cache.
+    Shared,
+    /// A hart's own caches.
+    Private,
+}
+
+/// What is left when the power fails.
+pub struct Remains {
+    /// The images of the controllers of persistent memory, in the order of the controllers.
+    pub parts: Vec<Image>,
+    writes: Vec<(Depth, Time, LineWrite)>,
+}
+
+impl Remains {
+    /// Nothing yet.
+    #[expect(clippy::new_without_default, reason = "nothing remains by default only before it is gathered")]
+    pub fn new() -> Remains {
+        Remains { parts: Vec::new(), writes: Vec::new() }
+    }
+
+    /// A write saved by a buffer or cache inside the persistence domain; it became visible at `at`.
+    pub fn save(&mut self, depth: Depth, at: Time, write: &LineWrite) {
+        self.writes.push((depth, at, *write));
+    }
+
+    /// Puts the controllers' images together as `map` interleaves them, and lays every saved write over them:
+    /// farther before closer, older before younger.
+    pub fn settle(mut self, map: &AddressMap) -> Image {
+        let mut image = Image::new(PM_BASE);
+        for (index, part) in self.parts.iter().enumerate() {
+            image.adopt(part, |line| map.controller(line) == index);
+        }
+        self.writes.sort_by_key(|(depth, at, _)| (*depth, *at));
+        for (_, _, w) in self.writes.iter().filter(|(_, _, w)| w.line.is_pm()) {
+            image.write(w.line, &w.data, w.mask);
+        }
+        image
+    }
+}
+
+/// Which bytes are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// What is left when the power fails now.
+    Durable,
+    /// What loads would see now, were all store buffers empty.
+    Visible,
+}
+
+/// A device of a machine.
+pub trait Node: Device<Msg> {
+    /// Adds what this device holds of persistent memory under `view`.
+    fn remains(&self, view: View, remains: &mut Remains);
+    /// Hands up statistics; running intervals end at `now`.
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink);
+}

@@ -1,0 +1,349 @@
+//! The shared cache and the directory of the private ones: three-level MESI, inclusive, one line at a time.
+//!
+//! ```text
+//!   harts --GetS, GetM, PutM, Clean--> [transactions, one a line] --Read, Write--> controllers
+//!     ^            |  Snoop                 |
+//!     +---- Data <-+------ tags, bytes, sharers, owner, epoch tag, pins
+//! ```
+//!
+//! Modelled: requests for one line are served in order of arrival; a line that is modified elsewhere is fetched
+//! from its owner; evicting a line recalls every private copy; flush instructions reach memory from wherever the
+//! line is dirty. For ordering models with a persist path, a line remembers the epoch that wrote or released it
+//! last (until told that it committed), so that a later reader is made dependent; and a line handed over while a
+//! persist buffer still holds writes of it is pinned, since memory does not have them yet.
+//!
+//! Not modelled: banks and ports of the cache (its bandwidth is not a limit), and the difference between a tag
+//! and a data access.
+//!
+//! Sources: Sorin, Hill and Wood, A Primer on Memory Consistency and Cache Coherence, chapter 8 (blocking
+//! directory); ASAP (HPCA 2022) §IV-E and §V-F.
+
+mod spec;
+mod state;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+pub use spec::DirectorySpec;
+
+use engine::{Device, Out, PortId};
+use protocol::{
+    AddressMap, Block, Depth, EpochTag, Line, LineWrite, Mask, Msg, Node, Remains, Snoop, StatSink, View,
+    ports,
+};
+use state::{Phase, Request, Slot, State};
+use units::{Dur, Time};
+
+/// The shared cache and its directory.
+pub struct Directory {
+    spec: DirectorySpec,
+    map: AddressMap,
+    state: State,
+    stats: stats::Stats,
+}
+
+impl Directory {
+    /// A directory for `spec.harts` harts.
+    pub fn new(spec: DirectorySpec, map: AddressMap) -> Directory {
+        Directory { state: State::new(&spec), spec, map, stats: stats::Stats::default() }
+    }
+
+    fn submit(&mut self, line: Line, request: Request, out: &mut Out<'_, Msg>) {
+        if self.state.enqueue(line, request) {
+            self.begin(line, out);
+        }
+    }
+
+    /// The request at the head of the line's queue starts.
+    fn begin(&mut self, line: Line, out: &mut Out<'_, Msg>) {
+        let Some(request) = self.state.current(line) else { return };
+        let found = self.state.find(line);
+        match (request, found) {
+            (Request::Get { hart, modify }, Some(slot)) => {
+                self.state.touch(slot);
+                self.snoop_for_get(line, slot, hart, modify, out);
+            }
+            (Request::Get { .. }, None) => self.fetch(line, out),
+            (Request::Clean { hart, forget, .. }, Some(slot)) => self.begin_clean(line, slot, hart, forget, out),
+            (Request::Clean { hart, data, .. }, None) => {
+                let written = data.map(|data| LineWrite { line, data, mask: Mask::MAX });
+                self.write_through(written, line, hart, out);
+                self.finish(line, out);
+            }
+            (Request::NonTemporal { .. }, Some(slot)) => self.snoop_all(line, slot, None, Snoop::Invalidate, out),
+            (Request::NonTemporal { hart, write }, None) => {
+                self.write_through(Some(write), line, hart, out);
+                self.finish(line, out);
+            }
+            (Request::Recall, Some(slot)) => self.snoop_all(line, slot, None, Snoop::Invalidate, out),
+            (Request::Recall, None) => self.finish(line, out),
+        }
+    }
+
+    /// The line is not here: makes room, and reads memory.
+    fn fetch(&mut self, line: Line, out: &mut Out<'_, Msg>) {
+        let Some(slot) = self.state.victim(line) else {
+            // Every line of the set is busy or pinned: look again soon.
+            self.stats.set_waits += 1;
+            self.state.stuck.push(line);
+            out.wake(out.now() + self.spec.retry, Msg::Wake);
+            return;
+        };
+        if let Some(old) = self.state.line(slot) {
+            if self.state.has_copies(slot) {
+                self.stats.recalls += 1;
+                self.state.wait_for_recall(old, line);
+                self.submit(old, Request::Recall, out);
+                return;
+            }
+            self.evict(slot, out);
+        }
+        self.stats.misses += 1;
+        self.state.reserve(slot, line);
+        self.state.set_phase(line, Phase::Memory);
+        self.to_memory(line, self.spec.latency, Msg::Read { line }, out);
+    }
+
+    fn evict(&mut self, slot: Slot, out: &mut Out<'_, Msg>) {
+        let Some(line) = self.state.line(slot) else { return };
+        if self.state.is_dirty(slot) {
+            self.stats.write_backs += 1;
+            let msg = Msg::Write { line, data: *self.state.data(slot), mask: Mask::MAX, ack: None };
+            self.to_memory(line, self.spec.latency, msg, out);
+        }
+        self.state.free(slot);
+    }
+
+    fn snoop_for_get(&mut self, line: Line, slot: Slot, hart: u8, modify: bool, out: &mut Out<'_, Msg>) {
+        match self.state.owner(slot) {
+            Some(owner) if owner != hart => {
+                let kind = if modify { Snoop::Invalidate } else { Snoop::Share };
+                self.snoop(line, owner, kind, out);
+                self.state.set_phase(line, Phase::Snoops { left: 1 });
+            }
+            _ if modify => self.snoop_all(line, slot, Some(hart), Snoop::Invalidate, out),
+            _ => self.serve_get(line, slot, self.spec.latency, out),
+        }
+    }
+
+    /// The bytes are here, or have to come from memory although the line is known.
+    fn serve_get(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
+        if self.spec.keeps_data || self.state.is_dirty(slot) {
+            self.stats.hits += 1;
+            return self.finish_get(line, slot, think, out);
+        }
+        self.stats.misses += 1;
+        self.state.set_phase(line, Phase::Memory);
+        self.to_memory(line, think, Msg::Read { line }, out);
+    }
+
+    fn begin_clean(&mut self, line: Line, slot: Slot, hart: u8, forget: bool, out: &mut Out<'_, Msg>) {
+        if let Some(Request::Clean { data: Some(data), .. }) = self.state.current(line) {
+            self.state.take_data(slot, &data);
+        }
+        if forget {
+            return self.snoop_all(line, slot, None, Snoop::Invalidate, out);
+        }
+        match self.state.owner(slot) {
+            Some(owner) if owner != hart => {
+                self.snoop(line, owner, Snoop::Share, out);
+                self.state.set_phase(line, Phase::Snoops { left: 1 });
+            }
+            _ => self.complete(line, slot, self.spec.latency, out),
+        }
+    }
+
+    /// Asks every hart with a copy, but not `except`, for the line.
+    fn snoop_all(&mut self, line: Line, slot: Slot, except: Option<u8>, kind: Snoop, out: &mut Out<'_, Msg>) {
+        let mut left = 0;
+        for hart in (0..self.spec.harts).filter(|h| Some(*h) != except) {
+            if self.state.has_copy(slot, hart) {
+                self.snoop(line, hart, kind, out);
+                left += 1;
+            }
+        }
+        if left == 0 {
+            self.complete(line, slot, self.spec.latency, out);
+        } else {
+            self.state.set_phase(line, Phase::Snoops { left });
+        }
+    }
+
+    /// A snoop leaves one snoop time after the lookup, so that it never overtakes the data it asks for.
+    fn snoop(&mut self, line: Line, hart: u8, kind: Snoop, out: &mut Out<'_, Msg>) {
+        self.stats.snoops += 1;
+        out.send(PortId(hart), self.spec.latency + self.spec.snoop, Msg::Snoop { line, kind });
+    }
+
+    fn snoop_reply(&mut self, from: u8, line: Line, reply: Reply, out: &mut Out<'_, Msg>) {
+        let slot = self.state.find(line).expect("a snooped line stays until it is answered");
+        let was_owner = self.state.owner(slot) == Some(from);
+        let share = matches!(
+            self.state.current(line),
+            Some(Request::Get { modify: false, .. } | Request::Clean { forget: false, .. })
+        );
+        self.state.answered(slot, from, share);
+        if let Some(data) = reply.data {
+            self.state.take_data(slot, &data);
+        }
+        if reply.tag.is_some() || (was_owner && reply.data.is_some()) {
+            self.state.set_tag(slot, reply.tag);
+        }
+        if reply.held {
+            self.state.pin(slot);
+        }
+        if self.state.one_snoop_less(line) {
+            self.complete(line, slot, Dur::ZERO, out);
+        }
+    }
+
+    /// Every private copy that stood in the way is gone.
+    fn complete(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
+        match self.state.current(line) {
+            Some(Request::Get { .. }) => self.serve_get(line, slot, think, out),
+            Some(Request::Clean { hart, .. }) => {
+                let dirty = self.state.is_dirty(slot);
+                let data = *self.state.data(slot);
+                self.state.set_clean(slot);
+                let write = dirty.then_some(LineWrite { line, mask: Mask::MAX, data });
+                self.write_through(write, line, hart, out);
+                self.finish(line, out);
+            }
+            Some(Request::NonTemporal { hart, write }) => {
+                let mut whole = LineWrite { line, mask: write.mask, data: *self.state.data(slot) };
+                if self.state.is_dirty(slot) {
+                    whole.mask = Mask::MAX;
+                }
+                whole.merge(&write);
+                self.state.free(slot);
+                self.write_through(Some(whole), line, hart, out);
+                self.finish(line, out);
+            }
+            Some(Request::Recall) => {
+                // A line that a persist buffer still holds writes of stays; the set is looked at again.
+                if !self.state.is_pinned(slot) {
+                    self.evict(slot, out);
+                }
+                self.finish(line, out);
+            }
+            None => {}
+        }
+    }
+
+    /// Sends a flushed write to memory, which tells the hart; a clean line is durable already.
+    fn write_through(&mut self, write: Option<LineWrite>, line: Line, hart: u8, out: &mut Out<'_, Msg>) {
+        match write {
+            Some(w) if line.is_pm() => {
+                let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: Some(hart) };
+                self.to_memory(line, self.spec.latency, msg, out);
+            }
+            Some(w) => {
+                let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: None };
+                self.to_memory(line, self.spec.latency, msg, out);
+                out.send(PortId(hart), self.spec.latency, Msg::CleanAck { line });
+            }
+            None => out.send(PortId(hart), self.spec.latency, Msg::CleanAck { line }),
+        }
+    }
+
+    fn finish_get(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
+        let Some(Request::Get { hart, modify }) = self.state.current(line) else { return };
+        let grant = self.state.grant(slot, hart, modify);
+        let tag = self.state.tag(slot).filter(|t| t.hart != hart);
+        if let Some(tag) = tag {
+            out.send(PortId(tag.hart), think, Msg::Register { epoch: tag.epoch, dependent: hart });
+        }
+        let data = *self.state.data(slot);
+        out.send(PortId(hart), think, Msg::Data { line, data, grant, tag });
+        self.finish(line, out);
+    }
+
+    /// The request at the head is done; the next one starts, and so does whoever waited for the place.
+    fn finish(&mut self, line: Line, out: &mut Out<'_, Msg>) {
+        let recalled_for = self.state.recalled_for(line);
+        if self.state.finish(line) {
+            self.begin(line, out);
+        }
+        if let Some(waiting) = recalled_for {
+            self.begin(waiting, out);
+        }
+    }
+
+    fn put(&mut self, line: Line, hart: u8, data: &Block, out: &mut Out<'_, Msg>) {
+        self.state.put(line, hart, data);
+        if !self.spec.keeps_data
+            && let Some(slot) = self.state.find(line)
+        {
+            self.state.set_clean(slot);
+            self.stats.write_backs += 1;
+            let msg = Msg::Write { line, data: *data, mask: Mask::MAX, ack: None };
+            self.to_memory(line, self.spec.latency, msg, out);
+        }
+    }
+
+    fn to_memory(&self, line: Line, think: Dur, msg: Msg, out: &mut Out<'_, Msg>) {
+        let port = ports::directory_to_controller(self.map.controller(line), self.spec.harts.into());
+        out.send(port, think, msg);
+    }
+}
+
+struct Reply {
+    data: Option<Block>,
+    tag: Option<EpochTag>,
+    held: bool,
+}
+
+impl Device<Msg> for Directory {
+    fn on(&mut self, _now: Time, port: PortId, msg: Msg, out: &mut Out<'_, Msg>) {
+        let hart = port.0;
+        match msg {
+            Msg::GetS { line } => self.submit(line, Request::Get { hart, modify: false }, out),
+            Msg::GetM { line } => self.submit(line, Request::Get { hart, modify: true }, out),
+            Msg::Clean { line, data, forget } => self.submit(line, Request::Clean { hart, data, forget }, out),
+            Msg::NonTemporal { line, data, mask } => {
+                let write = LineWrite { line, mask, data };
+                self.submit(line, Request::NonTemporal { hart, write }, out);
+            }
+            Msg::PutM { line, data } => self.put(line, hart, &data, out),
+            Msg::SnoopReply { line, data, tag, held } => {
+                self.snoop_reply(hart, line, Reply { data, tag, held }, out);
+            }
+            Msg::Drained { line } => self.state.unpin(line),
+            Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { hart, epoch }),
+            Msg::ReadReply { line, data } => {
+                let slot = self.state.find(line).expect("a place was reserved");
+                self.state.fill(slot, &data);
+                self.finish_get(line, slot, Dur::ZERO, out);
+            }
+            Msg::Wake => {
+                for line in std::mem::take(&mut self.state.stuck) {
+                    self.begin(line, out);
+                }
+            }
+            _ => debug_assert!(false, "no message for a directory: {msg:?}"),
+        }
+    }
+}
+
+impl Node for Directory {
+    fn remains(&self, view: View, remains: &mut Remains) {
+        if view == View::Visible || self.spec.caches_persist {
+            for (line, data) in self.state.dirty_lines().filter(|(line, _)| line.is_pm()) {
+                let write = LineWrite { line, mask: Mask::MAX, data: *data };
+                remains.save(Depth::Shared, Time::ZERO, &write);
+            }
+        }
+    }
+
+    fn stats(&mut self, _now: Time, sink: &mut dyn StatSink) {
+        self.stats.hand_up(sink);
+    }
+}
+
+impl Directory {
+    /// What is under way, in words; for reports of a deadlock.
+    pub fn waits_for(&self) -> String {
+        format!("directory: {} transactions, {} stuck", self.state.active(), self.state.stuck.len())
+    }
+}
+

@@ -1,0 +1,225 @@
+//! The two private caches. The second level includes the first and holds the bytes; the first is a set of
+//! tags that say which lines are close.
+
+use crate::CacheShape;
+use protocol::{Block, EpochId, Line};
+
+/// MESI state of a line in a private cache; absent lines are invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Shared,
+    Exclusive,
+    Modified,
+}
+
+/// Where a line was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    L1,
+    L2,
+}
+
+/// A line's place in the second level.
+pub(super) type Slot = usize;
+
+const NOBODY: u64 = u64::MAX;
+
+/// A line that leaves the private caches.
+pub(super) struct Victim {
+    pub(super) line: Line,
+    pub(super) state: State,
+    pub(super) data: Block,
+    pub(super) written: EpochId,
+    pub(super) released: EpochId,
+}
+
+pub(super) struct Caches {
+    l1: CacheShape,
+    l2: CacheShape,
+    l1_tags: Vec<u64>,
+    l1_slots: Vec<u32>,
+    l1_ages: Vec<u32>,
+    l1_recent: Vec<u8>,
+    l2_tags: Vec<u64>,
+    l2_ages: Vec<u32>,
+    states: Vec<State>,
+    data: Vec<Block>,
+    written: Vec<EpochId>,
+    released: Vec<EpochId>,
+    tick: u32,
+}
+
+impl Caches {
+    pub(super) fn new(l1: CacheShape, l2: CacheShape) -> Caches {
+        let (n1, n2) = (l1.lines(), l2.lines());
+        Caches {
+            l1,
+            l2,
+            l1_tags: vec![NOBODY; n1],
+            l1_slots: vec![0; n1],
+            l1_ages: vec![0; n1],
+            l1_recent: vec![0; l1.sets],
+            l2_tags: vec![NOBODY; n2],
+            l2_ages: vec![0; n2],
+            states: vec![State::Shared; n2],
+            data: vec![[0; 64]; n2],
+            written: vec![0; n2],
+            released: vec![0; n2],
+            tick: 0,
+        }
+    }
+
+    /// Finds a line for an access and brings it close. Cost on a first-level hit: one tag comparison when the
+    /// set's last line is asked for again, one pass over the set otherwise.
+    #[inline]
+    pub(super) fn access(&mut self, line: Line) -> Option<(Slot, Level)> {
+        let set = self.l1.set_of(line);
+        let first = set * self.l1.ways;
+        let recent = first + self.l1_recent[set] as usize;
+        if self.l1_tags[recent] == line.0 {
+            return Some((self.l1_slots[recent] as Slot, Level::L1));
+        }
+        self.tick += 1;
+        if let Some(way) = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == line.0) {
+            self.l1_recent[set] = way as u8;
+            self.l1_ages[first + way] = self.tick;
+            return Some((self.l1_slots[first + way] as Slot, Level::L1));
+        }
+        let slot = self.find(line)?;
+        self.l2_ages[slot] = self.tick;
+        self.bring_close(line, slot);
+        Some((slot, Level::L2))
+    }
+
+    /// Finds a line without touching its age.
+    #[inline]
+    pub(super) fn find(&self, line: Line) -> Option<Slot> {
+        let first = self.l2.set_of(line) * self.l2.ways;
+        let way = self.l2_tags[first..first + self.l2.ways].iter().position(|t| *t == line.0)?;
+        Some(first + way)
+    }
+
+    fn bring_close(&mut self, line: Line, slot: Slot) {
+        let set = self.l1.set_of(line);
+        let first = set * self.l1.ways;
+        let ways = first..first + self.l1.ways;
+        let way = ways
+            .clone()
+            .find(|i| self.l1_tags[*i] == NOBODY)
+            .or_else(|| ways.min_by_key(|i| self.l1_ages[*i]))
+            .expect("a set has ways");
+        self.l1_tags[way] = line.0;
+        self.l1_slots[way] = slot as u32;
+        self.l1_ages[way] = self.tick;
+        self.l1_recent[set] = (way - first) as u8;
+    }
+
+    /// Where a new line may go: a free place, or the least recently used one, those that `busy` names last.
+    pub(super) fn choose(&self, line: Line, busy: impl Fn(&Caches, Slot) -> bool) -> Slot {
+        let first = self.l2.set_of(line) * self.l2.ways;
+        let ways = first..first + self.l2.ways;
+        ways.min_by_key(|slot| {
+            let free = self.l2_tags[*slot] == NOBODY;
+            (!free, !free && busy(self, *slot), self.l2_ages[*slot])
+        })
+        .expect("a set has ways")
+    }
+
+    /// The line in a place, none when it is free.
+    pub(super) fn line(&self, slot: Slot) -> Option<Line> {
+        (self.l2_tags[slot] != NOBODY).then_some(Line(self.l2_tags[slot]))
+    }
+
+    /// Puts a line into a place that is free.
+    pub(super) fn fill(&mut self, slot: Slot, line: Line, state: State, data: &Block) {
+        debug_assert!(self.line(slot).is_none());
+        self.tick += 1;
+        self.l2_tags[slot] = line.0;
+        self.l2_ages[slot] = self.tick;
+        self.states[slot] = state;
+        self.data[slot] = *data;
+        self.written[slot] = 0;
+        self.released[slot] = 0;
+        self.bring_close(line, slot);
+    }
+
+    /// Takes a line out of both levels.
+    pub(super) fn remove(&mut self, slot: Slot) -> Victim {
+        let line = Line(self.l2_tags[slot]);
+        self.l2_tags[slot] = NOBODY;
+        let first = self.l1.set_of(line) * self.l1.ways;
+        for tag in &mut self.l1_tags[first..first + self.l1.ways] {
+            if *tag == line.0 {
+                *tag = NOBODY;
+            }
+        }
+        Victim {
+            line,
+            state: self.states[slot],
+            data: self.data[slot],
+            written: self.written[slot],
+            released: self.released[slot],
+        }
+    }
+
+    #[inline]
+    pub(super) fn state(&self, slot: Slot) -> State {
+        self.states[slot]
+    }
+
+    #[inline]
+    pub(super) fn set_state(&mut self, slot: Slot, state: State) {
+        self.states[slot] = state;
+    }
+
+    #[inline]
+    pub(super) fn data(&self, slot: Slot) -> &Block {
+        &self.data[slot]
+    }
+
+    pub(super) fn set_data(&mut self, slot: Slot, data: &Block) {
+        self.data[slot] = *data;
+    }
+
+    pub(super) fn written(&self, slot: Slot) -> EpochId {
+        self.written[slot]
+    }
+
+    pub(super) fn set_written(&mut self, slot: Slot, epoch: EpochId) {
+        self.written[slot] = epoch;
+    }
+
+    pub(super) fn released(&self, slot: Slot) -> EpochId {
+        self.released[slot]
+    }
+
+    pub(super) fn set_released(&mut self, slot: Slot, epoch: EpochId) {
+        self.released[slot] = epoch;
+    }
+
+    /// Reads a little-endian number of 1 to 8 bytes.
+    #[inline]
+    pub(super) fn read(&self, slot: Slot, at: usize, size: u8) -> u64 {
+        let block = &self.data[slot];
+        if at + 8 <= 64 {
+            let word = u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
+            return word & (u64::MAX >> (64 - 8 * u32::from(size)));
+        }
+        let mut word = [0; 8];
+        word[..size as usize].copy_from_slice(&block[at..at + size as usize]);
+        u64::from_le_bytes(word)
+    }
+
+    /// Writes a little-endian number of 1 to 8 bytes.
+    #[inline]
+    pub(super) fn write(&mut self, slot: Slot, at: usize, size: u8, value: u64) {
+        let size = size as usize;
+        self.data[slot][at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+
+    /// Every modified line with its bytes.
+    pub(super) fn modified(&self) -> impl Iterator<Item = (Line, &Block)> {
+        let dirty = |i: &usize| self.l2_tags[*i] != NOBODY && self.states[*i] == State::Modified;
+        (0..self.l2_tags.len()).filter(dirty).map(|i| (Line(self.l2_tags[i]), &self.data[i]))
+    }
+}

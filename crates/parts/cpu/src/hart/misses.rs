@@ -1,0 +1,127 @@
+//! Lines on their way: requests, arrivals, and where the evicted go.
+
+use super::caches::{Caches, Slot, State, Victim};
+use super::front::{Front, Wait};
+use protocol::{Block, EpochTag, Grant, Line, Msg};
+use units::Time;
+
+/// A miss register.
+pub(super) struct Miss {
+    pub(super) line: Line,
+    /// The line has arrived but could not be put in place yet.
+    pub(super) arrived: Option<(Block, Grant, Option<EpochTag>)>,
+}
+
+impl Front {
+    pub(super) fn is_missing(&self, line: Line) -> bool {
+        self.misses.iter().any(|m| m.line == line)
+    }
+
+    pub(super) fn has_miss_register(&self) -> bool {
+        self.misses.len() < self.spec.outstanding_misses
+    }
+
+    /// Asks the directory for a line, after both private levels were looked up from `at` on.
+    pub(super) fn request(&mut self, at: Time, line: Line, modify: bool) {
+        debug_assert!(self.has_miss_register() && !self.is_missing(line));
+        self.emit_combining(at, Some(line));
+        self.stats.misses += 1;
+        self.misses.push(Miss { line, arrived: None });
+        let leaves = at + self.spec.l1.latency + self.spec.l2.latency;
+        self.send(leaves, if modify { Msg::GetM { line } } else { Msg::GetS { line } });
+        self.shrink_horizon();
+    }
+
+    pub(super) fn arrived(&mut self, now: Time, line: Line, data: Block, grant: Grant, tag: Option<EpochTag>) {
+        let index = self.misses.iter().position(|m| m.line == line).expect("data was asked for");
+        self.misses[index].arrived = Some((data, grant, tag));
+        self.try_fill(now, index);
+    }
+
+    pub(super) fn retry_fills(&mut self, now: Time) {
+        let mut index = 0;
+        while index < self.misses.len() {
+            let filled = self.misses[index].arrived.is_some() && self.try_fill(now, index);
+            index += usize::from(!filled);
+        }
+    }
+
+    /// Puts an arrived line in place; false when the epoch table or the write-back buffer has no room.
+    fn try_fill(&mut self, now: Time, index: usize) -> bool {
+        let line = self.misses[index].line;
+        let (data, grant, tag) = self.misses[index].arrived.expect("the line has arrived");
+        let present = self.caches.find(line);
+        let slot = present.unwrap_or_else(|| self.choose_victim(line));
+        let evicts = present.is_none() && self.caches.line(slot).is_some();
+        if evicts && self.must_wait(&self.caches, slot) && self.write_back.len() == self.spec.write_back_buffer {
+            self.stats.write_back_waits += 1;
+            return false;
+        }
+        let modify = grant == Grant::Modified;
+        if let Some(tag) = tag
+            && self.ordering.received(now, line, tag, modify, &mut self.outbox).is_err()
+        {
+            return false;
+        }
+        self.misses.swap_remove(index);
+        if evicts {
+            let waits = self.must_wait(&self.caches, slot);
+            let victim = self.caches.remove(slot);
+            self.evict(now, victim, waits);
+        }
+        self.place(slot, present.is_some(), line, &data, grant);
+        self.window.retain(|(_, l)| *l != line);
+        self.unblock_head(now);
+        self.resume(now, Wait::Line(line));
+        self.resume(now, Wait::MissRegister);
+        true
+    }
+
+    fn place(&mut self, slot: Slot, present: bool, line: Line, data: &Block, grant: Grant) {
+        let state = if grant == Grant::Shared { State::Shared } else { State::Exclusive };
+        if present {
+            self.caches.set_state(slot, state);
+            self.caches.set_data(slot, data);
+        } else {
+            self.caches.fill(slot, line, state, data);
+        }
+    }
+
+    fn choose_victim(&self, line: Line) -> Slot {
+        self.caches.choose(line, |caches, slot| self.must_wait(caches, slot))
+    }
+
+    /// Whether a line may not leave yet: its writes have not persisted, or a release that others must see
+    /// has not committed (ASAP §V-F, write-back buffer).
+    fn must_wait(&self, caches: &Caches, slot: Slot) -> bool {
+        if !self.traits.persist_path || caches.state(slot) != State::Modified {
+            return false;
+        }
+        let last = caches.written(slot).max(caches.released(slot));
+        last > self.ordering.committed()
+            || caches.line(slot).is_some_and(|line| line.is_pm() && self.ordering.holds(line))
+    }
+
+    fn evict(&mut self, now: Time, victim: Victim, waits: bool) {
+        if waits {
+            self.write_back.push(victim);
+        } else if victim.state == State::Modified {
+            self.send(now, Msg::PutM { line: victim.line, data: victim.data });
+        }
+    }
+
+    pub(super) fn release_write_backs(&mut self, now: Time) {
+        let committed = self.ordering.committed();
+        let mut index = 0;
+        while index < self.write_back.len() {
+            let v = &self.write_back[index];
+            if v.written.max(v.released) > committed || self.ordering.holds(v.line) {
+                index += 1;
+                continue;
+            }
+            let v = self.write_back.swap_remove(index);
+            self.send(now, Msg::PutM { line: v.line, data: v.data });
+        }
+        self.retry_fills(now);
+    }
+}

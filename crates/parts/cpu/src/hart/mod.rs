@@ -1,0 +1,235 @@
+//! A hart: an out-of-order core as its memory sees it.
+//!
+//! ```text
+//!   program (async fn) --ops--> [issue] -> store buffer (TSO) -> L1/L2 (MESI, real bytes) --misses--> directory
+//!                                               |                                                   ^
+//!                                               +--> hart side of the ordering model --flushes--> controllers
+//! ```
+//!
+//! Modelled: program order at a given rate of references; dependent loads that wait for their value and touches
+//! that do not, as far as the window and the miss registers reach; a store buffer that drains in order, asks for
+//! lines ahead and forwards to loads; write-combining buffers; flushes and fences; evictions that wait for their
+//! writes to persist. Private hits run ahead of the event queue up to the exact horizon.
+//!
+//! Not modelled: instruction fetch, branch prediction, address translation, bank conflicts in the caches, and
+//! the transfer of dirty lines between the two private levels (the second level holds the bytes of both).
+//!
+//! Sources: ASAP (HPCA 2022) §V and Table II; x86-TSO (Sewell et al., CACM 2010); Intel SDM volume 3, 12.
+//!
+//! Architecture Invariant: everything here is driven by [`Device::on`]; a hart reads no clock but its own.
+
+mod caches;
+mod front;
+mod misses;
+mod program;
+mod snoops;
+mod spec;
+mod stats;
+mod store_buffer;
+mod stores;
+
+#[cfg(test)]
+mod tests;
+
+pub use spec::{FlushSpec, HartSpec};
+
+use engine::{Device, Mark, Out, PortId};
+use front::Front;
+use protocol::{Cpu, Depth, HartOrdering, HartPort, LineWrite, Mask, Msg, Node, Op, Peer, Remains, StatSink};
+use protocol::{Tally, View, ports};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use units::Time;
+
+/// What runs on a hart.
+pub type Program = Pin<Box<dyn Future<Output = ()>>>;
+
+/// The hart's device: its front, its program, and when it wakes next.
+pub struct Hart {
+    port: Rc<Port>,
+    program: Option<Program>,
+    controllers: usize,
+    wakes_at: Time,
+}
+
+struct Port(RefCell<Front>);
+
+impl HartPort for Port {
+    #[inline]
+    fn poll(&self, op: &Op) -> Poll<u64> {
+        self.0.borrow_mut().poll(op)
+    }
+
+    fn hart(&self) -> u8 {
+        self.0.borrow().id
+    }
+
+    fn now(&self) -> Time {
+        self.0.borrow().now
+    }
+
+    fn operation_done(&self) {
+        self.0.borrow_mut().stats.operations += 1;
+    }
+
+    fn region(&self, starts: bool) {
+        self.0.borrow_mut().region(starts);
+    }
+}
+
+impl Hart {
+    /// Hart number `id` of a machine with `controllers` controllers of persistent memory.
+    pub fn new(id: u8, spec: HartSpec, ordering: Box<dyn HartOrdering>, controllers: usize) -> Hart {
+        let front = Front::new(id, spec, ordering);
+        Hart { port: Rc::new(Port(RefCell::new(front))), program: None, controllers, wakes_at: Time::NEVER }
+    }
+
+    /// The handle for this hart's program.
+    pub fn cpu(&self) -> Cpu {
+        Cpu::new(Rc::clone(&self.port) as Rc<dyn HartPort>)
+    }
+
+    /// Gives the hart its program; it starts with the first timer.
+    pub fn load(&mut self, program: Program) {
+        self.program = Some(program);
+        self.port.0.borrow_mut().runnable = true;
+    }
+
+    /// Notes stalls and buffer levels on the timeline.
+    pub fn record_marks(&mut self) {
+        self.port.0.borrow_mut().marks = Some(Vec::new());
+    }
+
+    /// Whether the program has ended, or none was loaded.
+    pub fn finished(&self) -> bool {
+        self.program.is_none()
+    }
+
+    /// The hart's clock.
+    pub fn now(&self) -> Time {
+        self.port.0.borrow().now
+    }
+
+    /// When the part that counts began and ended on this hart.
+    pub fn region(&self) -> (Option<Time>, Option<Time>) {
+        let f = self.port.0.borrow();
+        (f.region_began, f.region_ended)
+    }
+
+    /// What this hart had counted when the part that counts began.
+    pub fn before_region(&self) -> Tally {
+        self.port.0.borrow().before_region.clone()
+    }
+
+    /// What the program waits for, in words; for reports of a deadlock.
+    pub fn waits_for(&self) -> String {
+        self.port.0.borrow().waits_for()
+    }
+
+    /// References made so far, and operations of the program done.
+    pub fn references(&self) -> u64 {
+        self.port.0.borrow().stats.references
+    }
+
+    fn hand_over(&self, front: &mut Front, out: &mut Out<'_, Msg>) {
+        for (at, to, msg) in front.outbox.0.drain(..) {
+            let port = match to {
+                Peer::Directory => ports::DIRECTORY,
+                Peer::Register => ports::REGISTER,
+                Peer::Controller(index) => ports::controller(index),
+                Peer::Hart(index) => ports::hart(index, self.controllers),
+            };
+            out.send_at(at, port, msg);
+        }
+        if let Some(marks) = &mut front.marks {
+            for mark in marks.drain(..) {
+                let mark: Mark = mark;
+                out.mark(|| mark);
+            }
+        }
+    }
+
+    fn sender(&self, port: PortId) -> Peer {
+        match port {
+            ports::DIRECTORY => Peer::Directory,
+            ports::REGISTER => Peer::Register,
+            PortId(p) if usize::from(p - ports::CONTROLLERS) < self.controllers => {
+                Peer::Controller((p - ports::CONTROLLERS).into())
+            }
+            PortId(p) => Peer::Hart(p - ports::CONTROLLERS - self.controllers as u8),
+        }
+    }
+
+    /// Everything that may happen by the horizon, in order of time.
+    fn run(&mut self, out: &mut Out<'_, Msg>) {
+        let port = Rc::clone(&self.port);
+        let shortest = out.shortest_wire();
+        loop {
+            let mut front = port.0.borrow_mut();
+            self.hand_over(&mut front, out);
+            front.set_horizon(out.horizon(), shortest);
+            let (background, program) = (front.background_next(), front.program_next());
+            let next = background.min(program);
+            if next == Time::NEVER {
+                return;
+            }
+            if next > front.horizon {
+                if next < self.wakes_at {
+                    self.wakes_at = next;
+                    out.wake(next, Msg::Wake);
+                }
+                return;
+            }
+            if background <= program {
+                front.background(background);
+                continue;
+            }
+            drop(front);
+            self.poll_program();
+        }
+    }
+
+    fn poll_program(&mut self) {
+        let Some(program) = &mut self.program else { return };
+        let mut context = Context::from_waker(Waker::noop());
+        if program.as_mut().poll(&mut context).is_ready() {
+            self.program = None;
+            self.port.0.borrow_mut().end_program();
+        }
+    }
+}
+
+impl Device<Msg> for Hart {
+    fn on(&mut self, now: Time, port: PortId, msg: Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.wakes_at {
+            self.wakes_at = Time::NEVER;
+        }
+        if port != PortId::TIMER {
+            let from = self.sender(port);
+            self.port.0.borrow_mut().message(now, from, &msg);
+        }
+        self.run(out);
+    }
+}
+
+impl Node for Hart {
+    fn remains(&self, view: View, remains: &mut Remains) {
+        let f = self.port.0.borrow();
+        if view == View::Durable {
+            f.ordering.power_fail(&mut |at, write| remains.save(Depth::Buffer, at, write));
+        }
+        if view == View::Visible || f.traits.caches_persist {
+            for (line, data) in f.modified_lines() {
+                let write = LineWrite { line, mask: Mask::MAX, data: *data };
+                remains.save(Depth::Private, Time::ZERO, &write);
+            }
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.port.0.borrow_mut().hand_up(now, sink);
+    }
+}

@@ -1,0 +1,127 @@
+//! The store buffer: everything that has retired and becomes visible in program order (x86-TSO).
+
+use protocol::{FenceKind, FlushKind, Line, Order, RmwKind, line_of, offset_of};
+use std::collections::VecDeque;
+use units::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Store,
+    NonTemporal,
+    Rmw(RmwKind),
+    Flush(FlushKind),
+    Fence(FenceKind),
+    /// An acquire's value has been read: what follows is ordered after the release.
+    Acquired,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    pub(super) address: u64,
+    pub(super) size: u8,
+    pub(super) order: Order,
+    pub(super) value: u64,
+    /// Not before this time.
+    pub(super) ready: Time,
+    /// Steps of this entry that have been taken already.
+    pub(super) progress: u8,
+}
+
+impl Entry {
+    pub(super) fn line(&self) -> Line {
+        line_of(self.address)
+    }
+}
+
+/// A bounded queue, with a filter that tells most loads that nothing here concerns them.
+pub(super) struct StoreBuffer {
+    entries: VecDeque<Entry>,
+    limit: usize,
+    filter: [u8; 64],
+}
+
+impl StoreBuffer {
+    pub(super) fn new(limit: usize) -> StoreBuffer {
+        StoreBuffer { entries: VecDeque::with_capacity(limit + 1), limit, filter: [0; 64] }
+    }
+
+    fn bucket(line: Line) -> usize {
+        (line.0 & 63) as usize
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.entries.len() < self.limit
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn head(&self) -> Option<&Entry> {
+        self.entries.front()
+    }
+
+    pub(super) fn head_mut(&mut self) -> Option<&mut Entry> {
+        self.entries.front_mut()
+    }
+
+    pub(super) fn push(&mut self, entry: Entry) {
+        if entry.kind == Kind::Store {
+            self.filter[Self::bucket(entry.line())] += 1;
+        }
+        self.entries.push_back(entry);
+    }
+
+    pub(super) fn pop(&mut self) {
+        if let Some(entry) = self.entries.pop_front()
+            && entry.kind == Kind::Store
+        {
+            self.filter[Self::bucket(entry.line())] -= 1;
+        }
+    }
+
+    /// Lays the waiting stores over `word`, the present value of `size` bytes at `address`. Also tells
+    /// whether they cover it all, so that the line is not needed.
+    pub(super) fn forward(&self, address: u64, size: u8, word: u64) -> (u64, bool) {
+        if self.filter[Self::bucket(line_of(address))] == 0 {
+            return (word, false);
+        }
+        let mut bytes = word.to_le_bytes();
+        let mut covered = 0u16;
+        let stores = self.entries.iter().filter(|e| e.kind == Kind::Store);
+        for e in stores.filter(|e| e.line() == line_of(address)) {
+            let (to, from) = (offset_of(address) as i64, offset_of(e.address) as i64);
+            for k in 0..i64::from(size) {
+                let place = to + k - from;
+                if (0..i64::from(e.size)).contains(&place) {
+                    bytes[k as usize] = e.value.to_le_bytes()[place as usize];
+                    covered |= 1 << k;
+                }
+            }
+        }
+        (u64::from_le_bytes(bytes), u32::from(covered) == (1u32 << size) - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(address: u64, size: u8, value: u64) -> Entry {
+        let order = Order::Plain;
+        Entry { kind: Kind::Store, address, size, order, value, ready: Time::ZERO, progress: 0 }
+    }
+
+    #[test]
+    fn a_load_sees_the_youngest_store_byte_by_byte() {
+        let mut sb = StoreBuffer::new(4);
+        sb.push(store(128, 8, 0x1111_1111_1111_1111));
+        sb.push(store(130, 1, 0x22));
+        assert_eq!(sb.forward(128, 4, 0), (0x1122_1111, true));
+        assert_eq!(sb.forward(134, 4, 0xAAAA_AAAA), (0xAAAA_1111, false));
+        sb.pop();
+        sb.pop();
+        assert_eq!(sb.forward(128, 8, 5), (5, false));
+    }
+}

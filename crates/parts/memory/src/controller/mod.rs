@@ -1,0 +1,366 @@
+//! A memory controller with its write pending queue, and the memory behind it.
+//!
+//! ```text
+//!   directory --Read-----------------------------> reads --+
+//!   directory --Write--> +                                 +--> media (one server) --> ReadReply
+//!   harts     --Flush--> + input queue -> ordering -> WPQ -+
+//!   harts     --Commit----------------> ordering -> retired lines
+//! ```
+//!
+//! Modelled: the write pending queue (WPQ) with coalescing; arrivals wait in the order in which they came while
+//! it is full; reads go before writes until the queue fills to its threshold; reads and writes keep the media
+//! busy for their own time; a read's data comes a latency later; optionally the module's internal buffer of
+//! 256-byte blocks. A write that the WPQ has accepted is durable (ADR): the functional image changes at
+//! acceptance, and a power failure leaves that image, corrected by the controller side of the ordering model.
+//! An early flush whose undo record has to be read first keeps its entry until the old value is there.
+//!
+//! Not modelled: banks and rows (media time is a constant), wear, and refresh.
+//!
+//! Sources: ASAP (HPCA 2022) Table II and §V; its public artifact for the queue's policy and the bandwidth,
+//! which the paper leaves out; Yang et al. (FAST 2020) for the internal buffer.
+
+mod media;
+mod spec;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+pub use spec::{BufferSpec, ControllerSpec};
+
+use engine::{Device, Mark, Out, PortId, Track};
+use media::Media;
+use protocol::{
+    Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg, Node,
+    PM_BASE, Remains, Retired, StatSink, View, ports,
+};
+use std::collections::VecDeque;
+use units::Time;
+
+/// A memory controller.
+pub struct Controller {
+    spec: ControllerSpec,
+    ordering: Box<dyn ControllerOrdering>,
+    image: Image,
+    input: VecDeque<Input>,
+    reads: VecDeque<Read>,
+    queue: Vec<Pending>,
+    retired: Retired,
+    media: Media,
+    busy_until: Time,
+    wakes_at: Time,
+    stats: stats::Stats,
+}
+
+/// Something that wants a place in the write pending queue.
+#[derive(Clone, Copy)]
+enum Input {
+    Flush(FlushRequest),
+    Write { write: LineWrite, ack: Option<u8> },
+}
+
+impl Input {
+    fn line(&self) -> Line {
+        match self {
+            Input::Flush(f) => f.write.line,
+            Input::Write { write, .. } => write.line,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Read {
+    line: Line,
+    /// For the directory; otherwise for an undo record.
+    answer: bool,
+}
+
+/// An entry of the write pending queue.
+#[derive(Clone, Copy)]
+struct Pending {
+    line: Line,
+    /// Waits for its undo record.
+    held: bool,
+    /// When the undo record's value is there.
+    ready: Time,
+}
+
+impl Controller {
+    /// A controller with `ordering` on its side of the persist path.
+    pub fn new(spec: ControllerSpec, ordering: Box<dyn ControllerOrdering>) -> Controller {
+        Controller {
+            image: Image::new(spec.base / protocol::PAGE_BYTES * protocol::PAGE_BYTES),
+            input: VecDeque::with_capacity(64),
+            reads: VecDeque::with_capacity(64),
+            queue: Vec::with_capacity(spec.write_pending_queue),
+            retired: Vec::new(),
+            media: Media::new(spec),
+            busy_until: Time::ZERO,
+            wakes_at: Time::NEVER,
+            stats: stats::Stats::default(),
+            ordering,
+            spec,
+        }
+    }
+
+    /// Puts bytes into memory before the machine starts.
+    pub fn preload(&mut self, line: Line, block: &Block) {
+        self.image.write(line, block, Mask::MAX);
+    }
+
+    fn is_pm(&self) -> bool {
+        self.spec.base >= PM_BASE
+    }
+
+    fn arrive(&mut self, input: Input, out: &mut Out<'_, Msg>) {
+        if self.input.is_empty() && self.has_room(input.line()) {
+            self.accept(input, out);
+            return;
+        }
+        self.stats.waits += 1;
+        self.input.push_back(input);
+        self.stats.input.set(out.now(), self.input.len());
+    }
+
+    fn has_room(&self, line: Line) -> bool {
+        self.queue.len() + self.retired.len() < self.spec.write_pending_queue || self.coalesces(line)
+    }
+
+    fn coalesces(&self, line: Line) -> bool {
+        self.queue.iter().any(|p| p.line == line)
+    }
+
+    fn admit_waiting(&mut self, out: &mut Out<'_, Msg>) {
+        while let Some(line) = self.retired.last().copied() {
+            if self.queue.len() >= self.spec.write_pending_queue && !self.coalesces(line) {
+                break;
+            }
+            self.retired.pop();
+            self.enqueue(line, false, out);
+        }
+        while self.input.front().is_some_and(|i| self.has_room(i.line())) {
+            if let Some(input) = self.input.pop_front() {
+                self.stats.input.set(out.now(), self.input.len());
+                self.accept(input, out);
+            }
+        }
+    }
+
+    fn accept(&mut self, input: Input, out: &mut Out<'_, Msg>) {
+        match input {
+            Input::Flush(request) => self.accept_flush(&request, out),
+            Input::Write { write, ack } => self.accept_write(&write, ack, out),
+        }
+    }
+
+    fn accept_flush(&mut self, request: &FlushRequest, out: &mut Out<'_, Msg>) {
+        let line = request.write.line;
+        let port = ports::from_hart(request.hart);
+        let accepted = self.ordering.flush(request, &mut self.image);
+        self.note_table(out);
+        match accepted {
+            Accepted::Refused => {
+                out.send(port, self.spec.acknowledge, Msg::Nack { slot: request.slot });
+                return;
+            }
+            Accepted::Write => self.enqueue(line, false, out),
+            Accepted::ReadThenWrite => self.enqueue(line, true, out),
+            Accepted::Absorbed => {}
+        }
+        out.send(port, self.spec.acknowledge, Msg::Ack { slot: request.slot });
+    }
+
+    fn accept_write(&mut self, write: &LineWrite, ack: Option<u8>, out: &mut Out<'_, Msg>) {
+        if let Some(hart) = ack {
+            self.image.write(write.line, &write.data, write.mask);
+            self.enqueue(write.line, false, out);
+            let done = Msg::CleanAck { line: write.line };
+            out.send(ports::from_hart(hart), self.spec.acknowledge, done);
+        } else if self.ordering.evict(write, &mut self.image) == Evicted::Written {
+            self.enqueue(write.line, false, out);
+        }
+    }
+
+    /// A media write enters the queue, or joins the one of the same line.
+    fn enqueue(&mut self, line: Line, undo_read: bool, out: &mut Out<'_, Msg>) {
+        if undo_read {
+            self.reads.push_back(Read { line, answer: false });
+        }
+        if let Some(pending) = self.queue.iter_mut().find(|p| p.line == line) {
+            self.stats.coalesced += 1;
+            pending.held |= undo_read;
+            return;
+        }
+        self.queue.push(Pending { line, held: undo_read, ready: Time::ZERO });
+        self.note_queue(out);
+    }
+
+    fn note_queue(&mut self, out: &mut Out<'_, Msg>) {
+        let (at, value) = (out.now(), self.queue.len());
+        self.stats.queue.set(at, value);
+        out.mark(|| Mark::Level { track: Track("write pending queue"), at, value: value as u64 });
+    }
+
+    fn note_table(&mut self, out: &mut Out<'_, Msg>) {
+        let (at, value) = (out.now(), self.ordering.level());
+        self.stats.table.set(at, value);
+        out.mark(|| Mark::Level { track: Track("recovery table"), at, value: value as u64 });
+    }
+
+    /// Starts what the media can start now, and sets the next timer.
+    fn serve(&mut self, out: &mut Out<'_, Msg>) {
+        self.admit_waiting(out);
+        while self.busy_until <= out.now() {
+            if !self.serve_one(out) {
+                break;
+            }
+            self.admit_waiting(out);
+        }
+        let next = if self.busy_until > out.now() {
+            self.busy_until
+        } else {
+            self.queue.iter().filter(|p| !p.held).map(|p| p.ready).min().unwrap_or(Time::NEVER)
+        };
+        if next > out.now() && next < self.wakes_at {
+            self.wakes_at = next;
+            out.wake(next, Msg::Wake);
+        }
+    }
+
+    /// One access of the media: reads first, unless the write pending queue is filling up.
+    fn serve_one(&mut self, out: &mut Out<'_, Msg>) -> bool {
+        let now = out.now();
+        let write = self.queue.iter().position(|p| !p.held && p.ready <= now);
+        let writes_first = self.queue.len() >= self.spec.drain_threshold;
+        match (self.reads.is_empty(), write) {
+            (false, None) => self.serve_read(out),
+            (false, Some(_)) if !writes_first => self.serve_read(out),
+            (_, Some(index)) => self.serve_write(index, out),
+            (true, None) => return false,
+        }
+        true
+    }
+
+    fn serve_read(&mut self, out: &mut Out<'_, Msg>) {
+        let Some(read) = self.reads.pop_front() else { return };
+        let cost = self.media.read(read.line, &mut self.stats);
+        self.busy_until = out.now() + cost.busy;
+        if read.answer {
+            self.stats.reads += 1;
+            let data = self.latest(read.line);
+            out.send(ports::DIRECTORY, cost.latency, Msg::ReadReply { line: read.line, data });
+            return;
+        }
+        self.stats.undo_reads += 1;
+        if let Some(pending) = self.queue.iter_mut().find(|p| p.line == read.line) {
+            pending.held = false;
+            pending.ready = out.now() + cost.latency;
+        }
+    }
+
+    fn serve_write(&mut self, index: usize, out: &mut Out<'_, Msg>) {
+        let pending = self.queue.remove(index);
+        let cost = self.media.write(pending.line, &mut self.stats);
+        self.busy_until = out.now() + cost.busy;
+        self.stats.writes += 1;
+        self.note_queue(out);
+    }
+
+    /// What a load has to see: a write that waits at the door, a held eviction, or memory.
+    fn latest(&self, line: Line) -> Block {
+        let mut block = self.ordering.held(line).unwrap_or_else(|| self.image.read(line));
+        for input in &self.input {
+            if let Input::Write { write, .. } = input
+                && write.line == line
+            {
+                let mut whole = LineWrite { line, mask: Mask::MAX, data: block };
+                whole.merge(write);
+                block = whole.data;
+            }
+        }
+        block
+    }
+}
+
+impl Device<Msg> for Controller {
+    fn on(&mut self, now: Time, port: PortId, msg: Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.wakes_at {
+            self.wakes_at = Time::NEVER;
+        }
+        match msg {
+            Msg::Read { line } => self.reads.push_back(Read { line, answer: true }),
+            Msg::Write { line, data, mask, ack } => {
+                self.arrive(Input::Write { write: LineWrite { line, mask, data }, ack }, out);
+            }
+            Msg::Flush(request) => self.arrive(Input::Flush(request), out),
+            Msg::Commit { epoch } => {
+                self.ordering.commit(port.0 - 1, epoch, &mut self.image, &mut self.retired);
+                self.note_table(out);
+                out.send(port, self.spec.commit, Msg::CommitAck { epoch });
+            }
+            Msg::Wake => {}
+            _ => debug_assert!(false, "no message for a controller: {msg:?}"),
+        }
+        self.serve(out);
+    }
+}
+
+impl Node for Controller {
+    fn remains(&self, view: View, remains: &mut Remains) {
+        if !self.is_pm() {
+            return;
+        }
+        let mut image = self.image.clone();
+        if view == View::Durable {
+            self.ordering.power_fail(&mut image);
+        }
+        remains.parts.push(image);
+        if view == View::Visible {
+            self.ordering.each_held(&mut |write| remains.save(Depth::Buffer, Time::ZERO, write));
+            for input in &self.input {
+                if let Input::Write { write, .. } = input {
+                    remains.save(Depth::Buffer, Time::ZERO, write);
+                }
+            }
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.stats.queue.pass(now);
+        self.stats.input.pass(now);
+        self.stats.table.pass(now);
+        self.stats.hand_up(self.is_pm(), sink);
+        self.ordering.stats(sink);
+    }
+}
+
+/// The controller side of a machine without a persist path: what is evicted is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PassThrough;
+
+impl ControllerOrdering for PassThrough {
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+        image.write(request.write.line, &request.write.data, request.write.mask);
+        Accepted::Write
+    }
+
+    fn commit(&mut self, _: u8, _: u32, _: &mut Image, _: &mut Retired) {}
+
+    fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted {
+        image.write(write.line, &write.data, write.mask);
+        Evicted::Written
+    }
+
+    fn held(&self, _: Line) -> Option<Block> {
+        None
+    }
+
+    fn each_held(&self, _: &mut dyn FnMut(&LineWrite)) {}
+
+    fn level(&self) -> usize {
+        0
+    }
+
+    fn power_fail(&self, _: &mut Image) {}
+
+    fn stats(&self, _: &mut dyn StatSink) {}
+}

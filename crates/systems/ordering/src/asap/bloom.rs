@@ -1,0 +1,58 @@
+//! A counting Bloom filter over lines: two hash functions, 8-bit counters.
+
+use protocol::Line;
+use units::mix;
+
+const COUNTERS: usize = 1024;
+
+pub(super) struct CountingBloom {
+    counters: Vec<u8>,
+}
+
+impl CountingBloom {
+    pub(super) fn new() -> CountingBloom {
+        CountingBloom { counters: vec![0; COUNTERS] }
+    }
+
+    fn places(line: Line) -> [usize; 2] {
+        let h = mix(line.0);
+        [h as usize % COUNTERS, (h >> 32) as usize % COUNTERS]
+    }
+
+    pub(super) fn insert(&mut self, line: Line) {
+        for place in Self::places(line) {
+            self.counters[place] = self.counters[place].saturating_add(1);
+        }
+    }
+
+    /// Takes one insertion back. A saturated counter stays: a false positive only delays.
+    pub(super) fn remove(&mut self, line: Line) {
+        for place in Self::places(line) {
+            if self.counters[place] < u8::MAX {
+                self.counters[place] = self.counters[place].saturating_sub(1);
+            }
+        }
+    }
+
+    pub(super) fn may_contain(&self, line: Line) -> bool {
+        Self::places(line).into_iter().all(|place| self.counters[place] > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_inserted_is_found_until_it_is_removed_as_often() {
+        let mut b = CountingBloom::new();
+        for n in 0..40 {
+            b.insert(Line(n));
+            b.insert(Line(n));
+        }
+        (0..40).for_each(|n| b.remove(Line(n)));
+        assert!((0..40).all(|n| b.may_contain(Line(n))));
+        (0..40).for_each(|n| b.remove(Line(n)));
+        assert!((0..400).all(|n| !b.may_contain(Line(n))));
+    }
+}

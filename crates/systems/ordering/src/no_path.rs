@@ -1,0 +1,91 @@
+//! Machines without a persist path: flush instructions persist (`intel`), or the caches do (`eadr`).
+
+use protocol::{
+    EpochId, EpochTag, FenceKind, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, StatSink, Traits,
+};
+use units::Time;
+
+/// The hart side where there is nothing beside the hart.
+#[derive(Clone, Copy, Debug)]
+pub struct NoPath {
+    traits: Traits,
+}
+
+impl NoPath {
+    /// Volatile caches: flush and fence.
+    pub fn intel() -> NoPath {
+        let (persist_path, caches_persist) = (false, false);
+        NoPath { traits: Traits { persist_path, flush_instructions: true, caches_persist, fences: true } }
+    }
+
+    /// Caches inside the persistence domain: nothing to flush, nothing to wait for.
+    pub fn eadr() -> NoPath {
+        let (persist_path, caches_persist) = (false, true);
+        NoPath { traits: Traits { persist_path, flush_instructions: false, caches_persist, fences: false } }
+    }
+}
+
+impl HartOrdering for NoPath {
+    fn traits(&self) -> Traits {
+        self.traits
+    }
+
+    fn store(&mut self, _: Time, _: &LineWrite, _: &mut Outbox) -> Result<EpochId, Full> {
+        Ok(0)
+    }
+
+    fn fence(&mut self, _: Time, _: FenceKind, _: &mut Outbox) -> Result<(), Full> {
+        Ok(())
+    }
+
+    fn release(&mut self, _: Time, _: Line, _: &mut Outbox) -> Result<EpochId, Full> {
+        Ok(0)
+    }
+
+    fn acquire(&mut self, _: Time, _: Line, _: &mut Outbox) -> Result<(), Full> {
+        Ok(())
+    }
+
+    fn received(&mut self, _: Time, _: Line, _: EpochTag, _: bool, _: &mut Outbox) -> Result<(), Full> {
+        Ok(())
+    }
+
+    fn snooped(
+        &mut self,
+        _: Time,
+        _: Line,
+        _: EpochId,
+        _: EpochId,
+        _: &mut Outbox,
+    ) -> Result<Option<EpochTag>, Full> {
+        Ok(None)
+    }
+
+    fn holds(&self, _: Line) -> bool {
+        false
+    }
+
+    fn committed(&self) -> EpochId {
+        0
+    }
+
+    fn on(&mut self, _: Time, _: Peer, _: &Msg, _: &mut Outbox) {}
+
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn tick(&mut self, _: Time, _: &mut Outbox) {}
+
+    fn idle(&self) -> bool {
+        true
+    }
+
+    fn level(&self) -> usize {
+        0
+    }
+
+    fn power_fail(&self, _: &mut dyn FnMut(Time, &LineWrite)) {}
+
+    fn stats(&mut self, _: Time, _: &mut dyn StatSink) {}
+}

@@ -1,0 +1,123 @@
+//! The persist buffer: writes on their way to a controller, in the order in which they became visible.
+
+use protocol::{EpochId, Full, Line, LineWrite, Occupancy};
+use std::collections::VecDeque;
+use units::Time;
+
+/// A write in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) write: LineWrite,
+    pub(crate) epoch: EpochId,
+    /// When its last byte became visible.
+    pub(crate) at: Time,
+    /// Refused by a controller; goes again when its epoch is safe.
+    pub(crate) refused: bool,
+    /// Sent, and not answered yet.
+    pub(crate) flying: bool,
+}
+
+/// A bounded set of entries. Those not yet sent keep their order; an entry is free once it is acknowledged.
+pub(crate) struct PersistBuffer {
+    slots: Vec<Option<Entry>>,
+    unsent: VecDeque<u16>,
+    used: usize,
+    pub(crate) occupancy: Occupancy,
+    pub(crate) inserted: u64,
+    pub(crate) coalesced: u64,
+}
+
+impl PersistBuffer {
+    pub(crate) fn new(entries: usize) -> PersistBuffer {
+        PersistBuffer {
+            slots: vec![None; entries],
+            unsent: VecDeque::with_capacity(entries),
+            used: 0,
+            occupancy: Occupancy::default(),
+            inserted: 0,
+            coalesced: 0,
+        }
+    }
+
+    /// Takes a write in; true when it needed an entry of its own. A write joins an unsent entry of its line
+    /// and epoch.
+    pub(crate) fn insert(&mut self, now: Time, write: &LineWrite, epoch: EpochId) -> Result<bool, Full> {
+        for slot in self.unsent.iter().rev() {
+            let entry = self.slots[*slot as usize].as_mut().expect("an unsent entry is used");
+            if entry.write.line == write.line && entry.epoch == epoch && !entry.refused {
+                entry.write.merge(write);
+                entry.at = now;
+                self.coalesced += 1;
+                return Ok(false);
+            }
+        }
+        let free = self.slots.iter().position(Option::is_none).ok_or(Full)?;
+        self.slots[free] = Some(Entry { write: *write, epoch, at: now, refused: false, flying: false });
+        self.unsent.push_back(free as u16);
+        self.used += 1;
+        self.inserted += 1;
+        self.occupancy.set(now, self.used);
+        Ok(true)
+    }
+
+    /// The oldest unsent entry.
+    pub(crate) fn oldest(&self) -> Option<(u16, &Entry)> {
+        let slot = *self.unsent.front()?;
+        self.slots[slot as usize].as_ref().map(|e| (slot, e))
+    }
+
+    /// The oldest unsent entry of an epoch.
+    pub(crate) fn oldest_of(&self, epoch: EpochId) -> Option<u16> {
+        let of = |slot: &&u16| self.slots[**slot as usize].as_ref().is_some_and(|e| e.epoch == epoch);
+        self.unsent.iter().find(of).copied()
+    }
+
+    /// The oldest unsent entry of a line.
+    pub(crate) fn oldest_on(&self, line: Line) -> Option<u16> {
+        let on = |slot: &&u16| self.slots[**slot as usize].as_ref().is_some_and(|e| e.write.line == line);
+        self.unsent.iter().find(on).copied()
+    }
+
+    /// Marks an entry as sent and gives it.
+    pub(crate) fn send(&mut self, slot: u16) -> Entry {
+        self.unsent.retain(|s| *s != slot);
+        let entry = self.slots[slot as usize].as_mut().expect("a sent entry is used");
+        entry.flying = true;
+        *entry
+    }
+
+    /// Frees an acknowledged entry and gives its epoch.
+    pub(crate) fn acknowledge(&mut self, now: Time, slot: u16) -> EpochId {
+        let entry = self.slots[slot as usize].take().expect("an acknowledged entry is used");
+        self.used -= 1;
+        self.occupancy.set(now, self.used);
+        entry.epoch
+    }
+
+    /// Puts a refused entry back, before every younger one.
+    pub(crate) fn refuse(&mut self, slot: u16) {
+        let entry = self.slots[slot as usize].as_mut().expect("a refused entry is used");
+        entry.refused = true;
+        entry.flying = false;
+        let epoch = entry.epoch;
+        let younger = |s: &u16| self.slots[*s as usize].as_ref().is_some_and(|e| e.epoch > epoch);
+        let place = self.unsent.iter().position(younger).unwrap_or(self.unsent.len());
+        self.unsent.insert(place, slot);
+    }
+
+    pub(crate) fn unsent(&self) -> usize {
+        self.unsent.len()
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    pub(crate) fn holds(&self, line: Line) -> bool {
+        self.used > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.slots.iter().flatten()
+    }
+}
