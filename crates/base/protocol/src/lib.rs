@@ -8,6 +8,7 @@ mod image;
 mod msg;
 mod node;
 mod ordering;
+pub mod params;
 mod stats;
 
 pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PM_BASE, PAGE_BYTES, line_of, offset_of};
@@ -15,6 +16,7 @@ pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, Rm
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
 pub use node::{Depth, Node, Remains, View};
+pub use params::{Param, Settings};
 pub use ordering::{
     Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer, Retired,
     Traits,

@@ -148,6 +148,10 @@ pub trait HartOrdering {
         out: &mut Outbox,
     ) -> Result<Option<EpochTag>, Full>;
 
+    /// A line of `epoch` has to leave the caches once its writes have committed: closes the epoch if it is the
+    /// open one and the table has room. Splitting an epoch orders more, never less (ASAP §IV-E).
+    fn split(&mut self, now: Time, epoch: EpochId, out: &mut Outbox);
+
     /// Whether the persist buffer holds unacknowledged writes of `line`.
     fn holds(&self, line: Line) -> bool;
 

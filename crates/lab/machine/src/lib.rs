@@ -1,0 +1,20 @@
+//! From a description to a wired machine to a report. The only crate that knows which systems exist.
+#![forbid(unsafe_code)]
+
+mod build;
+mod describe;
+mod error;
+pub mod params;
+mod presets;
+mod report;
+mod run;
+mod stats;
+
+pub mod schema;
+
+pub use describe::{Description, WorkloadDescription};
+pub use error::ConfigError;
+pub use presets::{PRESETS, Preset};
+pub use report::{Report, Statistic};
+pub use run::{RunOptions, run};
+pub use stats::{STATISTICS, StatisticInfo};

@@ -1,0 +1,17 @@
+//! Programs that run on a simulated machine: real persistent data structures, written as async functions.
+//!
+//! Every store carries its value; the structures are built, searched and changed in simulated memory. A workload
+//! marks what must be ordered (`ofence`), what must be durable (`dfence`), and which line a machine with volatile
+//! caches has to flush (`clwb`); a machine takes from that what it needs.
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod context;
+mod structures;
+mod sync;
+
+pub use catalogue::{WORKLOADS, Workload, find};
+pub use context::{Arena, Context, Layout};
+
+/// A program for one hart.
+pub type Program = std::pin::Pin<Box<dyn Future<Output = ()>>>;

@@ -61,6 +61,8 @@ impl HartOrdering for NoPath {
         Ok(None)
     }
 
+    fn split(&mut self, _: Time, _: EpochId, _: &mut Outbox) {}
+
     fn holds(&self, _: Line) -> bool {
         false
     }

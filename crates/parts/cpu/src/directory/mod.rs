@@ -273,6 +273,7 @@ impl Directory {
         self.state.put(line, hart, data);
         if !self.spec.keeps_data
             && let Some(slot) = self.state.find(line)
+            && !self.state.is_pinned(slot)
         {
             self.state.set_clean(slot);
             self.stats.write_backs += 1;

@@ -1,6 +1,6 @@
 //! Lines on their way: requests, arrivals, and where the evicted go.
 
-use super::caches::{Caches, Slot, State, Victim};
+use super::caches::{Caches, Level, Slot, State, Victim};
 use super::front::{Front, Wait};
 use protocol::{Block, EpochTag, Grant, Line, Msg};
 use units::Time;
@@ -13,6 +13,31 @@ pub(super) struct Miss {
 }
 
 impl Front {
+    /// Finds a line for an access at `at`, in the caches or among the evicted lines that still wait here.
+    #[inline]
+    pub(super) fn access(&mut self, at: Time, line: Line) -> Option<(Slot, Level)> {
+        match self.caches.access(line) {
+            None if !self.write_back.is_empty() => self.take_back(at, line),
+            found => found,
+        }
+    }
+
+    /// An evicted line is wanted again before it could leave.
+    fn take_back(&mut self, at: Time, line: Line) -> Option<(Slot, Level)> {
+        let index = self.write_back.iter().position(|v| v.line == line)?;
+        let back = self.write_back.swap_remove(index);
+        let slot = self.choose_victim(line);
+        if self.caches.line(slot).is_some() {
+            let waits = self.must_wait(&self.caches, slot);
+            let victim = self.caches.remove(slot);
+            self.evict(at, victim, waits);
+        }
+        self.caches.fill(slot, line, State::Modified, &back.data);
+        self.caches.set_written(slot, back.written);
+        self.caches.set_released(slot, back.released);
+        Some((slot, Level::L2))
+    }
+
     pub(super) fn is_missing(&self, line: Line) -> bool {
         self.misses.iter().any(|m| m.line == line)
     }
@@ -53,7 +78,12 @@ impl Front {
         let present = self.caches.find(line);
         let slot = present.unwrap_or_else(|| self.choose_victim(line));
         let evicts = present.is_none() && self.caches.line(slot).is_some();
-        if evicts && self.must_wait(&self.caches, slot) && self.write_back.len() == self.spec.write_back_buffer {
+        let waits = evicts && self.must_wait(&self.caches, slot);
+        if waits {
+            let epoch = self.caches.written(slot).max(self.caches.released(slot));
+            self.ordering.split(now, epoch, &mut self.outbox);
+        }
+        if waits && self.write_back.len() == self.spec.write_back_buffer {
             self.stats.write_back_waits += 1;
             return false;
         }
@@ -65,7 +95,6 @@ impl Front {
         }
         self.misses.swap_remove(index);
         if evicts {
-            let waits = self.must_wait(&self.caches, slot);
             let victim = self.caches.remove(slot);
             self.evict(now, victim, waits);
         }
@@ -111,11 +140,12 @@ impl Front {
     }
 
     pub(super) fn release_write_backs(&mut self, now: Time) {
-        let committed = self.ordering.committed();
         let mut index = 0;
         while index < self.write_back.len() {
             let v = &self.write_back[index];
-            if v.written.max(v.released) > committed || self.ordering.holds(v.line) {
+            let last = v.written.max(v.released);
+            if last > self.ordering.committed() || self.ordering.holds(v.line) {
+                self.ordering.split(now, last, &mut self.outbox);
                 index += 1;
                 continue;
             }

@@ -82,7 +82,7 @@ impl Front {
             self.now += self.spec.l1.latency;
             return self.loaded(op, value, marks_acquire);
         }
-        let Some((slot, level)) = self.caches.access(line) else { return self.load_misses(op) };
+        let Some((slot, level)) = self.access(self.now, line) else { return self.load_misses(op) };
         self.now += match level {
             Level::L1 => {
                 self.stats.l1_hits += 1;
@@ -123,7 +123,7 @@ impl Front {
             return self.pend(Wait::Line(*line));
         }
         let line = line_of(op.address);
-        match self.caches.access(line) {
+        match self.access(self.now, line) {
             Some((_, Level::L1)) => self.stats.l1_hits += 1,
             Some((_, Level::L2)) => self.stats.l2_hits += 1,
             None if self.is_missing(line) => {}
@@ -169,7 +169,7 @@ impl Front {
             return self.now;
         }
         let line = line_of(op.address);
-        match self.caches.access(line) {
+        match self.access(self.now, line) {
             Some((_, Level::L1)) => {
                 self.stats.l1_hits += 1;
                 self.now + self.spec.store_interval

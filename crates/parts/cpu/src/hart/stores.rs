@@ -69,7 +69,7 @@ impl Front {
 
     /// The line's place with the right to write it, asking for it where it is missing.
     fn own(&mut self, at: Time, line: Line) -> Result<Slot, Blocked> {
-        match self.caches.access(line) {
+        match self.access(at, line) {
             Some((slot, _)) if self.caches.state(slot) != State::Shared => Ok(slot),
             _ => {
                 if !self.is_missing(line) && self.has_miss_register() {

@@ -186,6 +186,13 @@ impl HartOrdering for AsapHart {
         tag
     }
 
+    fn split(&mut self, now: Time, epoch: EpochId, out: &mut Outbox) {
+        // A full table closes this epoch later: whoever waits asks again when the table moves.
+        if epoch == self.tracker.epochs.open() && self.tracker.epochs.close().is_ok() {
+            self.advance(now, out);
+        }
+    }
+
     fn holds(&self, line: Line) -> bool {
         self.buffer.holds(line)
     }

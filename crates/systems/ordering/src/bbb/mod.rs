@@ -93,6 +93,8 @@ impl HartOrdering for BatteryBuffer {
         Ok(None)
     }
 
+    fn split(&mut self, _: Time, _: EpochId, _: &mut Outbox) {}
+
     fn holds(&self, line: Line) -> bool {
         self.buffer.holds(line)
     }

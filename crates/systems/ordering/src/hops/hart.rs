@@ -147,6 +147,13 @@ impl HartOrdering for HopsHart {
         tag
     }
 
+    fn split(&mut self, now: Time, epoch: EpochId, out: &mut Outbox) {
+        // A full table closes this epoch later: whoever waits asks again when the table moves.
+        if epoch == self.tracker.epochs.open() && self.tracker.epochs.close().is_ok() {
+            self.advance(now, out);
+        }
+    }
+
     fn holds(&self, line: Line) -> bool {
         self.buffer.holds(line)
     }

@@ -9,6 +9,8 @@ use units::Time;
 pub(crate) struct Entry {
     pub(crate) write: LineWrite,
     pub(crate) epoch: EpochId,
+    /// Its place in program order.
+    sequence: u64,
     /// When its last byte became visible.
     pub(crate) at: Time,
     /// Refused by a controller; goes again when its epoch is safe.
@@ -52,7 +54,14 @@ impl PersistBuffer {
             }
         }
         let free = self.slots.iter().position(Option::is_none).ok_or(Full)?;
-        self.slots[free] = Some(Entry { write: *write, epoch, at: now, refused: false, flying: false });
+        self.slots[free] = Some(Entry {
+            write: *write,
+            epoch,
+            sequence: self.inserted,
+            at: now,
+            refused: false,
+            flying: false,
+        });
         self.unsent.push_back(free as u16);
         self.used += 1;
         self.inserted += 1;
@@ -94,14 +103,21 @@ impl PersistBuffer {
         entry.epoch
     }
 
-    /// Puts a refused entry back, before every younger one.
+    /// Puts a refused entry back into its place in program order. Younger entries of the same line and epoch
+    /// may have been accepted meanwhile: their bytes go along, so that the retry cannot bring old ones back.
     pub(crate) fn refuse(&mut self, slot: u16) {
-        let entry = self.slots[slot as usize].as_mut().expect("a refused entry is used");
+        let mut entry = self.slots[slot as usize].expect("a refused entry is used");
         entry.refused = true;
         entry.flying = false;
-        let epoch = entry.epoch;
-        let younger = |s: &u16| self.slots[*s as usize].as_ref().is_some_and(|e| e.epoch > epoch);
-        let place = self.unsent.iter().position(younger).unwrap_or(self.unsent.len());
+        let mut younger: Vec<Entry> = self.slots.iter().flatten().copied().collect();
+        younger.retain(|e| {
+            e.sequence > entry.sequence && e.epoch == entry.epoch && e.write.line == entry.write.line
+        });
+        younger.sort_by_key(|e| e.sequence);
+        younger.iter().for_each(|e| entry.write.merge(&e.write));
+        self.slots[slot as usize] = Some(entry);
+        let after = |s: &u16| self.slots[*s as usize].as_ref().is_some_and(|e| e.sequence > entry.sequence);
+        let place = self.unsent.iter().position(after).unwrap_or(self.unsent.len());
         self.unsent.insert(place, slot);
     }
 

@@ -4,7 +4,7 @@ mod buffer;
 mod epochs;
 mod pace;
 
-pub(crate) use buffer::{Entry, PersistBuffer};
+pub(crate) use buffer::PersistBuffer;
 pub(crate) use epochs::{Epoch, Epochs};
 pub(crate) use pace::{Blocked, Pace};
 

@@ -1,0 +1,257 @@
+//! The wiring: one engine, its nodes, and the links between them.
+
+use crate::describe::Description;
+use cpu::{CacheShape, Directory, DirectorySpec, FlushSpec, Hart, HartSpec};
+use engine::{Engine, Link, Mode, NodeId, PortId};
+use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
+use ordering::asap::{AsapHart, RecoverySpec, RecoveryTable};
+use ordering::bbb::BatteryBuffer;
+use ordering::hops::{HopsHart, TimestampRegister};
+use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
+use protocol::{AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, PM_BASE, Settings, ports};
+use units::{Clock, Dur};
+
+/// A machine with its engine, ready to run.
+pub(crate) struct Machine {
+    pub(crate) engine: Engine<Msg>,
+    pub(crate) harts: Vec<Hart>,
+    pub(crate) directory: Directory,
+    pub(crate) controllers: Vec<Controller>,
+    pub(crate) register: TimestampRegister,
+    pub(crate) map: AddressMap,
+}
+
+impl Machine {
+    /// Builds `harts` harts and everything that they need.
+    pub(crate) fn build(description: &Description, harts: usize, mode: Mode) -> Machine {
+        let s = &description.settings;
+        let map = AddressMap {
+            pm_controllers: s.count("memory.controllers"),
+            dram_controllers: s.count("memory.dram.controllers"),
+            interleave_bytes: s.number("memory.interleave_bytes"),
+        };
+        let plan = Plan { harts, map };
+        let hart = |id: usize| Hart::new(id as u8, hart_spec(s), hart_side(s, id as u8, map), map.pm_controllers);
+        Machine {
+            engine: Engine::new(plan.links(s), harts, mode),
+            harts: (0..harts).map(hart).collect(),
+            directory: Directory::new(directory_spec(s, harts), map),
+            controllers: (0..map.controllers()).map(|i| controller(s, map, i)).collect(),
+            register: TimestampRegister::new(harts, s.dur("ordering.poll_access_ns")),
+            map,
+        }
+    }
+
+    /// The names of the nodes, in their order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let controllers = (0..self.controllers.len()).map(|i| {
+            if i < self.map.pm_controllers { format!("pm {i}") } else { format!("dram {}", i - self.map.pm_controllers) }
+        });
+        (0..self.harts.len())
+            .map(|i| format!("hart {i}"))
+            .chain(["directory".to_string()])
+            .chain(controllers)
+            .chain(["register".to_string()])
+            .collect()
+    }
+}
+
+/// Node numbers and links: harts, directory, controllers, register.
+struct Plan {
+    harts: usize,
+    map: AddressMap,
+}
+
+impl Plan {
+    fn directory(&self) -> NodeId {
+        NodeId(self.harts as u16)
+    }
+
+    fn controller(&self, index: usize) -> NodeId {
+        NodeId((self.harts + 1 + index) as u16)
+    }
+
+    fn register(&self) -> NodeId {
+        self.controller(self.map.controllers())
+    }
+
+    fn links(&self, s: &Settings) -> Vec<Vec<Link>> {
+        let mut all: Vec<Vec<Link>> = (0..self.harts).map(|h| self.hart_links(s, h)).collect();
+        all.push(self.directory_links(s));
+        all.extend((0..self.map.controllers()).map(|i| self.controller_links(s, i)));
+        let to_hart = |h| link(NodeId(h), ports::REGISTER, s.dur("wires.hart_directory_ns"));
+        let nothing = link(self.register(), PortId(0), Dur::ps(1));
+        all.push(std::iter::once(nothing).chain((0..self.harts as u16).map(to_hart)).collect());
+        all
+    }
+
+    fn hart_links(&self, s: &Settings, hart: usize) -> Vec<Link> {
+        let (near, far) = (s.dur("wires.hart_directory_ns"), s.dur("wires.hart_controller_ns"));
+        let mut links = vec![
+            link(self.directory(), PortId(hart as u8), near),
+            link(self.register(), ports::from_hart(hart as u8), near),
+        ];
+        let arrives = ports::from_hart(hart as u8);
+        links.extend((0..self.map.pm_controllers).map(|i| link(self.controller(i), arrives, far)));
+        let from_me = ports::hart(hart as u8, self.map.pm_controllers);
+        let peers = s.dur("wires.hart_hart_ns");
+        links.extend((0..self.harts).map(|h| link(NodeId(h as u16), from_me, peers)));
+        links
+    }
+
+    fn directory_links(&self, s: &Settings) -> Vec<Link> {
+        let (near, far) = (s.dur("wires.hart_directory_ns"), s.dur("wires.directory_controller_ns"));
+        let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::DIRECTORY, near));
+        let controllers = (0..self.map.controllers()).map(|i| link(self.controller(i), PortId(0), far));
+        harts.chain(controllers).collect()
+    }
+
+    fn controller_links(&self, s: &Settings, index: usize) -> Vec<Link> {
+        let back = ports::directory_to_controller(index, self.harts);
+        let first = link(self.directory(), back, s.dur("wires.directory_controller_ns"));
+        if index >= self.map.pm_controllers {
+            return vec![first];
+        }
+        let far = s.dur("wires.hart_controller_ns");
+        let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::controller(index), far));
+        std::iter::once(first).chain(harts).collect()
+    }
+}
+
+fn link(to: NodeId, port: PortId, latency: Dur) -> Link {
+    Link { to, port, latency }
+}
+
+fn shape(s: &Settings, cache: &str) -> CacheShape {
+    let ways = s.count(&format!("{cache}.ways"));
+    let sets = s.count(&format!("{cache}.size_bytes")) / 64 / ways;
+    CacheShape { sets, ways, latency: s.dur(&format!("{cache}.latency_ns")) }
+}
+
+fn hart_spec(s: &Settings) -> HartSpec {
+    let clock = Clock::mhz(s.number("cpu.clock_mhz"));
+    let per_reference = s.number("cpu.instructions_per_reference");
+    HartSpec {
+        issue: Dur::ps(clock.cycles(per_reference).as_ps().div_ceil(s.number("cpu.width"))),
+        l1: shape(s, "l1"),
+        l2: shape(s, "l2"),
+        store_buffer: s.count("cpu.store_buffer"),
+        store_prefetch: s.flag("cpu.store_prefetch"),
+        outstanding_misses: s.count("cpu.outstanding_misses"),
+        window_references: (s.number("cpu.window") / per_reference).max(1),
+        store_interval: s.dur("cpu.store_interval_ns"),
+        locked: s.dur("cpu.locked_ns"),
+        write_combining: s.count("cpu.write_combining"),
+        flush: FlushSpec {
+            issue: s.dur("ordering.flush_instruction_ns"),
+            overlap: s.flag("ordering.flush_overlap"),
+            invalidates: s.flag("ordering.flush_invalidates"),
+        },
+        sfence_blocks: s.text("ordering.sfence_blocks") == "hart",
+        sfence_as: if s.text("ordering.sfence") == "dfence" { FenceKind::Dfence } else { FenceKind::Ofence },
+        write_back_buffer: s.count("ordering.write_back_buffer"),
+    }
+}
+
+fn directory_spec(s: &Settings, harts: usize) -> DirectorySpec {
+    DirectorySpec {
+        harts: harts as u8,
+        shape: shape(s, "llc"),
+        latency: s.dur("llc.latency_ns"),
+        snoop: Dur::ns(1),
+        retry: Dur::ns(50),
+        keeps_data: s.flag("llc.keeps_data"),
+        caches_persist: s.text("ordering.model") == "eadr",
+    }
+}
+
+fn path_spec(s: &Settings, hart: u8, map: AddressMap) -> PathSpec {
+    PathSpec {
+        hart,
+        map,
+        persist_buffer: s.count("ordering.persist_buffer"),
+        epoch_table: s.count("ordering.epoch_table"),
+        flush_issue: s.dur("ordering.flush_issue_ns"),
+        flush_trigger: s.count("ordering.flush_trigger").min(s.count("ordering.persist_buffer")),
+        flush_timer: s.dur("ordering.flush_timer_ns"),
+        persistency: match s.text("ordering.persistency") {
+            "epoch" => Persistency::Epoch,
+            _ => Persistency::Release,
+        },
+        dependences: match s.text("ordering.dependences") {
+            "stores" => Dependences::Stores,
+            _ => Dependences::Accesses,
+        },
+    }
+}
+
+fn hart_side(s: &Settings, hart: u8, map: AddressMap) -> Box<dyn HartOrdering> {
+    let path = path_spec(s, hart, map);
+    match s.text("ordering.model") {
+        "hops" => Box::new(HopsHart::new(path, HopsSpec { poll: s.dur("ordering.poll_ns") })),
+        "asap" => {
+            let asap = AsapSpec {
+                eager: s.flag("ordering.eager"),
+                commit_pipelined: s.flag("ordering.commit_pipelined"),
+            };
+            Box::new(AsapHart::new(path, asap))
+        }
+        "bbb" => Box::new(BatteryBuffer::new(path)),
+        "eadr" => Box::new(NoPath::eadr()),
+        _ => Box::new(NoPath::intel()),
+    }
+}
+
+fn controller_side(s: &Settings) -> Box<dyn ControllerOrdering> {
+    match s.text("ordering.model") {
+        "asap" => Box::new(RecoveryTable::new(RecoverySpec {
+            entries: s.count("ordering.recovery_table"),
+            undo_reads: s.flag("ordering.undo_reads"),
+            delay_writes: s.flag("ordering.delay_writes"),
+            nack_following: s.flag("ordering.nack_following"),
+        })),
+        // HOPS and BBB drop evicted lines as ASAP does, and never flush early: an empty table serves.
+        "hops" | "bbb" => Box::new(RecoveryTable::new(RecoverySpec {
+            entries: 0,
+            undo_reads: false,
+            delay_writes: false,
+            nack_following: false,
+        })),
+        _ => Box::new(PassThrough),
+    }
+}
+
+fn controller(s: &Settings, map: AddressMap, index: usize) -> Controller {
+    let queue = s.count("ordering.write_pending_queue");
+    if index >= map.pm_controllers {
+        let spec = ControllerSpec {
+            base: DRAM_BASE,
+            read: s.dur("memory.dram.read_ns"),
+            acknowledge: Dur::ZERO,
+            commit: Dur::ZERO,
+            read_service: s.dur("memory.dram.service_ns"),
+            write_service: s.dur("memory.dram.service_ns"),
+            write_pending_queue: 32,
+            drain_threshold: 24,
+            buffer: None,
+        };
+        return Controller::new(spec, Box::new(PassThrough));
+    }
+    let blocks = s.count("memory.pm.buffer_blocks");
+    let spec = ControllerSpec {
+        base: PM_BASE,
+        read: s.dur("memory.pm.read_ns"),
+        acknowledge: s.dur("memory.pm.acknowledge_ns"),
+        commit: s.dur("ordering.commit_ns"),
+        read_service: s.dur("memory.pm.read_service_ns"),
+        write_service: s.dur("memory.pm.write_service_ns"),
+        write_pending_queue: queue,
+        drain_threshold: s.count("memory.pm.drain_threshold").min(queue),
+        buffer: (blocks > 0).then(|| BufferSpec {
+            blocks,
+            read: s.dur("memory.pm.buffer_read_ns"),
+            hit_service: s.dur("memory.pm.buffer_service_ns"),
+        }),
+    };
+    Controller::new(spec, controller_side(s))
+}

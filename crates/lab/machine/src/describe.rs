@@ -1,0 +1,258 @@
+//! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
+
+use crate::error::{ConfigError, suggestion};
+use crate::params::MACHINE;
+use crate::presets::PRESETS;
+use protocol::params::Setting;
+use protocol::{Param, Settings};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A machine, fully described.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Its name.
+    pub name: String,
+    /// Every parameter.
+    pub settings: Settings,
+    /// Where values that differ from the table's defaults come from, by key.
+    pub sources: BTreeMap<&'static str, String>,
+}
+
+/// A workload, fully described.
+#[derive(Clone, Debug)]
+pub struct WorkloadDescription {
+    /// What runs.
+    pub workload: &'static workloads::Workload,
+    /// Every parameter of it.
+    pub settings: Settings,
+}
+
+impl Description {
+    /// The machine that comes with the project under `name`.
+    ///
+    /// # Errors
+    /// When there is none; the nearest names are offered.
+    pub fn preset(name: &str) -> Result<Description, ConfigError> {
+        let Some(preset) = PRESETS.iter().find(|p| p.name == name) else {
+            let near = suggestion(name, PRESETS.iter().map(|p| p.name));
+            let text = format!("no machine is called \"{name}\" and no file has that name{near}");
+            return Err(ConfigError::new(format!("{text} (coreplane show machines lists them)")));
+        };
+        Description::parse(name, &format!("machines/{name}.toml"), preset.text)
+    }
+
+    /// A machine from the text of a TOML file called `file`.
+    ///
+    /// # Errors
+    /// When the text is no TOML, names an unknown key or parent, or gives a value that is not accepted: the
+    /// message names file, line, key and what is accepted.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Description, ConfigError> {
+        let reader = Reader { file, text };
+        let root = reader.parse()?;
+        let table = root.get_ref();
+        let mut machine = match table.get("extends") {
+            Some(parent) => {
+                let parent_name = reader.string(parent, "extends")?;
+                if parent_name == name {
+                    return Err(reader.error(parent.span().start, "extends: a machine cannot extend itself"));
+                }
+                Description::preset(parent_name)
+                    .map_err(|e| reader.error(parent.span().start, &format!("extends: {e}")))?
+            }
+            None => Description {
+                name: String::new(),
+                settings: Settings::defaults(MACHINE),
+                sources: BTreeMap::new(),
+            },
+        };
+        machine.name = name.to_string();
+        reader.apply(table, &mut machine)?;
+        machine.check().map_err(|e| ConfigError::new(format!("{file}: {e}")))?;
+        Ok(machine)
+    }
+
+    /// Sets one key, as `--set` does; keys under `workload.` are not the machine's.
+    ///
+    /// # Errors
+    /// When the key is unknown or the value not accepted.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        let param = find(MACHINE, key).ok_or_else(|| unknown_key(key, MACHINE))?;
+        let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
+        self.settings.set(param.key, setting);
+        self.sources.insert(param.key, "set by the user".into());
+        Ok(())
+    }
+
+    /// Whether the sizes fit together.
+    ///
+    /// # Errors
+    /// What does not, in words.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let s = &self.settings;
+        for cache in ["l1", "l2", "llc"] {
+            let (size, ways) = (s.number(&format!("{cache}.size_bytes")), s.number(&format!("{cache}.ways")));
+            if size / 64 < ways {
+                let text = format!("{cache}.size_bytes: {size} bytes hold fewer than {cache}.ways = {ways} lines");
+                return Err(ConfigError::new(text));
+            }
+        }
+        if s.number("l2.size_bytes") < s.number("l1.size_bytes") {
+            return Err(ConfigError::new("l2.size_bytes: the second level includes the first and cannot be smaller than l1.size_bytes"));
+        }
+        if s.number("llc.size_bytes") < s.number("l2.size_bytes") {
+            return Err(ConfigError::new("llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes"));
+        }
+        if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
+            && self.sources.contains_key("memory.pm.drain_threshold")
+        {
+            return Err(ConfigError::new("memory.pm.drain_threshold: is above ordering.write_pending_queue and would never be reached"));
+        }
+        Ok(())
+    }
+
+    /// Every parameter with its value and where that comes from.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Param, String, String)> + '_ {
+        MACHINE.iter().map(|p| {
+            let value = self.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
+            let source = self.sources.get(p.key).cloned().unwrap_or_else(|| p.source.to_string());
+            (p, value, source)
+        })
+    }
+}
+
+impl WorkloadDescription {
+    /// The workload called `name` with its defaults.
+    ///
+    /// # Errors
+    /// When there is none; the nearest names are offered.
+    pub fn named(name: &str) -> Result<WorkloadDescription, ConfigError> {
+        let Some(workload) = workloads::find(name) else {
+            let near = suggestion(name, workloads::WORKLOADS.iter().map(|w| w.name));
+            let text = format!("no workload is called \"{name}\"{near}");
+            return Err(ConfigError::new(format!("{text} (coreplane show workloads lists them)")));
+        };
+        Ok(WorkloadDescription { workload, settings: Settings::defaults(workload.params) })
+    }
+
+    /// Sets one key under `workload.`.
+    ///
+    /// # Errors
+    /// When the key is unknown to this workload or the value not accepted.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        let param = find(self.workload.params, key).ok_or_else(|| {
+            let e = unknown_key(key, self.workload.params);
+            ConfigError::new(format!("workload {}: {e}", self.workload.name))
+        })?;
+        let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
+        self.settings.set(param.key, setting);
+        Ok(())
+    }
+}
+
+fn find(table: &'static [Param], key: &str) -> Option<&'static Param> {
+    table.iter().find(|p| p.key == key)
+}
+
+fn unknown_key(key: &str, table: &'static [Param]) -> ConfigError {
+    let near = suggestion(key, table.iter().map(|p| p.key));
+    ConfigError::new(format!("unknown key \"{key}\"{near}"))
+}
+
+/// Reads a TOML file; errors name file and line.
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn parse(&self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
+        DeTable::parse(self.text).map_err(|e| {
+            let at = e.span().map_or(0, |s| s.start);
+            self.error(at, &format!("not TOML: {}", e.message()))
+        })
+    }
+
+    fn error(&self, at: usize, text: &str) -> ConfigError {
+        let line = self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1;
+        ConfigError::new(format!("{}:{line}: {text}", self.file))
+    }
+
+    fn string<'v>(&self, value: &'v Spanned<DeValue<'_>>, key: &str) -> Result<&'v str, ConfigError> {
+        match value.get_ref() {
+            DeValue::String(s) => Ok(s),
+            _ => Err(self.error(value.span().start, &format!("{key}: give a text in quotes"))),
+        }
+    }
+
+    fn apply(&self, root: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {
+        let sources = root.get("sources");
+        for (name, value) in root {
+            match &**name.get_ref() {
+                "extends" | "sources" | "about" => {}
+                section => self.section(section, name.span().start, value, machine)?,
+            }
+        }
+        match sources.map(|s| (s, s.get_ref())) {
+            None => Ok(()),
+            Some((_, DeValue::Table(table))) => self.sources(table, machine),
+            Some((s, _)) => Err(self.error(s.span().start, "sources: give a table of key = \"where it comes from\"")),
+        }
+    }
+
+    fn section(
+        &self,
+        prefix: &str,
+        at: usize,
+        value: &Spanned<DeValue<'_>>,
+        machine: &mut Description,
+    ) -> Result<(), ConfigError> {
+        if let DeValue::Table(table) = value.get_ref() {
+            for (name, value) in table {
+                self.section(&format!("{prefix}.{}", name.get_ref()), name.span().start, value, machine)?;
+            }
+            return Ok(());
+        }
+        let param = find(MACHINE, prefix).ok_or_else(|| self.error(at, &unknown_key(prefix, MACHINE).0))?;
+        let text = self.scalar(value, prefix)?;
+        let read = param.kind.read(&text);
+        let setting = read.map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
+        machine.settings.set(param.key, setting);
+        machine.sources.insert(param.key, self.file.to_string());
+        Ok(())
+    }
+
+    fn scalar(&self, value: &Spanned<DeValue<'_>>, key: &str) -> Result<String, ConfigError> {
+        match value.get_ref() {
+            DeValue::String(s) => Ok(s.to_string()),
+            DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_string()),
+            DeValue::Float(f) => Ok(f.as_str().to_string()),
+            DeValue::Boolean(b) => Ok(b.to_string()),
+            _ => Err(self.error(value.span().start, &format!("{key}: give a number, a text or true or false"))),
+        }
+    }
+
+    fn sources(&self, table: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let name = key.get_ref();
+            let param = find(MACHINE, name)
+                .ok_or_else(|| self.error(key.span().start, &unknown_key(name, MACHINE).0))?;
+            machine.sources.insert(param.key, self.string(value, name)?.to_string());
+        }
+        Ok(())
+    }
+}
+
+/// The value of a setting for JSON.
+pub(crate) fn json(value: &Setting, shown: &str) -> serde_json::Value {
+    match value {
+        Setting::Flag(f) => (*f).into(),
+        Setting::Text(t) => t.clone().into(),
+        Setting::Number(n) => match shown.parse::<f64>() {
+            Ok(f) if f.fract() != 0.0 => f.into(),
+            Ok(f) => (f as u64).into(),
+            Err(_) => (*n).into(),
+        },
+    }
+}

@@ -1,0 +1,36 @@
+//! The machines that come with the project: `machines/*.toml`.
+
+/// A machine description that comes with the project.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Name, as in `coreplane run NAME ...`.
+    pub name: &'static str,
+    /// The description.
+    pub text: &'static str,
+}
+
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        /// Every machine that comes with the project.
+        pub const PRESETS: &[Preset] = &[$(Preset {
+            name: $name,
+            text: include_str!(concat!("../../../../machines/", $name, ".toml")),
+        }),*];
+    };
+}
+
+presets!(
+    "intel",
+    "hops-ep",
+    "hops-rp",
+    "asap-ep",
+    "asap-rp",
+    "bbb",
+    "eadr",
+    "intel@artifact",
+    "hops-ep@artifact",
+    "hops-rp@artifact",
+    "asap-ep@artifact",
+    "asap-rp@artifact",
+    "eadr@artifact",
+);

@@ -1,0 +1,153 @@
+//! What a run says.
+
+use crate::build::Machine;
+use crate::describe::{Description, WorkloadDescription};
+use crate::run::RunOptions;
+use crate::stats::STATISTICS;
+use engine::Timeline;
+use protocol::{Image, Tally, Value, View};
+use serde_json::{Map, json};
+use units::{Dur, Time};
+
+/// A number with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistic {
+    /// Dotted name; unit and meaning stand in [`STATISTICS`].
+    pub name: String,
+    /// The value, in that unit.
+    pub value: f64,
+}
+
+/// The result of a run.
+pub struct Report {
+    /// The machine's name.
+    pub machine: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The seed.
+    pub seed: u64,
+    /// Time of the part that counts: from the first program's start of it to the last one's end.
+    pub time: Dur,
+    /// References of all programs, setting-up included.
+    pub references: u64,
+    /// Events of the engine.
+    pub events: u64,
+    /// Every statistic of the part that counts.
+    pub stats: Vec<Statistic>,
+    /// Persistent memory as a power failure at the end (or at the asked time) leaves it.
+    pub durable: Image,
+    /// Persistent memory as loads would see it.
+    pub visible: Image,
+    /// The machine, fully described.
+    pub description: Description,
+    /// The workload, fully described.
+    pub workload_description: WorkloadDescription,
+    /// The recording, where one was asked for.
+    pub timeline: Option<Box<Timeline>>,
+}
+
+impl Report {
+    /// The value called `name`, if it was reported.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.stats.iter().find(|s| s.name == name).map(|s| s.value)
+    }
+
+    /// The report as JSON, without anything that depends on the host.
+    pub fn to_json(&self) -> serde_json::Value {
+        let stats: Map<String, serde_json::Value> =
+            self.stats.iter().map(|s| (s.name.clone(), number(s.value))).collect();
+        let configuration: Map<String, serde_json::Value> = self
+            .description
+            .rows()
+            .filter_map(|(p, shown, _)| {
+                let value = self.description.settings.get(p.key)?;
+                Some((p.key.to_string(), crate::describe::json(value, &shown)))
+            })
+            .chain(self.workload_description.workload.params.iter().filter_map(|p| {
+                let value = self.workload_description.settings.get(p.key)?;
+                Some((p.key.to_string(), crate::describe::json(value, &p.kind.show(value))))
+            }))
+            .collect();
+        json!({
+            "machine": self.machine,
+            "workload": self.workload,
+            "seed": self.seed,
+            "time_ns": self.time.as_ns(),
+            "references": self.references,
+            "stats": stats,
+            "configuration": configuration,
+        })
+    }
+}
+
+/// Whole numbers stay whole.
+fn number(value: f64) -> serde_json::Value {
+    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}
+
+impl Machine {
+    pub(crate) fn report(
+        mut self,
+        machine: &Description,
+        workload: &WorkloadDescription,
+        options: &RunOptions,
+        threads: usize,
+        shared_before: Tally,
+    ) -> Report {
+        let last = self.harts.iter().map(cpu::Hart::now).max().unwrap_or(Time::ZERO);
+        let end = self.region_ended().or(options.power_fails_at).unwrap_or(last);
+        let began = self.region_began().unwrap_or(Time::ZERO);
+        let mut tally = self.tally(last.max(end));
+        let mut before = shared_before;
+        self.harts.iter().for_each(|h| before.add(&h.before_region()));
+        tally.subtract(&before);
+        let time = end.since(began);
+        Report {
+            machine: machine.name.clone(),
+            workload: workload.workload.name.to_string(),
+            seed: options.seed,
+            time,
+            references: self.harts.iter().map(cpu::Hart::references).sum(),
+            events: self.engine.events(),
+            stats: statistics(&tally, time, threads),
+            durable: self.image(View::Durable),
+            visible: self.image(View::Visible),
+            description: machine.clone(),
+            workload_description: workload.clone(),
+            timeline: self.engine.timeline.take(),
+        }
+    }
+}
+
+/// Counts, times and levels as numbers, and what follows from them; in the order of the table.
+fn statistics(tally: &Tally, time: Dur, threads: usize) -> Vec<Statistic> {
+    let mut all = Vec::new();
+    let mut add = |name: String, value: f64| all.push(Statistic { name, value });
+    for (name, value) in tally.iter() {
+        match value {
+            Value::Count(n) => add(name.into(), *n as f64),
+            Value::Time(t) => add(name.into(), t.as_ns()),
+            Value::Levels(o) => {
+                add(format!("{name}.mean"), o.mean());
+                add(format!("{name}.p99"), o.p99() as f64);
+                add(format!("{name}.max"), o.max() as f64);
+            }
+        }
+    }
+    let count = |name: &str| match tally.get(name) {
+        Some(Value::Count(n)) => *n as f64,
+        Some(Value::Time(t)) => t.as_ns(),
+        _ => 0.0,
+    };
+    let seconds = time.as_ns() * 1e-9;
+    let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
+    let hart_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
+    add("throughput.operations_per_second".into(), per_second(count("cpu.operations")));
+    add("throughput.bytes_per_second".into(), per_second(count("memory.bytes_written")));
+    add("ordering.blocked_share".into(), count("ordering.blocked") / hart_time);
+    let stalled = count("ordering.fence_stall") + count("ordering.buffer_stall");
+    add("ordering.stall_share".into(), stalled / hart_time);
+    let rank = |name: &str| STATISTICS.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
+    all.sort_by_key(|s| rank(&s.name));
+    all
+}

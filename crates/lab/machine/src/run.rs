@@ -1,0 +1,161 @@
+//! Running a machine: its programs to their end, then whatever is still under way.
+
+use crate::build::Machine;
+use crate::describe::{Description, WorkloadDescription};
+use crate::error::ConfigError;
+use crate::report::Report;
+use cpu::{Directory, Hart};
+use engine::{Device, Mode, NodeId, Timeline};
+use memory::Controller;
+use ordering::hops::TimestampRegister;
+use protocol::{Image, Msg, Node, Remains, Tally, View};
+use std::rc::Rc;
+use units::Time;
+use workloads::Context;
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunOptions {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The fast engine, or the one-event-a-reference engine that it is checked against.
+    pub mode: Mode,
+    /// The power fails then.
+    pub power_fails_at: Option<Time>,
+    /// Marks on the timeline, 0 for none.
+    pub timeline_marks: usize,
+}
+
+/// Simulates `workload` on `machine`.
+///
+/// # Errors
+/// When the two do not fit together, or the machine stops with programs unfinished (a deadlock, which the
+/// message describes).
+pub fn run(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+) -> Result<Report, ConfigError> {
+    machine.check()?;
+    let threads = workload.settings.count("workload.threads");
+    let harts = threads.max(machine.settings.count("cpu.harts"));
+    let mut m = Machine::build(machine, harts, options.mode);
+    m.load(workload, threads, options);
+    let before = m.run(options.power_fails_at);
+    if options.power_fails_at.is_none() {
+        m.check_finished()?;
+    }
+    Ok(m.report(machine, workload, options, threads, before))
+}
+
+impl Machine {
+    fn load(&mut self, workload: &WorkloadDescription, threads: usize, options: &RunOptions) {
+        if options.timeline_marks > 0 {
+            let timeline = Timeline::new(self.names(), options.timeline_marks);
+            self.engine.timeline = Some(Box::new(timeline));
+            self.harts.iter_mut().for_each(Hart::record_marks);
+        }
+        let settings = Rc::new(workload.settings.clone());
+        for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
+            let context = Context::new(hart.cpu(), thread, threads, Rc::clone(&settings), options.seed);
+            hart.load((workload.workload.program)(context));
+            self.engine.out(NodeId(thread as u16), Time::ZERO).wake(Time::ZERO, Msg::Wake);
+        }
+    }
+
+    /// Runs until nothing is left to do, or the power fails. Gives what the shared devices had counted when
+    /// the part that counts began.
+    fn run(&mut self, power_fails_at: Option<Time>) -> Tally {
+        if let Some(at) = power_fails_at {
+            self.engine.stop_after(at);
+        }
+        let mut before = None;
+        while let Some((now, to, port, msg)) = self.engine.next() {
+            if before.is_none()
+                && let Some(began) = self.region_began()
+                && now > began
+            {
+                before = Some(self.shared_tally(began));
+            }
+            self.dispatch(now, to, port, msg);
+        }
+        match (before, self.region_began()) {
+            (Some(before), _) => before,
+            // Nothing reached a shared device after the beginning.
+            (None, Some(began)) => self.shared_tally(began),
+            (None, None) => Tally::default(),
+        }
+    }
+
+    #[inline]
+    fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: Msg) {
+        let Machine { engine, harts, directory, controllers, register, .. } = self;
+        let index = to.0 as usize;
+        let out = &mut engine.out(to, now);
+        if let Some(hart) = harts.get_mut(index) {
+            return hart.on(now, port, msg, out);
+        }
+        match index - harts.len() {
+            0 => directory.on(now, port, msg, out),
+            n if n <= controllers.len() => controllers[n - 1].on(now, port, msg, out),
+            _ => register.on(now, port, msg, out),
+        }
+    }
+
+    fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
+        let harts = self.harts.iter_mut().map(|h| h as &mut dyn Node);
+        harts.chain(shared(&mut self.directory, &mut self.controllers, &mut self.register))
+    }
+
+    fn shared_tally(&mut self, now: Time) -> Tally {
+        let mut tally = Tally::default();
+        for node in shared(&mut self.directory, &mut self.controllers, &mut self.register) {
+            node.stats(now, &mut tally);
+        }
+        tally
+    }
+
+    pub(crate) fn region_began(&self) -> Option<Time> {
+        self.harts.iter().filter_map(|h| h.region().0).min()
+    }
+
+    pub(crate) fn region_ended(&self) -> Option<Time> {
+        self.harts.iter().filter_map(|h| h.region().1).max()
+    }
+
+    pub(crate) fn tally(&mut self, now: Time) -> Tally {
+        let mut tally = Tally::default();
+        for node in self.nodes() {
+            node.stats(now, &mut tally);
+        }
+        tally
+    }
+
+    /// Persistent memory under `view`.
+    pub(crate) fn image(&mut self, view: View) -> Image {
+        let mut remains = Remains::new();
+        for node in self.nodes() {
+            node.remains(view, &mut remains);
+        }
+        remains.settle(&self.map)
+    }
+
+    fn check_finished(&self) -> Result<(), ConfigError> {
+        if self.harts.iter().all(Hart::finished) {
+            return Ok(());
+        }
+        let waiting = self.harts.iter().filter(|h| !h.finished()).map(|h| format!("\n  {}", h.waits_for()));
+        let state: String = waiting.chain([format!("\n  {}", self.directory.waits_for())]).collect();
+        Err(ConfigError::new(format!("the simulated machine stopped with programs unfinished:{state}")))
+    }
+}
+
+
+fn shared<'a>(
+    directory: &'a mut Directory,
+    controllers: &'a mut [Controller],
+    register: &'a mut TimestampRegister,
+) -> impl Iterator<Item = &'a mut dyn Node> {
+    let controllers = controllers.iter_mut().map(|c| c as &mut dyn Node);
+    std::iter::once(directory as &mut dyn Node).chain(controllers).chain([register as &mut dyn Node])
+}

@@ -1,0 +1,53 @@
+//! The JSON Schema of machine descriptions, from the one table of parameters.
+
+use crate::params::MACHINE;
+use protocol::Param;
+use protocol::params::Kind;
+use serde_json::{Map, Value, json};
+
+/// The schema of a machine file.
+pub fn machine() -> Value {
+    let mut properties = Map::new();
+    properties.insert("about".into(), json!({"type": "string", "description": "what this machine is"}));
+    properties.insert("extends".into(), json!({"type": "string", "description": "the machine that this one changes"}));
+    let sources = json!({"type": "object", "additionalProperties": {"type": "string"}, "description": "where values come from, by key"});
+    properties.insert("sources".into(), sources);
+    for param in MACHINE {
+        insert(&mut properties, param.key, param);
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Coreplane machine",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+fn insert(properties: &mut Map<String, Value>, key: &str, param: &Param) {
+    let Some((head, rest)) = key.split_once('.') else {
+        properties.insert(key.into(), property(param));
+        return;
+    };
+    let section = properties
+        .entry(head)
+        .or_insert_with(|| json!({"type": "object", "additionalProperties": false, "properties": {}}));
+    if let Some(Value::Object(inner)) = section.get_mut("properties") {
+        insert(inner, rest, param);
+    }
+}
+
+fn property(param: &Param) -> Value {
+    let mut schema = match param.kind {
+        Kind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Kind::PowerOfTwo { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Kind::Nanoseconds { .. } => json!({"type": ["number", "string"]}),
+        Kind::Bytes { .. } => json!({"type": ["integer", "string"]}),
+        Kind::Choice(words) => json!({"enum": words}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Text => json!({"type": "string"}),
+    };
+    let text = format!("{} ({}; default {}, {})", param.meaning, param.kind.accepts(), param.default, param.source);
+    schema["description"] = text.into();
+    schema
+}

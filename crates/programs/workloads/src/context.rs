@@ -1,0 +1,127 @@
+//! What a workload's thread is given: its hart, its share of memory, its random numbers, its parameters.
+
+use protocol::{Cpu, DRAM_BASE, PM_BASE, Settings};
+use std::cell::Cell;
+use std::rc::Rc;
+use units::{Dur, Random};
+
+/// How memory is divided: a common part for roots, locks and what is shared from the start, and an arena for
+/// each thread, so that no allocation of one thread depends on another's timing.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Bytes of the common part, in each of the two memories.
+    pub common_bytes: u64,
+    /// Bytes of each thread's arena, in each of the two memories.
+    pub arena_bytes: u64,
+}
+
+impl Layout {
+    /// The usual division.
+    pub const USUAL: Layout = Layout { common_bytes: 64 << 20, arena_bytes: 64 << 20 };
+
+    fn arena(&self, base: u64, thread: usize) -> Arena {
+        let first = base + self.common_bytes + thread as u64 * self.arena_bytes;
+        Arena::new(first, first + self.arena_bytes)
+    }
+}
+
+/// A bump allocator over a range of simulated memory. Freed memory is not reused: workloads are sized to fit.
+#[derive(Clone, Debug)]
+pub struct Arena {
+    next: Rc<Cell<u64>>,
+    end: u64,
+}
+
+impl Arena {
+    /// An arena over `first..end`.
+    pub fn new(first: u64, end: u64) -> Arena {
+        Arena { next: Rc::new(Cell::new(first)), end }
+    }
+
+    /// `bytes` bytes at a multiple of `align`, a power of two.
+    ///
+    /// # Panics
+    /// When the arena is full; workloads check their parameters against its size beforehand.
+    pub fn alloc(&self, bytes: u64, align: u64) -> u64 {
+        let address = self.next.get().next_multiple_of(align);
+        assert!(address + bytes <= self.end, "the workload needs more memory than its arena has");
+        self.next.set(address + bytes);
+        address
+    }
+
+    /// `lines` whole cache lines.
+    pub fn lines(&self, lines: u64) -> u64 {
+        self.alloc(lines * 64, 64)
+    }
+}
+
+/// What a thread has.
+#[derive(Clone)]
+pub struct Context {
+    /// Its hart.
+    pub cpu: Cpu,
+    /// Its number, from zero.
+    pub thread: usize,
+    /// How many threads there are.
+    pub threads: usize,
+    /// Persistent memory of its own.
+    pub pm: Arena,
+    /// DRAM of its own.
+    pub dram: Arena,
+    /// The parameters of the workload.
+    pub settings: Rc<Settings>,
+    seed: u64,
+}
+
+impl Context {
+    /// The context of `thread` of `threads`.
+    pub fn new(cpu: Cpu, thread: usize, threads: usize, settings: Rc<Settings>, seed: u64) -> Context {
+        let layout = Layout::USUAL;
+        let (pm, dram) = (layout.arena(PM_BASE, thread), layout.arena(DRAM_BASE, thread));
+        Context { cpu, thread, threads, pm, dram, settings, seed }
+    }
+
+    /// The common part of persistent memory: the same addresses in every thread, so the calls must be too.
+    pub fn common_pm() -> Arena {
+        Arena::new(PM_BASE, PM_BASE + Layout::USUAL.common_bytes)
+    }
+
+    /// The common part of DRAM.
+    pub fn common_dram() -> Arena {
+        // The first lines are the barrier's.
+        Arena::new(DRAM_BASE + 4096, DRAM_BASE + Layout::USUAL.common_bytes)
+    }
+
+    /// A stream of random numbers for this thread.
+    pub fn random(&self) -> Random {
+        Random::new(self.seed, self.thread as u64)
+    }
+
+    /// A stream of random numbers that every thread has alike.
+    pub fn common_random(&self) -> Random {
+        Random::new(self.seed, u64::MAX)
+    }
+
+    /// This thread's share of `total` things: how many, the first threads taking the remainder.
+    pub fn share(&self, total: u64) -> u64 {
+        let n = self.threads as u64;
+        total / n + u64::from((self.thread as u64) < total % n)
+    }
+
+    /// The number of things in the shares of the threads before this one.
+    pub fn share_start(&self, total: u64) -> u64 {
+        let (n, t) = (self.threads as u64, self.thread as u64);
+        total / n * t + t.min(total % n)
+    }
+
+    /// Computes for as many cycles of a 2 GHz clock.
+    pub async fn work(&self, cycles: u64) {
+        self.cpu.work(Dur::ps(cycles * 500)).await;
+    }
+
+    /// Flushes the lines of `size` bytes at `address` and orders them before what follows.
+    pub async fn persist(&self, address: u64, size: u64) {
+        self.cpu.clwb_range(address, size).await;
+        self.cpu.ofence().await;
+    }
+}

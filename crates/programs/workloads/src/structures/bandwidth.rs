@@ -1,0 +1,28 @@
+//! ASAP's bandwidth micro-benchmark (§VII-C): blocks ordered by ofence, alternating between controllers.
+
+use crate::context::Context;
+use crate::sync;
+
+pub(crate) async fn run(c: Context) {
+    let block = c.settings.number("workload.block_size").next_multiple_of(64);
+    let operations = c.share(c.settings.number("workload.operations"));
+    // A window of 64 blocks a thread, so that the benchmark writes lines that its caches hold.
+    let window = c.pm.alloc(64 * block, 4096);
+    for line in (0..64 * block).step_by(64) {
+        c.cpu.store(window + line, 0).await;
+        c.cpu.clwb(window + line).await;
+    }
+    sync::start(&c).await;
+    for n in 0..operations {
+        let to = window + n % 64 * block;
+        for line in (0..block).step_by(64) {
+            for word in 0..8 {
+                c.cpu.store(to + line + word * 8, n * 8 + word).await;
+            }
+            c.cpu.clwb(to + line).await;
+        }
+        c.cpu.ofence().await;
+        c.cpu.operation_done();
+    }
+    sync::finish(&c).await;
+}

@@ -1,0 +1,58 @@
+//! Locks and barriers in simulated memory.
+
+use crate::context::Context;
+use protocol::{DRAM_BASE, Order};
+
+/// A spinlock: one word, 0 free, 1 taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lock(pub(crate) u64);
+
+/// Cycles between two looks at a taken lock: at first, and at most.
+const BACKOFF: (u64, u64) = (32, 512);
+
+impl Lock {
+    pub(crate) async fn acquire(self, c: &Context) {
+        let mut pause = BACKOFF.0;
+        loop {
+            if c.cpu.load_acquire(self.0).await == 0
+                && c.cpu.compare_exchange(self.0, 0, 1, Order::Acquire).await == 0
+            {
+                return;
+            }
+            c.work(pause).await;
+            pause = (pause * 2).min(BACKOFF.1);
+        }
+    }
+
+    pub(crate) async fn try_acquire(self, c: &Context) -> bool {
+        c.cpu.compare_exchange(self.0, 0, 1, Order::Acquire).await == 0
+    }
+
+    pub(crate) async fn release(self, c: &Context) {
+        c.cpu.store_release(self.0, 0).await;
+    }
+}
+
+/// Where the start barrier counts.
+const BARRIER: u64 = DRAM_BASE + 64;
+
+/// Waits until every thread has called this for the `round`th time, counted from 1.
+pub(crate) async fn barrier(c: &Context, round: u64) {
+    c.cpu.fetch_add(BARRIER, 1, Order::AcquireRelease).await;
+    while c.cpu.load_acquire(BARRIER).await < round * c.threads as u64 {
+        c.work(100).await;
+    }
+}
+
+/// The end of the setting-up: what is in the persist path drains, all threads meet, and counting begins.
+pub(crate) async fn start(c: &Context) {
+    c.cpu.dfence().await;
+    barrier(c, 1).await;
+    c.cpu.region_begins();
+}
+
+/// The end of the part that counts.
+pub(crate) async fn finish(c: &Context) {
+    c.cpu.dfence().await;
+    c.cpu.region_ends();
+}
