@@ -68,16 +68,178 @@ pub const WORKLOADS: &[Workload] = &[
         program: |c| Box::pin(s::bandwidth::run(c)),
     },
     Workload {
-        name: "queue",
-        meaning: "a FIFO queue with one lock for each end; elements are inserted and removed",
-        source: "Michael and Scott (PODC 1996); operations of ASAP's atlas_queue",
+        name: "nstore",
+        meaning: "N-Store's write-ahead-logging engine running YCSB; tuples are partitioned among threads",
+        source: "Arulraj et al., SIGMOD 2015; WHISPER (ASPLOS 2017)",
         params: params! {
-            "operations" N, "8000", "artifact: queue_nvm 4 8000 0.5", "insertions and removals by all threads";
+            "operations" N, "40000", "artifact: -x40000", "transactions of all threads";
+            "keys" N, "4000", "artifact: -k4000", "tuples of all threads";
+            "fields" Count { min: 1, max: 64 }, "5", "artifact: ycsb_benchmark", "fields of a tuple";
+            "value_size" Count { min: 8, max: 4096 }, "100", "artifact: ycsb_benchmark", "bytes of a field";
+            "update_percent" PERCENT, "80", "artifact: -p0.8", "transactions that update";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "2000", "estimate: a transaction's planning and dispatch", "cycles of computation around each operation";
+            "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::nstore::run(c)),
+    },
+    Workload {
+        name: "echo",
+        meaning: "Echo: workers put into stores of their own and merge into a master store of versions",
+        source: "Bailey et al., INFLOW 2013; WHISPER (ASPLOS 2017)",
+        params: params! {
+            "operations" N, "10000", "artifact: 10000 operations", "operations of all threads";
+            "keys" N, "10000", "artifact: PREPOP", "different keys";
+            "key_size" Count { min: 8, max: 1024 }, "128", "artifact", "bytes of a key";
+            "value_size" Count { min: 8, max: 4096 }, "1024", "artifact", "bytes of a value";
+            "put_percent" PERCENT, "80", "artifact: put probability 0.8", "operations that put";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "1000", "estimate: request handling", "cycles of computation around each operation";
+            "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::echo::run(c)),
+    },
+    Workload {
+        name: "vacation",
+        meaning: "a travel agency's tables under transactions and one lock",
+        source: "STAMP (IISWC 2008); WHISPER (ASPLOS 2017)",
+        params: params! {
+            "operations" N, "40000", "artifact: -t40000", "transactions of all threads";
+            "relations" N, "4000", "artifact: -r4000", "rows of each table at the start";
+            "queries" Count { min: 1, max: 64 }, "1", "artifact: -n1", "queries of a transaction";
+            "range_percent" PERCENT, "80", "artifact: -q80", "rows that queries reach";
+            "user_percent" PERCENT, "20", "artifact: -u20", "transactions that reserve; the rest change tables";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "500", "estimate: bookkeeping in volatile memory", "cycles of computation around each operation";
+            "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::vacation::run(c)),
+    },
+    Workload {
+        name: "memcached",
+        meaning: "a hash table of items with grouped locks, changed by transactions",
+        source: "Memcached; WHISPER (ASPLOS 2017)",
+        params: params! {
+            "operations" N, "8000", "artifact: memslap -x 8000", "requests of all threads";
+            "keys" N, "8000", "estimate", "different keys";
+            "key_size" Count { min: 8, max: 1024 }, "16", "artifact: run.cnf", "bytes of a key";
+            "value_size" Count { min: 8, max: 4096 }, "64", "artifact: memslap -X 64", "bytes of a value";
+            "set_percent" PERCENT, "80", "estimate: update-intensive (ASAP §VII); WHISPER has 5", "requests that set";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "estimate: parsing a request and answering it", "cycles of computation around each operation";
+            "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::memcached::run(c)),
+    },
+    Workload {
+        name: "heap",
+        meaning: "a binary heap under one lock with an undo log",
+        source: "ASAP's atlas_heap",
+        params: params! {
+            "operations" N, "8000", "artifact: heap_nvm 4 8000 0.5", "insertions and removals of all threads";
+            "insert_percent" PERCENT, "50", "artifact: heap_nvm 4 8000 0.5", "operations that insert";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::heap::run(c)),
+    },
+    Workload {
+        name: "queue",
+        meaning: "a FIFO queue with one lock for each end and an undo log",
+        source: "Michael and Scott (PODC 1996); ASAP's atlas_queue",
+        params: params! {
+            "operations" N, "8000", "artifact: queue_nvm 4 8000 0.5", "insertions and removals of all threads";
             "insert_percent" PERCENT, "50", "artifact: queue_nvm 4 8000 0.5", "operations that insert";
-            "value_size" Count { min: 8, max: 4096 }, "64", "paper: ASAP §VII (16 to 128 B)", "bytes of an element's value";
-            "durable" Flag, "true", "paper: ASAP §IV-A (dfence after an update)", "each operation ends with a dfence";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: ASAP §VII (16 to 128 B)", "bytes of an element";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::queue::run(c)),
+    },
+    Workload {
+        name: "skiplist",
+        meaning: "a skip list under one lock with an undo log",
+        source: "Pugh (CACM 1990); ASAP's atlas_skiplist",
+        params: params! {
+            "operations" N, "2000", "artifact: skiplist_nvm 4 2000 0.8", "insertions and removals of all threads";
+            "insert_percent" PERCENT, "80", "artifact: skiplist_nvm 4 2000 0.8", "operations that insert";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::skiplist::run(c)),
+    },
+    Workload {
+        name: "cceh",
+        meaning: "CCEH: cacheline-conscious extendible hashing",
+        source: "Nam et al., FAST 2019",
+        params: params! {
+            "operations" N, "100000", "artifact: 100000 keys", "keys inserted by all threads";
+            "search_percent" PERCENT, "100", "artifact: insert phase, then search phase", "searches for each hundred insertions, afterwards";
+            "initial_depth" Count { min: 0, max: 16 }, "4", "artifact: 16384 pairs at the start", "depth of the directory at the start";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::cceh::run(c)),
+    },
+    Workload {
+        name: "fast-fair",
+        meaning: "FAST & FAIR: a B+-tree with always readable shifts",
+        source: "Hwang et al., FAST 2018",
+        params: params! {
+            "operations" N, "24000", "artifact: -n 24000", "keys; the first half is inserted beforehand";
+            "searches" Count { min: 0, max: 64 }, "4", "artifact: mixed mode", "searches after each insertion; every fourth key is deleted";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::fast_fair::run(c)),
+    },
+    Workload {
+        name: "dash-lh",
+        meaning: "Dash with linear hashing",
+        source: "Lu et al., VLDB 2020",
+        params: params! {
+            "operations" N, "40000", "artifact: -p 40000", "keys inserted by all threads";
+            "preload" Count { min: 0, max: 10_000_000 }, "4000", "artifact: -n 4000", "keys inserted beforehand";
+            "initial_depth" Count { min: 0, max: 12 }, "2", "estimate", "logarithm of the segments at the start";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::dash::run(c, true)),
+    },
+    Workload {
+        name: "dash-eh",
+        meaning: "Dash with extendible hashing",
+        source: "Lu et al., VLDB 2020",
+        params: params! {
+            "operations" N, "40000", "artifact: -p 40000", "keys inserted by all threads";
+            "preload" Count { min: 0, max: 10_000_000 }, "4000", "artifact: -n 4000", "keys inserted beforehand";
+            "initial_depth" Count { min: 0, max: 12 }, "2", "estimate", "depth of the directory at the start";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::dash::run(c, false)),
+    },
+    Workload {
+        name: "p-art",
+        meaning: "P-ART: an adaptive radix tree",
+        source: "Leis et al., ICDE 2013; RECIPE (SOSP 2019)",
+        params: params! {
+            "operations" N, "100000", "artifact: 100000 records", "keys of all threads";
+            "read_percent" PERCENT, "0", "paper: ASAP Table III (insert elements)", "operations that look a key up";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::art::run(c)),
+    },
+    Workload {
+        name: "p-clht",
+        meaning: "P-CLHT: a hash table whose buckets are cache lines",
+        source: "David et al., ASPLOS 2015; RECIPE (SOSP 2019)",
+        params: params! {
+            "operations" N, "100000", "artifact: 100000 records", "keys of all threads";
+            "read_percent" PERCENT, "0", "paper: ASAP Table III (insert elements)", "operations that look a key up";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::clht::run(c)),
+    },
+    Workload {
+        name: "p-masstree",
+        meaning: "P-Masstree: a B+-tree with permutation words",
+        source: "Mao et al., EuroSys 2012; RECIPE (SOSP 2019)",
+        params: params! {
+            "operations" N, "100000", "artifact: 100000 records", "keys of all threads";
+            "read_percent" PERCENT, "0", "paper: ASAP Table III (insert elements)", "operations that look a key up";
+            "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+        },
+        program: |c| Box::pin(s::masstree::run(c)),
     },
     Workload {
         name: "mix",

@@ -125,3 +125,28 @@ impl Context {
         self.cpu.ofence().await;
     }
 }
+
+/// Short forms of what data structures do most.
+impl Context {
+    pub(crate) async fn load(&self, address: u64) -> u64 {
+        self.cpu.load(address).await
+    }
+
+    pub(crate) async fn store(&self, address: u64, value: u64) {
+        self.cpu.store(address, value).await;
+    }
+
+    /// Stores one word and orders it before what follows.
+    pub(crate) async fn publish(&self, address: u64, value: u64) {
+        self.cpu.store(address, value).await;
+        self.persist(address, 8).await;
+    }
+
+    /// The end of an operation that must be durable before it is answered, where the workload asks for that.
+    pub(crate) async fn end_operation(&self) {
+        if self.settings.flag("workload.durable") {
+            self.cpu.dfence().await;
+        }
+        self.cpu.operation_done();
+    }
+}

@@ -24,10 +24,6 @@ impl Lock {
         }
     }
 
-    pub(crate) async fn try_acquire(self, c: &Context) -> bool {
-        c.cpu.compare_exchange(self.0, 0, 1, Order::Acquire).await == 0
-    }
-
     pub(crate) async fn release(self, c: &Context) {
         c.cpu.store_release(self.0, 0).await;
     }

@@ -1,5 +1,18 @@
 //! One file a workload.
 
+pub(crate) mod art;
 pub(crate) mod bandwidth;
+pub(crate) mod cceh;
+pub(crate) mod clht;
+pub(crate) mod dash;
+pub(crate) mod echo;
+pub(crate) mod fast_fair;
+pub(crate) mod heap;
+mod log;
+pub(crate) mod masstree;
+pub(crate) mod memcached;
 pub(crate) mod mix;
+pub(crate) mod nstore;
 pub(crate) mod queue;
+pub(crate) mod skiplist;
+pub(crate) mod vacation;

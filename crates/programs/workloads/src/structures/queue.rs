@@ -1,8 +1,9 @@
 //! A persistent FIFO queue with one lock for each end (Michael and Scott's two-lock queue).
 //!
 //! Root line: head at 0, tail at 64. A node: next at 0, length at 8, value from 16 on. An element is durable
-//! before the link to it is.
+//! before the link to it is; the links are changed under an undo log.
 
+use super::log::UndoLog;
 use crate::context::Context;
 use crate::sync::{self, Lock};
 use units::Random;
@@ -34,7 +35,7 @@ impl Queue {
         c.cpu.dfence().await;
     }
 
-    async fn insert(&self, c: &Context, value: &[u8]) {
+    async fn insert(&self, c: &Context, log: &UndoLog, value: &[u8]) {
         let size = VALUE + value.len() as u64;
         let node = c.pm.alloc(size, 64);
         c.cpu.store(node, 0).await;
@@ -43,22 +44,21 @@ impl Queue {
         c.persist(node, size).await;
         self.tail_lock.acquire(c).await;
         let last = c.cpu.load(self.tail).await;
-        c.cpu.store(last, node).await;
-        c.persist(last, 8).await;
-        c.cpu.store(self.tail, node).await;
-        c.persist(self.tail, 8).await;
+        log.store(c, last, node).await;
+        log.store(c, self.tail, node).await;
+        log.commit(c).await;
         self.tail_lock.release(c).await;
     }
 
-    async fn remove(&self, c: &Context, value: &mut [u8]) -> bool {
+    async fn remove(&self, c: &Context, log: &UndoLog, value: &mut [u8]) -> bool {
         self.head_lock.acquire(c).await;
         let first = c.cpu.load(self.head).await;
         let next = c.cpu.load_acquire(first).await;
         let found = next != 0;
         if found {
             c.cpu.load_bytes(next + VALUE, value).await;
-            c.cpu.store(self.head, next).await;
-            c.persist(self.head, 8).await;
+            log.store(c, self.head, next).await;
+            log.commit(c).await;
         }
         self.head_lock.release(c).await;
         found
@@ -69,9 +69,9 @@ pub(crate) async fn run(c: Context) {
     let queue = Queue::new();
     let operations = c.share(c.settings.number("workload.operations"));
     let inserts = c.settings.number("workload.insert_percent") * 10;
-    let durable = c.settings.flag("workload.durable");
     let mut value = vec![0; c.settings.count("workload.value_size")];
     let mut random: Random = c.random();
+    let log = UndoLog::new(&c);
     if c.thread == 0 {
         queue.create(&c).await;
     }
@@ -79,14 +79,11 @@ pub(crate) async fn run(c: Context) {
     for n in 0..operations {
         if random.chance(inserts) {
             value.fill(n as u8);
-            queue.insert(&c, &value).await;
+            queue.insert(&c, &log, &value).await;
         } else {
-            queue.remove(&c, &mut value).await;
+            queue.remove(&c, &log, &mut value).await;
         }
-        if durable {
-            c.cpu.dfence().await;
-        }
-        c.cpu.operation_done();
+        c.end_operation().await;
         c.work(100).await;
     }
     sync::finish(&c).await;

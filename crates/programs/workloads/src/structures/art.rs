@@ -1,0 +1,233 @@
+//! P-ART: the adaptive radix tree (Leis et al., ICDE 2013) made persistent (RECIPE, SOSP 2019).
+//!
+//! A node: lock at 0, kind at 8 (4, 16, 48 or 256 children), count at 16. Kinds 4 and 16: key bytes from 24 on,
+//! children from 64 on; kind 48: 256 index bytes from 64 on, children from 320 on; kind 256: children from 64 on.
+//! A child is a node, or a leaf (its address plus one): key at 0, value at 8. A leaf persists before the pointer
+//! to it; a node that is full is copied to the next kind, which persists before it replaces the old one.
+//! Keys are eight random bytes: paths are not compressed.
+
+use crate::context::Context;
+use crate::sync::{self, Lock};
+use units::mix;
+
+const KIND: u64 = 8;
+const COUNT: u64 = 16;
+const BYTES: u64 = 24;
+const CHILDREN: u64 = 64;
+const INDEX: u64 = 64;
+const CHILDREN_48: u64 = 320;
+const LEAF: u64 = 1;
+
+fn byte(key: u64, depth: u32) -> u64 {
+    key >> (56 - 8 * depth) & 0xFF
+}
+
+fn size(kind: u64) -> u64 {
+    if kind == 48 { CHILDREN_48 + 48 * 8 } else { CHILDREN + kind * 8 }
+}
+
+async fn new_node(c: &Context, kind: u64) -> u64 {
+    let node = c.pm.alloc(size(kind), 64);
+    c.store(node + KIND, kind).await;
+    node
+}
+
+/// Where the child for `byte` is, if there is one.
+async fn find(c: &Context, node: u64, byte: u64) -> Option<u64> {
+    match c.load(node + KIND).await {
+        256 => Some(node + CHILDREN + byte * 8),
+        48 => {
+            let index = c.cpu.load_sized(node + INDEX + byte, 1).await;
+            (index != 0).then(|| node + CHILDREN_48 + (index - 1) * 8)
+        }
+        _ => {
+            let count = c.cpu.load_acquire(node + COUNT).await;
+            for at in 0..count {
+                if c.cpu.load_sized(node + BYTES + at, 1).await == byte {
+                    return Some(node + CHILDREN + at * 8);
+                }
+            }
+            None
+        }
+    }
+}
+
+/// Adds a child to a node with room: the pointer first, then what makes it found.
+async fn add(c: &Context, node: u64, byte: u64, child: u64) {
+    let (kind, count) = (c.load(node + KIND).await, c.load(node + COUNT).await);
+    match kind {
+        256 => c.publish(node + CHILDREN + byte * 8, child).await,
+        48 => {
+            c.publish(node + CHILDREN_48 + count * 8, child).await;
+            c.cpu.store_sized(node + INDEX + byte, 1, count + 1).await;
+            c.persist(node + INDEX + byte, 1).await;
+        }
+        _ => {
+            c.store(node + CHILDREN + count * 8, child).await;
+            c.cpu.store_sized(node + BYTES + count, 1, byte).await;
+            c.cpu.clwb(node + CHILDREN + count * 8).await;
+            c.persist(node + BYTES, 16).await;
+        }
+    }
+    c.cpu.store_release(node + COUNT, count + 1).await;
+    c.persist(node + COUNT, 8).await;
+}
+
+/// A copy of a full node, one kind larger.
+async fn grow(c: &Context, node: u64) -> u64 {
+    let (kind, count) = (c.load(node + KIND).await, c.load(node + COUNT).await);
+    let new = new_node(c, if kind == 4 { 16 } else if kind == 16 { 48 } else { 256 }).await;
+    for at in 0..if kind == 48 { 256 } else { count } {
+        let byte = if kind == 48 { at } else { c.cpu.load_sized(node + BYTES + at, 1).await };
+        let Some(place) = find(c, node, byte).await else { continue };
+        let child = c.load(place).await;
+        match c.load(new + KIND).await {
+            16 => {
+                c.store(new + CHILDREN + at * 8, child).await;
+                c.cpu.store_sized(new + BYTES + at, 1, byte).await;
+            }
+            48 => {
+                c.store(new + CHILDREN_48 + at * 8, child).await;
+                c.cpu.store_sized(new + INDEX + byte, 1, at + 1).await;
+            }
+            _ => c.store(new + CHILDREN + byte * 8, child).await,
+        }
+    }
+    c.store(new + COUNT, count).await;
+    let bytes = size(c.load(new + KIND).await);
+    c.persist(new, bytes).await;
+    new
+}
+
+/// Inserts a key; the root is a node of 256 and never replaced. `slot` is where the pointer to `node` is.
+async fn insert(c: &Context, root: u64, key: u64, value: u64) {
+    let leaf = c.pm.alloc(16, 16);
+    c.store(leaf, key).await;
+    c.store(leaf + 8, value).await;
+    c.persist(leaf, 16).await;
+    'again: loop {
+        let (mut node, mut parent, mut slot, mut depth) = (root, 0, 0, 0);
+        loop {
+            let place = find(c, node, byte(key, depth)).await;
+            let child = match place {
+                Some(place) => c.cpu.load_acquire(place).await,
+                None => 0,
+            };
+            if child != 0 && child & LEAF == 0 {
+                (parent, slot, node, depth) = (node, place.unwrap_or(0), child, depth + 1);
+                continue;
+            }
+            if change(c, Spot { parent, slot, node, depth }, child, key, leaf).await {
+                return;
+            }
+            c.work(64).await;
+            continue 'again;
+        }
+    }
+}
+
+/// Where an insertion changes the tree.
+struct Spot {
+    parent: u64,
+    slot: u64,
+    node: u64,
+    depth: u32,
+}
+
+/// Adds the leaf below a node, under its lock; false when the node changed meanwhile.
+async fn change(c: &Context, spot: Spot, seen: u64, key: u64, leaf: u64) -> bool {
+    let Spot { parent, slot, node, depth } = spot;
+    if parent != 0 {
+        Lock(parent).acquire(c).await;
+    }
+    Lock(node).acquire(c).await;
+    let place = find(c, node, byte(key, depth)).await;
+    let now = match place {
+        Some(place) => c.load(place).await,
+        None => 0,
+    };
+    let valid = now == seen && (parent == 0 || c.load(slot).await == node);
+    if valid {
+        match place {
+            Some(place) if now != 0 => {
+                let below = fork(c, now & !LEAF, key, leaf, depth + 1).await;
+                c.publish(place, below).await;
+            }
+            _ => add_or_grow(c, node, slot, byte(key, depth), leaf | LEAF).await,
+        }
+    }
+    Lock(node).release(c).await;
+    if parent != 0 {
+        Lock(parent).release(c).await;
+    }
+    valid
+}
+
+async fn add_or_grow(c: &Context, node: u64, slot: u64, byte: u64, child: u64) {
+    if c.load(node + KIND).await == 256 || c.load(node + COUNT).await < c.load(node + KIND).await {
+        return add(c, node, byte, child).await;
+    }
+    let new = grow(c, node).await;
+    add(c, new, byte, child).await;
+    c.publish(slot, new).await;
+}
+
+/// Nodes for the bytes that two leaves share, from `depth` on; or the new leaf where their keys are equal.
+async fn fork(c: &Context, old: u64, key: u64, leaf: u64, depth: u32) -> u64 {
+    let other = c.load(old).await;
+    if other == key {
+        return leaf | LEAF;
+    }
+    let top = new_node(c, 4).await;
+    let (mut node, mut depth) = (top, depth);
+    while byte(other, depth) == byte(key, depth) {
+        let next = new_node(c, 4).await;
+        add(c, node, byte(key, depth), next).await;
+        (node, depth) = (next, depth + 1);
+    }
+    add(c, node, byte(other, depth), old | LEAF).await;
+    add(c, node, byte(key, depth), leaf | LEAF).await;
+    c.persist(top, size(4)).await;
+    top
+}
+
+async fn get(c: &Context, root: u64, key: u64) -> Option<u64> {
+    let (mut node, mut depth) = (root, 0);
+    loop {
+        let place = find(c, node, byte(key, depth)).await?;
+        let child = c.cpu.load_acquire(place).await;
+        if child & LEAF != 0 {
+            let leaf = child & !LEAF;
+            return if c.load(leaf).await == key { Some(c.load(leaf + 8).await) } else { None };
+        }
+        if child == 0 {
+            return None;
+        }
+        (node, depth) = (child, depth + 1);
+    }
+}
+
+pub(crate) async fn run(c: Context) {
+    let root = Context::common_pm().alloc(size(256), 64);
+    if c.thread == 0 {
+        c.store(root + KIND, 256).await;
+        c.persist(root, 64).await;
+    }
+    let total = c.settings.number("workload.operations");
+    let seed = c.common_random().next_u64();
+    let (from, count) = (c.share_start(total), c.share(total));
+    let reads = c.settings.number("workload.read_percent") * 10;
+    let mut random = c.random();
+    sync::start(&c).await;
+    for n in from..from + count {
+        c.work(60).await;
+        if random.chance(reads) {
+            get(&c, root, mix(seed ^ random.below(n + 1))).await;
+            c.cpu.operation_done();
+        } else {
+            insert(&c, root, mix(seed ^ n), n).await;
+            c.end_operation().await;
+        }
+    }
+    sync::finish(&c).await;
+}

@@ -1,0 +1,196 @@
+//! CCEH: cacheline-conscious extendible hashing (Nam et al., FAST 2019).
+//!
+//! Directory: one word, the address of the table of segment pointers with the depth in its low bits. Segment: depth at 0, lock count at 8
+//! (all ones while it splits), then 1024 pairs of key and value in lines of four. A pair's value persists before
+//! its key; keys are claimed by compare-and-exchange.
+
+use crate::context::Context;
+use crate::sync::{self, Lock};
+use protocol::Order;
+use units::mix;
+
+const PAIRS: u64 = 1024;
+const LINES: u64 = PAIRS / 4;
+const PROBE: u64 = 4;
+const FIRST: u64 = 64;
+const CLAIMED: u64 = u64::MAX;
+const SPLITTING: u64 = u64::MAX;
+
+struct Table {
+    directory: u64,
+    lock: Lock,
+}
+
+enum Insert {
+    Done,
+    Full,
+    Retry,
+}
+
+impl Table {
+    async fn new_segment(&self, c: &Context, depth: u64) -> u64 {
+        let segment = c.pm.lines(1 + LINES);
+        c.store(segment, depth).await;
+        segment
+    }
+
+    async fn create(&self, c: &Context, depth: u64) {
+        let table = c.pm.alloc(8 << depth, 64);
+        for index in 0..1 << depth {
+            let segment = self.new_segment(c, depth).await;
+            c.persist(segment, 64).await;
+            c.store(table + index * 8, segment).await;
+        }
+        c.persist(table, 8 << depth).await;
+        c.publish(self.directory, table | depth).await;
+    }
+
+    /// The directory's depth, and the entry and segment of a hash.
+    async fn segment(&self, c: &Context, hash: u64) -> (u64, u64, u64) {
+        let word = c.cpu.load_acquire(self.directory).await;
+        let (table, depth) = (word & !63, word & 63);
+        let entry = table + (hash >> (63 - depth) >> 1) * 8;
+        (depth, entry, c.cpu.load_acquire(entry).await)
+    }
+
+    async fn insert(&self, c: &Context, key: u64, value: u64) {
+        let hash = mix(key);
+        loop {
+            let (_, entry, segment) = self.segment(c, hash).await;
+            let holders = c.cpu.load_acquire(segment + 8).await;
+            if holders == SPLITTING {
+                c.work(64).await;
+                continue;
+            }
+            let took = c.cpu.compare_exchange(segment + 8, holders, holders + 1, Order::Acquire).await;
+            if took != holders {
+                continue;
+            }
+            let result = if c.load(entry).await == segment {
+                self.insert_into(c, segment, hash, key, value).await
+            } else {
+                Insert::Retry
+            };
+            c.cpu.fetch_add(segment + 8, u64::MAX, Order::Release).await;
+            match result {
+                Insert::Done => return,
+                Insert::Full => self.split(c, hash, segment).await,
+                Insert::Retry => {}
+            }
+        }
+    }
+
+    async fn insert_into(&self, c: &Context, segment: u64, hash: u64, key: u64, value: u64) -> Insert {
+        let line = hash % LINES;
+        for probe in 0..PROBE * 4 {
+            let pair = segment + FIRST + (line + probe / 4) % LINES * 64 + probe % 4 * 16;
+            let held = c.load(pair).await;
+            // A pair that no longer belongs here after a split is free.
+            let stale = held != 0 && held != CLAIMED && self.left(c, segment, mix(held)).await;
+            let free = held == 0 || stale;
+            if free && c.cpu.compare_exchange(pair, held, CLAIMED, Order::Plain).await == held {
+                c.store(pair + 8, value).await;
+                c.cpu.ofence().await;
+                c.publish(pair, key).await;
+                return Insert::Done;
+            }
+        }
+        Insert::Full
+    }
+
+    /// Whether a hash belongs to another segment: the directory, not the segment, decides.
+    async fn left(&self, c: &Context, segment: u64, hash: u64) -> bool {
+        self.segment(c, hash).await.2 != segment
+    }
+
+    async fn split(&self, c: &Context, hash: u64, segment: u64) {
+        if c.cpu.compare_exchange(segment + 8, 0, SPLITTING, Order::Acquire).await != 0 {
+            c.work(64).await;
+            return;
+        }
+        self.lock.acquire(c).await;
+        let (mut depth, _, current) = self.segment(c, hash).await;
+        if current == segment {
+            let local = c.load(segment).await;
+            if local == depth {
+                self.double(c, depth).await;
+                depth += 1;
+            }
+            self.split_in_two(c, segment, local, depth, hash).await;
+        }
+        self.lock.release(c).await;
+        c.cpu.store_release(segment + 8, 0).await;
+    }
+
+    async fn double(&self, c: &Context, depth: u64) {
+        let old = c.load(self.directory).await & !63;
+        let new = c.pm.alloc(16 << depth, 64);
+        for index in 0..1 << depth {
+            let segment = c.load(old + index * 8).await;
+            c.store(new + index * 16, segment).await;
+            c.store(new + index * 16 + 8, segment).await;
+        }
+        c.persist(new, 16 << depth).await;
+        c.cpu.store_release(self.directory, new | (depth + 1)).await;
+        c.persist(self.directory, 8).await;
+    }
+
+    /// The upper half of a segment's hashes moves to a new one; the old one keeps stale pairs until overwritten.
+    async fn split_in_two(&self, c: &Context, segment: u64, local: u64, depth: u64, hash: u64) {
+        let new = self.new_segment(c, local + 1).await;
+        for index in 0..PAIRS {
+            let pair = segment + FIRST + index * 16;
+            let key = c.load(pair).await;
+            if key == 0 || key == CLAIMED || mix(key) >> (63 - local) & 1 == 0 {
+                continue;
+            }
+            let value = c.load(pair + 8).await;
+            c.store(new + FIRST + index * 16 + 8, value).await;
+            c.store(new + FIRST + index * 16, key).await;
+        }
+        c.persist(new, 64 * (1 + LINES)).await;
+        let table = c.load(self.directory).await & !63;
+        let span = 1 << (depth - local);
+        let first = (hash >> (63 - depth) >> 1) / span * span;
+        for index in first + span / 2..first + span {
+            c.store(table + index * 8, new).await;
+        }
+        c.persist(table + (first + span / 2) * 8, span * 4).await;
+        c.publish(segment, local + 1).await;
+    }
+
+    async fn get(&self, c: &Context, key: u64) -> Option<u64> {
+        let hash = mix(key);
+        let (_, _, segment) = self.segment(c, hash).await;
+        for probe in 0..PROBE * 4 {
+            let pair = segment + FIRST + (hash % LINES + probe / 4) % LINES * 64 + probe % 4 * 16;
+            if c.load(pair).await == key {
+                return Some(c.load(pair + 8).await);
+            }
+        }
+        None
+    }
+}
+
+pub(crate) async fn run(c: Context) {
+    let table = Table { directory: Context::common_pm().lines(1), lock: Lock(Context::common_dram().lines(1)) };
+    let total = c.settings.number("workload.operations");
+    let (from, keys) = (c.share_start(total), c.share(total));
+    let seed = c.common_random().next_u64() | 1;
+    let key = |n: u64| mix(seed ^ (from + n)) | 1;
+    if c.thread == 0 {
+        table.create(&c, c.settings.number("workload.initial_depth")).await;
+    }
+    sync::start(&c).await;
+    for n in 0..keys {
+        c.work(60).await;
+        table.insert(&c, key(n), from + n).await;
+        c.end_operation().await;
+    }
+    for n in 0..keys * c.settings.number("workload.search_percent") / 100 {
+        c.work(60).await;
+        table.get(&c, key(n)).await;
+        c.cpu.operation_done();
+    }
+    sync::finish(&c).await;
+}

@@ -1,0 +1,283 @@
+//! Dash: scalable hashing on persistent memory (Lu et al., VLDB 2020), with an extendible (`dash-eh`) and a
+//! linear (`dash-lh`) directory over the same buckets.
+//!
+//! Bucket of 256 bytes: lock at 0, bitmap of used records at 8, fingerprints (one byte each) at 16; 14 records of
+//! key and value from 32 on. Segment: local depth at 0, lock at 8; 64 buckets and 2 stash buckets from 64 on. A
+//! key goes to the emptier of two neighbouring buckets, else to the stash. Keys are variable: a record holds a
+//! pointer to the key, which persists first.
+
+use crate::context::Context;
+use crate::sync::{self, Lock};
+use units::mix;
+
+const BUCKETS: u64 = 64;
+const STASH: u64 = 2;
+const RECORDS: u64 = 14;
+const BUCKET: u64 = 256;
+const BITMAP: u64 = 8;
+const FINGERPRINTS: u64 = 16;
+const FIRST: u64 = 32;
+const SEGMENT: u64 = 64 + (BUCKETS + STASH) * BUCKET;
+
+fn bucket(segment: u64, index: u64) -> u64 {
+    segment + 64 + index * BUCKET
+}
+
+/// The part of a hash that chooses the bucket; the high bits choose the segment.
+fn home(hash: u64) -> u64 {
+    hash >> 8 & (BUCKETS - 1)
+}
+
+/// Puts a record into a bucket that has room: the record persists before the bit that makes it valid.
+async fn put(c: &Context, bucket: u64, hash: u64, key: u64, value: u64) {
+    let bitmap = c.load(bucket + BITMAP).await;
+    let slot = u64::from((!bitmap).trailing_zeros());
+    let record = bucket + FIRST + slot * 16;
+    c.store(record, key).await;
+    c.store(record + 8, value).await;
+    c.persist(record, 16).await;
+    c.cpu.store_sized(bucket + FINGERPRINTS + slot, 1, hash & 0xFF).await;
+    c.store(bucket + BITMAP, bitmap | 1 << slot).await;
+    c.persist(bucket, 32).await;
+}
+
+async fn used(c: &Context, bucket: u64) -> u64 {
+    u64::from(c.load(bucket + BITMAP).await.count_ones())
+}
+
+/// Inserts under the locks of the two buckets that a key may be in; false when they and the stash are full.
+async fn insert_into(c: &Context, segment: u64, hash: u64, key: u64, value: u64) -> bool {
+    let (a, b) = (home(hash), (home(hash) + 1) % BUCKETS);
+    let (first, second) = (bucket(segment, a.min(b)), bucket(segment, a.max(b)));
+    Lock(first).acquire(c).await;
+    Lock(second).acquire(c).await;
+    let (in_first, in_second) = (used(c, first).await, used(c, second).await);
+    let target = if in_first <= in_second { first } else { second };
+    let fits = in_first.min(in_second) < RECORDS;
+    if fits {
+        put(c, target, hash, key, value).await;
+    }
+    Lock(second).release(c).await;
+    Lock(first).release(c).await;
+    fits || insert_into_stash(c, segment, hash, key, value).await
+}
+
+async fn insert_into_stash(c: &Context, segment: u64, hash: u64, key: u64, value: u64) -> bool {
+    for index in 0..STASH {
+        let stash = bucket(segment, BUCKETS + index);
+        Lock(stash).acquire(c).await;
+        let fits = used(c, stash).await < RECORDS;
+        if fits {
+            put(c, stash, hash, key, value).await;
+        }
+        Lock(stash).release(c).await;
+        if fits {
+            return true;
+        }
+    }
+    false
+}
+
+/// Moves every record whose hash `moves` says so from one segment into another, which nobody else sees yet.
+async fn move_records(c: &Context, from: u64, to: u64, moves: impl Fn(u64) -> bool) {
+    for index in 0..BUCKETS + STASH {
+        let old = bucket(from, index);
+        let (mut bitmap, mut kept) = (c.load(old + BITMAP).await, c.load(old + BITMAP).await);
+        while bitmap != 0 {
+            let slot = u64::from(bitmap.trailing_zeros());
+            bitmap &= bitmap - 1;
+            let record = old + FIRST + slot * 16;
+            let (key, value) = (c.load(record).await, c.load(record + 8).await);
+            let hash = c.load(key + 8).await;
+            if moves(hash) {
+                kept &= !(1 << slot);
+                assert!(insert_into(c, to, hash, key, value).await, "half a segment fits an empty one");
+            }
+        }
+        c.store(old + BITMAP, kept).await;
+        c.cpu.clwb(old).await;
+    }
+    c.cpu.ofence().await;
+}
+
+/// A key of 16 bytes in persistent memory: a number and its hash, so that a record can be moved without it.
+async fn new_key(c: &Context, number: u64) -> (u64, u64) {
+    let (key, hash) = (c.pm.alloc(16, 16), mix(number));
+    c.store(key, number).await;
+    c.store(key + 8, hash).await;
+    c.persist(key, 16).await;
+    (key, hash)
+}
+
+/// The root line: the table's address with its depth (extendible), or the number of segments (linear).
+struct Dash {
+    root: u64,
+    lock: Lock,
+    table: u64,
+    linear: bool,
+}
+
+impl Dash {
+    /// The entry that points to a hash's segment.
+    async fn entry(&self, c: &Context, hash: u64) -> (u64, u64) {
+        let word = c.cpu.load_acquire(self.root).await;
+        if self.linear {
+            return (self.table + linear_index(hash >> 16, word) * 8, word);
+        }
+        let (table, depth) = (word & !63, word & 63);
+        (table + (hash >> (63 - depth) >> 1) * 8, depth)
+    }
+
+    async fn insert(&self, c: &Context, number: u64, value: u64) {
+        let (key, hash) = new_key(c, number).await;
+        loop {
+            let segment = c.cpu.load_acquire(self.entry(c, hash).await.0).await;
+            // A reader-writer lock in one word: inserts count up, a split takes it whole.
+            if !enter(c, segment).await {
+                continue;
+            }
+            let current = c.load(self.entry(c, hash).await.0).await == segment;
+            let done = current && insert_into(c, segment, hash, key, value).await;
+            leave(c, segment).await;
+            if done {
+                return;
+            }
+            if current {
+                self.grow(c, hash, segment).await;
+            }
+        }
+    }
+
+    async fn grow(&self, c: &Context, hash: u64, segment: u64) {
+        self.lock.acquire(c).await;
+        let (entry, state) = self.entry(c, hash).await;
+        if c.load(entry).await == segment {
+            if self.linear {
+                self.grow_linear(c, state).await;
+            } else {
+                self.split(c, hash, segment, state).await;
+            }
+        }
+        self.lock.release(c).await;
+    }
+
+    /// Linear hashing: the next segment in turn is split, whichever was full.
+    async fn grow_linear(&self, c: &Context, segments: u64) {
+        let victim = segments - (segments + 1).next_power_of_two() / 2;
+        let old = c.load(self.table + victim * 8).await;
+        close(c, old).await;
+        let new = c.pm.alloc(SEGMENT, 64);
+        move_records(c, old, new, |hash| linear_index(hash >> 16, segments + 1) == segments).await;
+        c.persist(new, SEGMENT).await;
+        c.publish(self.table + segments * 8, new).await;
+        c.cpu.store_release(self.root, segments + 1).await;
+        c.persist(self.root, 8).await;
+        open(c, old).await;
+    }
+
+    async fn split(&self, c: &Context, hash: u64, segment: u64, mut depth: u64) {
+        let local = c.load(segment).await;
+        close(c, segment).await;
+        if local == depth {
+            self.double(c, depth).await;
+            depth += 1;
+        }
+        let new = c.pm.alloc(SEGMENT, 64);
+        c.store(new, local + 1).await;
+        move_records(c, segment, new, |hash| hash >> (63 - local) & 1 == 1).await;
+        c.persist(new, SEGMENT).await;
+        let table = c.load(self.root).await & !63;
+        let span = 1 << (depth - local);
+        let first = (hash >> (63 - depth) >> 1) / span * span + span / 2;
+        for index in first..first + span / 2 {
+            c.store(table + index * 8, new).await;
+        }
+        c.persist(table + first * 8, span * 4).await;
+        c.publish(segment, local + 1).await;
+        open(c, segment).await;
+    }
+
+    async fn double(&self, c: &Context, depth: u64) {
+        let old = c.load(self.root).await & !63;
+        let new = c.pm.alloc(16 << depth, 64);
+        for index in 0..1 << depth {
+            let segment = c.load(old + index * 8).await;
+            c.store(new + index * 16, segment).await;
+            c.store(new + index * 16 + 8, segment).await;
+        }
+        c.persist(new, 16 << depth).await;
+        c.cpu.store_release(self.root, new | (depth + 1)).await;
+        c.persist(self.root, 8).await;
+    }
+
+    async fn create(&self, c: &Context, depth: u64) {
+        let table = if self.linear { self.table } else { c.pm.alloc(8 << depth, 64) };
+        for index in 0..1 << depth {
+            let segment = c.pm.alloc(SEGMENT, 64);
+            c.publish(segment, depth).await;
+            c.store(table + index * 8, segment).await;
+        }
+        c.persist(table, 8 << depth).await;
+        c.publish(self.root, if self.linear { 1 << depth } else { table | depth }).await;
+    }
+}
+
+/// The segment of a hash among `segments`: modulo the larger power of two, or the smaller where that is not there.
+fn linear_index(hash: u64, segments: u64) -> u64 {
+    let large = segments.next_power_of_two();
+    let index = hash % large;
+    if index < segments { index } else { hash % (large / 2) }
+}
+
+const CLOSED: u64 = 1 << 32;
+
+async fn enter(c: &Context, segment: u64) -> bool {
+    use protocol::Order;
+    let old = c.cpu.fetch_add(segment + 8, 1, Order::Acquire).await;
+    if old < CLOSED {
+        return true;
+    }
+    leave(c, segment).await;
+    c.work(128).await;
+    false
+}
+
+async fn leave(c: &Context, segment: u64) {
+    c.cpu.fetch_add(segment + 8, u64::MAX, protocol::Order::Release).await;
+}
+
+/// Lets inserts in again. An addition, since others may be trying to enter.
+async fn open(c: &Context, segment: u64) {
+    c.cpu.fetch_add(segment + 8, CLOSED.wrapping_neg(), protocol::Order::Release).await;
+}
+
+/// Keeps new inserts out and waits for those under way.
+async fn close(c: &Context, segment: u64) {
+    c.cpu.fetch_add(segment + 8, CLOSED, protocol::Order::AcquireRelease).await;
+    while c.cpu.load_acquire(segment + 8).await != CLOSED {
+        c.work(64).await;
+    }
+}
+
+pub(crate) async fn run(c: Context, linear: bool) {
+    let pm = Context::common_pm();
+    let (root, table) = (pm.lines(1), pm.alloc(8 << 16, 4096));
+    let dash = Dash { root, table, linear, lock: Lock(Context::common_dram().lines(1)) };
+    let total = c.settings.number("workload.operations");
+    let seed = c.common_random().next_u64();
+    let preload = c.settings.number("workload.preload");
+    if c.thread == 0 {
+        dash.create(&c, c.settings.number("workload.initial_depth")).await;
+        for n in 0..preload {
+            dash.insert(&c, seed ^ n, n).await;
+        }
+    }
+    sync::start(&c).await;
+    let from = preload + c.share_start(total);
+    for n in from..from + c.share(total) {
+        c.work(80).await;
+        dash.insert(&c, seed ^ n, n).await;
+        c.end_operation().await;
+    }
+    sync::finish(&c).await;
+}

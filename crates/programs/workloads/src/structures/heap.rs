@@ -1,0 +1,88 @@
+//! A persistent binary heap in an array under one lock, its changes made atomic by an undo log.
+//!
+//! Line 0: number of elements. Elements of 8 bytes from line 1 on, smallest first.
+
+use super::log::UndoLog;
+use crate::context::Context;
+use crate::sync::{self, Lock};
+
+struct Heap {
+    base: u64,
+    lock: Lock,
+}
+
+impl Heap {
+    fn at(&self, index: u64) -> u64 {
+        self.base + 64 + index * 8
+    }
+
+    async fn insert(&self, c: &Context, log: &UndoLog, value: u64) {
+        let mut hole = c.load(self.base).await;
+        log.store(c, self.base, hole + 1).await;
+        while hole > 0 {
+            let parent = (hole - 1) / 2;
+            let above = c.load(self.at(parent)).await;
+            if above <= value {
+                break;
+            }
+            log.store(c, self.at(hole), above).await;
+            hole = parent;
+        }
+        log.store(c, self.at(hole), value).await;
+    }
+
+    async fn remove_least(&self, c: &Context, log: &UndoLog) -> Option<u64> {
+        let count = c.load(self.base).await;
+        if count == 0 {
+            return None;
+        }
+        let least = c.load(self.at(0)).await;
+        let last = c.load(self.at(count - 1)).await;
+        log.store(c, self.base, count - 1).await;
+        let mut hole = 0;
+        loop {
+            let mut child = 2 * hole + 1;
+            if child >= count - 1 {
+                break;
+            }
+            let mut below = c.load(self.at(child)).await;
+            if child + 1 < count - 1 {
+                let right = c.load(self.at(child + 1)).await;
+                if right < below {
+                    (child, below) = (child + 1, right);
+                }
+            }
+            if below >= last {
+                break;
+            }
+            log.store(c, self.at(hole), below).await;
+            hole = child;
+        }
+        log.store(c, self.at(hole), last).await;
+        Some(least)
+    }
+}
+
+pub(crate) async fn run(c: Context) {
+    let (pm, dram) = (Context::common_pm(), Context::common_dram());
+    let heap = Heap { base: pm.alloc(32 << 20, 4096), lock: Lock(dram.lines(1)) };
+    let log = UndoLog::new(&c);
+    let operations = c.share(c.settings.number("workload.operations"));
+    let inserts = c.settings.number("workload.insert_percent") * 10;
+    let mut random = c.random();
+    sync::start(&c).await;
+    for _ in 0..operations {
+        let (insert, value) = (random.chance(inserts), random.next_u64());
+        heap.lock.acquire(&c).await;
+        if insert {
+            heap.insert(&c, &log, value).await;
+        } else {
+            heap.remove_least(&c, &log).await;
+        }
+        log.commit(&c).await;
+        heap.lock.release(&c).await;
+        c.end_operation().await;
+        c.work(100).await;
+    }
+    sync::finish(&c).await;
+}

@@ -1,0 +1,61 @@
+//! An undo log in persistent memory, one a thread: old contents first, then the change (as Atlas and PMDK do).
+//!
+//! Line 0: how many bytes of entries are valid. Entries from line 1 on: address, length, old bytes.
+
+use crate::context::Context;
+use std::cell::RefCell;
+
+const LOG_BYTES: u64 = 64 << 10;
+
+pub(crate) struct UndoLog {
+    base: u64,
+    used: std::cell::Cell<u64>,
+    ranges: RefCell<Vec<(u64, u64)>>,
+}
+
+impl UndoLog {
+    pub(crate) fn new(c: &Context) -> UndoLog {
+        let base = c.pm.alloc(LOG_BYTES, 4096);
+        UndoLog { base, used: std::cell::Cell::new(0), ranges: RefCell::new(Vec::new()) }
+    }
+
+    /// Saves `size` bytes at `address` before they are changed. The entry, then the count that makes it valid,
+    /// persist before the change.
+    pub(crate) async fn save(&self, c: &Context, address: u64, size: u64) {
+        let known = self.ranges.borrow().iter().any(|(a, n)| *a <= address && address + size <= a + n);
+        if known {
+            return;
+        }
+        let entry = self.base + 64 + self.used.get();
+        assert!(entry + 16 + size < self.base + LOG_BYTES, "a transaction fits its log");
+        let mut old = vec![0; size as usize];
+        c.cpu.load_bytes(address, &mut old).await;
+        c.store(entry, address).await;
+        c.store(entry + 8, size).await;
+        c.cpu.store_bytes(entry + 16, &old).await;
+        c.persist(entry, 16 + size).await;
+        self.used.set((self.used.get() + 16 + size).next_multiple_of(8));
+        c.publish(self.base, self.used.get()).await;
+        self.ranges.borrow_mut().push((address, size));
+    }
+
+    /// Saves and stores one word.
+    pub(crate) async fn store(&self, c: &Context, address: u64, value: u64) {
+        self.save(c, address, 8).await;
+        c.store(address, value).await;
+    }
+
+    /// The changes persist, then the log is empty.
+    pub(crate) async fn commit(&self, c: &Context) {
+        let ranges = self.ranges.take();
+        if ranges.is_empty() {
+            return;
+        }
+        for (address, size) in ranges {
+            c.cpu.clwb_range(address, size).await;
+        }
+        c.cpu.ofence().await;
+        c.publish(self.base, 0).await;
+        self.used.set(0);
+    }
+}

@@ -1,0 +1,94 @@
+//! N-Store (Arulraj et al., SIGMOD 2015) with its write-ahead-logging engine, running YCSB. Keys and transactions
+//! are partitioned among executors, so no two threads share a tuple.
+//!
+//! A tuple: key, then fields of equal size. The log is a list of entries (next, address, length, old bytes) whose
+//! head is in the executor's root line; a transaction logs, changes in place, persists, and empties the list.
+
+use crate::context::Context;
+use crate::sync;
+
+struct Executor {
+    head: u64,
+    entries: u64,
+    tuples: u64,
+    index: u64,
+    keys: u64,
+    fields: u64,
+    field_size: u64,
+}
+
+impl Executor {
+    fn tuple_size(&self) -> u64 {
+        (8 + self.fields * self.field_size).next_multiple_of(64)
+    }
+
+    fn new(c: &Context) -> Executor {
+        let (fields, field_size) = (c.settings.number("workload.fields"), c.settings.number("workload.value_size"));
+        let keys = c.share(c.settings.number("workload.keys")).max(1);
+        let (head, entries) = (c.pm.lines(1), c.pm.alloc(64 << 10, 64));
+        let mut e = Executor { head, entries, tuples: 0, index: c.dram.alloc(keys * 8, 64), keys, fields, field_size };
+        e.tuples = c.pm.alloc(keys * e.tuple_size(), 64);
+        e
+    }
+
+    async fn load_table(&self, c: &Context) {
+        for key in 0..self.keys {
+            let tuple = self.tuples + key * self.tuple_size();
+            c.store(tuple, key).await;
+            let zeros = vec![0; (self.fields * self.field_size) as usize];
+            c.cpu.store_bytes(tuple + 8, &zeros).await;
+            c.persist(tuple, self.tuple_size()).await;
+            c.store(self.index + key * 8, tuple).await;
+        }
+    }
+
+    async fn update(&self, c: &Context, key: u64, bytes: &mut [u8]) {
+        let tuple = c.load(self.index + key * 8).await;
+        let mut entry = self.entries;
+        for field in 0..self.fields {
+            let at = tuple + 8 + field * self.field_size;
+            c.cpu.load_bytes(at, bytes).await;
+            let previous = if field == 0 { 0 } else { entry };
+            entry = self.entries + field * (24 + self.field_size).next_multiple_of(64);
+            c.store(entry, previous).await;
+            c.store(entry + 8, at).await;
+            c.store(entry + 16, self.field_size).await;
+            c.cpu.store_bytes(entry + 24, bytes).await;
+            c.persist(entry, 24 + self.field_size).await;
+            c.publish(self.head, entry).await;
+            bytes.fill(key as u8 ^ field as u8);
+            c.cpu.store_bytes(at, bytes).await;
+        }
+        c.persist(tuple, self.tuple_size()).await;
+        c.publish(self.head, 0).await;
+    }
+
+    async fn read(&self, c: &Context, key: u64, bytes: &mut [u8]) {
+        let tuple = c.load(self.index + key * 8).await;
+        for field in 0..self.fields {
+            c.cpu.load_bytes(tuple + 8 + field * self.field_size, bytes).await;
+        }
+    }
+}
+
+pub(crate) async fn run(c: Context) {
+    let executor = Executor::new(&c);
+    let operations = c.share(c.settings.number("workload.operations"));
+    let updates = c.settings.number("workload.update_percent") * 10;
+    let mut bytes = vec![0; executor.field_size as usize];
+    let mut random = c.random();
+    executor.load_table(&c).await;
+    sync::start(&c).await;
+    for _ in 0..operations {
+        c.work(c.settings.number("workload.think_cycles")).await;
+        let key = random.below(executor.keys);
+        if random.chance(updates) {
+            executor.update(&c, key, &mut bytes).await;
+            c.end_operation().await;
+        } else {
+            executor.read(&c, key, &mut bytes).await;
+            c.cpu.operation_done();
+        }
+    }
+    sync::finish(&c).await;
+}

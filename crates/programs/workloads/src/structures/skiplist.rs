@@ -1,0 +1,95 @@
+//! A persistent skip list (Pugh 1990) under one lock, its changes made atomic by an undo log.
+//!
+//! A node: key at 0, value at 8, height at 16, next pointers from 24 on.
+
+use super::log::UndoLog;
+use crate::context::Context;
+use crate::sync::{self, Lock};
+
+const HEIGHT: usize = 12;
+const NEXT: u64 = 24;
+
+struct SkipList {
+    head: u64,
+    lock: Lock,
+}
+
+impl SkipList {
+    /// The last node before `key` on every level.
+    async fn find(&self, c: &Context, key: u64) -> [u64; HEIGHT] {
+        let mut before = [self.head; HEIGHT];
+        let mut node = self.head;
+        for level in (0..HEIGHT).rev() {
+            loop {
+                let next = c.load(node + NEXT + level as u64 * 8).await;
+                if next == 0 || c.load(next).await >= key {
+                    break;
+                }
+                node = next;
+            }
+            before[level] = node;
+        }
+        before
+    }
+
+    async fn insert(&self, c: &Context, log: &UndoLog, key: u64, height: usize) {
+        let before = self.find(c, key).await;
+        let next = c.load(before[0] + NEXT).await;
+        if next != 0 && c.load(next).await == key {
+            log.store(c, next + 8, key ^ 1).await;
+            return;
+        }
+        let size = NEXT + height as u64 * 8;
+        let node = c.pm.alloc(size, 64);
+        c.store(node, key).await;
+        c.store(node + 8, key).await;
+        c.store(node + 16, height as u64).await;
+        for (level, from) in before.iter().enumerate().take(height) {
+            let after = c.load(from + NEXT + level as u64 * 8).await;
+            c.store(node + NEXT + level as u64 * 8, after).await;
+        }
+        c.persist(node, size).await;
+        for (level, from) in before.iter().enumerate().take(height) {
+            log.store(c, from + NEXT + level as u64 * 8, node).await;
+        }
+    }
+
+    async fn remove(&self, c: &Context, log: &UndoLog, key: u64) {
+        let before = self.find(c, key).await;
+        let node = c.load(before[0] + NEXT).await;
+        if node == 0 || c.load(node).await != key {
+            return;
+        }
+        let height = c.load(node + 16).await;
+        for (level, from) in before.iter().enumerate().take(height as usize) {
+            let after = c.load(node + NEXT + level as u64 * 8).await;
+            log.store(c, from + NEXT + level as u64 * 8, after).await;
+        }
+    }
+}
+
+pub(crate) async fn run(c: Context) {
+    let (pm, dram) = (Context::common_pm(), Context::common_dram());
+    let list = SkipList { head: pm.lines(4), lock: Lock(dram.lines(1)) };
+    let log = UndoLog::new(&c);
+    let operations = c.share(c.settings.number("workload.operations"));
+    let inserts = c.settings.number("workload.insert_percent") * 10;
+    let keys = c.settings.number("workload.operations") * 2;
+    let mut random = c.random();
+    sync::start(&c).await;
+    for _ in 0..operations {
+        let (insert, key) = (random.chance(inserts), 1 + random.below(keys));
+        let height = 1 + (random.next_u64().trailing_zeros() as usize).min(HEIGHT - 1);
+        list.lock.acquire(&c).await;
+        if insert {
+            list.insert(&c, &log, key, height).await;
+        } else {
+            list.remove(&c, &log, key).await;
+        }
+        log.commit(&c).await;
+        list.lock.release(&c).await;
+        c.end_operation().await;
+        c.work(100).await;
+    }
+    sync::finish(&c).await;
+}

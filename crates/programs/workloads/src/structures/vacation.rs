@@ -1,0 +1,140 @@
+//! Vacation (STAMP, IISWC 2008) on persistent memory: tables of cars, flights, rooms and customers, each a search
+//! tree, changed by transactions with an undo log under one lock, as in its port to a transactional library.
+//!
+//! A node: key, left, right, free, total, price, at 0 to 40.
+
+use super::log::UndoLog;
+use crate::context::Context;
+use crate::sync::{self, Lock};
+use units::{Random, mix};
+
+const TABLES: u64 = 4;
+const CUSTOMERS: u64 = 3;
+const NODE: u64 = 48;
+const FREE: u64 = 24;
+const TOTAL: u64 = 32;
+const PRICE: u64 = 40;
+
+struct Manager {
+    roots: u64,
+    lock: Lock,
+    relations: u64,
+}
+
+impl Manager {
+    /// Where the pointer to a key's node is, or would be.
+    async fn place(&self, c: &Context, table: u64, key: u64) -> (u64, u64) {
+        // Keys are scattered, so that an unbalanced tree stays shallow.
+        let rank = mix(key);
+        let mut place = self.roots + table * 64;
+        loop {
+            let node = c.load(place).await;
+            if node == 0 {
+                return (place, 0);
+            }
+            let held = c.load(node).await;
+            if held == key {
+                return (place, node);
+            }
+            place = node + if rank < mix(held) { 8 } else { 16 };
+        }
+    }
+
+    async fn add(&self, c: &Context, log: &UndoLog, table: u64, key: u64, count: u64, price: u64) {
+        let (place, node) = self.place(c, table, key).await;
+        if node != 0 {
+            log.save(c, node + FREE, 24).await;
+            let (free, total) = (c.load(node + FREE).await, c.load(node + TOTAL).await);
+            c.store(node + FREE, free + count).await;
+            c.store(node + TOTAL, total + count).await;
+            return c.store(node + PRICE, price).await;
+        }
+        let new = c.pm.alloc(NODE, 64);
+        c.store(new, key).await;
+        c.store(new + FREE, count).await;
+        c.store(new + TOTAL, count).await;
+        c.store(new + PRICE, price).await;
+        c.persist(new, NODE).await;
+        log.store(c, place, new).await;
+    }
+
+    async fn take_away(&self, c: &Context, log: &UndoLog, table: u64, key: u64) {
+        let node = self.place(c, table, key).await.1;
+        if node == 0 {
+            return;
+        }
+        let (free, total) = (c.load(node + FREE).await, c.load(node + TOTAL).await);
+        let count = free.min(100);
+        log.save(c, node + FREE, 16).await;
+        c.store(node + FREE, free - count).await;
+        c.store(node + TOTAL, total - count).await;
+    }
+
+    /// Reserves the dearest of the things that were looked at, for a customer.
+    async fn reserve(&self, c: &Context, log: &UndoLog, r: &mut Random, queries: u64) {
+        let customer = 1 + r.below(self.relations);
+        let (mut best, mut best_price) = (0, 0);
+        for _ in 0..queries {
+            let (table, key) = (r.below(CUSTOMERS), 1 + r.below(self.relations));
+            let node = self.place(c, table, key).await.1;
+            if node != 0 && c.load(node + FREE).await > 0 {
+                let price = c.load(node + PRICE).await;
+                if price > best_price {
+                    (best, best_price) = (node, price);
+                }
+            }
+        }
+        if best != 0 {
+            self.add(c, log, CUSTOMERS, customer, 1, best_price).await;
+            let free = c.load(best + FREE).await;
+            log.store(c, best + FREE, free - 1).await;
+        }
+    }
+
+    async fn transaction(&self, c: &Context, log: &UndoLog, r: &mut Random) {
+        let queries = c.settings.number("workload.queries");
+        let range = (self.relations * c.settings.number("workload.range_percent") / 100).max(1);
+        let user = r.chance(c.settings.number("workload.user_percent") * 10);
+        self.lock.acquire(c).await;
+        // Bookkeeping in volatile memory, inside the lock (ASAP §VII-A).
+        c.work(c.settings.number("workload.think_cycles")).await;
+        if user {
+            self.reserve(c, log, r, queries).await;
+        } else {
+            for _ in 0..queries {
+                let (table, key) = (r.below(CUSTOMERS), 1 + r.below(range));
+                if r.chance(500) {
+                    self.add(c, log, table, key, 100, 50 + r.below(500)).await;
+                } else {
+                    self.take_away(c, log, table, key).await;
+                }
+            }
+        }
+        log.commit(c).await;
+        c.end_operation().await;
+        c.work(c.settings.number("workload.think_cycles")).await;
+        self.lock.release(c).await;
+    }
+}
+
+pub(crate) async fn run(c: Context) {
+    let (pm, dram) = (Context::common_pm(), Context::common_dram());
+    let relations = c.settings.number("workload.relations");
+    let manager = Manager { roots: pm.lines(TABLES), lock: Lock(dram.lines(1)), relations };
+    let log = UndoLog::new(&c);
+    let mut random = c.random();
+    if c.thread == 0 {
+        for key in 1..=relations {
+            for table in 0..TABLES {
+                manager.add(&c, &log, table, key, 100, 50 + random.below(500)).await;
+                log.commit(&c).await;
+            }
+        }
+    }
+    sync::start(&c).await;
+    for _ in 0..c.share(c.settings.number("workload.operations")) {
+        manager.transaction(&c, &log, &mut random).await;
+        c.work(c.settings.number("workload.think_cycles")).await;
+    }
+    sync::finish(&c).await;
+}
