@@ -253,4 +253,13 @@ pub const WORKLOADS: &[Workload] = &[
         },
         program: |c| Box::pin(s::mix::run(c)),
     },
+    Workload {
+        name: "bench",
+        meaning: "the access pattern of the speed goal: mostly private, six references in seven hit the first level",
+        source: "ours",
+        params: params! {
+            "operations" N, "200000", "estimate", "groups of sixteen references by all threads";
+        },
+        program: |c| Box::pin(s::bench::run(c)),
+    },
 ];

@@ -2,6 +2,7 @@
 
 pub(crate) mod art;
 pub(crate) mod bandwidth;
+pub(crate) mod bench;
 pub(crate) mod cceh;
 pub(crate) mod clht;
 pub(crate) mod dash;

@@ -158,6 +158,7 @@ impl Epochs {
         self.table.iter().find_map(|e| e.waits_on)
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.table.len()
     }

@@ -1,0 +1,134 @@
+//! Tables for people, JSON for programs, and where inputs come from.
+
+use crate::Failure;
+use crate::args::{Common, EngineChoice, Format, Settings};
+use machine::{ConfigError, Description, RunOptions, WorkloadDescription};
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// A table of text, its columns padded; the first column to the left, the others to the right.
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+    left: usize,
+}
+
+impl Table {
+    pub(crate) fn new<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Table {
+        Table { rows: vec![head.into_iter().map(Into::into).collect()], left: 1 }
+    }
+
+    /// The first `columns` columns are text.
+    pub(crate) fn left(mut self, columns: usize) -> Table {
+        self.left = columns;
+        self
+    }
+
+    pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    pub(crate) fn print(&self) {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for (index, row) in self.rows.iter().enumerate() {
+            let cells = row.iter().enumerate().map(|(c, cell)| {
+                let (w, last) = (widths[c], c + 1 == row.len());
+                if c < self.left && last { cell.clone() } else if c < self.left { format!("{cell:<w$}") } else { format!("{cell:>w$}") }
+            });
+            println!("{}", cells.collect::<Vec<_>>().join("  "));
+            if index == 0 {
+                println!("{}", widths.iter().map(|w| "-".repeat(*w)).collect::<Vec<_>>().join("  "));
+            }
+        }
+    }
+}
+
+pub(crate) fn is_json(common: &Common) -> bool {
+    common.format == Format::Json
+}
+
+pub(crate) fn print_json(value: &serde_json::Value) {
+    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// A number as a person reads it: at most six digits after the point, none where it is whole.
+pub(crate) fn number(v: f64) -> String {
+    if v.fract() == 0.0 {
+        format!("{v:.0}")
+    } else if v.abs() >= 100.0 {
+        format!("{v:.1}")
+    } else {
+        format!("{v:.4}")
+    }
+}
+
+/// A machine by name, or from a file.
+pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
+    let path = Path::new(name);
+    if !name.ends_with(".toml") && !path.is_file() {
+        return Description::preset(name);
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
+    let stem = path.file_stem().map_or_else(|| name.into(), |s| s.to_string_lossy().into_owned());
+    Description::parse(&stem, name, &text)
+}
+
+/// Applies `--set` to the machine and to the workload.
+pub(crate) fn apply(
+    settings: &Settings,
+    machine: &mut Description,
+    workload: &mut WorkloadDescription,
+) -> Result<(), Failure> {
+    for assignment in &settings.set {
+        let (key, value) = assignment
+            .split_once('=')
+            .ok_or_else(|| Failure::BadInput(format!("--set {assignment}: give KEY=VALUE")))?;
+        if key.starts_with("workload.") {
+            workload.set(key, value).map_err(|e| Failure::BadInput(format!("--set {e}")))?;
+        } else {
+            machine.set(key, value).map_err(|e| Failure::BadInput(format!("--set {e}")))?;
+        }
+    }
+    machine.check()?;
+    Ok(())
+}
+
+pub(crate) fn options(settings: &Settings) -> RunOptions {
+    let mode = match settings.engine {
+        EngineChoice::Fast => engine::Mode::Fast,
+        EngineChoice::Reference => engine::Mode::Reference,
+    };
+    RunOptions { seed: settings.seed, mode, ..RunOptions::default() }
+}
+
+/// A bar on a terminal, nothing elsewhere.
+pub(crate) fn progress(common: &Common, steps: usize, what: &str) -> indicatif::ProgressBar {
+    if common.quiet || !std::io::stderr().is_terminal() {
+        return indicatif::ProgressBar::hidden();
+    }
+    let bar = indicatif::ProgressBar::new(steps as u64);
+    let style = indicatif::ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
+    bar.set_message(what.to_string());
+    bar
+}
+
+/// Writes a file into a folder: first under another name, then in one step, so that no half of it is ever seen.
+pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let fail = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", folder.join(name).display()));
+    std::fs::create_dir_all(folder).map_err(fail)?;
+    let partial = folder.join(format!(".{name}.partial"));
+    std::fs::write(&partial, bytes).and_then(|()| std::fs::rename(&partial, folder.join(name))).map_err(|e| {
+        _ = std::fs::remove_file(&partial);
+        fail(e)
+    })
+}
+
+/// Host seconds that `work` takes. The one place where the host's clock is read.
+#[expect(clippy::disallowed_methods, reason = "the face reports how long the host took; no result depends on it")]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = std::time::Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,63 @@
+//! `coreplane run`.
+
+use crate::Failure;
+use crate::args::RunArgs;
+use crate::output::{self, Table};
+use machine::{Report, STATISTICS, WorkloadDescription};
+use std::path::Path;
+use units::{Time, parse_dur};
+
+const TIMELINE_MARKS: usize = 2_000_000;
+
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let mut machine = output::machine(&args.machine)?;
+    let mut workload = WorkloadDescription::named(&args.workload)?;
+    output::apply(&args.settings, &mut machine, &mut workload)?;
+    let mut options = output::options(&args.settings);
+    if args.timeline {
+        options.timeline_marks = TIMELINE_MARKS;
+    }
+    if let Some(text) = &args.power_fails_at {
+        let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--power-fails-at: {e}")))?;
+        options.power_fails_at = Some(Time::ZERO + at);
+    }
+    let (report, host_seconds) = output::timed(|| machine::run(&machine, &workload, &options));
+    let report = report?;
+    let mut json = report.to_json();
+    if let Some(folder) = &args.out {
+        save(folder, &report, &json, options.power_fails_at.is_some())?;
+    }
+    json["host_seconds"] = host_seconds.into();
+    if output::is_json(&args.common) {
+        output::print_json(&json);
+    } else {
+        print(&report, host_seconds);
+    }
+    Ok(())
+}
+
+fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: bool) -> Result<(), Failure> {
+    output::write(folder, "run.json", format!("{json:#}\n").as_bytes())?;
+    let rows = trace::tables::statistics(&crate::compare::rows(report))?;
+    output::write(folder, "stats.parquet", &rows)?;
+    if let Some(timeline) = &report.timeline {
+        output::write(folder, "timeline.pftrace", &timeline.to_perfetto())?;
+    }
+    if power_failed {
+        output::write(folder, "image.pm", &report.durable.to_vec())?;
+    }
+    Ok(())
+}
+
+fn print(report: &Report, host_seconds: f64) {
+    println!("{} on {}, seed {}: {:.1} ns simulated", report.workload, report.machine, report.seed, report.time.as_ns());
+    let rate = report.references as f64 / host_seconds / 1e6;
+    println!("{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)\n", report.references);
+    let mut table = Table::new(["statistic", "value", "unit", "meaning"]);
+    for s in report.stats.iter().filter(|s| s.value != 0.0) {
+        let info = STATISTICS.iter().find(|i| i.name == s.name);
+        let (unit, meaning) = info.map_or(("", ""), |i| (i.unit, i.meaning));
+        table.row([s.name.clone(), output::number(s.value), unit.into(), format!(" {meaning}")]);
+    }
+    table.print();
+}

@@ -1,0 +1,114 @@
+//! `coreplane show`.
+
+use crate::Failure;
+use crate::args::ShowArgs;
+use crate::output::{self, Table};
+use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
+use protocol::Param;
+use serde_json::json;
+use workloads::WORKLOADS;
+
+pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let json = output::is_json(&args.common);
+    match args.what.as_str() {
+        "machines" => machines(json),
+        "workloads" => workloads(json),
+        "stats" => stats(json),
+        "claims" => claims(json)?,
+        "schema" => output::print_json(&machine::schema::machine()),
+        name => named(name, json)?,
+    }
+    Ok(())
+}
+
+fn about(text: &str) -> &str {
+    text.lines().find_map(|l| l.strip_prefix("about = \"")).and_then(|l| l.strip_suffix('"')).unwrap_or("")
+}
+
+fn machines(json: bool) {
+    if json {
+        return output::print_json(&PRESETS.iter().map(|p| json!({"name": p.name, "about": about(p.text)})).collect());
+    }
+    let mut table = Table::new(["machine", "what it is"]).left(2);
+    PRESETS.iter().for_each(|p| table.row([p.name, about(p.text)]));
+    table.print();
+}
+
+fn workloads(json: bool) {
+    if json {
+        let all = WORKLOADS.iter().map(|w| json!({"name": w.name, "meaning": w.meaning, "source": w.source}));
+        return output::print_json(&all.collect());
+    }
+    let mut table = Table::new(["workload", "what it does", "source"]).left(3);
+    WORKLOADS.iter().for_each(|w| table.row([w.name, w.meaning, w.source]));
+    table.print();
+}
+
+fn stats(json: bool) {
+    if json {
+        let all = STATISTICS.iter().map(|s| json!({"name": s.name, "unit": s.unit, "meaning": s.meaning}));
+        return output::print_json(&all.collect());
+    }
+    let mut table = Table::new(["statistic", "unit", "meaning"]).left(3);
+    STATISTICS.iter().for_each(|s| table.row([s.name, s.unit, s.meaning]));
+    table.print();
+}
+
+fn claims(json: bool) -> Result<(), Failure> {
+    let all = evaluate::Claims::built_in()?;
+    if json {
+        let rows = all.list.iter().map(|c| json!({"id": c.id, "where": c.place, "says": c.says, "use": c.purpose}));
+        output::print_json(&rows.collect());
+        return Ok(());
+    }
+    let mut table = Table::new(["claim", "use", "says"]).left(3);
+    all.list.iter().for_each(|c| table.row([&c.id, &c.purpose, &c.says]));
+    table.print();
+    Ok(())
+}
+
+fn named(name: &str, json: bool) -> Result<(), Failure> {
+    if let Some(info) = STATISTICS.iter().find(|s| s.name == name) {
+        println!("{} [{}]: {}", info.name, info.unit, info.meaning);
+        return Ok(());
+    }
+    if workloads::find(name).is_some() {
+        let w = WorkloadDescription::named(name)?;
+        let rows = w.workload.params.iter().map(|p| {
+            let value = w.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
+            (p, value, p.source.to_string())
+        });
+        parameters(name, w.workload.meaning, rows, json);
+        return Ok(());
+    }
+    let machine = match output::machine(name) {
+        Ok(m) => m,
+        Err(e) => {
+            let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
+            let near = protocol::params::nearest(name, known);
+            let text = if near.is_empty() { e.0 } else { format!("nothing is called \"{name}\"; did you mean {}?", near.join(", ")) };
+            return Err(Failure::BadInput(text));
+        }
+    };
+    let text = PRESETS.iter().find(|p| p.name == name).map_or("", |p| about(p.text));
+    machine_parameters(&machine, text, json);
+    Ok(())
+}
+
+fn machine_parameters(machine: &Description, about: &str, json: bool) {
+    parameters(&machine.name, about, machine.rows(), json);
+}
+
+fn parameters(name: &str, about: &str, rows: impl Iterator<Item = (&'static Param, String, String)>, json: bool) {
+    if json {
+        let all = rows.map(|(p, value, source)| {
+            json!({"key": p.key, "value": value, "unit": p.kind.unit(), "default": p.default,
+                   "accepts": p.kind.accepts(), "source": source, "meaning": p.meaning})
+        });
+        return output::print_json(&json!({"name": name, "about": about, "parameters": all.collect::<Vec<_>>()}));
+    }
+    println!("{name}: {about}\n");
+    let mut table = Table::new(["key", "value", "unit", "meaning", "source"]).left(5);
+    rows.for_each(|(p, value, source)| table.row([p.key.to_string(), value, p.kind.unit().into(), p.meaning.into(), source]));
+    table.print();
+}

@@ -1,0 +1,135 @@
+//! The records of one thread, packed: a head byte, differences as variable-length numbers.
+//!
+//! Head: kind in bits 0 to 4, logarithm of the size in bits 5 and 6. Then the zigzag difference of the address
+//! and of the location from the record before, the value and the stamp where the kind has them. A block starts
+//! from zeros, so that each can be read alone.
+
+use crate::error::TraceError;
+use crate::record::{Kind, Record};
+
+/// Packs the records of one thread.
+pub fn encode_block(records: &[Record]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(records.len() * 6);
+    let (mut address, mut location) = (0u64, 0u32);
+    for r in records {
+        out.push(r.kind as u8 | (r.size.max(1).trailing_zeros() as u8) << 5);
+        put(&mut out, zigzag(r.address.wrapping_sub(address) as i64));
+        put(&mut out, zigzag(i64::from(r.location.wrapping_sub(location) as i32)));
+        if r.kind.has_value() {
+            put(&mut out, r.value);
+        }
+        if r.kind.has_stamp() {
+            put(&mut out, u64::from(r.stamp));
+        }
+        (address, location) = (r.address, r.location);
+    }
+    out
+}
+
+/// Unpacks `count` records of `thread` and hands each to `each`.
+///
+/// # Errors
+/// When the bytes end early, go on after the last record, or name an unknown kind.
+pub fn decode_block(
+    bytes: &[u8],
+    thread: u16,
+    count: u32,
+    mut each: impl FnMut(Record),
+) -> Result<(), TraceError> {
+    let mut cursor = Cursor { bytes, at: 0 };
+    let (mut address, mut location) = (0u64, 0u32);
+    for _ in 0..count {
+        let head = cursor.byte()?;
+        let kind = Kind::from_number(head & 31)
+            .ok_or_else(|| TraceError::damaged(cursor.at - 1, format!("unknown kind {}", head & 31)))?;
+        address = address.wrapping_add(unzigzag(cursor.number()?) as u64);
+        location = location.wrapping_add(unzigzag(cursor.number()?) as u32);
+        let value = if kind.has_value() { cursor.number()? } else { 0 };
+        let stamp = if kind.has_stamp() { cursor.number()? as u32 } else { 0 };
+        each(Record { address, value, stamp, location, thread, kind, size: 1 << (head >> 5 & 3) });
+    }
+    if cursor.at != bytes.len() {
+        return Err(TraceError::damaged(cursor.at, "a block goes on after its last record"));
+    }
+    Ok(())
+}
+
+fn zigzag(v: i64) -> u64 {
+    (v << 1 ^ v >> 63) as u64
+}
+
+fn unzigzag(v: u64) -> i64 {
+    (v >> 1) as i64 ^ -((v & 1) as i64)
+}
+
+fn put(out: &mut Vec<u8>, mut v: u64) {
+    while v >= 0x80 {
+        out.push(v as u8 | 0x80);
+        v >>= 7;
+    }
+    out.push(v as u8);
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    #[inline]
+    fn byte(&mut self) -> Result<u8, TraceError> {
+        let byte = self.bytes.get(self.at).ok_or_else(|| TraceError::damaged(self.at, "a block ends within a record"))?;
+        self.at += 1;
+        Ok(*byte)
+    }
+
+    #[inline]
+    fn number(&mut self) -> Result<u64, TraceError> {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Ok(u64::from(first));
+        }
+        let mut v = u64::from(first & 0x7F);
+        for shift in (7..70).step_by(7) {
+            let byte = self.byte()?;
+            v |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(v);
+            }
+        }
+        Err(TraceError::damaged(self.at, "a number of more than 64 bits"))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::record::KINDS;
+    use proptest::prelude::*;
+
+    pub(crate) fn any_record(thread: u16) -> impl Strategy<Value = Record> {
+        (0..KINDS.len(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>(), 0u8..4).prop_map(
+            move |(kind, address, value, stamp, location, size)| {
+                let kind = KINDS[kind];
+                let value = if kind.has_value() { value } else { 0 };
+                let stamp = if kind.has_stamp() { stamp } else { 0 };
+                Record { address, value, stamp, location, thread, kind, size: 1 << size }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_out_again(records in prop::collection::vec(any_record(3), 0..200)) {
+            let bytes = encode_block(&records);
+            let mut back = Vec::new();
+            decode_block(&bytes, 3, records.len() as u32, |r| back.push(r)).unwrap();
+            prop_assert_eq!(back, records);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), count in 0u32..100) {
+            _ = decode_block(&bytes, 0, count, |_| {});
+        }
+    }
+}
