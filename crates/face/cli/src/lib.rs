@@ -50,6 +50,20 @@ pub fn main_from(args: &[String]) -> u8 {
     }
 }
 
+/// Runs one command for a caller that is a program: `args` without the program's name. Gives the JSON that
+/// `--format json` would print.
+///
+/// # Errors
+/// The message that the command line would print.
+pub fn call(args: &[String]) -> Result<String, String> {
+    let all = ["coreplane"].into_iter().map(String::from).chain(args.iter().cloned());
+    let all = all.chain(["--format".into(), "json".into(), "--quiet".into()]);
+    let cli = Cli::try_parse_from(all).map_err(|e| e.to_string())?;
+    output::capture(|| dispatch(&cli)).map_err(|e| match e {
+        Failure::DoesNotHold(text) | Failure::BadInput(text) => text,
+    })
+}
+
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Run(a) => run::run(a),

@@ -48,8 +48,25 @@ pub(crate) fn is_json(common: &Common) -> bool {
     common.format == Format::Json
 }
 
+thread_local! {
+    /// Where JSON goes while a program, not a person, called.
+    static CAPTURED: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
+}
+
 pub(crate) fn print_json(value: &serde_json::Value) {
-    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    CAPTURED.with_borrow_mut(|captured| match captured {
+        Some(all) => all.push_str(&text),
+        None => println!("{text}"),
+    });
+}
+
+/// What `work` gives to [`print_json`].
+pub(crate) fn capture(work: impl FnOnce() -> Result<(), Failure>) -> Result<String, Failure> {
+    CAPTURED.set(Some(String::new()));
+    let done = work();
+    let text = CAPTURED.take().unwrap_or_default();
+    done.map(|()| text)
 }
 
 /// A number as a person reads it: at most six digits after the point, none where it is whole.

@@ -69,7 +69,11 @@ fn claims(json: bool) -> Result<(), Failure> {
 
 fn named(name: &str, json: bool) -> Result<(), Failure> {
     if let Some(info) = STATISTICS.iter().find(|s| s.name == name) {
-        println!("{} [{}]: {}", info.name, info.unit, info.meaning);
+        if json {
+            output::print_json(&json!({"name": info.name, "unit": info.unit, "meaning": info.meaning}));
+        } else {
+            println!("{} [{}]: {}", info.name, info.unit, info.meaning);
+        }
         return Ok(());
     }
     if workloads::find(name).is_some() {

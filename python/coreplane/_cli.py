@@ -1,0 +1,35 @@
+"""The command line: figures and reports are drawn here, everything else is the compiled core's."""
+
+import sys
+from pathlib import Path
+
+from coreplane import _core
+
+
+def main() -> int:
+    """Runs ``coreplane`` with the arguments of the process."""
+    args = sys.argv[1:]
+    code = _core.cli_main(["coreplane", *args])
+    out = _out(args)
+    if out is None or code == 2 or not args or args[0] not in ("compare", "reproduce"):
+        return code
+    from coreplane import report
+
+    page = report.compare(out) if args[0] == "compare" else report.reproduce(out)
+    if "json" not in args and "--format=json" not in args:
+        print(f"\nreport: {page}")
+    return code
+
+
+def _out(args: list[str]) -> Path | None:
+    """The folder given with --out."""
+    for index, arg in enumerate(args):
+        if arg in ("--out", "-o") and index + 1 < len(args):
+            return Path(args[index + 1])
+        if arg.startswith("--out="):
+            return Path(arg.removeprefix("--out="))
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Figures, as Altair charts. Each takes the JSON of a command and draws it; no number is computed here."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+#: One colour a machine, the same in every figure.
+COLOURS = {
+    "intel": "#7f7f7f",
+    "hops-ep": "#9ecae1",
+    "hops-rp": "#3182bd",
+    "asap-ep": "#fdae6b",
+    "asap-rp": "#e6550d",
+    "bbb": "#74c476",
+    "eadr": "#238b45",
+}
+
+
+def colour(names: list[str], title: str = "machine") -> alt.Color:
+    """The colours of machines; unknown ones get a colour of their own."""
+    spare = ["#756bb1", "#d6616b", "#17becf", "#bcbd22", "#8c6d31", "#393b79"]
+    unknown = [n for n in names if n not in COLOURS]
+    chosen = {n: COLOURS.get(n) or spare[unknown.index(n) % len(spare)] for n in names}
+    scale = alt.Scale(domain=list(chosen), range=list(chosen.values()))
+    return alt.Color("machine:N", scale=scale, title=title, sort=names)
+
+
+def speedups(data: dict[str, Any]) -> alt.Chart:
+    """Speedup over the baseline, a bar a machine."""
+    rows = [{"machine": r["machine"], "speedup": r["speedup"]} for r in data["machines"]]
+    names = [r["machine"] for r in rows]
+    bars = alt.Chart(pl.DataFrame(rows)).encode(
+        x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("speedup:Q", title=f"speedup over {data['baseline']}"),
+    )
+    labels = bars.mark_text(dy=-7).encode(text=alt.Text("speedup:Q", format=".2f"))
+    drawn = bars.mark_bar().encode(color=colour(names).legend(None)) + labels
+    return drawn.properties(title=data["workload"], width=alt.Step(70), height=260)
+
+
+def stalls(data: dict[str, Any]) -> alt.Chart:
+    """Where the harts' time went: fences, full persist buffers, memory; as shares of hart time."""
+    kinds = {
+        "ordering.fence_stall": "fences and locked operations",
+        "ordering.buffer_stall": "persist buffer full",
+        "cpu.memory_stall": "memory",
+    }
+    rows = []
+    for r in data["machines"]:
+        harts = r["configuration"].get("workload.threads", r["configuration"]["cpu.harts"])
+        total = r["time_ns"] * harts
+        rows += [{"machine": r["machine"], "waits for": k, "share": r["stats"].get(s, 0) / total} for s, k in kinds.items()]
+    names = [r["machine"] for r in data["machines"]]
+    return (
+        alt.Chart(pl.DataFrame(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("share:Q", title="share of hart time", axis=alt.Axis(format="%")),
+            color=alt.Color("waits for:N", sort=list(kinds.values()), scale=alt.Scale(scheme="tableau10")),
+        )
+        .properties(title="what the harts waited for", width=alt.Step(70), height=260)
+    )
+
+
+def grouped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str]) -> alt.Chart:
+    """Bars grouped by workload: rows of workload, machine, value."""
+    workloads = list(dict.fromkeys(r["workload"] for r in rows))
+    return (
+        alt.Chart(pl.DataFrame(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=-35)),
+            xOffset=alt.XOffset("machine:N", sort=order),
+            y=alt.Y("value:Q", title=axis),
+            color=colour(order),
+            tooltip=["workload", "machine", alt.Tooltip("value:Q", format=".3g")],
+        )
+        .properties(title=title, width=max(420, 58 * len(workloads)), height=280)
+    )
+
+
+def capped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str]) -> alt.LayerChart:
+    """Grouped bars of ``value`` with a line at ``high`` (a 99th percentile)."""
+    bars = grouped(rows, title, axis, order=order)
+    workloads = list(dict.fromkeys(r["workload"] for r in rows))
+    ticks = (
+        alt.Chart(pl.DataFrame(rows))
+        .mark_tick(color="black", thickness=2)
+        .encode(
+            x=alt.X("workload:N", sort=workloads),
+            xOffset=alt.XOffset("machine:N", sort=order),
+            y="high:Q",
+        )
+    )
+    return bars + ticks
+
+
+def lines(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Chart:
+    """Lines over threads: rows of x, machine, value, and optionally workload for small multiples."""
+    names = list(dict.fromkeys(r["machine"] for r in rows))
+    chart = (
+        alt.Chart(pl.DataFrame(rows))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("x:O", title=x, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", title=axis),
+            color=colour(names),
+        )
+        .properties(width=220, height=220)
+    )
+    if "workload" in rows[0]:
+        return chart.facet(column=alt.Column("workload:N", title=None, sort=None), title=title)
+    return chart.properties(title=title, width=420, height=280)
