@@ -21,6 +21,79 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Simulation speed on this host
     Bench(BenchArgs),
+    /// Run a program that `coreplane cc` made and record its memory behaviour
+    Record(RecordArgs),
+    /// The C compiler, with the recorder's hooks: same arguments, output is an instrumented program
+    #[command(disable_help_flag = true)]
+    Cc(CcArgs),
+    /// The C++ compiler, with the recorder's hooks
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CcArgs),
+    /// Look into a trace; convert from and to other tools' formats
+    Trace(TraceArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CcArgs {
+    /// The compiler's arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Where the trace goes: .parquet, or .cpt for the recorder's own block file
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+    /// Keep the recording of a program that ended with an exit code other than zero
+    #[arg(long)]
+    pub(crate) allow_failure: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// What a trace holds
+    Info {
+        file: PathBuf,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// The first records
+    Head {
+        file: PathBuf,
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20)]
+        records: usize,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Between .parquet and .cpt, from lackey, champsim and ramulator, to ramulator
+    Convert {
+        input: PathBuf,
+        output: PathBuf,
+        /// The tool that made the input: lackey, champsim, ramulator
+        #[arg(long)]
+        from: Option<String>,
+        /// The tool that the output is for: ramulator
+        #[arg(long = "to")]
+        export: Option<String>,
+        /// Keep the whole blocks of a recording that was cut short
+        #[arg(long)]
+        salvage: bool,
+        #[command(flatten)]
+        common: Common,
+    },
 }
 
 /// How results are printed.

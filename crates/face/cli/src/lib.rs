@@ -4,10 +4,13 @@
 
 mod args;
 mod bench;
+mod cc;
 mod compare;
 mod output;
+mod record;
 mod run;
 mod show;
+mod trace_command;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -70,5 +73,9 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Compare(a) => compare::compare(a),
         Command::Show(a) => show::show(a),
         Command::Bench(a) => bench::bench(a),
+        Command::Record(a) => record::record(a),
+        Command::Cc(a) => cc::cc(a, cc::Language::C),
+        Command::Cxx(a) => cc::cc(a, cc::Language::Cxx),
+        Command::Trace(a) => trace_command::trace(a),
     }
 }

@@ -116,6 +116,12 @@ impl<'a> BlockFile<'a> {
         Ok(trace)
     }
 
+    /// The texts of the file: key and value.
+    pub fn texts(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let texts = self.blocks.iter().filter(|b| b.kind == TEXT);
+        texts.filter_map(|b| std::str::from_utf8(b.bytes).ok()).map(|t| t.split_once('\n').unwrap_or((t, "")))
+    }
+
     /// Records in all blocks, without unpacking them.
     pub fn records(&self) -> u64 {
         self.blocks.iter().filter(|b| b.kind != TEXT).map(|b| u64::from(b.count)).sum()

@@ -1,0 +1,28 @@
+/* What a recorded program may tell the recorder. Every call does nothing in a program that is not recorded:
+ * the functions are weak, and absent unless the program was linked by `coreplane cc`. */
+#ifndef COREPLANE_H
+#define COREPLANE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+__attribute__((weak)) void coreplane_persistent(const void *address, size_t bytes);
+__attribute__((weak)) void coreplane_mark(unsigned long number);
+
+/* These bytes are persistent memory, although no file is mapped there. */
+static inline void coreplane_is_persistent(const void *address, size_t bytes) {
+    if (coreplane_persistent) coreplane_persistent(address, bytes);
+}
+
+/* A point of the program that is worth finding again. */
+static inline void coreplane_mark_here(unsigned long number) {
+    if (coreplane_mark) coreplane_mark(number);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
