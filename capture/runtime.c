@@ -6,7 +6,7 @@
  * counter that stamps synchronisation. A block is written by one system call on a file opened for appending, so
  * that what a killed program leaves is readable up to its last whole block.
  *
- * A store's hook runs before the store: its value is read when the same thread records next.
+ * A store's hook runs before the store: its value is read when the same thread next records anything but a load.
  *
  * Without COREPLANE_TRACE in the environment nothing is recorded. This file is never instrumented. */
 #define _GNU_SOURCE
@@ -202,15 +202,16 @@ static struct buffer *new_buffer(void) {
     return b;
 }
 
-/* The thread's buffer with nothing pending; none while not recording. */
-static inline struct buffer *begin(void) {
+/* The thread's buffer; none while not recording. */
+static inline struct buffer *current(void) {
     struct buffer *b = self;
-    if (__builtin_expect(!b, 0)) {
-        if (!atomic_load_explicit(&recording, memory_order_relaxed)) return NULL;
-        b = new_buffer();
-        if (!b) return NULL;
-    }
-    settle(b);
+    return __builtin_expect(!b, 0) ? new_buffer() : b;
+}
+
+/* The same, with nothing pending. */
+static inline struct buffer *begin(void) {
+    struct buffer *b = current();
+    if (b) settle(b);
     return b;
 }
 
@@ -289,8 +290,10 @@ __attribute__((constructor(101))) static void start(void) {
 #define PC place(__builtin_return_address(0))
 #define EXPORT __attribute__((visibility("default")))
 
+/* A pending store stays pending: for the copy of a structure the compiler announces the write first, then the
+ * read, then copies. So a load may be recorded before the store that precedes it, as x86-TSO allows. */
 static inline void on_read(uint64_t address, unsigned size, uint32_t location) {
-    struct buffer *b = begin();
+    struct buffer *b = current();
     if (!b) return;
     if (__builtin_expect(size <= 8 && (address & 63) + size <= 64, 1))
         emit(b, LOAD, (unsigned)__builtin_ctz(size), address, location, 0, 0);
@@ -336,7 +339,7 @@ EXPORT void __tsan_vptr_update(void **p, void *v) { (void)v; on_write((uint64_t)
 
 /* Bytes that were read: one load a line. */
 static void range_read(uint64_t address, uint64_t n, uint32_t location) {
-    struct buffer *b = begin();
+    struct buffer *b = current();
     for (uint64_t end = address + n; b && address < end; address = (address | 63) + 1) emit(b, LOAD, 0, address, location, 0, 0);
 }
 

@@ -139,7 +139,10 @@ impl<M: Copy> Engine<M> {
     }
 
     /// The next event in order, none when the machine is quiet or the stop is reached.
-    #[expect(clippy::should_implement_trait, reason = "an engine is no collection; time moves when it is asked")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an engine is no collection; time moves when it is asked"
+    )]
     pub fn next(&mut self) -> Option<(Time, NodeId, PortId, M)> {
         if self.queue.next_at()? > self.stop {
             return None;

@@ -22,7 +22,8 @@ fn pair(mode: Mode) -> Engine<u32> {
 #[test]
 fn a_message_takes_think_time_plus_the_wire() {
     let heard = std::rc::Rc::default();
-    let mut devices = [Echo { heard: std::rc::Rc::clone(&heard) }, Echo { heard: std::rc::Rc::clone(&heard) }];
+    let mut devices =
+        [Echo { heard: std::rc::Rc::clone(&heard) }, Echo { heard: std::rc::Rc::clone(&heard) }];
     let mut engine = pair(Mode::Fast);
     engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, 2);
     while let Some((now, to, port, msg)) = engine.next() {

@@ -100,9 +100,7 @@ impl Image {
 
     /// `size` bytes from `address` on.
     pub fn bytes(&self, address: u64, size: usize) -> Vec<u8> {
-        (address..address + size as u64)
-            .map(|a| self.read(crate::line_of(a))[crate::offset_of(a)])
-            .collect()
+        (address..address + size as u64).map(|a| self.read(crate::line_of(a))[crate::offset_of(a)]).collect()
     }
 
     /// A little-endian number of `size` bytes (1 to 8) at `address`, which does not cross a line.

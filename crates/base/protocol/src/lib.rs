@@ -11,14 +11,14 @@ mod ordering;
 pub mod params;
 mod stats;
 
-pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PM_BASE, PAGE_BYTES, line_of, offset_of};
+pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, line_of, offset_of};
 pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind};
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
 pub use node::{Depth, Node, Remains, View};
-pub use params::{Param, Settings};
 pub use ordering::{
-    Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer, Retired,
-    Traits,
+    Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer,
+    Retired, Traits,
 };
+pub use params::{Param, Settings};
 pub use stats::{Occupancy, StatSink, Tally, Value};

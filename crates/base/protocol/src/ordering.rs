@@ -228,6 +228,9 @@ pub trait ControllerOrdering {
     /// Filling of the recovery table.
     fn level(&self) -> usize;
 
+    /// Undo records, which a power failure writes back.
+    fn undo_level(&self) -> usize;
+
     /// The power fails: puts the image into the state that this controller leaves.
     fn power_fail(&self, image: &mut Image);
 

@@ -80,7 +80,9 @@ mod tests {
 
     #[test]
     fn a_bare_number_is_no_duration_and_a_finer_one_than_a_picosecond_is_refused() {
-        for bad in ["60", "", "ns", "-1 ns", "1e3 ns", "6O ns", "1 lightyear", "0.0001 ns", "99999999999999999999 s"] {
+        for bad in
+            ["60", "", "ns", "-1 ns", "1e3 ns", "6O ns", "1 lightyear", "0.0001 ns", "99999999999999999999 s"]
+        {
             assert!(parse_dur(bad).is_err(), "{bad}");
         }
     }

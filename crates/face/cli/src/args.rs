@@ -17,6 +17,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// The same work on several machines, side by side
     Compare(CompareArgs),
+    /// A paper's evaluation: published beside ours, and the figures
+    Reproduce(ReproduceArgs),
     /// What there is, with every parameter, its unit, default and source
     Show(ShowArgs),
     /// Simulation speed on this host
@@ -185,6 +187,23 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// The paper: asap, or all
+    pub(crate) paper: String,
+    /// Claims from another file
+    #[arg(long)]
+    pub(crate) claims: Option<PathBuf>,
+    /// A folder for the report: report.html, PNG and SVG of each figure
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+    /// Seed of every random stream
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -23,7 +23,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         output::print_json(&json!({"goal_million_references_per_second": GOAL_REFERENCES, "machines": rows}));
         return Ok(());
     }
-    println!("million references a host second, four harts, workload bench (goal {GOAL_REFERENCES} with ASAP on)\n");
+    println!(
+        "million references a host second, four harts, workload bench (goal {GOAL_REFERENCES} with ASAP on)\n"
+    );
     let mut table = Table::new(["machine", "Mref/s", "of goal", "L1 hits", "events/ref"]);
     for r in &rows {
         let f = |key: &str| r[key].as_f64().unwrap_or(0.0);

@@ -44,7 +44,10 @@ struct Tools {
     assembler: String,
 }
 
-#[expect(clippy::disallowed_methods, reason = "the face reads the environment, as every compiler driver does")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the face reads the environment, as every compiler driver does"
+)]
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|v| !v.is_empty())
 }
@@ -63,7 +66,10 @@ impl Tools {
         let compiler = env(key).unwrap_or_else(|| fallback.into());
         let cache = env("XDG_CACHE_HOME").map(PathBuf::from);
         let cache = cache.or_else(|| env("HOME").map(|h| Path::new(&h).join(".cache")));
-        let folder = cache.unwrap_or_else(std::env::temp_dir).join("coreplane").join(format!("{:016x}", fingerprint()));
+        let folder = cache
+            .unwrap_or_else(std::env::temp_dir)
+            .join("coreplane")
+            .join(format!("{:016x}", fingerprint()));
         let version = output(Command::new(&compiler).arg("--version"))?;
         let clang = version.contains("clang");
         let assembler = output(Command::new(&compiler).arg("-print-prog-name=as"))?.trim().to_string();
@@ -179,7 +185,8 @@ fn compile_flags(args: &[String], is_source: impl Fn(&String) -> bool) -> Vec<St
         let output = arg == "-o";
         let input = is_source(arg) || [".o", ".a", ".so"].iter().any(|e| arg.ends_with(e));
         let library = arg.starts_with("-l") || arg.starts_with("-L") || arg.starts_with("-Wl,");
-        if !skip && !output && !(input && !arg.starts_with('-')) && !library {
+        let dropped = output || library || (input && !arg.starts_with('-'));
+        if !skip && !dropped {
             flags.push(arg.clone());
         }
         skip = output;

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::CompareArgs;
 use crate::output::{self, Table};
-use machine::{Report, STATISTICS, WorkloadDescription};
+use machine::{Report, STATISTICS};
 use rayon::prelude::*;
 use serde_json::json;
 use trace::tables::StatisticRow;
@@ -51,9 +51,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
 
 fn run_all(args: &CompareArgs) -> Result<Vec<(Report, f64)>, Failure> {
     let mut jobs = Vec::new();
+    let workload = output::workload(&args.workload)?;
     for name in &args.on {
         let mut machine = output::machine(name)?;
-        let mut workload = WorkloadDescription::named(&args.workload)?;
+        let mut workload = workload.clone();
         output::apply(&args.settings, &mut machine, &mut workload)?;
         jobs.push((machine, workload));
     }
@@ -98,7 +99,11 @@ fn print(args: &CompareArgs, reports: &[(Report, f64)], base: f64) {
     let head = ["machine", "time us", "speedup"].into_iter().chain(SHOWN.map(|(_, short)| short));
     let mut table = Table::new(head);
     for (name, (report, _)) in args.on.iter().zip(reports) {
-        let fixed = [name.clone(), format!("{:.1}", report.time.as_ns() / 1e3), format!("{:.2}", base / report.time.as_ns())];
+        let fixed = [
+            name.clone(),
+            format!("{:.1}", report.time.as_ns() / 1e3),
+            format!("{:.2}", base / report.time.as_ns()),
+        ];
         let shown = SHOWN.map(|(stat, _)| report.get(stat).map_or("-".to_string(), output::number));
         table.row(fixed.into_iter().chain(shown));
     }

@@ -8,6 +8,7 @@ mod cc;
 mod compare;
 mod output;
 mod record;
+mod reproduce;
 mod run;
 mod show;
 mod trace_command;
@@ -71,6 +72,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Run(a) => run::run(a),
         Command::Compare(a) => compare::compare(a),
+        Command::Reproduce(a) => reproduce::reproduce(a),
         Command::Show(a) => show::show(a),
         Command::Bench(a) => bench::bench(a),
         Command::Record(a) => record::record(a),

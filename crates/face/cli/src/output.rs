@@ -29,12 +29,20 @@ impl Table {
 
     pub(crate) fn print(&self) {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+        let width = |c: usize| {
+            self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for (index, row) in self.rows.iter().enumerate() {
             let cells = row.iter().enumerate().map(|(c, cell)| {
                 let (w, last) = (widths[c], c + 1 == row.len());
-                if c < self.left && last { cell.clone() } else if c < self.left { format!("{cell:<w$}") } else { format!("{cell:>w$}") }
+                if c < self.left && last {
+                    cell.clone()
+                } else if c < self.left {
+                    format!("{cell:<w$}")
+                } else {
+                    format!("{cell:>w$}")
+                }
             });
             println!("{}", cells.collect::<Vec<_>>().join("  "));
             if index == 0 {
@@ -91,6 +99,14 @@ pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
     Description::parse(&stem, name, &text)
 }
 
+/// A workload by name, or a recorded one (`trace:FILE`).
+pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
+    match name.strip_prefix("trace:") {
+        Some(file) => Ok(WorkloadDescription::replay(name, crate::trace_command::read(Path::new(file))?)),
+        None => Ok(WorkloadDescription::named(name)?),
+    }
+}
+
 /// Applies `--set` to the machine and to the workload.
 pub(crate) fn apply(
     settings: &Settings,
@@ -143,7 +159,10 @@ pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failu
 }
 
 /// Host seconds that `work` takes. The one place where the host's clock is read.
-#[expect(clippy::disallowed_methods, reason = "the face reports how long the host took; no result depends on it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the face reports how long the host took; no result depends on it"
+)]
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = std::time::Instant::now();
     let result = work();

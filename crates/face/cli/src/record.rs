@@ -27,7 +27,12 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
         let summary = crate::trace_command::summary(&trace);
         output::print_json(&serde_json::json!({"trace": path, "host_seconds": seconds, "summary": summary}));
     } else if !args.common.quiet {
-        eprintln!("coreplane: {} records of {} threads in {}", trace.len(), trace.threads.len(), out.display());
+        eprintln!(
+            "coreplane: {} records of {} threads in {}",
+            trace.len(),
+            trace.threads.len(),
+            out.display()
+        );
     }
     Ok(())
 }
@@ -54,12 +59,17 @@ fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Trace, F
         return refuse("recorded nothing: build it with coreplane cc or coreplane c++".into());
     };
     let file = BlockFile::prefix(&bytes)?;
-    let kept = format!("what it recorded until then is in {} (coreplane trace convert --salvage reads it)", raw.display());
+    let kept = format!(
+        "what it recorded until then is in {} (coreplane trace convert --salvage reads it)",
+        raw.display()
+    );
     if let Some(signal) = status.signal() {
         return refuse(format!("ended by signal {signal}; {kept}"));
     }
     if !file.finished {
-        return refuse(format!("its recording was cut short (no room on the disk, or it replaced itself); {kept}"));
+        return refuse(format!(
+            "its recording was cut short (no room on the disk, or it replaced itself); {kept}"
+        ));
     }
     if file.texts().any(|(key, value)| key == "note" && value == "forked") {
         std::fs::remove_file(raw)?;

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::RunArgs;
 use crate::output::{self, Table};
-use machine::{Report, STATISTICS, WorkloadDescription};
+use machine::{Report, STATISTICS};
 use std::path::Path;
 use units::{Time, parse_dur};
 
@@ -11,7 +11,7 @@ const TIMELINE_MARKS: usize = 2_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut machine = output::machine(&args.machine)?;
-    let mut workload = WorkloadDescription::named(&args.workload)?;
+    let mut workload = output::workload(&args.workload)?;
     output::apply(&args.settings, &mut machine, &mut workload)?;
     let mut options = output::options(&args.settings);
     if args.timeline {
@@ -50,9 +50,18 @@ fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: 
 }
 
 fn print(report: &Report, host_seconds: f64) {
-    println!("{} on {}, seed {}: {:.1} ns simulated", report.workload, report.machine, report.seed, report.time.as_ns());
+    println!(
+        "{} on {}, seed {}: {:.1} ns simulated",
+        report.workload,
+        report.machine,
+        report.seed,
+        report.time.as_ns()
+    );
     let rate = report.references as f64 / host_seconds / 1e6;
-    println!("{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)\n", report.references);
+    println!(
+        "{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)\n",
+        report.references
+    );
     let mut table = Table::new(["statistic", "value", "unit", "meaning"]);
     for s in report.stats.iter().filter(|s| s.value != 0.0) {
         let info = STATISTICS.iter().find(|i| i.name == s.name);

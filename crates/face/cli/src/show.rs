@@ -27,7 +27,9 @@ fn about(text: &str) -> &str {
 
 fn machines(json: bool) {
     if json {
-        return output::print_json(&PRESETS.iter().map(|p| json!({"name": p.name, "about": about(p.text)})).collect());
+        return output::print_json(
+            &PRESETS.iter().map(|p| json!({"name": p.name, "about": about(p.text)})).collect(),
+        );
     }
     let mut table = Table::new(["machine", "what it is"]).left(2);
     PRESETS.iter().for_each(|p| table.row([p.name, about(p.text)]));
@@ -57,7 +59,8 @@ fn stats(json: bool) {
 fn claims(json: bool) -> Result<(), Failure> {
     let all = evaluate::Claims::built_in()?;
     if json {
-        let rows = all.list.iter().map(|c| json!({"id": c.id, "where": c.place, "says": c.says, "use": c.purpose}));
+        let rows =
+            all.list.iter().map(|c| json!({"id": c.id, "where": c.place, "says": c.says, "use": c.purpose}));
         output::print_json(&rows.collect());
         return Ok(());
     }
@@ -76,13 +79,13 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    if workloads::find(name).is_some() {
+    if let Some(built_in) = workloads::find(name) {
         let w = WorkloadDescription::named(name)?;
-        let rows = w.workload.params.iter().map(|p| {
+        let rows = w.params.iter().map(|p| {
             let value = w.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
             (p, value, p.source.to_string())
         });
-        parameters(name, w.workload.meaning, rows, json);
+        parameters(name, built_in.meaning, rows, json);
         return Ok(());
     }
     let machine = match output::machine(name) {
@@ -90,7 +93,11 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
         Err(e) => {
             let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
             let near = protocol::params::nearest(name, known);
-            let text = if near.is_empty() { e.0 } else { format!("nothing is called \"{name}\"; did you mean {}?", near.join(", ")) };
+            let text = if near.is_empty() {
+                e.0
+            } else {
+                format!("nothing is called \"{name}\"; did you mean {}?", near.join(", "))
+            };
             return Err(Failure::BadInput(text));
         }
     };
@@ -103,16 +110,25 @@ fn machine_parameters(machine: &Description, about: &str, json: bool) {
     parameters(&machine.name, about, machine.rows(), json);
 }
 
-fn parameters(name: &str, about: &str, rows: impl Iterator<Item = (&'static Param, String, String)>, json: bool) {
+fn parameters(
+    name: &str,
+    about: &str,
+    rows: impl Iterator<Item = (&'static Param, String, String)>,
+    json: bool,
+) {
     if json {
         let all = rows.map(|(p, value, source)| {
             json!({"key": p.key, "value": value, "unit": p.kind.unit(), "default": p.default,
                    "accepts": p.kind.accepts(), "source": source, "meaning": p.meaning})
         });
-        return output::print_json(&json!({"name": name, "about": about, "parameters": all.collect::<Vec<_>>()}));
+        return output::print_json(
+            &json!({"name": name, "about": about, "parameters": all.collect::<Vec<_>>()}),
+        );
     }
     println!("{name}: {about}\n");
     let mut table = Table::new(["key", "value", "unit", "meaning", "source"]).left(5);
-    rows.for_each(|(p, value, source)| table.row([p.key.to_string(), value, p.kind.unit().into(), p.meaning.into(), source]));
+    rows.for_each(|(p, value, source)| {
+        table.row([p.key.to_string(), value, p.kind.unit().into(), p.meaning.into(), source])
+    });
     table.print();
 }

@@ -39,11 +39,17 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                     let file = to.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
                     output::write(folder, &file, ramulator(&trace).as_bytes())?;
                 }
-                Some(name) => return Err(Failure::BadInput(format!("--to {name}: is not accepted; give ramulator"))),
+                Some(name) => {
+                    return Err(Failure::BadInput(format!("--to {name}: is not accepted; give ramulator")));
+                }
                 None => save(&trace, to, format_of(to)?)?,
             }
             if !common.quiet {
-                let lacks = if trace.lacks.is_empty() { String::new() } else { format!("; it lacks {}", trace.lacks) };
+                let lacks = if trace.lacks.is_empty() {
+                    String::new()
+                } else {
+                    format!("; it lacks {}", trace.lacks)
+                };
                 eprintln!("coreplane: {} records in {}{lacks}", trace.len(), to.display());
             }
         }
@@ -104,7 +110,9 @@ pub(crate) fn summary(trace: &Trace) -> serde_json::Value {
     trace.records().for_each(|r| *kinds.entry(r.kind).or_default() += 1);
     let ranges = trace.pm_ranges();
     let in_pm = |a: u64| ranges.iter().any(|(base, n)| (*base..base + n).contains(&a));
-    let pm_stores = trace.records().filter(|r| matches!(r.kind, Kind::Store | Kind::StoreNonTemporal) && in_pm(r.address));
+    let pm_stores = trace
+        .records()
+        .filter(|r| matches!(r.kind, Kind::Store | Kind::StoreNonTemporal) && in_pm(r.address));
     json!({
         "source": trace.source,
         "lacks": trace.lacks,

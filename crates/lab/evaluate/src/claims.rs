@@ -64,7 +64,9 @@ impl Claims {
 
 fn claim(file: &str, index: usize, record: &Value) -> Result<Claim, String> {
     let bad = |key: &str, wants: &str| format!("{file}: claim {}: {key}: give {wants}", index + 1);
-    let text = |key: &str| record.get(key).and_then(Value::as_str).map(String::from).ok_or_else(|| bad(key, "a text"));
+    let text = |key: &str| {
+        record.get(key).and_then(Value::as_str).map(String::from).ok_or_else(|| bad(key, "a text"))
+    };
     let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|i| i as f64));
     let values = match (record.get("value"), record.get("values")) {
         (Some(v), None) => vec![number(v).ok_or_else(|| bad("value", "a number"))?],

@@ -8,7 +8,9 @@ use ordering::asap::{AsapHart, RecoverySpec, RecoveryTable};
 use ordering::bbb::BatteryBuffer;
 use ordering::hops::{HopsHart, TimestampRegister};
 use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
-use protocol::{AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, PM_BASE, Settings, ports};
+use protocol::{
+    AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, PM_BASE, Settings, ports,
+};
 use units::{Clock, Dur};
 
 /// A machine with its engine, ready to run.
@@ -31,7 +33,8 @@ impl Machine {
             interleave_bytes: s.number("memory.interleave_bytes"),
         };
         let plan = Plan { harts, map };
-        let hart = |id: usize| Hart::new(id as u8, hart_spec(s), hart_side(s, id as u8, map), map.pm_controllers);
+        let hart =
+            |id: usize| Hart::new(id as u8, hart_spec(s), hart_side(s, id as u8, map), map.pm_controllers);
         Machine {
             engine: Engine::new(plan.links(s), harts, mode),
             harts: (0..harts).map(hart).collect(),
@@ -45,7 +48,11 @@ impl Machine {
     /// The names of the nodes, in their order.
     pub(crate) fn names(&self) -> Vec<String> {
         let controllers = (0..self.controllers.len()).map(|i| {
-            if i < self.map.pm_controllers { format!("pm {i}") } else { format!("dram {}", i - self.map.pm_controllers) }
+            if i < self.map.pm_controllers {
+                format!("pm {i}")
+            } else {
+                format!("dram {}", i - self.map.pm_controllers)
+            }
         });
         (0..self.harts.len())
             .map(|i| format!("hart {i}"))

@@ -6,8 +6,10 @@ use crate::presets::PRESETS;
 use protocol::params::Setting;
 use protocol::{Param, Settings};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use trace::Trace;
 
 /// A machine, fully described.
 #[derive(Clone, Debug)]
@@ -21,12 +23,22 @@ pub struct Description {
 }
 
 /// A workload, fully described.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct WorkloadDescription {
-    /// What runs.
-    pub workload: &'static workloads::Workload,
+    /// Its name, or `trace:` and a file.
+    pub name: String,
     /// Every parameter of it.
     pub settings: Settings,
+    /// The table of its parameters.
+    pub params: &'static [Param],
+    pub(crate) source: Source,
+}
+
+/// Where a workload's programs come from.
+#[derive(Clone)]
+pub(crate) enum Source {
+    BuiltIn(&'static workloads::Workload),
+    Trace(Arc<Trace>),
 }
 
 impl Description {
@@ -94,20 +106,27 @@ impl Description {
         for cache in ["l1", "l2", "llc"] {
             let (size, ways) = (s.number(&format!("{cache}.size_bytes")), s.number(&format!("{cache}.ways")));
             if size / 64 < ways {
-                let text = format!("{cache}.size_bytes: {size} bytes hold fewer than {cache}.ways = {ways} lines");
+                let text =
+                    format!("{cache}.size_bytes: {size} bytes hold fewer than {cache}.ways = {ways} lines");
                 return Err(ConfigError::new(text));
             }
         }
         if s.number("l2.size_bytes") < s.number("l1.size_bytes") {
-            return Err(ConfigError::new("l2.size_bytes: the second level includes the first and cannot be smaller than l1.size_bytes"));
+            return Err(ConfigError::new(
+                "l2.size_bytes: the second level includes the first and cannot be smaller than l1.size_bytes",
+            ));
         }
         if s.number("llc.size_bytes") < s.number("l2.size_bytes") {
-            return Err(ConfigError::new("llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes"));
+            return Err(ConfigError::new(
+                "llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes",
+            ));
         }
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {
-            return Err(ConfigError::new("memory.pm.drain_threshold: is above ordering.write_pending_queue and would never be reached"));
+            return Err(ConfigError::new(
+                "memory.pm.drain_threshold: is above ordering.write_pending_queue and would never be reached",
+            ));
         }
         Ok(())
     }
@@ -133,7 +152,24 @@ impl WorkloadDescription {
             let text = format!("no workload is called \"{name}\"{near}");
             return Err(ConfigError::new(format!("{text} (coreplane show workloads lists them)")));
         };
-        Ok(WorkloadDescription { workload, settings: Settings::defaults(workload.params) })
+        let settings = Settings::defaults(workload.params);
+        let source = Source::BuiltIn(workload);
+        Ok(WorkloadDescription { name: name.into(), settings, params: workload.params, source })
+    }
+
+    /// A recorded program, called `name`.
+    pub fn replay(name: &str, trace: Trace) -> WorkloadDescription {
+        let params = trace::REPLAY_PARAMS;
+        let source = Source::Trace(Arc::new(trace));
+        WorkloadDescription { name: name.into(), settings: Settings::defaults(params), params, source }
+    }
+
+    /// Harts that it takes.
+    pub fn threads(&self) -> usize {
+        match &self.source {
+            Source::BuiltIn(_) => self.settings.count("workload.threads"),
+            Source::Trace(trace) => trace.threads.len(),
+        }
     }
 
     /// Sets one key under `workload.`.
@@ -141,9 +177,9 @@ impl WorkloadDescription {
     /// # Errors
     /// When the key is unknown to this workload or the value not accepted.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let param = find(self.workload.params, key).ok_or_else(|| {
-            let e = unknown_key(key, self.workload.params);
-            ConfigError::new(format!("workload {}: {e}", self.workload.name))
+        let param = find(self.params, key).ok_or_else(|| {
+            let e = unknown_key(key, self.params);
+            ConfigError::new(format!("workload {}: {e}", self.name))
         })?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.settings.set(param.key, setting);
@@ -175,7 +211,8 @@ impl<'a> Reader<'a> {
     }
 
     fn error(&self, at: usize, text: &str) -> ConfigError {
-        let line = self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1;
+        let line =
+            self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1;
         ConfigError::new(format!("{}:{line}: {text}", self.file))
     }
 
@@ -197,7 +234,9 @@ impl<'a> Reader<'a> {
         match sources.map(|s| (s, s.get_ref())) {
             None => Ok(()),
             Some((_, DeValue::Table(table))) => self.sources(table, machine),
-            Some((s, _)) => Err(self.error(s.span().start, "sources: give a table of key = \"where it comes from\"")),
+            Some((s, _)) => {
+                Err(self.error(s.span().start, "sources: give a table of key = \"where it comes from\""))
+            }
         }
     }
 
@@ -229,7 +268,9 @@ impl<'a> Reader<'a> {
             DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_string()),
             DeValue::Float(f) => Ok(f.as_str().to_string()),
             DeValue::Boolean(b) => Ok(b.to_string()),
-            _ => Err(self.error(value.span().start, &format!("{key}: give a number, a text or true or false"))),
+            _ => {
+                Err(self.error(value.span().start, &format!("{key}: give a number, a text or true or false")))
+            }
         }
     }
 

@@ -63,7 +63,7 @@ impl Report {
                 let value = self.description.settings.get(p.key)?;
                 Some((p.key.to_string(), crate::describe::json(value, &shown)))
             })
-            .chain(self.workload_description.workload.params.iter().filter_map(|p| {
+            .chain(self.workload_description.params.iter().filter_map(|p| {
                 let value = self.workload_description.settings.get(p.key)?;
                 Some((p.key.to_string(), crate::describe::json(value, &p.kind.show(value))))
             }))
@@ -104,7 +104,7 @@ impl Machine {
         let time = end.since(began);
         Report {
             machine: machine.name.clone(),
-            workload: workload.workload.name.to_string(),
+            workload: workload.name.clone(),
             seed: options.seed,
             time,
             references: self.harts.iter().map(cpu::Hart::references).sum(),

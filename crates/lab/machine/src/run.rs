@@ -1,7 +1,7 @@
 //! Running a machine: its programs to their end, then whatever is still under way.
 
 use crate::build::Machine;
-use crate::describe::{Description, WorkloadDescription};
+use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::ConfigError;
 use crate::report::Report;
 use cpu::{Directory, Hart};
@@ -10,6 +10,7 @@ use memory::Controller;
 use ordering::hops::TimestampRegister;
 use protocol::{Image, Msg, Node, Remains, Tally, View};
 use std::rc::Rc;
+use trace::Replay;
 use units::Time;
 use workloads::Context;
 
@@ -37,10 +38,13 @@ pub fn run(
     options: &RunOptions,
 ) -> Result<Report, ConfigError> {
     machine.check()?;
-    let threads = workload.settings.count("workload.threads");
+    let threads = workload.threads();
+    if threads == 0 {
+        return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
+    }
     let harts = threads.max(machine.settings.count("cpu.harts"));
     let mut m = Machine::build(machine, harts, options.mode);
-    m.load(workload, threads, options);
+    m.load(workload, threads, options)?;
     let before = m.run(options.power_fails_at);
     if options.power_fails_at.is_none() {
         m.check_finished()?;
@@ -49,18 +53,39 @@ pub fn run(
 }
 
 impl Machine {
-    fn load(&mut self, workload: &WorkloadDescription, threads: usize, options: &RunOptions) {
+    fn load(
+        &mut self,
+        workload: &WorkloadDescription,
+        threads: usize,
+        options: &RunOptions,
+    ) -> Result<(), ConfigError> {
         if options.timeline_marks > 0 {
             let timeline = Timeline::new(self.names(), options.timeline_marks);
             self.engine.timeline = Some(Box::new(timeline));
             self.harts.iter_mut().for_each(Hart::record_marks);
         }
         let settings = Rc::new(workload.settings.clone());
+        let replay = match &workload.source {
+            Source::BuiltIn(_) => None,
+            Source::Trace(trace) => {
+                let all_pm = settings.text("workload.pm") == "all";
+                let named = |e| ConfigError::new(format!("{}: {e}", workload.name));
+                Some(Rc::new(Replay::new(trace, all_pm).map_err(named)?))
+            }
+        };
         for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
-            let context = Context::new(hart.cpu(), thread, threads, Rc::clone(&settings), options.seed);
-            hart.load((workload.workload.program)(context));
+            let program: cpu::Program = match (&workload.source, &replay) {
+                (Source::BuiltIn(built_in), _) => {
+                    let settings = Rc::clone(&settings);
+                    (built_in.program)(Context::new(hart.cpu(), thread, threads, settings, options.seed))
+                }
+                (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(hart.cpu(), thread)),
+                (Source::Trace(_), None) => Box::pin(async {}),
+            };
+            hart.load(program);
             self.engine.out(NodeId(thread as u16), Time::ZERO).wake(Time::ZERO, Msg::Wake);
         }
+        Ok(())
     }
 
     /// Runs until nothing is left to do, or the power fails. Gives what the shared devices had counted when
@@ -149,7 +174,6 @@ impl Machine {
         Err(ConfigError::new(format!("the simulated machine stopped with programs unfinished:{state}")))
     }
 }
-
 
 fn shared<'a>(
     directory: &'a mut Directory,

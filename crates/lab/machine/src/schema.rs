@@ -9,7 +9,10 @@ use serde_json::{Map, Value, json};
 pub fn machine() -> Value {
     let mut properties = Map::new();
     properties.insert("about".into(), json!({"type": "string", "description": "what this machine is"}));
-    properties.insert("extends".into(), json!({"type": "string", "description": "the machine that this one changes"}));
+    properties.insert(
+        "extends".into(),
+        json!({"type": "string", "description": "the machine that this one changes"}),
+    );
     let sources = json!({"type": "object", "additionalProperties": {"type": "string"}, "description": "where values come from, by key"});
     properties.insert("sources".into(), sources);
     for param in MACHINE {
@@ -47,7 +50,8 @@ fn property(param: &Param) -> Value {
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Text => json!({"type": "string"}),
     };
-    let text = format!("{} ({}; default {}, {})", param.meaning, param.kind.accepts(), param.default, param.source);
+    let text =
+        format!("{} ({}; default {}, {})", param.meaning, param.kind.accepts(), param.default, param.source);
     schema["description"] = text.into();
     schema
 }

@@ -53,7 +53,7 @@ fn random_workload(r: &mut Random, d: &Description) -> WorkloadDescription {
     let mut w = WorkloadDescription::named(pick(r, &["mix", "mix", "queue", "bandwidth"])).unwrap();
     w.set("workload.threads", pick(r, &["1", "2", "3", "5"])).unwrap();
     w.set("workload.operations", "300").unwrap();
-    if w.workload.name == "mix" {
+    if w.name == "mix" {
         w.set("workload.racy", if release { "false" } else { pick(r, &["true", "false"]) }).unwrap();
         w.set("workload.lines", pick(r, &["1", "5", "40", "200"])).unwrap();
         w.set("workload.shared_percent", pick(r, &["0", "20", "60", "100"])).unwrap();
@@ -63,7 +63,7 @@ fn random_workload(r: &mut Random, d: &Description) -> WorkloadDescription {
 
 fn once(d: &Description, w: &WorkloadDescription, seed: u64, mode: Mode) -> Report {
     let options = RunOptions { seed, mode, ..RunOptions::default() };
-    run(d, w, &options).unwrap_or_else(|e| panic!("seed {seed}, {} on {}: {e}", w.workload.name, d.name))
+    run(d, w, &options).unwrap_or_else(|e| panic!("seed {seed}, {} on {}: {e}", w.name, d.name))
 }
 
 /// A thousand machines and workloads. Each also ends with durable memory equal to what loads see: every
@@ -77,7 +77,7 @@ fn fast_and_reference_engine_agree_on_a_thousand_random_machines() {
         let w = random_workload(&mut r, &d);
         let fast = once(&d, &w, seed, Mode::Fast);
         let reference = once(&d, &w, seed, Mode::Reference);
-        let name = format!("seed {seed}, {} on {}", w.workload.name, d.name);
+        let name = format!("seed {seed}, {} on {}", w.name, d.name);
         let differs = |a: &Report, b: &Report| {
             let pairs = a.stats.iter().zip(&b.stats).filter(|(x, y)| x != y);
             pairs.map(|(x, y)| format!("\n  {} {} {}", x.name, x.value, y.value)).collect::<String>()
@@ -90,8 +90,13 @@ fn fast_and_reference_engine_agree_on_a_thousand_random_machines() {
             assert_eq!(fast.get("ordering.stale_drops").unwrap_or(0.0), 0.0, "{name}");
             let (durable, visible) = (fast.durable.to_vec(), fast.visible.to_vec());
             let at = durable.iter().zip(&visible).position(|(a, b)| a != b);
-            let rows = d.rows().filter(|(_, _, s)| s.contains("user")).map(|(p, v, _)| format!("{}={v} ", p.key));
-            assert!(durable == visible, "{name}: durable is not visible, from byte {at:?} on; {}", rows.collect::<String>());
+            let rows =
+                d.rows().filter(|(_, _, s)| s.contains("user")).map(|(p, v, _)| format!("{}={v} ", p.key));
+            assert!(
+                durable == visible,
+                "{name}: durable is not visible, from byte {at:?} on; {}",
+                rows.collect::<String>()
+            );
         }
     }
 }

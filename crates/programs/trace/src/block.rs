@@ -78,7 +78,10 @@ struct Cursor<'a> {
 impl Cursor<'_> {
     #[inline]
     fn byte(&mut self) -> Result<u8, TraceError> {
-        let byte = self.bytes.get(self.at).ok_or_else(|| TraceError::damaged(self.at, "a block ends within a record"))?;
+        let byte = self
+            .bytes
+            .get(self.at)
+            .ok_or_else(|| TraceError::damaged(self.at, "a block ends within a record"))?;
         self.at += 1;
         Ok(*byte)
     }

@@ -11,6 +11,11 @@ impl TraceError {
         TraceError(format!("not a trace: {text}"))
     }
 
+    /// A trace that cannot be used for what is asked.
+    pub(crate) fn unfit(text: impl std::fmt::Display) -> TraceError {
+        TraceError(text.to_string())
+    }
+
     /// Damaged at byte `at`.
     pub(crate) fn damaged(at: usize, text: impl std::fmt::Display) -> TraceError {
         TraceError(format!("damaged at byte {at}: {text}"))

@@ -69,13 +69,17 @@ impl<'a> BlockFile<'a> {
     /// # Errors
     /// When the header is damaged or of another version.
     pub fn prefix(bytes: &'a [u8]) -> Result<BlockFile<'a>, TraceError> {
-        let head = bytes.get(..HEADER).ok_or_else(|| TraceError::damaged(bytes.len(), "the header ends early"))?;
+        let head =
+            bytes.get(..HEADER).ok_or_else(|| TraceError::damaged(bytes.len(), "the header ends early"))?;
         if !is_block_file(head) {
             return Err(TraceError::foreign("a block file begins with COREPLNT"));
         }
         let version = u32_at(head, 8);
         if version != VERSION {
-            return Err(TraceError::damaged(8, format!("version {version}; this program reads version {VERSION}")));
+            return Err(TraceError::damaged(
+                8,
+                format!("version {version}; this program reads version {VERSION}"),
+            ));
         }
         let mut file = BlockFile { blocks: Vec::new(), finished: false, left_over: 0 };
         let mut at = HEADER;
@@ -166,7 +170,8 @@ fn unpack<'b>(block: &Block<'b>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], Tr
 }
 
 fn read_text(block: &Block<'_>, trace: &mut Trace) -> Result<(), TraceError> {
-    let text = std::str::from_utf8(block.bytes).map_err(|_| TraceError::damaged(block.at, "text that is not UTF-8"))?;
+    let text = std::str::from_utf8(block.bytes)
+        .map_err(|_| TraceError::damaged(block.at, "text that is not UTF-8"))?;
     let (key, value) = text.split_once('\n').unwrap_or((text, ""));
     match key {
         "source" => trace.source = value.to_string(),

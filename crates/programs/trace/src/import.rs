@@ -43,7 +43,8 @@ pub fn import(format: Format, bytes: &[u8], name: &str) -> Result<Trace, TraceEr
 }
 
 fn text(bytes: &[u8]) -> Result<String, TraceError> {
-    String::from_utf8(bytes.to_vec()).map_err(|e| TraceError::damaged(e.utf8_error().valid_up_to(), "not text"))
+    String::from_utf8(bytes.to_vec())
+        .map_err(|e| TraceError::damaged(e.utf8_error().valid_up_to(), "not text"))
 }
 
 /// Adds an access, cut where it crosses multiples of eight bytes.
@@ -52,7 +53,15 @@ fn access(trace: &mut Trace, kind: Kind, address: u64, size: u64) {
     while at < end {
         let left = (end - at).min(8 - at % 8);
         let size = 1 << (63 - left.leading_zeros() as u64);
-        trace.push(Record { address: at, value: 0, stamp: 0, location: 0, thread: 0, kind, size: size as u8 });
+        trace.push(Record {
+            address: at,
+            value: 0,
+            stamp: 0,
+            location: 0,
+            thread: 0,
+            kind,
+            size: size as u8,
+        });
         at += size;
     }
 }
@@ -117,7 +126,12 @@ fn ramulator(text: &str) -> Result<Trace, TraceError> {
     let mut trace = Trace::default();
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let bad = || TraceError::line(index + 1, format!("\"{}\" is neither `0xADDRESS R|W` nor `LD|ST ADDRESS`", short(line)));
+        let bad = || {
+            TraceError::line(
+                index + 1,
+                format!("\"{}\" is neither `0xADDRESS R|W` nor `LD|ST ADDRESS`", short(line)),
+            )
+        };
         let (kind, address) = match words[..] {
             [] => continue,
             [c, ..] if c.starts_with('#') => continue,

@@ -9,6 +9,7 @@ mod file;
 pub mod import;
 mod parquet_file;
 mod record;
+mod replay;
 pub mod tables;
 
 pub use block::{decode_block, encode_block};
@@ -16,6 +17,7 @@ pub use error::TraceError;
 pub use file::{BlockFile, is_block_file, write_block_file};
 pub use parquet_file::{is_parquet, read_parquet, write_parquet};
 pub use record::{Kind, Record, Trace};
+pub use replay::{PARAMS as REPLAY_PARAMS, Replay};
 
 /// Reads a trace of either kind from the bytes of a file.
 ///

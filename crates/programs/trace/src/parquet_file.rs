@@ -78,7 +78,8 @@ pub fn read_parquet(bytes: Vec<u8>) -> Result<Trace, TraceError> {
     let about = file.metadata().file_metadata();
     let found: Vec<&str> = about.schema_descr().columns().iter().map(|c| c.name()).collect();
     if found != COLUMNS {
-        let text = format!("its columns are {}; those of a trace are {}", found.join(", "), COLUMNS.join(", "));
+        let text =
+            format!("its columns are {}; those of a trace are {}", found.join(", "), COLUMNS.join(", "));
         return Err(TraceError::foreign(text));
     }
     let mut trace = Trace::default();
@@ -118,7 +119,15 @@ fn read_group(group: &dyn RowGroupReader, trace: &mut Trace) -> Result<(), Trace
             return Err(TraceError::damaged(i, "a row with an unknown kind, thread or size"));
         };
         let (address, value) = (address[i] as u64, value[i] as u64);
-        trace.push(Record { address, value, stamp: stamp[i] as u32, location: location[i] as u32, thread, kind, size });
+        trace.push(Record {
+            address,
+            value,
+            stamp: stamp[i] as u32,
+            location: location[i] as u32,
+            thread,
+            kind,
+            size,
+        });
     }
     Ok(())
 }

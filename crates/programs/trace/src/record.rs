@@ -93,8 +93,26 @@ impl Kind {
     /// The name shown to people and stored nowhere.
     pub fn name(self) -> &'static str {
         [
-            "load", "store", "store-nt", "load-acquire", "store-release", "rmw", "clwb", "clflushopt", "clflush",
-            "sfence", "mfence", "lock", "unlock", "create", "join", "map", "unmap", "start", "end", "mark",
+            "load",
+            "store",
+            "store-nt",
+            "load-acquire",
+            "store-release",
+            "rmw",
+            "clwb",
+            "clflushopt",
+            "clflush",
+            "sfence",
+            "mfence",
+            "lock",
+            "unlock",
+            "create",
+            "join",
+            "map",
+            "unmap",
+            "start",
+            "end",
+            "mark",
         ][self as usize]
     }
 }

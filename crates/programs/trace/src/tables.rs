@@ -45,10 +45,12 @@ const SCHEMA: &str = "message statistics {
 /// When Parquet cannot be written, for want of memory.
 pub fn statistics(rows: &[StatisticRow]) -> Result<Vec<u8>, TraceError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
+    let properties =
+        WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    let text = |f: &dyn Fn(&StatisticRow) -> &str| rows.iter().map(|r| ByteArray::from(f(r))).collect::<Vec<_>>();
+    let text =
+        |f: &dyn Fn(&StatisticRow) -> &str| rows.iter().map(|r| ByteArray::from(f(r))).collect::<Vec<_>>();
     column::<ByteArrayType, _>(&mut group, &text(&|r| &r.machine))?;
     column::<ByteArrayType, _>(&mut group, &text(&|r| &r.workload))?;
     column::<Int64Type, _>(&mut group, &rows.iter().map(|r| r.seed as i64).collect::<Vec<_>>())?;

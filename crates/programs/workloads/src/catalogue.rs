@@ -1,8 +1,8 @@
 //! Every workload: its name, what it does, its parameters, its program.
 
+use crate::Program;
 use crate::context::Context;
 use crate::structures as s;
-use crate::Program;
 use protocol::Param;
 use protocol::params::Kind::{Count, Flag};
 

@@ -64,13 +64,17 @@ impl Directory {
                 self.snoop_for_get(line, slot, hart, modify, out);
             }
             (Request::Get { .. }, None) => self.fetch(line, out),
-            (Request::Clean { hart, forget, .. }, Some(slot)) => self.begin_clean(line, slot, hart, forget, out),
+            (Request::Clean { hart, forget, .. }, Some(slot)) => {
+                self.begin_clean(line, slot, hart, forget, out)
+            }
             (Request::Clean { hart, data, .. }, None) => {
                 let written = data.map(|data| LineWrite { line, data, mask: Mask::MAX });
                 self.write_through(written, line, hart, out);
                 self.finish(line, out);
             }
-            (Request::NonTemporal { .. }, Some(slot)) => self.snoop_all(line, slot, None, Snoop::Invalidate, out),
+            (Request::NonTemporal { .. }, Some(slot)) => {
+                self.snoop_all(line, slot, None, Snoop::Invalidate, out)
+            }
             (Request::NonTemporal { hart, write }, None) => {
                 self.write_through(Some(write), line, hart, out);
                 self.finish(line, out);
@@ -300,7 +304,9 @@ impl Device<Msg> for Directory {
         match msg {
             Msg::GetS { line } => self.submit(line, Request::Get { hart, modify: false }, out),
             Msg::GetM { line } => self.submit(line, Request::Get { hart, modify: true }, out),
-            Msg::Clean { line, data, forget } => self.submit(line, Request::Clean { hart, data, forget }, out),
+            Msg::Clean { line, data, forget } => {
+                self.submit(line, Request::Clean { hart, data, forget }, out)
+            }
             Msg::NonTemporal { line, data, mask } => {
                 let write = LineWrite { line, mask, data };
                 self.submit(line, Request::NonTemporal { hart, write }, out);
@@ -347,4 +353,3 @@ impl Directory {
         format!("directory: {} transactions, {} stuck", self.state.active(), self.state.stuck.len())
     }
 }
-

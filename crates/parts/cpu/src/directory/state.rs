@@ -11,9 +11,19 @@ pub(super) type Slot = usize;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request {
-    Get { hart: u8, modify: bool },
-    Clean { hart: u8, data: Option<Block>, forget: bool },
-    NonTemporal { hart: u8, write: LineWrite },
+    Get {
+        hart: u8,
+        modify: bool,
+    },
+    Clean {
+        hart: u8,
+        data: Option<Block>,
+        forget: bool,
+    },
+    NonTemporal {
+        hart: u8,
+        write: LineWrite,
+    },
     /// The line has to leave so that another can come.
     Recall,
 }

@@ -7,8 +7,8 @@ use super::spec::HartSpec;
 use super::stats::Stats;
 use super::store_buffer::StoreBuffer;
 use engine::{Mark, Track};
-use protocol::{Block, EpochId, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, Snoop, StatSink, Tally};
 use protocol::Traits;
+use protocol::{Block, EpochId, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, Snoop, StatSink, Tally};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 

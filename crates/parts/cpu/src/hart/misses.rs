@@ -57,7 +57,14 @@ impl Front {
         self.shrink_horizon();
     }
 
-    pub(super) fn arrived(&mut self, now: Time, line: Line, data: Block, grant: Grant, tag: Option<EpochTag>) {
+    pub(super) fn arrived(
+        &mut self,
+        now: Time,
+        line: Line,
+        data: Block,
+        grant: Grant,
+        tag: Option<EpochTag>,
+    ) {
         let index = self.misses.iter().position(|m| m.line == line).expect("data was asked for");
         self.misses[index].arrived = Some((data, grant, tag));
         self.try_fill(now, index);

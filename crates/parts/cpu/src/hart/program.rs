@@ -54,7 +54,9 @@ impl Front {
             }
             OpKind::StoreNonTemporal => self.enqueue(op, Kind::Store, false),
             OpKind::Rmw(kind) => self.enqueue(op, Kind::Rmw(kind), true),
-            OpKind::Flush(kind) if self.traits.flush_instructions => self.enqueue(op, Kind::Flush(kind), false),
+            OpKind::Flush(kind) if self.traits.flush_instructions => {
+                self.enqueue(op, Kind::Flush(kind), false)
+            }
             OpKind::Flush(_) => self.issued(),
             OpKind::Fence(kind) => self.fence(op, kind),
         }
@@ -195,7 +197,8 @@ impl Front {
             self.stats.fences += 1;
             return self.issued();
         }
-        let kind = if kind == FenceKind::Sfence && self.traits.persist_path { self.spec.sfence_as } else { kind };
+        let kind =
+            if kind == FenceKind::Sfence && self.traits.persist_path { self.spec.sfence_as } else { kind };
         let waits = match kind {
             FenceKind::Mfence => true,
             FenceKind::Dfence if self.traits.persist_path => true,

@@ -49,7 +49,12 @@ impl Front {
         Some((Some(v.data), tag))
     }
 
-    fn snoop_caches(&mut self, now: Time, line: Line, kind: Snoop) -> Option<(Option<Block>, Option<EpochTag>)> {
+    fn snoop_caches(
+        &mut self,
+        now: Time,
+        line: Line,
+        kind: Snoop,
+    ) -> Option<(Option<Block>, Option<EpochTag>)> {
         let Some(slot) = self.caches.find(line) else { return Some((None, None)) };
         let (written, released) = (self.caches.written(slot), self.caches.released(slot));
         let tag = self.ordering.snooped(now, line, written, released, &mut self.outbox).ok()?;

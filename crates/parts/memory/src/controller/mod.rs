@@ -30,8 +30,8 @@ pub use spec::{BufferSpec, ControllerSpec};
 use engine::{Device, Mark, Out, PortId, Track};
 use media::Media;
 use protocol::{
-    Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg, Node,
-    PM_BASE, Remains, Retired, StatSink, View, ports,
+    Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
+    Node, PM_BASE, Remains, Retired, StatSink, View, ports,
 };
 use std::collections::VecDeque;
 use units::Time;
@@ -203,6 +203,7 @@ impl Controller {
     fn note_table(&mut self, out: &mut Out<'_, Msg>) {
         let (at, value) = (out.now(), self.ordering.level());
         self.stats.table.set(at, value);
+        self.stats.undo.set(at, self.ordering.undo_level());
         out.mark(|| Mark::Level { track: Track("recovery table"), at, value: value as u64 });
     }
 
@@ -328,6 +329,7 @@ impl Node for Controller {
         self.stats.queue.pass(now);
         self.stats.input.pass(now);
         self.stats.table.pass(now);
+        self.stats.undo.pass(now);
         self.stats.hand_up(self.is_pm(), sink);
         self.ordering.stats(sink);
     }
@@ -357,6 +359,10 @@ impl ControllerOrdering for PassThrough {
     fn each_held(&self, _: &mut dyn FnMut(&LineWrite)) {}
 
     fn level(&self) -> usize {
+        0
+    }
+
+    fn undo_level(&self) -> usize {
         0
     }
 

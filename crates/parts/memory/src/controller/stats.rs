@@ -16,6 +16,7 @@ pub(super) struct Stats {
     pub(super) queue: Occupancy,
     pub(super) input: Occupancy,
     pub(super) table: Occupancy,
+    pub(super) undo: Occupancy,
 }
 
 impl Stats {
@@ -38,5 +39,6 @@ impl Stats {
         sink.occupancy("memory.write_pending_queue", &self.queue);
         sink.occupancy("memory.input_queue", &self.input);
         sink.occupancy("ordering.recovery_table", &self.table);
+        sink.occupancy("ordering.undo_table", &self.undo);
     }
 }

@@ -76,7 +76,17 @@ async fn add(c: &Context, node: u64, byte: u64, child: u64) {
 /// A copy of a full node, one kind larger.
 async fn grow(c: &Context, node: u64) -> u64 {
     let (kind, count) = (c.load(node + KIND).await, c.load(node + COUNT).await);
-    let new = new_node(c, if kind == 4 { 16 } else if kind == 16 { 48 } else { 256 }).await;
+    let new = new_node(
+        c,
+        if kind == 4 {
+            16
+        } else if kind == 16 {
+            48
+        } else {
+            256
+        },
+    )
+    .await;
     for at in 0..if kind == 48 { 256 } else { count } {
         let byte = if kind == 48 { at } else { c.cpu.load_sized(node + BYTES + at, 1).await };
         let Some(place) = find(c, node, byte).await else { continue };

@@ -173,7 +173,8 @@ impl Table {
 }
 
 pub(crate) async fn run(c: Context) {
-    let table = Table { directory: Context::common_pm().lines(1), lock: Lock(Context::common_dram().lines(1)) };
+    let table =
+        Table { directory: Context::common_pm().lines(1), lock: Lock(Context::common_dram().lines(1)) };
     let total = c.settings.number("workload.operations");
     let (from, keys) = (c.share_start(total), c.share(total));
     let seed = c.common_random().next_u64() | 1;

@@ -101,7 +101,11 @@ impl Tree {
         let order = self.order(c, node).await;
         let at = self.position(c, node, order, key).await.checked_sub(1)?;
         let place = order.place(at) * 8;
-        if c.load(node + KEYS + place).await == key { Some(c.load(node + VALUES + place).await) } else { None }
+        if c.load(node + KEYS + place).await == key {
+            Some(c.load(node + VALUES + place).await)
+        } else {
+            None
+        }
     }
 
     async fn insert(&self, c: &Context, key: u64, value: u64, level: u64) {

@@ -23,10 +23,19 @@ impl Executor {
     }
 
     fn new(c: &Context) -> Executor {
-        let (fields, field_size) = (c.settings.number("workload.fields"), c.settings.number("workload.value_size"));
+        let (fields, field_size) =
+            (c.settings.number("workload.fields"), c.settings.number("workload.value_size"));
         let keys = c.share(c.settings.number("workload.keys")).max(1);
         let (head, entries) = (c.pm.lines(1), c.pm.alloc(64 << 10, 64));
-        let mut e = Executor { head, entries, tuples: 0, index: c.dram.alloc(keys * 8, 64), keys, fields, field_size };
+        let mut e = Executor {
+            head,
+            entries,
+            tuples: 0,
+            index: c.dram.alloc(keys * 8, 64),
+            keys,
+            fields,
+            field_size,
+        };
         e.tuples = c.pm.alloc(keys * e.tuple_size(), 64);
         e
     }

@@ -3,8 +3,8 @@
 use crate::path::{Blocked, Epoch, Pace, PersistBuffer, Tracker};
 use crate::spec::{AsapSpec, PathSpec};
 use protocol::{
-    EpochId, EpochTag, FenceKind, FlushRequest, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, StatSink,
-    Traits,
+    EpochId, EpochTag, FenceKind, FlushRequest, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer,
+    StatSink, Traits,
 };
 use units::Time;
 
@@ -81,11 +81,8 @@ impl AsapHart {
                 self.committed(now, out);
                 continue;
             }
-            let next = if self.asap.commit_pipelined {
-                *self.tracker.epochs.oldest_uncommitting()
-            } else {
-                oldest
-            };
+            let next =
+                if self.asap.commit_pipelined { *self.tracker.epochs.oldest_uncommitting() } else { oldest };
             if next.committing || !next.may_commit() {
                 break;
             }

@@ -2,8 +2,8 @@
 
 use super::bloom::CountingBloom;
 use protocol::{
-    Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Retired,
-    StatSink,
+    Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Mask,
+    Retired, StatSink,
 };
 
 /// Parameters of a recovery table.
@@ -214,6 +214,10 @@ impl ControllerOrdering for RecoveryTable {
 
     fn level(&self) -> usize {
         self.undo.len() + self.delay.len()
+    }
+
+    fn undo_level(&self) -> usize {
+        self.undo.len()
     }
 
     /// Undo records are written back, delay records are forgotten (§V-E).

@@ -14,8 +14,8 @@
 use crate::path::{Pace, PersistBuffer};
 use crate::spec::PathSpec;
 use protocol::{
-    EpochId, EpochTag, FenceKind, FlushRequest, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, StatSink,
-    Traits,
+    EpochId, EpochTag, FenceKind, FlushRequest, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer,
+    StatSink, Traits,
 };
 use units::Time;
 

@@ -3,8 +3,8 @@
 use crate::path::{Blocked, Pace, PersistBuffer, Tracker};
 use crate::spec::{HopsSpec, PathSpec};
 use protocol::{
-    EpochId, EpochTag, FenceKind, FlushRequest, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, StatSink,
-    Traits,
+    EpochId, EpochTag, FenceKind, FlushRequest, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer,
+    StatSink, Traits,
 };
 use units::Time;
 

@@ -1,0 +1,61 @@
+//! What a figure shows, as rows; the face draws it.
+
+use serde_json::{Value, json};
+
+/// One bar or point.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The workload, empty where the figure is about one.
+    pub workload: String,
+    /// The machine.
+    pub machine: String,
+    /// The place on the horizontal axis, where that is not the workload.
+    pub x: Option<f64>,
+    /// The value.
+    pub value: f64,
+    /// A second value: the 99th percentile.
+    pub high: Option<f64>,
+}
+
+/// A figure.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// File name without ending.
+    pub name: &'static str,
+    /// Title.
+    pub title: String,
+    /// What the reader sees, and which figure of the paper it stands beside.
+    pub caption: String,
+    /// `grouped`, `capped` or `lines`.
+    pub kind: &'static str,
+    /// Label of the vertical axis.
+    pub axis: &'static str,
+    /// Label of the horizontal axis, for lines.
+    pub x: &'static str,
+    /// Machines in their order.
+    pub order: Vec<String>,
+    /// The data.
+    pub rows: Vec<Row>,
+}
+
+impl Figure {
+    pub(crate) fn to_json(&self) -> Value {
+        let row = |r: &Row| {
+            let mut v = json!({"machine": r.machine, "value": r.value});
+            if !r.workload.is_empty() {
+                v["workload"] = r.workload.clone().into();
+            }
+            if let Some(x) = r.x {
+                v["x"] = x.into();
+            }
+            if let Some(high) = r.high {
+                v["high"] = high.into();
+            }
+            v
+        };
+        json!({
+            "name": self.name, "title": self.title, "caption": self.caption, "kind": self.kind, "axis": self.axis,
+            "x": self.x, "order": self.order, "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+}

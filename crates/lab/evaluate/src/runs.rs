@@ -1,0 +1,98 @@
+//! The runs of an evaluation: declared first, then done on all cores, each on one.
+
+use machine::{ConfigError, Description, RunOptions, WorkloadDescription, run};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// A run: machine (with changes), workload (with changes).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// A name of its own: the machine's, or the machine's and what was changed.
+    pub machine: String,
+    /// The workload.
+    pub workload: String,
+    /// Threads.
+    pub threads: u64,
+}
+
+struct Job {
+    key: Key,
+    machine: Description,
+    workload: WorkloadDescription,
+}
+
+/// Runs to do, then their statistics.
+#[derive(Default)]
+pub struct Runs {
+    jobs: Vec<Job>,
+    done: BTreeMap<Key, BTreeMap<String, f64>>,
+}
+
+impl Runs {
+    /// Declares a run of `workload` on preset `preset` with changes to either.
+    ///
+    /// # Errors
+    /// When a name, key or value is not accepted.
+    pub fn add(&mut self, key: Key, preset: &str, sets: &[(&str, String)]) -> Result<(), ConfigError> {
+        let mut machine = Description::preset(preset)?;
+        let mut workload = WorkloadDescription::named(&key.workload)?;
+        workload.set("workload.threads", &key.threads.to_string())?;
+        for (name, value) in sets {
+            if name.starts_with("workload.") {
+                workload.set(name, value)?;
+            } else {
+                machine.set(name, value)?;
+            }
+        }
+        if !self.jobs.iter().any(|j| j.key == key) {
+            self.jobs.push(Job { key, machine, workload });
+        }
+        Ok(())
+    }
+
+    /// How many runs are declared.
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Does them; `step` is called after each.
+    ///
+    /// # Errors
+    /// When a run cannot be done.
+    pub fn run(&mut self, seed: u64, step: impl Fn() + Sync) -> Result<(), ConfigError> {
+        let jobs = std::mem::take(&mut self.jobs);
+        let one = |job: &Job| {
+            let options = RunOptions { seed, ..RunOptions::default() };
+            let report = run(&job.machine, &job.workload, &options)?;
+            step();
+            let time = ("time_ns".to_string(), report.time.as_ns());
+            let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]).collect();
+            Ok((job.key.clone(), stats))
+        };
+        let results: Result<Vec<_>, ConfigError> = jobs.par_iter().map(one).collect();
+        self.done.extend(results?);
+        Ok(())
+    }
+
+    /// A statistic of a run that was done; 0 when the machine does not report it.
+    pub fn get(&self, machine: &str, workload: &str, threads: u64, name: &str) -> f64 {
+        let key = Key { machine: machine.into(), workload: workload.into(), threads };
+        self.done.get(&key).and_then(|s| s.get(name)).copied().unwrap_or(0.0)
+    }
+
+    /// Simulated time of a run, in nanoseconds.
+    pub fn time(&self, machine: &str, workload: &str, threads: u64) -> f64 {
+        self.get(machine, workload, threads, "time_ns")
+    }
+}
+
+/// The geometric mean.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let logs: Vec<f64> = values.into_iter().map(f64::ln).collect();
+    (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp()
+}
