@@ -82,6 +82,11 @@ impl Tree {
 
     async fn descend(&self, c: &Context, key: u64, level: u64) -> u64 {
         let mut node = c.cpu.load_acquire(self.root).await;
+        // The level above a split root is made by whoever split it first.
+        while c.load(node + LEVEL).await < level {
+            c.work(64).await;
+            node = c.cpu.load_acquire(self.root).await;
+        }
         loop {
             while key >= c.load(node + HIGH).await {
                 node = c.load(node + SIBLING).await;
