@@ -295,8 +295,8 @@ pub const MACHINE: &[Param] = &[
     p(
         "ordering.flush_trigger",
         Count { min: 1, max: 1024 },
-        "1",
-        "paper: ASAP §IV (as soon as possible)",
+        "2",
+        "artifact: the paper says only as soon as possible",
         "unflushed entries from which on a persist buffer flushes",
     ),
     p(
