@@ -144,19 +144,25 @@ struct Spot {
     depth: u32,
 }
 
-/// Adds the leaf below a node, under its lock; false when the node changed meanwhile.
+/// Adds the leaf below a node, under its lock; under its parent's too when the node has to grow, since then the
+/// pointer to it changes. False when the node changed meanwhile.
 async fn change(c: &Context, spot: Spot, seen: u64, key: u64, leaf: u64) -> bool {
     let Spot { parent, slot, node, depth } = spot;
-    if parent != 0 {
-        Lock(parent).acquire(c).await;
-    }
     Lock(node).acquire(c).await;
+    let grows = seen == 0 && is_full(c, node).await;
+    if grows {
+        Lock(node).release(c).await;
+        Lock(parent).acquire(c).await;
+        Lock(node).acquire(c).await;
+    }
     let place = find(c, node, byte(key, depth)).await;
     let now = match place {
         Some(place) => c.load(place).await,
         None => 0,
     };
-    let valid = now == seen && (parent == 0 || c.load(slot).await == node);
+    // A node that grew is no longer where its parent points.
+    let current = parent == 0 || c.load(slot).await == node;
+    let valid = now == seen && current && (grows || seen != 0 || !is_full(c, node).await);
     if valid {
         match place {
             Some(place) if now != 0 => {
@@ -167,14 +173,20 @@ async fn change(c: &Context, spot: Spot, seen: u64, key: u64, leaf: u64) -> bool
         }
     }
     Lock(node).release(c).await;
-    if parent != 0 {
+    if grows {
         Lock(parent).release(c).await;
     }
     valid
 }
 
+/// Whether a node has no room for another child; one of 256 always has.
+async fn is_full(c: &Context, node: u64) -> bool {
+    let kind = c.load(node + KIND).await;
+    kind != 256 && c.load(node + COUNT).await >= kind
+}
+
 async fn add_or_grow(c: &Context, node: u64, slot: u64, byte: u64, child: u64) {
-    if c.load(node + KIND).await == 256 || c.load(node + COUNT).await < c.load(node + KIND).await {
+    if !is_full(c, node).await {
         return add(c, node, byte, child).await;
     }
     let new = grow(c, node).await;
