@@ -36,7 +36,11 @@ const WRITE_SERVICES: [(&str, f64); 4] = [("51.84", 1.15), ("25.92", 2.3), ("12.
 
 /// Machines of the ablation: a name, a preset, and what is changed.
 const ABLATION: [(&str, &str, &[(&str, &str)]); 4] = [
-    ("hops-rp, eager trigger", "hops-rp", &[("ordering.flush_trigger", "2"), ("ordering.flush_timer_ns", "500")]),
+    (
+        "hops-rp, eager trigger",
+        "hops-rp",
+        &[("ordering.flush_trigger", "2"), ("ordering.flush_timer_ns", "500")],
+    ),
     ("asap-rp, pipelined commit", "asap-rp", &[("ordering.commit_pipelined", "true")]),
     ("asap-rp, free undo reads", "asap-rp", &[("ordering.undo_reads", "false")]),
     ("asap-rp, not eager", "asap-rp", &[("ordering.eager", "false")]),

@@ -1,0 +1,80 @@
+//! Bad input gets one clear message that names file, line, key and what is accepted.
+
+use machine::{Description, PRESETS, STATISTICS, WorkloadDescription, run};
+use proptest::prelude::*;
+
+fn refused(text: &str) -> String {
+    Description::parse("mine", "mine.toml", text).unwrap_err().to_string()
+}
+
+#[test]
+fn every_preset_is_read_and_names_the_source_of_every_value() {
+    for preset in PRESETS {
+        let d = Description::preset(preset.name).unwrap();
+        for (param, _, source) in d.rows() {
+            assert!(!source.ends_with(".toml"), "{}: {} has no source", preset.name, param.key);
+            assert!(!param.meaning.is_empty() && !source.is_empty(), "{}", param.key);
+        }
+    }
+}
+
+#[test]
+fn messages_name_file_line_key_and_what_is_accepted() {
+    let e = refused("extends = \"asap-rp\"\n[ordering]\npersist_bufer = 3\n");
+    assert!(e.starts_with("mine.toml:3:") && e.contains("ordering.persist_buffer"), "{e}");
+    let e = refused("[ordering]\n\npersist_buffer = 0\n");
+    assert!(e.starts_with("mine.toml:3:") && e.contains("from 1 to 1024"), "{e}");
+    let e = refused("[memory]\ninterleave_bytes = 100\n");
+    assert!(e.contains("power of two from 64 to 4096"), "{e}");
+    let e = refused("extends = \"asap-rq\"\n");
+    assert!(e.contains("mine.toml:1:") && e.contains("asap-rp"), "{e}");
+    let e = refused("[ordering\n");
+    assert!(e.starts_with("mine.toml:1:") && e.contains("not TOML"), "{e}");
+    let e = refused("[l1]\nsize_bytes = \"4 MiB\"\n");
+    assert!(e.contains("l2.size_bytes"), "{e}");
+    let e = refused("[memory]\npm.read_ns = \"3 GiB\"\n");
+    assert!(e.contains("memory.pm.read_ns") && e.contains("nanoseconds"), "{e}");
+    assert!(refused("ordering = 3\n").contains("unknown key"));
+    assert!(refused("extends = \"mine\"\n").contains("itself"));
+}
+
+#[test]
+fn unknown_workloads_and_keys_offer_the_nearest() {
+    let e = WorkloadDescription::named("ccehh").err().unwrap().to_string();
+    assert!(e.contains("cceh"), "{e}");
+    let e = WorkloadDescription::named("cceh").unwrap().set("workload.thread", "2").unwrap_err().to_string();
+    assert!(e.contains("workload.threads"), "{e}");
+}
+
+#[test]
+fn every_statistic_has_a_row_with_unit_and_meaning() {
+    for preset in PRESETS {
+        let mut w = WorkloadDescription::named("mix").unwrap();
+        w.set("workload.operations", "100").unwrap();
+        let report = run(&Description::preset(preset.name).unwrap(), &w, &Default::default()).unwrap();
+        for s in &report.stats {
+            assert!(STATISTICS.iter().any(|i| i.name == s.name), "{} has no row", s.name);
+        }
+    }
+}
+
+#[test]
+fn the_schema_lists_every_parameter() {
+    let text = machine::schema::machine().to_string();
+    for param in machine::params::MACHINE {
+        let last = param.key.rsplit('.').next().unwrap();
+        assert!(text.contains(&format!("\"{last}\"")), "{}", param.key);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+        _ = Description::parse("mine", "mine.toml", &text);
+    }
+
+    #[test]
+    fn any_table_is_read_or_refused(key in "(cpu|l1|memory|ordering|wires)\\.[a-z_.]{1,20}", value in "[-0-9a-z.\" ]{0,12}") {
+        _ = Description::parse("mine", "mine.toml", &format!("{key} = {value}\n"));
+    }
+}

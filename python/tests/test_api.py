@@ -1,0 +1,69 @@
+"""The Python module."""
+
+import threading
+
+import altair as alt
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coreplane as cp
+
+SMALL = cp.Workload("queue", operations=200)
+
+
+def test_a_run_has_time_and_described_statistics() -> None:
+    run = cp.run(cp.Machine("asap-rp", ordering={"persist_buffer": 16}), SMALL, seed=3)
+    assert run.time > 0 and run.data["configuration"]["ordering.persist_buffer"] == 16
+    assert run.stats.columns == ["name", "value", "unit", "description"]
+    assert run.stats.filter(pl.col("description") == "").is_empty()
+    assert cp.run("asap-rp", SMALL, seed=3).time == cp.run("asap-rp", SMALL, seed=3, engine="reference").time
+
+
+def test_nested_changes_reach_nested_keys() -> None:
+    run = cp.run(cp.Machine("intel", memory={"pm": {"read_ns": 300.5}}), SMALL)
+    assert run.data["configuration"]["memory.pm.read_ns"] == 300.5
+
+
+def test_a_comparison_has_a_table_and_a_chart() -> None:
+    both = cp.compare(SMALL, on=["intel", cp.Machine("eadr")])
+    assert both.table["speedup"].to_list()[0] == 1.0 and both.table["speedup"].to_list()[1] > 1.0
+    assert isinstance(both.plot(), alt.LayerChart)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: cp.Machine("asapp"), "asap-ep"),
+        (lambda: cp.run("intel", "ccehh"), "cceh"),
+        (lambda: cp.run("intel", cp.Workload("cceh", thread=2)), "workload.threads"),
+        (lambda: cp.run(cp.Machine("intel", l1={"ways": 3}), SMALL), "power of two"),
+        (lambda: cp.compare(SMALL, on=["intel"], baseline="eadr"), "baseline"),
+        (lambda: cp.compare(SMALL, on=[]), "at least one"),
+    ],
+)
+def test_bad_input_is_a_config_error(call: object, says: str) -> None:
+    with pytest.raises(cp.ConfigError, match=says) as error:
+        call()
+    assert isinstance(error.value, ValueError)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_no_text_makes_it_panic(key: str, value: str) -> None:
+    try:
+        cp.run(cp.Machine("intel", **{key: {"x": value}}), SMALL)
+    except cp.ConfigError:
+        pass
+
+
+def test_a_run_releases_the_interpreter() -> None:
+    done = threading.Event()
+    other = threading.Thread(target=lambda: (cp.run("asap-rp", cp.Workload("cceh", operations=20000)), done.set()))
+    other.start()
+    turns = 0
+    while not done.is_set():
+        turns += 1
+    other.join()
+    assert turns > 100
