@@ -16,7 +16,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -380,6 +382,48 @@ void *__wrap_memset(void *to, int byte, size_t n) {
 EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n) { return __wrap_memcpy(to, from, n); }
 EXPORT void *__tsan_memmove(void *to, const void *from, size_t n) { return __wrap_memmove(to, from, n); }
 EXPORT void *__tsan_memset(void *to, int byte, size_t n) { return __wrap_memset(to, byte, n); }
+
+char *__wrap_strcpy(char *to, const char *from) { return __wrap_memcpy(to, from, strlen(from) + 1); }
+char *__wrap_strcat(char *to, const char *from) {
+    __wrap_memcpy(to + strlen(to), from, strlen(from) + 1);
+    return to;
+}
+char *__real_strncpy(char *, const char *, size_t);
+char *__wrap_strncpy(char *to, const char *from, size_t n) {
+    range_read((uint64_t)from, strnlen(from, n), PC);
+    __real_strncpy(to, from, n);
+    range_written((uint64_t)to, n, PC);
+    return to;
+}
+
+/* Formatted text: what was written and its end. */
+int __real_vsnprintf(char *, size_t, const char *, va_list);
+static int formatted(char *to, size_t room, const char *format, va_list values, uint32_t location) {
+    begin();
+    int n = __real_vsnprintf(to, room, format, values);
+    if (n >= 0 && room > 0) range_written((uint64_t)to, (size_t)n < room ? (size_t)n + 1 : room, location);
+    return n;
+}
+int __wrap_vsnprintf(char *to, size_t room, const char *format, va_list values) {
+    return formatted(to, room, format, values, PC);
+}
+int __wrap_vsprintf(char *to, const char *format, va_list values) {
+    return formatted(to, INT32_MAX, format, values, PC);
+}
+int __wrap_snprintf(char *to, size_t room, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    int n = formatted(to, room, format, values, PC);
+    va_end(values);
+    return n;
+}
+int __wrap_sprintf(char *to, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    int n = formatted(to, INT32_MAX, format, values, PC);
+    va_end(values);
+    return n;
+}
 
 /* What the kernel writes into the program's memory. */
 #define KERNEL_WRITES(name, parameters, arguments) \

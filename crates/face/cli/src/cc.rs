@@ -12,8 +12,11 @@ const RUNTIME: &str = include_str!("../../../../capture/runtime.c");
 const ASSEMBLER: &str = include_str!("../../../../capture/as.c");
 const HEADER: &str = include_str!("../../../../capture/coreplane.h");
 
-/// Functions whose calls go through the runtime.
-const WRAPPED: &str = "memcpy memmove memset read pread pread64 recv pthread_mutex_lock pthread_mutex_trylock \
+/// Library functions that write memory, and that compilers like to expand in line.
+const LIBRARY_WRITERS: &str = "memcpy memmove memset strcpy strncpy strcat sprintf snprintf vsprintf vsnprintf";
+
+/// Functions whose calls go through the runtime, beside [`LIBRARY_WRITERS`].
+const WRAPPED: &str = "read pread pread64 recv pthread_mutex_lock pthread_mutex_trylock \
     pthread_mutex_unlock pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_spin_lock \
     pthread_spin_unlock pthread_cond_wait pthread_cond_timedwait pthread_create pthread_join mmap mmap64 munmap \
     free _exit pmem_persist pmem_msync pmem_flush pmem_drain pmem_map_file pmem_memcpy_persist \
@@ -116,6 +119,8 @@ impl Tools {
     /// Flags that make the compiler call the hooks.
     fn instrument(&self) -> Vec<String> {
         let mut flags = vec!["-fsanitize=thread".to_string(), "-g".into()];
+        // Expanded in line, these would write without a hook; called, they go through the runtime.
+        flags.extend(LIBRARY_WRITERS.split_whitespace().map(|name| format!("-fno-builtin-{name}")));
         flags.push(format!("-B{}/", self.folder.display()));
         flags.push(format!("-I{}", self.folder.display()));
         let quiet: &[&str] = if self.clang {
@@ -165,7 +170,8 @@ impl Tools {
     }
 
     fn link(&self) -> Vec<String> {
-        let wraps = WRAPPED.split_whitespace().map(|name| format!("-Wl,--wrap={name}"));
+        let wrapped = WRAPPED.split_whitespace().chain(LIBRARY_WRITERS.split_whitespace());
+        let wraps = wrapped.map(|name| format!("-Wl,--wrap={name}"));
         let runtime = self.folder.join("runtime.o").display().to_string();
         std::iter::once(runtime).chain(wraps).chain(["-pthread".to_string()]).collect()
     }
