@@ -13,7 +13,8 @@ const ASSEMBLER: &str = include_str!("../../../../capture/as.c");
 const HEADER: &str = include_str!("../../../../capture/coreplane.h");
 
 /// Library functions that write memory, and that compilers like to expand in line.
-const LIBRARY_WRITERS: &str = "memcpy memmove memset strcpy strncpy strcat sprintf snprintf vsprintf vsnprintf";
+const LIBRARY_WRITERS: &str =
+    "memcpy memmove memset strcpy strncpy strcat sprintf snprintf vsprintf vsnprintf";
 
 /// Functions whose calls go through the runtime, beside [`LIBRARY_WRITERS`].
 const WRAPPED: &str = "read pread pread64 recv pthread_mutex_lock pthread_mutex_trylock \

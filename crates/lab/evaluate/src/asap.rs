@@ -34,8 +34,11 @@ const THREADS: [u64; 4] = [1, 2, 4, 8];
 /// Media time of 64 bytes written, in ns: 1.15, 2.3, 4.6 and 9.2 GB/s a controller.
 const WRITE_SERVICES: [(&str, f64); 4] = [("51.84", 1.15), ("25.92", 2.3), ("12.96", 4.6), ("6.48", 9.2)];
 
+/// Keys and values.
+type Changes = &'static [(&'static str, &'static str)];
+
 /// Machines of the ablation: a name, a preset, and what is changed.
-const ABLATION: [(&str, &str, &[(&str, &str)]); 4] = [
+const ABLATION: [(&str, &str, Changes); 4] = [
     (
         "hops-rp, eager trigger",
         "hops-rp",

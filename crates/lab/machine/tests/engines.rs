@@ -87,7 +87,7 @@ fn fast_and_reference_engine_agree_on_a_thousand_random_machines() {
         assert!(fast.events <= reference.events, "{name}: running ahead costs no events");
         assert!(fast.durable.to_vec() == reference.durable.to_vec(), "{name}: images differ");
         if d.settings.text("ordering.model") != "intel" {
-            assert_eq!(fast.get("ordering.stale_drops").unwrap_or(0.0), 0.0, "{name}");
+            assert!(fast.get("ordering.stale_drops").is_none_or(|n| n < 1.0), "{name}");
             let (durable, visible) = (fast.durable.to_vec(), fast.visible.to_vec());
             let at = durable.iter().zip(&visible).position(|(a, b)| a != b);
             let rows =
