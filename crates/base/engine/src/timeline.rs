@@ -47,7 +47,7 @@ impl Timeline {
     /// The recording as lines of text, sorted by time: for snapshot tests.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<(Time, String)> = self.marks.iter().map(|(n, m)| self.line(*n, m)).collect();
-        lines.sort();
+        lines.sort_by_key(|(at, _)| *at);
         lines.into_iter().map(|(_, l)| l + "\n").collect()
     }
 

@@ -1,4 +1,4 @@
-//! `coreplane bench`: how fast this host simulates.
+//! `coreplane bench`: how fast this host simulates, unpacks traces, and records.
 
 use crate::Failure;
 use crate::args::BenchArgs;
@@ -8,6 +8,9 @@ use serde_json::json;
 
 /// The goals of the performance budget, in million a second.
 const GOAL_REFERENCES: f64 = 10.0;
+const GOAL_DECODE: f64 = 40.0;
+/// How many times as long a recorded program may take.
+const GOAL_SLOWDOWN: f64 = 20.0;
 
 const MACHINES: [&str; 7] = ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"];
 
@@ -19,8 +22,17 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
+    let decode = decode_rate()?;
+    let recorder = crate::bench_recorder::slowdown()?;
     if output::is_json(&args.common) {
-        output::print_json(&json!({"goal_million_references_per_second": GOAL_REFERENCES, "machines": rows}));
+        output::print_json(&json!({
+            "goal_million_references_per_second": GOAL_REFERENCES,
+            "machines": rows,
+            "goal_million_records_decoded_per_second": GOAL_DECODE,
+            "million_records_decoded_per_second": decode,
+            "goal_recorder_slowdown": GOAL_SLOWDOWN,
+            "recorder_slowdown_sqlite": recorder,
+        }));
         return Ok(());
     }
     println!(
@@ -39,7 +51,42 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         ]);
     }
     table.print();
+    println!("\ntrace decoding: {decode:.0} million records a second (goal {GOAL_DECODE})");
+    match recorder {
+        Some(times) => {
+            println!(
+                "recorder: SQLite takes {times:.1} times as long as native (goal below {GOAL_SLOWDOWN})"
+            );
+        }
+        None => {
+            println!("recorder: not measured; run in a checkout, whose tests/sqlite brings SQLite's source")
+        }
+    }
     Ok(())
+}
+
+/// Million records a second that blocks are unpacked at.
+fn decode_rate() -> Result<f64, Failure> {
+    const BLOCK: u32 = 1 << 16;
+    let mut random = units::Random::new(1, 1);
+    let mut address = 1 << 40;
+    let mut next = |n: u32| {
+        address = if random.chance(300) { (1 << 40) + random.below(1 << 26) } else { address + 8 };
+        let kind = if n.is_multiple_of(3) { trace::Kind::Store } else { trace::Kind::Load };
+        let value = if kind.has_value() { random.below(1 << 20) } else { 0 };
+        trace::Record { address, value, stamp: 0, location: 4096 + n % 64 * 8, thread: 0, kind, size: 8 }
+    };
+    let block = trace::encode_block(&(0..BLOCK).map(&mut next).collect::<Vec<_>>());
+    let mut best = f64::MAX;
+    let mut sum = 0u64;
+    for _ in 0..50 {
+        let each = |r: trace::Record| sum = sum.wrapping_add(r.address ^ r.value);
+        let (done, seconds) = output::timed(|| trace::decode_block(&block, 0, BLOCK, each));
+        done?;
+        best = best.min(seconds);
+    }
+    std::hint::black_box(sum);
+    Ok(f64::from(BLOCK) / best / 1e6)
 }
 
 fn one(name: &str) -> Result<serde_json::Value, Failure> {

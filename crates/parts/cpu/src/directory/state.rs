@@ -40,26 +40,21 @@ struct Transaction {
     phase: Phase,
 }
 
-const NOBODY: u64 = u64::MAX;
-const NO_OWNER: u8 = u8::MAX;
-
-#[derive(Clone, Copy)]
-struct Meta {
-    line: u64,
-    sharers: u64,
-    age: u64,
-    tag: Option<EpochTag>,
-    pins: u16,
-    owner: u8,
-    dirty: bool,
-}
-
-const FREE: Meta =
-    Meta { line: NOBODY, sharers: 0, age: 0, tag: None, pins: 0, owner: NO_OWNER, dirty: false };
+/// In the arrays below zero means nothing, so that a large cache that is hardly used costs nothing to make.
+const NOTHING: u64 = 0;
 
 pub(super) struct State {
     shape: CacheShape,
-    meta: Vec<Meta>,
+    /// Line number plus one.
+    lines: Vec<u64>,
+    ages: Vec<u64>,
+    sharers: Vec<u64>,
+    /// Hart plus one.
+    owners: Vec<u8>,
+    dirty: Vec<bool>,
+    pins: Vec<u16>,
+    /// Epoch, and above it hart plus one.
+    tags: Vec<u64>,
     data: Vec<Block>,
     tick: u64,
     active: FxHashMap<u64, usize>,
@@ -76,7 +71,13 @@ impl State {
         let lines = spec.shape.lines();
         State {
             shape: spec.shape,
-            meta: vec![FREE; lines],
+            lines: vec![NOTHING; lines],
+            ages: vec![0; lines],
+            sharers: vec![0; lines],
+            owners: vec![0; lines],
+            dirty: vec![false; lines],
+            pins: vec![0; lines],
+            tags: vec![NOTHING; lines],
             data: vec![[0; 64]; lines],
             tick: 0,
             active: FxHashMap::default(),
@@ -171,11 +172,13 @@ impl State {
     }
 
     pub(super) fn find(&self, line: Line) -> Option<Slot> {
-        self.set(line).find(|slot| self.meta[*slot].line == line.0)
+        let set = self.set(line);
+        let way = self.lines[set.clone()].iter().position(|l| *l == line.0 + 1)?;
+        Some(set.start + way)
     }
 
     pub(super) fn line(&self, slot: Slot) -> Option<Line> {
-        (self.meta[slot].line != NOBODY).then_some(Line(self.meta[slot].line))
+        self.lines[slot].checked_sub(1).map(Line)
     }
 
     /// The place for a new line: free, or least recently used among those that are neither busy nor pinned;
@@ -183,26 +186,33 @@ impl State {
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
         let usable = |slot: &Slot| match self.line(*slot) {
             None => true,
-            Some(old) => self.meta[*slot].pins == 0 && !self.is_active(old),
+            Some(old) => self.pins[*slot] == 0 && !self.is_active(old),
         };
-        self.set(line).filter(usable).min_by_key(|slot| {
-            let m = &self.meta[*slot];
-            (m.line != NOBODY, m.tag.is_some(), self.has_copies(*slot), m.age)
-        })
+        let rank = |slot: &Slot| {
+            let (taken, tagged) = (self.lines[*slot] != NOTHING, self.tags[*slot] != NOTHING);
+            (taken, tagged, self.has_copies(*slot), self.ages[*slot])
+        };
+        self.set(line).filter(usable).min_by_key(rank)
     }
 
     pub(super) fn reserve(&mut self, slot: Slot, line: Line) {
-        self.meta[slot] = Meta { line: line.0, ..FREE };
+        self.free(slot);
+        self.lines[slot] = line.0 + 1;
         self.touch(slot);
     }
 
     pub(super) fn free(&mut self, slot: Slot) {
-        self.meta[slot] = FREE;
+        self.lines[slot] = NOTHING;
+        self.sharers[slot] = 0;
+        self.owners[slot] = 0;
+        self.dirty[slot] = false;
+        self.pins[slot] = 0;
+        self.tags[slot] = NOTHING;
     }
 
     pub(super) fn touch(&mut self, slot: Slot) {
         self.tick += 1;
-        self.meta[slot].age = self.tick;
+        self.ages[slot] = self.tick;
     }
 
     pub(super) fn fill(&mut self, slot: Slot, data: &Block) {
@@ -211,7 +221,7 @@ impl State {
 
     pub(super) fn take_data(&mut self, slot: Slot, data: &Block) {
         self.data[slot] = *data;
-        self.meta[slot].dirty = true;
+        self.dirty[slot] = true;
     }
 
     pub(super) fn data(&self, slot: Slot) -> &Block {
@@ -219,56 +229,53 @@ impl State {
     }
 
     pub(super) fn is_dirty(&self, slot: Slot) -> bool {
-        self.meta[slot].dirty
+        self.dirty[slot]
     }
 
     pub(super) fn set_clean(&mut self, slot: Slot) {
-        self.meta[slot].dirty = false;
+        self.dirty[slot] = false;
     }
 
     pub(super) fn dirty_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
-        let meta = self.meta.iter().zip(&self.data);
-        meta.filter(|(m, _)| m.line != NOBODY && m.dirty).map(|(m, data)| (Line(m.line), data))
+        (0..self.lines.len()).filter(|s| self.dirty[*s]).filter_map(|s| Some((self.line(s)?, &self.data[s])))
     }
 
     // Holders.
 
     pub(super) fn owner(&self, slot: Slot) -> Option<u8> {
-        (self.meta[slot].owner != NO_OWNER).then_some(self.meta[slot].owner)
+        self.owners[slot].checked_sub(1)
     }
 
     pub(super) fn has_copy(&self, slot: Slot, hart: u8) -> bool {
-        self.meta[slot].owner == hart || self.meta[slot].sharers >> hart & 1 == 1
+        self.owners[slot] == hart + 1 || self.sharers[slot] >> hart & 1 == 1
     }
 
     pub(super) fn has_copies(&self, slot: Slot) -> bool {
-        self.meta[slot].owner != NO_OWNER || self.meta[slot].sharers != 0
+        self.owners[slot] != 0 || self.sharers[slot] != 0
     }
 
     /// `hart` answered a snoop and keeps a copy to read, or none.
     pub(super) fn answered(&mut self, slot: Slot, hart: u8, keeps: bool) {
-        let m = &mut self.meta[slot];
-        if m.owner == hart {
-            m.owner = NO_OWNER;
+        if self.owners[slot] == hart + 1 {
+            self.owners[slot] = 0;
         }
         if keeps {
-            m.sharers |= 1 << hart;
+            self.sharers[slot] |= 1 << hart;
         } else {
-            m.sharers &= !(1 << hart);
+            self.sharers[slot] &= !(1 << hart);
         }
     }
 
     /// Gives a line to a hart, and says with which right.
     pub(super) fn grant(&mut self, slot: Slot, hart: u8, modify: bool) -> Grant {
-        let m = &mut self.meta[slot];
-        let others = m.sharers & !(1 << hart);
+        let others = self.sharers[slot] & !(1 << hart);
         if modify || others == 0 {
-            m.owner = hart;
-            m.sharers = 0;
+            self.owners[slot] = hart + 1;
+            self.sharers[slot] = 0;
             return if modify { Grant::Modified } else { Grant::Exclusive };
         }
-        m.owner = NO_OWNER;
-        m.sharers |= 1 << hart;
+        self.owners[slot] = 0;
+        self.sharers[slot] |= 1 << hart;
         Grant::Shared
     }
 
@@ -279,42 +286,42 @@ impl State {
             return;
         };
         self.take_data(slot, data);
-        let m = &mut self.meta[slot];
-        if m.owner == hart {
-            m.owner = NO_OWNER;
-            m.tag = None;
+        if self.owners[slot] == hart + 1 {
+            self.owners[slot] = 0;
+            self.tags[slot] = NOTHING;
         }
     }
 
     // Epoch tags and pins.
 
     pub(super) fn tag(&self, slot: Slot) -> Option<EpochTag> {
-        self.meta[slot].tag
+        let hart = ((self.tags[slot] >> 32) as u8).checked_sub(1)?;
+        Some(EpochTag { hart, epoch: self.tags[slot] as u32 })
     }
 
     pub(super) fn set_tag(&mut self, slot: Slot, tag: Option<EpochTag>) {
-        self.meta[slot].tag = tag;
+        self.tags[slot] = tag.map_or(NOTHING, |t| u64::from(t.hart + 1) << 32 | u64::from(t.epoch));
     }
 
     pub(super) fn untag(&mut self, line: Line, tag: EpochTag) {
         if let Some(slot) = self.find(line)
-            && self.meta[slot].tag == Some(tag)
+            && self.tag(slot) == Some(tag)
         {
-            self.meta[slot].tag = None;
+            self.tags[slot] = NOTHING;
         }
     }
 
     pub(super) fn pin(&mut self, slot: Slot) {
-        self.meta[slot].pins += 1;
+        self.pins[slot] += 1;
     }
 
     pub(super) fn is_pinned(&self, slot: Slot) -> bool {
-        self.meta[slot].pins > 0
+        self.pins[slot] > 0
     }
 
     pub(super) fn unpin(&mut self, line: Line) {
         if let Some(slot) = self.find(line) {
-            self.meta[slot].pins = self.meta[slot].pins.saturating_sub(1);
+            self.pins[slot] = self.pins[slot].saturating_sub(1);
         }
     }
 }

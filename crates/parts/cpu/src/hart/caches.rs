@@ -22,7 +22,12 @@ pub(super) enum Level {
 /// A line's place in the second level.
 pub(super) type Slot = usize;
 
-const NOBODY: u64 = u64::MAX;
+/// Tags are line numbers plus one, so that zero means nobody and an unused cache costs nothing to make.
+const NOBODY: u64 = 0;
+
+fn tag(line: Line) -> u64 {
+    line.0 + 1
+}
 
 /// A line that leaves the private caches.
 pub(super) struct Victim {
@@ -76,11 +81,11 @@ impl Caches {
         let set = self.l1.set_of(line);
         let first = set * self.l1.ways;
         let recent = first + self.l1_recent[set] as usize;
-        if self.l1_tags[recent] == line.0 {
+        if self.l1_tags[recent] == tag(line) {
             return Some((self.l1_slots[recent] as Slot, Level::L1));
         }
         self.tick += 1;
-        if let Some(way) = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == line.0) {
+        if let Some(way) = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == tag(line)) {
             self.l1_recent[set] = way as u8;
             self.l1_ages[first + way] = self.tick;
             return Some((self.l1_slots[first + way] as Slot, Level::L1));
@@ -95,7 +100,7 @@ impl Caches {
     #[inline]
     pub(super) fn find(&self, line: Line) -> Option<Slot> {
         let first = self.l2.set_of(line) * self.l2.ways;
-        let way = self.l2_tags[first..first + self.l2.ways].iter().position(|t| *t == line.0)?;
+        let way = self.l2_tags[first..first + self.l2.ways].iter().position(|t| *t == tag(line))?;
         Some(first + way)
     }
 
@@ -108,7 +113,7 @@ impl Caches {
             .find(|i| self.l1_tags[*i] == NOBODY)
             .or_else(|| ways.min_by_key(|i| self.l1_ages[*i]))
             .expect("a set has ways");
-        self.l1_tags[way] = line.0;
+        self.l1_tags[way] = tag(line);
         self.l1_slots[way] = slot as u32;
         self.l1_ages[way] = self.tick;
         self.l1_recent[set] = (way - first) as u8;
@@ -127,14 +132,14 @@ impl Caches {
 
     /// The line in a place, none when it is free.
     pub(super) fn line(&self, slot: Slot) -> Option<Line> {
-        (self.l2_tags[slot] != NOBODY).then_some(Line(self.l2_tags[slot]))
+        self.l2_tags[slot].checked_sub(1).map(Line)
     }
 
     /// Puts a line into a place that is free.
     pub(super) fn fill(&mut self, slot: Slot, line: Line, state: State, data: &Block) {
         debug_assert!(self.line(slot).is_none());
         self.tick += 1;
-        self.l2_tags[slot] = line.0;
+        self.l2_tags[slot] = tag(line);
         self.l2_ages[slot] = self.tick;
         self.states[slot] = state;
         self.data[slot] = *data;
@@ -145,11 +150,11 @@ impl Caches {
 
     /// Takes a line out of both levels.
     pub(super) fn remove(&mut self, slot: Slot) -> Victim {
-        let line = Line(self.l2_tags[slot]);
+        let line = Line(self.l2_tags[slot] - 1);
         self.l2_tags[slot] = NOBODY;
         let first = self.l1.set_of(line) * self.l1.ways;
         for tag in &mut self.l1_tags[first..first + self.l1.ways] {
-            if *tag == line.0 {
+            if *tag == line.0 + 1 {
                 *tag = NOBODY;
             }
         }
@@ -220,6 +225,6 @@ impl Caches {
     /// Every modified line with its bytes.
     pub(super) fn modified(&self) -> impl Iterator<Item = (Line, &Block)> {
         let dirty = |i: &usize| self.l2_tags[*i] != NOBODY && self.states[*i] == State::Modified;
-        (0..self.l2_tags.len()).filter(dirty).map(|i| (Line(self.l2_tags[i]), &self.data[i]))
+        (0..self.l2_tags.len()).filter(dirty).map(|i| (Line(self.l2_tags[i] - 1), &self.data[i]))
     }
 }

@@ -78,11 +78,14 @@ impl Front {
             return self.pend(Wait::Room);
         }
         let line = line_of(op.address);
-        let (value, covered) = self.store_buffer.forward(op.address, op.size, 0);
-        if covered {
-            self.stats.forwarded += 1;
-            self.now += self.spec.l1.latency;
-            return self.loaded(op, value, marks_acquire);
+        let concerned = self.store_buffer.concerns(op.address);
+        if concerned {
+            let (value, covered) = self.store_buffer.forward(op.address, op.size, 0);
+            if covered {
+                self.stats.forwarded += 1;
+                self.now += self.spec.l1.latency;
+                return self.loaded(op, value, marks_acquire);
+            }
         }
         let Some((slot, level)) = self.access(self.now, line) else { return self.load_misses(op) };
         self.now += match level {
@@ -96,7 +99,7 @@ impl Front {
             }
         };
         let word = self.caches.read(slot, offset_of(op.address), op.size);
-        let value = self.store_buffer.forward(op.address, op.size, word).0;
+        let value = if concerned { self.store_buffer.forward(op.address, op.size, word).0 } else { word };
         self.loaded(op, value, marks_acquire)
     }
 

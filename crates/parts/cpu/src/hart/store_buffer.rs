@@ -46,6 +46,7 @@ impl StoreBuffer {
         StoreBuffer { entries: VecDeque::with_capacity(limit + 1), limit, filter: [0; 64] }
     }
 
+    #[inline]
     fn bucket(line: Line) -> usize {
         (line.0 & 63) as usize
     }
@@ -81,12 +82,15 @@ impl StoreBuffer {
         }
     }
 
+    /// Whether a waiting store may be to the line of `address`. Cost: one look at the filter.
+    #[inline]
+    pub(super) fn concerns(&self, address: u64) -> bool {
+        self.filter[Self::bucket(line_of(address))] != 0
+    }
+
     /// Lays the waiting stores over `word`, the present value of `size` bytes at `address`. Also tells
     /// whether they cover it all, so that the line is not needed.
     pub(super) fn forward(&self, address: u64, size: u8, word: u64) -> (u64, bool) {
-        if self.filter[Self::bucket(line_of(address))] == 0 {
-            return (word, false);
-        }
         let mut bytes = word.to_le_bytes();
         let mut covered = 0u16;
         let stores = self.entries.iter().filter(|e| e.kind == Kind::Store);

@@ -1,1 +1,173 @@
+//! Timing of a controller, to the picosecond: not before, and then.
 
+use super::{BufferSpec, Controller, ControllerSpec, PassThrough};
+use engine::{Device, Engine, Link, Mode, NodeId, PortId};
+use protocol::{FlushRequest, Line, LineWrite, Mask, Msg, Node, PM_BASE, Remains, View, line_of, ports};
+use units::{Dur, Time};
+
+/// Node 0 is the directory, node 1 hart 0, node 2 the controller; every wire takes 5 ns.
+const CONTROLLER: NodeId = NodeId(2);
+const WIRE: Dur = Dur::ns(5);
+
+fn spec() -> ControllerSpec {
+    ControllerSpec {
+        base: PM_BASE,
+        read: Dur::ns(175),
+        acknowledge: Dur::ns(90),
+        commit: Dur::ns(50),
+        read_service: Dur::ns(9),
+        write_service: Dur::ns(26),
+        write_pending_queue: 2,
+        drain_threshold: 2,
+        buffer: None,
+    }
+}
+
+fn line(n: u64) -> Line {
+    line_of(PM_BASE + n * 64)
+}
+
+/// A controller on a bench: messages in at chosen times, answers out with theirs.
+struct Bench {
+    controller: Controller,
+    engine: Engine<Msg>,
+    answers: Vec<(u64, NodeId, Msg)>,
+}
+
+impl Bench {
+    fn new(spec: ControllerSpec) -> Bench {
+        let to = |n, port| Link { to: NodeId(n), port, latency: WIRE };
+        let links = vec![
+            vec![to(2, PortId(0))],
+            vec![to(2, ports::from_hart(0))],
+            vec![to(0, PortId(9)), to(1, PortId(9))],
+        ];
+        let controller = Controller::new(spec, Box::new(PassThrough));
+        Bench { controller, engine: Engine::new(links, 0, Mode::Fast), answers: Vec::new() }
+    }
+
+    /// Sends so that the message arrives at `ns`.
+    fn arrive(&mut self, ns: u64, from: u16, msg: Msg) -> &mut Bench {
+        let at = Time::ZERO + Dur::ns(ns - 5);
+        self.engine.out(NodeId(from), at).send(PortId(0), Dur::ZERO, msg);
+        self
+    }
+
+    /// Runs to the end; the answers' times in ns, wire included.
+    fn run(&mut self) -> Vec<u64> {
+        while let Some((now, to, port, msg)) = self.engine.next() {
+            if to == CONTROLLER {
+                self.controller.on(now, port, msg, &mut self.engine.out(to, now));
+            } else {
+                assert_eq!(now.ps() % 1000, 0, "whole nanoseconds in, whole nanoseconds out");
+                self.answers.push((now.ps() / 1000, to, msg));
+            }
+        }
+        self.answers.iter().map(|(at, ..)| *at).collect()
+    }
+}
+
+fn read(n: u64) -> Msg {
+    Msg::Read { line: line(n) }
+}
+
+fn flush(n: u64) -> Msg {
+    let write = LineWrite { line: line(n), mask: Mask::MAX, data: [n as u8; 64] };
+    Msg::Flush(FlushRequest { hart: 0, slot: n as u16, epoch: 1, early: false, retry: false, write })
+}
+
+#[test]
+fn a_read_takes_the_media_and_the_wire() {
+    assert_eq!(Bench::new(spec()).arrive(10, 0, read(0)).run(), [10 + 175 + 5]);
+}
+
+#[test]
+fn reads_follow_each_other_at_the_rate_of_the_media() {
+    let times = Bench::new(spec()).arrive(10, 0, read(0)).arrive(10, 0, read(1)).arrive(10, 0, read(2)).run();
+    assert_eq!(times, [190, 199, 208]);
+}
+
+#[test]
+fn a_flush_is_acknowledged_after_its_acceptance_whatever_the_media_do() {
+    let times = Bench::new(spec()).arrive(10, 1, flush(0)).arrive(10, 1, flush(1)).run();
+    assert_eq!(times, [105, 105]);
+}
+
+#[test]
+fn a_flush_that_finds_the_queue_full_waits_for_the_media() {
+    let mut b = Bench::new(spec());
+    // The first is served at once; two wait; the fourth comes in when the second is served, at 10 + 26.
+    for n in 0..4 {
+        b.arrive(10, 1, flush(n));
+    }
+    assert_eq!(b.run(), [105, 105, 105, 131]);
+}
+
+#[test]
+fn a_write_of_a_queued_line_needs_no_place() {
+    let mut b = Bench::new(spec());
+    for n in [0, 1, 2, 2, 1] {
+        b.arrive(10, 1, flush(n));
+    }
+    assert_eq!(b.run(), [105; 5]);
+}
+
+#[test]
+fn reads_go_before_writes_until_the_queue_is_full_to_its_threshold() {
+    let mut b = Bench::new(ControllerSpec { write_pending_queue: 8, drain_threshold: 8, ..spec() });
+    b.arrive(10, 1, flush(0)).arrive(10, 1, flush(1)).arrive(11, 0, read(5));
+    // The media serve the first write from 10 to 36, then the read.
+    assert_eq!(b.run()[2], 36 + 175 + 5);
+    let mut b = Bench::new(ControllerSpec { write_pending_queue: 8, drain_threshold: 1, ..spec() });
+    b.arrive(10, 1, flush(0)).arrive(10, 1, flush(1)).arrive(11, 0, read(5));
+    assert_eq!(b.run()[2], 62 + 175 + 5);
+}
+
+#[test]
+fn a_read_sees_a_write_that_still_waits_at_the_door() {
+    let mut b = Bench::new(spec());
+    for n in 0..3 {
+        b.arrive(10, 1, flush(n));
+    }
+    let data = [9; 64];
+    b.arrive(10, 0, Msg::Write { line: line(7), data, mask: Mask::MAX, ack: None })
+        .arrive(11, 0, read(7))
+        .run();
+    let seen = b
+        .answers
+        .iter()
+        .find_map(|(.., m)| if let Msg::ReadReply { data, .. } = m { Some(*data) } else { None });
+    assert_eq!(seen, Some(data));
+}
+
+#[test]
+fn a_hit_in_the_internal_buffer_is_faster_and_four_lines_share_a_block() {
+    let buffer = Some(BufferSpec { blocks: 2, read: Dur::ns(100), hit_service: Dur::ns(4) });
+    let mut b = Bench::new(ControllerSpec { buffer, ..spec() });
+    b.arrive(10, 0, read(0)).arrive(1000, 0, read(3)).arrive(2000, 0, read(4));
+    assert_eq!(b.run(), [190, 1105, 2180]);
+}
+
+#[test]
+fn power_failing_twice_is_power_failing_once() {
+    let mut b = Bench::new(spec());
+    b.arrive(10, 1, flush(3)).run();
+    let image = |c: &Controller| {
+        let mut remains = Remains::new();
+        c.remains(View::Durable, &mut remains);
+        remains.parts[0].read(line(3))
+    };
+    assert_eq!((image(&b.controller), image(&b.controller)), ([3; 64], [3; 64]));
+}
+
+#[test]
+fn the_same_messages_give_the_same_answers() {
+    let once = || {
+        let mut b = Bench::new(spec());
+        for n in 0..20 {
+            b.arrive(10 + n * 3, 1, flush(n % 7)).arrive(11 + n * 3, 0, read(n % 5));
+        }
+        b.run()
+    };
+    assert_eq!(once(), once());
+}
