@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
     sqlite3 *db;
     int rows = argc > 2 ? atoi(argv[2]) : 300;
     if (sqlite3_open(argv[1], &db) != SQLITE_OK) return 1;
-    run(db, "PRAGMA journal_mode=WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, value REAL);");
+    run(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, value REAL);");
     for (int i = 0; i < rows; i++) {
         char sql[128];
         snprintf(sql, sizeof sql, "INSERT INTO t(name, value) VALUES('row %d', %d.5);", i, i * 7 % 1000);

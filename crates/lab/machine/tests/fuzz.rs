@@ -9,6 +9,9 @@ fn damaged_machine_files_are_refused_or_read() {
         let mut r = Random::new(seed, 1);
         let mut bytes = PRESETS[r.below(PRESETS.len() as u64) as usize].text.as_bytes().to_vec();
         for _ in 0..1 + r.below(6) {
+            if bytes.is_empty() {
+                break;
+            }
             let at = r.below(bytes.len() as u64) as usize;
             match r.below(4) {
                 0 => bytes[at] = b"=[]\"'.#\n0123456789-_abcxyz{}"[r.below(28) as usize],

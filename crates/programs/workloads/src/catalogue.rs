@@ -258,7 +258,7 @@ pub const WORKLOADS: &[Workload] = &[
         meaning: "the access pattern of the speed goal: mostly private, six references in seven hit the first level",
         source: "ours",
         params: params! {
-            "operations" N, "200000", "estimate", "groups of sixteen references by all threads";
+            "operations" N, "200000", "estimate", "groups of twenty references by all threads";
         },
         program: |c| Box::pin(s::bench::run(c)),
     },

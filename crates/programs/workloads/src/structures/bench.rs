@@ -11,9 +11,9 @@ pub(crate) async fn run(c: Context) {
     let mut r = c.random();
     sync::start(&c).await;
     for n in 0..operations {
-        // Sixteen references around one place, as structures are used.
+        // Twenty references around one place, as structures are used.
         let near = own_dram + r.below(2048) * 64;
-        for k in 0..12 {
+        for k in 0..16 {
             c.cpu.load(near + k % 8 * 8).await;
         }
         let line = if r.chance(50) { shared + r.below(256) * 64 } else { own_pm + r.below(4096) * 64 };

@@ -89,7 +89,9 @@ impl AsapHart {
             self.send_commits(now, &next, out);
         }
         self.pace.not_before(now);
-        self.blocked.set(now, self.buffer.unsent() > 0 && self.sendable().is_none());
+        // Without a refusal an eager buffer is never blocked: the common case needs no search.
+        let may_block = self.refused > 0 || !self.asap.eager;
+        self.blocked.set(now, may_block && self.buffer.unsent() > 0 && self.sendable().is_none());
     }
 
     fn send_commits(&mut self, now: Time, epoch: &Epoch, out: &mut Outbox) {
@@ -230,8 +232,9 @@ impl HartOrdering for AsapHart {
     }
 
     fn tick(&mut self, now: Time, out: &mut Outbox) {
+        let drain = self.draining || self.refused > 0;
         if let Some(slot) = self.sendable()
-            && self.next() <= now
+            && self.pace.next(self.buffer.unsent(), drain) <= now
         {
             self.flush(now, slot, out);
             self.advance(now, out);

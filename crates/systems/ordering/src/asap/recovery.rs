@@ -130,7 +130,9 @@ impl RecoveryTable {
     /// The records of an epoch that has become safe: undo records go, delay records are applied in the order
     /// in which they came.
     fn release(&mut self, owner: Owner, image: &mut Image, mut retired: impl FnMut(Line)) {
-        self.undo.retain(|u| u.owner != owner);
+        if self.undo.iter().any(|u| u.owner == owner) {
+            self.undo.retain(|u| u.owner != owner);
+        }
         let mut index = 0;
         while index < self.delay.len() {
             if self.delay[index].owner != owner {

@@ -23,7 +23,7 @@ pub(crate) struct Entry {
 pub(crate) struct PersistBuffer {
     slots: Vec<Option<Entry>>,
     unsent: VecDeque<u16>,
-    used: usize,
+    free: Vec<u16>,
     pub(crate) occupancy: Occupancy,
     pub(crate) inserted: u64,
     pub(crate) coalesced: u64,
@@ -34,7 +34,7 @@ impl PersistBuffer {
         PersistBuffer {
             slots: vec![None; entries],
             unsent: VecDeque::with_capacity(entries),
-            used: 0,
+            free: (0..entries as u16).rev().collect(),
             occupancy: Occupancy::default(),
             inserted: 0,
             coalesced: 0,
@@ -53,8 +53,8 @@ impl PersistBuffer {
                 return Ok(false);
             }
         }
-        let free = self.slots.iter().position(Option::is_none).ok_or(Full)?;
-        self.slots[free] = Some(Entry {
+        let free = self.free.pop().ok_or(Full)?;
+        self.slots[free as usize] = Some(Entry {
             write: *write,
             epoch,
             sequence: self.inserted,
@@ -62,10 +62,9 @@ impl PersistBuffer {
             refused: false,
             flying: false,
         });
-        self.unsent.push_back(free as u16);
-        self.used += 1;
+        self.unsent.push_back(free);
         self.inserted += 1;
-        self.occupancy.set(now, self.used);
+        self.occupancy.set(now, self.used());
         Ok(true)
     }
 
@@ -89,7 +88,11 @@ impl PersistBuffer {
 
     /// Marks an entry as sent and gives it.
     pub(crate) fn send(&mut self, slot: u16) -> Entry {
-        self.unsent.retain(|s| *s != slot);
+        if self.unsent.front() == Some(&slot) {
+            self.unsent.pop_front();
+        } else {
+            self.unsent.retain(|s| *s != slot);
+        }
         let entry = self.slots[slot as usize].as_mut().expect("a sent entry is used");
         entry.flying = true;
         *entry
@@ -98,8 +101,8 @@ impl PersistBuffer {
     /// Frees an acknowledged entry and gives its epoch.
     pub(crate) fn acknowledge(&mut self, now: Time, slot: u16) -> EpochId {
         let entry = self.slots[slot as usize].take().expect("an acknowledged entry is used");
-        self.used -= 1;
-        self.occupancy.set(now, self.used);
+        self.free.push(slot);
+        self.occupancy.set(now, self.used());
         entry.epoch
     }
 
@@ -126,11 +129,11 @@ impl PersistBuffer {
     }
 
     pub(crate) fn used(&self) -> usize {
-        self.used
+        self.slots.len() - self.free.len()
     }
 
     pub(crate) fn holds(&self, line: Line) -> bool {
-        self.used > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
+        self.used() > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
