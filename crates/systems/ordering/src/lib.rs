@@ -21,4 +21,5 @@ mod path;
 mod spec;
 
 pub use no_path::NoPath;
+pub use path::{Path, PathHart, Policy};
 pub use spec::{AsapSpec, Dependences, HopsSpec, PathSpec, Persistency};

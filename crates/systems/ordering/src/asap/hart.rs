@@ -1,265 +1,134 @@
-//! The hart side: persist buffer and epoch table.
+//! The hart side of ASAP: eager flushing, commits in order, dependents told by message.
 
-use crate::path::{Blocked, Epoch, Pace, PersistBuffer, Tracker};
+use crate::path::{Epoch, Path, PathHart, Policy};
 use crate::spec::{AsapSpec, PathSpec};
-use protocol::{
-    EpochId, EpochTag, FenceKind, FlushRequest, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer,
-    StatSink, Traits,
-};
+use protocol::{EpochId, EpochTag, FlushRequest, Msg, Outbox, Peer};
 use units::Time;
 
 /// The hart side of ASAP.
-pub struct AsapHart {
-    spec: PathSpec,
-    asap: AsapSpec,
-    buffer: PersistBuffer,
-    tracker: Tracker,
-    pace: Pace,
+pub type AsapHart = PathHart<Eager>;
+
+/// Flushes whatever is there, marking what is not safe yet.
+pub struct Eager {
+    spec: AsapSpec,
     /// Entries that a controller refused and that have not gone again: no early flushes meanwhile.
     refused: usize,
-    /// A dfence waits.
-    draining: bool,
-    blocked: Blocked,
-    safe_flushes: u64,
 }
 
-impl AsapHart {
+impl PathHart<Eager> {
     /// Nothing buffered, one epoch open.
-    pub fn new(spec: PathSpec, asap: AsapSpec) -> AsapHart {
-        AsapHart {
-            buffer: PersistBuffer::new(spec.persist_buffer),
-            tracker: Tracker::new(spec),
-            pace: Pace::new(&spec),
-            refused: 0,
-            draining: false,
-            blocked: Blocked::default(),
-            safe_flushes: 0,
-            spec,
-            asap,
-        }
+    pub fn new(path: PathSpec, spec: AsapSpec) -> AsapHart {
+        PathHart::with(path, Eager { spec, refused: 0 })
     }
+}
 
-    fn is_safe(&self, epoch: EpochId) -> bool {
-        let oldest = if self.asap.commit_pipelined {
-            self.tracker.epochs.oldest_uncommitting()
-        } else {
-            self.tracker.epochs.oldest()
-        };
+impl Eager {
+    fn is_safe(&self, path: &Path, epoch: EpochId) -> bool {
+        let oldest = self.next_to_commit(path);
         epoch == oldest.id && oldest.waits_on.is_none()
     }
 
-    /// The entry that may go next: any in order, or after a refusal only those of the safe epoch.
-    fn sendable(&self) -> Option<u16> {
-        if self.asap.eager && self.refused == 0 {
-            return self.buffer.oldest().map(|(slot, _)| slot);
-        }
-        let oldest = self.tracker.epochs.oldest_uncommitting().id;
-        if self.is_safe(oldest) { self.buffer.oldest_of(oldest) } else { None }
-    }
-
-    fn flush(&mut self, now: Time, slot: u16, out: &mut Outbox) {
-        let entry = self.buffer.send(slot);
-        let early = !self.is_safe(entry.epoch);
-        let controller = self.spec.map.controller(entry.write.line);
-        if early && let Some(epoch) = self.tracker.epochs.get_mut(entry.epoch) {
-            epoch.early |= 1 << controller;
-        }
-        self.safe_flushes += u64::from(!early);
-        let retry = entry.refused;
-        self.refused -= usize::from(retry);
-        let hart = self.spec.hart;
-        let request = FlushRequest { hart, slot, epoch: entry.epoch, early, retry, write: entry.write };
-        out.send(now, Peer::Controller(controller), Msg::Flush(request));
-        self.pace.sent(now);
-    }
-
-    /// Commits whatever may commit, oldest first.
-    fn advance(&mut self, now: Time, out: &mut Outbox) {
-        loop {
-            let oldest = *self.tracker.epochs.oldest();
-            if oldest.committing && oldest.commits_left == 0 {
-                self.committed(now, out);
-                continue;
-            }
-            let next =
-                if self.asap.commit_pipelined { *self.tracker.epochs.oldest_uncommitting() } else { oldest };
-            if next.committing || !next.may_commit() {
-                break;
-            }
-            self.send_commits(now, &next, out);
-        }
-        self.pace.not_before(now);
-        // Without a refusal an eager buffer is never blocked: the common case needs no search.
-        let may_block = self.refused > 0 || !self.asap.eager;
-        self.blocked.set(now, may_block && self.buffer.unsent() > 0 && self.sendable().is_none());
-    }
-
-    fn send_commits(&mut self, now: Time, epoch: &Epoch, out: &mut Outbox) {
-        for controller in (0..self.spec.map.pm_controllers).filter(|c| epoch.early >> c & 1 == 1) {
-            out.send(now, Peer::Controller(controller), Msg::Commit { epoch: epoch.id });
-        }
-        if let Some(e) = self.tracker.epochs.get_mut(epoch.id) {
-            e.committing = true;
-            e.commits_left = epoch.early.count_ones();
+    /// The epoch that commits next: the oldest, or with pipelined commits the oldest whose commit is not out.
+    fn next_to_commit<'p>(&self, path: &'p Path) -> &'p Epoch {
+        if self.spec.commit_pipelined {
+            path.tracker.epochs.oldest_uncommitting()
+        } else {
+            path.tracker.epochs.oldest()
         }
     }
 
-    fn committed(&mut self, now: Time, out: &mut Outbox) {
-        let Some(epoch) = self.tracker.epochs.pop() else { return };
+    fn committed(&self, path: &mut Path, now: Time, out: &mut Outbox) {
+        let Some(epoch) = path.tracker.epochs.pop() else { return };
         for hart in (0..64).filter(|h| epoch.dependents >> h & 1 == 1) {
-            self.tell(now, hart, epoch.id, out);
+            tell(path, now, hart, epoch.id, out);
         }
-        self.tracker.untag(now, epoch.id, out);
-    }
-
-    fn tell(&self, now: Time, dependent: u8, epoch: EpochId, out: &mut Outbox) {
-        let tag = EpochTag { hart: self.spec.hart, epoch };
-        out.send(now, Peer::Hart(dependent), Msg::CrossDependencyResolved { tag });
-    }
-
-    fn register(&mut self, now: Time, epoch: EpochId, dependent: u8, out: &mut Outbox) {
-        match self.tracker.epochs.get_mut(epoch) {
-            Some(e) => e.dependents |= 1 << dependent,
-            None => self.tell(now, dependent, epoch, out),
-        }
+        path.tracker.untag(now, epoch.id, out);
     }
 }
 
-impl HartOrdering for AsapHart {
-    fn traits(&self) -> Traits {
-        Traits { persist_path: true, flush_instructions: false, caches_persist: false, fences: true }
+fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
+    let controllers = path.spec.map.pm_controllers;
+    let Some(epoch) = path.tracker.epochs.get_mut(id) else { return };
+    for controller in (0..controllers).filter(|c| epoch.early >> c & 1 == 1) {
+        out.send(now, Peer::Controller(controller), Msg::Commit { epoch: id });
+    }
+    epoch.committing = true;
+    epoch.commits_left = epoch.early.count_ones();
+}
+
+fn tell(path: &Path, now: Time, dependent: u8, epoch: EpochId, out: &mut Outbox) {
+    let tag = EpochTag { hart: path.spec.hart, epoch };
+    out.send(now, Peer::Hart(dependent), Msg::CrossDependencyResolved { tag });
+}
+
+impl Policy for Eager {
+    /// The oldest entry, or after a refusal the oldest of the safe epoch.
+    fn sendable(&self, path: &Path) -> Option<u16> {
+        if self.spec.eager && self.refused == 0 {
+            return path.buffer.oldest().map(|(slot, _)| slot);
+        }
+        let oldest = path.tracker.epochs.oldest_uncommitting().id;
+        if self.is_safe(path, oldest) { path.buffer.oldest_of(oldest) } else { None }
     }
 
-    fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, Full> {
-        let epoch = self.tracker.epochs.open();
-        let new = self.buffer.insert(now, write, epoch)?;
-        self.pace.woken(now);
-        self.tracker.epochs.write(new);
-        self.advance(now, out);
-        Ok(epoch)
+    fn hurries(&self, path: &Path) -> bool {
+        path.draining || self.refused > 0
     }
 
-    fn fence(&mut self, now: Time, kind: FenceKind, out: &mut Outbox) -> Result<(), Full> {
-        let closed = self.tracker.epochs.close();
-        self.advance(now, out);
-        closed?;
-        self.draining = kind == FenceKind::Dfence && !self.tracker.epochs.is_drained();
-        if self.draining { Err(Full) } else { Ok(()) }
+    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
+        let entry = path.buffer.send(slot);
+        let early = !self.is_safe(path, entry.epoch);
+        let controller = path.spec.map.controller(entry.write.line);
+        if early && let Some(epoch) = path.tracker.epochs.get_mut(entry.epoch) {
+            epoch.early |= 1 << controller;
+        }
+        path.safe_flushes += u64::from(!early);
+        let retry = entry.refused;
+        self.refused -= usize::from(retry);
+        let hart = path.spec.hart;
+        let request = FlushRequest { hart, slot, epoch: entry.epoch, early, retry, write: entry.write };
+        out.send(now, Peer::Controller(controller), Msg::Flush(request));
     }
 
-    fn release(&mut self, now: Time, _: Line, out: &mut Outbox) -> Result<EpochId, Full> {
-        let epoch = self.tracker.release();
-        self.advance(now, out);
-        epoch
-    }
-
-    fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), Full> {
-        let acquired = self.tracker.acquire(line);
-        self.advance(now, out);
-        acquired
-    }
-
-    fn received(
-        &mut self,
-        now: Time,
-        line: Line,
-        tag: EpochTag,
-        modify: bool,
-        out: &mut Outbox,
-    ) -> Result<(), Full> {
-        let received = self.tracker.received(line, tag, modify);
-        self.advance(now, out);
-        received
-    }
-
-    fn snooped(
-        &mut self,
-        now: Time,
-        line: Line,
-        written: EpochId,
-        released: EpochId,
-        out: &mut Outbox,
-    ) -> Result<Option<EpochTag>, Full> {
-        let tag = self.tracker.snooped(line, written, released);
-        self.advance(now, out);
-        tag
-    }
-
-    fn split(&mut self, now: Time, epoch: EpochId, out: &mut Outbox) {
-        // A full table closes this epoch later: whoever waits asks again when the table moves.
-        if epoch == self.tracker.epochs.open() && self.tracker.epochs.close().is_ok() {
-            self.advance(now, out);
+    /// Commits whatever may commit, oldest first.
+    fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
+        loop {
+            let oldest = path.tracker.epochs.oldest();
+            if oldest.committing && oldest.commits_left == 0 {
+                self.committed(path, now, out);
+                continue;
+            }
+            let next = self.next_to_commit(path);
+            if next.committing || !next.may_commit() {
+                break;
+            }
+            send_commits(path, now, next.id, out);
         }
     }
 
-    fn holds(&self, line: Line) -> bool {
-        self.buffer.holds(line)
-    }
-
-    fn committed(&self) -> EpochId {
-        self.tracker.epochs.committed()
-    }
-
-    fn on(&mut self, now: Time, _: Peer, msg: &Msg, out: &mut Outbox) {
+    fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         match *msg {
-            Msg::Ack { slot } => {
-                let epoch = self.buffer.acknowledge(now, slot);
-                if let Some(e) = self.tracker.epochs.get_mut(epoch) {
-                    e.pending -= 1;
-                }
-            }
             Msg::Nack { slot } => {
-                self.buffer.refuse(slot);
+                path.buffer.refuse(slot);
                 self.refused += 1;
             }
             Msg::CommitAck { epoch } => {
-                if let Some(e) = self.tracker.epochs.get_mut(epoch) {
+                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
                     e.commits_left -= 1;
                 }
             }
-            Msg::CrossDependencyResolved { tag } => self.tracker.epochs.resolve(tag),
-            Msg::Register { epoch, dependent } => self.register(now, epoch, dependent, out),
+            Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
+            Msg::Register { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
+                Some(e) => e.dependents |= 1 << dependent,
+                None => tell(path, now, dependent, epoch, out),
+            },
             _ => debug_assert!(false, "no message for a persist buffer: {msg:?}"),
         }
-        self.advance(now, out);
     }
 
-    fn next(&self) -> Time {
-        match self.sendable() {
-            Some(_) => self.pace.next(self.buffer.unsent(), self.draining || self.refused > 0),
-            None => Time::NEVER,
-        }
+    fn timer(&self) -> Time {
+        Time::NEVER
     }
 
-    fn tick(&mut self, now: Time, out: &mut Outbox) {
-        let drain = self.draining || self.refused > 0;
-        if let Some(slot) = self.sendable()
-            && self.pace.next(self.buffer.unsent(), drain) <= now
-        {
-            self.flush(now, slot, out);
-            self.advance(now, out);
-        }
-    }
-
-    fn idle(&self) -> bool {
-        self.buffer.used() == 0 && self.tracker.epochs.oldest().commits_left == 0
-    }
-
-    fn level(&self) -> usize {
-        self.buffer.used()
-    }
-
-    /// Persist buffers are volatile: what no controller has accepted is lost.
-    fn power_fail(&self, _: &mut dyn FnMut(Time, &LineWrite)) {}
-
-    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
-        self.blocked.pass(now);
-        self.buffer.occupancy.pass(now);
-        self.tracker.hand_up(sink);
-        sink.count("ordering.safe_flushes", self.safe_flushes);
-        sink.count("ordering.entries", self.buffer.inserted);
-        sink.count("ordering.coalesced_stores", self.buffer.coalesced);
-        sink.time("ordering.blocked", self.blocked.total);
-        sink.occupancy("ordering.persist_buffer", &self.buffer.occupancy);
-    }
+    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
 }

@@ -23,5 +23,5 @@ mod recovery;
 #[cfg(test)]
 mod tests;
 
-pub use hart::AsapHart;
+pub use hart::{AsapHart, Eager};
 pub use recovery::{RecoverySpec, RecoveryTable};

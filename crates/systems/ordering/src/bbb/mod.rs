@@ -140,8 +140,6 @@ impl HartOrdering for BatteryBuffer {
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
         self.buffer.occupancy.pass(now);
         sink.count("ordering.safe_flushes", self.flushes);
-        sink.count("ordering.entries", self.buffer.inserted);
-        sink.count("ordering.coalesced_stores", self.buffer.coalesced);
-        sink.occupancy("ordering.persist_buffer", &self.buffer.occupancy);
+        self.buffer.hand_up(sink);
     }
 }

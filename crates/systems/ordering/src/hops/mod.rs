@@ -21,5 +21,5 @@ mod register;
 #[cfg(test)]
 mod tests;
 
-pub use hart::HopsHart;
+pub use hart::{Conservative, HopsHart};
 pub use register::TimestampRegister;

@@ -1,6 +1,6 @@
 //! The persist buffer: writes on their way to a controller, in the order in which they became visible.
 
-use protocol::{EpochId, Full, Line, LineWrite, Occupancy};
+use protocol::{EpochId, Full, Line, LineWrite, Occupancy, StatSink};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -134,6 +134,12 @@ impl PersistBuffer {
 
     pub(crate) fn holds(&self, line: Line) -> bool {
         self.used() > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
+    }
+
+    pub(crate) fn hand_up(&self, sink: &mut dyn StatSink) {
+        sink.count("ordering.entries", self.inserted);
+        sink.count("ordering.coalesced_stores", self.coalesced);
+        sink.occupancy("ordering.persist_buffer", &self.occupancy);
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {

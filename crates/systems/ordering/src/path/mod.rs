@@ -2,10 +2,12 @@
 
 mod buffer;
 mod epochs;
+mod hart;
 mod pace;
 
 pub(crate) use buffer::PersistBuffer;
 pub(crate) use epochs::{Epoch, Epochs};
+pub use hart::{Path, PathHart, Policy};
 pub(crate) use pace::{Blocked, Pace};
 
 use crate::spec::{Dependences, PathSpec, Persistency};
