@@ -1,7 +1,7 @@
 //! Machines without a persist path: flush instructions persist (`intel`), or the caches do (`eadr`).
 
 use protocol::{
-    EpochId, EpochTag, FenceKind, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, StatSink, Traits,
+    EpochId, FenceKind, Full, HartOrdering, Line, LineWrite, Msg, Outbox, Peer, StatSink, Traits,
 };
 use units::Time;
 
@@ -37,31 +37,6 @@ impl HartOrdering for NoPath {
     fn fence(&mut self, _: Time, _: FenceKind, _: &mut Outbox) -> Result<(), Full> {
         Ok(())
     }
-
-    fn release(&mut self, _: Time, _: Line, _: &mut Outbox) -> Result<EpochId, Full> {
-        Ok(0)
-    }
-
-    fn acquire(&mut self, _: Time, _: Line, _: &mut Outbox) -> Result<(), Full> {
-        Ok(())
-    }
-
-    fn received(&mut self, _: Time, _: Line, _: EpochTag, _: bool, _: &mut Outbox) -> Result<(), Full> {
-        Ok(())
-    }
-
-    fn snooped(
-        &mut self,
-        _: Time,
-        _: Line,
-        _: EpochId,
-        _: EpochId,
-        _: &mut Outbox,
-    ) -> Result<Option<EpochTag>, Full> {
-        Ok(None)
-    }
-
-    fn split(&mut self, _: Time, _: EpochId, _: &mut Outbox) {}
 
     fn holds(&self, _: Line) -> bool {
         false

@@ -65,18 +65,6 @@ impl HartOrdering for BatteryBuffer {
         Ok(())
     }
 
-    fn release(&mut self, _: Time, _: Line, _: &mut Outbox) -> Result<EpochId, Full> {
-        Ok(0)
-    }
-
-    fn acquire(&mut self, _: Time, _: Line, _: &mut Outbox) -> Result<(), Full> {
-        Ok(())
-    }
-
-    fn received(&mut self, _: Time, _: Line, _: EpochTag, _: bool, _: &mut Outbox) -> Result<(), Full> {
-        Ok(())
-    }
-
     /// The line's entry goes to its controller before the line goes to the other hart: both take the same
     /// time on the wire, so the controller sees the older write first.
     fn snooped(
@@ -92,8 +80,6 @@ impl HartOrdering for BatteryBuffer {
         }
         Ok(None)
     }
-
-    fn split(&mut self, _: Time, _: EpochId, _: &mut Outbox) {}
 
     fn holds(&self, line: Line) -> bool {
         self.buffer.holds(line)
