@@ -216,12 +216,16 @@ impl Controller {
             }
             self.admit_waiting(out);
         }
-        let next = if self.busy_until > out.now() {
+        let idle = self.reads.is_empty() && self.queue.is_empty();
+        let next = if idle {
+            // Whatever arrives next looks at the media itself.
+            Time::NEVER
+        } else if self.busy_until > out.now() {
             self.busy_until
         } else {
             self.queue.iter().filter(|p| !p.held).map(|p| p.ready).min().unwrap_or(Time::NEVER)
         };
-        if next > out.now() && next < self.wakes_at {
+        if next != Time::NEVER && next > out.now() && next < self.wakes_at {
             self.wakes_at = next;
             out.wake(next, Msg::Wake);
         }
