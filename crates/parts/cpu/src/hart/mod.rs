@@ -134,7 +134,9 @@ impl Hart {
         self.port.0.borrow().stats.references
     }
 
-    fn hand_over(&self, front: &mut Front, out: &mut Out<'_, Msg>) {
+    /// Puts what the front wants to send on the wires; true when there was something.
+    fn hand_over(&self, front: &mut Front, out: &mut Out<'_, Msg>) -> bool {
+        let sends = !front.outbox.0.is_empty();
         for (at, to, msg) in front.outbox.0.drain(..) {
             let port = match to {
                 Peer::Directory => ports::DIRECTORY,
@@ -150,6 +152,7 @@ impl Hart {
                 out.mark(|| mark);
             }
         }
+        sends
     }
 
     fn sender(&self, port: PortId) -> Peer {
@@ -167,10 +170,14 @@ impl Hart {
     fn run(&mut self, out: &mut Out<'_, Msg>) {
         let port = Rc::clone(&self.port);
         let shortest = out.shortest_wire();
+        let mut first = true;
         loop {
             let mut front = port.0.borrow_mut();
-            self.hand_over(&mut front, out);
-            front.set_horizon(out.horizon(), shortest);
+            // The queue, and with it the horizon, changes by what is sent alone.
+            if self.hand_over(&mut front, out) || first {
+                front.set_horizon(out.horizon(), shortest);
+                first = false;
+            }
             let (background, program) = (front.background_next(), front.program_next());
             let next = background.min(program);
             if next == Time::NEVER {
