@@ -29,6 +29,42 @@ impl Lock {
     }
 }
 
+/// A word that counts who is inside, and that one thread can close: a reader-writer lock whose writer does not
+/// starve. Who closes holds a lock that keeps others from closing too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate(pub(crate) u64);
+
+const CLOSED: u64 = 1 << 32;
+
+impl Gate {
+    /// Goes in; false, after a pause, when the gate is closed.
+    pub(crate) async fn enter(self, c: &Context) -> bool {
+        if c.cpu.fetch_add(self.0, 1, Order::Acquire).await < CLOSED {
+            return true;
+        }
+        self.leave(c).await;
+        c.work(128).await;
+        false
+    }
+
+    pub(crate) async fn leave(self, c: &Context) {
+        c.cpu.fetch_add(self.0, u64::MAX, Order::Release).await;
+    }
+
+    /// Keeps others out and waits for those inside.
+    pub(crate) async fn close(self, c: &Context) {
+        c.cpu.fetch_add(self.0, CLOSED, Order::AcquireRelease).await;
+        while c.cpu.load_acquire(self.0).await != CLOSED {
+            c.work(64).await;
+        }
+    }
+
+    /// Lets others in again. An addition, since some may be trying to enter.
+    pub(crate) async fn open(self, c: &Context) {
+        c.cpu.fetch_add(self.0, CLOSED.wrapping_neg(), Order::Release).await;
+    }
+}
+
 /// Where the start barrier counts.
 const BARRIER: u64 = DRAM_BASE + 64;
 

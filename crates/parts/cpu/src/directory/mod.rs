@@ -89,8 +89,11 @@ impl Directory {
         let Some(slot) = self.state.victim(line) else {
             // Every line of the set is busy or pinned: look again soon.
             self.stats.set_waits += 1;
+            // One timer serves all that are stuck.
+            if self.state.stuck.is_empty() {
+                out.wake(out.now() + self.spec.retry, Msg::Wake);
+            }
             self.state.stuck.push(line);
-            out.wake(out.now() + self.spec.retry, Msg::Wake);
             return;
         };
         if let Some(old) = self.state.line(slot) {

@@ -1,11 +1,11 @@
 //! CCEH: cacheline-conscious extendible hashing (Nam et al., FAST 2019).
 //!
-//! Directory: one word, the address of the table of segment pointers with the depth in its low bits. Segment: depth at 0, lock count at 8
-//! (all ones while it splits), then 1024 pairs of key and value in lines of four. A pair's value persists before
+//! Directory: one word, the address of the table of segment pointers with the depth in its low bits. Segment: depth at 0, a gate at 8 that
+//! counts inserts and closes for a split, then 1024 pairs of key and value in lines of four. A pair's value persists before
 //! its key; keys are claimed by compare-and-exchange.
 
 use crate::context::Context;
-use crate::sync::{self, Lock};
+use crate::sync::{self, Gate, Lock};
 use protocol::Order;
 use units::mix;
 
@@ -14,7 +14,6 @@ const LINES: u64 = PAIRS / 4;
 const PROBE: u64 = 4;
 const FIRST: u64 = 64;
 const CLAIMED: u64 = u64::MAX;
-const SPLITTING: u64 = u64::MAX;
 
 struct Table {
     directory: u64,
@@ -57,13 +56,7 @@ impl Table {
         let hash = mix(key);
         loop {
             let (_, entry, segment) = self.segment(c, hash).await;
-            let holders = c.cpu.load_acquire(segment + 8).await;
-            if holders == SPLITTING {
-                c.work(64).await;
-                continue;
-            }
-            let took = c.cpu.compare_exchange(segment + 8, holders, holders + 1, Order::Acquire).await;
-            if took != holders {
+            if !Gate(segment + 8).enter(c).await {
                 continue;
             }
             let result = if c.load(entry).await == segment {
@@ -71,7 +64,7 @@ impl Table {
             } else {
                 Insert::Retry
             };
-            c.cpu.fetch_add(segment + 8, u64::MAX, Order::Release).await;
+            Gate(segment + 8).leave(c).await;
             match result {
                 Insert::Done => return,
                 Insert::Full => self.split(c, hash, segment).await,
@@ -104,22 +97,19 @@ impl Table {
     }
 
     async fn split(&self, c: &Context, hash: u64, segment: u64) {
-        if c.cpu.compare_exchange(segment + 8, 0, SPLITTING, Order::Acquire).await != 0 {
-            c.work(64).await;
-            return;
-        }
         self.lock.acquire(c).await;
         let (mut depth, _, current) = self.segment(c, hash).await;
         if current == segment {
+            Gate(segment + 8).close(c).await;
             let local = c.load(segment).await;
             if local == depth {
                 self.double(c, depth).await;
                 depth += 1;
             }
             self.split_in_two(c, segment, local, depth, hash).await;
+            Gate(segment + 8).open(c).await;
         }
         self.lock.release(c).await;
-        c.cpu.store_release(segment + 8, 0).await;
     }
 
     async fn double(&self, c: &Context, depth: u64) {

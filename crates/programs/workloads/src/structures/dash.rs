@@ -7,7 +7,7 @@
 //! pointer to the key, which persists first.
 
 use crate::context::Context;
-use crate::sync::{self, Lock};
+use crate::sync::{self, Gate, Lock};
 use units::mix;
 
 const BUCKETS: u64 = 64;
@@ -132,13 +132,12 @@ impl Dash {
         let (key, hash) = new_key(c, number).await;
         loop {
             let segment = c.cpu.load_acquire(self.entry(c, hash).await.0).await;
-            // A reader-writer lock in one word: inserts count up, a split takes it whole.
-            if !enter(c, segment).await {
+            if !Gate(segment + 8).enter(c).await {
                 continue;
             }
             let current = c.load(self.entry(c, hash).await.0).await == segment;
             let done = current && insert_into(c, segment, hash, key, value).await;
-            leave(c, segment).await;
+            Gate(segment + 8).leave(c).await;
             if done {
                 return;
             }
@@ -165,19 +164,19 @@ impl Dash {
     async fn grow_linear(&self, c: &Context, segments: u64) {
         let victim = segments - (segments + 1).next_power_of_two() / 2;
         let old = c.load(self.table + victim * 8).await;
-        close(c, old).await;
+        Gate(old + 8).close(c).await;
         let new = c.pm.alloc(SEGMENT, 64);
         move_records(c, old, new, |hash| linear_index(hash >> 16, segments + 1) == segments).await;
         c.persist(new, SEGMENT).await;
         c.publish(self.table + segments * 8, new).await;
         c.cpu.store_release(self.root, segments + 1).await;
         c.persist(self.root, 8).await;
-        open(c, old).await;
+        Gate(old + 8).open(c).await;
     }
 
     async fn split(&self, c: &Context, hash: u64, segment: u64, mut depth: u64) {
         let local = c.load(segment).await;
-        close(c, segment).await;
+        Gate(segment + 8).close(c).await;
         if local == depth {
             self.double(c, depth).await;
             depth += 1;
@@ -194,7 +193,7 @@ impl Dash {
         }
         c.persist(table + first * 8, span * 4).await;
         c.publish(segment, local + 1).await;
-        open(c, segment).await;
+        Gate(segment + 8).open(c).await;
     }
 
     async fn double(&self, c: &Context, depth: u64) {
@@ -227,36 +226,6 @@ fn linear_index(hash: u64, segments: u64) -> u64 {
     let large = segments.next_power_of_two();
     let index = hash % large;
     if index < segments { index } else { hash % (large / 2) }
-}
-
-const CLOSED: u64 = 1 << 32;
-
-async fn enter(c: &Context, segment: u64) -> bool {
-    use protocol::Order;
-    let old = c.cpu.fetch_add(segment + 8, 1, Order::Acquire).await;
-    if old < CLOSED {
-        return true;
-    }
-    leave(c, segment).await;
-    c.work(128).await;
-    false
-}
-
-async fn leave(c: &Context, segment: u64) {
-    c.cpu.fetch_add(segment + 8, u64::MAX, protocol::Order::Release).await;
-}
-
-/// Lets inserts in again. An addition, since others may be trying to enter.
-async fn open(c: &Context, segment: u64) {
-    c.cpu.fetch_add(segment + 8, CLOSED.wrapping_neg(), protocol::Order::Release).await;
-}
-
-/// Keeps new inserts out and waits for those under way.
-async fn close(c: &Context, segment: u64) {
-    c.cpu.fetch_add(segment + 8, CLOSED, protocol::Order::AcquireRelease).await;
-    while c.cpu.load_acquire(segment + 8).await != CLOSED {
-        c.work(64).await;
-    }
 }
 
 pub(crate) async fn run(c: Context, linear: bool) {
