@@ -11,7 +11,8 @@ fn sixty_four_harts_run_to_the_end_on_every_kind_of_machine() {
             w.set("workload.operations", "640").unwrap();
             let report = run(&Description::preset(machine).unwrap(), &w, &RunOptions::default()).unwrap();
             assert_eq!(report.workload_description.threads(), 64);
-            if machine != "intel" {
+            // CCEH claims pairs without release and acquire, so release persistency orders no images for it.
+            if machine != "intel" && workload == "bandwidth" {
                 assert!(report.durable.to_vec() == report.visible.to_vec(), "{workload} on {machine}");
             }
         }
