@@ -181,9 +181,6 @@ pub trait HartOrdering {
     /// Time has come to `now`: issues what is due.
     fn tick(&mut self, now: Time, out: &mut Outbox);
 
-    /// Whether nothing is under way: every write accepted so far is durable.
-    fn idle(&self) -> bool;
-
     /// How full the persist buffer is.
     fn level(&self) -> usize;
 

@@ -125,11 +125,6 @@ impl<'a> BlockFile<'a> {
         let texts = self.blocks.iter().filter(|b| b.kind == TEXT);
         texts.filter_map(|b| std::str::from_utf8(b.bytes).ok()).map(|t| t.split_once('\n').unwrap_or((t, "")))
     }
-
-    /// Records in all blocks, without unpacking them.
-    pub fn records(&self) -> u64 {
-        self.blocks.iter().filter(|b| b.kind != TEXT).map(|b| u64::from(b.count)).sum()
-    }
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -73,12 +73,6 @@ impl Replay {
         self.threads.len()
     }
 
-    /// Where an address of persistent memory of the recorded program is in simulated memory, and how long the
-    /// range is: the first range is at the start of persistent memory.
-    pub fn first_range(trace: &Trace) -> Option<(u64, u64)> {
-        trace.pm_ranges().first().copied()
-    }
-
     /// The program of one thread.
     pub async fn run(self: Rc<Replay>, cpu: Cpu, thread: usize) {
         let (born, ended) = self.births[thread];

@@ -54,10 +54,6 @@ impl HartOrdering for NoPath {
 
     fn tick(&mut self, _: Time, _: &mut Outbox) {}
 
-    fn idle(&self) -> bool {
-        true
-    }
-
     fn level(&self) -> usize {
         0
     }

@@ -4,6 +4,7 @@
 //! counts inserts and closes for a split, then 1024 pairs of key and value in lines of four. A pair's value persists before
 //! its key; keys are claimed by compare-and-exchange.
 
+use super::directory;
 use crate::context::Context;
 use crate::sync::{self, Gate, Lock};
 use protocol::Order;
@@ -103,26 +104,13 @@ impl Table {
             Gate(segment + 8).close(c).await;
             let local = c.load(segment).await;
             if local == depth {
-                self.double(c, depth).await;
+                directory::double(c, self.directory, depth).await;
                 depth += 1;
             }
             self.split_in_two(c, segment, local, depth, hash).await;
             Gate(segment + 8).open(c).await;
         }
         self.lock.release(c).await;
-    }
-
-    async fn double(&self, c: &Context, depth: u64) {
-        let old = c.load(self.directory).await & !63;
-        let new = c.pm.alloc(16 << depth, 64);
-        for index in 0..1 << depth {
-            let segment = c.load(old + index * 8).await;
-            c.store(new + index * 16, segment).await;
-            c.store(new + index * 16 + 8, segment).await;
-        }
-        c.persist(new, 16 << depth).await;
-        c.cpu.store_release(self.directory, new | (depth + 1)).await;
-        c.persist(self.directory, 8).await;
     }
 
     /// The upper half of a segment's hashes moves to a new one; the old one keeps stale pairs until overwritten.

@@ -6,6 +6,7 @@
 //! key goes to the emptier of two neighbouring buckets, else to the stash. Keys are variable: a record holds a
 //! pointer to the key, which persists first.
 
+use super::directory;
 use crate::context::Context;
 use crate::sync::{self, Gate, Lock};
 use units::mix;
@@ -178,7 +179,7 @@ impl Dash {
         let local = c.load(segment).await;
         Gate(segment + 8).close(c).await;
         if local == depth {
-            self.double(c, depth).await;
+            directory::double(c, self.root, depth).await;
             depth += 1;
         }
         let new = c.pm.alloc(SEGMENT, 64);
@@ -194,19 +195,6 @@ impl Dash {
         c.persist(table + first * 8, span * 4).await;
         c.publish(segment, local + 1).await;
         Gate(segment + 8).open(c).await;
-    }
-
-    async fn double(&self, c: &Context, depth: u64) {
-        let old = c.load(self.root).await & !63;
-        let new = c.pm.alloc(16 << depth, 64);
-        for index in 0..1 << depth {
-            let segment = c.load(old + index * 8).await;
-            c.store(new + index * 16, segment).await;
-            c.store(new + index * 16 + 8, segment).await;
-        }
-        c.persist(new, 16 << depth).await;
-        c.cpu.store_release(self.root, new | (depth + 1)).await;
-        c.persist(self.root, 8).await;
     }
 
     async fn create(&self, c: &Context, depth: u64) {

@@ -6,6 +6,7 @@ pub(crate) mod bench;
 pub(crate) mod cceh;
 pub(crate) mod clht;
 pub(crate) mod dash;
+mod directory;
 pub(crate) mod echo;
 pub(crate) mod fast_fair;
 pub(crate) mod heap;

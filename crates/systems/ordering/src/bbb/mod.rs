@@ -108,10 +108,6 @@ impl HartOrdering for BatteryBuffer {
         }
     }
 
-    fn idle(&self) -> bool {
-        self.buffer.used() == 0
-    }
-
     fn level(&self) -> usize {
         self.buffer.used()
     }

@@ -175,10 +175,6 @@ impl<P: Policy> HartOrdering for PathHart<P> {
         self.advance(now, out);
     }
 
-    fn idle(&self) -> bool {
-        self.path.buffer.used() == 0 && self.path.tracker.epochs.oldest().commits_left == 0
-    }
-
     fn level(&self) -> usize {
         self.path.buffer.used()
     }
