@@ -37,12 +37,15 @@ pub(crate) struct Gate(pub(crate) u64);
 const CLOSED: u64 = 1 << 32;
 
 impl Gate {
-    /// Goes in; false, after a pause, when the gate is closed.
+    /// Goes in; false, after a pause, when the gate is closed. Looks before it counts itself in: who closes waits
+    /// for the count to fall, and many harts that count themselves in and out again would keep it up for ever.
     pub(crate) async fn enter(self, c: &Context) -> bool {
-        if c.cpu.fetch_add(self.0, 1, Order::Acquire).await < CLOSED {
-            return true;
+        if c.cpu.load_acquire(self.0).await < CLOSED {
+            if c.cpu.fetch_add(self.0, 1, Order::Acquire).await < CLOSED {
+                return true;
+            }
+            self.leave(c).await;
         }
-        self.leave(c).await;
         c.work(128).await;
         false
     }

@@ -91,19 +91,17 @@ impl Front {
     fn commit_rmw(&mut self, at: Time, entry: &Entry, kind: RmwKind) -> Step {
         self.durable_flushes(at)?;
         let slot = self.own(at, entry.line())?;
-        if entry.progress < 2 {
-            self.release_once(at, entry)?;
-            let old = self.caches.read(slot, offset_of(entry.address), entry.size);
-            let width = u64::MAX >> (64 - 8 * u32::from(entry.size));
-            if let Some(new) = kind.apply(old, entry.value) {
-                self.write(at, slot, entry, new & width)?;
-            }
-            self.result = old;
-            self.progress(2);
-        }
+        self.release_once(at, entry)?;
+        // Before the write: it too is ordered after what the acquired value was released with.
         if entry.order.acquires() && self.traits.persist_path {
             self.ordering.acquire(at, entry.line(), &mut self.outbox)?;
         }
+        let old = self.caches.read(slot, offset_of(entry.address), entry.size);
+        let width = u64::MAX >> (64 - 8 * u32::from(entry.size));
+        if let Some(new) = kind.apply(old, entry.value) {
+            self.write(at, slot, entry, new & width)?;
+        }
+        self.result = old;
         self.stats.locked += 1;
         Ok((self.spec.locked, DONE))
     }
@@ -119,14 +117,17 @@ impl Front {
 
     fn write(&mut self, at: Time, slot: Slot, entry: &Entry, value: u64) -> Result<(), Blocked> {
         let line = entry.line();
+        let mut publishes = self.release_epoch;
         if line.is_pm() && self.traits.persist_path {
             let write = line_write(entry, value);
             let epoch = self.ordering.store(at, &write, &mut self.outbox)?;
             self.caches.set_written(slot, epoch);
+            // A released word that itself persists comes before what its readers write, and before their values of it.
+            publishes = epoch;
         }
         self.stats.pm_stores += u64::from(line.is_pm());
         if entry.order.releases() {
-            self.caches.set_released(slot, self.release_epoch);
+            self.caches.set_released(slot, publishes);
         }
         self.caches.write(slot, offset_of(entry.address), entry.size, value);
         self.caches.set_state(slot, State::Modified);

@@ -82,10 +82,11 @@ impl Table {
             // A pair that no longer belongs here after a split is free.
             let stale = held != 0 && held != CLAIMED && self.left(c, segment, mix(held)).await;
             let free = held == 0 || stale;
-            if free && c.cpu.compare_exchange(pair, held, CLAIMED, Order::Plain).await == held {
+            if free && c.cpu.compare_exchange(pair, held, CLAIMED, Order::AcquireRelease).await == held {
                 c.store(pair + 8, value).await;
                 c.cpu.ofence().await;
-                c.publish(pair, key).await;
+                c.cpu.store_release(pair, key).await;
+                c.persist(pair, 8).await;
                 return Insert::Done;
             }
         }

@@ -127,6 +127,8 @@ impl Tree {
     async fn split(&self, c: &Context, node: u64, key: u64, value: u64) {
         let level = c.load(node + LEVEL).await;
         let sibling = self.new_node(c, level).await;
+        // Others reach it as soon as it is linked, before the new key is in its place.
+        Lock(sibling).acquire(c).await;
         let half = PAIRS / 2;
         let middle = c.load(pair(node, half)).await;
         // An inner node's middle key moves up; its child becomes the sibling's leftmost.
@@ -154,6 +156,7 @@ impl Tree {
         } else {
             self.shift_in(c, sibling, key, value).await;
         }
+        Lock(sibling).release(c).await;
         Lock(node).release(c).await;
         self.add_to_parent(c, node, middle, sibling, level + 1).await;
     }

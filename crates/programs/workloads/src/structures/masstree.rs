@@ -144,6 +144,8 @@ impl Tree {
     async fn split(&self, c: &Context, node: u64, key: u64, value: u64) {
         let (level, order) = (c.load(node + LEVEL).await, self.order(c, node).await);
         let sibling = self.new_node(c, level).await;
+        // Others reach it as soon as it is linked, before the new key is in its place.
+        Lock(sibling).acquire(c).await;
         let half = WIDTH / 2;
         let middle = c.load(node + KEYS + order.place(half) * 8).await;
         let first = if level == 0 { half } else { half + 1 };
@@ -170,6 +172,7 @@ impl Tree {
         c.publish(node + ORDER, order.first(half).0).await;
         let target = if key < middle { node } else { sibling };
         self.insert_into(c, target, key, value).await;
+        Lock(sibling).release(c).await;
         Lock(node).release(c).await;
         self.add_to_parent(c, node, middle, sibling, level + 1).await;
     }
