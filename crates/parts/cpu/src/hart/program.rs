@@ -3,7 +3,7 @@
 use super::caches::Level;
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
-use protocol::{FenceKind, Op, OpKind, Order, PM_BASE, line_of, offset_of};
+use protocol::{FenceKind, Op, OpKind, line_of, offset_of};
 use std::task::Poll;
 use units::{Dur, Time};
 
@@ -164,8 +164,7 @@ impl Front {
     }
 
     fn push(&mut self, op: &Op, kind: Kind, ready: Time) {
-        let (address, size, value) = (op.address, op.size, op.value);
-        let order = persist_order(op, kind);
+        let (address, size, order, value) = (op.address, op.size, op.order, op.value);
         self.store_buffer.push(Entry { kind, address, size, order, value, ready, progress: 0 });
     }
 
@@ -211,11 +210,4 @@ impl Front {
         };
         self.enqueue(op, Kind::Fence(kind), waits)
     }
-}
-
-/// Locked operations on one persistent word persist in the order in which they were carried out, whatever order
-/// the program asked of them: strong persist atomicity (Pelley, Chen and Wenisch, ISCA 2014).
-fn persist_order(op: &Op, kind: Kind) -> Order {
-    let persistent = op.address >= PM_BASE;
-    if persistent && matches!(kind, Kind::Rmw(_)) { Order::AcquireRelease } else { op.order }
 }

@@ -32,6 +32,23 @@ impl Entry {
     pub(super) fn line(&self) -> Line {
         line_of(self.address)
     }
+
+    /// A locked operation on a persistent word. Those on one word persist in the order in which they were carried
+    /// out, whatever order the program asked of them: strong persist atomicity (Pelley, Chen and Wenisch, ISCA 2014).
+    pub(super) fn is_locked_and_persistent(&self) -> bool {
+        matches!(self.kind, Kind::Rmw(_)) && self.line().is_pm()
+    }
+
+    /// What follows comes after whatever the line's last value was published with. Whoever publishes acquires too:
+    /// a line has one tag, and the new one has to stand for what another word of the line was published with.
+    pub(super) fn acquires(&self) -> bool {
+        self.order.acquires() || self.publishes()
+    }
+
+    /// Whoever acquires this value comes after it.
+    pub(super) fn publishes(&self) -> bool {
+        self.order.releases() || self.is_locked_and_persistent()
+    }
 }
 
 /// A bounded queue, with a filter that tells most loads that nothing here concerns them.

@@ -83,6 +83,7 @@ impl Front {
     fn commit_store(&mut self, at: Time, entry: &Entry) -> Step {
         let slot = self.own(at, entry.line())?;
         self.release_once(at, entry)?;
+        self.acquire(at, entry)?;
         self.write(at, slot, entry, entry.value)?;
         self.stats.stores += 1;
         Ok((self.spec.store_interval, DONE))
@@ -92,10 +93,7 @@ impl Front {
         self.durable_flushes(at)?;
         let slot = self.own(at, entry.line())?;
         self.release_once(at, entry)?;
-        // Before the write: it too is ordered after what the acquired value was released with.
-        if entry.order.acquires() && self.traits.persist_path {
-            self.ordering.acquire(at, entry.line(), &mut self.outbox)?;
-        }
+        self.acquire(at, entry)?;
         let old = self.caches.read(slot, offset_of(entry.address), entry.size);
         let width = u64::MAX >> (64 - 8 * u32::from(entry.size));
         if let Some(new) = kind.apply(old, entry.value) {
@@ -115,6 +113,14 @@ impl Front {
         Ok(())
     }
 
+    /// Before the write: it too is ordered after what the acquired value was released with.
+    fn acquire(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
+        if entry.acquires() && self.traits.persist_path {
+            self.ordering.acquire(at, entry.line(), &mut self.outbox)?;
+        }
+        Ok(())
+    }
+
     fn write(&mut self, at: Time, slot: Slot, entry: &Entry, value: u64) -> Result<(), Blocked> {
         let line = entry.line();
         let mut publishes = self.release_epoch;
@@ -126,7 +132,7 @@ impl Front {
             publishes = epoch;
         }
         self.stats.pm_stores += u64::from(line.is_pm());
-        if entry.order.releases() {
+        if entry.publishes() {
             self.caches.set_released(slot, publishes);
         }
         self.caches.write(slot, offset_of(entry.address), entry.size, value);

@@ -159,14 +159,21 @@ impl RecoveryTable {
                 index += 1;
                 continue;
             }
-            let write = self.held.swap_remove(index);
-            self.stale_drops += u64::from(image.read(write.line) != write.data);
+            let held = self.held.swap_remove(index);
+            // Bytes that were flushed since are as new as the held ones, or newer.
+            let memory = image.read(held.line);
+            let mut expected = LineWrite { line: held.line, mask: Mask::MAX, data: memory };
+            expected.overlay(&held.data, held.mask);
+            self.stale_drops += u64::from(memory != expected.data);
         }
     }
 }
 
 impl ControllerOrdering for RecoveryTable {
     fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+        for held in self.held.iter_mut().filter(|h| h.line == request.write.line) {
+            held.mask &= !request.write.mask;
+        }
         if request.early {
             return self.early(request, image);
         }
