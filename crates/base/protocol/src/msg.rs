@@ -6,7 +6,7 @@ use crate::{Block, FlushRequest, Line, Mask};
 pub type EpochId = u32;
 
 /// An epoch of a certain hart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EpochTag {
     /// The hart.
     pub hart: u8,

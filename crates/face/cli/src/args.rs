@@ -33,6 +33,75 @@ pub(crate) enum Command {
     Cxx(CcArgs),
     /// Look into a trace; convert from and to other tools' formats
     Trace(TraceArgs),
+    /// Persistency litmus tests: every image that a power failure can leave
+    Litmus(LitmusArgs),
+    /// Every interleaving of a protocol's messages, with a power failure at every step
+    Explore(ExploreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LitmusArgs {
+    /// herd7-style litmus files, or Markdown with litmus blocks; the project's own specifications unless given
+    pub(crate) files: Vec<PathBuf>,
+    /// px86, px86-line, armv8 or strict; every model of the test's instruction set unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// How the images of x86 tests are found
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) method: MethodChoice,
+    /// Locked operations that write nothing fence too, as LOCK CMPXCHG does on processors
+    #[arg(long)]
+    pub(crate) failed_rmw_fences: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Two implementations of one model, to be checked against each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodChoice {
+    /// Views into one list of messages
+    #[default]
+    View,
+    /// Store buffers and persistence buffers
+    Operational,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExploreArgs {
+    /// The protocol: asap
+    pub(crate) protocol: String,
+    /// Harts
+    #[arg(long, default_value_t = 2)]
+    pub(crate) cores: usize,
+    /// Memory controllers
+    #[arg(long, default_value_t = 2)]
+    pub(crate) controllers: usize,
+    /// Cache lines, spread over the controllers
+    #[arg(long, default_value_t = 2)]
+    pub(crate) lines: usize,
+    /// Epochs of each hart
+    #[arg(long, default_value_t = 3)]
+    pub(crate) epochs: usize,
+    /// Stores in each epoch
+    #[arg(long, default_value_t = 1)]
+    pub(crate) stores: usize,
+    /// Entries of each recovery table
+    #[arg(long, default_value_t = 2)]
+    pub(crate) recovery_table: usize,
+    /// Entries of each persist buffer
+    #[arg(long, default_value_t = 1)]
+    pub(crate) persist_buffer: usize,
+    /// Entries of each epoch table
+    #[arg(long, default_value_t = 3)]
+    pub(crate) epoch_table: usize,
+    /// The most states to visit
+    #[arg(long, default_value_t = 5_000_000)]
+    pub(crate) states: usize,
+    /// A seeded mistake in the protocol, to see it caught; `list` names them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mutant: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]

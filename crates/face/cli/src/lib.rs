@@ -7,6 +7,8 @@ mod bench;
 mod bench_recorder;
 mod cc;
 mod compare;
+mod explore;
+mod litmus;
 mod output;
 mod record;
 mod reproduce;
@@ -35,6 +37,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 /// Runs the command line `args`, the program's name first, and gives its exit code: 0 for success, 1 when what
 /// was checked does not hold, 2 for bad usage or bad input.
 pub fn main_from(args: &[String]) -> u8 {
+    end_quietly_when_nobody_reads();
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
@@ -53,6 +56,19 @@ pub fn main_from(args: &[String]) -> u8 {
             2
         }
     }
+}
+
+/// `coreplane ... | head`: when the reader has gone, printing ends the program, and that is no mistake.
+#[expect(clippy::exit, reason = "there is nobody left to tell")]
+fn end_quietly_when_nobody_reads() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = info.payload().downcast_ref::<String>().map(String::as_str).unwrap_or_default();
+        if text.starts_with("failed printing to") && text.contains("Broken pipe") {
+            std::process::exit(141);
+        }
+        usual(info);
+    }));
 }
 
 /// Runs one command for a caller that is a program: `args` without the program's name. Gives the JSON that
@@ -80,5 +96,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Cc(a) => cc::cc(a, cc::Language::C),
         Command::Cxx(a) => cc::cc(a, cc::Language::Cxx),
         Command::Trace(a) => trace_command::trace(a),
+        Command::Litmus(a) => litmus::litmus(a),
+        Command::Explore(a) => explore::explore(a),
     }
 }

@@ -200,6 +200,7 @@ fn hart_side(s: &Settings, hart: u8, map: AddressMap) -> Box<dyn HartOrdering> {
             let asap = AsapSpec {
                 eager: s.flag("ordering.eager"),
                 commit_pipelined: s.flag("ordering.commit_pipelined"),
+                mutant: None,
             };
             Box::new(AsapHart::new(path, asap))
         }
@@ -216,6 +217,7 @@ fn controller_side(s: &Settings) -> Box<dyn ControllerOrdering> {
             undo_reads: s.flag("ordering.undo_reads"),
             delay_writes: s.flag("ordering.delay_writes"),
             nack_following: s.flag("ordering.nack_following"),
+            mutant: None,
         })),
         // HOPS and BBB drop evicted lines as ASAP does, and never flush early: an empty table serves.
         "hops" | "bbb" => Box::new(RecoveryTable::new(RecoverySpec {
@@ -223,6 +225,7 @@ fn controller_side(s: &Settings) -> Box<dyn ControllerOrdering> {
             undo_reads: false,
             delay_writes: false,
             nack_following: false,
+            mutant: None,
         })),
         _ => Box::new(PassThrough),
     }

@@ -58,4 +58,6 @@ pub struct AsapSpec {
     pub eager: bool,
     /// The next epoch is safe as soon as the commit is sent, not when it is acknowledged.
     pub commit_pipelined: bool,
+    /// A seeded mistake; none in every machine.
+    pub mutant: Option<crate::asap::Mutant>,
 }

@@ -1,17 +1,30 @@
 //! A counting Bloom filter over lines: two hash functions, 8-bit counters.
 
 use protocol::Line;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use units::mix;
 
 const COUNTERS: usize = 1024;
 
+#[derive(Clone)]
 pub(super) struct CountingBloom {
-    counters: Vec<u8>,
+    /// Shared by clones until one changes, so that an explorer can afford many.
+    counters: Arc<[u8; COUNTERS]>,
+    inside: usize,
 }
 
 impl CountingBloom {
     pub(super) fn new() -> CountingBloom {
-        CountingBloom { counters: vec![0; COUNTERS] }
+        CountingBloom { counters: Arc::new([0; COUNTERS]), inside: 0 }
+    }
+
+    /// The counters that are not zero.
+    pub(super) fn fingerprint(&self, into: &mut impl Hasher) {
+        if self.inside == 0 {
+            return;
+        }
+        self.counters.iter().enumerate().filter(|(_, n)| **n > 0).for_each(|counter| counter.hash(into));
     }
 
     fn places(line: Line) -> [usize; 2] {
@@ -20,16 +33,20 @@ impl CountingBloom {
     }
 
     pub(super) fn insert(&mut self, line: Line) {
+        self.inside += 1;
+        let counters = Arc::make_mut(&mut self.counters);
         for place in Self::places(line) {
-            self.counters[place] = self.counters[place].saturating_add(1);
+            counters[place] = counters[place].saturating_add(1);
         }
     }
 
     /// Takes one insertion back. A saturated counter stays: a false positive only delays.
     pub(super) fn remove(&mut self, line: Line) {
+        self.inside = self.inside.saturating_sub(1);
+        let counters = Arc::make_mut(&mut self.counters);
         for place in Self::places(line) {
-            if self.counters[place] < u8::MAX {
-                self.counters[place] = self.counters[place].saturating_sub(1);
+            if counters[place] < u8::MAX {
+                counters[place] = counters[place].saturating_sub(1);
             }
         }
     }

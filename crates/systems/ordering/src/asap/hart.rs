@@ -1,14 +1,17 @@
 //! The hart side of ASAP: eager flushing, commits in order, dependents told by message.
 
+use super::Mutant;
 use crate::path::{Epoch, Path, PathHart, Policy};
 use crate::spec::{AsapSpec, PathSpec};
 use protocol::{EpochId, EpochTag, FlushRequest, Msg, Outbox, Peer};
+use std::hash::{Hash, Hasher};
 use units::Time;
 
 /// The hart side of ASAP.
 pub type AsapHart = PathHart<Eager>;
 
 /// Flushes whatever is there, marking what is not safe yet.
+#[derive(Clone)]
 pub struct Eager {
     spec: AsapSpec,
     /// Entries that a controller refused and that have not gone again: no early flushes meanwhile.
@@ -20,12 +23,20 @@ impl PathHart<Eager> {
     pub fn new(path: PathSpec, spec: AsapSpec) -> AsapHart {
         PathHart::with(path, Eager { spec, refused: 0 })
     }
+
+    /// Everything that decides about the future, without times and counts: for the explorer.
+    pub fn fingerprint(&self, into: &mut impl Hasher) {
+        self.path.buffer.fingerprint(into);
+        self.path.tracker.fingerprint(into);
+        (self.path.draining, self.policy.refused).hash(into);
+    }
 }
 
 impl Eager {
     fn is_safe(&self, path: &Path, epoch: EpochId) -> bool {
         let oldest = self.next_to_commit(path);
-        epoch == oldest.id && oldest.waits_on.is_none()
+        let waits = oldest.waits_on.is_some() && self.spec.mutant != Some(Mutant::IgnoreDependence);
+        epoch == oldest.id && !waits
     }
 
     /// The epoch that commits next: the oldest, or with pipelined commits the oldest whose commit is not out.
@@ -98,6 +109,12 @@ impl Policy for Eager {
                 self.committed(path, now, out);
                 continue;
             }
+            if self.spec.mutant == Some(Mutant::UndoOnComplete)
+                && let Some(id) = path.tracker.epochs.complete()
+            {
+                send_commits(path, now, id, out);
+                continue;
+            }
             let next = self.next_to_commit(path);
             if next.committing || !next.may_commit() {
                 break;
@@ -108,6 +125,12 @@ impl Policy for Eager {
 
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         match *msg {
+            Msg::Nack { slot } if self.spec.mutant == Some(Mutant::NoNackFallback) => {
+                let epoch = path.buffer.acknowledge(now, slot);
+                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
+                    e.pending -= 1;
+                }
+            }
             Msg::Nack { slot } => {
                 path.buffer.refuse(slot);
                 self.refused += 1;

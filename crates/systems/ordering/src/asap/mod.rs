@@ -18,10 +18,12 @@
 
 mod bloom;
 mod hart;
+mod mutant;
 mod recovery;
 
 #[cfg(test)]
 mod tests;
 
 pub use hart::{AsapHart, Eager};
+pub use mutant::Mutant;
 pub use recovery::{RecoverySpec, RecoveryTable};

@@ -1,10 +1,12 @@
 //! The recovery table: undo and delay records at one controller (§V-A to §V-E, Table I).
 
+use super::Mutant;
 use super::bloom::CountingBloom;
 use protocol::{
     Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Mask,
     Retired, StatSink,
 };
+use std::hash::{Hash, Hasher};
 
 /// Parameters of a recovery table.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +19,12 @@ pub struct RecoverySpec {
     pub delay_writes: bool,
     /// After a refusal, every early flush of that hart is refused until the refused one has come back.
     pub nack_following: bool,
+    /// A seeded mistake; none in every machine.
+    pub mutant: Option<Mutant>,
 }
 
 /// Whose record it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Owner {
     hart: u8,
     epoch: EpochId,
@@ -43,6 +47,7 @@ struct Delay {
 }
 
 /// The controller side of ASAP.
+#[derive(Clone)]
 pub struct RecoveryTable {
     spec: RecoverySpec,
     undo: Vec<Undo>,
@@ -77,6 +82,18 @@ impl RecoveryTable {
             stale_drops: 0,
             spec,
         }
+    }
+
+    /// Everything that decides about the future, without counts: for the explorer.
+    pub fn fingerprint(&self, into: &mut impl Hasher) {
+        for u in &self.undo {
+            (u.owner, u.line.0, u.speculated, u.old).hash(into);
+        }
+        for d in &self.delay {
+            (d.owner, d.write.line.0, d.write.mask, d.write.data).hash(into);
+        }
+        self.refused.fingerprint(into);
+        self.waiting_harts.hash(into);
     }
 
     fn has_room(&self) -> bool {
@@ -114,7 +131,12 @@ impl RecoveryTable {
             self.refused.insert(line);
             return Accepted::Refused;
         }
-        if self.undo.iter().any(|u| u.line == line) {
+        let collides = self.undo.iter().any(|u| u.line == line);
+        if collides && self.spec.mutant == Some(Mutant::SkipDelay) {
+            image.write(line, &request.write.data, request.write.mask);
+            return Accepted::Write;
+        }
+        if collides {
             self.delay.push(Delay { owner, write: request.write });
             self.delay_count += 1;
             self.absorbed += 1;

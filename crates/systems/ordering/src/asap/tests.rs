@@ -28,7 +28,13 @@ struct Table {
 
 impl Table {
     fn new(entries: usize) -> Table {
-        let spec = RecoverySpec { entries, undo_reads: true, delay_writes: true, nack_following: false };
+        let spec = RecoverySpec {
+            entries,
+            undo_reads: true,
+            delay_writes: true,
+            nack_following: false,
+            mutant: None,
+        };
         Table { table: RecoveryTable::new(spec), image: Image::new(PM_BASE), retired: Vec::new() }
     }
 
@@ -160,7 +166,7 @@ fn hart(persist_buffer: usize) -> AsapHart {
         persistency: Persistency::Release,
         dependences: Dependences::Accesses,
     };
-    AsapHart::new(path, AsapSpec { eager: true, commit_pipelined: false })
+    AsapHart::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: None })
 }
 
 fn at(ns: u64) -> Time {

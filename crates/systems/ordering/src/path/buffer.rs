@@ -2,6 +2,7 @@
 
 use protocol::{EpochId, Full, Line, LineWrite, Occupancy, StatSink};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use units::Time;
 
 /// A write in the buffer.
@@ -20,6 +21,7 @@ pub(crate) struct Entry {
 }
 
 /// A bounded set of entries. Those not yet sent keep their order; an entry is free once it is acknowledged.
+#[derive(Clone)]
 pub(crate) struct PersistBuffer {
     slots: Vec<Option<Entry>>,
     unsent: VecDeque<u16>,
@@ -140,6 +142,18 @@ impl PersistBuffer {
         sink.count("ordering.entries", self.inserted);
         sink.count("ordering.coalesced_stores", self.coalesced);
         sink.occupancy("ordering.persist_buffer", &self.occupancy);
+    }
+
+    /// What decides about the future, without times and counts.
+    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
+        for (slot, entry) in self.slots.iter().enumerate() {
+            let Some(e) = entry else { continue };
+            (slot, e.write.line.0, e.write.mask, e.write.data, e.epoch).hash(into);
+            // Places in program order matter only relative to each other.
+            let older = self.slots.iter().flatten().filter(|o| o.sequence < e.sequence).count();
+            (older, e.refused, e.flying).hash(into);
+        }
+        (&self.unsent, &self.free).hash(into);
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -2,9 +2,10 @@
 
 use protocol::{EpochId, EpochTag, Full};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
 /// An epoch in flight.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub(crate) struct Epoch {
     pub(crate) id: EpochId,
     /// No more writes will join.
@@ -33,6 +34,7 @@ impl Epoch {
 }
 
 /// A bounded queue of epochs, oldest first; the last is the open one.
+#[derive(Clone)]
 pub(crate) struct Epochs {
     table: VecDeque<Epoch>,
     limit: usize,
@@ -47,6 +49,13 @@ impl Epochs {
         let mut table = VecDeque::with_capacity(limit + 1);
         table.push_back(Epoch { id: 1, ..Epoch::default() });
         Epochs { table, limit, resolved: vec![0; 64], closed_count: 0, dependence_count: 0 }
+    }
+
+    /// What decides about the future, without counts.
+    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
+        self.table.hash(into);
+        let known = self.resolved.iter().enumerate().filter(|(_, epoch)| **epoch > 0);
+        known.for_each(|hart| hart.hash(into));
     }
 
     /// The open epoch's number.
@@ -146,6 +155,11 @@ impl Epochs {
     /// The oldest epoch whose commit is not under way.
     pub(crate) fn oldest_uncommitting(&self) -> &Epoch {
         self.table.iter().find(|e| !e.committing).expect("the open epoch is not committing")
+    }
+
+    /// An epoch whose writes are all acknowledged and whose commit is not under way, whatever comes before it.
+    pub(crate) fn complete(&self) -> Option<EpochId> {
+        self.table.iter().find(|e| e.closed && e.pending == 0 && !e.committing).map(|e| e.id)
     }
 
     pub(crate) fn pop(&mut self) -> Option<Epoch> {

@@ -9,6 +9,7 @@ use protocol::{
 use units::Time;
 
 /// Buffer, epochs and pace of one hart.
+#[derive(Clone)]
 pub struct Path {
     pub(crate) spec: PathSpec,
     pub(crate) buffer: PersistBuffer,
@@ -39,6 +40,7 @@ pub trait Policy {
 }
 
 /// The hart side of a persist path under a policy.
+#[derive(Clone)]
 pub struct PathHart<P> {
     pub(crate) path: Path,
     pub(crate) policy: P,

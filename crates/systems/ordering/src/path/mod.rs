@@ -12,9 +12,11 @@ pub(crate) use pace::{Blocked, Pace};
 
 use crate::spec::{Dependences, PathSpec, Persistency};
 use protocol::{EpochId, EpochTag, Full, Line, Msg, Outbox, Peer, StatSink};
+use std::hash::{Hash, Hasher};
 use units::Time;
 
 /// Epoch table and dependence tracking of one hart.
+#[derive(Clone)]
 pub(crate) struct Tracker {
     spec: PathSpec,
     pub(crate) epochs: Epochs,
@@ -28,6 +30,13 @@ impl Tracker {
     pub(crate) fn new(spec: PathSpec) -> Tracker {
         let epochs = Epochs::new(spec.epoch_table);
         Tracker { spec, epochs, inherited: Vec::with_capacity(32), exported: Vec::with_capacity(64) }
+    }
+
+    /// What decides about the future, without counts.
+    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
+        self.epochs.fingerprint(into);
+        self.inherited.iter().for_each(|(line, tag)| (line.0, tag).hash(into));
+        self.exported.iter().for_each(|(line, epoch)| (line.0, epoch).hash(into));
     }
 
     /// Closes the open epoch for a release, and gives the epoch that the release publishes: the last one that

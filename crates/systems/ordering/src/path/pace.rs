@@ -4,6 +4,7 @@ use crate::spec::PathSpec;
 use units::{Dur, Time};
 
 /// The pace of flushing.
+#[derive(Clone)]
 pub(crate) struct Pace {
     issue: Dur,
     trigger: usize,
@@ -52,7 +53,7 @@ impl Pace {
 }
 
 /// Time during which entries waited only because of ordering.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Blocked {
     since: Option<Time>,
     pub(crate) total: Dur,

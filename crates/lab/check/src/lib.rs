@@ -1,0 +1,5 @@
+//! What is left when the power fails: crash images of whole runs, litmus tests, exhaustive exploration.
+#![forbid(unsafe_code)]
+
+pub mod explore;
+pub mod litmus;

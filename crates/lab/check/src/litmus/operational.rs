@@ -1,0 +1,178 @@
+//! x86 as a machine: store buffers that flushes and fences pass through, and a persistence buffer for each line
+//! (or location) that drains in order; a flush leaves its store buffer once its line has drained (Khyzha and
+//! Lahav, POPL 2021).
+
+use super::{
+    FenceKind, Flush, ImageValues, Instruction, Location, Model, STATE_LIMIT, Test, Thread, Unfinished,
+};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Buffered {
+    Write(Location, i64),
+    Flush(Flush, usize),
+    Fence,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct State {
+    threads: Vec<Thread>,
+    buffers: Vec<Vec<Buffered>>,
+    memory: Vec<i64>,
+    /// For each unit that persists in order: writes on their way.
+    pending: Vec<Vec<(Location, i64)>>,
+    persistent: Vec<i64>,
+}
+
+struct Machine<'a> {
+    test: &'a Test,
+    model: Model,
+    failed_rmw_fences: bool,
+}
+
+pub(super) fn images(
+    test: &Test,
+    model: Model,
+    failed_rmw_fences: bool,
+) -> Result<BTreeSet<ImageValues>, Unfinished> {
+    let machine = Machine { test, model, failed_rmw_fences };
+    let units = if model == Model::Px86Line { test.line_count() } else { test.locations.len() };
+    let first = State {
+        threads: test.start(),
+        buffers: vec![Vec::new(); test.threads.len()],
+        memory: test.initial.clone(),
+        pending: vec![Vec::new(); units],
+        persistent: test.initial.clone(),
+    };
+    let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![first], BTreeSet::new());
+    while let Some(mut state) = todo.pop() {
+        for (thread, program) in state.threads.iter_mut().zip(&test.threads) {
+            thread.advance(program)?;
+        }
+        if !seen.insert(state.clone()) {
+            continue;
+        }
+        if seen.len() > STATE_LIMIT {
+            return Err(Unfinished::TooManyStates);
+        }
+        found.insert(state.persistent.clone());
+        for t in 0..test.threads.len() {
+            machine.execute(&state, t, &mut todo)?;
+            machine.drain(&state, t, &mut todo);
+        }
+        machine.persist(&state, &mut todo);
+    }
+    Ok(found)
+}
+
+impl Machine<'_> {
+    fn unit(&self, location: Location) -> usize {
+        if self.model == Model::Px86Line { self.test.lines[location.0] } else { location.0 }
+    }
+
+    fn execute(&self, state: &State, t: usize, todo: &mut Vec<State>) -> Result<(), Unfinished> {
+        let mut next = state.clone();
+        let Some(instruction) = next.threads[t].advance(&self.test.threads[t])? else { return Ok(()) };
+        next.threads[t].at += 1;
+        let empty = next.buffers[t].is_empty();
+        match instruction {
+            Instruction::Write { to, value, nontemporal } => {
+                let value = next.threads[t].value(value);
+                next.buffers[t].push(Buffered::Write(to, value));
+                if nontemporal {
+                    next.buffers[t].push(Buffered::Flush(Flush::Weak, self.test.lines[to.0]));
+                }
+            }
+            Instruction::Read { into, from } => {
+                let value = load(&next, t, from);
+                next.threads[t].set(Some(into), value);
+            }
+            Instruction::Rmw { at, kind, operand, old } => {
+                if empty {
+                    let value = next.memory[at.0];
+                    let written = next.threads[t].rmw(kind, operand, value);
+                    next.threads[t].set(old, value);
+                    if let Some(new) = written {
+                        self.write(&mut next, at, new);
+                    }
+                    todo.push(next);
+                    return Ok(());
+                }
+                // One that fails is a load where it does not fence.
+                let value = load(&next, t, at);
+                if self.failed_rmw_fences || next.threads[t].rmw(kind, operand, value).is_some() {
+                    return Ok(());
+                }
+                next.threads[t].set(old, value);
+            }
+            Instruction::Flush(kind, location) => {
+                next.buffers[t].push(Buffered::Flush(kind, self.test.lines[location.0]));
+            }
+            Instruction::Fence(FenceKind::Store) => next.buffers[t].push(Buffered::Fence),
+            Instruction::Fence(_) if !empty => return Ok(()),
+            _ => {}
+        }
+        todo.push(next);
+        Ok(())
+    }
+
+    fn write(&self, state: &mut State, to: Location, value: i64) {
+        state.memory[to.0] = value;
+        if self.model == Model::Strict {
+            state.persistent[to.0] = value;
+        } else {
+            state.pending[self.unit(to)].push((to, value));
+        }
+    }
+
+    /// Any entry of a store buffer leaves that nothing before it holds back.
+    fn drain(&self, state: &State, t: usize, todo: &mut Vec<State>) {
+        for index in 0..state.buffers[t].len() {
+            let (before, entry) = (&state.buffers[t][..index], state.buffers[t][index]);
+            if before.iter().any(|b| self.holds_back(*b, entry)) {
+                continue;
+            }
+            let mut next = state.clone();
+            next.buffers[t].remove(index);
+            match entry {
+                Buffered::Write(to, value) => self.write(&mut next, to, value),
+                Buffered::Flush(_, line) if !self.drained(state, line) => continue,
+                _ => {}
+            }
+            todo.push(next);
+        }
+    }
+
+    fn drained(&self, state: &State, line: usize) -> bool {
+        let mut members = (0..self.test.locations.len()).filter(|l| self.test.lines[*l] == line);
+        members.all(|l| state.pending[self.unit(Location(l))].is_empty())
+    }
+
+    fn holds_back(&self, before: Buffered, entry: Buffered) -> bool {
+        match (before, entry) {
+            (Buffered::Fence, _) | (_, Buffered::Fence) => true,
+            (Buffered::Flush(Flush::Weak, _), _) => false,
+            (Buffered::Write(to, _), Buffered::Flush(Flush::Weak, line)) => self.test.lines[to.0] == line,
+            (Buffered::Flush(_, flushed), Buffered::Flush(Flush::Weak, line)) => flushed == line,
+            _ => true,
+        }
+    }
+
+    fn persist(&self, state: &State, todo: &mut Vec<State>) {
+        for unit in (0..state.pending.len()).filter(|u| !state.pending[*u].is_empty()) {
+            let mut next = state.clone();
+            let (to, value) = next.pending[unit].remove(0);
+            next.persistent[to.0] = value;
+            todo.push(next);
+        }
+    }
+}
+
+fn load(state: &State, t: usize, from: Location) -> i64 {
+    let own = state.buffers[t].iter().rev().find_map(|b| match b {
+        Buffered::Write(to, value) if *to == from => Some(*value),
+        _ => None,
+    });
+    own.unwrap_or(state.memory[from.0])
+}
