@@ -123,10 +123,19 @@ pub enum OpKind {
     Work,
 }
 
+/// A place in a program's source.
+pub type Site = &'static std::panic::Location<'static>;
+
 /// A hart as a program sees it.
 pub trait HartPort {
     /// Carries out `op`, or keeps it and answers `Pending`; then the same `op` is asked again.
     fn poll(&self, op: &Op) -> Poll<u64>;
+    /// The same, told where in the program's source the operation stands.
+    #[inline]
+    fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
+        let _ = site;
+        self.poll(op)
+    }
     /// The hart's number.
     fn hart(&self) -> u8;
     /// The hart's clock.
@@ -146,13 +155,21 @@ pub struct Cpu(Rc<dyn HartPort>);
 pub struct Access<'a> {
     cpu: &'a Cpu,
     op: Op,
+    site: Site,
+}
+
+impl<'a> Access<'a> {
+    /// The same operation, standing at another place of the source: for functions that act for their caller.
+    pub fn at(self, site: Site) -> Access<'a> {
+        Access { site, ..self }
+    }
 }
 
 impl Future for Access<'_> {
     type Output = u64;
     #[inline]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u64> {
-        self.cpu.0.poll(&self.op)
+        self.cpu.0.poll_at(&self.op, self.site)
     }
 }
 
@@ -163,11 +180,13 @@ impl Cpu {
     }
 
     /// Carries out any operation.
+    #[track_caller]
     #[inline]
     pub fn op(&self, op: Op) -> Access<'_> {
-        Access { cpu: self, op }
+        Access { cpu: self, op, site: std::panic::Location::caller() }
     }
 
+    #[track_caller]
     #[inline]
     fn access(&self, kind: OpKind, address: u64, size: u8, order: Order, value: u64) -> Access<'_> {
         debug_assert!(address % 64 + u64::from(size) <= 64, "an access does not cross a line");
@@ -175,76 +194,91 @@ impl Cpu {
     }
 
     /// Loads eight bytes.
+    #[track_caller]
     pub fn load(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Load, address, 8, Order::Plain, 0)
     }
 
     /// Loads `size` bytes, 1 to 8, within a line.
+    #[track_caller]
     pub fn load_sized(&self, address: u64, size: u8) -> Access<'_> {
         self.access(OpKind::Load, address, size, Order::Plain, 0)
     }
 
     /// Loads eight bytes and synchronises with the release that wrote them.
+    #[track_caller]
     pub fn load_acquire(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Load, address, 8, Order::Acquire, 0)
     }
 
     /// Fetches a line whose value nothing waits for yet.
+    #[track_caller]
     pub fn touch(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Touch, address, 1, Order::Plain, 0)
     }
 
     /// Stores eight bytes.
+    #[track_caller]
     pub fn store(&self, address: u64, value: u64) -> Access<'_> {
         self.access(OpKind::Store, address, 8, Order::Plain, value)
     }
 
     /// Stores `size` bytes, 1 to 8, within a line.
+    #[track_caller]
     pub fn store_sized(&self, address: u64, size: u8, value: u64) -> Access<'_> {
         self.access(OpKind::Store, address, size, Order::Plain, value)
     }
 
     /// Stores eight bytes; what came before persists before it.
+    #[track_caller]
     pub fn store_release(&self, address: u64, value: u64) -> Access<'_> {
         self.access(OpKind::Store, address, 8, Order::Release, value)
     }
 
     /// Stores eight bytes past the caches.
+    #[track_caller]
     pub fn store_nontemporal(&self, address: u64, value: u64) -> Access<'_> {
         self.access(OpKind::StoreNonTemporal, address, 8, Order::Plain, value)
     }
 
     /// Locked compare-and-exchange of eight bytes; gives the old value.
+    #[track_caller]
     pub fn compare_exchange(&self, address: u64, expected: u64, value: u64, order: Order) -> Access<'_> {
         self.access(OpKind::Rmw(RmwKind::CompareExchange { expected }), address, 8, order, value)
     }
 
     /// Locked addition to eight bytes; gives the old value.
+    #[track_caller]
     pub fn fetch_add(&self, address: u64, value: u64, order: Order) -> Access<'_> {
         self.access(OpKind::Rmw(RmwKind::Add), address, 8, order, value)
     }
 
     /// Flushes the line of `address` with clwb where the machine has volatile caches; free elsewhere.
+    #[track_caller]
     pub fn clwb(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Flush(FlushKind::Clwb), address, 1, Order::Plain, 0)
     }
 
     /// A fence.
+    #[track_caller]
     pub fn fence(&self, kind: FenceKind) -> Access<'_> {
         self.access(OpKind::Fence(kind), 0, 1, Order::Plain, 0)
     }
 
     /// Orders earlier persists before later ones; sfence on a machine that has nothing else.
+    #[track_caller]
     pub fn ofence(&self) -> Access<'_> {
         self.fence(FenceKind::Ofence)
     }
 
     /// Waits until earlier persists are durable; sfence on a machine that has nothing else.
+    #[track_caller]
     pub fn dfence(&self) -> Access<'_> {
         self.fence(FenceKind::Dfence)
     }
 
     /// Computes for a while.
+    #[track_caller]
     pub fn work(&self, time: Dur) -> Access<'_> {
         self.access(OpKind::Work, 0, 1, Order::Plain, time.as_ps())
     }
@@ -275,23 +309,31 @@ impl Cpu {
     }
 
     /// Flushes every line of `size` bytes from `address` on.
-    pub async fn clwb_range(&self, address: u64, size: u64) {
-        let mut line = address / 64 * 64;
-        while line < address + size {
-            self.clwb(line).await;
-            line += 64;
+    #[track_caller]
+    pub fn clwb_range(&self, address: u64, size: u64) -> impl Future<Output = ()> + '_ {
+        let site = std::panic::Location::caller();
+        async move {
+            let mut line = address / 64 * 64;
+            while line < address + size {
+                self.clwb(line).at(site).await;
+                line += 64;
+            }
         }
     }
 
     /// Stores `bytes` from `address` on, eight at a time where lines allow.
-    pub async fn store_bytes(&self, address: u64, bytes: &[u8]) {
-        let mut at = 0;
-        while at < bytes.len() {
-            let size = chunk(address + at as u64, bytes.len() - at);
-            let mut word = [0; 8];
-            word[..size].copy_from_slice(&bytes[at..at + size]);
-            self.store_sized(address + at as u64, size as u8, u64::from_le_bytes(word)).await;
-            at += size;
+    #[track_caller]
+    pub fn store_bytes<'a>(&'a self, address: u64, bytes: &'a [u8]) -> impl Future<Output = ()> + 'a {
+        let site = std::panic::Location::caller();
+        async move {
+            let mut at = 0;
+            while at < bytes.len() {
+                let size = chunk(address + at as u64, bytes.len() - at);
+                let mut word = [0; 8];
+                word[..size].copy_from_slice(&bytes[at..at + size]);
+                self.store_sized(address + at as u64, size as u8, u64::from_le_bytes(word)).at(site).await;
+                at += size;
+            }
         }
     }
 

@@ -48,6 +48,11 @@ impl Image {
         Image { base, pages: Vec::new() }
     }
 
+    /// The address of the first byte.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
     fn place(&self, line: Line) -> (usize, usize) {
         let offset = line.address() - self.base;
         ((offset / PAGE_BYTES) as usize, (offset % PAGE_BYTES) as usize)

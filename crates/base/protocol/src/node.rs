@@ -13,9 +13,12 @@ pub enum Depth {
     Shared,
     /// A hart's own caches.
     Private,
+    /// A hart's store buffer.
+    StoreBuffer,
 }
 
 /// What is left when the power fails.
+#[derive(Clone)]
 pub struct Remains {
     /// The images of the controllers of persistent memory, in the order of the controllers.
     pub parts: Vec<Image>,
@@ -32,6 +35,16 @@ impl Remains {
     /// A write saved by a buffer or cache inside the persistence domain; it became visible at `at`.
     pub fn save(&mut self, depth: Depth, at: Time, write: &LineWrite) {
         self.writes.push((depth, at, *write));
+    }
+
+    /// Lays every saved write over the controllers' images as they are, without putting these together: a line's
+    /// bytes are then its controller's. Costs the pages that the saved writes touch.
+    pub fn settle_in_place(mut self, map: &AddressMap) -> Vec<Image> {
+        self.writes.sort_by_key(|(depth, at, _)| (*depth, *at));
+        for (_, _, w) in self.writes.iter().filter(|(_, _, w)| w.line.is_pm()) {
+            self.parts[map.controller(w.line)].write(w.line, &w.data, w.mask);
+        }
+        self.parts
     }
 
     /// Puts the controllers' images together as `map` interleaves them, and lays every saved write over them:

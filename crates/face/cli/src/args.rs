@@ -33,10 +33,51 @@ pub(crate) enum Command {
     Cxx(CcArgs),
     /// Look into a trace; convert from and to other tools' formats
     Trace(TraceArgs),
+    /// Cut the power, recover, check; says which store was not ordered
+    Crash(CrashArgs),
     /// Persistency litmus tests: every image that a power failure can leave
     Litmus(LitmusArgs),
     /// Every interleaving of a protocol's messages, with a power failure at every step
     Explore(ExploreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CrashArgs {
+    /// A machine's name or a TOML file
+    pub(crate) machine: String,
+    /// A workload's name, or trace:FILE with --check
+    pub(crate) workload: String,
+    /// Cut the power at this time ("12.5 us")
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["every", "all"])]
+    pub(crate) at: Option<String>,
+    /// Cut the power after every N writes that reach the controllers [default: 100]
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    pub(crate) every: Option<u64>,
+    /// Cut the power at every event
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Recovery of a recorded program: a command; {image} is the file with its persistent memory
+    #[arg(long, value_name = "CMD")]
+    pub(crate) check: Option<String>,
+    /// px86-line, px86, epoch, release or strict; the machine's own unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The most crash points, of the run and of the model each
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) points: usize,
+    /// The most images of the model at each crash point
+    #[arg(long, default_value_t = 64)]
+    pub(crate) images: usize,
+    /// Seconds that the check command may take
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    pub(crate) time_limit: f64,
+    /// Recover on one image again, as a finding names it
+    #[arg(long, value_name = "STRING")]
+    pub(crate) replay: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,8 @@ mod bench;
 mod bench_recorder;
 mod cc;
 mod compare;
+mod crash;
+mod crash_check;
 mod explore;
 mod litmus;
 mod output;
@@ -96,6 +98,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Cc(a) => cc::cc(a, cc::Language::C),
         Command::Cxx(a) => cc::cc(a, cc::Language::Cxx),
         Command::Trace(a) => trace_command::trace(a),
+        Command::Crash(a) => crash::crash(a),
         Command::Litmus(a) => litmus::litmus(a),
         Command::Explore(a) => explore::explore(a),
     }

@@ -164,6 +164,22 @@ impl WorkloadDescription {
         WorkloadDescription { name: name.into(), settings: Settings::defaults(params), params, source }
     }
 
+    /// The program, where it comes with the project.
+    pub fn built_in(&self) -> Option<&'static workloads::Workload> {
+        match &self.source {
+            Source::BuiltIn(workload) => Some(workload),
+            Source::Trace(_) => None,
+        }
+    }
+
+    /// The recording, where it is one.
+    pub fn trace(&self) -> Option<&Trace> {
+        match &self.source {
+            Source::BuiltIn(_) => None,
+            Source::Trace(trace) => Some(trace),
+        }
+    }
+
     /// Harts that it takes.
     pub fn threads(&self) -> usize {
         match &self.source {

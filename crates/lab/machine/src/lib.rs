@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod crash;
 mod describe;
 mod error;
 pub mod params;
@@ -12,6 +13,7 @@ mod stats;
 
 pub mod schema;
 
+pub use crash::{CrashEvery, CrashPoint, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
 pub use error::ConfigError;
 pub use presets::{PRESETS, Preset};

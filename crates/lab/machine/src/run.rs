@@ -37,14 +37,8 @@ pub fn run(
     workload: &WorkloadDescription,
     options: &RunOptions,
 ) -> Result<Report, ConfigError> {
-    machine.check()?;
+    let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
-    if threads == 0 {
-        return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
-    }
-    let harts = threads.max(machine.settings.count("cpu.harts"));
-    let mut m = Machine::build(machine, harts, options.mode);
-    m.load(workload, threads, options)?;
     let before = m.run(options.power_fails_at);
     if options.power_fails_at.is_none() {
         m.check_finished()?;
@@ -53,6 +47,23 @@ pub fn run(
 }
 
 impl Machine {
+    /// Wired, with its programs at their beginning.
+    pub(crate) fn prepare(
+        machine: &Description,
+        workload: &WorkloadDescription,
+        options: &RunOptions,
+    ) -> Result<Machine, ConfigError> {
+        machine.check()?;
+        let threads = workload.threads();
+        if threads == 0 {
+            return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
+        }
+        let harts = threads.max(machine.settings.count("cpu.harts"));
+        let mut m = Machine::build(machine, harts, options.mode);
+        m.load(workload, threads, options)?;
+        Ok(m)
+    }
+
     fn load(
         &mut self,
         workload: &WorkloadDescription,
@@ -113,7 +124,7 @@ impl Machine {
     }
 
     #[inline]
-    fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: Msg) {
+    pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: Msg) {
         let Machine { engine, harts, directory, controllers, register, .. } = self;
         let index = to.0 as usize;
         let out = &mut engine.out(to, now);
@@ -127,7 +138,7 @@ impl Machine {
         }
     }
 
-    fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
+    pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
         let harts = self.harts.iter_mut().map(|h| h as &mut dyn Node);
         harts.chain(shared(&mut self.directory, &mut self.controllers, &mut self.register))
     }
@@ -165,7 +176,7 @@ impl Machine {
         remains.settle(&self.map)
     }
 
-    fn check_finished(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check_finished(&self) -> Result<(), ConfigError> {
         if self.harts.iter().all(Hart::finished) {
             return Ok(());
         }

@@ -2,9 +2,10 @@
 
 use crate::Program;
 use crate::context::Context;
+use crate::recovery::Recover;
 use crate::structures as s;
 use protocol::Param;
-use protocol::params::Kind::{Count, Flag};
+use protocol::params::Kind::{Choice, Count, Flag};
 
 /// A program that comes with the project.
 pub struct Workload {
@@ -18,6 +19,8 @@ pub struct Workload {
     pub params: &'static [Param],
     /// The program of one thread.
     pub program: fn(Context) -> Program,
+    /// Recovery on what a power failure left, and its invariants; none where they are still to be written.
+    pub recover: Option<Recover>,
 }
 
 impl core::fmt::Debug for Workload {
@@ -66,6 +69,19 @@ pub const WORKLOADS: &[Workload] = &[
             "block_size" Count { min: 64, max: 4096 }, "256", "paper: ASAP §VII-C", "bytes of a block, a multiple of 64";
         },
         program: |c| Box::pin(s::bandwidth::run(c)),
+        recover: None,
+    },
+    Workload {
+        name: "hashmap",
+        meaning: "a hash table for each thread with slots, a persistent allocator and logged transfers; its bugs can be chosen",
+        source: "Level Hashing (OSDI 2018), reduced; bugs after Witcher (SOSP 2021) and PMTest (ASPLOS 2019)",
+        params: params! {
+            "operations" N, "10000", "estimate", "insertions, updates, removals and transfers of all threads";
+            "durable" Flag, "true", "estimate", "each operation ends with a dfence";
+            "bug" Choice(s::hashmap::BUGS), "none", "Witcher, PMTest, XFDetector bug lists", "a seeded bug; see docs/models/crash.md";
+        },
+        program: |c| Box::pin(s::hashmap::run(c)),
+        recover: Some(s::hashmap::recover),
     },
     Workload {
         name: "nstore",
@@ -81,6 +97,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::nstore::run(c)),
+        recover: None,
     },
     Workload {
         name: "echo",
@@ -96,6 +113,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::echo::run(c)),
+        recover: None,
     },
     Workload {
         name: "vacation",
@@ -111,6 +129,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::vacation::run(c)),
+        recover: None,
     },
     Workload {
         name: "memcached",
@@ -126,6 +145,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::memcached::run(c)),
+        recover: None,
     },
     Workload {
         name: "heap",
@@ -137,6 +157,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::heap::run(c)),
+        recover: None,
     },
     Workload {
         name: "queue",
@@ -149,6 +170,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::queue::run(c)),
+        recover: None,
     },
     Workload {
         name: "skiplist",
@@ -160,6 +182,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::skiplist::run(c)),
+        recover: None,
     },
     Workload {
         name: "cceh",
@@ -172,6 +195,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::cceh::run(c)),
+        recover: Some(s::cceh::recover),
     },
     Workload {
         name: "fast-fair",
@@ -183,6 +207,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::fast_fair::run(c)),
+        recover: None,
     },
     Workload {
         name: "dash-lh",
@@ -195,6 +220,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::dash::run(c, true)),
+        recover: None,
     },
     Workload {
         name: "dash-eh",
@@ -207,6 +233,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::dash::run(c, false)),
+        recover: None,
     },
     Workload {
         name: "p-art",
@@ -218,6 +245,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::art::run(c)),
+        recover: None,
     },
     Workload {
         name: "p-clht",
@@ -229,6 +257,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::clht::run(c)),
+        recover: None,
     },
     Workload {
         name: "p-masstree",
@@ -240,6 +269,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::masstree::run(c)),
+        recover: None,
     },
     Workload {
         name: "mix",
@@ -252,6 +282,7 @@ pub const WORKLOADS: &[Workload] = &[
             "racy" Flag, "false", "estimate", "threads write the same bytes of shared lines without synchronising";
         },
         program: |c| Box::pin(s::mix::run(c)),
+        recover: None,
     },
     Workload {
         name: "bench",
@@ -261,5 +292,6 @@ pub const WORKLOADS: &[Workload] = &[
             "operations" N, "200000", "estimate", "groups of twenty references by all threads";
         },
         program: |c| Box::pin(s::bench::run(c)),
+        recover: None,
     },
 ];

@@ -1,6 +1,6 @@
 //! What a workload's thread is given: its hart, its share of memory, its random numbers, its parameters.
 
-use protocol::{Cpu, DRAM_BASE, PM_BASE, Settings};
+use protocol::{Access, Cpu, DRAM_BASE, PM_BASE, Settings};
 use std::cell::Cell;
 use std::rc::Rc;
 use units::{Dur, Random};
@@ -120,26 +120,36 @@ impl Context {
     }
 
     /// Flushes the lines of `size` bytes at `address` and orders them before what follows.
-    pub async fn persist(&self, address: u64, size: u64) {
-        self.cpu.clwb_range(address, size).await;
-        self.cpu.ofence().await;
+    #[track_caller]
+    pub fn persist(&self, address: u64, size: u64) -> impl Future<Output = ()> + '_ {
+        let (flushes, fence) = (self.cpu.clwb_range(address, size), self.cpu.ofence());
+        async move {
+            flushes.await;
+            fence.await;
+        }
     }
 }
 
 /// Short forms of what data structures do most.
 impl Context {
-    pub(crate) async fn load(&self, address: u64) -> u64 {
-        self.cpu.load(address).await
+    #[track_caller]
+    pub(crate) fn load(&self, address: u64) -> Access<'_> {
+        self.cpu.load(address)
     }
 
-    pub(crate) async fn store(&self, address: u64, value: u64) {
-        self.cpu.store(address, value).await;
+    #[track_caller]
+    pub(crate) fn store(&self, address: u64, value: u64) -> Access<'_> {
+        self.cpu.store(address, value)
     }
 
     /// Stores one word and orders it before what follows.
-    pub(crate) async fn publish(&self, address: u64, value: u64) {
-        self.cpu.store(address, value).await;
-        self.persist(address, 8).await;
+    #[track_caller]
+    pub(crate) fn publish(&self, address: u64, value: u64) -> impl Future<Output = ()> + '_ {
+        let (store, persist) = (self.cpu.store(address, value), self.persist(address, 8));
+        async move {
+            store.await;
+            persist.await;
+        }
     }
 
     /// The end of an operation that must be durable before it is answered, where the workload asks for that.

@@ -7,11 +7,13 @@
 
 mod catalogue;
 mod context;
+mod recovery;
 mod structures;
 mod sync;
 
 pub use catalogue::{WORKLOADS, Workload, find};
 pub use context::{Arena, Context, Layout};
+pub use recovery::{Crashed, Persistent, Recover};
 
 /// A program for one hart.
 pub type Program = std::pin::Pin<Box<dyn Future<Output = ()>>>;

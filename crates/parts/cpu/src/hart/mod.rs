@@ -42,7 +42,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use units::Time;
+use units::{Dur, Time};
 
 /// What runs on a hart.
 pub type Program = Pin<Box<dyn Future<Output = ()>>>;
@@ -90,6 +90,11 @@ impl Hart {
     /// The handle for this hart's program.
     pub fn cpu(&self) -> Cpu {
         Cpu::new(Rc::clone(&self.port) as Rc<dyn HartPort>)
+    }
+
+    /// Operations that the program has ended so far.
+    pub fn operations(&self) -> u64 {
+        self.port.0.borrow().stats.operations
     }
 
     /// Gives the hart its program; it starts with the first timer.
@@ -232,6 +237,13 @@ impl Node for Hart {
             for (line, data) in f.modified_lines() {
                 let write = LineWrite { line, mask: Mask::MAX, data: *data };
                 remains.save(Depth::Private, Time::ZERO, &write);
+            }
+        }
+        // Without persist fences a program relies on every store that has retired: the energy that saves caches or
+        // buffers lets the store buffer drain first.
+        if view == View::Durable && !f.traits.fences {
+            for (age, write) in f.retired_stores().enumerate() {
+                remains.save(Depth::StoreBuffer, Time::ZERO + Dur::ps(age as u64), &write);
             }
         }
     }

@@ -76,6 +76,10 @@ impl StoreBuffer {
         self.entries.is_empty()
     }
 
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
     pub(super) fn head(&self) -> Option<&Entry> {
         self.entries.front()
     }

@@ -67,6 +67,13 @@ impl Front {
         }
     }
 
+    /// The stores that wait to become visible, oldest first, up to an operation whose result is not known yet.
+    pub(super) fn retired_stores(&self) -> impl Iterator<Item = LineWrite> + '_ {
+        let known = |e: &&Entry| !matches!(e.kind, Kind::Rmw(_));
+        let stores = self.store_buffer.entries().take_while(known);
+        stores.filter(|e| matches!(e.kind, Kind::Store | Kind::NonTemporal)).map(|e| line_write(e, e.value))
+    }
+
     /// The line's place with the right to write it, asking for it where it is missing.
     fn own(&mut self, at: Time, line: Line) -> Result<Slot, Blocked> {
         match self.access(at, line) {

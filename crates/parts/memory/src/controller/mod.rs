@@ -47,6 +47,8 @@ pub struct Controller {
     retired: Retired,
     media: Media,
     busy_until: Time,
+    /// Writes accepted.
+    persists: u64,
     wakes_at: Time,
     stats: stats::Stats,
 }
@@ -96,6 +98,7 @@ impl Controller {
             media: Media::new(spec),
             busy_until: Time::ZERO,
             wakes_at: Time::NEVER,
+            persists: 0,
             stats: stats::Stats::default(),
             ordering,
             spec,
@@ -105,6 +108,11 @@ impl Controller {
     /// Puts bytes into memory before the machine starts.
     pub fn preload(&mut self, line: Line, block: &Block) {
         self.image.write(line, block, Mask::MAX);
+    }
+
+    /// Writes that have changed persistent memory so far.
+    pub fn persists(&self) -> u64 {
+        self.persists
     }
 
     fn is_pm(&self) -> bool {
@@ -146,6 +154,7 @@ impl Controller {
     }
 
     fn accept(&mut self, input: Input, out: &mut Out<'_, Msg>) {
+        self.persists += u64::from(self.is_pm());
         match input {
             Input::Flush(request) => self.accept_flush(&request, out),
             Input::Write { write, ack } => self.accept_write(&write, ack, out),

@@ -100,7 +100,7 @@ async fn grow(c: &Context, node: u64) -> u64 {
                 c.store(new + CHILDREN_48 + at * 8, child).await;
                 c.cpu.store_sized(new + INDEX + byte, 1, at + 1).await;
             }
-            _ => c.store(new + CHILDREN + byte * 8, child).await,
+            _ => _ = c.store(new + CHILDREN + byte * 8, child).await,
         }
     }
     c.store(new + COUNT, count).await;

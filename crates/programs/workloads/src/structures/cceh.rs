@@ -6,8 +6,9 @@
 
 use super::directory;
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Gate, Lock};
-use protocol::Order;
+use protocol::{Order, PM_BASE};
 use units::mix;
 
 const PAIRS: u64 = 1024;
@@ -149,6 +150,48 @@ impl Table {
         }
         None
     }
+}
+
+/// Every pair that the directory leads to has its value, and every key whose insertion was durable is found.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let seed = crashed.common_random().next_u64() | 1;
+    let total = crashed.settings.number("workload.operations");
+    let word = memory.word(PM_BASE);
+    let (table, depth) = (word & !63, word & 63);
+    if table < PM_BASE || depth > 40 {
+        return Err(format!("the directory word {word:#x} names no table"));
+    }
+    for entry in 0..1u64 << depth {
+        let segment = memory.word(table + entry * 8);
+        if segment < PM_BASE || segment % 64 != 0 || memory.word(segment) > depth {
+            return Err(format!("entry {entry} of the directory leads to no segment"));
+        }
+    }
+    let segment =
+        |memory: &mut dyn Persistent, hash: u64| memory.word(table + (hash >> (63 - depth) >> 1) * 8);
+    for thread in 0..crashed.threads() {
+        let (from, keys) = crashed.share(total, thread);
+        let durable = if crashed.durable() { crashed.ended[thread].min(keys) } else { 0 };
+        for n in 0..keys {
+            let key = mix(seed ^ (from + n)) | 1;
+            let hash = mix(key);
+            let segment = segment(memory, hash);
+            let pairs =
+                (0..PROBE * 4).map(|p| segment + FIRST + (hash % LINES + p / 4) % LINES * 64 + p % 4 * 16);
+            match pairs.into_iter().find(|pair| memory.word(*pair) == key) {
+                Some(pair) if memory.word(pair + 8) != from + n => {
+                    return Err(format!(
+                        "key {key:#x} has value {}, not {}",
+                        memory.word(pair + 8),
+                        from + n
+                    ));
+                }
+                None if n < durable => return Err(format!("key {key:#x} was committed and is missing")),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {

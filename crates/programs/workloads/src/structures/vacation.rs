@@ -47,7 +47,8 @@ impl Manager {
             let (free, total) = (c.load(node + FREE).await, c.load(node + TOTAL).await);
             c.store(node + FREE, free + count).await;
             c.store(node + TOTAL, total + count).await;
-            return c.store(node + PRICE, price).await;
+            c.store(node + PRICE, price).await;
+            return;
         }
         let new = c.pm.alloc(NODE, 64);
         c.store(new, key).await;

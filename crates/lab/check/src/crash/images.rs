@@ -1,0 +1,304 @@
+//! Every image that recovery could be given at every point of a log, as far as recovery looks.
+
+use super::log::Log;
+use super::pending::{Persistency, Tracker, Unit};
+use super::why::{Explanation, explain};
+use protocol::Image;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use workloads::Persistent;
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Crash points, spread evenly over the log.
+    pub points: usize,
+    /// Images at each point.
+    pub images: usize,
+    /// Different failures.
+    pub failures: usize,
+}
+
+/// What recovery does with an image: the memory, and the operations that each thread had ended.
+pub type Check<'c> = dyn FnMut(&mut dyn Persistent, &[u64]) -> Result<(), String> + 'c;
+
+/// A failing image, made small, and what it hangs on.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The crash point: events of the log that had happened.
+    pub point: usize,
+    /// What recovery said.
+    pub message: String,
+    /// Which stores, and why they could be lost.
+    pub why: Explanation,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// Crash points tried.
+    pub points: usize,
+    /// Crash points of the log.
+    pub points_in_log: usize,
+    /// Images tried.
+    pub images: usize,
+    /// Points at which the bound on images left some out.
+    pub bounded_points: usize,
+    /// Different failures, the first image of each.
+    pub failures: Vec<Failure>,
+    /// Failing points, each counted once.
+    pub failing_points: usize,
+}
+
+/// Tries recovery on every image that `model` allows at the crash points of `log`. A crash point is just before
+/// something pending becomes sure: between two such points images only become more.
+pub fn search(log: &Log, model: Persistency, bounds: Bounds, check: &mut Check<'_>) -> Search {
+    over_points(log, model, bounds, |tracker| {
+        let (images, bounded, failing) = explore(tracker, bounds.images, check);
+        let failing = failing.map(|(choice, _)| {
+            smaller(tracker, choice, &mut |choice| fixed(tracker, choice, check).err()).unwrap_or_default()
+        });
+        (images, bounded, failing)
+    })
+}
+
+/// As [`search`], for recovery that is a program of its own and takes a whole image: nothing, everything, all but
+/// one unit, and one unit alone are tried at each point. `check` is called from several threads.
+pub fn search_whole(
+    log: &Log,
+    model: Persistency,
+    bounds: Bounds,
+    check: &(dyn Fn(&Image) -> Result<(), String> + Sync),
+) -> Search {
+    over_points(log, model, bounds, |tracker| {
+        let (choices, bounded) = whole_choices(tracker, bounds.images);
+        let run = |choice: &BTreeMap<Unit, usize>| check(&tracker.image(choice)).err();
+        let failing = choices.par_iter().find_first(|choice| run(choice).is_some());
+        let failing = failing.and_then(|choice| smaller(tracker, choice.clone(), &mut |c| run(c)));
+        (choices.len(), bounded, failing)
+    })
+}
+
+/// Choices for all units at once: how many of its pending stores each keeps.
+fn whole_choices(tracker: &Tracker<'_>, most: usize) -> (Vec<BTreeMap<Unit, usize>>, bool) {
+    let all: BTreeMap<Unit, usize> = tracker.pending.iter().map(|(u, s)| (*u, s.len())).collect();
+    let none: BTreeMap<Unit, usize> = all.keys().map(|u| (*u, 0)).collect();
+    let with = |base: &BTreeMap<Unit, usize>, unit: Unit, kept: usize| {
+        let mut choice = base.clone();
+        choice.insert(unit, kept);
+        choice
+    };
+    let mut choices = vec![all.clone()];
+    if !all.is_empty() {
+        choices.push(none.clone());
+    }
+    for (unit, count) in &all {
+        choices.extend((0..*count).map(|kept| with(&all, *unit, kept)));
+        choices.extend((1..=*count).map(|kept| with(&none, *unit, kept)));
+    }
+    choices.retain(|c| tracker.allows(c));
+    let bounded = choices.len() > most;
+    choices.truncate(most);
+    (choices, bounded)
+}
+
+/// What one point gave: images, whether some were left out, and a failing one made small.
+type AtPoint = (usize, bool, Option<(BTreeMap<Unit, usize>, String)>);
+
+fn over_points(
+    log: &Log,
+    model: Persistency,
+    bounds: Bounds,
+    mut try_point: impl FnMut(&Tracker<'_>) -> AtPoint,
+) -> Search {
+    let points = crash_points(log, model);
+    let mut found = Search { points_in_log: points.len(), ..Search::default() };
+    let mut tracker = Tracker::new(log, model);
+    for point in spread(&points, bounds.points) {
+        while tracker.at() < point && tracker.step() {}
+        found.points += 1;
+        let (images, bounded, failing) = try_point(&tracker);
+        found.images += images;
+        found.bounded_points += usize::from(bounded);
+        let Some((choice, message)) = failing else { continue };
+        found.failing_points += 1;
+        let why = explain(log, &tracker, model, &choice);
+        if found.failures.iter().all(|f| f.why.key() != why.key()) {
+            found.failures.push(Failure { point, message, why });
+            if found.failures.len() >= bounds.failures {
+                break;
+            }
+        }
+    }
+    found
+}
+
+fn crash_points(log: &Log, model: Persistency) -> Vec<usize> {
+    let (begins, mut tracker, mut points) = (log.begins(), Tracker::new(log, model), Vec::new());
+    loop {
+        if tracker.at() >= begins && tracker.settles_next() {
+            points.push(tracker.at());
+        }
+        if !tracker.step() {
+            break;
+        }
+    }
+    if tracker.at() >= begins {
+        points.push(tracker.at());
+    }
+    points
+}
+
+/// At most `most` of `points`, the last one among them.
+fn spread(points: &[usize], most: usize) -> Vec<usize> {
+    let (n, most) = (points.len(), most.max(1));
+    if n <= most {
+        return points.to_vec();
+    }
+    (1..=most).map(|i| points[i * n / most - 1]).collect()
+}
+
+/// One image's decision: a unit, what it may keep, and which of these is tried.
+struct Decision {
+    unit: Unit,
+    options: Vec<usize>,
+    tried: usize,
+}
+
+/// Memory whose pending units are decided when recovery first looks at them.
+struct Lazy<'a, 'b> {
+    tracker: &'a Tracker<'b>,
+    decisions: &'a mut Vec<Decision>,
+    choice: BTreeMap<Unit, usize>,
+}
+
+impl Persistent for Lazy<'_, '_> {
+    fn word(&mut self, address: u64) -> u64 {
+        let unit = self.tracker.unit(address);
+        let Some(stores) = self.tracker.pending.get(&unit) else { return self.tracker.word(address, 0) };
+        if let Some(kept) = self.choice.get(&unit) {
+            return self.tracker.word(address, *kept);
+        }
+        let index = self.choice.len();
+        if index == self.decisions.len() {
+            let options = self.options(unit, stores.len());
+            self.decisions.push(Decision { unit, options, tried: 0 });
+        }
+        let decision = &self.decisions[index];
+        debug_assert_eq!(decision.unit, unit, "recovery looks at the same lines when it sees the same bytes");
+        let kept = decision.options[decision.tried];
+        self.choice.insert(unit, kept);
+        self.tracker.word(address, kept)
+    }
+}
+
+impl Lazy<'_, '_> {
+    /// All, none, and what is between; as far as the model allows it beside what is decided.
+    fn options(&self, unit: Unit, count: usize) -> Vec<usize> {
+        let mut choice = self.choice.clone();
+        let mut allowed = |kept: &usize| {
+            choice.insert(unit, *kept);
+            self.tracker.allows(&choice)
+        };
+        let order = [count, 0].into_iter().chain(1..count);
+        let mut options: Vec<usize> = order.filter(&mut allowed).collect();
+        options.dedup();
+        if options.is_empty() {
+            options.push(count);
+        }
+        options
+    }
+}
+
+type Failing = Option<(BTreeMap<Unit, usize>, String)>;
+
+/// Every image at one point, up to a bound: how many, whether some were left out, and the first that fails.
+fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize, bool, Failing) {
+    let mut decisions: Vec<Decision> = Vec::new();
+    let mut images = 0;
+    loop {
+        let mut memory = Lazy { tracker, decisions: &mut decisions, choice: BTreeMap::new() };
+        let result = check(&mut memory, &tracker.ended);
+        let choice = memory.choice;
+        images += 1;
+        if let Err(message) = result {
+            return (images, false, Some((choice, message)));
+        }
+        decisions.truncate(choice.len());
+        while decisions.last().is_some_and(|d| d.tried + 1 == d.options.len()) {
+            decisions.pop();
+        }
+        match decisions.last_mut() {
+            None => return (images, false, None),
+            Some(_) if images >= most => return (images, true, None),
+            Some(last) => last.tried += 1,
+        }
+    }
+}
+
+/// Memory under a fixed choice; a unit that it does not name keeps as much as the model allows.
+struct Fixed<'a, 'b> {
+    tracker: &'a Tracker<'b>,
+    choice: BTreeMap<Unit, usize>,
+}
+
+impl Persistent for Fixed<'_, '_> {
+    fn word(&mut self, address: u64) -> u64 {
+        let unit = self.tracker.unit(address);
+        let Some(stores) = self.tracker.pending.get(&unit) else { return self.tracker.word(address, 0) };
+        if !self.choice.contains_key(&unit) {
+            for kept in (0..=stores.len()).rev() {
+                self.choice.insert(unit, kept);
+                if self.tracker.allows(&self.choice) {
+                    break;
+                }
+            }
+        }
+        self.tracker.word(address, self.choice[&unit])
+    }
+}
+
+/// Recovery on one image.
+pub(super) fn fixed(
+    tracker: &Tracker<'_>,
+    choice: &BTreeMap<Unit, usize>,
+    check: &mut Check<'_>,
+) -> Result<(), String> {
+    check(&mut Fixed { tracker, choice: choice.clone() }, &tracker.ended)
+}
+
+/// A failing choice that loses as little, and keeps as little, as still fails; none when it fails no more.
+fn smaller(
+    tracker: &Tracker<'_>,
+    mut choice: BTreeMap<Unit, usize>,
+    fails: &mut dyn FnMut(&BTreeMap<Unit, usize>) -> Option<String>,
+) -> Option<(BTreeMap<Unit, usize>, String)> {
+    let count = |unit: &Unit| tracker.pending.get(unit).map_or(0, Vec::len);
+    let mut message = fails(&choice)?;
+    let mut still_fails = |choice: &BTreeMap<Unit, usize>, unit: Unit, kept: usize| {
+        let mut other = choice.clone();
+        other.insert(unit, kept);
+        if tracker.allows(&other) { fails(&other) } else { None }
+    };
+    let all: Vec<Unit> = choice.keys().copied().collect();
+    for unit in &all {
+        // First all of its stores, then all but the last, ...: what is lost is then as late as can be.
+        for kept in (choice[unit] + 1..=count(unit)).rev() {
+            if let Some(m) = still_fails(&choice, *unit, kept) {
+                message = m;
+                choice.insert(*unit, kept);
+                break;
+            }
+        }
+    }
+    for unit in &all {
+        // What decides nothing, there or not, does not belong to the explanation.
+        if choice[unit] == count(unit)
+            && let Some(m) = still_fails(&choice, *unit, 0)
+        {
+            message = m;
+            choice.remove(unit);
+        }
+    }
+    Some((choice, message))
+}

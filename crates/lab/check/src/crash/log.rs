@@ -1,0 +1,318 @@
+//! What a program did to persistent memory, in one order.
+
+use machine::WorkloadDescription;
+use protocol::{
+    Cpu, FenceKind, FlushKind, HartPort, Image, Mask, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, line_of,
+    mask_of, offset_of,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker};
+use trace::Trace;
+use units::Time;
+use workloads::Context;
+
+/// Index into [`Log::sites`].
+pub type SiteId = u32;
+
+/// One thing that a thread did.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// What.
+    pub kind: Kind,
+    /// Where, for accesses and flushes.
+    pub address: u64,
+    /// The value of a store.
+    pub value: u64,
+    /// Where it stands in the program.
+    pub site: SiteId,
+    /// Who.
+    pub thread: u8,
+    /// Bytes of an access.
+    pub size: u8,
+}
+
+/// The kind of an [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A store to persistent memory.
+    Store,
+    /// A store past the caches.
+    NonTemporal,
+    /// A locked operation; wrote or did not.
+    Locked {
+        /// Whether it wrote.
+        wrote: bool,
+    },
+    /// A load of persistent memory.
+    Load,
+    /// A load, store or locked operation of any memory that acquires or releases.
+    Synchronise(Order),
+    /// A flush.
+    Flush(FlushKind),
+    /// A fence.
+    Fence(FenceKind),
+    /// The program ended an operation.
+    Ended,
+    /// The part that counts begins.
+    Begins,
+}
+
+/// A program's events and their places.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// In the order in which they happened.
+    pub events: Vec<Event>,
+    /// Places in the program.
+    pub sites: Vec<String>,
+    /// Threads.
+    pub threads: usize,
+    /// The program was cut off: more events than the bound.
+    pub cut: bool,
+}
+
+/// The most events of a log.
+const MOST_EVENTS: usize = 20_000_000;
+
+impl Log {
+    /// The index of the first event of the part that counts.
+    pub fn begins(&self) -> usize {
+        self.events.iter().rposition(|e| e.kind == Kind::Begins).map_or(0, |i| i + 1)
+    }
+
+    /// The place of an event.
+    pub fn site(&self, event: &Event) -> &str {
+        self.sites.get(event.site as usize).map_or("?", String::as_str)
+    }
+}
+
+struct Shared {
+    log: Log,
+    sites: BTreeMap<(&'static str, u32, u32), SiteId>,
+    memory: [Image; 2],
+}
+
+struct Tap {
+    shared: Rc<RefCell<Shared>>,
+    hart: u8,
+    /// Accesses left before another thread's turn.
+    turn: std::cell::Cell<u32>,
+}
+
+impl Shared {
+    fn image(&mut self, address: u64) -> &mut Image {
+        &mut self.memory[usize::from(address >= PM_BASE)]
+    }
+
+    fn site(&mut self, site: Site) -> SiteId {
+        let key = (site.file(), site.line(), site.column());
+        if let Some(id) = self.sites.get(&key) {
+            return *id;
+        }
+        let name = site.file().rsplit('/').next().unwrap_or_default();
+        self.log.sites.push(format!("{name}:{}", site.line()));
+        let id = self.log.sites.len() as SiteId - 1;
+        self.sites.insert(key, id);
+        id
+    }
+
+    fn write(&mut self, op: &Op, value: u64) {
+        let (at, size) = (offset_of(op.address), op.size as usize);
+        let mut block = [0; 64];
+        block[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        self.image(op.address).write(line_of(op.address), &block, mask_of(at, size));
+    }
+
+    fn carry_out(&mut self, hart: u8, op: &Op, site: Site) -> u64 {
+        let persistent = op.address >= PM_BASE;
+        let id = self.site(site);
+        let note = |log: &mut Log, kind, value| {
+            let event = Event { kind, address: op.address, value, site: id, thread: hart, size: op.size };
+            log.events.push(event);
+        };
+        if op.order != Order::Plain {
+            note(&mut self.log, Kind::Synchronise(op.order), 0);
+        }
+        match op.kind {
+            OpKind::Load | OpKind::Touch => {
+                if persistent {
+                    note(&mut self.log, Kind::Load, 0);
+                }
+                self.image(op.address).number(op.address, op.size.into())
+            }
+            OpKind::Store | OpKind::StoreNonTemporal => {
+                let kind = if op.kind == OpKind::Store { Kind::Store } else { Kind::NonTemporal };
+                if persistent {
+                    note(&mut self.log, kind, op.value);
+                }
+                self.write(op, op.value);
+                0
+            }
+            OpKind::Rmw(kind) => {
+                let old = self.image(op.address).number(op.address, op.size.into());
+                let width = u64::MAX >> (64 - 8 * u32::from(op.size));
+                let new = kind.apply(old, op.value).map(|v| v & width);
+                // A locked operation fences, wherever its word is.
+                note(&mut self.log, Kind::Locked { wrote: new.is_some() && persistent }, new.unwrap_or(old));
+                if let Some(new) = new {
+                    self.write(op, new);
+                }
+                old
+            }
+            OpKind::Flush(kind) => {
+                if persistent {
+                    note(&mut self.log, Kind::Flush(kind), 0);
+                }
+                0
+            }
+            OpKind::Fence(kind) => {
+                note(&mut self.log, Kind::Fence(kind), 0);
+                0
+            }
+            OpKind::Work => 0,
+        }
+    }
+}
+
+impl HartPort for Tap {
+    fn poll(&self, op: &Op) -> Poll<u64> {
+        self.poll_at(op, std::panic::Location::caller())
+    }
+
+    fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
+        let Some(left) = self.turn.get().checked_sub(1) else { return Poll::Pending };
+        self.turn.set(left);
+        Poll::Ready(self.shared.borrow_mut().carry_out(self.hart, op, site))
+    }
+
+    fn hart(&self) -> u8 {
+        self.hart
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn operation_done(&self) {
+        self.mark(Kind::Ended);
+    }
+
+    fn region(&self, starts: bool) {
+        if starts {
+            self.mark(Kind::Begins);
+        }
+    }
+}
+
+impl Tap {
+    fn mark(&self, kind: Kind) {
+        let event = Event { kind, address: 0, value: 0, site: SiteId::MAX, thread: self.hart, size: 0 };
+        self.shared.borrow_mut().log.events.push(event);
+    }
+}
+
+/// Accesses of a thread before the next thread's turn.
+const TURN: u32 = 4;
+
+/// Runs a program that comes with the project, without a machine: each access takes effect at once.
+pub fn of_program(workload: &WorkloadDescription, seed: u64) -> Option<Log> {
+    let built_in = workload.built_in()?;
+    let threads = workload.threads();
+    let memory = [Image::new(0), Image::new(PM_BASE / PAGE_BYTES * PAGE_BYTES)];
+    let shared = Shared { log: Log { threads, ..Log::default() }, sites: BTreeMap::new(), memory };
+    let shared = Rc::new(RefCell::new(shared));
+    let settings = Rc::new(workload.settings.clone());
+    let mut running: Vec<(Rc<Tap>, Option<workloads::Program>)> = (0..threads)
+        .map(|t| {
+            let tap = Rc::new(Tap { shared: Rc::clone(&shared), hart: t as u8, turn: 0.into() });
+            let cpu = Cpu::new(Rc::clone(&tap) as Rc<dyn HartPort>);
+            let context = Context::new(cpu, t, threads, Rc::clone(&settings), seed);
+            (tap, Some((built_in.program)(context)))
+        })
+        .collect();
+    let mut task = TaskContext::from_waker(Waker::noop());
+    while running.iter().any(|(_, p)| p.is_some()) {
+        for (tap, program) in &mut running {
+            tap.turn.set(TURN);
+            if program.as_mut().is_some_and(|p| p.as_mut().poll(&mut task).is_ready()) {
+                *program = None;
+            }
+        }
+        if shared.borrow().log.events.len() > MOST_EVENTS {
+            shared.borrow_mut().log.cut = true;
+            break;
+        }
+    }
+    drop(running);
+    Rc::try_unwrap(shared).ok().map(|s| s.into_inner().log)
+}
+
+/// A recorded program's events: threads in turn, synchronisation in the recorded order. Addresses are the
+/// recorded program's. `ranges` is what is persistent.
+pub fn of_trace(trace: &Trace, ranges: &[(u64, u64)]) -> Log {
+    let persistent = |a: u64| ranges.iter().any(|(from, to)| (*from..*to).contains(&a));
+    let mut log = Log { threads: trace.threads.len(), ..Log::default() };
+    let ids: BTreeMap<u32, SiteId> =
+        trace.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect();
+    log.sites = trace.locations.values().map(|name| short(name)).collect();
+    let mut at = vec![0; trace.threads.len()];
+    while let Some(thread) = next_thread(trace, &at) {
+        let r = trace.threads[thread][at[thread]];
+        at[thread] += 1;
+        let site = ids.get(&r.location).copied().unwrap_or(SiteId::MAX);
+        let mut note = |kind, address, value, size| {
+            log.events.push(Event { kind, address, value, site, thread: thread as u8, size });
+        };
+        use trace::Kind as K;
+        match r.kind {
+            K::Sfence => note(Kind::Fence(FenceKind::Sfence), 0, 0, 0),
+            K::Mfence => note(Kind::Fence(FenceKind::Mfence), 0, 0, 0),
+            K::Mark => note(Kind::Ended, 0, 0, 0),
+            K::Rmw => note(Kind::Locked { wrote: persistent(r.address) }, r.address, r.value, r.size),
+            _ if !persistent(r.address) => {}
+            K::Store | K::StoreRelease => {
+                split(r.address, r.value, r.size, |a, v, s| note(Kind::Store, a, v, s))
+            }
+            K::StoreNonTemporal => {
+                split(r.address, r.value, r.size, |a, v, s| note(Kind::NonTemporal, a, v, s))
+            }
+            K::Load | K::LoadAcquire => note(Kind::Load, r.address, 0, r.size),
+            K::Clwb => note(Kind::Flush(FlushKind::Clwb), r.address, 0, 0),
+            K::Clflushopt => note(Kind::Flush(FlushKind::Clflushopt), r.address, 0, 0),
+            K::Clflush => note(Kind::Flush(FlushKind::Clflush), r.address, 0, 0),
+            _ => {}
+        }
+    }
+    log
+}
+
+fn short(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or(name).to_string()
+}
+
+/// A store that crosses a line is two.
+fn split(address: u64, value: u64, size: u8, mut note: impl FnMut(u64, u64, u8)) {
+    let first = (64 - address % 64).min(size.into()) as u8;
+    note(address, value, first);
+    if first < size {
+        note(address + u64::from(first), value >> (8 * u32::from(first)), size - first);
+    }
+}
+
+/// Records without a stamp go first, in the order of the threads; then the one with the oldest stamp.
+fn next_thread(trace: &Trace, at: &[usize]) -> Option<usize> {
+    let waits = |t: &usize| {
+        let next = trace.threads[*t].get(at[*t])?;
+        Some(if next.kind.has_stamp() { u64::from(next.stamp) + 1 } else { 0 })
+    };
+    (0..at.len()).filter_map(|t| Some((waits(&t)?, t))).min().map(|(_, t)| t)
+}
+
+/// The bytes that a store changes in its line, and the block that holds them.
+pub(super) fn block_of(event: &Event) -> (Mask, protocol::Block) {
+    let (at, size) = (offset_of(event.address), event.size as usize);
+    let mut block = [0; 64];
+    block[at..at + size].copy_from_slice(&event.value.to_le_bytes()[..size]);
+    (mask_of(at, size), block)
+}

@@ -1,0 +1,29 @@
+//! Crash images of whole programs: which a persistency model allows, whether recovery copes, and if not, why.
+//!
+//! ```text
+//!   program --log--> stores, flushes, fences --persist--> what is sure, what is pending
+//!                                                  |
+//!          recovery reads a line with pending stores: every choice that the model allows (images)
+//!                                                  |
+//!                     a failing image is made smaller and explained (why); hygiene looks at the log alone
+//! ```
+//!
+//! Modelled: x86 (a line's stores persist in order, or each word on its own), epoch and release persistency,
+//! strict persistency (persistent caches). A program is taken in one interleaving of its threads, an access at a
+//! time in turn. Only lines that recovery reads multiply, as in Jaaru (ASPLOS 2021).
+//!
+//! Not modelled: stores that are still in a store buffer (a crash before them is a crash earlier in the log).
+
+mod hygiene;
+mod images;
+mod log;
+mod pending;
+mod timed;
+mod why;
+
+pub use hygiene::{Finding, hygiene};
+pub use images::{Bounds, Check, Failure, Search, search, search_whole};
+pub use log::{Event, Kind, Log, SiteId, of_program, of_trace};
+pub use pending::{Persistency, Tracker, Unit};
+pub use timed::{Timed, TimedFailure, timed};
+pub use why::{Explanation, Replay, StoreNote};

@@ -1,0 +1,104 @@
+//! Power failures at many instants of one run: each gives the memory that this machine would leave then.
+
+use crate::build::Machine;
+use crate::describe::{Description, WorkloadDescription};
+use crate::error::ConfigError;
+use crate::run::RunOptions;
+use cpu::Hart;
+use memory::Controller;
+use protocol::{AddressMap, Block, Image, Line, Remains, View};
+use units::Time;
+
+/// When the power fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashEvery {
+    /// After every so many writes that reach persistent memory or its controllers' tables.
+    Persists(u64),
+    /// After every event of the simulation.
+    Event,
+    /// Once.
+    At(Time),
+}
+
+/// What one power failure leaves.
+pub struct CrashPoint {
+    /// When.
+    pub at: Time,
+    /// For each thread: operations that it had ended.
+    pub ended: Vec<u64>,
+    parts: Vec<Image>,
+    map: AddressMap,
+}
+
+impl CrashPoint {
+    /// The bytes of a line of persistent memory.
+    pub fn read(&self, line: Line) -> Block {
+        self.parts[self.map.controller(line)].read(line)
+    }
+
+    /// All of persistent memory, as a DAX file would hold it.
+    pub fn image(&self) -> Image {
+        let mut remains = Remains::new();
+        remains.parts.clone_from(&self.parts);
+        remains.settle(&self.map)
+    }
+}
+
+/// Simulates `workload` on `machine`, and shows what a power failure would leave at many instants of the part that
+/// counts. Costs, for each, what changed since the one before. `visit` says whether to go on.
+///
+/// # Errors
+/// As [`crate::run`].
+pub fn run_with_crashes(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    every: CrashEvery,
+    visit: &mut dyn FnMut(CrashPoint) -> bool,
+) -> Result<(), ConfigError> {
+    let mut m = Machine::prepare(machine, workload, options)?;
+    let threads = workload.threads();
+    if let CrashEvery::At(at) = every {
+        m.engine.stop_after(at);
+    }
+    let (mut done, mut next) = (0, 0);
+    while let Some((now, to, port, msg)) = m.engine.next() {
+        m.dispatch(now, to, port, msg);
+        if m.region_began().is_none_or(|began| now < began) {
+            continue;
+        }
+        done = match every {
+            CrashEvery::Event => done + 1,
+            CrashEvery::At(_) => continue,
+            CrashEvery::Persists(_) => m.controllers.iter().map(Controller::persists).sum(),
+        };
+        if done < next {
+            continue;
+        }
+        next = done + if let CrashEvery::Persists(n) = every { n } else { 1 };
+        if !visit(m.crash(now, threads)) {
+            return Ok(());
+        }
+    }
+    let end = match every {
+        CrashEvery::At(at) => at,
+        _ => {
+            m.check_finished()?;
+            m.harts.iter().map(Hart::now).max().unwrap_or(Time::ZERO)
+        }
+    };
+    visit(m.crash(end, threads));
+    Ok(())
+}
+
+impl Machine {
+    fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
+        let mut remains = Remains::new();
+        for node in self.nodes() {
+            node.remains(View::Durable, &mut remains);
+        }
+        let parts = remains.settle_in_place(&self.map);
+        let ended = self.harts.iter().take(threads).map(Hart::operations).collect();
+        CrashPoint { at, ended, parts, map: self.map }
+    }
+}
