@@ -190,14 +190,14 @@ pub(crate) enum TraceCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// Between .parquet and .cpt, from lackey, champsim and ramulator, to ramulator
+    /// Between .parquet and .cpt, from lackey, champsim, ramulator and pmemcheck, to ramulator and pmemcheck
     Convert {
         input: PathBuf,
         output: PathBuf,
-        /// The tool that made the input: lackey, champsim, ramulator
+        /// The tool that made the input: lackey, champsim, ramulator, pmemcheck
         #[arg(long)]
         from: Option<String>,
-        /// The tool that the output is for: ramulator
+        /// The tool that the output is for: ramulator, pmemcheck
         #[arg(long = "to")]
         export: Option<String>,
         /// Keep the whole blocks of a recording that was cut short

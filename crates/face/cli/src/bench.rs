@@ -24,6 +24,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     bar.finish_and_clear();
     let decode = decode_rate()?;
     let recorder = crate::bench_recorder::slowdown()?;
+    let lab = crate::bench_lab::rates()?;
     if output::is_json(&args.common) {
         output::print_json(&json!({
             "goal_million_references_per_second": GOAL_REFERENCES,
@@ -32,6 +33,10 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "million_records_decoded_per_second": decode,
             "goal_recorder_slowdown": GOAL_SLOWDOWN,
             "recorder_slowdown_sqlite": recorder,
+            "crash_points_per_second": lab.crash_points,
+            "goal_crash_points_per_second": crate::bench_lab::GOAL_CRASH_POINTS,
+            "model_images_per_second": lab.images,
+            "explorer_states_per_second": lab.states,
         }));
         return Ok(());
     }
@@ -62,6 +67,13 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             println!("recorder: not measured; run in a checkout, whose tests/sqlite brings SQLite's source")
         }
     }
+    println!(
+        "crash points: {:.0} a second with recovery of a hash map of 10,000 operations (goal {})",
+        lab.crash_points,
+        crate::bench_lab::GOAL_CRASH_POINTS
+    );
+    println!("images of a model: {:.0} a second, recovery of 1,000 operations included", lab.images);
+    println!("exploration: {:.0} states of ASAP a second", lab.states);
     Ok(())
 }
 

@@ -33,14 +33,12 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 None if *salvage => salvaged(input)?,
                 None => read(input)?,
             };
-            match export {
-                Some(name) if name == "ramulator" => {
-                    let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-                    let file = to.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-                    output::write(folder, &file, ramulator(&trace).as_bytes())?;
-                }
+            match export.as_deref() {
+                Some("ramulator") => save_text(to, &ramulator(&trace))?,
+                Some("pmemcheck") => save_text(to, &trace::pmemcheck::write(&trace)?)?,
                 Some(name) => {
-                    return Err(Failure::BadInput(format!("--to {name}: is not accepted; give ramulator")));
+                    let text = format!("--to {name}: is not accepted; give ramulator or pmemcheck");
+                    return Err(Failure::BadInput(text));
                 }
                 None => save(&trace, to, format_of(to)?)?,
             }
@@ -102,6 +100,12 @@ pub(crate) fn save(trace: &Trace, path: &Path, format: Format) -> Result<(), Fai
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     output::write(folder, &name, &bytes)
+}
+
+fn save_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    output::write(folder, &file, text.as_bytes())
 }
 
 /// What a trace holds, counted.

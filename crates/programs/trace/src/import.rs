@@ -1,6 +1,7 @@
 //! Traces of other tools. What they lack is said in [`Trace::lacks`].
 
 use crate::error::TraceError;
+use crate::pmemcheck;
 use crate::record::{Kind, Record, Trace};
 use flate2::read::GzDecoder;
 use std::io::Read;
@@ -14,12 +15,18 @@ pub enum Format {
     ChampSim,
     /// Ramulator: `0xADDRESS R|W`, or `LD|ST ADDRESS`.
     Ramulator,
+    /// pmemcheck's store log.
+    Pmemcheck,
 }
 
 impl Format {
     /// The formats by name.
-    pub const ALL: [(&'static str, Format); 3] =
-        [("lackey", Format::Lackey), ("champsim", Format::ChampSim), ("ramulator", Format::Ramulator)];
+    pub const ALL: [(&'static str, Format); 4] = [
+        ("lackey", Format::Lackey),
+        ("champsim", Format::ChampSim),
+        ("ramulator", Format::Ramulator),
+        ("pmemcheck", Format::Pmemcheck),
+    ];
 }
 
 const NO_VALUES: &str = "store values, threads, flushes, fences, source places and persistent ranges";
@@ -33,9 +40,10 @@ pub fn import(format: Format, bytes: &[u8], name: &str) -> Result<Trace, TraceEr
         Format::Lackey => lackey(&text(bytes)?),
         Format::ChampSim => champsim(bytes),
         Format::Ramulator => ramulator(&text(bytes)?),
+        Format::Pmemcheck => pmemcheck::read(&text(bytes)?),
     }?;
     trace.source = format!("{format:?} {name}");
-    trace.lacks = NO_VALUES.into();
+    trace.lacks = if format == Format::Pmemcheck { pmemcheck::LACKS } else { NO_VALUES }.into();
     if trace.is_empty() {
         return Err(TraceError::foreign("it has no memory access"));
     }

@@ -8,6 +8,7 @@ mod error;
 mod file;
 pub mod import;
 mod parquet_file;
+pub mod pmemcheck;
 mod record;
 mod replay;
 pub mod tables;

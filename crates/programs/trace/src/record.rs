@@ -159,6 +159,21 @@ impl Trace {
         self.threads[thread].push(record);
     }
 
+    /// All records in one order: a thread goes on until its next record has a place in the order of synchronisation,
+    /// and these come in that order.
+    pub fn in_order(&self) -> impl Iterator<Item = &Record> {
+        let mut at = vec![0; self.threads.len()];
+        std::iter::from_fn(move || {
+            let place = |t: &usize| {
+                let next = self.threads[*t].get(at[*t])?;
+                Some((if next.kind.has_stamp() { u64::from(next.stamp) + 1 } else { 0 }, *t))
+            };
+            let (_, thread) = (0..at.len()).filter_map(|t| place(&t)).min()?;
+            at[thread] += 1;
+            self.threads[thread].get(at[thread] - 1)
+        })
+    }
+
     /// Number of records.
     pub fn len(&self) -> usize {
         self.threads.iter().map(Vec::len).sum()

@@ -256,10 +256,8 @@ pub fn of_trace(trace: &Trace, ranges: &[(u64, u64)]) -> Log {
     let ids: BTreeMap<u32, SiteId> =
         trace.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect();
     log.sites = trace.locations.values().map(|name| short(name)).collect();
-    let mut at = vec![0; trace.threads.len()];
-    while let Some(thread) = next_thread(trace, &at) {
-        let r = trace.threads[thread][at[thread]];
-        at[thread] += 1;
+    for r in trace.in_order() {
+        let thread = r.thread;
         let site = ids.get(&r.location).copied().unwrap_or(SiteId::MAX);
         let mut note = |kind, address, value, size| {
             log.events.push(Event { kind, address, value, site, thread: thread as u8, size });
@@ -298,15 +296,6 @@ fn split(address: u64, value: u64, size: u8, mut note: impl FnMut(u64, u64, u8))
     if first < size {
         note(address + u64::from(first), value >> (8 * u32::from(first)), size - first);
     }
-}
-
-/// Records without a stamp go first, in the order of the threads; then the one with the oldest stamp.
-fn next_thread(trace: &Trace, at: &[usize]) -> Option<usize> {
-    let waits = |t: &usize| {
-        let next = trace.threads[*t].get(at[*t])?;
-        Some(if next.kind.has_stamp() { u64::from(next.stamp) + 1 } else { 0 })
-    };
-    (0..at.len()).filter_map(|t| Some((waits(&t)?, t))).min().map(|(_, t)| t)
 }
 
 /// The bytes that a store changes in its line, and the block that holds them.

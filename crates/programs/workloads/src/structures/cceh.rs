@@ -163,7 +163,7 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
     }
     for entry in 0..1u64 << depth {
         let segment = memory.word(table + entry * 8);
-        if segment < PM_BASE || segment % 64 != 0 || memory.word(segment) > depth {
+        if segment < PM_BASE || !segment.is_multiple_of(64) || memory.word(segment) > depth {
             return Err(format!("entry {entry} of the directory leads to no segment"));
         }
     }

@@ -148,15 +148,15 @@ impl Table {
             if used < SLOTS {
                 return (self.bucket(hash), used);
             }
-            hash += 1;
+            hash = hash.wrapping_add(1);
         }
     }
 
     /// The bucket and slot of a key. A bucket that is not full ends the search, unless keys were removed from it:
     /// removal leaves its slot's key in place, so that a search knows.
     async fn find(&self, c: &Context, key: u64) -> Option<(u64, u64)> {
-        let mut hash = mix(key);
-        for _ in 0..self.buckets {
+        for step in 0..self.buckets {
+            let hash = mix(key).wrapping_add(step);
             let tokens = c.load(self.bucket(hash)).await;
             let mut touched = 0;
             for index in 0..SLOTS {
@@ -169,7 +169,6 @@ impl Table {
             if touched < SLOTS {
                 return None;
             }
-            hash += 1;
         }
         None
     }
@@ -201,7 +200,7 @@ impl Table {
             // The line of the tokens, not of the slot.
             c.persist(slot / 64 * 64 - 64, 8).await;
         } else if self.has("flush-predicate") {
-            if slot % 64 == 0 {
+            if slot.is_multiple_of(64) {
                 c.persist(slot, 16).await;
             }
         } else {
@@ -370,7 +369,7 @@ impl Found {
             for index in (0..SLOTS).filter(|i| tokens >> i & 1 == 1) {
                 let slot = Table::slot(bucket, index);
                 let (key, block) = (m.word(slot), m.word(slot + 8));
-                if key == 0 || block < first || block % 64 != 0 {
+                if key == 0 || block < first || !block.is_multiple_of(64) {
                     return Err(format!("the slot at {slot:#x} is in use and holds no key and block"));
                 }
                 if block >= next {

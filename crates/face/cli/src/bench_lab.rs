@@ -1,0 +1,62 @@
+//! Speed of the crash lab and the explorer.
+
+use crate::Failure;
+use crate::output;
+use check::crash::{self, Bounds, Persistency};
+use check::explore::{self, asap::AsapSpace};
+use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
+use workloads::{Crashed, Persistent};
+
+/// A thousand crash points of a hash map of 10,000 operations in ten seconds.
+pub(crate) const GOAL_CRASH_POINTS: f64 = 100.0;
+
+/// What was measured, each a second on one core.
+pub(crate) struct Rates {
+    pub(crate) crash_points: f64,
+    pub(crate) images: f64,
+    pub(crate) states: f64,
+}
+
+const SPACE: AsapSpace = AsapSpace {
+    cores: 2,
+    controllers: 2,
+    lines: 2,
+    epochs: 2,
+    stores: 1,
+    recovery_table: 2,
+    persist_buffer: 1,
+    epoch_table: 3,
+    mutant: None,
+};
+
+pub(crate) fn rates() -> Result<Rates, Failure> {
+    let map = |operations: &str| {
+        let mut w = WorkloadDescription::named("hashmap")?;
+        w.set("workload.operations", operations)?;
+        Ok::<_, Failure>(w)
+    };
+    let recovery = |w: &WorkloadDescription, memory: &mut dyn Persistent, ended: &[u64]| match w
+        .built_in()
+        .and_then(|b| b.recover)
+    {
+        Some(recover) => recover(memory, &Crashed { settings: &w.settings, seed: 1, ended }),
+        None => Err("no recovery".into()),
+    };
+    let (large, small) = (map("10000")?, map("1000")?);
+    let options = RunOptions { seed: 1, ..RunOptions::default() };
+    let machine = Description::preset("asap-rp")?;
+    let (timed, seconds) = output::timed(|| {
+        crash::timed(&machine, &large, &options, CrashEvery::Persists(50), 1000, &mut |m, e| {
+            recovery(&large, m, e)
+        })
+    });
+    let crash_points = timed?.points as f64 / seconds;
+    let log = crash::of_program(&small, 1).ok_or_else(|| Failure::BadInput("no program".into()))?;
+    let bounds = Bounds { points: 500, images: 64, failures: 1 };
+    let (search, seconds) = output::timed(|| {
+        crash::search(&log, Persistency::Px86Line, bounds, &mut |m, e| recovery(&small, m, e))
+    });
+    let images = search.images as f64 / seconds;
+    let (outcome, seconds) = output::timed(|| explore::explore(&SPACE, 1_000_000, |_| {}));
+    Ok(Rates { crash_points, images, states: outcome.states as f64 / seconds })
+}

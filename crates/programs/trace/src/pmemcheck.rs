@@ -1,0 +1,156 @@
+//! pmemcheck's store log (`--log-stores=yes`), which pmreorder reads: entries between bars.
+//!
+//! ```text
+//! START|REGISTER_FILE;path;0xbase;0xsize;0xoffset|STORE;0xaddress;0xvalue;0xsize|FLUSH;0xaddress;0xsize|FENCE|STOP
+//! ```
+
+use crate::error::TraceError;
+use crate::record::{Kind, Record, Trace};
+
+/// What a log does not say.
+pub(crate) const LACKS: &str = "loads, threads and source places";
+
+fn record(kind: Kind, address: u64, value: u64, size: u8) -> Record {
+    Record { address, value, stamp: 0, location: 0, thread: 0, kind, size }
+}
+
+/// Reads a log. Entries of other kinds (transactions, markers) are left out.
+pub(crate) fn read(text: &str) -> Result<Trace, TraceError> {
+    let mut trace = Trace::default();
+    for (index, line) in text.lines().enumerate() {
+        for entry in unprefixed(line).split('|') {
+            let bad = |what: &str| TraceError::line(index + 1, format!("\"{}\": {what}", cut(entry)));
+            let fields: Vec<&str> = entry.trim().split(';').collect();
+            let number = |i: usize| {
+                let text = fields.get(i).ok_or_else(|| bad("a field is missing"))?.trim();
+                let digits = text.strip_prefix("0x").ok_or_else(|| bad("a number begins with 0x"))?;
+                u64::from_str_radix(digits, 16).map_err(|_| bad("not a number of 64 bits"))
+            };
+            match fields[0] {
+                "STORE" => store(&mut trace, number(1)?, number(2)?, number(3)?)
+                    .ok_or_else(|| bad("a store has 1 to 8 bytes"))?,
+                "FLUSH" => flush(&mut trace, number(1)?, number(2)?)
+                    .ok_or_else(|| bad("a flush of more than 1 GiB"))?,
+                "FENCE" => trace.push(record(Kind::Sfence, 0, 0, 0)),
+                "REGISTER_FILE" => trace.push(record(Kind::Map, number(2)?, number(3)?, 0)),
+                _ => {}
+            }
+        }
+    }
+    if trace.pm_ranges().is_empty() && !trace.is_empty() {
+        return Err(TraceError::unfit(
+            "the log registers no file, so nothing says where persistent memory is",
+        ));
+    }
+    Ok(trace)
+}
+
+/// Valgrind puts `==1234== ` before what a tool prints.
+fn unprefixed(line: &str) -> &str {
+    match line.strip_prefix("==").and_then(|rest| rest.split_once("== ")) {
+        Some((_, rest)) => rest,
+        None => line,
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+fn store(trace: &mut Trace, address: u64, value: u64, size: u64) -> Option<()> {
+    if !(1..=8).contains(&size) {
+        return None;
+    }
+    let mut at = 0;
+    while at < size {
+        let left = (size - at).min(8 - (address + at) % 8);
+        let piece = 1u64 << (63 - u64::from(left.leading_zeros()));
+        let bits = value >> (8 * at) & (u64::MAX >> (64 - 8 * piece));
+        trace.push(record(Kind::Store, address.wrapping_add(at), bits, piece as u8));
+        at += piece;
+    }
+    Some(())
+}
+
+fn flush(trace: &mut Trace, address: u64, size: u64) -> Option<()> {
+    if size > 1 << 30 {
+        return None;
+    }
+    let mut line = address / 64 * 64;
+    while line < address.saturating_add(size.max(1)) {
+        trace.push(record(Kind::Clflushopt, line, 0, 0));
+        line += 64;
+    }
+    Some(())
+}
+
+/// Writes a log: what the program did to persistent memory, its threads in the order of their synchronisation.
+///
+/// # Errors
+/// When the trace has no persistent range.
+pub fn write(trace: &Trace) -> Result<String, TraceError> {
+    let ranges = trace.pm_ranges();
+    if ranges.is_empty() {
+        return Err(TraceError::unfit("the trace has no persistent range"));
+    }
+    let persistent = |a: u64| ranges.iter().any(|(from, bytes)| (*from..from + bytes).contains(&a));
+    let mut entries = vec!["START".to_string()];
+    for (index, (from, bytes)) in ranges.iter().enumerate() {
+        entries.push(format!("REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0"));
+    }
+    for r in trace.in_order() {
+        match r.kind {
+            Kind::Sfence | Kind::Mfence => entries.push("FENCE".into()),
+            _ if !persistent(r.address) => {}
+            Kind::Store | Kind::StoreRelease => entries.push(store_entry(r)),
+            // A locked operation fences; a non-temporal store needs no flush.
+            Kind::Rmw => entries.extend(["FENCE".into(), store_entry(r)]),
+            Kind::StoreNonTemporal => {
+                entries.extend([store_entry(r), format!("FLUSH;{:#x};{:#x}", r.address, r.size)]);
+            }
+            Kind::Clflush => {
+                entries.extend([format!("FLUSH;{:#x};0x40", r.address / 64 * 64), "FENCE".into()])
+            }
+            Kind::Clwb | Kind::Clflushopt => entries.push(format!("FLUSH;{:#x};0x40", r.address / 64 * 64)),
+            _ => {}
+        }
+    }
+    entries.push("STOP".into());
+    Ok(entries.join("|") + "\n")
+}
+
+fn store_entry(r: &Record) -> String {
+    format!("STORE;{:#x};{:#x};{:#x}", r.address, r.value, r.size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "==12== START|REGISTER_FILE;/mnt/pm;0x1000;0x2000;0x0|STORE;0x1003;0x112233;0x3|FLUSH;0x1000;0x80|FENCE|STORE;0x1040;0x1;0x8|STOP";
+
+    #[test]
+    fn a_log_reads_and_writes_the_same() {
+        let trace = read(LOG).unwrap();
+        assert_eq!(trace.pm_ranges(), [(0x1000, 0x2000)]);
+        let stores: Vec<(u64, u64, u8)> =
+            trace.records().filter(|r| r.kind == Kind::Store).map(|r| (r.address, r.value, r.size)).collect();
+        assert_eq!(stores, [(0x1003, 0x2233, 2), (0x1005, 0x11, 1), (0x1040, 1, 8)]);
+        let again = read(&write(&trace).unwrap()).unwrap();
+        assert_eq!(again, trace);
+    }
+
+    #[test]
+    fn mistakes_name_the_line_and_the_entry() {
+        for (text, wanted) in [
+            ("START|STORE;0x10;0x1", "line 1: \"STORE;0x10;0x1\": a field is missing"),
+            ("\nSTORE;16;0x1;0x1", "line 2: \"STORE;16;0x1;0x1\": a number begins with 0x"),
+            ("STORE;0x10;0x1;0x9", "a store has 1 to 8 bytes"),
+            ("FLUSH;0x10;0xffffffffffffffff", "more than 1 GiB"),
+            ("FENCE|STORE;0x10;0x1;0x8", "registers no file"),
+        ] {
+            let e = read(text).expect_err(text).to_string();
+            assert!(e.contains(wanted), "{text}: {e}");
+        }
+    }
+}
