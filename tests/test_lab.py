@@ -139,6 +139,25 @@ def test_checks_that_misbehave_are_told(cli: Cli) -> None:
     crash(cli, *few, "--check", "echo x > {image}")
 
 
+def test_an_interrupted_search_goes_on(cli: Cli) -> None:
+    cli("cc", "-g", "-O1", ROOT / "tests/programs/ledger.c", "-o", "ledger")
+    cli("record", "--quiet", "--out", "l.parquet", "--", "./ledger", "l.pm")
+    # The check ends the search at its third crash point, and later lets it go on.
+    check = cli.folder / "check.sh"
+    check.write_text("test -e go || ! grep -q 'points.:2[,}]' out/crash.so-far.json || kill -9 $(cat pid)\n")
+    args = ["intel", "trace:l.parquet", "--check", "sh check.sh {image}", "--out", "out"]
+    done = subprocess.Popen([str(COREPLANE), "crash", *args], cwd=cli.folder, stdout=subprocess.DEVNULL)
+    (cli.folder / "pid").write_text(str(done.pid))
+    assert done.wait(60) == -9
+    assert json.loads((cli.folder / "out/crash.so-far.json").read_text())["found"]["points"] == 2
+    (cli.folder / "go").write_text("")
+    whole = crash(cli, *args, "--resume")
+    assert whole["model_images"]["points"] == whole["model_images"]["points_in_log"] > 20
+    assert not (cli.folder / "out/crash.so-far.json").exists() and (cli.folder / "out/crash.json").exists()
+    (cli.folder / "out/crash.so-far.json").write_text("{}")
+    assert "other arguments" in cli.refuses("crash", *args, "--resume")
+
+
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [

@@ -71,6 +71,12 @@ pub(crate) struct CrashArgs {
     /// Seconds that the check command may take
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     pub(crate) time_limit: f64,
+    /// A folder for the result (crash.json), and for what was found so far
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on where an interrupted search with the same arguments stopped (needs --out)
+    #[arg(long, requires = "out")]
+    pub(crate) resume: bool,
     /// Recover on one image again, as a finding names it
     #[arg(long, value_name = "STRING")]
     pub(crate) replay: Option<String>,

@@ -52,9 +52,9 @@ pub(crate) fn rates() -> Result<Rates, Failure> {
     });
     let crash_points = timed?.points as f64 / seconds;
     let log = crash::of_program(&small, 1).ok_or_else(|| Failure::BadInput("no program".into()))?;
-    let bounds = Bounds { points: 500, images: 64, failures: 1 };
+    let bounds = Bounds { points: 500, images: 64, failures: 1, skip: 0 };
     let (search, seconds) = output::timed(|| {
-        crash::search(&log, Persistency::Px86Line, bounds, &mut |m, e| recovery(&small, m, e))
+        crash::search(&log, Persistency::Px86Line, bounds, &mut |m, e| recovery(&small, m, e), &mut |_| {})
     });
     let images = search.images as f64 / seconds;
     let (outcome, seconds) = output::timed(|| explore::explore(&SPACE, 1_000_000, |_| {}));

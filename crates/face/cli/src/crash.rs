@@ -3,8 +3,9 @@
 use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_check::External;
+use crate::crash_found::{Found, SO_FAR, keeper, print_failure, resumed};
 use crate::output::{self, Table};
-use check::crash::{self, Bounds, Log, Persistency, Replay, Search, StoreNote, Timed, TimedFailure};
+use check::crash::{self, Bounds, Log, Persistency, Replay, Timed, TimedFailure};
 use machine::{CrashEvery, Description, WorkloadDescription};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -43,6 +44,10 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
         }
         (None, Some(command)) => recorded_lab(args, &workload, command, model)?,
     };
+    if let Some(folder) = &args.out {
+        output::write(folder, "crash.json", format!("{:#}\n", lab.json(args)).as_bytes())?;
+        _ = std::fs::remove_file(folder.join(SO_FAR));
+    }
     if output::is_json(&args.common) {
         output::print_json(&lab.json(args));
     } else {
@@ -101,14 +106,14 @@ fn every(args: &CrashArgs) -> Result<CrashEvery, Failure> {
 struct Lab {
     model: Persistency,
     timed: Option<Timed>,
-    search: Option<Search>,
+    search: Option<Found>,
     hygiene: Vec<crash::Finding>,
     seconds: f64,
     events: usize,
 }
 
-fn bounds(args: &CrashArgs) -> Bounds {
-    Bounds { points: args.points, images: args.images, failures: FAILURES }
+fn bounds(args: &CrashArgs, skip: usize) -> Bounds {
+    Bounds { points: args.points, images: args.images, failures: FAILURES, skip }
 }
 
 fn built_in_lab(
@@ -136,10 +141,14 @@ fn built_in_lab(
         return replayed(model, message);
     }
     let options = output::options(&args.settings);
+    let before = resumed(args, model)?;
     let ((timed, search), seconds) = output::timed(|| {
         let timed = crash::timed(machine, workload, &options, every, args.points, &mut check);
         // One instant was asked for, not the model.
-        let search = (args.at.is_none()).then(|| crash::search(&log, model, bounds(args), &mut check));
+        let search = args.at.is_none().then(|| {
+            let mut keep = keeper(args, model, &before, 50);
+            before.with(&crash::search(&log, model, bounds(args, before.points), &mut check, &mut keep))
+        });
         (timed, search)
     });
     let x86 = matches!(model, Persistency::Px86 | Persistency::Px86Line);
@@ -202,8 +211,12 @@ fn recorded_lab(
         while tracker.at() < r.point && tracker.step() {}
         return replayed(model, external.run(&tracker.image(&r.choice)).err());
     }
-    let (search, seconds) =
-        output::timed(|| crash::search_whole(&log, model, bounds(args), &|image| external.run(image)));
+    let before = resumed(args, model)?;
+    let (search, seconds) = output::timed(|| {
+        let mut keep = keeper(args, model, &before, 1);
+        let bounds = bounds(args, before.points);
+        before.with(&crash::search_whole(&log, model, bounds, &|image| external.run(image), &mut keep))
+    });
     let hygiene = crash::hygiene(&log);
     Ok(Lab { model, timed: None, search: Some(search), hygiene, seconds, events: log.events.len() })
 }
@@ -215,33 +228,13 @@ impl Lab {
     }
 
     fn json(&self, args: &CrashArgs) -> Value {
-        let note = |n: &StoreNote| json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size});
         let timed = self.timed.as_ref().map(|t| {
             let failures = t.failures.iter().map(
                 |f| json!({"at_ns": f.at.since(Time::ZERO).as_ns(), "ended": f.ended, "message": f.message}),
             );
             json!({"points": t.points, "bounded": t.bounded, "failures": failures.collect::<Vec<_>>()})
         });
-        let search = self.search.as_ref().map(|s| {
-            let failures = s.failures.iter().map(|f| {
-                json!({
-                    "point": f.point,
-                    "message": f.message,
-                    "why": f.why.text,
-                    "missing": f.why.missing.iter().map(note).collect::<Vec<_>>(),
-                    "present": f.why.present.iter().map(note).collect::<Vec<_>>(),
-                    "replay": f.why.replay,
-                })
-            });
-            json!({
-                "points": s.points,
-                "points_in_log": s.points_in_log,
-                "images": s.images,
-                "bounded_points": s.bounded_points,
-                "failing_points": s.failing_points,
-                "failures": failures.collect::<Vec<_>>(),
-            })
-        });
+        let search = self.search.as_ref().map(Found::json);
         let hygiene = self.hygiene.iter().map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times}));
         json!({
             "machine": args.machine,
@@ -306,15 +299,4 @@ impl Lab {
         }
         table.print();
     }
-}
-
-fn print_failure(f: &crash::Failure) {
-    println!("\n  {}", f.why.text);
-    println!("    recovery: {}", f.message);
-    for (word, notes) in [("missing", &f.why.missing), ("there", &f.why.present)] {
-        for n in notes {
-            println!("    {word:8}  {:24} [{:#x}] = {:#x}", n.site, n.address, n.value);
-        }
-    }
-    println!("    --replay '{}'", f.why.replay);
 }

@@ -10,6 +10,7 @@ mod cc;
 mod compare;
 mod crash;
 mod crash_check;
+mod crash_found;
 mod explore;
 mod litmus;
 mod output;

@@ -4,7 +4,7 @@ use check::crash::{self, Bounds, Log, Persistency, Replay, Search};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
 use workloads::{Crashed, Persistent};
 
-const BOUNDS: Bounds = Bounds { points: 300, images: 64, failures: 4 };
+const BOUNDS: Bounds = Bounds { points: 300, images: 64, failures: 4, skip: 0 };
 
 fn workload(name: &str, sets: &[(&str, &str)]) -> WorkloadDescription {
     let mut w = WorkloadDescription::named(name).unwrap();
@@ -21,7 +21,7 @@ fn recovery(w: &WorkloadDescription) -> impl FnMut(&mut dyn Persistent, &[u64]) 
 
 fn search(w: &WorkloadDescription, model: Persistency) -> (Log, Search) {
     let log = crash::of_program(w, 1).unwrap();
-    let found = crash::search(&log, model, BOUNDS, &mut recovery(w));
+    let found = crash::search(&log, model, BOUNDS, &mut recovery(w), &mut |_| {});
     (log, found)
 }
 

@@ -17,7 +17,12 @@ pub struct Bounds {
     pub images: usize,
     /// Different failures.
     pub failures: usize,
+    /// Crash points that were tried before, and are left out.
+    pub skip: usize,
 }
+
+/// Told what was found after each crash point.
+pub type Progress<'p> = dyn FnMut(&Search) + 'p;
 
 /// What recovery does with an image: the memory, and the operations that each thread had ended.
 pub type Check<'c> = dyn FnMut(&mut dyn Persistent, &[u64]) -> Result<(), String> + 'c;
@@ -52,8 +57,14 @@ pub struct Search {
 
 /// Tries recovery on every image that `model` allows at the crash points of `log`. A crash point is just before
 /// something pending becomes sure: between two such points images only become more.
-pub fn search(log: &Log, model: Persistency, bounds: Bounds, check: &mut Check<'_>) -> Search {
-    over_points(log, model, bounds, |tracker| {
+pub fn search(
+    log: &Log,
+    model: Persistency,
+    bounds: Bounds,
+    check: &mut Check<'_>,
+    progress: &mut Progress<'_>,
+) -> Search {
+    over_points(log, model, bounds, progress, |tracker| {
         let (images, bounded, failing) = explore(tracker, bounds.images, check);
         let failing = failing.map(|(choice, _)| {
             smaller(tracker, choice, &mut |choice| fixed(tracker, choice, check).err()).unwrap_or_default()
@@ -69,8 +80,9 @@ pub fn search_whole(
     model: Persistency,
     bounds: Bounds,
     check: &(dyn Fn(&Image) -> Result<(), String> + Sync),
+    progress: &mut Progress<'_>,
 ) -> Search {
-    over_points(log, model, bounds, |tracker| {
+    over_points(log, model, bounds, progress, |tracker| {
         let (choices, bounded) = whole_choices(tracker, bounds.images);
         let run = |choice: &BTreeMap<Unit, usize>| check(&tracker.image(choice)).err();
         let failing = choices.par_iter().find_first(|choice| run(choice).is_some());
@@ -109,12 +121,14 @@ fn over_points(
     log: &Log,
     model: Persistency,
     bounds: Bounds,
+    progress: &mut Progress<'_>,
     mut try_point: impl FnMut(&Tracker<'_>) -> AtPoint,
 ) -> Search {
     let points = crash_points(log, model);
     let mut found = Search { points_in_log: points.len(), ..Search::default() };
     let mut tracker = Tracker::new(log, model);
-    for point in spread(&points, bounds.points) {
+    for point in spread(&points, bounds.points).into_iter().skip(bounds.skip) {
+        progress(&found);
         while tracker.at() < point && tracker.step() {}
         found.points += 1;
         let (images, bounded, failing) = try_point(&tracker);

@@ -22,7 +22,7 @@ mod timed;
 mod why;
 
 pub use hygiene::{Finding, hygiene};
-pub use images::{Bounds, Check, Failure, Search, search, search_whole};
+pub use images::{Bounds, Check, Failure, Progress, Search, search, search_whole};
 pub use log::{Event, Kind, Log, SiteId, of_program, of_trace};
 pub use pending::{Persistency, Tracker, Unit};
 pub use timed::{Timed, TimedFailure, timed};

@@ -1,0 +1,142 @@
+//! What a search for crash images found, kept so that an interrupted search can go on.
+
+use crate::Failure;
+use crate::args::CrashArgs;
+use crate::output;
+use check::crash::{self, Persistency, Search, StoreNote};
+use serde_json::{Value, json};
+
+/// What a search has found so far, in the folder of its results.
+pub(crate) const SO_FAR: &str = "crash.so-far.json";
+
+/// What a search found, before and after an interruption.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) points: usize,
+    pub(crate) points_in_log: usize,
+    pub(crate) images: usize,
+    pub(crate) bounded_points: usize,
+    pub(crate) failing_points: usize,
+    pub(crate) failures: Vec<Value>,
+}
+
+impl Found {
+    /// With what another part of the same search found.
+    pub(crate) fn with(&self, s: &Search) -> Found {
+        let mut failures = self.failures.clone();
+        for f in s.failures.iter().map(failure) {
+            if failures.iter().all(|g| g["why"] != f["why"]) {
+                failures.push(f);
+            }
+        }
+        Found {
+            points: self.points + s.points,
+            points_in_log: s.points_in_log,
+            images: self.images + s.images,
+            bounded_points: self.bounded_points + s.bounded_points,
+            failing_points: self.failing_points + s.failing_points,
+            failures,
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "points": self.points,
+            "points_in_log": self.points_in_log,
+            "images": self.images,
+            "bounded_points": self.bounded_points,
+            "failing_points": self.failing_points,
+            "failures": self.failures,
+        })
+    }
+
+    fn read(v: &Value) -> Option<Found> {
+        let number = |key: &str| v[key].as_u64().map(|n| n as usize);
+        Some(Found {
+            points: number("points")?,
+            points_in_log: number("points_in_log")?,
+            images: number("images")?,
+            bounded_points: number("bounded_points")?,
+            failing_points: number("failing_points")?,
+            failures: v["failures"].as_array()?.clone(),
+        })
+    }
+}
+
+fn failure(f: &crash::Failure) -> Value {
+    let note = |n: &StoreNote| json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size});
+    json!({
+        "point": f.point,
+        "message": f.message,
+        "why": f.why.text,
+        "missing": f.why.missing.iter().map(note).collect::<Vec<_>>(),
+        "present": f.why.present.iter().map(note).collect::<Vec<_>>(),
+        "replay": f.why.replay,
+    })
+}
+
+/// Prints one failure, as [`Found`] holds it.
+pub(crate) fn print_failure(f: &Value) {
+    let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
+    println!("\n  {}", text(&f["why"]));
+    println!("    recovery: {}", text(&f["message"]));
+    for (word, notes) in [("missing", &f["missing"]), ("there", &f["present"])] {
+        for n in notes.as_array().into_iter().flatten() {
+            let number = |key: &str| n[key].as_u64().unwrap_or_default();
+            println!(
+                "    {word:8}  {:24} [{:#x}] = {:#x}",
+                text(&n["site"]),
+                number("address"),
+                number("value")
+            );
+        }
+    }
+    println!("    --replay '{}'", text(&f["replay"]));
+}
+
+/// What must be the same for a search to go on.
+fn identity(args: &CrashArgs, model: Persistency) -> Value {
+    let (settings, check) = (&args.settings, &args.check);
+    json!([
+        args.machine,
+        args.workload,
+        check,
+        args.points,
+        args.images,
+        settings.seed,
+        settings.set,
+        model.name()
+    ])
+}
+
+/// What an interrupted search had found.
+pub(crate) fn resumed(args: &CrashArgs, model: Persistency) -> Result<Found, Failure> {
+    let Some(folder) = args.out.as_ref().filter(|_| args.resume) else { return Ok(Found::default()) };
+    let path = folder.join(SO_FAR);
+    let named = |what: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {what}", path.display()));
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::default()),
+        Err(e) => return Err(named(&e)),
+    };
+    let so_far: Value = serde_json::from_str(&text).map_err(|e| named(&e))?;
+    if so_far["arguments"] != identity(args, model) {
+        return Err(named(&"of a search with other arguments; give these, or another --out"));
+    }
+    Found::read(&so_far["found"]).ok_or_else(|| named(&"not what this command wrote"))
+}
+
+/// Keeps what was found so far, every so many crash points.
+pub(crate) fn keeper<'a>(
+    args: &'a CrashArgs,
+    model: Persistency,
+    before: &'a Found,
+    every: usize,
+) -> impl FnMut(&Search) + 'a {
+    move |search| {
+        let Some(folder) = args.out.as_ref().filter(|_| search.points.is_multiple_of(every)) else { return };
+        let text = json!({"arguments": identity(args, model), "found": before.with(search).json()});
+        // The search goes on without: what it finds is printed all the same.
+        _ = output::write(folder, SO_FAR, text.to_string().as_bytes());
+    }
+}
