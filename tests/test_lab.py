@@ -161,7 +161,7 @@ def test_an_interrupted_search_goes_on(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["intel", "queue"], "has no recovery to check yet; those that have: hashmap, cceh"),
+        (["intel", "queue"], "has no recovery to check yet; those that have: hashmap, cceh, p-clht, p-masstree"),
         (["intel", "hashmap", "--every", "0"], "--every 0"),
         (["intel", "hashmap", "--points", "0"], "--points 0"),
         (["intel", "hashmap", "--at", "soon"], "--at: "),

@@ -257,7 +257,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::clht::run(c)),
-        recover: None,
+        recover: Some(s::clht::recover),
     },
     Workload {
         name: "p-masstree",
@@ -269,7 +269,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::masstree::run(c)),
-        recover: None,
+        recover: Some(s::masstree::recover),
     },
     Workload {
         name: "mix",

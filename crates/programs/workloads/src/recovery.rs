@@ -38,6 +38,29 @@ impl Crashed<'_> {
         Random::new(self.seed, u64::MAX)
     }
 
+    /// The stream of random numbers that a thread had.
+    fn random(&self, thread: usize) -> Random {
+        Random::new(self.seed, thread as u64)
+    }
+
+    /// For workloads whose threads insert the numbers of their share, or look one up: those that must be there.
+    pub(crate) fn inserted(&self, total: u64) -> Vec<u64> {
+        let reads = self.settings.number("workload.read_percent") * 10;
+        let mut inserted = Vec::new();
+        for thread in (0..self.threads()).filter(|_| self.durable()) {
+            let (from, count) = self.share(total, thread);
+            let mut random = self.random(thread);
+            for n in from..from + count.min(self.ended[thread]) {
+                if random.chance(reads) {
+                    random.below(n + 1);
+                } else {
+                    inserted.push(n);
+                }
+            }
+        }
+        inserted
+    }
+
     /// A thread's share of `total` things: the first one, and how many.
     pub(crate) fn share(&self, total: u64, thread: usize) -> (u64, u64) {
         let (n, t) = (self.threads() as u64, thread as u64);

@@ -67,9 +67,10 @@ impl Directory {
             (Request::Clean { hart, forget, .. }, Some(slot)) => {
                 self.begin_clean(line, slot, hart, forget, out)
             }
-            (Request::Clean { hart, data, .. }, None) => {
-                let written = data.map(|data| LineWrite { line, data, mask: Mask::MAX });
-                self.write_through(written, line, hart, out);
+            (Request::Clean { hart, .. }, None) => {
+                // Its last bytes may be on their way to memory: an empty write comes after them.
+                let behind = LineWrite { line, data: [0; 64], mask: 0 };
+                self.write_through(Some(behind), line, hart, out);
                 self.finish(line, out);
             }
             (Request::NonTemporal { .. }, Some(slot)) => {
@@ -145,9 +146,6 @@ impl Directory {
     }
 
     fn begin_clean(&mut self, line: Line, slot: Slot, hart: u8, forget: bool, out: &mut Out<'_, Msg>) {
-        if let Some(Request::Clean { data: Some(data), .. }) = self.state.current(line) {
-            self.state.take_data(slot, &data);
-        }
         if forget {
             return self.snoop_all(line, slot, None, Snoop::Invalidate, out);
         }
@@ -308,7 +306,12 @@ impl Device<Msg> for Directory {
             Msg::GetS { line } => self.submit(line, Request::Get { hart, modify: false }, out),
             Msg::GetM { line } => self.submit(line, Request::Get { hart, modify: true }, out),
             Msg::Clean { line, data, forget } => {
-                self.submit(line, Request::Clean { hart, data, forget }, out)
+                // Taken at once, as a write-back is: the hart holds a clean line from here on, and would answer a
+                // snoop of a request that is served before this one without bytes.
+                if let (Some(data), Some(slot)) = (data, self.state.find(line)) {
+                    self.state.take_data(slot, &data);
+                }
+                self.submit(line, Request::Clean { hart, forget }, out);
             }
             Msg::NonTemporal { line, data, mask } => {
                 let write = LineWrite { line, mask, data };

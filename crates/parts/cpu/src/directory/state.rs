@@ -17,7 +17,6 @@ pub(super) enum Request {
     },
     Clean {
         hart: u8,
-        data: Option<Block>,
         forget: bool,
     },
     NonTemporal {

@@ -180,8 +180,10 @@ impl Controller {
 
     fn accept_write(&mut self, write: &LineWrite, ack: Option<u8>, out: &mut Out<'_, Msg>) {
         if let Some(hart) = ack {
-            self.image.write(write.line, &write.data, write.mask);
-            self.enqueue(write.line, false, out);
+            if write.mask != 0 {
+                self.image.write(write.line, &write.data, write.mask);
+                self.enqueue(write.line, false, out);
+            }
             let done = Msg::CleanAck { line: write.line };
             out.send(ports::from_hart(hart), self.spec.acknowledge, done);
         } else if self.ordering.evict(write, &mut self.image) == Evicted::Written {

@@ -4,7 +4,10 @@
 //! persists before its key. The table is made for its keys and chains beyond that; it is not resized.
 
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
+use std::collections::BTreeMap;
 use units::mix;
 
 const KEYS: u64 = 8;
@@ -50,6 +53,42 @@ async fn get(c: &Context, table: u64, mask: u64, key: u64) -> Option<u64> {
         bucket = c.load(bucket + NEXT).await;
     }
     None
+}
+
+/// Every key that is there has its value, and every key whose insertion was durable is there.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let total = crashed.settings.number("workload.operations");
+    let (table, buckets) = (PM_BASE, (total / 2).next_power_of_two());
+    let seed = crashed.common_random().next_u64();
+    let mut found = BTreeMap::new();
+    for first in 0..buckets {
+        let mut bucket = table + first * 64;
+        for _ in 0..total + 2 {
+            for slot in 0..3 {
+                let key = memory.word(bucket + KEYS + slot * 8);
+                if key != 0 {
+                    found.insert(key, memory.word(bucket + VALUES + slot * 8));
+                }
+            }
+            bucket = memory.word(bucket + NEXT);
+            if bucket == 0 {
+                break;
+            }
+            if bucket < PM_BASE || !bucket.is_multiple_of(64) {
+                return Err(format!("the chain of bucket {first} leads to {bucket:#x}, which is no bucket"));
+            }
+        }
+        if bucket != 0 {
+            return Err(format!("the chain of bucket {first} does not end"));
+        }
+    }
+    if let Some((key, value)) = found.iter().find(|(key, value)| mix(seed ^ **value) | 1 != **key) {
+        return Err(format!("key {key:#x} has value {value}, which was never stored for it"));
+    }
+    match crashed.inserted(total).into_iter().find(|n| !found.contains_key(&(mix(seed ^ n) | 1))) {
+        Some(n) => Err(format!("key {:#x} was committed and is missing", mix(seed ^ n) | 1)),
+        None => Ok(()),
+    }
 }
 
 pub(crate) async fn run(c: Context) {

@@ -5,7 +5,9 @@
 //! and their sorted order above; an insertion writes a free place and then that one word.
 
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
 use units::mix;
 
 const LEVEL: u64 = 8;
@@ -193,6 +195,47 @@ impl Tree {
         self.root_lock.release(c).await;
         Box::pin(self.insert(c, key, sibling, level)).await;
     }
+}
+
+/// Every key whose insertion was durable is found by a search from the root, with its value.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let total = crashed.settings.number("workload.operations");
+    let seed = crashed.common_random().next_u64();
+    for n in crashed.inserted(total) {
+        let key = mix(seed ^ n) >> 1;
+        match look_up(memory, key, total)? {
+            None => return Err(format!("key {key:#x} was committed and is missing")),
+            Some(value) if value != n => return Err(format!("key {key:#x} has value {value}, not {n}")),
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The value of a key; an error when the tree is no tree.
+fn look_up(memory: &mut dyn Persistent, key: u64, total: u64) -> Result<Option<u64>, String> {
+    let mut node = memory.word(PM_BASE);
+    // No way through a sound tree is longer than its keys are many.
+    for _ in 0..total + 64 {
+        if node < PM_BASE || !node.is_multiple_of(64) {
+            return Err(format!("a link leads to {node:#x}, which is no node"));
+        }
+        if key >= memory.word(node + HIGH) {
+            node = memory.word(node + SIBLING);
+            continue;
+        }
+        let order = Permutation(memory.word(node + ORDER));
+        let keys = order.count().min(WIDTH);
+        let at =
+            (0..keys).take_while(|i| memory.word(node + KEYS + order.place(*i) * 8) <= key).count() as u64;
+        let place = at.checked_sub(1).map(|i| order.place(i) * 8);
+        if memory.word(node + LEVEL) == 0 {
+            let held = place.filter(|p| memory.word(node + KEYS + p) == key);
+            return Ok(held.map(|p| memory.word(node + VALUES + p)));
+        }
+        node = memory.word(place.map_or(node + LEFTMOST, |p| node + VALUES + p));
+    }
+    Err("a search does not end".into())
 }
 
 pub(crate) async fn run(c: Context) {
