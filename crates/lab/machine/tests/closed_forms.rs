@@ -113,6 +113,8 @@ fn whatever_the_instant_an_ordered_write_is_never_there_without_the_one_before()
             assert!(second <= first, "{machine}: at {ns} ns the second write is there without the first");
             seen[(first + second) as usize] = true;
         }
-        assert!(seen[0] && seen[2], "{machine}: the power failed before, and after");
+        // Where the store buffer is saved, a store is there as soon as it has retired, within the first nanosecond.
+        let at_once = matches!(machine, "bbb" | "eadr");
+        assert!((seen[0] || at_once) && seen[2], "{machine}: the power failed before, and after");
     }
 }
