@@ -17,18 +17,6 @@ pub(crate) struct Rates {
     pub(crate) states: f64,
 }
 
-const SPACE: AsapSpace = AsapSpace {
-    cores: 2,
-    controllers: 2,
-    lines: 2,
-    epochs: 2,
-    stores: 1,
-    recovery_table: 2,
-    persist_buffer: 1,
-    epoch_table: 3,
-    mutant: None,
-};
-
 pub(crate) fn rates() -> Result<Rates, Failure> {
     let map = |operations: &str| {
         let mut w = WorkloadDescription::named("hashmap")?;
@@ -57,6 +45,6 @@ pub(crate) fn rates() -> Result<Rates, Failure> {
         crash::search(&log, Persistency::Px86Line, bounds, &mut |m, e| recovery(&small, m, e), &mut |_| {})
     });
     let images = search.images as f64 / seconds;
-    let (outcome, seconds) = output::timed(|| explore::explore(&SPACE, 1_000_000, |_| {}));
+    let (outcome, seconds) = output::timed(|| explore::explore(&AsapSpace::SMALL, 1_000_000, |_| {}));
     Ok(Rates { crash_points, images, states: outcome.states as f64 / seconds })
 }

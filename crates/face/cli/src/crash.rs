@@ -72,22 +72,15 @@ fn shorten(workload: &mut WorkloadDescription) {
 }
 
 fn model(name: Option<&str>, machine: &Description) -> Result<Persistency, Failure> {
-    let Some(name) = name else {
-        return Ok(
-            match (machine.settings.text("ordering.model"), machine.settings.get("ordering.persistency")) {
-                ("intel", _) => Persistency::Px86Line,
-                ("hops" | "asap", _) if machine.settings.text("ordering.persistency") == "release" => {
-                    Persistency::Release
-                }
-                ("hops" | "asap", _) => Persistency::Epoch,
-                _ => Persistency::Strict,
-            },
-        );
-    };
-    let found = Persistency::ALL.iter().find(|(n, _)| *n == name);
-    let names = || Persistency::ALL.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", ");
-    let unknown = || Failure::BadInput(format!("--model: `{name}` is not known; accepted: {}", names()));
-    found.map(|(_, m)| *m).ok_or_else(unknown)
+    if let Some(name) = name {
+        return output::named("--model", name, Persistency::ALL);
+    }
+    Ok(match machine.settings.text("ordering.model") {
+        "intel" => Persistency::Px86Line,
+        "hops" | "asap" if machine.settings.text("ordering.persistency") == "release" => Persistency::Release,
+        "hops" | "asap" => Persistency::Epoch,
+        _ => Persistency::Strict,
+    })
 }
 
 fn every(args: &CrashArgs) -> Result<CrashEvery, Failure> {

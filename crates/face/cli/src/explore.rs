@@ -46,10 +46,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
 }
 
 fn mutant(name: &str) -> Result<Mutant, Failure> {
-    let found = Mutant::ALL.iter().find(|(n, _, _)| *n == name);
-    let names = || Mutant::ALL.iter().map(|(n, _, _)| *n).collect::<Vec<_>>().join(", ");
-    let unknown = || Failure::BadInput(format!("--mutant: `{name}` is not known; accepted: {}", names()));
-    found.map(|(_, m, _)| *m).ok_or_else(unknown)
+    output::named("--mutant", name, Mutant::ALL.map(|(n, mutant, _)| (n, mutant)))
 }
 
 fn json(args: &ExploreArgs, o: &Outcome, seconds: f64) -> serde_json::Value {

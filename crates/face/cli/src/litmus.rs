@@ -55,10 +55,8 @@ pub(crate) fn litmus(args: &LitmusArgs) -> Result<(), Failure> {
 
 fn models(name: Option<&str>) -> Result<Vec<(&'static str, Model)>, Failure> {
     let Some(name) = name else { return Ok(MODELS.to_vec()) };
-    let found = MODELS.iter().find(|(n, _)| *n == name);
-    let names = || MODELS.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", ");
-    let unknown = || Failure::BadInput(format!("--model: `{name}` is not known; accepted: {}", names()));
-    Ok(vec![*found.ok_or_else(unknown)?])
+    let pairs = MODELS.iter().map(|(n, model)| (*n, (*n, *model)));
+    Ok(vec![output::named("--model", name, pairs)?])
 }
 
 fn read(args: &LitmusArgs) -> Result<Vec<(String, Test)>, Failure> {

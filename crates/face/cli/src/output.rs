@@ -88,6 +88,17 @@ pub(crate) fn number(v: f64) -> String {
     }
 }
 
+/// What an option's value names in a list, or which names are accepted.
+pub(crate) fn named<T: Copy>(
+    option: &str,
+    name: &str,
+    all: impl IntoIterator<Item = (&'static str, T)> + Clone,
+) -> Result<T, Failure> {
+    let names = || all.clone().into_iter().map(|(n, _)| n).collect::<Vec<_>>().join(", ");
+    let unknown = || Failure::BadInput(format!("{option}: `{name}` is not known; accepted: {}", names()));
+    all.clone().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value).ok_or_else(unknown)
+}
+
 /// A machine by name, or from a file.
 pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
     let path = Path::new(name);

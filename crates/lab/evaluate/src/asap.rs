@@ -159,21 +159,9 @@ fn statement(holds: bool, because: String) -> Finding {
 
 /// What is explored for the theorems: everything full, and everything with room.
 const SPACES: [AsapSpace; 2] = [
-    AsapSpace { persist_buffer: 1, recovery_table: 1, epochs: 3, ..SPACE },
-    AsapSpace { persist_buffer: 2, recovery_table: 2, epochs: 2, ..SPACE },
+    AsapSpace { persist_buffer: 1, recovery_table: 1, epochs: 3, ..AsapSpace::SMALL },
+    AsapSpace { persist_buffer: 2, recovery_table: 2, epochs: 2, ..AsapSpace::SMALL },
 ];
-
-const SPACE: AsapSpace = AsapSpace {
-    cores: 2,
-    controllers: 2,
-    lines: 2,
-    epochs: 2,
-    stores: 1,
-    recovery_table: 1,
-    persist_buffer: 1,
-    epoch_table: 3,
-    mutant: None,
-};
 
 const STATES: usize = 5_000_000;
 

@@ -2,7 +2,6 @@
 
 use super::log::{Kind, Log, SiteId};
 use protocol::FenceKind;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// A remark about a place in the program.
@@ -27,7 +26,7 @@ struct LineState {
 /// wait for. Only of the part that counts. For machines whose caches are volatile and that have no persist path.
 pub fn hygiene(log: &Log) -> Vec<Finding> {
     let mut found: BTreeMap<(&'static str, SiteId), usize> = BTreeMap::new();
-    let mut lines: FxHashMap<u64, LineState> = FxHashMap::default();
+    let mut lines: BTreeMap<u64, LineState> = BTreeMap::new();
     let mut to_fence = vec![false; log.threads];
     let begins = log.begins();
     for (index, event) in log.events.iter().enumerate() {
@@ -61,17 +60,8 @@ pub fn hygiene(log: &Log) -> Vec<Finding> {
             _ => {}
         }
     }
-    let mut left: Vec<SiteId> = Vec::new();
-    let mut places: Vec<(u64, LineState)> = Vec::new();
-    // In the order of addresses: what is reported does not depend on hashing.
-    for line in log.events.iter().map(|e| e.address / 64).collect::<std::collections::BTreeSet<_>>() {
-        if let Some(state) = lines.get(&line) {
-            places.push((line, *state));
-        }
-    }
-    left.extend(places.iter().filter(|(_, s)| !s.flushed).map(|(_, s)| s.store));
-    for site in left {
-        *found.entry(("never-flushed", site)).or_default() += 1;
+    for state in lines.values().filter(|s| !s.flushed) {
+        *found.entry(("never-flushed", state.store)).or_default() += 1;
     }
     let name = |site: SiteId| log.sites.get(site as usize).cloned().unwrap_or_else(|| "?".into());
     found.into_iter().map(|((kind, site), times)| Finding { kind, site: name(site), times }).collect()

@@ -216,7 +216,6 @@ impl Lazy<'_, '_> {
         };
         let order = [count, 0].into_iter().chain(1..count);
         let mut options: Vec<usize> = order.filter(&mut allowed).collect();
-        options.dedup();
         if options.is_empty() {
             options.push(count);
         }

@@ -133,6 +133,19 @@ pub struct State {
 }
 
 impl AsapSpace {
+    /// A small machine that is explored in seconds: two of everything, two epochs of one store.
+    pub const SMALL: AsapSpace = AsapSpace {
+        cores: 2,
+        controllers: 2,
+        lines: 2,
+        epochs: 2,
+        stores: 1,
+        recovery_table: 2,
+        persist_buffer: 1,
+        epoch_table: 3,
+        mutant: None,
+    };
+
     /// The bounds that keep an exploration meaningful.
     ///
     /// # Errors

@@ -2,27 +2,15 @@ use super::asap::AsapSpace;
 use super::*;
 use ordering::asap::Mutant;
 
-const SMALL: AsapSpace = AsapSpace {
-    cores: 2,
-    controllers: 2,
-    lines: 2,
-    epochs: 2,
-    stores: 1,
-    recovery_table: 2,
-    persist_buffer: 1,
-    epoch_table: 3,
-    mutant: None,
-};
-
 #[test]
 fn asap_neither_gets_stuck_nor_loses_anything() {
     let spaces = [
-        SMALL,
-        AsapSpace { recovery_table: 0, ..SMALL },
-        AsapSpace { recovery_table: 1, epoch_table: 2, ..SMALL },
-        AsapSpace { epochs: 1, stores: 2, persist_buffer: 2, ..SMALL },
-        AsapSpace { cores: 3, epochs: 1, controllers: 1, lines: 2, ..SMALL },
-        AsapSpace { cores: 1, epochs: 4, persist_buffer: 3, ..SMALL },
+        AsapSpace::SMALL,
+        AsapSpace { recovery_table: 0, ..AsapSpace::SMALL },
+        AsapSpace { recovery_table: 1, epoch_table: 2, ..AsapSpace::SMALL },
+        AsapSpace { epochs: 1, stores: 2, persist_buffer: 2, ..AsapSpace::SMALL },
+        AsapSpace { cores: 3, epochs: 1, controllers: 1, lines: 2, ..AsapSpace::SMALL },
+        AsapSpace { cores: 1, epochs: 4, persist_buffer: 3, ..AsapSpace::SMALL },
     ];
     for space in spaces {
         let outcome = explore(&space, 2_000_000, |_| {});
@@ -34,7 +22,7 @@ fn asap_neither_gets_stuck_nor_loses_anything() {
 #[test]
 fn every_mutant_is_caught_with_a_trace_that_replays() {
     for (name, mutant, _) in Mutant::ALL {
-        let space = AsapSpace { mutant: Some(mutant), epochs: 3, ..SMALL };
+        let space = AsapSpace { mutant: Some(mutant), epochs: 3, ..AsapSpace::SMALL };
         let outcome = explore(&space, 2_000_000, |_| {});
         let violation = outcome.violation.expect(name);
         assert_eq!(violation.trace.len(), outcome.depth, "{name}: {violation:?}");
@@ -45,6 +33,6 @@ fn every_mutant_is_caught_with_a_trace_that_replays() {
 /// What is explored depends on the limit alone.
 #[test]
 fn a_limit_ends_the_search_and_is_told() {
-    let outcome = explore(&SMALL, 100, |_| {});
+    let outcome = explore(&AsapSpace::SMALL, 100, |_| {});
     assert!(!outcome.complete && outcome.violation.is_none() && outcome.states >= 100);
 }
