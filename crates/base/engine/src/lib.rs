@@ -53,7 +53,7 @@ pub struct Link {
 /// is a no-op. Everything the device does leaves through `out`.
 pub trait Device<M> {
     /// One message arrives on `port` at `now`.
-    fn on(&mut self, now: Time, port: PortId, msg: M, out: &mut Out<'_, M>);
+    fn on(&mut self, now: Time, port: PortId, msg: &M, out: &mut Out<'_, M>);
 }
 
 /// How the engine walks through time; the answers are the same, bit for bit.
@@ -138,21 +138,18 @@ impl<M: Copy> Engine<M> {
         Out { engine: self, me, now }
     }
 
-    /// The next event in order, none when the machine is quiet or the stop is reached.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an engine is no collection; time moves when it is asked"
-    )]
-    pub fn next(&mut self) -> Option<(Time, NodeId, PortId, M)> {
+    /// The next event in order, none when the machine is quiet or the stop is reached. Its message is written to
+    /// `msg`: the one copy between the queue and the device, which would otherwise be four.
+    pub fn next(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
         if self.queue.next_at()? > self.stop {
             return None;
         }
-        let (at, to, port, msg) = self.queue.pop()?;
+        let (at, to, port) = self.queue.pop(msg)?;
         self.events += 1;
         if port != PortId::TIMER {
             self.wires.arrived(to);
         }
-        Some((at, to, port, msg))
+        Some((at, to, port))
     }
 }
 

@@ -75,11 +75,12 @@ impl<M: Copy> EventQueue<M> {
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Time, NodeId, PortId, M)> {
+    pub(crate) fn pop(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
         self.refill();
         let h = self.near.pop()?;
         self.free.push(h.slot);
-        Some((h.key.at(), NodeId(h.to), PortId(h.port), self.slab[h.slot as usize]))
+        *msg = self.slab[h.slot as usize];
+        Some((h.key.at(), NodeId(h.to), PortId(h.port)))
     }
 
     #[inline]
@@ -127,7 +128,8 @@ mod tests {
                     let ((at, ..), n) = map.pop_first().unwrap();
                     now = at.ps();
                     assert_eq!(queue.next_at(), Some(at));
-                    let (popped, _, _, msg) = queue.pop().unwrap();
+                    let mut msg = 0;
+                    let (popped, ..) = queue.pop(&mut msg).unwrap();
                     assert_eq!((popped, msg), (at, n));
                 }
             }

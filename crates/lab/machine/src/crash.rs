@@ -6,7 +6,7 @@ use crate::error::ConfigError;
 use crate::run::RunOptions;
 use cpu::Hart;
 use memory::Controller;
-use protocol::{AddressMap, Block, Image, Line, Remains, View};
+use protocol::{AddressMap, Block, Image, Line, Msg, Remains, View};
 use units::Time;
 
 /// When the power fails.
@@ -62,8 +62,9 @@ pub fn run_with_crashes(
         m.engine.stop_after(at);
     }
     let (mut done, mut next) = (0, 0);
-    while let Some((now, to, port, msg)) = m.engine.next() {
-        m.dispatch(now, to, port, msg);
+    let mut msg = Msg::Wake;
+    while let Some((now, to, port)) = m.engine.next(&mut msg) {
+        m.dispatch(now, to, port, &msg);
         if m.region_began().is_none_or(|began| now < began) {
             continue;
         }

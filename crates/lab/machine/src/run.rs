@@ -106,14 +106,15 @@ impl Machine {
             self.engine.stop_after(at);
         }
         let mut before = None;
-        while let Some((now, to, port, msg)) = self.engine.next() {
+        let mut msg = Msg::Wake;
+        while let Some((now, to, port)) = self.engine.next(&mut msg) {
             if before.is_none()
                 && let Some(began) = self.region_began()
                 && now > began
             {
                 before = Some(self.shared_tally(began));
             }
-            self.dispatch(now, to, port, msg);
+            self.dispatch(now, to, port, &msg);
         }
         match (before, self.region_began()) {
             (Some(before), _) => before,
@@ -124,7 +125,7 @@ impl Machine {
     }
 
     #[inline]
-    pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: Msg) {
+    pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: &Msg) {
         let Machine { engine, harts, directory, controllers, register, .. } = self;
         let index = to.0 as usize;
         let out = &mut engine.out(to, now);

@@ -300,9 +300,9 @@ struct Reply {
 }
 
 impl Device<Msg> for Directory {
-    fn on(&mut self, _now: Time, port: PortId, msg: Msg, out: &mut Out<'_, Msg>) {
+    fn on(&mut self, _now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let hart = port.0;
-        match msg {
+        match *msg {
             Msg::GetS { line } => self.submit(line, Request::Get { hart, modify: false }, out),
             Msg::GetM { line } => self.submit(line, Request::Get { hart, modify: true }, out),
             Msg::Clean { line, data, forget } => {

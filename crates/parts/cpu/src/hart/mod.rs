@@ -142,15 +142,16 @@ impl Hart {
     /// Puts what the front wants to send on the wires; true when there was something.
     fn hand_over(&self, front: &mut Front, out: &mut Out<'_, Msg>) -> bool {
         let sends = !front.outbox.0.is_empty();
-        for (at, to, msg) in front.outbox.0.drain(..) {
-            let port = match to {
+        for (at, to, msg) in &front.outbox.0 {
+            let port = match *to {
                 Peer::Directory => ports::DIRECTORY,
                 Peer::Register => ports::REGISTER,
                 Peer::Controller(index) => ports::controller(index),
                 Peer::Hart(index) => ports::hart(index, self.controllers),
             };
-            out.send_at(at, port, msg);
+            out.send_at(*at, port, *msg);
         }
+        front.outbox.0.clear();
         if let Some(marks) = &mut front.marks {
             for mark in marks.drain(..) {
                 let mark: Mark = mark;
@@ -215,13 +216,13 @@ impl Hart {
 }
 
 impl Device<Msg> for Hart {
-    fn on(&mut self, now: Time, port: PortId, msg: Msg, out: &mut Out<'_, Msg>) {
+    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
         }
         if port != PortId::TIMER {
             let from = self.sender(port);
-            self.port.0.borrow_mut().message(now, from, &msg);
+            self.port.0.borrow_mut().message(now, from, msg);
         }
         self.run(out);
     }

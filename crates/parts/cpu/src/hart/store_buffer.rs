@@ -1,6 +1,6 @@
 //! The store buffer: everything that has retired and becomes visible in program order (x86-TSO).
 
-use protocol::{FenceKind, FlushKind, Line, Order, RmwKind, line_of, offset_of};
+use protocol::{FenceKind, FlushKind, Line, Order, RmwKind, line_of};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -51,21 +51,24 @@ impl Entry {
     }
 }
 
+/// Counters of the filter: many more than stores that wait, or it says yes for no reason.
+const BUCKETS: usize = 1024;
+
 /// A bounded queue, with a filter that tells most loads that nothing here concerns them.
 pub(super) struct StoreBuffer {
     entries: VecDeque<Entry>,
     limit: usize,
-    filter: [u8; 64],
+    filter: Box<[u8; BUCKETS]>,
 }
 
 impl StoreBuffer {
     pub(super) fn new(limit: usize) -> StoreBuffer {
-        StoreBuffer { entries: VecDeque::with_capacity(limit + 1), limit, filter: [0; 64] }
+        StoreBuffer { entries: VecDeque::with_capacity(limit + 1), limit, filter: Box::new([0; BUCKETS]) }
     }
 
     #[inline]
     fn bucket(line: Line) -> usize {
-        (line.0 & 63) as usize
+        (line.0 ^ line.0 >> 10) as usize % BUCKETS
     }
 
     pub(super) fn has_room(&self) -> bool {
@@ -112,20 +115,21 @@ impl StoreBuffer {
     /// Lays the waiting stores over `word`, the present value of `size` bytes at `address`. Also tells
     /// whether they cover it all, so that the line is not needed.
     pub(super) fn forward(&self, address: u64, size: u8, word: u64) -> (u64, bool) {
-        let mut bytes = word.to_le_bytes();
-        let mut covered = 0u16;
-        let stores = self.entries.iter().filter(|e| e.kind == Kind::Store);
-        for e in stores.filter(|e| e.line() == line_of(address)) {
-            let (to, from) = (offset_of(address) as i64, offset_of(e.address) as i64);
-            for k in 0..i64::from(size) {
-                let place = to + k - from;
-                if (0..i64::from(e.size)).contains(&place) {
-                    bytes[k as usize] = e.value.to_le_bytes()[place as usize];
-                    covered |= 1 << k;
-                }
+        let wanted = u64::MAX >> (64 - 8 * u32::from(size));
+        let (mut word, mut covered) = (word, 0);
+        for e in self.entries.iter().filter(|e| e.kind == Kind::Store) {
+            // How far the store begins after the load, in bytes; more than seven either way is another word.
+            let after = e.address.wrapping_sub(address) as i64;
+            if !(-7..8).contains(&after) {
+                continue;
             }
+            let bytes = u64::MAX >> (64 - 8 * u32::from(e.size));
+            let place = |x: u64| if after < 0 { x >> (-8 * after) } else { x << (8 * after) };
+            let mask = place(bytes) & wanted;
+            word = word & !mask | place(e.value & bytes) & mask;
+            covered |= mask;
         }
-        (u64::from_le_bytes(bytes), u32::from(covered) == (1u32 << size) - 1)
+        (word, covered == wanted)
     }
 }
 

@@ -298,11 +298,11 @@ impl Controller {
 }
 
 impl Device<Msg> for Controller {
-    fn on(&mut self, now: Time, port: PortId, msg: Msg, out: &mut Out<'_, Msg>) {
+    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
         }
-        match msg {
+        match *msg {
             Msg::Read { line } => self.reads.push_back(Read { line, answer: true }),
             Msg::Write { line, data, mask, ack } => {
                 self.arrive(Input::Write { write: LineWrite { line, mask, data }, ack }, out);

@@ -55,9 +55,10 @@ impl Bench {
 
     /// Runs to the end; the answers' times in ns, wire included.
     fn run(&mut self) -> Vec<u64> {
-        while let Some((now, to, port, msg)) = self.engine.next() {
+        let mut msg = Msg::Wake;
+        while let Some((now, to, port)) = self.engine.next(&mut msg) {
             if to == CONTROLLER {
-                self.controller.on(now, port, msg, &mut self.engine.out(to, now));
+                self.controller.on(now, port, &msg, &mut self.engine.out(to, now));
             } else {
                 assert_eq!(now.ps() % 1000, 0, "whole nanoseconds in, whole nanoseconds out");
                 self.answers.push((now.ps() / 1000, to, msg));

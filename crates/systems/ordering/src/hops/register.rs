@@ -19,9 +19,9 @@ impl TimestampRegister {
 }
 
 impl Device<Msg> for TimestampRegister {
-    fn on(&mut self, _: Time, port: PortId, msg: Msg, out: &mut Out<'_, Msg>) {
+    fn on(&mut self, _: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let sender = port.0 - ports::from_hart(0).0;
-        match msg {
+        match *msg {
             Msg::Publish { epoch } => self.durable[sender as usize] = epoch,
             Msg::Poll { hart } => {
                 self.polls += 1;

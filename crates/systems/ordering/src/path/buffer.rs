@@ -76,10 +76,9 @@ impl PersistBuffer {
         self.slots[slot as usize].as_ref().map(|e| (slot, e))
     }
 
-    /// The oldest unsent entry of an epoch.
+    /// The oldest unsent entry, where it is of `epoch`: entries keep program order, so no older epoch follows.
     pub(crate) fn oldest_of(&self, epoch: EpochId) -> Option<u16> {
-        let of = |slot: &&u16| self.slots[**slot as usize].as_ref().is_some_and(|e| e.epoch == epoch);
-        self.unsent.iter().find(of).copied()
+        self.oldest().filter(|(_, e)| e.epoch == epoch).map(|(slot, _)| slot)
     }
 
     /// The oldest unsent entry of a line.

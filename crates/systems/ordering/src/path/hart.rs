@@ -44,6 +44,8 @@ pub trait Policy {
 pub struct PathHart<P> {
     pub(crate) path: Path,
     pub(crate) policy: P,
+    /// The entry that may go next, found once for every change.
+    sendable: Option<u16>,
 }
 
 impl<P: Policy> PathHart<P> {
@@ -57,18 +59,19 @@ impl<P: Policy> PathHart<P> {
             safe_flushes: 0,
             spec,
         };
-        PathHart { path, policy }
+        PathHart { path, policy, sendable: None }
     }
 
     fn advance(&mut self, now: Time, out: &mut Outbox) {
         self.policy.advance(&mut self.path, now, out);
         self.path.pace.not_before(now);
-        let blocked = self.path.buffer.unsent() > 0 && self.policy.sendable(&self.path).is_none();
+        self.sendable = self.policy.sendable(&self.path);
+        let blocked = self.path.buffer.unsent() > 0 && self.sendable.is_none();
         self.path.blocked.set(now, blocked);
     }
 
     fn next_flush(&self) -> Option<(u16, Time)> {
-        let slot = self.policy.sendable(&self.path)?;
+        let slot = self.sendable?;
         Some((slot, self.path.pace.next(self.path.buffer.unsent(), self.policy.hurries(&self.path))))
     }
 }
