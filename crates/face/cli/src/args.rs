@@ -59,7 +59,7 @@ pub(crate) struct CrashArgs {
     /// Recovery of a recorded program: a command; {image} is the file with its persistent memory
     #[arg(long, value_name = "CMD")]
     pub(crate) check: Option<String>,
-    /// px86-line, px86, epoch, release or strict; the machine's own unless given
+    /// px86-line, px86, armv8, epoch, release or strict; the machine's own unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The most crash points, of the run and of the model each

@@ -144,8 +144,8 @@ fn built_in_lab(
         });
         (timed, search)
     });
-    let x86 = matches!(model, Persistency::Px86 | Persistency::Px86Line);
-    let hygiene = if x86 { crash::hygiene(&log) } else { Vec::new() };
+    let by_flush = model.needs_flushes();
+    let hygiene = if by_flush { crash::hygiene(&log) } else { Vec::new() };
     Ok(Lab { model, timed: Some(timed?), search, hygiene, seconds, events: log.events.len() })
 }
 

@@ -97,7 +97,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::nstore::run(c)),
-        recover: None,
+        recover: Some(s::nstore::recover),
     },
     Workload {
         name: "echo",
@@ -113,7 +113,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::echo::run(c)),
-        recover: None,
+        recover: Some(s::echo::recover),
     },
     Workload {
         name: "vacation",
@@ -129,7 +129,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::vacation::run(c)),
-        recover: None,
+        recover: Some(s::vacation::recover),
     },
     Workload {
         name: "memcached",
@@ -145,7 +145,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::memcached::run(c)),
-        recover: None,
+        recover: Some(s::memcached::recover),
     },
     Workload {
         name: "heap",
@@ -157,7 +157,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::heap::run(c)),
-        recover: None,
+        recover: Some(s::heap::recover),
     },
     Workload {
         name: "queue",
@@ -170,7 +170,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::queue::run(c)),
-        recover: None,
+        recover: Some(s::queue::recover),
     },
     Workload {
         name: "skiplist",
@@ -182,7 +182,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::skiplist::run(c)),
-        recover: None,
+        recover: Some(s::skiplist::recover),
     },
     Workload {
         name: "cceh",
@@ -207,7 +207,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::fast_fair::run(c)),
-        recover: None,
+        recover: Some(s::fast_fair::recover),
     },
     Workload {
         name: "dash-lh",
@@ -220,7 +220,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::dash::run(c, true)),
-        recover: None,
+        recover: Some(|m, c| s::dash::recover(m, c, true)),
     },
     Workload {
         name: "dash-eh",
@@ -233,7 +233,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::dash::run(c, false)),
-        recover: None,
+        recover: Some(|m, c| s::dash::recover(m, c, false)),
     },
     Workload {
         name: "p-art",
@@ -245,7 +245,7 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
         },
         program: |c| Box::pin(s::art::run(c)),
-        recover: None,
+        recover: Some(s::art::recover),
     },
     Workload {
         name: "p-clht",

@@ -152,6 +152,16 @@ impl Context {
         }
     }
 
+    /// Stores one word that others may act on once they read it, and orders it before what follows.
+    #[track_caller]
+    pub(crate) fn release(&self, address: u64, value: u64) -> impl Future<Output = ()> + '_ {
+        let (store, persist) = (self.cpu.store_release(address, value), self.persist(address, 8));
+        async move {
+            store.await;
+            persist.await;
+        }
+    }
+
     /// The end of an operation that must be durable before it is answered, where the workload asks for that.
     pub(crate) async fn end_operation(&self) {
         if self.settings.flag("workload.durable") {

@@ -2,6 +2,7 @@
 
 use crate::context::Layout;
 use protocol::{PM_BASE, Settings};
+use std::collections::BTreeMap;
 use units::Random;
 
 /// Persistent memory as a power failure left it.
@@ -39,7 +40,7 @@ impl Crashed<'_> {
     }
 
     /// The stream of random numbers that a thread had.
-    fn random(&self, thread: usize) -> Random {
+    pub(crate) fn random(&self, thread: usize) -> Random {
         Random::new(self.seed, thread as u64)
     }
 
@@ -61,6 +62,12 @@ impl Crashed<'_> {
         inserted
     }
 
+    /// The operations of a thread's share that had begun: how many, and whether each had ended and must be there.
+    pub(crate) fn begun(&self, count: u64, thread: usize) -> impl Iterator<Item = (u64, bool)> + use<> {
+        let (ended, durable) = (self.ended[thread], self.durable());
+        (0..count.min(ended + 1)).map(move |n| (n, durable && n < ended))
+    }
+
     /// A thread's share of `total` things: the first one, and how many.
     pub(crate) fn share(&self, total: u64, thread: usize) -> (u64, u64) {
         let (n, t) = (self.threads() as u64, thread as u64);
@@ -76,5 +83,66 @@ impl Crashed<'_> {
     /// Whether an operation that had ended must be there.
     pub(crate) fn durable(&self) -> bool {
         self.settings.flag("workload.durable")
+    }
+}
+
+/// The byte that every one of `size` bytes is; none when they differ. Reads each word once.
+pub(crate) fn filled_with(memory: &mut dyn Persistent, address: u64, size: u64) -> Option<u8> {
+    let first = (memory.word(address & !7) >> (address % 8 * 8)) as u8;
+    let end = address + size;
+    let same = (address & !7..end).step_by(8).all(|at| {
+        let (from, to) = (address.saturating_sub(at), (end - at).min(8));
+        let mask = u64::MAX >> (64 - 8 * (to - from)) << (8 * from);
+        (memory.word(at) ^ u64::from_ne_bytes([first; 8])) & mask == 0
+    });
+    same.then_some(first)
+}
+
+/// Whether a word can be the address of something made of lines in persistent memory.
+pub(crate) fn is_place(address: u64) -> bool {
+    address >= PM_BASE && address.is_multiple_of(64)
+}
+
+/// What a set that threads share must hold after the operations that had begun. The order of two threads is not
+/// known, so a key that both changed may be either way.
+#[derive(Debug, Default)]
+pub(crate) struct Expected {
+    keys: BTreeMap<u64, Wanted>,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    thread: usize,
+    /// The value, none when the key must not be there.
+    value: Option<u64>,
+    /// Nothing is left open: all changes had ended, and one thread made them.
+    certain: bool,
+}
+
+impl Expected {
+    /// `thread` gave `key` a value, or took it out; `sure` when that must be there.
+    pub(crate) fn note(&mut self, thread: usize, key: u64, value: Option<u64>, sure: bool) {
+        let fresh = Wanted { thread, value: None, certain: true };
+        let wanted = self.keys.entry(key).or_insert(fresh);
+        wanted.certain &= wanted.thread == thread && (sure || wanted.value == value);
+        wanted.value = value;
+    }
+
+    /// Nothing is there that was never put there, and what must be there is.
+    pub(crate) fn check(&self, held: &BTreeMap<u64, u64>) -> Result<(), String> {
+        if let Some(key) = held.keys().find(|k| !self.keys.contains_key(k)) {
+            return Err(format!("key {key:#x} is there and was never inserted"));
+        }
+        for (key, wanted) in self.keys.iter().filter(|(_, w)| w.certain) {
+            match (held.get(key), wanted.value) {
+                (None, Some(_)) => return Err(format!("key {key:#x} was committed and is missing")),
+                (Some(_), None) => return Err(format!("key {key:#x} is there and was removed")),
+                (Some(has), Some(value)) if *has != value => {
+                    return Err(format!("key {key:#x} has value {has}, but {value} was committed"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }

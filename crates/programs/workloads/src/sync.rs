@@ -62,6 +62,12 @@ impl Gate {
         }
     }
 
+    /// Closes the gate of something that nobody sees yet. Who finds it waits for [`Gate::open`], and so comes after
+    /// what made it reachable.
+    pub(crate) async fn make_closed(self, c: &Context) {
+        c.store(self.0, CLOSED).await;
+    }
+
     /// Lets others in again. An addition, since some may be trying to enter.
     pub(crate) async fn open(self, c: &Context) {
         c.cpu.fetch_add(self.0, CLOSED.wrapping_neg(), Order::Release).await;

@@ -13,6 +13,9 @@ pub enum Persistency {
     Px86Line,
     /// x86: each aligned word on its own.
     Px86,
+    /// Armv8: each aligned word on its own, those of a line in the order that barriers give them; DC CVAP and DSB
+    /// make sure. A flush is DC CVAP, a fence is DSB; a locked operation orders and makes nothing sure.
+    Armv8,
     /// Epochs of a thread persist in order, and after those that they conflict with.
     Epoch,
     /// Epochs persist in order, and after those that they acquired from.
@@ -23,9 +26,10 @@ pub enum Persistency {
 
 impl Persistency {
     /// All, by name.
-    pub const ALL: [(&'static str, Persistency); 5] = [
+    pub const ALL: [(&'static str, Persistency); 6] = [
         ("px86-line", Persistency::Px86Line),
         ("px86", Persistency::Px86),
+        ("armv8", Persistency::Armv8),
         ("epoch", Persistency::Epoch),
         ("release", Persistency::Release),
         ("strict", Persistency::Strict),
@@ -36,8 +40,14 @@ impl Persistency {
         Self::ALL.iter().find(|(_, p)| *p == self).map_or("", |(n, _)| n)
     }
 
-    fn is_x86(self) -> bool {
-        matches!(self, Persistency::Px86 | Persistency::Px86Line)
+    /// Whether only a flush and a fence make a store sure.
+    pub fn needs_flushes(self) -> bool {
+        matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8)
+    }
+
+    /// Whether each aligned word persists on its own; otherwise each line does.
+    fn by_word(self) -> bool {
+        matches!(self, Persistency::Px86 | Persistency::Armv8)
     }
 }
 
@@ -152,10 +162,12 @@ impl<'a> Tracker<'a> {
         self.at += 1;
         if event.kind == Kind::Ended {
             self.ended[event.thread as usize] += 1;
-        } else if self.model.is_x86() {
-            self.step_x86(index, &event);
         } else {
-            self.step_epochs(index, &event);
+            match self.model {
+                Persistency::Px86 | Persistency::Px86Line => self.step_x86(index, &event),
+                Persistency::Armv8 => self.step_arm(index, &event),
+                _ => self.step_epochs(index, &event),
+            }
         }
         true
     }
@@ -165,8 +177,9 @@ impl<'a> Tracker<'a> {
         let Some(event) = self.log.events.get(self.at) else { return false };
         let thread = event.thread as usize;
         match event.kind {
-            Kind::Fence(_) | Kind::Locked { .. } if self.model.is_x86() => !self.flushed[thread].is_empty(),
-            Kind::Flush(FlushKind::Clflush) if self.model.is_x86() => {
+            Kind::Fence(_) if self.model.needs_flushes() => !self.flushed[thread].is_empty(),
+            Kind::Locked { .. } if self.is_x86() => !self.flushed[thread].is_empty(),
+            Kind::Flush(FlushKind::Clflush) if self.is_x86() => {
                 self.line_units(event.address).any(|u| self.pending.contains_key(&u))
             }
             Kind::Fence(FenceKind::Dfence) => !self.pending.is_empty(),
@@ -185,7 +198,11 @@ impl<'a> Tracker<'a> {
     }
 
     fn grain(&self) -> u64 {
-        if self.model == Persistency::Px86 { 8 } else { 64 }
+        if self.model.by_word() { 8 } else { 64 }
+    }
+
+    fn is_x86(&self) -> bool {
+        matches!(self.model, Persistency::Px86 | Persistency::Px86Line)
     }
 
     fn push(&mut self, index: usize, event: &Event) {
@@ -230,6 +247,29 @@ impl<'a> Tracker<'a> {
             // An ofence is an sfence where there is nothing else.
             Kind::Fence(_) => self.fence(thread),
             _ => {}
+        }
+    }
+
+    fn step_arm(&mut self, index: usize, event: &Event) {
+        let thread = event.thread as usize;
+        match event.kind {
+            Kind::Flush(_) => {
+                let sequence = self.sequence;
+                let units: Vec<Unit> = self.line_units(event.address).collect();
+                let pending = units.into_iter().filter(|u| self.pending.contains_key(u));
+                self.flushed[thread].extend(pending.map(|u| (u, sequence)));
+            }
+            Kind::Fence(_) => {
+                self.fence(thread);
+                self.epochs.close(thread);
+            }
+            // What barriers order is what they order under release persistency.
+            _ => {
+                self.step_epochs(index, event);
+                if matches!(event.kind, Kind::Locked { .. }) {
+                    self.epochs.close(thread);
+                }
+            }
         }
     }
 
@@ -295,7 +335,32 @@ impl<'a> Tracker<'a> {
         sure[thread] = self.epochs.open[thread];
         self.epochs.close(thread);
         for unit in self.pending.keys().copied().collect::<Vec<_>>() {
-            self.settle(unit, |p| p.epoch <= sure[p.thread as usize]);
+            self.settle_out_of_turn(unit, |p| p.epoch <= sure[p.thread as usize]);
+        }
+    }
+
+    /// Pending stores of a unit are sure where `is_sure` says so, and with each those before it that it overwrites.
+    /// Another thread's store to other bytes of the line stays pending: no dfence waits for it.
+    fn settle_out_of_turn(&mut self, unit: Unit, is_sure: impl Fn(&Pending) -> bool) {
+        let Some(stores) = self.pending.get_mut(&unit) else { return };
+        let mut bytes = 0;
+        let mut sure: Vec<bool> = Vec::with_capacity(stores.len());
+        for p in stores.iter().rev() {
+            let mask = block_of(&self.log.events[p.event]).0;
+            sure.push(is_sure(p) || mask & bytes != 0);
+            bytes |= if sure.last() == Some(&true) { mask } else { 0 };
+        }
+        let mut sure = sure.into_iter().rev();
+        let (log, model, image) = (self.log, self.model, &mut self.sure);
+        stores.retain(|p| {
+            let stays = sure.next() != Some(true);
+            if !stays {
+                write(image, unit, &log.events[p.event], model);
+            }
+            stays
+        });
+        if stores.is_empty() {
+            self.pending.remove(&unit);
         }
     }
 
@@ -307,16 +372,28 @@ impl<'a> Tracker<'a> {
     /// Whether a choice (so many of each unit's pending stores) is one that the model allows: nothing that is there
     /// comes after anything that is not.
     pub(super) fn allows(&self, choice: &BTreeMap<Unit, usize>) -> bool {
-        if self.model.is_x86() || self.model == Persistency::Strict {
-            return true;
+        match self.model {
+            Persistency::Px86 | Persistency::Px86Line | Persistency::Strict => true,
+            Persistency::Epoch | Persistency::Release => self.is_closed(choice.iter()),
+            // Order on the way to memory holds within a line alone.
+            Persistency::Armv8 => {
+                let mut lines: Vec<u64> = choice.keys().map(|unit| unit / 64).collect();
+                lines.dedup();
+                lines.into_iter().all(|line| self.is_closed(choice.range(line * 64..(line + 1) * 64)))
+            }
         }
+    }
+
+    /// Whether what these choices keep comes after nothing that they lose.
+    fn is_closed<'c>(&self, choice: impl Iterator<Item = (&'c Unit, &'c usize)> + Clone) -> bool {
         let mut needed = vec![0; self.log.threads];
-        for (unit, kept) in choice {
+        for (unit, kept) in choice.clone() {
             for store in self.pending.get(unit).into_iter().flatten().take(*kept) {
                 needed.iter_mut().zip(self.before(store)).for_each(|(n, b)| *n = (*n).max(*b));
             }
         }
-        choice.iter().all(|(unit, kept)| {
+        let mut choice = choice;
+        choice.all(|(unit, kept)| {
             let lost = self.pending.get(unit).into_iter().flatten().skip(*kept);
             lost.into_iter().all(|s| s.epoch > needed[s.thread as usize])
         })
@@ -362,7 +439,7 @@ impl<'a> Tracker<'a> {
 
 fn write(image: &mut Image, unit: Unit, event: &Event, model: Persistency) {
     let (mut mask, block) = block_of(event);
-    if model == Persistency::Px86 {
+    if model.by_word() {
         mask &= 0xFF << (unit % 64);
     }
     let line: Line = line_of(event.address);

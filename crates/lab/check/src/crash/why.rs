@@ -117,7 +117,7 @@ fn reason(log: &Log, lost: usize, until: usize, model: Persistency) -> String {
     let between = || log.events[lost + 1..until.max(lost + 1)].iter();
     let own_fence =
         |e: &&Event| e.thread == store.thread && matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. });
-    if !matches!(model, Persistency::Px86 | Persistency::Px86Line) {
+    if !model.needs_flushes() {
         return if between().any(|e| own_fence(&e)) {
             "no dependence orders their epochs".into()
         } else {

@@ -7,7 +7,9 @@
 //! Keys are eight random bytes: paths are not compressed.
 
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent, is_place};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
 use units::mix;
 
 const KIND: u64 = 8;
@@ -56,9 +58,9 @@ async fn find(c: &Context, node: u64, byte: u64) -> Option<u64> {
 async fn add(c: &Context, node: u64, byte: u64, child: u64) {
     let (kind, count) = (c.load(node + KIND).await, c.load(node + COUNT).await);
     match kind {
-        256 => c.publish(node + CHILDREN + byte * 8, child).await,
+        256 => c.release(node + CHILDREN + byte * 8, child).await,
         48 => {
-            c.publish(node + CHILDREN_48 + count * 8, child).await;
+            c.release(node + CHILDREN_48 + count * 8, child).await;
             c.cpu.store_sized(node + INDEX + byte, 1, count + 1).await;
             c.persist(node + INDEX + byte, 1).await;
         }
@@ -69,8 +71,7 @@ async fn add(c: &Context, node: u64, byte: u64, child: u64) {
             c.persist(node + BYTES, 16).await;
         }
     }
-    c.cpu.store_release(node + COUNT, count + 1).await;
-    c.persist(node + COUNT, 8).await;
+    c.release(node + COUNT, count + 1).await;
 }
 
 /// A copy of a full node, one kind larger.
@@ -167,7 +168,7 @@ async fn change(c: &Context, spot: Spot, seen: u64, key: u64, leaf: u64) -> bool
         match place {
             Some(place) if now != 0 => {
                 let below = fork(c, now & !LEAF, key, leaf, depth + 1).await;
-                c.publish(place, below).await;
+                c.release(place, below).await;
             }
             _ => add_or_grow(c, node, slot, byte(key, depth), leaf | LEAF).await,
         }
@@ -191,7 +192,7 @@ async fn add_or_grow(c: &Context, node: u64, slot: u64, byte: u64, child: u64) {
     }
     let new = grow(c, node).await;
     add(c, new, byte, child).await;
-    c.publish(slot, new).await;
+    c.release(slot, new).await;
 }
 
 /// Nodes for the bytes that two leaves share, from `depth` on; or the new leaf where their keys are equal.
@@ -227,6 +228,58 @@ async fn get(c: &Context, root: u64, key: u64) -> Option<u64> {
         }
         (node, depth) = (child, depth + 1);
     }
+}
+
+/// The value of a key; an error when the tree is no tree. A count or an index byte that is behind hides a child that
+/// was not yet in.
+fn look_up(memory: &mut dyn Persistent, key: u64) -> Result<Option<u64>, String> {
+    let mut node = PM_BASE;
+    for depth in 0..8 {
+        let child = match child(memory, node, byte(key, depth))? {
+            0 => return Ok(None),
+            child => child,
+        };
+        if child & LEAF != 0 {
+            let leaf = child & !LEAF;
+            if leaf < PM_BASE || !leaf.is_multiple_of(16) {
+                return Err(format!("a link leads to {leaf:#x}, which is no leaf"));
+            }
+            return Ok((memory.word(leaf) == key).then(|| memory.word(leaf + 8)));
+        }
+        node = child;
+    }
+    Err(format!("the path of key {key:#x} is longer than the key"))
+}
+
+/// A node's child for `byte`, zero where there is none.
+fn child(memory: &mut dyn Persistent, node: u64, byte: u64) -> Result<u64, String> {
+    if !is_place(node) {
+        return Err(format!("a link leads to {node:#x}, which is no node"));
+    }
+    let mut one = |at: u64| memory.word(at & !7) >> (at % 8 * 8) & 0xFF;
+    let (kind, count) = (one(node + KIND) + (one(node + KIND + 1) << 8), one(node + COUNT));
+    let place = match kind {
+        256 => Some(CHILDREN + byte * 8),
+        48 => one(node + INDEX + byte).checked_sub(1).map(|index| CHILDREN_48 + index * 8),
+        4 | 16 => (0..count.min(kind)).find(|at| one(node + BYTES + at) == byte).map(|at| CHILDREN + at * 8),
+        _ => return Err(format!("the node at {node:#x} has kind {kind}")),
+    };
+    Ok(place.map_or(0, |place| memory.word(node + place)))
+}
+
+/// Every key whose insertion was durable is found by a search from the root, with its value.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let total = crashed.settings.number("workload.operations");
+    let seed = crashed.common_random().next_u64();
+    for n in crashed.inserted(total) {
+        let key = mix(seed ^ n);
+        match look_up(memory, key)? {
+            None => return Err(format!("key {key:#x} was committed and is missing")),
+            Some(value) if value != n => return Err(format!("key {key:#x} has value {value}, not {n}")),
+            Some(_) => {}
+        }
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {

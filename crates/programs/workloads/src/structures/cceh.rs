@@ -118,6 +118,7 @@ impl Table {
     /// The upper half of a segment's hashes moves to a new one; the old one keeps stale pairs until overwritten.
     async fn split_in_two(&self, c: &Context, segment: u64, local: u64, depth: u64, hash: u64) {
         let new = self.new_segment(c, local + 1).await;
+        Gate(new + 8).make_closed(c).await;
         for index in 0..PAIRS {
             let pair = segment + FIRST + index * 16;
             let key = c.load(pair).await;
@@ -137,6 +138,7 @@ impl Table {
         }
         c.persist(table + (first + span / 2) * 8, span * 4).await;
         c.publish(segment, local + 1).await;
+        Gate(new + 8).open(c).await;
     }
 
     async fn get(&self, c: &Context, key: u64) -> Option<u64> {

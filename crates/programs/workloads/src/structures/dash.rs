@@ -8,7 +8,9 @@
 
 use super::directory;
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent, is_place};
 use crate::sync::{self, Gate, Lock};
+use protocol::PM_BASE;
 use units::mix;
 
 const BUCKETS: u64 = 64;
@@ -79,8 +81,10 @@ async fn insert_into_stash(c: &Context, segment: u64, hash: u64, key: u64, value
     false
 }
 
-/// Moves every record whose hash `moves` says so from one segment into another, which nobody else sees yet.
-async fn move_records(c: &Context, from: u64, to: u64, moves: impl Fn(u64) -> bool) {
+/// Copies every record whose hash `moves` says so from one segment into another, which nobody else may use yet.
+/// Gives the bitmaps of those that stay.
+async fn copy_records(c: &Context, from: u64, to: u64, moves: impl Fn(u64) -> bool) -> Vec<u64> {
+    let mut stay = Vec::new();
     for index in 0..BUCKETS + STASH {
         let old = bucket(from, index);
         let (mut bitmap, mut kept) = (c.load(old + BITMAP).await, c.load(old + BITMAP).await);
@@ -95,7 +99,18 @@ async fn move_records(c: &Context, from: u64, to: u64, moves: impl Fn(u64) -> bo
                 assert!(insert_into(c, to, hash, key, value).await, "half a segment fits an empty one");
             }
         }
-        c.store(old + BITMAP, kept).await;
+        stay.push(kept);
+    }
+    c.persist(to, SEGMENT).await;
+    stay
+}
+
+/// Takes the copied records out, once the directory leads to their copies: a power failure before leaves them twice,
+/// and the directory says which counts.
+async fn remove_copied(c: &Context, from: u64, stay: &[u64]) {
+    for (index, kept) in (0..).zip(stay) {
+        let old = bucket(from, index);
+        c.store(old + BITMAP, *kept).await;
         c.cpu.clwb(old).await;
     }
     c.cpu.ofence().await;
@@ -167,11 +182,10 @@ impl Dash {
         let old = c.load(self.table + victim * 8).await;
         Gate(old + 8).close(c).await;
         let new = c.pm.alloc(SEGMENT, 64);
-        move_records(c, old, new, |hash| linear_index(hash >> 16, segments + 1) == segments).await;
-        c.persist(new, SEGMENT).await;
+        let stay = copy_records(c, old, new, |hash| linear_index(hash >> 16, segments + 1) == segments).await;
         c.publish(self.table + segments * 8, new).await;
-        c.cpu.store_release(self.root, segments + 1).await;
-        c.persist(self.root, 8).await;
+        c.release(self.root, segments + 1).await;
+        remove_copied(c, old, &stay).await;
         Gate(old + 8).open(c).await;
     }
 
@@ -184,8 +198,8 @@ impl Dash {
         }
         let new = c.pm.alloc(SEGMENT, 64);
         c.store(new, local + 1).await;
-        move_records(c, segment, new, |hash| hash >> (63 - local) & 1 == 1).await;
-        c.persist(new, SEGMENT).await;
+        Gate(new + 8).make_closed(c).await;
+        let stay = copy_records(c, segment, new, |hash| hash >> (63 - local) & 1 == 1).await;
         let table = c.load(self.root).await & !63;
         let span = 1 << (depth - local);
         let first = (hash >> (63 - depth) >> 1) / span * span + span / 2;
@@ -194,6 +208,8 @@ impl Dash {
         }
         c.persist(table + first * 8, span * 4).await;
         c.publish(segment, local + 1).await;
+        remove_copied(c, segment, &stay).await;
+        Gate(new + 8).open(c).await;
         Gate(segment + 8).open(c).await;
     }
 
@@ -214,6 +230,66 @@ fn linear_index(hash: u64, segments: u64) -> u64 {
     let large = segments.next_power_of_two();
     let index = hash % large;
     if index < segments { index } else { hash % (large / 2) }
+}
+
+/// The value of a key; an error when the table is none. Locks and gates are made anew by a recovery.
+fn look_up(memory: &mut dyn Persistent, linear: bool, number: u64) -> Result<Option<u64>, String> {
+    let (root, hash) = (memory.word(PM_BASE), mix(number));
+    let entry = if linear {
+        if root == 0 || root > 1 << 16 {
+            return Err(format!("the root says that there are {root} segments"));
+        }
+        PM_BASE + 4096 + linear_index(hash >> 16, root) * 8
+    } else {
+        let (table, depth) = (root & !63, root & 63);
+        if !is_place(table) || depth > 40 {
+            return Err(format!("the root {root:#x} names no directory"));
+        }
+        table + (hash >> (63 - depth) >> 1) * 8
+    };
+    let segment = memory.word(entry);
+    if !is_place(segment) {
+        return Err(format!("the directory leads to {segment:#x}, which is no segment"));
+    }
+    for index in [home(hash), (home(hash) + 1) % BUCKETS].into_iter().chain(BUCKETS..BUCKETS + STASH) {
+        let bucket = bucket(segment, index);
+        let bitmap = memory.word(bucket + BITMAP);
+        let prints = [memory.word(bucket + FINGERPRINTS), memory.word(bucket + FINGERPRINTS + 8)];
+        let fits = |slot: u64| prints[slot as usize / 8] >> (slot % 8 * 8) & 0xFF == hash & 0xFF;
+        for slot in (0..RECORDS).filter(|slot| bitmap >> slot & 1 == 1 && fits(*slot)) {
+            let record = bucket + FIRST + slot * 16;
+            let key = memory.word(record);
+            if key < PM_BASE || !key.is_multiple_of(16) {
+                return Err(format!("the record at {record:#x} is in use and has no key"));
+            }
+            if memory.word(key) == number {
+                return Ok(Some(memory.word(record + 8)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Every key whose insertion was durable is found with its value.
+pub(crate) fn recover(
+    memory: &mut dyn Persistent,
+    crashed: &Crashed<'_>,
+    linear: bool,
+) -> Result<(), String> {
+    let seed = crashed.common_random().next_u64();
+    let (total, preload) =
+        (crashed.settings.number("workload.operations"), crashed.settings.number("workload.preload"));
+    let mut check = |n: u64, sure: bool| match look_up(memory, linear, seed ^ n)? {
+        None if sure => Err(format!("key {:#x} was committed and is missing", seed ^ n)),
+        Some(value) if value != n => Err(format!("key {:#x} has value {value}, not {n}", seed ^ n)),
+        _ => Ok(()),
+    };
+    (0..preload).try_for_each(|n| check(n, true))?;
+    for thread in 0..crashed.threads() {
+        let (from, count) = crashed.share(total, thread);
+        crashed.begun(count, thread).try_for_each(|(n, sure)| check(preload + from + n, sure))?;
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context, linear: bool) {

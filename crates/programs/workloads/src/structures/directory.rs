@@ -13,6 +13,5 @@ pub(super) async fn double(c: &Context, word: u64, depth: u64) {
         c.store(new + index * 16 + 8, segment).await;
     }
     c.persist(new, 16 << depth).await;
-    c.cpu.store_release(word, new | (depth + 1)).await;
-    c.persist(word, 8).await;
+    c.release(word, new | (depth + 1)).await;
 }

@@ -5,7 +5,10 @@
 //! in the bucket at 16. Version: previous version at 0, number at 8, value from 16 on.
 
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent, filled_with, is_place};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
+use std::collections::BTreeMap;
 use units::mix;
 
 const BUCKETS: u64 = 4096;
@@ -62,6 +65,75 @@ impl Store {
             list = c.load(list + 16).await;
         }
     }
+}
+
+/// The versions that the master store leads to: for each address its key's hash.
+fn versions(memory: &mut dyn Persistent, limit: usize) -> Result<BTreeMap<u64, u64>, String> {
+    let mut versions = BTreeMap::new();
+    for bucket in 0..BUCKETS {
+        let mut list = memory.word(PM_BASE + bucket * 64 + 8);
+        let mut lists = 0;
+        while list != 0 {
+            let wrong = || Err(format!("bucket {bucket} leads to {list:#x}, which is no list of versions"));
+            if !is_place(list) {
+                return wrong();
+            }
+            let hash = memory.word(list);
+            lists += 1;
+            if hash % BUCKETS != bucket || lists > limit {
+                return wrong();
+            }
+            let mut version = memory.word(list + 8);
+            while version != 0 {
+                if !is_place(version) || versions.len() >= limit || versions.insert(version, hash).is_some() {
+                    return Err(format!("the versions of {hash:#x} lead to {version:#x}, which is none"));
+                }
+                version = memory.word(version);
+            }
+            list = memory.word(list + 16);
+        }
+    }
+    Ok(versions)
+}
+
+/// Every version is whole and was put by its thread under its key, and every committed put is there.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let number = |key: &str| crashed.settings.number(key);
+    let total = number("workload.operations");
+    let (keys, puts) = (number("workload.keys"), number("workload.put_percent") * 10);
+    let mut versions = versions(memory, total as usize + crashed.threads())?;
+    for thread in 0..crashed.threads() {
+        // Every arena is as large as the first.
+        let arena = crashed.arena(thread)..crashed.arena(thread + 1);
+        let mut put = BTreeMap::new();
+        for version in versions.range(arena).map(|(v, _)| *v).collect::<Vec<_>>() {
+            let n = memory.word(version + 8);
+            if filled_with(memory, version + 16, number("workload.value_size")) != Some(n as u8) {
+                return Err(format!("version {n} of thread {thread} at {version:#x} is not whole"));
+            }
+            put.insert(n, versions.remove(&version));
+        }
+        let mut random = crashed.random(thread);
+        for (n, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+            let hash = mix(random.below(keys)) | 1;
+            if !random.chance(puts) {
+                continue;
+            }
+            match put.remove(&n) {
+                None if sure => {
+                    return Err(format!("put {n} of thread {thread} was committed and is missing"));
+                }
+                Some(held) if held != Some(hash) => {
+                    return Err(format!("put {n} of thread {thread} is under the wrong key"));
+                }
+                _ => {}
+            }
+        }
+        if let Some(n) = put.keys().next() {
+            return Err(format!("version {n} of thread {thread} is there and was never put"));
+        }
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {

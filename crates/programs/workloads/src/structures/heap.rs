@@ -2,9 +2,12 @@
 //!
 //! Line 0: number of elements. Elements of 8 bytes from line 1 on, smallest first.
 
-use super::log::UndoLog;
+use super::log::{UndoLog, Undone};
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
+use std::collections::BTreeMap;
 
 struct Heap {
     base: u64,
@@ -61,6 +64,46 @@ impl Heap {
         log.store(c, self.at(hole), last).await;
         Some(least)
     }
+}
+
+/// The heap is one, holds what was inserted and nothing else, and lacks no more than was removed.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let mut memory = Undone::new(memory, crashed)?;
+    let (mut inserted, mut removals) = (BTreeMap::new(), 0);
+    let total = crashed.settings.number("workload.operations");
+    let inserts = crashed.settings.number("workload.insert_percent") * 10;
+    for thread in 0..crashed.threads() {
+        let mut random = crashed.random(thread);
+        for (_, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+            if random.chance(inserts) {
+                inserted.insert(random.next_u64(), sure);
+            } else {
+                random.next_u64();
+                removals += 1;
+            }
+        }
+    }
+    let count = memory.word(PM_BASE);
+    if count > inserted.len() as u64 {
+        return Err(format!("the heap has {count} elements, but {} were inserted", inserted.len()));
+    }
+    let element = |index: u64| PM_BASE + 64 + index * 8;
+    for index in 0..count {
+        let value = memory.word(element(index));
+        if index > 0 && memory.word(element((index - 1) / 2)) > value {
+            return Err(format!("element {index} is smaller than the one above it"));
+        }
+        if inserted.remove(&value).is_none() {
+            return Err(format!("element {index} was never inserted, or is there twice"));
+        }
+    }
+    let missing = inserted.values().filter(|sure| **sure).count();
+    if missing > removals {
+        return Err(format!(
+            "{missing} elements were committed and are missing, but {removals} were removed"
+        ));
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {

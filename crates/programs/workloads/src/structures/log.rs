@@ -3,9 +3,11 @@
 //! Line 0: how many bytes of entries are valid. Entries from line 1 on: address, length, old bytes.
 
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
-const LOG_BYTES: u64 = 64 << 10;
+pub(super) const LOG_BYTES: u64 = 64 << 10;
 
 pub(crate) struct UndoLog {
     base: u64,
@@ -57,5 +59,59 @@ impl UndoLog {
         c.cpu.ofence().await;
         c.publish(self.base, 0).await;
         self.used.set(0);
+    }
+}
+
+/// Persistent memory with every transaction undone that had not committed. Each thread's log is the first thing in
+/// its arena.
+pub(super) struct Undone<'a> {
+    memory: &'a mut dyn Persistent,
+    words: BTreeMap<u64, u64>,
+}
+
+impl<'a> Undone<'a> {
+    /// # Errors
+    /// A log that is none.
+    pub(super) fn new(memory: &'a mut dyn Persistent, crashed: &Crashed<'_>) -> Result<Undone<'a>, String> {
+        let mut undone = Undone { memory, words: BTreeMap::new() };
+        for thread in 0..crashed.threads() {
+            undone.undo(crashed.arena(thread)).map_err(|e| format!("thread {thread}'s log {e}"))?;
+        }
+        Ok(undone)
+    }
+
+    /// Youngest entry first, so that the oldest contents stay.
+    fn undo(&mut self, base: u64) -> Result<(), String> {
+        let used = self.memory.word(base);
+        if used > LOG_BYTES - 64 {
+            return Err(format!("says that {used} bytes are valid, more than it has"));
+        }
+        let (mut at, mut entries) = (0, Vec::new());
+        while at < used {
+            let entry = base + 64 + at;
+            let (address, size) = (self.memory.word(entry), self.memory.word(entry + 8));
+            if address < protocol::PM_BASE || size == 0 || size > LOG_BYTES {
+                return Err(format!("has an entry at {entry:#x} that names {size} bytes at {address:#x}"));
+            }
+            entries.push((entry + 16, address, size));
+            at = (at + 16 + size).next_multiple_of(8);
+        }
+        for (from, address, size) in entries.into_iter().rev() {
+            (0..size).for_each(|i| self.restore(address + i, from + i));
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, address: u64, from: u64) {
+        let old = self.memory.word(from & !7) >> (from % 8 * 8) & 0xFF;
+        let (word, shift) = (address & !7, address % 8 * 8);
+        let now = self.word(word);
+        self.words.insert(word, now & !(0xFF << shift) | old << shift);
+    }
+}
+
+impl Persistent for Undone<'_> {
+    fn word(&mut self, address: u64) -> u64 {
+        self.words.get(&address).copied().unwrap_or_else(|| self.memory.word(address))
     }
 }

@@ -139,8 +139,7 @@ impl Tree {
         c.store(node + VALUES + place * 8, value).await;
         c.cpu.clwb(node + KEYS + place * 8).await;
         c.persist(node + VALUES + place * 8, 8).await;
-        c.cpu.store_release(node + ORDER, order.with(at, place).0).await;
-        c.persist(node + ORDER, 8).await;
+        c.release(node + ORDER, order.with(at, place).0).await;
     }
 
     async fn split(&self, c: &Context, node: u64, key: u64, value: u64) {
@@ -188,8 +187,7 @@ impl Tree {
             c.store(root + VALUES, sibling).await;
             c.store(root + ORDER, Permutation(0).with(0, 0).0).await;
             c.persist(root, NODE).await;
-            c.cpu.store_release(self.root, root).await;
-            c.persist(self.root, 8).await;
+            c.release(self.root, root).await;
             return self.root_lock.release(c).await;
         }
         self.root_lock.release(c).await;

@@ -3,9 +3,12 @@
 //!
 //! An item: next in its bucket at 0, key hash at 8, time of use at 16, value length at 24, key and value from 32.
 
-use super::log::UndoLog;
+use super::log::{UndoLog, Undone};
 use crate::context::Context;
+use crate::recovery::{Crashed, Expected, Persistent, filled_with, is_place};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
+use std::collections::BTreeMap;
 use units::mix;
 
 const BUCKETS: u64 = 1 << 14;
@@ -67,6 +70,54 @@ impl Cache {
         }
         lock.release(c).await;
     }
+}
+
+/// Every item is in its bucket with a whole value of the time it names, and every committed set is there.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let mut memory = Undone::new(memory, crashed)?;
+    let size = crashed.settings.number("workload.value_size");
+    let at = ITEM + crashed.settings.number("workload.key_size");
+    let keys = crashed.settings.number("workload.keys");
+    let mut held = BTreeMap::new();
+    for bucket in 0..BUCKETS {
+        let mut item = memory.word(PM_BASE + bucket * 8);
+        while item != 0 {
+            let wrong = || Err(format!("bucket {bucket} leads to {item:#x}, which is no item of it"));
+            if !is_place(item) {
+                return wrong();
+            }
+            let (hash, time) = (memory.word(item + 8), memory.word(item + 16));
+            if hash % BUCKETS != bucket || held.len() as u64 >= keys {
+                return wrong();
+            }
+            let whole = filled_with(&mut memory, item + at, size) == Some(time as u8);
+            if memory.word(item + 24) != size || !whole {
+                return Err(format!("the value of {hash:#x} is not the one that was set at time {time}"));
+            }
+            if held.insert(hash, time).is_some() {
+                return Err(format!("key {hash:#x} is there twice"));
+            }
+            item = memory.word(item);
+        }
+    }
+    expected(crashed, keys).check(&held)
+}
+
+/// What the requests that had begun say: each key's hash and the time of its last set.
+fn expected(crashed: &Crashed<'_>, keys: u64) -> Expected {
+    let total = crashed.settings.number("workload.operations");
+    let sets = crashed.settings.number("workload.set_percent") * 10;
+    let mut expected = Expected::default();
+    for thread in 0..crashed.threads() {
+        let mut random = crashed.random(thread);
+        for (n, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+            let hash = mix(random.below(keys)) | 1;
+            if random.chance(sets) {
+                expected.note(thread, hash, Some(n), sure);
+            }
+        }
+    }
+    expected
 }
 
 pub(crate) async fn run(c: Context) {

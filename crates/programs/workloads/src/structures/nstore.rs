@@ -5,7 +5,9 @@
 //! head is in the executor's root line; a transaction logs, changes in place, persists, and empties the list.
 
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent, filled_with};
 use crate::sync;
+use std::collections::BTreeMap;
 
 struct Executor {
     head: u64,
@@ -17,6 +19,11 @@ struct Executor {
     field_size: u64,
 }
 
+/// Bytes kept for log entries: 64 KiB, more where large fields need it.
+fn log_bytes(fields: u64, field_size: u64) -> u64 {
+    (fields * (24 + field_size).next_multiple_of(64)).max(64 << 10)
+}
+
 impl Executor {
     fn tuple_size(&self) -> u64 {
         (8 + self.fields * self.field_size).next_multiple_of(64)
@@ -26,7 +33,7 @@ impl Executor {
         let (fields, field_size) =
             (c.settings.number("workload.fields"), c.settings.number("workload.value_size"));
         let keys = c.share(c.settings.number("workload.keys")).max(1);
-        let (head, entries) = (c.pm.lines(1), c.pm.alloc(64 << 10, 64));
+        let (head, entries) = (c.pm.lines(1), c.pm.alloc(log_bytes(fields, field_size), 64));
         let mut e = Executor {
             head,
             entries,
@@ -78,6 +85,83 @@ impl Executor {
             c.cpu.load_bytes(tuple + 8 + field * self.field_size, bytes).await;
         }
     }
+}
+
+/// A thread's tuples after a power failure.
+struct Left {
+    root: u64,
+    keys: u64,
+    fields: u64,
+    field_size: u64,
+}
+
+impl Left {
+    /// The fields that the log holds old contents of, by address: the transaction under way is undone.
+    fn logged(&self, memory: &mut dyn Persistent) -> Result<BTreeMap<u64, u64>, String> {
+        let (mut entry, mut logged) = (memory.word(self.root), BTreeMap::new());
+        let entries = self.root + 64..self.root + 64 + log_bytes(self.fields, self.field_size);
+        while entry != 0 {
+            if !entries.contains(&entry) || logged.len() as u64 >= self.fields {
+                return Err(format!("the log leads to {entry:#x}, which is no entry"));
+            }
+            if memory.word(entry + 16) != self.field_size {
+                return Err(format!("the log entry at {entry:#x} names no field"));
+            }
+            logged.insert(memory.word(entry + 8), entry + 24);
+            entry = memory.word(entry);
+        }
+        Ok(logged)
+    }
+
+    /// Whether a tuple was updated, all its fields alike.
+    fn updated(&self, m: &mut dyn Persistent, log: &BTreeMap<u64, u64>, key: u64) -> Result<bool, String> {
+        let size = (8 + self.fields * self.field_size).next_multiple_of(64);
+        let tuple = self.root + 64 + log_bytes(self.fields, self.field_size) + key * size;
+        if m.word(tuple) != key {
+            return Err(format!("tuple {key} has key {}", m.word(tuple)));
+        }
+        let (mut old, mut new) = (true, true);
+        for field in 0..self.fields {
+            let at = tuple + 8 + field * self.field_size;
+            let filled = filled_with(m, log.get(&at).copied().unwrap_or(at), self.field_size);
+            old &= filled == Some(0);
+            new &= filled == Some(key as u8 ^ field as u8);
+        }
+        if old || new { Ok(new) } else { Err(format!("tuple {key} is half updated")) }
+    }
+
+    fn check(&self, memory: &mut dyn Persistent, crashed: &Crashed<'_>, thread: usize) -> Result<(), String> {
+        let updates = crashed.settings.number("workload.update_percent") * 10;
+        let count = crashed.share(crashed.settings.number("workload.operations"), thread).1;
+        let mut random = crashed.random(thread);
+        // Tuples that a transaction changed, and whether one must be there.
+        let mut changed: BTreeMap<u64, bool> = BTreeMap::new();
+        for (_, sure) in crashed.begun(count, thread) {
+            let key = random.below(self.keys);
+            if random.chance(updates) {
+                *changed.entry(key).or_default() |= sure;
+            }
+        }
+        let log = self.logged(memory)?;
+        for (key, sure) in changed {
+            if !self.updated(memory, &log, key)? && sure {
+                return Err(format!("an update of tuple {key} was committed and is missing"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The transaction under way is undone; every tuple that was changed is whole, and every committed update is there.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let number = |key: &str| crashed.settings.number(key);
+    for thread in 0..crashed.threads() {
+        let keys = crashed.share(number("workload.keys"), thread).1.max(1);
+        let (fields, field_size) = (number("workload.fields"), number("workload.value_size"));
+        let left = Left { root: crashed.arena(thread), keys, fields, field_size };
+        left.check(memory, crashed, thread).map_err(|e| format!("thread {thread}: {e}"))?;
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {

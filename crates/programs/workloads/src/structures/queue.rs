@@ -3,9 +3,11 @@
 //! Root line: head at 0, tail at 64. A node: next at 0, length at 8, value from 16 on. An element is durable
 //! before the link to it is; the links are changed under an undo log.
 
-use super::log::UndoLog;
+use super::log::{LOG_BYTES, UndoLog};
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent, filled_with, is_place};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
 use units::Random;
 
 struct Queue {
@@ -63,6 +65,106 @@ impl Queue {
         self.head_lock.release(c).await;
         found
     }
+}
+
+/// The insertions of one thread, by the place of their nodes.
+struct Inserter {
+    nodes: u64,
+    node_size: u64,
+    /// For each insertion that had begun: the byte that its value is made of, and whether it must be there.
+    values: Vec<(u8, bool)>,
+    /// Elements of this thread before the first that is left: they were removed.
+    gone: u64,
+    /// Where the next element of this thread has to be.
+    next: Option<u64>,
+}
+
+impl Inserter {
+    fn of(crashed: &Crashed<'_>, thread: usize) -> (Inserter, u64) {
+        let total = crashed.settings.number("workload.operations");
+        let inserts = crashed.settings.number("workload.insert_percent") * 10;
+        let size = VALUE + crashed.settings.number("workload.value_size");
+        let mut random = crashed.random(thread);
+        let (mut values, mut removals) = (Vec::new(), 0);
+        for (n, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+            if random.chance(inserts) {
+                values.push((n as u8, sure));
+            } else {
+                removals += 1;
+            }
+        }
+        // Behind the log, and on the first thread behind the node without a value.
+        let nodes = crashed.arena(thread) + LOG_BYTES + if thread == 0 { 64 } else { 0 };
+        let node_size = size.next_multiple_of(64);
+        (Inserter { nodes, node_size, values, gone: 0, next: None }, removals)
+    }
+
+    fn has(&self, node: u64) -> bool {
+        (self.nodes..self.nodes + self.values.len() as u64 * self.node_size).contains(&node)
+    }
+
+    /// An element of this thread, in the order of the queue.
+    fn element(&mut self, memory: &mut dyn Persistent, node: u64, size: u64) -> Result<(), String> {
+        let index = (node - self.nodes) / self.node_size;
+        if self.next.is_none() {
+            self.gone = index;
+        }
+        if self.next.is_some_and(|next| next != index) {
+            return Err(format!("the element at {node:#x} is out of its order"));
+        }
+        self.next = Some(index + 1);
+        let wanted = self.values.get(index as usize).map(|v| v.0);
+        if memory.word(node + 8) != size || filled_with(memory, node + VALUE, size) != wanted {
+            return Err(format!("the element at {node:#x} is not the one that was inserted"));
+        }
+        Ok(())
+    }
+
+    /// Elements that were removed, if all that must be there were inserted.
+    fn removed(&self) -> Result<u64, String> {
+        let sure = self.values.iter().filter(|v| v.1).count() as u64;
+        match self.next {
+            None => Ok(sure),
+            Some(next) if next < sure => {
+                Err(format!("{} elements were committed and are missing", sure - next))
+            }
+            Some(_) => Ok(self.gone),
+        }
+    }
+}
+
+/// Recovery takes the links as they are, since an element is durable before the link to it is: the tail is the last
+/// element that the head leads to. Every thread's elements are there in their order, none lacks but those removed.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let size = crashed.settings.number("workload.value_size");
+    let (mut threads, removals): (Vec<_>, Vec<_>) =
+        (0..crashed.threads()).map(|t| Inserter::of(crashed, t)).unzip();
+    let longest: usize = threads.iter().map(|t| t.values.len()).sum();
+    let mut node = memory.word(PM_BASE);
+    if !is_place(node) {
+        return Err(format!("the head leads to {node:#x}, which is no element"));
+    }
+    for _ in 0..=longest {
+        node = memory.word(node);
+        if node == 0 {
+            break;
+        }
+        let Some(thread) = threads.iter_mut().find(|t| t.has(node)) else {
+            return Err(format!("a link leads to {node:#x}, which is no element"));
+        };
+        thread.element(memory, node, size)?;
+    }
+    if node != 0 {
+        return Err("the queue does not end".into());
+    }
+    let (mut gone, removals) = (0, removals.iter().sum::<u64>());
+    for thread in &threads {
+        gone += thread.removed()?;
+    }
+    if gone > removals {
+        return Err(format!("{gone} elements were committed and are missing, but {removals} were removed"));
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {

@@ -2,9 +2,12 @@
 //!
 //! A node: key at 0, value at 8, height at 16, next pointers from 24 on.
 
-use super::log::UndoLog;
+use super::log::{UndoLog, Undone};
 use crate::context::Context;
+use crate::recovery::{Crashed, Expected, Persistent, is_place};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
+use std::collections::BTreeMap;
 
 const HEIGHT: usize = 12;
 const NEXT: u64 = 24;
@@ -66,6 +69,54 @@ impl SkipList {
             log.store(c, from + NEXT + level as u64 * 8, after).await;
         }
     }
+}
+
+/// What the operations that had begun say, a key being its own value.
+fn expected(crashed: &Crashed<'_>) -> Expected {
+    let total = crashed.settings.number("workload.operations");
+    let inserts = crashed.settings.number("workload.insert_percent") * 10;
+    let mut expected = Expected::default();
+    for thread in 0..crashed.threads() {
+        let mut random = crashed.random(thread);
+        for (_, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+            let (insert, key) = (random.chance(inserts), 1 + random.below(total * 2));
+            random.next_u64();
+            expected.note(thread, key, insert.then_some(key), sure);
+        }
+    }
+    expected
+}
+
+/// Every level is sorted and leads through nodes of the level below, and the keys are those that must be there.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let mut memory = Undone::new(memory, crashed)?;
+    let mut below: Option<BTreeMap<u64, u64>> = None;
+    for level in 0..HEIGHT as u64 {
+        let (mut keys, mut last) = (BTreeMap::new(), 0);
+        let mut node = memory.word(PM_BASE + NEXT + level * 8);
+        while node != 0 {
+            let wrong = || Err(format!("level {level} leads to {node:#x}, which is no node of it"));
+            if !is_place(node) {
+                return wrong();
+            }
+            let (key, value) = (memory.word(node), memory.word(node + 8));
+            if memory.word(node + 16) <= level || (value | 1) != (key | 1) {
+                return wrong();
+            }
+            if key <= last || below.as_ref().is_some_and(|b| !b.contains_key(&key)) {
+                return Err(format!(
+                    "level {level} has key {key}, which is out of order or not on the level below"
+                ));
+            }
+            keys.insert(key, key);
+            (last, node) = (key, memory.word(node + NEXT + level * 8));
+        }
+        if level == 0 {
+            expected(crashed).check(&keys)?;
+        }
+        below = Some(keys);
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {

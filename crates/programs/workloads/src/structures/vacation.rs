@@ -3,9 +3,11 @@
 //!
 //! A node: key, left, right, free, total, price, at 0 to 40.
 
-use super::log::UndoLog;
+use super::log::{UndoLog, Undone};
 use crate::context::Context;
+use crate::recovery::{Crashed, Persistent, is_place};
 use crate::sync::{self, Lock};
+use protocol::PM_BASE;
 use units::{Random, mix};
 
 const TABLES: u64 = 4;
@@ -116,6 +118,67 @@ impl Manager {
         c.work(c.settings.number("workload.think_cycles")).await;
         self.lock.release(c).await;
     }
+}
+
+/// What is reserved of one table, found by a walk through its tree.
+struct Walk {
+    rows: u64,
+    /// Taken, over all rows: the total less what is free.
+    taken: u64,
+    /// The totals of all rows.
+    totals: u64,
+}
+
+impl Walk {
+    fn through(memory: &mut dyn Persistent, table: u64, relations: u64) -> Result<Walk, String> {
+        let mut walk = Walk { rows: 0, taken: 0, totals: 0 };
+        // Each with the ranks between which its keys' have to be.
+        let mut open = vec![(memory.word(PM_BASE + table * 64), 0, u64::MAX)];
+        while let Some((node, low, high)) = open.pop() {
+            if node == 0 {
+                continue;
+            }
+            let wrong = || Err(format!("table {table} leads to {node:#x}, which is no row of it"));
+            if !is_place(node) {
+                return wrong();
+            }
+            let (key, free, total) = (memory.word(node), memory.word(node + FREE), memory.word(node + TOTAL));
+            let rank = mix(key);
+            if !(1..=relations).contains(&key) || !(low..=high).contains(&rank) {
+                return wrong();
+            }
+            if free > total {
+                return Err(format!("row {key} of table {table} has {free} free of {total}"));
+            }
+            walk.rows += 1;
+            walk.taken += total - free;
+            walk.totals += total;
+            open.push((memory.word(node + 8), low, rank.saturating_sub(1)));
+            open.push((memory.word(node + 16), rank, high));
+        }
+        Ok(walk)
+    }
+}
+
+/// Every row is there, and what customers have reserved is what is taken of the things.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let mut memory = Undone::new(memory, crashed)?;
+    let relations = crashed.settings.number("workload.relations");
+    let mut taken = 0;
+    for table in 0..TABLES {
+        let walk = Walk::through(&mut memory, table, relations)?;
+        if walk.rows != relations {
+            return Err(format!("table {table} has {} rows, but {relations} were committed", walk.rows));
+        }
+        if table == CUSTOMERS {
+            let reserved = walk.totals - 100 * relations;
+            if reserved != taken {
+                return Err(format!("customers have reserved {reserved} things, but {taken} are taken"));
+            }
+        }
+        taken += walk.taken;
+    }
+    Ok(())
 }
 
 pub(crate) async fn run(c: Context) {
