@@ -120,7 +120,7 @@ fn built_in_lab(
         let able = workloads::WORKLOADS.iter().filter(|w| w.recover.is_some()).map(|w| w.name);
         let able = able.collect::<Vec<_>>().join(", ");
         Failure::BadInput(format!(
-            "workload {} has no recovery to check yet; those that have: {able}",
+            "workload {} keeps nothing that could be recovered; those that do: {able}",
             built_in.name
         ))
     })?;

@@ -4,6 +4,7 @@ use crate::Failure;
 use protocol::Image;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,6 +67,8 @@ impl External {
         let command = self.command.replace("{image}", &file.display().to_string());
         let mut child = Command::new("sh")
             .args(["-c", &format!("exec 2>&1; ulimit -f 65536; {command}")])
+            // A group of its own, so that what it started can be ended with it.
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
@@ -91,7 +94,8 @@ impl External {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) if Instant::now() < end => std::thread::sleep(pause),
                 Ok(None) => {
-                    _ = child.kill();
+                    let group = format!("-{}", child.id());
+                    _ = Command::new("kill").args(["-KILL", "--", &group]).status();
                     _ = child.wait();
                     return Err(format!("the check took longer than {} s", self.limit.as_secs_f64()));
                 }

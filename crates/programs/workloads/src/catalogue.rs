@@ -19,7 +19,7 @@ pub struct Workload {
     pub params: &'static [Param],
     /// The program of one thread.
     pub program: fn(Context) -> Program,
-    /// Recovery on what a power failure left, and its invariants; none where they are still to be written.
+    /// Recovery on what a power failure left, and its invariants; none where nothing is kept.
     pub recover: Option<Recover>,
 }
 

@@ -126,7 +126,7 @@ impl Tree {
         let end = pair(node, count + 1);
         if count + 1 < PAIRS && c.load(end + 8).await != 0 {
             c.store(end + 8, 0).await;
-            if end % 64 == 0 {
+            if end.is_multiple_of(64) {
                 c.persist(end, 16).await;
             }
         }
