@@ -25,6 +25,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let decode = decode_rate()?;
     let recorder = crate::bench_recorder::slowdown()?;
     let lab = crate::bench_lab::rates()?;
+    let ddr4 = crate::bench_ddr4::rates()?;
     if output::is_json(&args.common) {
         output::print_json(&json!({
             "goal_million_references_per_second": GOAL_REFERENCES,
@@ -37,6 +38,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "goal_crash_points_per_second": crate::bench_lab::GOAL_CRASH_POINTS,
             "model_images_per_second": lab.images,
             "explorer_states_per_second": lab.states,
+            "ddr4": ddr4,
+            "goal_ddr4_times_reference": crate::bench_ddr4::GOAL,
         }));
         return Ok(());
     }
@@ -74,6 +77,15 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     );
     println!("images of a model: {:.0} a second, recovery of 1,000 operations included", lab.images);
     println!("exploration: {:.0} states of ASAP a second", lab.states);
+    for rate in ddr4 {
+        println!(
+            "DDR4, {} requests: {:.1} million a second, {:.0} times Ramulator 2.1 (goal {})",
+            rate["pattern"].as_str().unwrap_or(""),
+            rate["million_requests_per_second"].as_f64().unwrap_or(0.0),
+            rate["times_reference"].as_f64().unwrap_or(0.0),
+            crate::bench_ddr4::GOAL
+        );
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod bench_ddr4;
 mod bench_lab;
 mod bench_recorder;
 mod cc;

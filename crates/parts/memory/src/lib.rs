@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod controller;
+pub mod ddr4;
 
 pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough};

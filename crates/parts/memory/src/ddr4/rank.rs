@@ -1,0 +1,127 @@
+//! What a rank allows next: for each bank and for the rank, the first clock of each kind of command.
+
+use super::command::group;
+use super::spec::{BANKS, BURST, GROUPS, Spec};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bank {
+    pub(super) open: Option<u32>,
+    activate: u64,
+    precharge: u64,
+    column: u64,
+}
+
+/// The banks of a rank.
+#[derive(Clone, Debug)]
+pub(super) struct Rank {
+    pub(super) banks: [Bank; BANKS],
+    /// By bank group.
+    activate: [u64; GROUPS],
+    read: [u64; GROUPS],
+    write: [u64; GROUPS],
+    /// The last four ACTIVATEs, as the first clock that tFAW allows after each.
+    window: [u64; 4],
+    oldest: usize,
+    pub(super) open_banks: u32,
+    /// When the next REFRESH is due.
+    pub(super) due: u64,
+}
+
+fn push(to: &mut u64, clock: u64) {
+    *to = (*to).max(clock);
+}
+
+impl Rank {
+    pub(super) fn new(due: u64) -> Rank {
+        Rank {
+            banks: [Bank { open: None, activate: 0, precharge: 0, column: 0 }; BANKS],
+            activate: [0; GROUPS],
+            read: [0; GROUPS],
+            write: [0; GROUPS],
+            window: [0; 4],
+            oldest: 0,
+            open_banks: 0,
+            due,
+        }
+    }
+
+    #[inline]
+    pub(super) fn activate_from(&self, bank: u8) -> u64 {
+        self.banks[bank as usize].activate.max(self.activate[group(bank)]).max(self.window[self.oldest])
+    }
+
+    #[inline]
+    pub(super) fn column_from(&self, bank: u8, write: bool) -> u64 {
+        let by_group = if write { self.write[group(bank)] } else { self.read[group(bank)] };
+        self.banks[bank as usize].column.max(by_group)
+    }
+
+    #[inline]
+    pub(super) fn precharge_from(&self, bank: u8) -> u64 {
+        self.banks[bank as usize].precharge
+    }
+
+    /// When every open bank may be closed.
+    pub(super) fn precharge_all_from(&self) -> u64 {
+        self.banks.iter().filter(|b| b.open.is_some()).map(|b| b.precharge).max().unwrap_or(0)
+    }
+
+    /// When REFRESH may follow, every bank being closed.
+    pub(super) fn refresh_from(&self) -> u64 {
+        self.banks.iter().map(|b| b.activate).max().unwrap_or(0)
+    }
+
+    pub(super) fn activate(&mut self, clock: u64, bank: u8, row: u32, s: &Spec) {
+        let b = &mut self.banks[bank as usize];
+        b.open = Some(row);
+        push(&mut b.column, clock + s.rcd);
+        push(&mut b.precharge, clock + s.ras);
+        push(&mut b.activate, clock + s.ras + s.rp);
+        for (g, from) in self.activate.iter_mut().enumerate() {
+            push(from, clock + if g == group(bank) { s.rrd_l } else { s.rrd_s });
+        }
+        self.window[self.oldest] = clock + s.faw;
+        self.oldest = (self.oldest + 1) % 4;
+        self.open_banks += 1;
+    }
+
+    pub(super) fn column(&mut self, clock: u64, bank: u8, write: bool, s: &Spec) {
+        let data_end = clock + s.cwl + BURST;
+        let b = &mut self.banks[bank as usize];
+        push(&mut b.precharge, if write { data_end + s.wr } else { clock + s.rtp });
+        for g in 0..GROUPS {
+            let same = g == group(bank);
+            let ccd = clock + if same { s.ccd_l } else { s.ccd_s };
+            if write {
+                push(&mut self.write[g], ccd);
+                push(&mut self.read[g], data_end + if same { s.wtr_l } else { s.wtr_s });
+            } else {
+                push(&mut self.read[g], ccd);
+                push(&mut self.write[g], clock + s.read_to_write());
+            }
+        }
+    }
+
+    /// Another rank's burst is on the data bus until `free`.
+    pub(super) fn bus_taken(&mut self, free: u64, s: &Spec) {
+        for g in 0..GROUPS {
+            push(&mut self.read[g], (free + s.cs).saturating_sub(s.cl));
+            push(&mut self.write[g], (free + s.cs).saturating_sub(s.cwl));
+        }
+    }
+
+    pub(super) fn precharge(&mut self, clock: u64, bank: u8, s: &Spec) {
+        let b = &mut self.banks[bank as usize];
+        if b.open.take().is_some() {
+            self.open_banks -= 1;
+            push(&mut b.activate, clock + s.rp);
+        }
+    }
+
+    pub(super) fn refresh(&mut self, clock: u64, s: &Spec) {
+        for b in &mut self.banks {
+            push(&mut b.activate, clock + s.rfc);
+        }
+        self.due += s.refi;
+    }
+}

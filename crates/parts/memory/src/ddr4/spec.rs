@@ -1,0 +1,179 @@
+//! Timing and shape of a DDR4 channel.
+
+use units::Dur;
+
+/// Timing in memory clocks (tCK), named as in JESD79-4; shape of one channel of 64 data bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Picoseconds of one memory clock (tCK).
+    pub clock_ps: u64,
+    /// READ to its data (CL).
+    pub cl: u64,
+    /// WRITE to its data (CWL).
+    pub cwl: u64,
+    /// ACTIVATE to READ or WRITE (tRCD).
+    pub rcd: u64,
+    /// PRECHARGE to ACTIVATE or REFRESH (tRP).
+    pub rp: u64,
+    /// ACTIVATE to PRECHARGE (tRAS).
+    pub ras: u64,
+    /// Column command to column command, other bank group (tCCD_S).
+    pub ccd_s: u64,
+    /// Column command to column command, same bank group (tCCD_L).
+    pub ccd_l: u64,
+    /// ACTIVATE to ACTIVATE, other bank group (tRRD_S).
+    pub rrd_s: u64,
+    /// ACTIVATE to ACTIVATE, same bank group (tRRD_L).
+    pub rrd_l: u64,
+    /// In which there are at most four ACTIVATEs (tFAW).
+    pub faw: u64,
+    /// End of write data to PRECHARGE (tWR).
+    pub wr: u64,
+    /// End of write data to READ, other bank group (tWTR_S).
+    pub wtr_s: u64,
+    /// End of write data to READ, same bank group (tWTR_L).
+    pub wtr_l: u64,
+    /// READ to PRECHARGE (tRTP).
+    pub rtp: u64,
+    /// Data of one rank to data of another (tCS).
+    pub cs: u64,
+    /// Average time between REFRESH commands (tREFI).
+    pub refi: u64,
+    /// REFRESH to the next command (tRFC).
+    pub rfc: u64,
+    /// REFRESH commands that may be put off while requests wait: 0 to 8 (JESD79-4 §4.26).
+    pub postponed: u64,
+    /// Clocks that the controller adds to a read: queueing the request and handing the data up.
+    pub controller: u64,
+    /// Ranks.
+    pub ranks: usize,
+    /// Rows of a bank.
+    pub rows: u64,
+    /// Requests that wait to be read, and as many to be written.
+    pub queue: usize,
+}
+
+/// Data clocks of a burst of eight.
+pub(super) const BURST: u64 = 4;
+/// Bank groups of a rank, banks of a group (x4 and x8 devices).
+pub(super) const GROUPS: usize = 4;
+pub(super) const BANKS: usize = 16;
+/// Lines of a row: 1,024 columns of eight bytes.
+pub(super) const LINES_PER_ROW: u64 = 128;
+
+impl Spec {
+    /// DDR4-1600K (11-11-11), 8 Gb x8, tRFC 350 ns.
+    pub const DDR4_1600: Spec = Spec {
+        clock_ps: 1250,
+        cl: 11,
+        cwl: 9,
+        rcd: 11,
+        rp: 11,
+        ras: 28,
+        ccd_s: 4,
+        ccd_l: 5,
+        rrd_s: 4,
+        rrd_l: 5,
+        faw: 20,
+        wr: 12,
+        wtr_s: 2,
+        wtr_l: 6,
+        rtp: 6,
+        cs: 2,
+        refi: 6240,
+        rfc: 280,
+        postponed: 0,
+        controller: 1,
+        ranks: 1,
+        rows: 1 << 16,
+        queue: 32,
+    };
+
+    /// DDR4-2400T (17-17-17), 8 Gb x8, tRFC 350 ns.
+    pub const DDR4_2400: Spec = Spec {
+        clock_ps: 833,
+        cl: 17,
+        cwl: 12,
+        rcd: 17,
+        rp: 17,
+        ras: 39,
+        ccd_l: 6,
+        rrd_l: 6,
+        faw: 26,
+        wr: 18,
+        wtr_s: 3,
+        wtr_l: 9,
+        rtp: 9,
+        refi: 9360,
+        rfc: 421,
+        ..Spec::DDR4_1600
+    };
+
+    /// The same with devices of 4, 8 or 16 Gb: rows, and tRFC (260, 350, 550 ns).
+    ///
+    /// # Errors
+    /// Another density.
+    pub fn with_density(self, gigabits: u64) -> Result<Spec, String> {
+        let (rows, rfc_ns) = match gigabits {
+            4 => (1 << 15, 260),
+            8 => (1 << 16, 350),
+            16 => (1 << 17, 550),
+            _ => return Err(format!("a density of {gigabits} Gb: 4, 8 or 16 are known")),
+        };
+        Ok(Spec { rows, rfc: self.clocks(Dur::ns(rfc_ns)), ..self })
+    }
+
+    /// A stretch of time in clocks, rounded up as JESD79-4 does.
+    pub fn clocks(&self, time: Dur) -> u64 {
+        time.as_ps().div_ceil(self.clock_ps)
+    }
+
+    /// Lines of the channel.
+    pub fn lines(&self) -> u64 {
+        self.ranks as u64 * BANKS as u64 * self.rows * LINES_PER_ROW
+    }
+
+    /// READ to WRITE: the bus turns round.
+    pub(super) fn read_to_write(&self) -> u64 {
+        self.cl + BURST + 2 - self.cwl
+    }
+
+    /// Whether the numbers can be those of a device.
+    ///
+    /// # Errors
+    /// Which key is impossible, and its bound.
+    pub fn check(&self) -> Result<(), String> {
+        let bounds = [
+            ("tck_ps", self.clock_ps, 1, 10_000),
+            ("cl", self.cl, self.cwl.saturating_sub(BURST + 2).max(1), 64),
+            ("cwl", self.cwl, 1, 64),
+            ("trcd", self.rcd, 1, 64),
+            ("trp", self.rp, 1, 64),
+            ("tras", self.ras, self.rcd, 255),
+            ("tccd_s", self.ccd_s, BURST, 64),
+            ("tccd_l", self.ccd_l, self.ccd_s, 64),
+            ("trrd_s", self.rrd_s, 1, 64),
+            ("trrd_l", self.rrd_l, self.rrd_s, 64),
+            ("tfaw", self.faw, self.rrd_s, 255),
+            ("twr", self.wr, 1, 255),
+            ("twtr_s", self.wtr_s, 1, 64),
+            ("twtr_l", self.wtr_l, self.wtr_s, 64),
+            ("trtp", self.rtp, 1, 64),
+            ("tcs", self.cs, 0, 64),
+            // A REFRESH waits for PRECHARGE, and something has to fit between two of them.
+            ("trfc", self.rfc, 1, self.refi.saturating_sub(self.ras + 2 * self.rp + self.wr + self.cl)),
+            ("postponed", self.postponed, 0, 8),
+            ("controller", self.controller, 0, 1000),
+            ("ranks", self.ranks as u64, 1, 4),
+            ("rows", self.rows, 1, 1 << 20),
+            ("queue", self.queue as u64, 1, 64),
+        ];
+        match bounds.into_iter().find(|(_, value, low, high)| value < low || value > high) {
+            Some((key, value, low, high)) if low > high => {
+                Err(format!("{key} = {value} clocks: tREFI of {} leaves no room for it", self.refi))
+            }
+            Some((key, value, low, high)) => Err(format!("{key} = {value}: accepted are {low} to {high}")),
+            None => Ok(()),
+        }
+    }
+}
