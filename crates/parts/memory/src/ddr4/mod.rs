@@ -14,7 +14,8 @@
 //!
 //! Not modelled: power-down and self-refresh, per-device differences, error correction, ODT and calibration.
 //!
-//! Cost: one decision for each command, over the banks that have requests; nothing between commands.
+//! Cost: one decision for each command, over the banks that have requests: two comparisons of time a bank, whose needs
+//! are kept until its state or its queue changes. Nothing happens between commands.
 //!
 //! Sources: JESD79-4 (timing tables, §4.26 refresh); Rixner et al. (ISCA 2000) for FR-FCFS.
 
@@ -89,6 +90,9 @@ pub struct Channel {
     owed: [u64; 2],
     /// The first clock at which the command bus is free.
     free: u64,
+    /// For reads and for writes: what each bank needs next, and which of these have to be found anew (bit `b`: bank `b`).
+    needs: [Vec<Need>; 2],
+    stale: [u64; 2],
     chosen: Option<Chosen>,
     sequence: u64,
     counts: Counts,
@@ -99,9 +103,6 @@ pub struct Channel {
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
     clock: u64,
-    class: Class,
-    /// Arrival of the request it serves.
-    sequence: u64,
     rank: u8,
     bank: u8,
     /// For a write.
@@ -111,11 +112,24 @@ struct Chosen {
     kind: Kind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
-    Refresh,
-    Column,
-    Row,
+/// What the requests of one direction need of a bank next.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    /// When the bank allows it.
+    from: u64,
+    /// Column commands before row commands, then older requests before younger ones.
+    order: u64,
+    /// Which of the rank's rules holds for it.
+    rule: usize,
+    /// In the bank's queue, for column commands.
+    index: usize,
+    kind: Kind,
+}
+
+impl Need {
+    const NOTHING: Need = Need { from: u64::MAX, order: u64::MAX, rule: 0, index: 0, kind: Kind::Refresh };
+    /// In [`Need::order`].
+    const ROW: u64 = 1 << 63;
 }
 
 impl Channel {
@@ -125,13 +139,16 @@ impl Channel {
     /// What is impossible about `spec`.
     pub fn new(spec: Spec) -> Result<Channel, String> {
         spec.check()?;
+        let banks = spec.ranks * BANKS;
         Ok(Channel {
             ranks: vec![Rank::new(spec.refi); spec.ranks],
-            reads: Queue::new(spec.ranks * BANKS, spec.queue),
-            writes: Queue::new(spec.ranks * BANKS, spec.queue),
+            reads: Queue::new(banks, spec.queue),
+            writes: Queue::new(banks, spec.queue),
             writing: false,
             owed: [0; 2],
             free: 0,
+            needs: [vec![Need::NOTHING; banks], vec![Need::NOTHING; banks]],
+            stale: [0; 2],
             chosen: None,
             sequence: 0,
             counts: Counts::default(),
@@ -190,6 +207,7 @@ impl Channel {
         };
         let queue = if request.write { &mut self.writes } else { &mut self.reads };
         queue.push(bank, waiting)?;
+        self.stale[usize::from(request.write)] |= 1 << bank;
         self.sequence += 1;
         self.free = self.free.max(clock);
         self.chosen = None;
@@ -224,17 +242,20 @@ impl Channel {
                 (0..BANKS as u8).for_each(|bank| rank.precharge(c.clock, bank, &s));
                 let all = 0xFFFF << (c.rank as usize * BANKS);
                 self.owed.iter_mut().for_each(|owed| *owed &= !all);
+                self.stale.iter_mut().for_each(|stale| *stale |= all);
             }
             Kind::Refresh => {
+                self.stale = [u64::MAX; 2];
                 rank.refresh(c.clock, &s);
                 self.counts.refreshes += 1;
             }
             Kind::Read | Kind::Write => {}
         }
+        self.stale.iter_mut().for_each(|stale| *stale |= 1 << bank);
         if let Some(log) = &mut self.log {
             log.push(Command { clock: c.clock, kind: c.kind, rank: c.rank, bank: c.bank, row });
         }
-        if c.class == Class::Column { self.column(&c) } else { None }
+        if matches!(c.kind, Kind::Read | Kind::Write) { self.column(&c) } else { None }
     }
 
     /// Issues every command that goes before `to`, and tells of each read that is done.
@@ -280,21 +301,55 @@ impl Channel {
             return chosen;
         }
         self.choose_direction();
-        let mut best = self.next_refresh();
-        let mut banks = self.queue(self.writing).banks | self.owed[0] | self.owed[1];
-        while banks != 0 {
-            let bank = banks.trailing_zeros() as usize;
-            banks &= banks - 1;
-            let owed = |write: bool| self.owed[usize::from(write)] >> bank & 1 == 1;
-            let candidate =
-                self.candidate(bank, if owed(!self.writing) { !self.writing } else { self.writing });
-            let key = |c: &Chosen| (c.clock, c.class, c.sequence);
-            if candidate.clock < self.refresh_begins(candidate.rank) && key(&candidate) < key(&best) {
-                best = candidate;
+        let mut best = None;
+        let owed = self.owed[usize::from(!self.writing)];
+        self.best_of(self.writing, self.queue(self.writing).banks & !owed, &mut best);
+        self.best_of(!self.writing, owed, &mut best);
+        // Looking at the refresh of a rank goes over its banks: only when it could come first.
+        let soon = (0..self.spec.ranks).map(|rank| self.refresh_begins(rank)).min().unwrap_or(0);
+        let chosen = match best {
+            Some((_, best)) if best.clock < soon => best,
+            best => {
+                let refresh = self.next_refresh();
+                best.map(|(_, b)| b).filter(|b| b.clock < refresh.clock).unwrap_or(refresh)
+            }
+        };
+        self.chosen = Some(chosen);
+        chosen
+    }
+
+    /// The first of the commands that `banks` need, before the refresh of their rank begins. Without a branch for
+    /// each kind: which a bank needs is as good as random.
+    #[inline]
+    fn best_of(&mut self, write: bool, banks: u64, best: &mut Option<(u128, Chosen)>) {
+        let direction = usize::from(write);
+        let mut stale = self.stale[direction] & banks;
+        self.stale[direction] &= !banks;
+        while stale != 0 {
+            let bank = stale.trailing_zeros() as usize;
+            stale &= stale - 1;
+            self.needs[direction][bank] = self.need(bank, write);
+        }
+        for (number, rank) in self.ranks.iter().enumerate() {
+            let mut banks = banks >> (number * BANKS) & 0xFFFF;
+            let needs = &self.needs[direction][number * BANKS..(number + 1) * BANKS];
+            let (mut first, mut bank) = (u128::MAX, 0);
+            while banks != 0 {
+                let b = banks.trailing_zeros() as usize;
+                banks &= banks - 1;
+                let need = &needs[b];
+                let clock = need.from.max(rank.allows[need.rule]).max(self.free);
+                let key = u128::from(clock) << 64 | u128::from(need.order);
+                bank = if key < first { b } else { bank };
+                first = first.min(key);
+            }
+            let clock = (first >> 64) as u64;
+            if clock < self.refresh_begins(number) && best.as_ref().is_none_or(|(key, _)| first < *key) {
+                let Need { kind, index, .. } = needs[bank];
+                let (rank, bank) = (number as u8, bank as u8);
+                *best = Some((first, Chosen { clock, rank, bank, write, index, kind }));
             }
         }
-        self.chosen = Some(best);
-        best
     }
 
     /// Writes wait until many are there, or nothing else is.
@@ -308,47 +363,35 @@ impl Channel {
     }
 
     /// When a rank stops serving requests for its refresh.
-    fn refresh_begins(&self, rank: u8) -> u64 {
+    fn refresh_begins(&self, rank: usize) -> u64 {
         let waits = self.reads.len + self.writes.len > 0;
-        self.ranks[rank as usize].due + if waits { self.spec.postponed * self.spec.refi } else { 0 }
+        self.ranks[rank].due + if waits { self.spec.postponed * self.spec.refi } else { 0 }
     }
 
     fn next_refresh(&self) -> Chosen {
-        let each = self.ranks.iter().zip(0..).map(|(rank, number)| {
+        let each = self.ranks.iter().enumerate().map(|(number, rank)| {
             let (kind, from) = if rank.open_banks > 0 {
                 (Kind::PrechargeAll, rank.precharge_all_from())
             } else {
                 (Kind::Refresh, rank.refresh_from())
             };
             let clock = self.refresh_begins(number).max(from).max(self.free);
-            let class = Class::Refresh;
-            Chosen { clock, class, sequence: 0, rank: number, bank: 0, write: false, index: 0, kind }
+            Chosen { clock, rank: number as u8, bank: 0, write: false, index: 0, kind }
         });
         each.min_by_key(|c| c.clock).expect("a channel has a rank")
     }
 
-    /// What the requests of a bank need next.
-    #[inline]
-    fn candidate(&self, bank: usize, write: bool) -> Chosen {
-        let (number, bank_in_rank) = ((bank / BANKS) as u8, (bank % BANKS) as u8);
-        let (rank, queue) = (&self.ranks[number as usize], self.queue(write));
-        let (from, class, kind, sequence, index) = match rank.banks[bank_in_rank as usize].open {
-            Some(row) => match queue.hit(bank, row) {
-                Some((index, sequence)) => {
-                    let kind = if write { Kind::Write } else { Kind::Read };
-                    (rank.column_from(bank_in_rank, write), Class::Column, kind, sequence, index)
-                }
-                None => {
-                    let sequence = queue.oldest(bank).sequence;
-                    (rank.precharge_from(bank_in_rank), Class::Row, Kind::Precharge, sequence, 0)
-                }
+    /// What the requests of one direction need of a bank that has some.
+    fn need(&self, number: usize, write: bool) -> Need {
+        let (rank, bank) = (&self.ranks[number / BANKS], (number % BANKS) as u8);
+        let queue = self.queue(write);
+        let (kind, order, index) = match rank.banks[bank as usize].open {
+            None => (Kind::Activate, Need::ROW | queue.oldest(number).sequence, 0),
+            Some(row) => match queue.hit(number, row) {
+                Some((index, sequence)) => (if write { Kind::Write } else { Kind::Read }, sequence, index),
+                None => (Kind::Precharge, Need::ROW | queue.oldest(number).sequence, 0),
             },
-            None => {
-                let sequence = queue.oldest(bank).sequence;
-                (rank.activate_from(bank_in_rank), Class::Row, Kind::Activate, sequence, 0)
-            }
         };
-        let clock = from.max(self.free);
-        Chosen { clock, class, sequence, rank: number, bank: bank_in_rank, write, index, kind }
+        Need { from: rank.bank_allows(bank, kind), order, rule: rank::rule(bank, kind), index, kind }
     }
 }

@@ -1,6 +1,6 @@
 //! What a rank allows next: for each bank and for the rank, the first clock of each kind of command.
 
-use super::command::group;
+use super::command::{Kind, group};
 use super::spec::{BANKS, BURST, GROUPS, Spec};
 
 #[derive(Clone, Copy, Debug)]
@@ -11,14 +11,29 @@ pub(super) struct Bank {
     column: u64,
 }
 
+/// Places in [`Rank::allows`]: for each bank group ACTIVATE, READ and WRITE, and one for what no rank forbids.
+const ACTIVATE: usize = 0;
+const READ: usize = GROUPS;
+const WRITE: usize = 2 * GROUPS;
+const FREE: usize = 3 * GROUPS;
+const RULES: usize = FREE + 1;
+
+/// Which entry of [`Rank::allows`] holds for a command.
+pub(super) fn rule(bank: u8, kind: Kind) -> usize {
+    match kind {
+        Kind::Activate => ACTIVATE + group(bank),
+        Kind::Read => READ + group(bank),
+        Kind::Write => WRITE + group(bank),
+        _ => FREE,
+    }
+}
+
 /// The banks of a rank.
 #[derive(Clone, Debug)]
 pub(super) struct Rank {
     pub(super) banks: [Bank; BANKS],
-    /// By bank group.
-    activate: [u64; GROUPS],
-    read: [u64; GROUPS],
-    write: [u64; GROUPS],
+    /// When the rank allows a command, whatever the state of its bank: by [`rule`].
+    pub(super) allows: [u64; RULES],
     /// The last four ACTIVATEs, as the first clock that tFAW allows after each.
     window: [u64; 4],
     oldest: usize,
@@ -35,9 +50,7 @@ impl Rank {
     pub(super) fn new(due: u64) -> Rank {
         Rank {
             banks: [Bank { open: None, activate: 0, precharge: 0, column: 0 }; BANKS],
-            activate: [0; GROUPS],
-            read: [0; GROUPS],
-            write: [0; GROUPS],
+            allows: [0; RULES],
             window: [0; 4],
             oldest: 0,
             open_banks: 0,
@@ -45,20 +58,15 @@ impl Rank {
         }
     }
 
+    /// When a bank allows a command, whatever the rest of its rank does.
     #[inline]
-    pub(super) fn activate_from(&self, bank: u8) -> u64 {
-        self.banks[bank as usize].activate.max(self.activate[group(bank)]).max(self.window[self.oldest])
-    }
-
-    #[inline]
-    pub(super) fn column_from(&self, bank: u8, write: bool) -> u64 {
-        let by_group = if write { self.write[group(bank)] } else { self.read[group(bank)] };
-        self.banks[bank as usize].column.max(by_group)
-    }
-
-    #[inline]
-    pub(super) fn precharge_from(&self, bank: u8) -> u64 {
-        self.banks[bank as usize].precharge
+    pub(super) fn bank_allows(&self, bank: u8, kind: Kind) -> u64 {
+        let bank = &self.banks[bank as usize];
+        match kind {
+            Kind::Activate => bank.activate,
+            Kind::Read | Kind::Write => bank.column,
+            _ => bank.precharge,
+        }
     }
 
     /// When every open bank may be closed.
@@ -77,11 +85,13 @@ impl Rank {
         push(&mut b.column, clock + s.rcd);
         push(&mut b.precharge, clock + s.ras);
         push(&mut b.activate, clock + s.ras + s.rp);
-        for (g, from) in self.activate.iter_mut().enumerate() {
-            push(from, clock + if g == group(bank) { s.rrd_l } else { s.rrd_s });
-        }
         self.window[self.oldest] = clock + s.faw;
         self.oldest = (self.oldest + 1) % 4;
+        let by_window = self.window[self.oldest];
+        for g in 0..GROUPS {
+            let rrd = if g == group(bank) { s.rrd_l } else { s.rrd_s };
+            push(&mut self.allows[ACTIVATE + g], by_window.max(clock + rrd));
+        }
         self.open_banks += 1;
     }
 
@@ -93,11 +103,11 @@ impl Rank {
             let same = g == group(bank);
             let ccd = clock + if same { s.ccd_l } else { s.ccd_s };
             if write {
-                push(&mut self.write[g], ccd);
-                push(&mut self.read[g], data_end + if same { s.wtr_l } else { s.wtr_s });
+                push(&mut self.allows[WRITE + g], ccd);
+                push(&mut self.allows[READ + g], data_end + if same { s.wtr_l } else { s.wtr_s });
             } else {
-                push(&mut self.read[g], ccd);
-                push(&mut self.write[g], clock + s.read_to_write());
+                push(&mut self.allows[READ + g], ccd);
+                push(&mut self.allows[WRITE + g], clock + s.read_to_write());
             }
         }
     }
@@ -105,8 +115,8 @@ impl Rank {
     /// Another rank's burst is on the data bus until `free`.
     pub(super) fn bus_taken(&mut self, free: u64, s: &Spec) {
         for g in 0..GROUPS {
-            push(&mut self.read[g], (free + s.cs).saturating_sub(s.cl));
-            push(&mut self.write[g], (free + s.cs).saturating_sub(s.cwl));
+            push(&mut self.allows[READ + g], (free + s.cs).saturating_sub(s.cl));
+            push(&mut self.allows[WRITE + g], (free + s.cs).saturating_sub(s.cwl));
         }
     }
 
