@@ -52,8 +52,9 @@ impl Place {
     /// (RoBaRaCoCh), so that neighbouring rows are in different bank groups.
     pub fn of(line: u64, spec: &Spec) -> Place {
         let (column, rest) = (line % LINES_PER_ROW, line / LINES_PER_ROW);
-        let (rank, rest) = (rest % spec.ranks as u64, rest / spec.ranks as u64);
-        let (bank, row) = (rest % BANKS as u64, rest / BANKS as u64 % spec.rows);
+        // Ranks and rows are powers of two.
+        let (rank, rest) = (rest & (spec.ranks as u64 - 1), rest >> spec.ranks.trailing_zeros());
+        let (bank, row) = (rest % BANKS as u64, rest / BANKS as u64 & (spec.rows - 1));
         Place { rank: rank as u8, bank: bank as u8, row: row as u32, column: column as u8 }
     }
 }

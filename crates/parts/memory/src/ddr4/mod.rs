@@ -33,7 +33,7 @@ pub use spec::Spec;
 
 use protocol::Full;
 use queue::{Queue, Waiting};
-use rank::Rank;
+use rank::{RULES, Rank};
 use spec::{BANKS, BURST};
 use units::Time;
 
@@ -187,6 +187,9 @@ impl Channel {
     /// # Errors
     /// The queue is full.
     pub fn push(&mut self, at: Time, request: Request) -> Result<Option<Done>, Full> {
+        if !self.has_room(request.write) {
+            return Err(Full);
+        }
         let clock = at.ps().div_ceil(self.spec.clock_ps);
         let place = Place::of(request.line, &self.spec);
         let bank = place.rank as usize * BANKS + place.bank as usize;
@@ -338,7 +341,7 @@ impl Channel {
                 let b = banks.trailing_zeros() as usize;
                 banks &= banks - 1;
                 let need = &needs[b];
-                let clock = need.from.max(rank.allows[need.rule]).max(self.free);
+                let clock = need.from.max(rank.allows[need.rule % RULES]).max(self.free);
                 let key = u128::from(clock) << 64 | u128::from(need.order);
                 bank = if key < first { b } else { bank };
                 first = first.min(key);

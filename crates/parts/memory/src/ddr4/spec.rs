@@ -45,9 +45,9 @@ pub struct Spec {
     pub postponed: u64,
     /// Clocks that the controller adds to a read: queueing the request and handing the data up.
     pub controller: u64,
-    /// Ranks.
+    /// Ranks: 1, 2 or 4.
     pub ranks: usize,
-    /// Rows of a bank.
+    /// Rows of a bank, a power of two.
     pub rows: u64,
     /// Requests that wait to be read, and as many to be written.
     pub queue: usize,
@@ -173,6 +173,12 @@ impl Spec {
                 Err(format!("{key} = {value} clocks: tREFI of {} leaves no room for it", self.refi))
             }
             Some((key, value, low, high)) => Err(format!("{key} = {value}: accepted are {low} to {high}")),
+            None if !self.ranks.is_power_of_two() => {
+                Err(format!("ranks = {}: accepted are 1, 2, 4", self.ranks))
+            }
+            None if !self.rows.is_power_of_two() => {
+                Err(format!("rows = {}: accepted are powers of two", self.rows))
+            }
             None => Ok(()),
         }
     }

@@ -219,5 +219,7 @@ fn impossible_timing_names_the_key_and_its_bound() {
     assert_eq!(wrong(Spec { refi: 40, ..s }), "trfc = 280 clocks: tREFI of 40 leaves no room for it");
     assert_eq!(wrong(Spec { ccd_l: 3, ..s }), "tccd_l = 3: accepted are 4 to 64");
     assert_eq!(wrong(Spec { queue: 0, ..s }), "queue = 0: accepted are 1 to 64");
+    assert_eq!(wrong(Spec { ranks: 3, ..s }), "ranks = 3: accepted are 1, 2, 4");
+    assert_eq!(wrong(Spec { rows: 12, ..s }), "rows = 12: accepted are powers of two");
     assert!(s.with_density(32).unwrap_err().contains("4, 8 or 16"));
 }
