@@ -26,6 +26,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let recorder = crate::bench_recorder::slowdown()?;
     let lab = crate::bench_lab::rates()?;
     let ddr4 = crate::bench_ddr4::rates()?;
+    let ftl = crate::bench_ftl::rates()?;
     if output::is_json(&args.common) {
         output::print_json(&json!({
             "goal_million_references_per_second": GOAL_REFERENCES,
@@ -39,6 +40,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "model_images_per_second": lab.images,
             "explorer_states_per_second": lab.states,
             "ddr4": ddr4,
+            "ftl": ftl,
+            "goal_ftl_million_host_pages_per_second": crate::bench_ftl::GOAL,
             "goal_ddr4_times_reference": crate::bench_ddr4::GOAL,
         }));
         return Ok(());
@@ -77,13 +80,23 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     );
     println!("images of a model: {:.0} a second, recovery of 1,000 operations included", lab.images);
     println!("exploration: {:.0} states of ASAP a second", lab.states);
+    let number = |rate: &serde_json::Value, key: &str| rate[key].as_f64().unwrap_or(0.0);
     for rate in ddr4 {
         println!(
             "DDR4, {} requests: {:.1} million a second, {:.0} times Ramulator 2.1 (goal {})",
             rate["pattern"].as_str().unwrap_or(""),
-            rate["million_requests_per_second"].as_f64().unwrap_or(0.0),
-            rate["times_reference"].as_f64().unwrap_or(0.0),
+            number(&rate, "million_requests_per_second"),
+            number(&rate, "times_reference"),
             crate::bench_ddr4::GOAL
+        );
+    }
+    for rate in ftl {
+        println!(
+            "FTL, {} writes: {:.1} million host pages a second, write amplification {:.2} (goal {})",
+            rate["pattern"].as_str().unwrap_or(""),
+            number(&rate, "million_host_pages_per_second"),
+            number(&rate, "write_amplification"),
+            crate::bench_ftl::GOAL
         );
     }
     Ok(())

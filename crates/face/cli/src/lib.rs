@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod bench_ddr4;
+mod bench_ftl;
 mod bench_lab;
 mod bench_recorder;
 mod cc;

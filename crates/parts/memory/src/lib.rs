@@ -3,5 +3,6 @@
 
 pub mod controller;
 pub mod ddr4;
+pub mod nand;
 
 pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough};

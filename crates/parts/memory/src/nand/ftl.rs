@@ -1,0 +1,437 @@
+//! The translation layer: page mapping, garbage collection, wear levelling, bad blocks, recovery.
+
+use super::blocks::ByValid;
+use super::{Array, Block, Flash, FlashError, FtlError, Geometry, HostPage, Page, Spare};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+const NONE: u32 = u32::MAX;
+
+/// Which block is collected next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collection {
+    /// The one with the fewest valid pages.
+    Greedy,
+    /// The one that was closed first.
+    Fifo,
+}
+
+/// A translation layer's parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct FtlSpec {
+    /// Blocks and pages of the flash.
+    pub geometry: Geometry,
+    /// Pages that the host sees.
+    pub host_pages: u32,
+    /// Which block is collected next.
+    pub collection: Collection,
+    /// Erased blocks below which blocks are collected; at least 3: collecting needs one itself, and the power may fail
+    /// in the middle of it.
+    pub reserve: u32,
+    /// How many more erases than another a block may have, before the less worn one's data is moved; 0 for never.
+    pub level_above: u32,
+}
+
+impl FtlSpec {
+    /// Whether the numbers fit together.
+    ///
+    /// # Errors
+    /// Which key is impossible, and its bound.
+    pub fn check(&self) -> Result<(), String> {
+        let g = self.geometry;
+        let bound = |key: &str, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(format!("{key} = {value}: accepted are {low} to {high}"))
+        };
+        bound("pages_per_block", g.pages_per_block.into(), 1, 4096)?;
+        bound("blocks", g.blocks.into(), 8, u64::from(u32::MAX / g.pages_per_block) - 1)?;
+        bound("page_bytes", g.page_bytes.into(), 64, 65536)?;
+        bound("reserve", self.reserve.into(), 3, u64::from(g.blocks) - 2)?;
+        // One block is open besides, and one has to be worth collecting.
+        let most = u64::from(g.blocks - self.reserve - 1) * u64::from(g.pages_per_block) - 1;
+        bound("host_pages", self.host_pages.into(), 1, most)
+    }
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pages that the host wrote.
+    pub host_writes: u64,
+    /// Pages that were moved: by collection, by levelling, or out of bad blocks.
+    pub copies: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks whose data was moved for levelling.
+    pub levelled: u64,
+    /// Blocks that went bad.
+    pub grown_bad: u64,
+    /// Pages that could not be read.
+    pub uncorrectable: u64,
+}
+
+impl Counts {
+    /// Pages programmed for each page that the host wrote.
+    pub fn write_amplification(&self) -> f64 {
+        (self.host_writes + self.copies) as f64 / self.host_writes.max(1) as f64
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Erased,
+    Open,
+    Closed,
+    Bad,
+}
+
+/// The translation layer over some flash. Cost of a write: the map, its inverse, and the block's list; a block's
+/// collection costs its valid pages.
+#[derive(Clone, Debug)]
+pub struct Ftl<F> {
+    spec: FtlSpec,
+    flash: F,
+    /// For each host page its page, and the other way round.
+    map: Vec<Page>,
+    owner: Vec<HostPage>,
+    valid: Vec<u32>,
+    erases: Vec<u32>,
+    state: Vec<State>,
+    /// The least worn first.
+    erased: BinaryHeap<Reverse<(u32, Block)>>,
+    by_valid: ByValid,
+    closed_in_order: VecDeque<Block>,
+    /// The open block, and how many of its pages are programmed.
+    open: Option<(Block, u32)>,
+    sequence: u64,
+    counts: Counts,
+}
+
+impl<F: Flash> Ftl<F> {
+    /// Over flash whose blocks are all erased, but those of `bad`.
+    ///
+    /// # Errors
+    /// What is impossible about `spec`.
+    pub fn new(spec: FtlSpec, flash: F, bad: &[Block]) -> Result<Ftl<F>, String> {
+        let mut ftl = Ftl::empty(spec, flash)?;
+        for block in 0..spec.geometry.blocks {
+            if bad.contains(&block) {
+                ftl.state[block as usize] = State::Bad;
+            } else {
+                ftl.erased.push(Reverse((0, block)));
+            }
+        }
+        Ok(ftl)
+    }
+
+    fn empty(spec: FtlSpec, flash: F) -> Result<Ftl<F>, String> {
+        spec.check()?;
+        let (blocks, pages) = (spec.geometry.blocks as usize, spec.geometry.pages() as usize);
+        Ok(Ftl {
+            flash,
+            map: vec![NONE; spec.host_pages as usize],
+            owner: vec![NONE; pages],
+            valid: vec![0; blocks],
+            erases: vec![0; blocks],
+            state: vec![State::Erased; blocks],
+            erased: BinaryHeap::with_capacity(blocks),
+            by_valid: ByValid::new(spec.geometry.blocks, spec.geometry.pages_per_block),
+            closed_in_order: VecDeque::with_capacity(blocks),
+            open: None,
+            sequence: 0,
+            counts: Counts::default(),
+            spec,
+        })
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Counts from here on: for a steady state.
+    pub fn forget_counts(&mut self) {
+        self.counts = Counts::default();
+    }
+
+    /// Erases of the least and of the most worn block that is not bad.
+    pub fn wear(&self) -> (u32, u32) {
+        let good = || (0..self.state.len()).filter(|b| self.state[*b] != State::Bad).map(|b| self.erases[b]);
+        (good().min().unwrap_or(0), good().max().unwrap_or(0))
+    }
+
+    /// The flash.
+    pub fn flash(&self) -> &F {
+        &self.flash
+    }
+
+    /// The flash, which a power failure leaves.
+    pub fn into_flash(self) -> F {
+        self.flash
+    }
+
+    /// Writes a page; it is durable when this returns.
+    ///
+    /// # Errors
+    /// See [`FtlError`]; the page then has its old or its new contents.
+    pub fn write(&mut self, host: HostPage, data: &[u8]) -> Result<(), FtlError> {
+        if host >= self.spec.host_pages {
+            return Err(FtlError::Beyond);
+        }
+        self.sequence += 1;
+        let spare = Spare { host, sequence: self.sequence };
+        loop {
+            let page = self.next_page()?;
+            match self.flash.program(page, spare, data) {
+                Ok(()) => {
+                    self.counts.host_writes += 1;
+                    self.assign(host, page);
+                    return Ok(());
+                }
+                Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
+                Err(_) => self.abandon_open()?,
+            }
+        }
+    }
+
+    /// Reads a page; one that was never written is zero.
+    ///
+    /// # Errors
+    /// See [`FtlError`].
+    pub fn read(&mut self, host: HostPage, data: &mut [u8]) -> Result<(), FtlError> {
+        match self.map.get(host as usize) {
+            None => Err(FtlError::Beyond),
+            Some(&NONE) => {
+                data.fill(0);
+                Ok(())
+            }
+            Some(&page) => self.flash.read(page, data).map_err(|e| match e {
+                FlashError::PowerLost => FtlError::PowerLost,
+                _ => {
+                    self.counts.uncorrectable += 1;
+                    FtlError::Uncorrectable
+                }
+            }),
+        }
+    }
+
+    /// The data of `host` is now in `page`.
+    #[inline]
+    fn assign(&mut self, host: HostPage, page: Page) {
+        let old = std::mem::replace(&mut self.map[host as usize], page);
+        if old != NONE {
+            self.invalidate(old);
+        }
+        self.owner[page as usize] = host;
+        self.valid[(page / self.spec.geometry.pages_per_block) as usize] += 1;
+    }
+
+    #[inline]
+    fn invalidate(&mut self, page: Page) {
+        self.owner[page as usize] = NONE;
+        let block = page / self.spec.geometry.pages_per_block;
+        let valid = self.valid[block as usize];
+        self.valid[block as usize] = valid - 1;
+        if self.state[block as usize] == State::Closed {
+            self.by_valid.remove(block, valid);
+            self.by_valid.insert(block, valid - 1);
+        }
+    }
+
+    /// The next page of the open block; a full one is closed, and blocks are collected before another is opened.
+    #[inline]
+    fn next_page(&mut self) -> Result<Page, FtlError> {
+        if let Some(page) = self.page_of_open() {
+            return Ok(page);
+        }
+        self.close_open();
+        // What collection leaves of the block that it opened counts as one.
+        while self.erased.len() + usize::from(self.open_has_room()) < self.spec.reserve as usize {
+            self.collect()?;
+        }
+        if !self.open_has_room() {
+            self.close_open();
+            self.open_block()?;
+        }
+        self.page_of_open().ok_or(FtlError::WornOut)
+    }
+
+    fn open_has_room(&self) -> bool {
+        self.open.is_some_and(|(_, used)| used < self.spec.geometry.pages_per_block)
+    }
+
+    #[inline]
+    fn page_of_open(&mut self) -> Option<Page> {
+        let (block, used) = self.open.as_mut()?;
+        if *used == self.spec.geometry.pages_per_block {
+            return None;
+        }
+        *used += 1;
+        Some(self.spec.geometry.first(*block) + *used - 1)
+    }
+
+    fn open_block(&mut self) -> Result<(), FtlError> {
+        let Reverse((_, block)) = self.erased.pop().ok_or(FtlError::WornOut)?;
+        self.state[block as usize] = State::Open;
+        self.open = Some((block, 0));
+        Ok(())
+    }
+
+    fn close_open(&mut self) {
+        if let Some((block, _)) = self.open.take() {
+            self.close(block);
+        }
+    }
+
+    fn close(&mut self, block: Block) {
+        self.state[block as usize] = State::Closed;
+        self.by_valid.insert(block, self.valid[block as usize]);
+        if self.spec.collection == Collection::Fifo {
+            self.closed_in_order.push_back(block);
+        }
+    }
+
+    /// Frees one block: moves what is valid in it, and erases it.
+    fn collect(&mut self) -> Result<(), FtlError> {
+        let fewest = self.by_valid.least().ok_or(FtlError::WornOut)?;
+        if self.valid[fewest as usize] == self.spec.geometry.pages_per_block {
+            return Err(FtlError::WornOut);
+        }
+        let block = self.victim(fewest);
+        self.take_closed(block);
+        self.move_out(block)?;
+        self.erase(block)
+    }
+
+    /// The least worn block where wear has grown apart, otherwise by the rule of collection.
+    fn victim(&mut self, fewest: Block) -> Block {
+        // Looked for now and then: it costs a pass over the blocks.
+        if self.spec.level_above > 0 && self.counts.erases.is_multiple_of(64) {
+            let closed = (0..self.spec.geometry.blocks).filter(|b| self.state[*b as usize] == State::Closed);
+            if let Some(block) = closed.min_by_key(|b| self.erases[*b as usize])
+                && self.is_cold(block)
+            {
+                self.counts.levelled += 1;
+                return block;
+            }
+        }
+        match self.spec.collection {
+            Collection::Greedy => fewest,
+            Collection::Fifo => self.closed_in_order.front().copied().unwrap_or(fewest),
+        }
+    }
+
+    fn is_cold(&self, block: Block) -> bool {
+        self.spec.level_above > 0 && self.wear().1 > self.erases[block as usize] + self.spec.level_above
+    }
+
+    fn take_closed(&mut self, block: Block) {
+        self.by_valid.remove(block, self.valid[block as usize]);
+        if self.closed_in_order.front() == Some(&block) {
+            self.closed_in_order.pop_front();
+        } else if self.spec.collection == Collection::Fifo {
+            self.closed_in_order.retain(|b| *b != block);
+        }
+        self.state[block as usize] = State::Open;
+    }
+
+    /// Copies every valid page of a block to the log.
+    fn move_out(&mut self, block: Block) -> Result<(), FtlError> {
+        let first = self.spec.geometry.first(block);
+        for page in first..first + self.spec.geometry.pages_per_block {
+            let host = self.owner[page as usize];
+            while host != NONE && self.owner[page as usize] == host {
+                let to = match self.page_of_open() {
+                    Some(to) => to,
+                    None => {
+                        self.close_open();
+                        self.open_block()?;
+                        continue;
+                    }
+                };
+                match self.flash.copy(page, to) {
+                    Ok(()) => {
+                        self.counts.copies += 1;
+                        self.assign(host, to);
+                    }
+                    Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
+                    Err(_) => self.abandon_open()?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, block: Block) -> Result<(), FtlError> {
+        self.counts.erases += 1;
+        self.erases[block as usize] += 1;
+        match self.flash.erase(block) {
+            Ok(()) => {
+                self.state[block as usize] = State::Erased;
+                self.erased.push(Reverse((self.erases[block as usize], block)));
+                Ok(())
+            }
+            Err(FlashError::PowerLost) => Err(FtlError::PowerLost),
+            Err(_) => {
+                self.retire(block);
+                Ok(())
+            }
+        }
+    }
+
+    fn retire(&mut self, block: Block) {
+        self.state[block as usize] = State::Bad;
+        self.counts.grown_bad += 1;
+    }
+
+    /// A program failed in the open block: what is in it moves, and it is used no more.
+    fn abandon_open(&mut self) -> Result<(), FtlError> {
+        let Some((block, _)) = self.open.take() else { return Ok(()) };
+        self.retire(block);
+        self.move_out(block)
+    }
+}
+
+impl Ftl<Array> {
+    /// Finds everything again from the spare bytes: of each host page the newest copy. The block that was open goes on
+    /// where it was, others with anything in them are closed; erase counts begin anew. Of two equal copies the one in
+    /// the open block counts, so that an interrupted collection is not begun anew for want of room.
+    ///
+    /// # Errors
+    /// What is impossible about `spec`.
+    pub fn recover(spec: FtlSpec, flash: Array) -> Result<Ftl<Array>, String> {
+        let mut ftl = Ftl::empty(spec, flash)?;
+        let mut newest = vec![0; spec.host_pages as usize];
+        let good = |flash: &Array, block: &Block| !flash.is_bad(*block) && flash.used(*block) > 0;
+        let room = |block: &Block| spec.geometry.pages_per_block - ftl.flash.used(*block);
+        let used = (0..spec.geometry.blocks).filter(|b| good(&ftl.flash, b));
+        let open = used.max_by_key(room).filter(|b| room(b) > 0);
+        ftl.open = open.map(|block| (block, ftl.flash.used(block)));
+        for block in open.into_iter().chain((0..spec.geometry.blocks).filter(|b| Some(*b) != open)) {
+            let first = spec.geometry.first(block);
+            for page in first..first + spec.geometry.pages_per_block {
+                let Some(spare) = ftl.flash.spare(page) else { continue };
+                ftl.sequence = ftl.sequence.max(spare.sequence);
+                let known = newest.get(spare.host as usize).copied();
+                if known.is_some_and(|known| known < spare.sequence) {
+                    newest[spare.host as usize] = spare.sequence;
+                    ftl.assign(spare.host, page);
+                }
+            }
+        }
+        for block in 0..spec.geometry.blocks {
+            if ftl.flash.is_bad(block) {
+                ftl.state[block as usize] = State::Bad;
+            } else if Some(block) == open {
+                ftl.state[block as usize] = State::Open;
+            } else if ftl.flash.used(block) == 0 {
+                ftl.erased.push(Reverse((0, block)));
+            } else {
+                ftl.close(block);
+            }
+        }
+        Ok(ftl)
+    }
+}
