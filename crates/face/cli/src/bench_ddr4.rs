@@ -42,7 +42,7 @@ fn saturate(random: bool) -> Result<u64, String> {
         let line = if random { r.below(1 << 26) } else { n % (1 << 26) };
         let request = Request { line, write: n % 3 == 0, tag: n as u32 };
         while channel.push(now, request).is_err() {
-            now = channel.next();
+            now = channel.next_at();
             channel.issue();
         }
     }

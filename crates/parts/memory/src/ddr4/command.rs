@@ -54,7 +54,7 @@ impl Place {
         let (column, rest) = (line % LINES_PER_ROW, line / LINES_PER_ROW);
         // Ranks and rows are powers of two.
         let (rank, rest) = (rest & (spec.ranks as u64 - 1), rest >> spec.ranks.trailing_zeros());
-        let (bank, row) = (rest % BANKS as u64, rest / BANKS as u64 & (spec.rows - 1));
+        let (bank, row) = (rest % BANKS as u64, (rest / BANKS as u64) & (spec.rows - 1));
         Place { rank: rank as u8, bank: bank as u8, row: row as u32, column: column as u8 }
     }
 }

@@ -218,7 +218,7 @@ impl Channel {
     }
 
     /// When the next command goes; what is pushed before may change it.
-    pub fn next(&mut self) -> Time {
+    pub fn next_at(&mut self) -> Time {
         let clock = self.choose().clock;
         self.time(clock)
     }
@@ -263,7 +263,7 @@ impl Channel {
 
     /// Issues every command that goes before `to`, and tells of each read that is done.
     pub fn advance(&mut self, to: Time, done: &mut impl FnMut(Done)) {
-        while self.next() < to {
+        while self.next_at() < to {
             if let Some(d) = self.issue() {
                 done(d);
             }

@@ -38,7 +38,7 @@ fn run(channel: &mut Channel, count: u64, gap: u64, next: impl Fn(u64) -> Reques
         };
         channel.advance(now, &mut |d| done(d, &mut arrived));
         while !channel.has_room(request.write) {
-            now = now.max(channel.next());
+            now = now.max(channel.next_at());
             if let Some(d) = channel.issue() {
                 done(d, &mut arrived);
             }
@@ -193,9 +193,9 @@ fn a_read_of_a_closed_bank_takes_trcd_cl_and_a_burst() {
     let s = Spec::DDR4_1600;
     let mut channel = Channel::new(s).unwrap();
     assert_eq!(channel.push(Time::ZERO, Request { line: 5, write: false, tag: 9 }), Ok(None));
-    assert_eq!(channel.next(), Time::ZERO);
+    assert_eq!(channel.next_at(), Time::ZERO);
     assert_eq!(channel.issue(), None);
-    assert_eq!(channel.next(), Time::from_ps(s.rcd * s.clock_ps));
+    assert_eq!(channel.next_at(), Time::from_ps(s.rcd * s.clock_ps));
     let at = Time::from_ps((s.rcd + s.cl + BURST + s.controller) * s.clock_ps);
     assert_eq!(channel.issue(), Some(Done { tag: 9, at }));
 }
