@@ -1,0 +1,219 @@
+//! Two masters on one command and data bus: when the device may drive it, what it then sends, and the checker that is
+//! always on.
+
+use memory::ddr4::{Command, Kind, Legality, Place, Spec};
+use std::fmt;
+
+/// Clocks from the first to the last of a burst of eight.
+const BURST: u64 = 4;
+
+/// The bus and who may use it.
+#[derive(Clone, Copy, Debug)]
+pub struct BusSpec {
+    /// The DRAM as the host has programmed it: its `rfc` is the stretched one.
+    pub host: Spec,
+    /// What the DRAM itself needs for a refresh (tRFC of its data sheet), in clocks.
+    pub dram_rfc: u64,
+    /// Fault: clocks by which the detector is late.
+    pub detector_late: u64,
+}
+
+impl BusSpec {
+    /// The proof of concept: DDR4-1600, 8 Gb, tRFC of 1,000 clocks (1.25 us) of which the DRAM needs 350 ns.
+    pub const POC: BusSpec =
+        BusSpec { host: Spec { rfc: 1000, ..Spec::DDR4_1600 }, dram_rfc: 280, detector_late: 0 };
+
+    /// Whether a window is left, and a burst fits into it.
+    ///
+    /// # Errors
+    /// Which key is impossible, and its bound.
+    pub fn check(&self) -> Result<(), String> {
+        self.host.check()?;
+        let least = self.dram_rfc + Window::overhead(&self.host) + BURST;
+        if self.host.rfc < least {
+            return Err(format!(
+                "trfc = {} clocks: a window in which one burst fits needs at least {least}, of which the DRAM takes {}",
+                self.host.rfc, self.dram_rfc
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// When the device owns the bus of a rank, in clocks: from the first, before the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first clock.
+    pub opens: u64,
+    /// The host may send from here on.
+    pub closes: u64,
+    /// The rank.
+    pub rank: u8,
+}
+
+impl Window {
+    /// What a refresh at `clock` leaves to the device.
+    pub fn after(clock: u64, rank: u8, spec: &BusSpec) -> Window {
+        let late = spec.detector_late;
+        Window { opens: clock + spec.dram_rfc + late, closes: clock + spec.host.rfc + late, rank }
+    }
+
+    /// Clocks of a window that carry no data: opening a row, the last burst's way, and closing the row again.
+    fn overhead(s: &Spec) -> u64 {
+        s.rcd + (s.cwl + BURST + s.wr).max(s.rtp.max(s.cl + BURST)) + s.rp
+    }
+
+    /// The commands that read or write `lines` lines from `first` on, in order; none when the window is too short for
+    /// all of them. Every row is closed again, tRP before the window closes.
+    pub fn transfer(&self, first: u64, lines: u64, write: bool, s: &Spec) -> Option<Vec<Command>> {
+        let mut commands = Vec::with_capacity(lines as usize + 4);
+        let (mut clock, mut line, end) = (self.opens, first, first + lines);
+        while line < end {
+            let place = Place::of(line, s);
+            let mut send = |clock: u64, kind: Kind| {
+                commands.push(Command { clock, kind, rank: place.rank, bank: place.bank, row: place.row });
+            };
+            send(clock, Kind::Activate);
+            let opened = clock;
+            clock += s.rcd;
+            let mut last = clock;
+            while line < end && Place::of(line, s).row == place.row && Place::of(line, s).bank == place.bank {
+                last = clock;
+                send(clock, if write { Kind::Write } else { Kind::Read });
+                clock += s.ccd_l;
+                line += 1;
+            }
+            let after = if write { s.cwl + BURST + s.wr } else { s.rtp.max(s.cl + BURST) };
+            let close = (last + after).max(opened + s.ras);
+            send(close, Kind::Precharge);
+            clock = close + s.rp;
+        }
+        (clock <= self.closes).then_some(commands)
+    }
+
+    /// The most lines of a row that a window takes.
+    pub fn most_lines(&self, s: &Spec) -> u64 {
+        (1..=128).rev().find(|lines| self.transfer(0, *lines, true, s).is_some()).unwrap_or(0)
+    }
+}
+
+/// Who drives the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Master {
+    /// The processor's memory controller.
+    Host,
+    /// The DIMM's own.
+    Device,
+}
+
+/// Two commands that collide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collision {
+    /// What is broken.
+    pub rule: &'static str,
+    /// The earlier command, if there is one, and who sent it.
+    pub earlier: Option<(Master, Command)>,
+    /// The later command.
+    pub later: (Master, Command),
+}
+
+impl fmt::Display for Collision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = |(master, c): (Master, Command)| {
+            format!("{master:?}'s {:?} of bank {} at clock {}", c.kind, c.bank, c.clock)
+        };
+        write!(f, "{}: {}", self.rule, one(self.later))?;
+        self.earlier.map_or(Ok(()), |earlier| write!(f, ", after {}", one(earlier)))
+    }
+}
+
+/// Follows the commands of both masters, in order of time.
+#[derive(Clone)]
+pub struct Bus {
+    spec: BusSpec,
+    legality: Legality,
+    last: Option<(Master, Command)>,
+    /// What the last refresh truly leaves to the device, and that refresh.
+    window: Option<(Window, Command)>,
+    /// The device's last command in it, and the clock from which the host finds everything closed and quiet.
+    device: Option<(Command, u64)>,
+    open: u32,
+}
+
+impl Bus {
+    /// A quiet bus, every bank closed.
+    ///
+    /// # Errors
+    /// See [`BusSpec::check`].
+    pub fn new(spec: BusSpec) -> Result<Bus, String> {
+        spec.check()?;
+        let dram = Spec { rfc: spec.dram_rfc, ..spec.host };
+        Ok(Bus { legality: Legality::new(dram), spec, last: None, window: None, device: None, open: 0 })
+    }
+
+    /// A command of either master.
+    ///
+    /// # Errors
+    /// The rule that it breaks, and the other command.
+    pub fn take(&mut self, master: Master, c: &Command) -> Result<(), Collision> {
+        let broken = match master {
+            Master::Host => self.host(c),
+            Master::Device => self.in_window(c),
+        };
+        if let Some((rule, earlier)) = broken {
+            return Err(Collision { rule, earlier, later: (master, *c) });
+        }
+        let legal = self.legality.take(c);
+        legal.map_err(|v| Collision { rule: v.rule, earlier: self.last, later: (master, *c) })?;
+        self.last = Some((master, *c));
+        Ok(())
+    }
+
+    /// What a command of the host breaks. A refresh opens the next window.
+    fn host(&mut self, c: &Command) -> Option<(&'static str, Option<(Master, Command)>)> {
+        let refreshed = self.window.filter(|(w, _)| w.rank == c.rank && c.clock < w.closes);
+        if let Some((_, refresh)) = refreshed {
+            return Some(("host command inside the device's window", Some((Master::Host, refresh))));
+        }
+        if let Some((command, quiet)) = self.device
+            && (self.open > 0 || c.clock < quiet)
+        {
+            let rule = if self.open > 0 { "row left open by the device" } else { "device not done" };
+            return Some((rule, Some((Master::Device, command))));
+        }
+        if c.kind == Kind::Refresh {
+            let exact = BusSpec { detector_late: 0, ..self.spec };
+            self.window = Some((Window::after(c.clock, c.rank, &exact), *c));
+            self.device = None;
+        }
+        None
+    }
+
+    /// What a command of the device breaks.
+    fn in_window(&mut self, c: &Command) -> Option<(&'static str, Option<(Master, Command)>)> {
+        let s = &self.spec.host;
+        let inside = |(w, _): &(Window, Command)| w.rank == c.rank && (w.opens..w.closes).contains(&c.clock);
+        let Some((window, refresh)) = self.window.filter(inside) else {
+            return Some(("device command outside its window", self.last));
+        };
+        let quiet = match c.kind {
+            Kind::Read => c.clock + s.cl + BURST,
+            Kind::Write => c.clock + s.cwl + BURST,
+            Kind::Precharge | Kind::PrechargeAll => c.clock + s.rp,
+            Kind::Activate => c.clock,
+            Kind::Refresh => return Some(("the device sends no REFRESH", self.last)),
+        };
+        if quiet > window.closes {
+            return Some(("device not done when its window closes", Some((Master::Host, refresh))));
+        }
+        match c.kind {
+            Kind::Activate => self.open |= 1 << c.bank,
+            Kind::Precharge => self.open &= !(1 << c.bank),
+            Kind::PrechargeAll => self.open = 0,
+            _ => {}
+        }
+        let before = self.device.map_or(0, |(_, quiet)| quiet);
+        self.device = Some((*c, before.max(quiet)));
+        None
+    }
+}

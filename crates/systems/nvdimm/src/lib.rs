@@ -1,0 +1,35 @@
+//! A DIMM whose DRAM is a cache of its NAND (NVDIMM-C, HPCA 2020): its two masters on one bus, and its device side.
+//!
+//! ```text
+//!   host controller --commands--> DRAM <--commands-- device, inside the stretched tRFC alone
+//!         |  six command pins                          |
+//!         +----------------> refresh detector --window-+--> firmware: CP area, FTL --> NAND
+//! ```
+//!
+//! The host's refresh takes longer than the DRAM needs: in what is left over the host may send nothing, every bank is
+//! closed, and the device reads or writes 4 KB. It learns of a refresh from six command pins, and of the host's wishes
+//! from one line of DRAM, the CP area, which it looks at once a window.
+//!
+//! Modelled: the pins and what distinguishes REFRESH from entry into self-refresh; windows and the commands in them;
+//! a checker of both masters that names the two commands that collide; the firmware with one command at a time; the
+//! host's driver with its slots, replacement and order of steps; the dump after a power failure, as far as the battery
+//! lasts; real bytes from DRAM to NAND and back.
+//!
+//! Not modelled yet: deeper queues, merged commands, 8 KB windows; timing of the driver. No machine is made of it yet.
+//!
+//! Source: Lee et al., NVDIMM-C (HPCA 2020) §III-B, §IV, §V.
+#![forbid(unsafe_code)]
+
+mod bus;
+mod driver;
+mod firmware;
+mod pins;
+mod replacement;
+#[cfg(test)]
+mod tests;
+
+pub use bus::{Bus, BusSpec, Collision, Master, Window};
+pub use driver::{Driver, DriverCounts, DriverSpec, SLOTS_PER_PAGE, Step, metadata};
+pub use firmware::{CP_LINE, CpCommand, Dram, Dump, Firmware, FirmwareSpec, Opcode, PAGE_LINES, PAGE_SIZE};
+pub use pins::{Pins, RefreshDetector};
+pub use replacement::Replacement;
