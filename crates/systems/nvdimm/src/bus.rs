@@ -201,7 +201,7 @@ impl Bus {
             Kind::Write => c.clock + s.cwl + BURST,
             Kind::Precharge | Kind::PrechargeAll => c.clock + s.rp,
             Kind::Activate => c.clock,
-            Kind::Refresh => return Some(("the device sends no REFRESH", self.last)),
+            _ => return Some(("the device neither refreshes nor puts to sleep", self.last)),
         };
         if quiet > window.closes {
             return Some(("device not done when its window closes", Some((Master::Host, refresh))));

@@ -23,19 +23,19 @@ impl Pins {
     /// Nothing is asked of this rank.
     pub const DESELECT: Pins =
         Pins { cke: true, cs_n: true, act_n: true, ras_n: true, cas_n: true, we_n: true };
-    /// Entry into self-refresh: REFRESH, but CKE falls with it (JESD79-4 command truth table).
-    pub const SELF_REFRESH_ENTRY: Pins = Pins { cke: false, ..Pins::of(Kind::Refresh, 0) };
-
-    /// What a command looks like. `row` shows on the pins of an ACTIVATE: its bits 14, 15 and 16.
+    /// What a command looks like (JESD79-4 command truth table). Entry into self-refresh is REFRESH, but CKE falls
+    /// with it. `row` shows on the pins of an ACTIVATE: its bits 14, 15 and 16.
     pub const fn of(kind: Kind, row: u32) -> Pins {
         let (act_n, ras_n, cas_n, we_n) = match kind {
             Kind::Activate => (false, row >> 16 & 1 == 1, row >> 15 & 1 == 1, row >> 14 & 1 == 1),
             Kind::Read => (true, true, false, true),
             Kind::Write => (true, true, false, false),
             Kind::Precharge | Kind::PrechargeAll => (true, false, true, false),
-            Kind::Refresh => (true, false, false, true),
+            Kind::Refresh | Kind::SelfRefreshEntry => (true, false, false, true),
+            Kind::SelfRefreshExit => return Pins::DESELECT,
         };
-        Pins { cke: true, cs_n: false, act_n, ras_n, cas_n, we_n }
+        let cke = !matches!(kind, Kind::SelfRefreshEntry);
+        Pins { cke, cs_n: false, act_n, ras_n, cas_n, we_n }
     }
 }
 

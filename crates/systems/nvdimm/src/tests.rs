@@ -186,7 +186,7 @@ fn a_late_detector_makes_the_device_meet_the_host() {
 fn entry_into_self_refresh_opens_no_window() {
     let mut detector = RefreshDetector::new();
     assert!(detector.look(Pins::of(Kind::Refresh, 0)));
-    assert!(!detector.look(Pins::SELF_REFRESH_ENTRY));
+    assert!(!detector.look(Pins::of(Kind::SelfRefreshEntry, 0)));
     // And leaving it: CKE rises with the chip deselected, or with a command that has to wait.
     assert!(!detector.look(Pins { cke: false, ..Pins::DESELECT }));
     assert!(!detector.look(Pins::of(Kind::Refresh, 0)), "CKE was low before");
@@ -197,7 +197,7 @@ fn entry_into_self_refresh_opens_no_window() {
     // A detector that does not look at CKE drives the bus of a DRAM that keeps itself.
     let mut wrong = RefreshDetector::new();
     wrong.ignores_cke = true;
-    assert!(wrong.look(Pins::SELF_REFRESH_ENTRY));
+    assert!(wrong.look(Pins::of(Kind::SelfRefreshEntry, 0)));
     let window = Window::after(5_000, 0, &BusSpec::POC);
     let commands = window.transfer(0, 1, false, &BusSpec::POC.host).unwrap();
     let collision = Bus::new(BusSpec::POC).unwrap().take(Master::Device, &commands[0]).unwrap_err();
@@ -206,7 +206,16 @@ fn entry_into_self_refresh_opens_no_window() {
 
 #[test]
 fn only_refresh_looks_like_refresh() {
-    let kinds = [Kind::Activate, Kind::Read, Kind::Write, Kind::Precharge, Kind::PrechargeAll, Kind::Refresh];
+    let kinds = [
+        Kind::Activate,
+        Kind::Read,
+        Kind::Write,
+        Kind::Precharge,
+        Kind::PrechargeAll,
+        Kind::Refresh,
+        Kind::SelfRefreshEntry,
+        Kind::SelfRefreshExit,
+    ];
     for kind in kinds {
         for row in (0..8).map(|bits| bits << 14) {
             assert_eq!(RefreshDetector::new().look(Pins::of(kind, row)), kind == Kind::Refresh, "{kind:?}");

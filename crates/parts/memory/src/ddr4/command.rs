@@ -17,6 +17,10 @@ pub enum Kind {
     PrechargeAll,
     /// Refreshes some rows of every bank of a rank.
     Refresh,
+    /// The rank refreshes itself from here on, its clock enable low (SRE).
+    SelfRefreshEntry,
+    /// It does no longer (SRX).
+    SelfRefreshExit,
 }
 
 /// A command at a clock of the channel.

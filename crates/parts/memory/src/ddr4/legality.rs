@@ -2,7 +2,7 @@
 //! last and compares; nothing is shared with the scheduler but the numbers.
 
 use super::command::{Command, Kind, group};
-use super::spec::{BANKS, BURST, GROUPS, Spec};
+use super::spec::{BANKS, BURST, GROUPS, SHORTEST_SLEEP, Spec};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -48,6 +48,9 @@ struct Rank {
     banks: Vec<Bank>,
     activates: VecDeque<Command>,
     refresh: Option<Command>,
+    /// Asleep since, or awake since.
+    entry: Option<Command>,
+    exit: Option<Command>,
 }
 
 /// Follows a channel's commands.
@@ -72,13 +75,15 @@ impl Legality {
     /// The rule that it breaks.
     pub fn take(&mut self, c: &Command) -> Result<(), Violation> {
         self.bus(c)?;
+        self.sleep(c)?;
         self.state(c)?;
         match c.kind {
             Kind::Activate => self.activate(c)?,
             Kind::Read | Kind::Write => self.column(c)?,
             Kind::Precharge => self.precharge(c, c.bank)?,
             Kind::PrechargeAll => (0..BANKS as u8).try_for_each(|bank| self.precharge(c, bank))?,
-            Kind::Refresh => self.refresh(c)?,
+            Kind::Refresh | Kind::SelfRefreshEntry => self.refresh(c)?,
+            Kind::SelfRefreshExit => {}
         }
         self.note(c);
         Ok(())
@@ -98,13 +103,32 @@ impl Legality {
         Self::after(c, "tRFC", self.ranks[c.rank as usize].refresh, self.spec.rfc)
     }
 
+    /// A rank that refreshes itself hears of nothing but the exit.
+    fn sleep(&self, c: &Command) -> Result<(), Violation> {
+        let rank = &self.ranks[c.rank as usize];
+        Self::after(c, "tXS", rank.exit, self.spec.xs())?;
+        if c.kind == Kind::SelfRefreshExit {
+            return Self::after(c, "tCKESR", rank.entry, SHORTEST_SLEEP);
+        }
+        let later = *c;
+        match rank.entry {
+            Some(_) => {
+                Err(Violation { rule: "command in self-refresh", earlier: rank.entry, later, legal_from: 0 })
+            }
+            None => Ok(()),
+        }
+    }
+
     fn state(&self, c: &Command) -> Result<(), Violation> {
         let rank = &self.ranks[c.rank as usize];
         let open = rank.banks[c.bank as usize].open.is_some();
         let rule = match c.kind {
             Kind::Activate if open => "ACTIVATE of an open bank",
             Kind::Read | Kind::Write if !open => "column command to a closed bank",
-            Kind::Refresh if rank.banks.iter().any(|b| b.open.is_some()) => "REFRESH with an open bank",
+            Kind::SelfRefreshExit if rank.entry.is_none() => "exit from no self-refresh",
+            Kind::Refresh | Kind::SelfRefreshEntry if rank.banks.iter().any(|b| b.open.is_some()) => {
+                "REFRESH with an open bank"
+            }
             _ => return Ok(()),
         };
         Err(Violation { rule, earlier: None, later: *c, legal_from: 0 })
@@ -199,6 +223,8 @@ impl Legality {
                 }
             }
             Kind::Refresh => rank.refresh = Some(*c),
+            Kind::SelfRefreshEntry => rank.entry = Some(*c),
+            Kind::SelfRefreshExit => (rank.entry, rank.exit) = (None, Some(*c)),
         }
         if matches!(c.kind, Kind::Read | Kind::Write) {
             self.last_column = Some(*c);

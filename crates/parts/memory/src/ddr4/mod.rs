@@ -6,13 +6,13 @@
 //!                     refresh due --> PRECHARGE ALL, REFRESH --^
 //! ```
 //!
-//! Modelled: ACTIVATE, READ, WRITE, PRECHARGE, PRECHARGE ALL and REFRESH with the timing of JESD79-4; open pages; among the
+//! Modelled: ACTIVATE, READ, WRITE, PRECHARGE, PRECHARGE ALL, REFRESH and self-refresh with the timing of JESD79-4; open pages; among the
 //! commands that can go first, column commands before row commands and older requests before younger ones (FR-FCFS);
 //! reads before writes, until 80 % of the write queue is taken or no read waits, then writes down to 20 %, but a row that
 //! was opened for a request serves it first; all-bank refresh at tREFI, which closes the rank, with postponement while
 //! requests wait; reads of lines whose write waits.
 //!
-//! Not modelled: power-down and self-refresh, per-device differences, error correction, ODT and calibration.
+//! Not modelled: power-down, per-device differences, error correction, ODT and calibration.
 //!
 //! Cost: one decision for each command, over the banks that have requests: two comparisons of time a bank, whose needs
 //! are kept until its state or its queue changes. Nothing happens between commands.
@@ -34,7 +34,7 @@ pub use spec::Spec;
 use protocol::Full;
 use queue::{Queue, Waiting};
 use rank::{RULES, Rank};
-use spec::{BANKS, BURST};
+use spec::{BANKS, BURST, SHORTEST_SLEEP};
 use units::Time;
 
 /// Something to read or write: one line.
@@ -94,6 +94,8 @@ pub struct Channel {
     needs: [Vec<Need>; 2],
     stale: [u64; 2],
     chosen: Option<Chosen>,
+    /// In self-refresh since this clock.
+    asleep: Option<u64>,
     sequence: u64,
     counts: Counts,
     log: Option<Vec<Command>>,
@@ -150,6 +152,7 @@ impl Channel {
             needs: [vec![Need::NOTHING; banks], vec![Need::NOTHING; banks]],
             stale: [0; 2],
             chosen: None,
+            asleep: None,
             sequence: 0,
             counts: Counts::default(),
             log: None,
@@ -191,6 +194,7 @@ impl Channel {
             return Err(Full);
         }
         let clock = at.ps().div_ceil(self.spec.clock_ps);
+        self.wake(clock);
         let place = Place::of(request.line, &self.spec);
         let bank = place.rank as usize * BANKS + place.bank as usize;
         if !request.write && self.writes.holds(bank, place) {
@@ -217,14 +221,61 @@ impl Channel {
         Ok(None)
     }
 
+    /// Puts an idle channel to sleep at `at`: its rows are closed, and the ranks refresh themselves until the next
+    /// request. Gives when the last of them does.
+    ///
+    /// # Errors
+    /// Requests wait.
+    pub fn self_refresh(&mut self, at: Time) -> Result<Time, Full> {
+        if self.reads.len + self.writes.len > 0 {
+            return Err(Full);
+        }
+        self.free = self.free.max(at.ps().div_ceil(self.spec.clock_ps));
+        for rank in 0..self.spec.ranks {
+            if self.ranks[rank].open_banks > 0 {
+                let clock = self.free.max(self.ranks[rank].precharge_all_from());
+                (0..BANKS as u8).for_each(|bank| self.ranks[rank].precharge(clock, bank, &self.spec));
+                self.send(clock, Kind::PrechargeAll, rank);
+            }
+            let clock = self.free.max(self.ranks[rank].refresh_from());
+            self.send(clock, Kind::SelfRefreshEntry, rank);
+        }
+        (self.asleep, self.chosen, self.stale) = (Some(self.free - 1), None, [u64::MAX; 2]);
+        Ok(self.time(self.free - 1))
+    }
+
+    /// A request came at `clock`: who sleeps wakes.
+    fn wake(&mut self, clock: u64) {
+        let Some(since) = self.asleep.take() else { return };
+        self.free = self.free.max(clock).max(since + SHORTEST_SLEEP);
+        for rank in 0..self.spec.ranks {
+            self.ranks[rank].wake(self.free, &self.spec);
+            self.send(self.free, Kind::SelfRefreshExit, rank);
+        }
+        self.stale = [u64::MAX; 2];
+    }
+
+    fn send(&mut self, clock: u64, kind: Kind, rank: usize) {
+        self.free = clock + 1;
+        if let Some(log) = &mut self.log {
+            log.push(Command { clock, kind, rank: rank as u8, bank: 0, row: 0 });
+        }
+    }
+
     /// When the next command goes; what is pushed before may change it.
     pub fn next_at(&mut self) -> Time {
+        if self.asleep.is_some() {
+            return Time::NEVER;
+        }
         let clock = self.choose().clock;
         self.time(clock)
     }
 
-    /// Issues the command that goes next. Gives the read that it completes.
+    /// Issues the command that goes next, if there is one. Gives the read that it completes.
     pub fn issue(&mut self) -> Option<Done> {
+        if self.asleep.is_some() {
+            return None;
+        }
         let c = self.choose();
         self.chosen = None;
         self.free = c.clock + 1;
@@ -252,7 +303,7 @@ impl Channel {
                 rank.refresh(c.clock, &s);
                 self.counts.refreshes += 1;
             }
-            Kind::Read | Kind::Write => {}
+            Kind::Read | Kind::Write | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
         }
         self.stale.iter_mut().for_each(|stale| *stale |= 1 << bank);
         if let Some(log) = &mut self.log {

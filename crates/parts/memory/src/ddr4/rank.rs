@@ -129,6 +129,14 @@ impl Rank {
         }
     }
 
+    /// Leaves self-refresh: the rank is fresh, and its clock for refreshes starts anew.
+    pub(super) fn wake(&mut self, clock: u64, s: &Spec) {
+        for b in &mut self.banks {
+            push(&mut b.activate, clock + s.xs());
+        }
+        self.due = clock + s.xs() + s.refi;
+    }
+
     pub(super) fn refresh(&mut self, clock: u64, s: &Spec) {
         for b in &mut self.banks {
             push(&mut b.activate, clock + s.rfc);

@@ -58,6 +58,8 @@ pub(super) const BURST: u64 = 4;
 /// Bank groups of a rank, banks of a group (x4 and x8 devices).
 pub(super) const GROUPS: usize = 4;
 pub(super) const BANKS: usize = 16;
+/// The shortest self-refresh (tCKESR): tCKE of 5 ns or 3 clocks, and one.
+pub(super) const SHORTEST_SLEEP: u64 = 8;
 /// Lines of a row: 1,024 columns of eight bytes.
 pub(super) const LINES_PER_ROW: u64 = 128;
 
@@ -131,6 +133,11 @@ impl Spec {
     /// Lines of the channel.
     pub fn lines(&self) -> u64 {
         self.ranks as u64 * BANKS as u64 * self.rows * LINES_PER_ROW
+    }
+
+    /// Exit from self-refresh to the next command (tXS): tRFC and 10 ns.
+    pub(super) fn xs(&self) -> u64 {
+        self.rfc + self.clocks(Dur::ns(10))
     }
 
     /// READ to WRITE: the bus turns round.

@@ -189,6 +189,40 @@ fn refreshes_keep_their_average_and_are_put_off_no_longer_than_allowed() {
 }
 
 #[test]
+fn a_channel_sleeps_while_nothing_comes_and_wakes_in_time() {
+    for spec in specs() {
+        let (mut channel, mut legality) = (Channel::new(spec).unwrap(), Legality::new(spec));
+        channel.keep_log();
+        let mut tight = std::collections::BTreeSet::new();
+        let mut now = Time::ZERO;
+        for (n, pause_ns) in [0, 3, 1_000, 100_000, 40].into_iter().enumerate() {
+            let request = Request { line: n as u64 * 1_000, write: false, tag: n as u32 };
+            channel.push(now, request).unwrap();
+            assert_eq!(channel.self_refresh(now), Err(Full), "a request waits");
+            let done = std::iter::from_fn(|| Some(channel.issue())).flatten().next().unwrap();
+            let slept = channel.self_refresh(done.at).unwrap();
+            assert_eq!((channel.next_at(), channel.issue()), (Time::NEVER, None));
+            now = slept + units::Dur::ns(pause_ns);
+        }
+        for c in channel.log() {
+            if let Err(v) = legality.clone().take(&Command { clock: c.clock.saturating_sub(1), ..*c }) {
+                tight.insert(v.rule);
+            }
+            legality.take(c).unwrap_or_else(|v| panic!("{v}"));
+        }
+        // Ranks go to sleep and wake one after the other: only one alone wakes as soon as it may.
+        assert!(tight.contains("tXS") && (tight.contains("tCKESR") || spec.ranks > 1), "{tight:?}");
+        assert_eq!(
+            channel.log().iter().filter(|c| c.kind == Kind::Refresh).count(),
+            0,
+            "it refreshed itself"
+        );
+        let c = Command { kind: Kind::Activate, clock: 1 << 40, rank: 0, bank: 3, row: 1 };
+        assert_eq!(legality.take(&c).unwrap_err().rule, "command in self-refresh");
+    }
+}
+
+#[test]
 fn a_read_of_a_closed_bank_takes_trcd_cl_and_a_burst() {
     let s = Spec::DDR4_1600;
     let mut channel = Channel::new(s).unwrap();
