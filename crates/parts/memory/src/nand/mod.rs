@@ -1,4 +1,5 @@
-//! NAND flash and its translation layer, without time: who owns which page, what moves, what wears, what survives.
+//! NAND flash and its translation layer: who owns which page, what moves, what wears, what survives; and, beside
+//! them, how long the media take.
 //!
 //! ```text
 //!   host page --write--> Ftl: map, open block, garbage collection, levelling --program, copy, erase--> Flash
@@ -10,7 +11,7 @@
 //! levelling; factory and grown bad blocks; programs and erases that fail; bit errors with correction, read retry and
 //! uncorrectable pages; a power failure in the middle of a program or an erase; recovery from the spare bytes alone.
 //!
-//! Not modelled: time (a device puts it on top), read disturb and retention, several planes, hot and cold streams, trim.
+//! Not modelled: cache reads and programs, suspended programs, read disturb and retention, several planes, hot and cold streams, trim.
 //!
 //! Architecture Invariant: [`Ftl`] knows flash by [`Flash`] alone. [`Array`] keeps bytes; [`Counter`] keeps nothing, for
 //! studies of write amplification.
@@ -21,11 +22,13 @@
 mod array;
 mod blocks;
 mod ftl;
+mod media;
 #[cfg(test)]
 mod tests;
 
 pub use array::{Array, Errors};
 pub use ftl::{Collection, Counts, Ftl, FtlSpec};
+pub use media::{Media, MediaSpec};
 
 /// A page of the flash, counted over all dies.
 pub type Page = u32;

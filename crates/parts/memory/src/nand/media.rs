@@ -1,0 +1,121 @@
+//! Time of the media: channels that carry pages, dies that read, program and erase. Takes time as an argument and says
+//! when an operation is done.
+
+use super::{Block, Geometry, Page};
+use units::{Dur, Time};
+
+/// How long the media take, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaSpec {
+    /// Channels, each carrying one page at a time.
+    pub channels: u32,
+    /// Dies of all channels together; blocks go round them.
+    pub dies: u32,
+    /// Array to page register (tR).
+    pub read: Dur,
+    /// Page register to array (tPROG).
+    pub program: Dur,
+    /// A block (tBERS).
+    pub erase: Dur,
+    /// A page over its channel.
+    pub transfer: Dur,
+}
+
+impl MediaSpec {
+    /// Z-NAND as in NVDIMM-C: 2 channels, 16 dies, tR 3 us, tPROG 100 us (Samsung, 2017). The time of an erase is not
+    /// public: an estimate. The time of a transfer too: the paper's 50 MHz interface would take 41 us, longer than its
+    /// own measurements leave.
+    pub const Z_NAND: MediaSpec = MediaSpec {
+        channels: 2,
+        dies: 16,
+        read: Dur::ns(3_000),
+        program: Dur::ns(100_000),
+        erase: Dur::ns(1_000_000),
+        transfer: Dur::ns(3_400),
+    };
+
+    /// Media of one latency for everything, as PRAM and STT-MRAM are taken (NVDIMM-C §VII-D): nothing waits.
+    pub const fn fixed(latency: Dur) -> MediaSpec {
+        let none = Dur::ZERO;
+        MediaSpec { channels: 1, dies: 1, read: latency, program: latency, erase: none, transfer: none }
+    }
+
+    /// Whether there is something to wait for.
+    ///
+    /// # Errors
+    /// Which key is impossible, and its bound.
+    pub fn check(&self) -> Result<(), String> {
+        if !(1..=64).contains(&self.channels) {
+            return Err(format!("channels = {}: accepted are 1 to 64", self.channels));
+        }
+        if !(self.channels..=4096).contains(&self.dies) {
+            return Err(format!(
+                "dies = {}: accepted are {} (one a channel) to 4096",
+                self.dies, self.channels
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What is busy until when. An operation costs a handful of comparisons.
+#[derive(Clone, Debug)]
+pub struct Media {
+    spec: MediaSpec,
+    pages_per_block: u32,
+    channels: Vec<Time>,
+    dies: Vec<Time>,
+}
+
+impl Media {
+    /// Idle media.
+    ///
+    /// # Errors
+    /// See [`MediaSpec::check`].
+    pub fn new(spec: MediaSpec, geometry: &Geometry) -> Result<Media, String> {
+        spec.check()?;
+        let (channels, dies) = (spec.channels as usize, spec.dies as usize);
+        let pages_per_block = geometry.pages_per_block;
+        Ok(Media {
+            channels: vec![Time::ZERO; channels],
+            dies: vec![Time::ZERO; dies],
+            pages_per_block,
+            spec,
+        })
+    }
+
+    fn die(&self, block: Block) -> usize {
+        (block % self.spec.dies) as usize
+    }
+
+    fn channel(&self, die: usize) -> usize {
+        die % self.channels.len()
+    }
+
+    /// A page is asked for at `now`; gives when it has come over its channel. The die keeps it until then.
+    pub fn read(&mut self, now: Time, page: Page) -> Time {
+        let die = self.die(page / self.pages_per_block);
+        let channel = self.channel(die);
+        let sensed = now.max(self.dies[die]) + self.spec.read;
+        let done = sensed.max(self.channels[channel]) + self.spec.transfer;
+        (self.dies[die], self.channels[channel]) = (done, done);
+        done
+    }
+
+    /// A page is sent at `now`; gives when it is programmed. The channel is free once the die has it.
+    pub fn program(&mut self, now: Time, page: Page) -> Time {
+        let die = self.die(page / self.pages_per_block);
+        let channel = self.channel(die);
+        let there = now.max(self.dies[die]).max(self.channels[channel]) + self.spec.transfer;
+        self.channels[channel] = there;
+        self.dies[die] = there + self.spec.program;
+        self.dies[die]
+    }
+
+    /// A block is erased from `now` on; gives when it is.
+    pub fn erase(&mut self, now: Time, block: Block) -> Time {
+        let die = self.die(block);
+        self.dies[die] = now.max(self.dies[die]) + self.spec.erase;
+        self.dies[die]
+    }
+}
