@@ -34,10 +34,11 @@ impl MediaSpec {
         transfer: Dur::ns(3_400),
     };
 
-    /// Media of one latency for everything, as PRAM and STT-MRAM are taken (NVDIMM-C §VII-D): nothing waits.
+    /// Media of one latency for reads and writes, as PRAM and STT-MRAM are taken (NVDIMM-C §VII-D); only accesses to
+    /// one block wait for each other.
     pub const fn fixed(latency: Dur) -> MediaSpec {
         let none = Dur::ZERO;
-        MediaSpec { channels: 1, dies: 1, read: latency, program: latency, erase: none, transfer: none }
+        MediaSpec { channels: 64, dies: 4096, read: latency, program: latency, erase: none, transfer: none }
     }
 
     /// Whether there is something to wait for.

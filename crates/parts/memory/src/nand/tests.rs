@@ -240,6 +240,8 @@ fn fixed_media_take_their_latency_and_impossible_ones_are_refused() {
     let geometry = Geometry { blocks: 64, pages_per_block: 4, page_bytes: 4096 };
     let mut m = Media::new(MediaSpec::fixed(Dur::ns(1_850)), &geometry).unwrap();
     assert_eq!(m.read(Time::ZERO, 7), Time::ZERO + Dur::ns(1_850));
+    assert_eq!(m.read(Time::ZERO, 8), Time::ZERO + Dur::ns(1_850), "another block");
+    assert_eq!(m.read(Time::ZERO, 8), Time::ZERO + Dur::ns(3_700), "the same");
     let wrong = |spec: MediaSpec| Media::new(spec, &geometry).map(|_| ()).unwrap_err();
     assert_eq!(wrong(MediaSpec { channels: 0, ..MediaSpec::Z_NAND }), "channels = 0: accepted are 1 to 64");
     assert_eq!(
