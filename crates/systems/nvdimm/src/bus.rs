@@ -1,6 +1,7 @@
 //! Two masters on one command and data bus: when the device may drive it, what it then sends, and the checker that is
 //! always on.
 
+use crate::firmware::Move;
 use memory::ddr4::{Command, Kind, Legality, Place, Spec};
 use std::fmt;
 
@@ -63,37 +64,81 @@ impl Window {
         s.rcd + (s.cwl + BURST + s.wr).max(s.rtp.max(s.cl + BURST)) + s.rp
     }
 
-    /// The commands that read or write `lines` lines from `first` on, in order; none when the window is too short for
-    /// all of them. Every row is closed again, tRP before the window closes.
-    pub fn transfer(&self, first: u64, lines: u64, write: bool, s: &Spec) -> Option<Vec<Command>> {
-        let mut commands = Vec::with_capacity(lines as usize + 4);
-        let (mut clock, mut line, end) = (self.opens, first, first + lines);
-        while line < end {
-            let place = Place::of(line, s);
-            let mut send = |clock: u64, kind: Kind| {
-                commands.push(Command { clock, kind, rank: place.rank, bank: place.bank, row: place.row });
-            };
-            send(clock, Kind::Activate);
-            let opened = clock;
-            clock += s.rcd;
-            let mut last = clock;
-            while line < end && Place::of(line, s).row == place.row && Place::of(line, s).bank == place.bank {
-                last = clock;
-                send(clock, if write { Kind::Write } else { Kind::Read });
-                clock += s.ccd_l;
-                line += 1;
-            }
-            let after = if write { s.cwl + BURST + s.wr } else { s.rtp.max(s.cl + BURST) };
-            let close = (last + after).max(opened + s.ras);
-            send(close, Kind::Precharge);
-            clock = close + s.rp;
+    /// The commands of these moves, in order; none when the window is too short for all of them. A row is opened while
+    /// the one before is in use, if it is in another bank. Every row is closed again, tRP before the window closes.
+    pub fn transfer(&self, moves: &[Move], s: &Spec) -> Option<Vec<Command>> {
+        let mut plan =
+            Plan { spec: s, commands: Vec::new(), column: self.opens, closed: vec![self.opens; 64] };
+        for (first, lines, write) in moves {
+            plan.lines(*first, *lines, *write);
         }
-        (clock <= self.closes).then_some(commands)
+        plan.commands.sort_by_key(|c| c.clock);
+        let fits = plan.closed.iter().all(|clock| *clock <= self.closes);
+        fits.then_some(plan.commands)
     }
 
     /// The most lines of a row that a window takes.
     pub fn most_lines(&self, s: &Spec) -> u64 {
-        (1..=128).rev().find(|lines| self.transfer(0, *lines, true, s).is_some()).unwrap_or(0)
+        (1..=128).rev().find(|lines| self.transfer(&[(0, *lines, true)], s).is_some()).unwrap_or(0)
+    }
+}
+
+/// Commands of a window as they are laid out, row by row.
+struct Plan<'s> {
+    spec: &'s Spec,
+    commands: Vec<Command>,
+    /// The first clock that the next burst's command may have.
+    column: u64,
+    /// For each bank of each rank: from when on it can be opened.
+    closed: Vec<u64>,
+}
+
+impl Plan<'_> {
+    fn lines(&mut self, first: u64, lines: u64, write: bool) {
+        let (mut line, end) = (first, first + lines);
+        while line < end {
+            let place = Place::of(line, self.spec);
+            let in_row = (end - line).min(128 - u64::from(place.column));
+            self.row(place, in_row, write);
+            line += in_row;
+        }
+    }
+
+    /// Opens a row, moves some of its lines, and closes it.
+    fn row(&mut self, place: Place, lines: u64, write: bool) {
+        let s = self.spec;
+        let bank = usize::from(place.rank) * 16 + usize::from(place.bank);
+        // After what was read is written, and after what was written is read, the bus turns round.
+        let turned = match self.commands.iter().rfind(|c| matches!(c.kind, Kind::Read | Kind::Write)) {
+            Some(c) if c.kind == Kind::Read && write => c.clock + s.cl + BURST + 2 - s.cwl,
+            Some(c) if c.kind == Kind::Write && !write => c.clock + s.cwl + BURST + s.wtr_l,
+            _ => 0,
+        };
+        let opened = self.slot(self.closed[bank].max(self.column.max(turned).saturating_sub(s.rcd)));
+        self.send(opened, Kind::Activate, place);
+        let mut clock = self.slot((opened + s.rcd).max(self.column).max(turned));
+        let mut last = clock;
+        for _ in 0..lines {
+            clock = self.slot(clock);
+            self.send(clock, if write { Kind::Write } else { Kind::Read }, place);
+            last = clock;
+            clock += s.ccd_l;
+        }
+        self.column = clock;
+        let after = if write { s.cwl + BURST + s.wr } else { s.rtp.max(s.cl + BURST) };
+        let close = self.slot((last + after).max(opened + s.ras));
+        self.send(close, Kind::Precharge, place);
+        self.closed[bank] = close + s.rp;
+    }
+
+    /// The first clock from `clock` on at which the command bus is free.
+    fn slot(&self, clock: u64) -> u64 {
+        let taken = |clock: u64| self.commands.iter().rev().any(|c| c.clock == clock);
+        (clock..).find(|clock| !taken(*clock)).unwrap_or(clock)
+    }
+
+    fn send(&mut self, clock: u64, kind: Kind, place: Place) {
+        self.commands.push(Command { clock, kind, rank: place.rank, bank: place.bank, row: place.row });
     }
 }
 

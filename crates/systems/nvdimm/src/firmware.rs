@@ -1,14 +1,12 @@
 //! The device's firmware: it looks at the CP area once a window and carries out one command at a time.
 
-use memory::nand::{Array, Ftl, FtlError};
+use memory::nand::{Array, Ftl};
 use units::{Dur, Time};
 
 /// Bytes of a page, of a slot, and of what a window moves.
 pub const PAGE_SIZE: usize = 4096;
 /// Lines of a page.
 pub const PAGE_LINES: u64 = 64;
-/// Line of the CP area that holds the command; the acknowledgement is in the next.
-pub const CP_LINE: u64 = 0;
 
 /// What the device sees of its DRAM while it owns the bus.
 pub trait Dram {
@@ -25,10 +23,15 @@ pub enum Opcode {
     Cachefill,
     /// Slot to NAND.
     Writeback,
+    /// Slot to NAND, then another page from NAND to the slot: not in the published device, but on its wish list.
+    Exchange {
+        /// The page that comes.
+        next: u32,
+    },
 }
 
-/// A command of 64 bits: phase (1 bit), opcode (3), slot (28), NAND page (32). The paper names the fields (§IV-C), not
-/// their widths.
+/// A command: a word with phase (1 bit), opcode (3), slot (28), NAND page (32), and a second word with the next page of
+/// an exchange. The paper names the fields (§IV-C), not their widths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpCommand {
     /// Changes with every command.
@@ -44,31 +47,62 @@ pub struct CpCommand {
 impl CpCommand {
     const SLOT_BITS: u32 = 28;
 
-    /// As a word of the CP area.
-    pub fn to_word(self) -> u64 {
-        let opcode = if self.opcode == Opcode::Cachefill { 1 } else { 2 };
-        u64::from(self.phase) << 63 | opcode << 60 | u64::from(self.slot) << 32 | u64::from(self.page)
+    /// As words of the CP area.
+    pub fn to_words(self) -> [u64; 2] {
+        let (opcode, next) = match self.opcode {
+            Opcode::Cachefill => (1, 0),
+            Opcode::Writeback => (2, 0),
+            Opcode::Exchange { next } => (3, next),
+        };
+        let phase = u64::from(self.phase) << 63;
+        [phase | opcode << 60 | u64::from(self.slot) << 32 | u64::from(self.page), next.into()]
     }
 
-    /// From a word of the CP area; none when it names no operation.
-    pub fn from_word(word: u64) -> Option<CpCommand> {
-        let opcode = match word >> 60 & 7 {
+    /// From words of the CP area; none when they name no operation.
+    pub fn from_words(words: [u64; 2]) -> Option<CpCommand> {
+        let opcode = match words[0] >> 60 & 7 {
             1 => Opcode::Cachefill,
             2 => Opcode::Writeback,
+            3 => Opcode::Exchange { next: words[1] as u32 },
             _ => return None,
         };
-        let slot = (word >> 32) as u32 & ((1 << Self::SLOT_BITS) - 1);
-        Some(CpCommand { phase: word >> 63 == 1, opcode, slot, page: word as u32 })
+        let slot = (words[0] >> 32) as u32 & ((1 << Self::SLOT_BITS) - 1);
+        Some(CpCommand { phase: words[0] >> 63 == 1, opcode, slot, page: words[0] as u32 })
     }
 }
 
-/// Times of the device.
+/// Line of the CP area that holds command `index`; its acknowledgement is in the next.
+pub const fn cp_line(index: usize) -> u64 {
+    2 * index as u64
+}
+
+/// Times and limits of the device.
 #[derive(Clone, Copy, Debug)]
 pub struct FirmwareSpec {
     /// From seeing a command to asking the NAND: decoding and translation.
     pub decode: Dur,
     /// NAND array to page register (tR) and on to the device.
     pub nand_read: Dur,
+    /// Commands under way at once; 1 as published, at most 32.
+    pub queue_depth: usize,
+    /// Pages moved in a window; 1 as published (4 KB), 2 fit.
+    pub window_pages: usize,
+}
+
+impl FirmwareSpec {
+    /// Whether the CP area and a window have room.
+    ///
+    /// # Errors
+    /// Which key is impossible, and its bound.
+    pub fn check(&self) -> Result<(), String> {
+        if !(1..=32).contains(&self.queue_depth) {
+            return Err(format!("queue_depth = {}: accepted are 1 to 32", self.queue_depth));
+        }
+        if !(1..=2).contains(&self.window_pages) {
+            return Err(format!("window_pages = {}: accepted are 1 and 2 (4 and 8 KB)", self.window_pages));
+        }
+        Ok(())
+    }
 }
 
 /// What a dump saved.
@@ -80,26 +114,27 @@ pub struct Dump {
     pub lost: Vec<u32>,
 }
 
-/// What is under way.
+/// Lines that the device moves in a window: first, number, and whether it writes them.
+pub type Move = (u64, u64, bool);
+
+/// What a command needs next.
 #[derive(Clone, Debug)]
-enum State {
-    Idle,
-    /// Data for a slot, there from a time on.
-    Fill {
-        command: CpCommand,
-        data: Box<[u8; PAGE_SIZE]>,
-        from: Time,
-        failed: bool,
-    },
-    /// A slot is to be read.
-    Drain {
-        command: CpCommand,
-    },
-    /// The command is done; its acknowledgement is to be written.
-    Acknowledge {
-        command: CpCommand,
-        failed: bool,
-    },
+enum Stage {
+    /// Its slot is to be read.
+    Drain,
+    /// Data for its slot, there from a time on.
+    Fill { data: Box<[u8; PAGE_SIZE]>, from: Time },
+    /// Its acknowledgement is to be written.
+    Acknowledge,
+}
+
+/// A command under way.
+#[derive(Clone, Debug)]
+struct Job {
+    index: usize,
+    command: CpCommand,
+    stage: Stage,
+    failed: bool,
 }
 
 /// The firmware with its NAND behind it. A NAND program goes on after the acknowledgement, from the device's own
@@ -108,18 +143,25 @@ enum State {
 pub struct Firmware {
     spec: FirmwareSpec,
     ftl: Ftl<Array>,
-    state: State,
-    phase: bool,
-    /// Commands carried out.
+    /// Oldest first.
+    jobs: Vec<Job>,
+    /// The phase of the last command in each place.
+    phases: Vec<bool>,
+    /// Pages moved to slots.
     pub cachefills: u64,
-    /// Commands carried out.
+    /// Pages moved from slots.
     pub writebacks: u64,
 }
 
 impl Firmware {
-    /// Idle; the first command has its phase set.
-    pub fn new(spec: FirmwareSpec, ftl: Ftl<Array>) -> Firmware {
-        Firmware { spec, ftl, state: State::Idle, phase: false, cachefills: 0, writebacks: 0 }
+    /// Idle; the first command in each place has its phase set.
+    ///
+    /// # Errors
+    /// See [`FirmwareSpec::check`].
+    pub fn new(spec: FirmwareSpec, ftl: Ftl<Array>) -> Result<Firmware, String> {
+        spec.check()?;
+        let (jobs, phases) = (Vec::with_capacity(spec.queue_depth), vec![false; spec.queue_depth]);
+        Ok(Firmware { spec, ftl, jobs, phases, cachefills: 0, writebacks: 0 })
     }
 
     /// The NAND.
@@ -127,42 +169,99 @@ impl Firmware {
         &mut self.ftl
     }
 
-    /// The device owns the bus at `now`: one step of one command, at most a page. Gives the lines that it moved, as
-    /// first, number, and whether it wrote.
-    pub fn window(&mut self, now: Time, dram: &mut dyn Dram) -> (u64, u64, bool) {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => self.poll(now, dram),
-            State::Fill { command, data, from, failed } if from <= now => {
-                let first = u64::from(command.slot) * PAGE_LINES;
-                dram.write(first, &data[..]);
-                self.cachefills += 1;
-                self.state = State::Acknowledge { command, failed };
-                (first, PAGE_LINES, true)
+    /// The device owns the bus at `now`. One kind of work in each window, as published: pages, as many as it takes;
+    /// where none is ready, every acknowledgement that is due; where none is, a look at the CP area.
+    pub fn window(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
+        let mut moves = self.move_pages(now, dram);
+        if moves.is_empty() {
+            moves = self.acknowledge(dram);
+        }
+        if moves.is_empty() {
+            moves = self.poll(now, dram);
+        }
+        moves
+    }
+
+    fn move_pages(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for at in 0..self.jobs.len() {
+            while moves.len() < self.spec.window_pages
+                && let Some(done) = self.move_page(at, now, dram)
+            {
+                moves.push(done);
             }
-            waits @ State::Fill { .. } => {
-                self.state = waits;
-                (0, 0, false)
-            }
-            State::Drain { command } => {
-                let (first, mut data) = (u64::from(command.slot) * PAGE_LINES, [0; PAGE_SIZE]);
+        }
+        moves
+    }
+
+    /// The page that a job moves next, if it can now.
+    fn move_page(&mut self, at: usize, now: Time, dram: &mut dyn Dram) -> Option<Move> {
+        let Job { command, stage, .. } = &mut self.jobs[at];
+        let (command, first) = (*command, u64::from(command.slot) * PAGE_LINES);
+        match stage {
+            Stage::Drain => {
+                let mut data = [0; PAGE_SIZE];
                 dram.read(first, &mut data);
                 let failed = self.ftl.write(command.page, &data).is_err();
                 self.writebacks += 1;
-                self.state = State::Acknowledge { command, failed };
-                (first, PAGE_LINES, false)
+                self.jobs[at].failed |= failed;
+                // A failed writeback keeps its slot as it is.
+                self.jobs[at].stage = match command.opcode {
+                    Opcode::Exchange { next } if !failed => self.fetch(at, now, next),
+                    _ => Stage::Acknowledge,
+                };
+                Some((first, PAGE_LINES, false))
             }
-            State::Acknowledge { command, failed } => {
-                let mut line = [0; 64];
-                let word = u64::from(command.phase) << 63 | u64::from(failed) << 1 | 1;
-                line[..8].copy_from_slice(&word.to_le_bytes());
-                dram.write(CP_LINE + 1, &line);
-                (CP_LINE + 1, 1, true)
+            Stage::Fill { data, from } if *from <= now => {
+                dram.write(first, &data[..]);
+                self.cachefills += 1;
+                self.jobs[at].stage = Stage::Acknowledge;
+                Some((first, PAGE_LINES, true))
             }
+            _ => None,
         }
     }
 
+    /// Reads a page from the NAND. An uncorrectable one is told to the host; its slot is filled with zeros.
+    fn fetch(&mut self, at: usize, now: Time, page: u32) -> Stage {
+        let mut data = Box::new([0; PAGE_SIZE]);
+        self.jobs[at].failed |= self.ftl.read(page, &mut data[..]).is_err();
+        Stage::Fill { data, from: now + self.spec.decode + self.spec.nand_read }
+    }
+
+    fn acknowledge(&mut self, dram: &mut dyn Dram) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for job in self.jobs.extract_if(.., |job| matches!(job.stage, Stage::Acknowledge)) {
+            let mut line = [0; 64];
+            let word = u64::from(job.command.phase) << 63 | u64::from(job.failed) << 1 | 1;
+            line[..8].copy_from_slice(&word.to_le_bytes());
+            dram.write(cp_line(job.index) + 1, &line);
+            moves.push((cp_line(job.index) + 1, 1, true));
+        }
+        moves
+    }
+
+    /// Takes every command that is new. The NAND is asked for what it needs at once.
+    fn poll(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
+        for index in 0..self.spec.queue_depth {
+            let mut line = [0; 64];
+            dram.read(cp_line(index), &mut line);
+            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("eight bytes"));
+            let new = |c: &CpCommand| c.phase != self.phases[index];
+            let Some(command) = CpCommand::from_words([word(0), word(8)]).filter(new) else { continue };
+            self.phases[index] = command.phase;
+            self.jobs.push(Job { index, command, stage: Stage::Drain, failed: false });
+            if command.opcode == Opcode::Cachefill {
+                let at = self.jobs.len() - 1;
+                self.jobs[at].stage = self.fetch(at, now, command.page);
+            }
+        }
+        vec![(0, 2 * self.spec.queue_depth as u64 - 1, false)]
+    }
+
     /// The power has failed: what the metadata calls valid goes to the NAND, windows or not, until the energy for
-    /// `pages` pages is used up (§V-C). `slots` slots begin with page `first_slot` of the DRAM.
+    /// `pages` pages is used up (§V-C). `slots` slots begin with page `first_slot` of the DRAM. The slot of an exchange
+    /// that has been drained is left out: its old page is on the NAND already, and so is its new one.
     pub fn dump(&mut self, dram: &mut dyn Dram, first_slot: u32, slots: u32, pages: u64) -> Dump {
         let mut dump = Dump::default();
         for index in 0..slots {
@@ -171,7 +270,7 @@ impl Firmware {
             dram.read(PAGE_LINES + at / 64, &mut line);
             let place = (at % 64) as usize;
             let word = u64::from_le_bytes(line[place..place + 8].try_into().expect("eight bytes"));
-            if word >> 63 == 0 {
+            if word >> 63 == 0 || self.was_drained(first_slot + index) {
                 continue;
             }
             let (page, mut data) = (word as u32, [0; PAGE_SIZE]);
@@ -185,25 +284,9 @@ impl Firmware {
         dump
     }
 
-    fn poll(&mut self, now: Time, dram: &mut dyn Dram) -> (u64, u64, bool) {
-        let mut line = [0; 64];
-        dram.read(CP_LINE, &mut line);
-        let word = u64::from_le_bytes(line[..8].try_into().expect("eight bytes"));
-        if let Some(command) = CpCommand::from_word(word).filter(|c| c.phase != self.phase) {
-            self.phase = command.phase;
-            self.state = match command.opcode {
-                Opcode::Writeback => State::Drain { command },
-                Opcode::Cachefill => self.fill(now, command),
-            };
-        }
-        (CP_LINE, 1, false)
-    }
-
-    /// An uncorrectable page is told to the host; its slot is filled with zeros.
-    fn fill(&mut self, now: Time, command: CpCommand) -> State {
-        let mut data = Box::new([0; PAGE_SIZE]);
-        let read: Result<(), FtlError> = self.ftl.read(command.page, &mut data[..]);
-        let from = now + self.spec.decode + self.spec.nand_read;
-        State::Fill { command, data, from, failed: read.is_err() }
+    fn was_drained(&self, slot: u32) -> bool {
+        let exchange =
+            |j: &&Job| j.command.slot == slot && matches!(j.command.opcode, Opcode::Exchange { .. });
+        self.jobs.iter().filter(exchange).any(|j| !j.failed && !matches!(j.stage, Stage::Drain))
     }
 }

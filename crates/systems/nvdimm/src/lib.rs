@@ -11,11 +11,11 @@
 //! from one line of DRAM, the CP area, which it looks at once a window.
 //!
 //! Modelled: the pins and what distinguishes REFRESH from entry into self-refresh; windows and the commands in them;
-//! a checker of both masters that names the two commands that collide; the firmware with one command at a time; the
-//! host's driver with its slots, replacement and order of steps; the dump after a power failure, as far as the battery
+//! a checker of both masters that names the two commands that collide; the firmware, with one command at a time as
+//! published, or more, or writeback and cachefill in one, or 8 KB a window; the host's driver with its slots, replacement and order of steps; the dump after a power failure, as far as the battery
 //! lasts; real bytes from DRAM to NAND and back.
 //!
-//! Not modelled yet: deeper queues, merged commands, 8 KB windows; timing of the driver. No machine is made of it yet.
+//! Not modelled yet: the driver with several faults at once, and its time. No machine is made of it yet.
 //!
 //! Source: Lee et al., NVDIMM-C (HPCA 2020) §III-B, §IV, §V.
 #![forbid(unsafe_code)]
@@ -30,6 +30,8 @@ mod tests;
 
 pub use bus::{Bus, BusSpec, Collision, Master, Window};
 pub use driver::{Driver, DriverCounts, DriverSpec, SLOTS_PER_PAGE, Step, metadata};
-pub use firmware::{CP_LINE, CpCommand, Dram, Dump, Firmware, FirmwareSpec, Opcode, PAGE_LINES, PAGE_SIZE};
+pub use firmware::{
+    CpCommand, Dram, Dump, Firmware, FirmwareSpec, Move, Opcode, PAGE_LINES, PAGE_SIZE, cp_line,
+};
 pub use pins::{Pins, RefreshDetector};
 pub use replacement::Replacement;

@@ -22,12 +22,13 @@ impl Dram for Bytes {
     }
 }
 
-fn firmware() -> Firmware {
+fn firmware(queue_depth: usize, window_pages: usize) -> Firmware {
     let geometry = Geometry { blocks: 40, pages_per_block: 16, page_bytes: PAGE_SIZE as u32 };
     let spec =
         FtlSpec { geometry, host_pages: PAGES, collection: Collection::Greedy, reserve: 3, level_above: 0 };
     let ftl = Ftl::new(spec, Array::new(geometry, Errors::default(), &[]), &[]).unwrap();
-    Firmware::new(FirmwareSpec { decode: Dur::ns(500), nand_read: Dur::ns(4500) }, ftl)
+    let (decode, nand_read) = (Dur::ns(500), Dur::ns(4500));
+    Firmware::new(FirmwareSpec { decode, nand_read, queue_depth, window_pages }, ftl).unwrap()
 }
 
 /// A host that reads and writes at random, a device that works in its windows, and the checker on both.
@@ -52,7 +53,7 @@ impl Machine {
             channel,
             bus: Bus::new(spec).unwrap(),
             detector: RefreshDetector::new(),
-            firmware: firmware(),
+            firmware: firmware(1, 1),
             dram: Bytes(vec![0; (SLOTS as usize + 1) * PAGE_SIZE]),
             taken: 0,
             windows: 0,
@@ -83,9 +84,8 @@ impl Machine {
     fn window(&mut self, refresh: &Command) -> Result<Time, Collision> {
         let window = Window::after(refresh.clock, refresh.rank, &self.spec);
         let clock_ps = self.spec.host.clock_ps;
-        let (first, lines, write) =
-            self.firmware.window(Time::from_ps(window.opens * clock_ps), &mut self.dram);
-        let commands = window.transfer(first, lines, write, &self.spec.host).expect("a page fits a window");
+        let moves = self.firmware.window(Time::from_ps(window.opens * clock_ps), &mut self.dram);
+        let commands = window.transfer(&moves, &self.spec.host).expect("a window's work fits it");
         commands.iter().try_for_each(|c| self.bus.take(Master::Device, c))?;
         self.windows += 1;
         Ok(Time::from_ps(window.closes * clock_ps))
@@ -93,8 +93,14 @@ impl Machine {
 
     fn post(&mut self, opcode: Opcode, slot: u32, page: u32) {
         self.phase = !self.phase;
-        let word = CpCommand { phase: self.phase, opcode, slot, page }.to_word();
-        self.dram.0[..8].copy_from_slice(&word.to_le_bytes());
+        self.post_at(0, CpCommand { phase: self.phase, opcode, slot, page });
+    }
+
+    fn post_at(&mut self, index: usize, command: CpCommand) {
+        let at = cp_line(index) as usize * 64;
+        for (n, word) in command.to_words().into_iter().enumerate() {
+            self.dram.0[at + n * 8..at + n * 8 + 8].copy_from_slice(&word.to_le_bytes());
+        }
     }
 
     fn acknowledged(&self) -> bool {
@@ -199,7 +205,7 @@ fn entry_into_self_refresh_opens_no_window() {
     wrong.ignores_cke = true;
     assert!(wrong.look(Pins::of(Kind::SelfRefreshEntry, 0)));
     let window = Window::after(5_000, 0, &BusSpec::POC);
-    let commands = window.transfer(0, 1, false, &BusSpec::POC.host).unwrap();
+    let commands = window.transfer(&[(0, 1, false)], &BusSpec::POC.host).unwrap();
     let collision = Bus::new(BusSpec::POC).unwrap().take(Master::Device, &commands[0]).unwrap_err();
     assert_eq!(collision.rule, "device command outside its window");
 }
@@ -229,11 +235,11 @@ fn a_transfer_that_overruns_its_window_is_caught() {
     let spec = BusSpec::POC;
     let refresh = Command { clock: 10_000, kind: Kind::Refresh, rank: 0, bank: 0, row: 0 };
     let window = Window::after(refresh.clock, 0, &spec);
-    assert_eq!(window.transfer(0, 200, true, &spec.host), None, "the planner knows");
+    assert_eq!(window.transfer(&[(0, 200, true)], &spec.host), None, "the planner knows");
     let too_long = Window { closes: window.closes + 2_000, ..window };
     let mut bus = Bus::new(spec).unwrap();
     bus.take(Master::Host, &refresh).unwrap();
-    let commands = too_long.transfer(0, 200, true, &spec.host).unwrap();
+    let commands = too_long.transfer(&[(0, 200, true)], &spec.host).unwrap();
     let collision = commands.iter().find_map(|c| bus.take(Master::Device, c).err()).unwrap();
     assert_eq!(collision.rule, "device not done when its window closes");
     assert_eq!(collision.earlier, Some((Master::Host, refresh)));
@@ -265,8 +271,9 @@ fn a_window_takes_a_row() {
     let window = Window::after(0, 0, &spec);
     assert_eq!(window.most_lines(&spec.host), 128);
     let (opens, closes) = (window.opens, window.closes);
-    let ends =
-        |lines| window.transfer(0, lines, true, &spec.host).unwrap().last().unwrap().clock + spec.host.rp;
+    let ends = |lines| {
+        window.transfer(&[(0, lines, true)], &spec.host).unwrap().last().unwrap().clock + spec.host.rp
+    };
     assert!(ends(64) - opens < (closes - opens) * 6 / 10 && ends(128) <= closes);
 }
 
@@ -284,12 +291,14 @@ fn a_window_that_is_too_short_names_the_key_and_its_bound() {
 fn commands_survive_their_word() {
     let mut random = Random::new(5, 0);
     for _ in 0..1000 {
-        let opcode = if random.chance(500) { Opcode::Cachefill } else { Opcode::Writeback };
+        let next = random.next_u64() as u32;
+        let opcode =
+            [Opcode::Cachefill, Opcode::Writeback, Opcode::Exchange { next }][random.below(3) as usize];
         let (slot, page) = (random.below(1 << 28) as u32, random.next_u64() as u32);
         let command = CpCommand { phase: random.chance(500), opcode, slot, page };
-        assert_eq!(CpCommand::from_word(command.to_word()), Some(command));
+        assert_eq!(CpCommand::from_words(command.to_words()), Some(command));
     }
-    assert_eq!(CpCommand::from_word(0), None);
+    assert_eq!(CpCommand::from_words([0, 0]), None);
 }
 
 /// The processor's caches, as far as the driver's steps reach: lines, and whether each is newer than the DRAM.
@@ -495,4 +504,73 @@ fn a_driver_that_does_not_fit_names_the_key_and_its_bound() {
         "first_slot = 1: the CP area and the metadata need 2 pages"
     );
     assert_eq!(wrong(DriverSpec { pages: 0, ..s }), "pages = 0: accepted are 1 to 4294967294");
+}
+
+/// The wish list: what a deeper queue, pages of both directions in one command, and 8 KB windows are good for, in
+/// windows.
+#[test]
+fn merged_commands_and_larger_windows_save_windows() {
+    let exchange = |window_pages| {
+        let mut m = Machine::new(BusSpec::POC, 4);
+        m.firmware = firmware(1, window_pages);
+        m.slot(1).fill(7);
+        assert_eq!(m.run(Opcode::Writeback, 1, 20), 3);
+        m.slot(1).fill(9);
+        let windows = m.run(Opcode::Exchange { next: 20 }, 1, 30);
+        assert!(m.slot(1).iter().all(|b| *b == 7), "the next page is there");
+        assert_eq!(m.run(Opcode::Cachefill, 2, 30), 3);
+        assert!(m.slot(2).iter().all(|b| *b == 9), "the old one was written back");
+        windows
+    };
+    // Two commands take six. The page that comes is read from NAND after the first window, so 8 KB help one exchange
+    // no further: poll, out, in, acknowledge.
+    assert_eq!((exchange(1), exchange(2)), (4, 4));
+
+    let fills = |queue_depth: usize, window_pages| {
+        let mut m = Machine::new(BusSpec::POC, 5);
+        m.firmware = firmware(queue_depth, window_pages);
+        let before = m.windows;
+        for index in 0..8 {
+            let (slot, page) = (1 + index as u32, index as u32);
+            if queue_depth == 1 {
+                m.run(Opcode::Cachefill, slot, page);
+            } else {
+                m.post_at(index, CpCommand { phase: true, opcode: Opcode::Cachefill, slot, page });
+            }
+        }
+        while m.firmware.cachefills < 8 {
+            m.next_window().unwrap();
+        }
+        m.windows - before
+    };
+    assert_eq!((fills(1, 1), fills(8, 1), fills(8, 2)), (24, 9, 5));
+}
+
+#[test]
+fn an_exchange_that_the_power_interrupts_loses_neither_page() {
+    for windows in 0..4 {
+        let mut m = Machine::new(BusSpec::POC, 6);
+        m.slot(FIRST_SLOT).fill(7);
+        m.run(Opcode::Writeback, FIRST_SLOT, 20);
+        m.slot(FIRST_SLOT).fill(9);
+        m.dram.0[PAGE_SIZE..PAGE_SIZE + 8].copy_from_slice(&metadata(Some(30)).to_le_bytes());
+        m.post(Opcode::Exchange { next: 20 }, FIRST_SLOT, 30);
+        (0..windows).for_each(|_| _ = m.next_window().unwrap());
+        m.firmware.dump(&mut m.dram, FIRST_SLOT, 1, 10);
+        let mut data = [0; PAGE_SIZE];
+        for (page, wanted) in [(20, 7), (30, 9)] {
+            m.firmware.ftl().read(page, &mut data).unwrap();
+            assert!(data.iter().all(|b| *b == wanted), "page {page} after {windows} windows");
+        }
+    }
+}
+
+#[test]
+fn limits_of_the_firmware_are_told() {
+    let wrong = |queue_depth, window_pages| {
+        let spec = FirmwareSpec { decode: Dur::ZERO, nand_read: Dur::ZERO, queue_depth, window_pages };
+        spec.check().unwrap_err()
+    };
+    assert_eq!(wrong(0, 1), "queue_depth = 0: accepted are 1 to 32");
+    assert_eq!(wrong(1, 3), "window_pages = 3: accepted are 1 and 2 (4 and 8 KB)");
 }
