@@ -62,6 +62,26 @@ impl Crashed<'_> {
         inserted
     }
 
+    /// For workloads whose threads insert the numbers of their share in order: whether `n` may be there, since its
+    /// insertion had begun.
+    pub(crate) fn had_begun(&self, total: u64, n: u64) -> bool {
+        (0..self.threads()).any(|thread| {
+            let (from, count) = self.share(total, thread);
+            (from..from + count.min(self.ended[thread] + 1)).contains(&n)
+        })
+    }
+
+    /// For the same workloads: the next numbers of each thread, whose insertion had not begun and which nobody may see.
+    pub(crate) fn still_to_come(&self, total: u64) -> Vec<u64> {
+        const LOOKED_FOR: u64 = 4;
+        let next = |thread: usize| {
+            let (from, count) = self.share(total, thread);
+            let first = self.ended[thread] + 1;
+            from + first.min(count)..from + (first + LOOKED_FOR).min(count)
+        };
+        (0..self.threads()).flat_map(next).collect()
+    }
+
     /// The operations of a thread's share that had begun: how many, and whether each had ended and must be there.
     pub(crate) fn begun(&self, count: u64, thread: usize) -> impl Iterator<Item = (u64, bool)> + use<> {
         let (ended, durable) = (self.ended[thread], self.durable());

@@ -279,6 +279,11 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
             Some(_) => {}
         }
     }
+    for key in crashed.still_to_come(total).into_iter().map(|n| mix(seed ^ n)) {
+        if look_up(memory, key)?.is_some() {
+            return Err(format!("key {key:#x} is there, and its insertion had not begun"));
+        }
+    }
     Ok(())
 }
 

@@ -188,6 +188,9 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
                         from + n
                     ));
                 }
+                Some(_) if n > crashed.ended[thread] => {
+                    return Err(format!("key {key:#x} is there, and its insertion had not begun"));
+                }
                 None if n < durable => return Err(format!("key {key:#x} was committed and is missing")),
                 _ => {}
             }

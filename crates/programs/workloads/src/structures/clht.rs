@@ -85,6 +85,9 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
     if let Some((key, value)) = found.iter().find(|(key, value)| mix(seed ^ **value) | 1 != **key) {
         return Err(format!("key {key:#x} has value {value}, which was never stored for it"));
     }
+    if let Some((key, _)) = found.iter().find(|(_, n)| !crashed.had_begun(total, **n)) {
+        return Err(format!("key {key:#x} is there, and its insertion had not begun"));
+    }
     match crashed.inserted(total).into_iter().find(|n| !found.contains_key(&(mix(seed ^ n) | 1))) {
         Some(n) => Err(format!("key {:#x} was committed and is missing", mix(seed ^ n) | 1)),
         None => Ok(()),

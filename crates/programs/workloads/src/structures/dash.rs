@@ -279,15 +279,20 @@ pub(crate) fn recover(
     let seed = crashed.common_random().next_u64();
     let (total, preload) =
         (crashed.settings.number("workload.operations"), crashed.settings.number("workload.preload"));
-    let mut check = |n: u64, sure: bool| match look_up(memory, linear, seed ^ n)? {
+    let check = |memory: &mut dyn Persistent, n: u64, sure: bool| match look_up(memory, linear, seed ^ n)? {
         None if sure => Err(format!("key {:#x} was committed and is missing", seed ^ n)),
         Some(value) if value != n => Err(format!("key {:#x} has value {value}, not {n}", seed ^ n)),
         _ => Ok(()),
     };
-    (0..preload).try_for_each(|n| check(n, true))?;
+    (0..preload).try_for_each(|n| check(memory, n, true))?;
     for thread in 0..crashed.threads() {
         let (from, count) = crashed.share(total, thread);
-        crashed.begun(count, thread).try_for_each(|(n, sure)| check(preload + from + n, sure))?;
+        crashed.begun(count, thread).try_for_each(|(n, sure)| check(memory, preload + from + n, sure))?;
+    }
+    for n in crashed.still_to_come(total) {
+        if look_up(memory, linear, seed ^ (preload + n))?.is_some() {
+            return Err(format!("key {:#x} is there, and its insertion had not begun", seed ^ (preload + n)));
+        }
     }
     Ok(())
 }

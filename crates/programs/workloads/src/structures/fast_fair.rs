@@ -278,7 +278,7 @@ fn look_up(memory: &mut dyn Persistent, key: u64, total: u64) -> Result<Option<u
 pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
     let total = crashed.settings.number("workload.operations");
     let (warm, seed) = (total / 2, crashed.common_random().next_u64());
-    let mut check = |n: u64, there: bool, certain: bool| {
+    let check = |memory: &mut dyn Persistent, n: u64, there: bool, certain: bool| {
         let key = key(seed, n);
         match look_up(memory, key, total)? {
             Some(value) if value != n + 1 => Err(format!("key {key:#x} has value {value}, not {}", n + 1)),
@@ -287,7 +287,7 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
             _ => Ok(()),
         }
     };
-    (0..warm).try_for_each(|n| check(n, true, true))?;
+    (0..warm).try_for_each(|n| check(memory, n, true, true))?;
     for thread in 0..crashed.threads() {
         let (from, count) = crashed.share(total - warm, thread);
         let mut ended = crashed.ended[thread];
@@ -296,9 +296,13 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
             let operations = if n % 4 == 0 { 2 } else { 1 };
             let done = ended.min(operations);
             let in_between = done == 1 && operations == 2;
-            check(n, done == 1, crashed.durable() && done > 0 && !in_between)?;
+            check(memory, n, done == 1, crashed.durable() && done > 0 && !in_between)?;
             ended -= done;
             if done < operations {
+                let key = key(seed, n + 1);
+                if n + 1 < warm + from + count && look_up(memory, key, total)?.is_some() {
+                    return Err(format!("key {key:#x} is there, and its insertion had not begun"));
+                }
                 break;
             }
         }
