@@ -2,11 +2,8 @@
 //! always on.
 
 use crate::firmware::Move;
-use memory::ddr4::{Command, Kind, Legality, Place, Spec};
+use memory::ddr4::{BANKS, BURST, Command, Kind, LINES_PER_ROW, Legality, Place, Spec};
 use std::fmt;
-
-/// Clocks from the first to the last of a burst of eight.
-const BURST: u64 = 4;
 
 /// The bus and who may use it.
 #[derive(Clone, Copy, Debug)]
@@ -61,14 +58,23 @@ impl Window {
 
     /// Clocks of a window that carry no data: opening a row, the last burst's way, and closing the row again.
     fn overhead(s: &Spec) -> u64 {
-        s.rcd + (s.cwl + BURST + s.wr).max(s.rtp.max(s.cl + BURST)) + s.rp
+        s.rcd + Window::to_precharge(s, true).max(Window::to_precharge(s, false)) + s.rp
+    }
+
+    /// From a column command to the end of what it moves, as far as the row has to stay open for it.
+    fn to_precharge(s: &Spec, write: bool) -> u64 {
+        if write { s.cwl + BURST + s.wr } else { s.rtp.max(s.cl + BURST) }
     }
 
     /// The commands of these moves, in order; none when the window is too short for all of them. A row is opened while
     /// the one before is in use, if it is in another bank. Every row is closed again, tRP before the window closes.
     pub fn transfer(&self, moves: &[Move], s: &Spec) -> Option<Vec<Command>> {
-        let mut plan =
-            Plan { spec: s, commands: Vec::new(), column: self.opens, closed: vec![self.opens; 64] };
+        let mut plan = Plan {
+            spec: s,
+            commands: Vec::new(),
+            column: self.opens,
+            closed: vec![self.opens; s.ranks * BANKS],
+        };
         for (first, lines, write) in moves {
             plan.lines(*first, *lines, *write);
         }
@@ -79,7 +85,7 @@ impl Window {
 
     /// The most lines of a row that a window takes.
     pub fn most_lines(&self, s: &Spec) -> u64 {
-        (1..=128).rev().find(|lines| self.transfer(&[(0, *lines, true)], s).is_some()).unwrap_or(0)
+        (1..=LINES_PER_ROW).rev().find(|lines| self.transfer(&[(0, *lines, true)], s).is_some()).unwrap_or(0)
     }
 }
 
@@ -98,7 +104,7 @@ impl Plan<'_> {
         let (mut line, end) = (first, first + lines);
         while line < end {
             let place = Place::of(line, self.spec);
-            let in_row = (end - line).min(128 - u64::from(place.column));
+            let in_row = (end - line).min(LINES_PER_ROW - u64::from(place.column));
             self.row(place, in_row, write);
             line += in_row;
         }
@@ -107,10 +113,10 @@ impl Plan<'_> {
     /// Opens a row, moves some of its lines, and closes it.
     fn row(&mut self, place: Place, lines: u64, write: bool) {
         let s = self.spec;
-        let bank = usize::from(place.rank) * 16 + usize::from(place.bank);
+        let bank = usize::from(place.rank) * BANKS + usize::from(place.bank);
         // After what was read is written, and after what was written is read, the bus turns round.
         let turned = match self.commands.iter().rfind(|c| matches!(c.kind, Kind::Read | Kind::Write)) {
-            Some(c) if c.kind == Kind::Read && write => c.clock + s.cl + BURST + 2 - s.cwl,
+            Some(c) if c.kind == Kind::Read && write => c.clock + s.read_to_write(),
             Some(c) if c.kind == Kind::Write && !write => c.clock + s.cwl + BURST + s.wtr_l,
             _ => 0,
         };
@@ -125,8 +131,7 @@ impl Plan<'_> {
             clock += s.ccd_l;
         }
         self.column = clock;
-        let after = if write { s.cwl + BURST + s.wr } else { s.rtp.max(s.cl + BURST) };
-        let close = self.slot((last + after).max(opened + s.ras));
+        let close = self.slot((last + Window::to_precharge(s, write)).max(opened + s.ras));
         self.send(close, Kind::Precharge, place);
         self.closed[bank] = close + s.rp;
     }

@@ -29,12 +29,12 @@ mod tests;
 
 pub use command::{Command, Kind, Place};
 pub use legality::{Legality, Violation};
-pub use spec::Spec;
+pub use spec::{BANKS, BURST, LINES_PER_ROW, Spec};
 
 use protocol::Full;
 use queue::{Queue, Waiting};
 use rank::{RULES, Rank};
-use spec::{BANKS, BURST, SHORTEST_SLEEP};
+use spec::SHORTEST_SLEEP;
 use units::Time;
 
 /// Something to read or write: one line.
@@ -197,13 +197,13 @@ impl Channel {
         self.wake(clock);
         let place = Place::of(request.line, &self.spec);
         let bank = place.rank as usize * BANKS + place.bank as usize;
-        if !request.write && self.writes.holds(bank, place) {
+        if self.writes.holds(bank, place) {
+            if request.write {
+                return Ok(None);
+            }
             self.counts.forwarded += 1;
             self.counts.read_clocks += self.spec.controller;
             return Ok(Some(Done { tag: request.tag, at: self.time(clock + self.spec.controller) }));
-        }
-        if request.write && self.writes.holds(bank, place) {
-            return Ok(None);
         }
         let waiting = Waiting {
             sequence: self.sequence,
@@ -235,10 +235,10 @@ impl Channel {
             if self.ranks[rank].open_banks > 0 {
                 let clock = self.free.max(self.ranks[rank].precharge_all_from());
                 (0..BANKS as u8).for_each(|bank| self.ranks[rank].precharge(clock, bank, &self.spec));
-                self.send(clock, Kind::PrechargeAll, rank);
+                self.send(Command { clock, kind: Kind::PrechargeAll, rank: rank as u8, bank: 0, row: 0 });
             }
             let clock = self.free.max(self.ranks[rank].refresh_from());
-            self.send(clock, Kind::SelfRefreshEntry, rank);
+            self.send(Command { clock, kind: Kind::SelfRefreshEntry, rank: rank as u8, bank: 0, row: 0 });
         }
         (self.asleep, self.chosen, self.stale) = (Some(self.free - 1), None, [u64::MAX; 2]);
         Ok(self.time(self.free - 1))
@@ -250,15 +250,17 @@ impl Channel {
         self.free = self.free.max(clock).max(since + SHORTEST_SLEEP);
         for rank in 0..self.spec.ranks {
             self.ranks[rank].wake(self.free, &self.spec);
-            self.send(self.free, Kind::SelfRefreshExit, rank);
+            let (clock, kind) = (self.free, Kind::SelfRefreshExit);
+            self.send(Command { clock, kind, rank: rank as u8, bank: 0, row: 0 });
         }
         self.stale = [u64::MAX; 2];
     }
 
-    fn send(&mut self, clock: u64, kind: Kind, rank: usize) {
-        self.free = clock + 1;
+    /// A command takes its clock of the bus, and its place in the log.
+    fn send(&mut self, command: Command) {
+        self.free = command.clock + 1;
         if let Some(log) = &mut self.log {
-            log.push(Command { clock, kind, rank: rank as u8, bank: 0, row: 0 });
+            log.push(command);
         }
     }
 
@@ -278,7 +280,6 @@ impl Channel {
         }
         let c = self.choose();
         self.chosen = None;
-        self.free = c.clock + 1;
         let (s, rank) = (self.spec, &mut self.ranks[c.rank as usize]);
         let (bank, mut row) = (c.rank as usize * BANKS + c.bank as usize, 0);
         match c.kind {
@@ -306,9 +307,7 @@ impl Channel {
             Kind::Read | Kind::Write | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
         }
         self.stale.iter_mut().for_each(|stale| *stale |= 1 << bank);
-        if let Some(log) = &mut self.log {
-            log.push(Command { clock: c.clock, kind: c.kind, rank: c.rank, bank: c.bank, row });
-        }
+        self.send(Command { clock: c.clock, kind: c.kind, rank: c.rank, bank: c.bank, row });
         if matches!(c.kind, Kind::Read | Kind::Write) { self.column(&c) } else { None }
     }
 
@@ -325,7 +324,7 @@ impl Channel {
         let (s, write) = (self.spec, c.write);
         self.ranks[c.rank as usize].column(c.clock, c.bank, write, &s);
         let free = c.clock + BURST + if write { s.cwl } else { s.cl };
-        for (_, other) in self.ranks.iter_mut().enumerate().filter(|(r, _)| *r != c.rank as usize) {
+        for (_, other) in (0..).zip(&mut self.ranks).filter(|(rank, _)| *rank != c.rank) {
             other.bus_taken(free, &s);
         }
         let bank = c.rank as usize * BANKS + c.bank as usize;

@@ -54,14 +54,15 @@ pub struct Spec {
 }
 
 /// Data clocks of a burst of eight.
-pub(super) const BURST: u64 = 4;
-/// Bank groups of a rank, banks of a group (x4 and x8 devices).
+pub const BURST: u64 = 4;
+/// Bank groups of a rank (x4 and x8 devices).
 pub(super) const GROUPS: usize = 4;
-pub(super) const BANKS: usize = 16;
+/// Banks of a rank.
+pub const BANKS: usize = 16;
 /// The shortest self-refresh (tCKESR): tCKE of 5 ns or 3 clocks, and one.
 pub(super) const SHORTEST_SLEEP: u64 = 8;
 /// Lines of a row: 1,024 columns of eight bytes.
-pub(super) const LINES_PER_ROW: u64 = 128;
+pub const LINES_PER_ROW: u64 = 128;
 
 impl Spec {
     /// DDR4-1600K (11-11-11), 8 Gb x8, tRFC 350 ns.
@@ -141,7 +142,7 @@ impl Spec {
     }
 
     /// READ to WRITE: the bus turns round.
-    pub(super) fn read_to_write(&self) -> u64 {
+    pub fn read_to_write(&self) -> u64 {
         self.cl + BURST + 2 - self.cwl
     }
 
