@@ -144,6 +144,10 @@ pub trait HartPort {
     fn operation_done(&self);
     /// A bound of the part that counts: the first call of any hart starts it, the last call ends it.
     fn region(&self, starts: bool);
+    /// Notes that the program has read or written so many bytes of its data.
+    fn moved(&self, bytes: u64);
+    /// The program has seen what must not be.
+    fn fail(&self, what: String);
 }
 
 /// A program's hart. Cheap to clone. Cost on the hit path: one virtual call.
@@ -296,6 +300,21 @@ impl Cpu {
     /// Notes that one of the program's operations is done.
     pub fn operation_done(&self) {
         self.0.operation_done();
+    }
+
+    /// Notes that the program has read or written so many bytes of its data: for programs whose speed is told in bytes.
+    pub fn moved(&self, bytes: u64) {
+        self.0.moved(bytes);
+    }
+
+    /// The program has found wrong data or another broken promise: the run ends without success and says `what`.
+    pub fn fail(&self, what: String) {
+        self.0.fail(what);
+    }
+
+    /// What this handle drives, for whoever stands between a program and its hart.
+    pub fn port(&self) -> &Rc<dyn HartPort> {
+        &self.0
     }
 
     /// The part that counts begins on this hart.

@@ -78,6 +78,20 @@ impl Image {
         merge(bytes.try_into().expect("a page holds whole lines"), block, mask);
     }
 
+    /// The page at `address`, to be shared; none where it was never touched.
+    pub fn page(&self, address: u64) -> Option<Arc<[u8; PAGE_BYTES as usize]>> {
+        self.pages.get(((address - self.base) / PAGE_BYTES) as usize).cloned().flatten()
+    }
+
+    /// Replaces the page at `address`; none makes it zero. Costs no copy.
+    pub fn put_page(&mut self, address: u64, page: Option<Arc<[u8; PAGE_BYTES as usize]>>) {
+        let index = ((address - self.base) / PAGE_BYTES) as usize;
+        if index >= self.pages.len() {
+            self.pages.resize(index + 1, None);
+        }
+        self.pages[index] = page;
+    }
+
     /// Puts every touched page of `other` into this image: used to put the parts of an interleaved memory
     /// together, `owns` telling which lines are `other`'s.
     pub fn adopt(&mut self, other: &Image, owns: impl Fn(Line) -> bool) {

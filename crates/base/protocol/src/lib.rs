@@ -15,7 +15,7 @@ pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, 
 pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Site};
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
-pub use node::{Depth, Node, Remains, View};
+pub use node::{Depth, Lost, Node, Remains, View};
 pub use ordering::{
     Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer,
     Retired, Traits,

@@ -17,9 +17,21 @@ pub enum Depth {
     StoreBuffer,
 }
 
+/// What a machine does not save when the power fails though its program had been told that it was durable, by first
+/// address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// A page of 4 KB: it may have older contents.
+    Page(u64),
+    /// A line: it may have older contents.
+    Line(u64),
+}
+
 /// What is left when the power fails.
 #[derive(Clone)]
 pub struct Remains {
+    /// What was lost.
+    pub lost: Vec<Lost>,
     /// The images of the controllers of persistent memory, in the order of the controllers.
     pub parts: Vec<Image>,
     writes: Vec<(Depth, Time, LineWrite)>,
@@ -29,7 +41,7 @@ impl Remains {
     /// Nothing yet.
     #[expect(clippy::new_without_default, reason = "nothing remains by default only before it is gathered")]
     pub fn new() -> Remains {
-        Remains { parts: Vec::new(), writes: Vec::new() }
+        Remains { lost: Vec::new(), parts: Vec::new(), writes: Vec::new() }
     }
 
     /// A write saved by a buffer or cache inside the persistence domain; it became visible at `at`.

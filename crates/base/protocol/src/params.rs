@@ -11,6 +11,8 @@ pub enum Kind {
     Count { min: u64, max: u64 },
     /// A power of two in a range.
     PowerOfTwo { min: u64, max: u64 },
+    /// A multiple of a number, from that on.
+    Multiple { of: u64, max: u64 },
     /// Nanoseconds, with fractions down to a picosecond; the range is in picoseconds. Text with a unit too.
     Nanoseconds { min_ps: u64, max_ps: u64 },
     /// A size in bytes, a power of two; text with a unit too.
@@ -55,6 +57,7 @@ impl Kind {
         match *self {
             Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
+            Kind::Multiple { of, max } => format!("a multiple of {of} up to {max}"),
             Kind::Nanoseconds { min_ps, max_ps } => {
                 let ns = |ps: u64| ps as f64 / 1e3;
                 format!("nanoseconds from {} to {} (175, 0.5, \"60 ns\", \"2 us\")", ns(min_ps), ns(max_ps))
@@ -73,7 +76,7 @@ impl Kind {
         match self {
             Kind::Nanoseconds { .. } => "ns",
             Kind::Bytes { .. } => "B",
-            Kind::Count { .. } | Kind::PowerOfTwo { .. } => "1",
+            Kind::Count { .. } | Kind::PowerOfTwo { .. } | Kind::Multiple { .. } => "1",
             Kind::Choice(_) | Kind::Flag | Kind::Text => "-",
         }
     }
@@ -91,6 +94,9 @@ impl Kind {
             }
             Kind::PowerOfTwo { min, max } => {
                 number(text.parse().ok(), &|n| n.is_power_of_two() && (min..=max).contains(&n))
+            }
+            Kind::Multiple { of, max } => {
+                number(text.parse().ok(), &|n| n > 0 && n <= max && n.is_multiple_of(of))
             }
             Kind::Nanoseconds { min_ps, max_ps } => {
                 let dur = parse_dur(text).or_else(|_| parse_dur(&format!("{text} ns")));

@@ -69,7 +69,7 @@ fn run_all(args: &CompareArgs) -> Result<Vec<(Report, f64)>, Failure> {
         })
         .collect();
     bar.finish_and_clear();
-    Ok(results?)
+    results.map_err(output::failed)
 }
 
 /// The rows of a run's results table.

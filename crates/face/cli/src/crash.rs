@@ -9,6 +9,7 @@ use check::crash::{self, Bounds, Log, Persistency, Replay, Timed, TimedFailure};
 use machine::{CrashEvery, Description, WorkloadDescription};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use protocol::PM_BASE;
 use units::{Time, parse_dur};
 use workloads::{Crashed, Persistent, Recover, Workload};
 
@@ -146,7 +147,7 @@ fn built_in_lab(
     });
     let by_flush = model.needs_flushes();
     let hygiene = if by_flush { crash::hygiene(&log) } else { Vec::new() };
-    Ok(Lab { model, timed: Some(timed?), search, hygiene, seconds, events: log.events.len() })
+    Ok(Lab { model, timed: Some(timed.map_err(output::failed)?), search, hygiene, seconds, events: log.events.len() })
 }
 
 fn run(
@@ -166,10 +167,21 @@ fn replay(text: &str) -> Result<Replay, Failure> {
     Replay::read(text).ok_or_else(wrong)
 }
 
+/// Pages that a dump did not save.
+fn print_lost(pages: &[u64]) {
+    const SHOWN: usize = 8;
+    if pages.is_empty() {
+        return;
+    }
+    let shown: Vec<String> = pages.iter().take(SHOWN).map(|p| format!("{:#x}", p - PM_BASE)).collect();
+    let more = if pages.len() > SHOWN { ", ..." } else { "" };
+    println!("    not saved, the battery being empty: {} pages, at {}{more}", pages.len(), shown.join(", "));
+}
+
 /// One image, tried again.
 fn replayed(model: Persistency, message: Option<String>) -> Result<Lab, Failure> {
     let failures =
-        message.into_iter().map(|message| TimedFailure { at: Time::ZERO, ended: Vec::new(), message });
+        message.into_iter().map(|message| TimedFailure { at: Time::ZERO, ended: vec![], message, lost: vec![] });
     let timed = Timed { points: 1, failures: failures.collect(), bounded: false };
     Ok(Lab { model, timed: Some(timed), search: None, hygiene: Vec::new(), seconds: 0.0, events: 0 })
 }
@@ -223,7 +235,7 @@ impl Lab {
     fn json(&self, args: &CrashArgs) -> Value {
         let timed = self.timed.as_ref().map(|t| {
             let failures = t.failures.iter().map(
-                |f| json!({"at_ns": f.at.since(Time::ZERO).as_ns(), "ended": f.ended, "message": f.message}),
+                |f| json!({"at_ns": f.at.since(Time::ZERO).as_ns(), "ended": f.ended, "message": f.message, "lost_pages": f.lost}),
             );
             json!({"points": t.points, "bounded": t.bounded, "failures": failures.collect::<Vec<_>>()})
         });
@@ -256,6 +268,7 @@ impl Lab {
             println!("recovery fails              {}", t.failures.len());
             for f in &t.failures {
                 println!("  at {:.1} ns: {}", f.at.since(Time::ZERO).as_ns(), f.message);
+                print_lost(&f.lost);
             }
         }
         if let Some(s) = &self.search {

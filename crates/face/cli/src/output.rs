@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::{Common, EngineChoice, Format, Settings};
-use machine::{ConfigError, Description, RunOptions, WorkloadDescription};
+use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription};
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -97,6 +97,14 @@ pub(crate) fn named<T: Copy>(
     let names = || all.clone().into_iter().map(|(n, _)| n).collect::<Vec<_>>().join(", ");
     let unknown = || Failure::BadInput(format!("{option}: `{name}` is not known; accepted: {}", names()));
     all.clone().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value).ok_or_else(unknown)
+}
+
+/// What a run ended with: bad input, or a promise that was broken.
+pub(crate) fn failed(error: RunError) -> Failure {
+    match error {
+        RunError::Config(e) => Failure::BadInput(e.to_string()),
+        RunError::Violation(text) => Failure::DoesNotHold(text),
+    }
 }
 
 /// A machine by name, or from a file.

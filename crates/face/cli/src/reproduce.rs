@@ -14,7 +14,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         "asap" | "all" => {
             let bar = output::progress(&args.common, 0, "asap");
             let done =
-                evaluate::asap::evaluate(&claims, args.seed, |n| bar.set_length(n as u64), || bar.inc(1))?;
+                evaluate::asap::evaluate(&claims, args.seed, |n| bar.set_length(n as u64), || bar.inc(1))
+                    .map_err(output::failed)?;
             bar.finish_and_clear();
             done
         }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         options.power_fails_at = Some(Time::ZERO + at);
     }
     let (report, host_seconds) = output::timed(|| machine::run(&machine, &workload, &options));
-    let report = report?;
+    let report = report.map_err(output::failed)?;
     let mut json = report.to_json();
     if let Some(folder) = &args.out {
         save(folder, &report, &json, options.power_fails_at.is_some())?;

@@ -9,7 +9,7 @@ use crate::runs::{Key, Runs, mean};
 use crate::verdict::{Finding, Scored};
 use check::explore::asap::AsapSpace;
 use check::explore::{Outcome, explore};
-use machine::{ConfigError, Description, WorkloadDescription};
+use machine::{ConfigError, Description, RunError, WorkloadDescription};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -62,7 +62,7 @@ pub fn evaluate(
     seed: u64,
     begin: impl FnOnce(usize),
     step: impl Fn() + Sync,
-) -> Result<Evaluation, ConfigError> {
+) -> Result<Evaluation, RunError> {
     let mut runs = declare()?;
     begin(runs.len());
     runs.run(seed, step)?;

@@ -1,6 +1,6 @@
 //! The runs of an evaluation: declared first, then done on all cores, each on one.
 
-use machine::{ConfigError, Description, RunOptions, WorkloadDescription, run};
+use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription, run};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Runs {
     ///
     /// # Errors
     /// When a run cannot be done.
-    pub fn run(&mut self, seed: u64, step: impl Fn() + Sync) -> Result<(), ConfigError> {
+    pub fn run(&mut self, seed: u64, step: impl Fn() + Sync) -> Result<(), RunError> {
         let jobs = std::mem::take(&mut self.jobs);
         let one = |job: &Job| {
             let options = RunOptions { seed, ..RunOptions::default() };
@@ -74,7 +74,7 @@ impl Runs {
             let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]).collect();
             Ok((job.key.clone(), stats))
         };
-        let results: Result<Vec<_>, ConfigError> = jobs.par_iter().map(one).collect();
+        let results: Result<Vec<_>, RunError> = jobs.par_iter().map(one).collect();
         self.done.extend(results?);
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! The wiring: one engine, its nodes, and the links between them.
 
 use crate::describe::Description;
+use crate::error::ConfigError;
+use crate::memories::Memory;
+use crate::nvdimm_parts;
 use cpu::{CacheShape, Directory, DirectorySpec, FlushSpec, Hart, HartSpec};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
@@ -8,6 +11,7 @@ use ordering::asap::{AsapHart, RecoverySpec, RecoveryTable};
 use ordering::bbb::BatteryBuffer;
 use ordering::hops::{HopsHart, TimestampRegister};
 use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
+use nvdimm::Host;
 use protocol::{
     AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, PM_BASE, Settings, ports,
 };
@@ -18,14 +22,18 @@ pub(crate) struct Machine {
     pub(crate) engine: Engine<Msg>,
     pub(crate) harts: Vec<Hart>,
     pub(crate) directory: Directory,
-    pub(crate) controllers: Vec<Controller>,
+    pub(crate) controllers: Vec<Memory>,
     pub(crate) register: TimestampRegister,
     pub(crate) map: AddressMap,
+    /// The driver of a DIMM that needs one.
+    pub(crate) host: Option<Host>,
+    /// Bytes of persistent memory that a cache in front of it holds; none where there is no such cache.
+    pub(crate) pm_cache_bytes: Option<u64>,
 }
 
 impl Machine {
     /// Builds `harts` harts and everything that they need.
-    pub(crate) fn build(description: &Description, harts: usize, mode: Mode) -> Machine {
+    pub(crate) fn build(description: &Description, harts: usize, mode: Mode) -> Result<Machine, ConfigError> {
         let s = &description.settings;
         let map = AddressMap {
             pm_controllers: s.count("memory.controllers"),
@@ -35,14 +43,26 @@ impl Machine {
         let plan = Plan { harts, map };
         let hart =
             |id: usize| Hart::new(id as u8, hart_spec(s), hart_side(s, id as u8, map), map.pm_controllers);
-        Machine {
+        let nvdimm = nvdimm_parts::build(s, harts)?;
+        let host = nvdimm.as_ref().and_then(|n| n.host.clone());
+        // Harts that share a driver's tables on the host act in order of time.
+        let mode = if host.is_some() { Mode::Reference } else { mode };
+        let pm_cache_bytes = nvdimm.as_ref().and_then(|n| n.cache_bytes);
+        let mut dimm = nvdimm.map(|n| n.dimm);
+        let mut memory = |index: usize| match dimm.take().filter(|_| index == 0) {
+            Some(dimm) => Memory::Dimm(Box::new(dimm)),
+            None => Memory::Controller(controller(s, map, index)),
+        };
+        Ok(Machine {
             engine: Engine::new(plan.links(s), harts, mode),
             harts: (0..harts).map(hart).collect(),
             directory: Directory::new(directory_spec(s, harts), map),
-            controllers: (0..map.controllers()).map(|i| controller(s, map, i)).collect(),
+            controllers: (0..map.controllers()).map(&mut memory).collect(),
             register: TimestampRegister::new(harts, s.dur("ordering.poll_access_ns")),
             map,
-        }
+            host,
+            pm_cache_bytes,
+        })
     }
 
     /// The names of the nodes, in their order.

@@ -2,11 +2,11 @@
 
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
-use crate::error::ConfigError;
+use crate::error::RunError;
+use crate::memories::Memory;
 use crate::run::RunOptions;
 use cpu::Hart;
-use memory::Controller;
-use protocol::{AddressMap, Block, Image, Line, Msg, Remains, View};
+use protocol::{AddressMap, Block, Image, Line, Lost, Msg, Remains, View};
 use units::Time;
 
 /// When the power fails.
@@ -26,6 +26,8 @@ pub struct CrashPoint {
     pub at: Time,
     /// For each thread: operations that it had ended.
     pub ended: Vec<u64>,
+    /// What the program had been told was durable, and is not.
+    pub lost: Vec<Lost>,
     parts: Vec<Image>,
     map: AddressMap,
 }
@@ -55,7 +57,7 @@ pub fn run_with_crashes(
     options: &RunOptions,
     every: CrashEvery,
     visit: &mut dyn FnMut(CrashPoint) -> bool,
-) -> Result<(), ConfigError> {
+) -> Result<(), RunError> {
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {
@@ -65,13 +67,14 @@ pub fn run_with_crashes(
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
+        m.check_promises()?;
         if m.region_began().is_none_or(|began| now < began) {
             continue;
         }
         done = match every {
             CrashEvery::Event => done + 1,
             CrashEvery::At(_) => continue,
-            CrashEvery::Persists(_) => m.controllers.iter().map(Controller::persists).sum(),
+            CrashEvery::Persists(_) => m.controllers.iter().map(Memory::persists).sum(),
         };
         if done < next {
             continue;
@@ -98,8 +101,9 @@ impl Machine {
         for node in self.nodes() {
             node.remains(View::Durable, &mut remains);
         }
+        let lost = std::mem::take(&mut remains.lost);
         let parts = remains.settle_in_place(&self.map);
         let ended = self.harts.iter().take(threads).map(Hart::operations).collect();
-        CrashPoint { at, ended, parts, map: self.map }
+        CrashPoint { at, ended, lost, parts, map: self.map }
     }
 }

@@ -5,6 +5,17 @@
 #[error("{0}")]
 pub struct ConfigError(pub String);
 
+/// Why a run gives no report.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// Bad input.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// The machine or its program broke a promise: two commands met on a bus, wrong data was read, an I/O error.
+    #[error("{0}")]
+    Violation(String),
+}
+
 impl ConfigError {
     pub(crate) fn new(text: impl Into<String>) -> ConfigError {
         ConfigError(text.into())

@@ -5,6 +5,8 @@ mod build;
 mod crash;
 mod describe;
 mod error;
+mod memories;
+mod nvdimm_parts;
 pub mod params;
 mod presets;
 mod report;
@@ -15,7 +17,7 @@ pub mod schema;
 
 pub use crash::{CrashEvery, CrashPoint, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
-pub use error::ConfigError;
+pub use error::{ConfigError, RunError};
 pub use presets::{PRESETS, Preset};
 pub use report::{Report, Statistic};
 pub use run::{RunOptions, run};

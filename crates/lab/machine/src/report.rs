@@ -143,10 +143,21 @@ fn statistics(tally: &Tally, time: Dur, threads: usize) -> Vec<Statistic> {
     let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
     let hart_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
     add("throughput.operations_per_second".into(), per_second(count("cpu.operations")));
-    add("throughput.bytes_per_second".into(), per_second(count("memory.bytes_written")));
+    let bytes = ["cpu.bytes_moved", "memory.bytes_written"].map(&count);
+    let moved = if bytes[0] > 0.0 { bytes[0] } else { bytes[1] };
+    add("throughput.bytes_per_second".into(), per_second(moved));
     add("ordering.blocked_share".into(), count("ordering.blocked") / hart_time);
     let stalled = count("ordering.fence_stall") + count("ordering.buffer_stall");
     add("ordering.stall_share".into(), stalled / hart_time);
+    if tally.get("nvdimm.page_visits").is_some() {
+        let share = |visits: f64| if visits > 0.0 { 1.0 - count("nvdimm.faults") / visits } else { 0.0 };
+        add("nvdimm.hit_share.page".into(), share(count("nvdimm.page_visits")));
+        add("nvdimm.hit_share.line".into(), share(count("nvdimm.line_visits")));
+    }
+    if count("nand.host_writes") > 0.0 {
+        let programmed = count("nand.host_writes") + count("nand.copies");
+        add("nand.write_amplification".into(), programmed / count("nand.host_writes"));
+    }
     let rank = |name: &str| STATISTICS.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
     all.sort_by_key(|s| rank(&s.name));
     all

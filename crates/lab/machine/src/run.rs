@@ -2,13 +2,14 @@
 
 use crate::build::Machine;
 use crate::describe::{Description, Source, WorkloadDescription};
-use crate::error::ConfigError;
+use crate::error::{ConfigError, RunError};
+use crate::memories::Memory;
 use crate::report::Report;
 use cpu::{Directory, Hart};
 use engine::{Device, Mode, NodeId, Timeline};
-use memory::Controller;
 use ordering::hops::TimestampRegister;
-use protocol::{Image, Msg, Node, Remains, Tally, View};
+use nvdimm::Host;
+use protocol::{Cpu, FenceKind, Image, Msg, Node, Remains, Tally, View};
 use std::rc::Rc;
 use trace::Replay;
 use units::Time;
@@ -36,10 +37,11 @@ pub fn run(
     machine: &Description,
     workload: &WorkloadDescription,
     options: &RunOptions,
-) -> Result<Report, ConfigError> {
+) -> Result<Report, RunError> {
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     let before = m.run(options.power_fails_at);
+    m.check_promises()?;
     if options.power_fails_at.is_none() {
         m.check_finished()?;
     }
@@ -59,7 +61,7 @@ impl Machine {
             return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
         }
         let harts = threads.max(machine.settings.count("cpu.harts"));
-        let mut m = Machine::build(machine, harts, options.mode);
+        let mut m = Machine::build(machine, harts, options.mode)?;
         m.load(workload, threads, options)?;
         Ok(m)
     }
@@ -84,16 +86,26 @@ impl Machine {
                 Some(Rc::new(Replay::new(trace, all_pm).map_err(named)?))
             }
         };
+        let pm_cache_bytes = self.pm_cache_bytes;
         for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
+            let cpu = |hart: &Hart| match &self.host {
+                Some(host) => host.cpu(thread, &hart.cpu()),
+                None => hart.cpu(),
+            };
             let program: cpu::Program = match (&workload.source, &replay) {
                 (Source::BuiltIn(built_in), _) => {
                     let settings = Rc::clone(&settings);
-                    (built_in.program)(Context::new(hart.cpu(), thread, threads, settings, options.seed))
+                    let mut context = Context::new(cpu(hart), thread, threads, settings, options.seed);
+                    context.pm_cache_bytes = pm_cache_bytes;
+                    (built_in.program)(context)
                 }
-                (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(hart.cpu(), thread)),
+                (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(cpu(hart), thread)),
                 (Source::Trace(_), None) => Box::pin(async {}),
             };
-            hart.load(program);
+            hart.load(match &self.host {
+                Some(host) => leaving(program, hart.cpu(), host.clone(), thread),
+                None => program,
+            });
             self.engine.out(NodeId(thread as u16), Time::ZERO).wake(Time::ZERO, Msg::Wake);
         }
         Ok(())
@@ -115,6 +127,9 @@ impl Machine {
                 before = Some(self.shared_tally(began));
             }
             self.dispatch(now, to, port, &msg);
+            if self.is_broken() {
+                break;
+            }
         }
         match (before, self.region_began()) {
             (Some(before), _) => before,
@@ -149,6 +164,7 @@ impl Machine {
         for node in shared(&mut self.directory, &mut self.controllers, &mut self.register) {
             node.stats(now, &mut tally);
         }
+        self.host.iter().for_each(|host| host.stats(&mut tally));
         tally
     }
 
@@ -165,16 +181,43 @@ impl Machine {
         for node in self.nodes() {
             node.stats(now, &mut tally);
         }
+        self.host.iter().for_each(|host| host.stats(&mut tally));
         tally
     }
 
-    /// Persistent memory under `view`.
+    /// Persistent memory under `view`, as the program addresses it.
     pub(crate) fn image(&mut self, view: View) -> Image {
         let mut remains = Remains::new();
         for node in self.nodes() {
             node.remains(view, &mut remains);
         }
-        remains.settle(&self.map)
+        let image = remains.settle(&self.map);
+        match &self.host {
+            Some(host) if view == View::Visible => {
+                let mut nand = Remains::new();
+                self.controllers.iter().for_each(|c| c.remains(View::Durable, &mut nand));
+                host.seen_through_slots(nand.settle(&self.map), &image)
+            }
+            _ => image,
+        }
+    }
+
+    /// Whether going on is of no use.
+    #[inline]
+    fn is_broken(&self) -> bool {
+        self.host.is_some() && self.check_promises().is_err()
+    }
+
+    /// What the machine or a program found that must not be.
+    pub(crate) fn check_promises(&self) -> Result<(), RunError> {
+        if let Some(met) = self.controllers.iter().find_map(Memory::collision) {
+            return Err(RunError::Violation(format!("collision on the memory bus: {met}")));
+        }
+        if let Some(text) = self.host.as_ref().and_then(|h| h.error()) {
+            return Err(RunError::Violation(text));
+        }
+        let failure = self.harts.iter().find_map(Hart::failure);
+        failure.map_or(Ok(()), |what| Err(RunError::Violation(what)))
     }
 
     pub(crate) fn check_finished(&self) -> Result<(), ConfigError> {
@@ -187,9 +230,18 @@ impl Machine {
     }
 }
 
+/// A program of a machine with a driver: when it ends, its stores are done, and nobody asks its hart any more.
+fn leaving(program: cpu::Program, cpu: Cpu, host: Host, thread: usize) -> cpu::Program {
+    Box::pin(async move {
+        program.await;
+        cpu.fence(FenceKind::Mfence).await;
+        host.leave(thread);
+    })
+}
+
 fn shared<'a>(
     directory: &'a mut Directory,
-    controllers: &'a mut [Controller],
+    controllers: &'a mut [Memory],
     register: &'a mut TimestampRegister,
 ) -> impl Iterator<Item = &'a mut dyn Node> {
     let controllers = controllers.iter_mut().map(|c| c as &mut dyn Node);

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::recovery::Recover;
 use crate::structures as s;
 use protocol::Param;
-use protocol::params::Kind::{Choice, Count, Flag};
+use protocol::params::Kind::{Choice, Count, Flag, Multiple, Nanoseconds};
 
 /// A program that comes with the project.
 pub struct Workload {
@@ -36,12 +36,15 @@ pub fn find(name: &str) -> Option<&'static Workload> {
 
 macro_rules! params {
     ($($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
+        params! { threads "4", "artifact"; $($key $kind, $default, $source, $meaning;)* }
+    };
+    (threads $threads:literal, $from:literal; $($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
         &[
             Param {
                 key: "workload.threads",
                 kind: Count { min: 1, max: 64 },
-                default: "4",
-                source: "artifact",
+                default: $threads,
+                source: $from,
                 meaning: "threads, one a hart",
             },
             $(Param {
@@ -270,6 +273,24 @@ pub const WORKLOADS: &[Workload] = &[
         },
         program: |c| Box::pin(s::masstree::run(c)),
         recover: Some(s::masstree::recover),
+    },
+    Workload {
+        name: "fio",
+        meaning: "fio with its libpmem engine: blocks of a mapped file, read and checked or written past the caches",
+        source: "fio 3.10; NVDIMM-C (HPCA 2020) §VII-B2",
+        params: params! {
+            threads "1", "paper: NVDIMM-C §VII-B2";
+            "operations" N, "2000", "estimate", "blocks of all threads";
+            "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NVDIMM-C §VII-B2", "bytes of a block";
+            "pattern" Choice(&["random", "sequential"]), "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
+            "rw" Choice(&["read", "write"]), "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
+            "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
+            "size_mib" Count { min: 1, max: 4096 }, "8", "estimate", "size of the file in MiB where every access hits; at most that of the cache";
+            "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
+            "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "estimate", "time of fio and libpmem for each block";
+        },
+        program: |c| Box::pin(s::fio::run(c)),
+        recover: Some(s::fio::recover),
     },
     Workload {
         name: "mix",

@@ -70,6 +70,8 @@ pub struct Context {
     pub dram: Arena,
     /// The parameters of the workload.
     pub settings: Rc<Settings>,
+    /// Bytes of persistent memory that a DRAM cache in front of it holds; none where there is no such cache.
+    pub pm_cache_bytes: Option<u64>,
     seed: u64,
 }
 
@@ -78,7 +80,7 @@ impl Context {
     pub fn new(cpu: Cpu, thread: usize, threads: usize, settings: Rc<Settings>, seed: u64) -> Context {
         let layout = Layout::USUAL;
         let (pm, dram) = (layout.arena(PM_BASE, thread), layout.arena(DRAM_BASE, thread));
-        Context { cpu, thread, threads, pm, dram, settings, seed }
+        Context { cpu, thread, threads, pm, dram, settings, pm_cache_bytes: None, seed }
     }
 
     /// The common part of persistent memory: the same addresses in every thread, so the calls must be too.

@@ -9,6 +9,13 @@ use units::Random;
 pub trait Persistent {
     /// Eight bytes, little endian, at a multiple of eight.
     fn word(&mut self, address: u64) -> u64;
+
+    /// Whether an address is in a line that was still on its way to the memory, and that the machine does not promise
+    /// to save: a write pending queue outside the persistence domain. What a dump lost is no such thing.
+    fn may_be_older(&self, address: u64) -> bool {
+        let _ = address;
+        false
+    }
 }
 
 /// What is known about the run that the power failure ended.

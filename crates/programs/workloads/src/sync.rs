@@ -87,8 +87,13 @@ pub(crate) async fn barrier(c: &Context, round: u64) {
 
 /// The end of the setting-up: what is in the persist path drains, all threads meet, and counting begins.
 pub(crate) async fn start(c: &Context) {
+    start_after(c, 1).await;
+}
+
+/// The same, as the `round`th barrier.
+pub(crate) async fn start_after(c: &Context, round: u64) {
     c.cpu.dfence().await;
-    barrier(c, 1).await;
+    barrier(c, round).await;
     c.cpu.region_begins();
 }
 

@@ -1,6 +1,8 @@
-//! The device's firmware: it looks at the CP area once a window and carries out one command at a time.
+//! The device's firmware: it looks at the CP area once a window and carries out what it finds there.
 
-use memory::nand::{Array, Ftl};
+use crate::command::{Acknowledgement, CpCommand, Opcode, cp_line};
+use memory::nand::{Ftl, Timed};
+use std::collections::VecDeque;
 use units::{Dur, Time};
 
 /// Bytes of a page, of a slot, and of what a window moves.
@@ -16,77 +18,19 @@ pub trait Dram {
     fn write(&mut self, line: u64, bytes: &[u8]);
 }
 
-/// What the host wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opcode {
-    /// NAND to slot.
-    Cachefill,
-    /// Slot to NAND.
-    Writeback,
-    /// Slot to NAND, then another page from NAND to the slot: not in the published device, but on its wish list.
-    Exchange {
-        /// The page that comes.
-        next: u32,
-    },
-}
-
-/// A command: a word with phase (1 bit), opcode (3), slot (28), NAND page (32), and a second word with the next page of
-/// an exchange. The paper names the fields (§IV-C), not their widths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpCommand {
-    /// Changes with every command.
-    pub phase: bool,
-    /// What.
-    pub opcode: Opcode,
-    /// Page of the DRAM.
-    pub slot: u32,
-    /// Page of the device.
-    pub page: u32,
-}
-
-impl CpCommand {
-    const SLOT_BITS: u32 = 28;
-
-    /// As words of the CP area.
-    pub fn to_words(self) -> [u64; 2] {
-        let (opcode, next) = match self.opcode {
-            Opcode::Cachefill => (1, 0),
-            Opcode::Writeback => (2, 0),
-            Opcode::Exchange { next } => (3, next),
-        };
-        let phase = u64::from(self.phase) << 63;
-        [phase | opcode << 60 | u64::from(self.slot) << 32 | u64::from(self.page), next.into()]
-    }
-
-    /// From words of the CP area; none when they name no operation.
-    pub fn from_words(words: [u64; 2]) -> Option<CpCommand> {
-        let opcode = match words[0] >> 60 & 7 {
-            1 => Opcode::Cachefill,
-            2 => Opcode::Writeback,
-            3 => Opcode::Exchange { next: words[1] as u32 },
-            _ => return None,
-        };
-        let slot = (words[0] >> 32) as u32 & ((1 << Self::SLOT_BITS) - 1);
-        Some(CpCommand { phase: words[0] >> 63 == 1, opcode, slot, page: words[0] as u32 })
-    }
-}
-
-/// Line of the CP area that holds command `index`; its acknowledgement is in the next.
-pub const fn cp_line(index: usize) -> u64 {
-    2 * index as u64
-}
-
 /// Times and limits of the device.
 #[derive(Clone, Copy, Debug)]
 pub struct FirmwareSpec {
-    /// From seeing a command to asking the NAND: decoding and translation.
+    /// From seeing a command to asking the NAND, or to being ready to read the slot: decoding and translation.
     pub decode: Dur,
-    /// NAND array to page register (tR) and on to the device.
-    pub nand_read: Dur,
+    /// From moving a command's page to being ready to acknowledge it.
+    pub finish: Dur,
     /// Commands under way at once; 1 as published, at most 32.
     pub queue_depth: usize,
     /// Pages moved in a window; 1 as published (4 KB), 2 fit.
     pub window_pages: usize,
+    /// Pages that the device holds for the NAND; a writeback is acknowledged once its page has room there.
+    pub write_buffer: usize,
 }
 
 impl FirmwareSpec {
@@ -101,29 +45,23 @@ impl FirmwareSpec {
         if !(1..=2).contains(&self.window_pages) {
             return Err(format!("window_pages = {}: accepted are 1 and 2 (4 and 8 KB)", self.window_pages));
         }
+        if self.write_buffer == 0 {
+            return Err("write_buffer = 0: accepted is 1 or more".into());
+        }
         Ok(())
     }
-}
-
-/// What a dump saved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Dump {
-    /// Pages that are on the NAND now.
-    pub saved: u64,
-    /// Valid pages for which the battery did not last: the NAND has what it had.
-    pub lost: Vec<u32>,
 }
 
 /// Lines that the device moves in a window: first, number, and whether it writes them.
 pub type Move = (u64, u64, bool);
 
-/// What a command needs next.
+/// What a command needs next, and from when on it can.
 #[derive(Clone, Debug)]
 enum Stage {
     /// Its slot is to be read.
     Drain,
-    /// Data for its slot, there from a time on.
-    Fill { data: Box<[u8; PAGE_SIZE]>, from: Time },
+    /// Data for its slot.
+    Fill(Page),
     /// Its acknowledgement is to be written.
     Acknowledge,
 }
@@ -131,22 +69,39 @@ enum Stage {
 /// A command under way.
 #[derive(Clone, Debug)]
 struct Job {
-    index: usize,
+    place: usize,
     command: CpCommand,
     stage: Stage,
+    from: Time,
+    /// What an exchange will put into its slot, and when it is there: asked for beside the writeback.
+    next: Option<(Page, Time)>,
     failed: bool,
+    written_back: bool,
+}
+
+type Page = Box<[u8; PAGE_SIZE]>;
+
+/// A place of the CP area as the device knows it.
+#[derive(Clone, Copy, Debug, Default)]
+struct CpPlace {
+    /// The phase of the last command.
+    phase: bool,
+    /// Slot and page of the last exchange whose page was written back: until the host's metadata names another page,
+    /// what is in the slot is not that page.
+    exchanged: Option<(u32, u32)>,
 }
 
 /// The firmware with its NAND behind it. A NAND program goes on after the acknowledgement, from the device's own
 /// buffer, which its battery saves (§V-C).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Firmware {
     spec: FirmwareSpec,
-    ftl: Ftl<Array>,
+    ftl: Ftl<Timed>,
     /// Oldest first.
     jobs: Vec<Job>,
-    /// The phase of the last command in each place.
-    phases: Vec<bool>,
+    places: Vec<CpPlace>,
+    /// When each page in the write buffer is on the NAND.
+    programs: VecDeque<Time>,
     /// Pages moved to slots.
     pub cachefills: u64,
     /// Pages moved from slots.
@@ -158,15 +113,32 @@ impl Firmware {
     ///
     /// # Errors
     /// See [`FirmwareSpec::check`].
-    pub fn new(spec: FirmwareSpec, ftl: Ftl<Array>) -> Result<Firmware, String> {
+    pub fn new(spec: FirmwareSpec, ftl: Ftl<Timed>) -> Result<Firmware, String> {
         spec.check()?;
-        let (jobs, phases) = (Vec::with_capacity(spec.queue_depth), vec![false; spec.queue_depth]);
-        Ok(Firmware { spec, ftl, jobs, phases, cachefills: 0, writebacks: 0 })
+        Ok(Firmware {
+            spec,
+            ftl,
+            jobs: Vec::with_capacity(spec.queue_depth),
+            places: vec![CpPlace::default(); spec.queue_depth],
+            programs: VecDeque::with_capacity(spec.write_buffer),
+            cachefills: 0,
+            writebacks: 0,
+        })
     }
 
     /// The NAND.
-    pub fn ftl(&mut self) -> &mut Ftl<Array> {
+    pub fn ftl(&self) -> &Ftl<Timed> {
+        &self.ftl
+    }
+
+    /// The NAND, to change.
+    pub fn ftl_mut(&mut self) -> &mut Ftl<Timed> {
         &mut self.ftl
+    }
+
+    /// Whether a command is under way.
+    pub fn is_busy(&self) -> bool {
+        !self.jobs.is_empty()
     }
 
     /// The device owns the bus at `now`. One kind of work in each window, as published: pages, as many as it takes;
@@ -174,7 +146,7 @@ impl Firmware {
     pub fn window(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
         let mut moves = self.move_pages(now, dram);
         if moves.is_empty() {
-            moves = self.acknowledge(dram);
+            moves = self.acknowledge(now, dram);
         }
         if moves.is_empty() {
             moves = self.poll(now, dram);
@@ -196,85 +168,148 @@ impl Firmware {
 
     /// The page that a job moves next, if it can now.
     fn move_page(&mut self, at: usize, now: Time, dram: &mut dyn Dram) -> Option<Move> {
-        let Job { command, stage, .. } = &mut self.jobs[at];
-        let (command, first) = (*command, u64::from(command.slot) * PAGE_LINES);
-        match stage {
+        let Job { command, stage, from, .. } = &self.jobs[at];
+        let first = u64::from(command.slot) * PAGE_LINES;
+        if *from > now {
+            return None;
+        }
+        let write = match stage {
             Stage::Drain => {
-                let mut data = [0; PAGE_SIZE];
-                dram.read(first, &mut data);
-                let failed = self.ftl.write(command.page, &data).is_err();
-                self.writebacks += 1;
-                self.jobs[at].failed |= failed;
-                // A failed writeback keeps its slot as it is.
-                self.jobs[at].stage = match command.opcode {
-                    Opcode::Exchange { next } if !failed => self.fetch(at, now, next),
-                    _ => Stage::Acknowledge,
-                };
-                Some((first, PAGE_LINES, false))
+                self.drain(at, now, dram);
+                false
             }
-            Stage::Fill { data, from } if *from <= now => {
+            Stage::Fill(data) => {
                 dram.write(first, &data[..]);
                 self.cachefills += 1;
-                self.jobs[at].stage = Stage::Acknowledge;
-                Some((first, PAGE_LINES, true))
+                self.go_on(at, Stage::Acknowledge, now + self.spec.finish);
+                true
             }
-            _ => None,
+            Stage::Acknowledge => return None,
+        };
+        Some((first, PAGE_LINES, write))
+    }
+
+    /// Takes the page out of a job's slot.
+    fn drain(&mut self, at: usize, now: Time, dram: &mut dyn Dram) {
+        let Job { command, place, .. } = self.jobs[at];
+        let mut data = [0; PAGE_SIZE];
+        dram.read(u64::from(command.slot) * PAGE_LINES, &mut data);
+        self.ftl.flash_mut().begin(now);
+        // A failed writeback keeps its slot as it is.
+        if self.ftl.write(command.page, &data).is_err() {
+            self.jobs[at].failed = true;
+            return self.go_on(at, Stage::Acknowledge, now + self.spec.finish);
+        }
+        self.writebacks += 1;
+        self.jobs[at].written_back = true;
+        let room = self.room_in_buffer(now);
+        match self.jobs[at].next.take() {
+            Some((data, there)) => {
+                self.places[place].exchanged = Some((command.slot, command.page));
+                self.go_on(at, Stage::Fill(data), room.max(there));
+            }
+            None => self.go_on(at, Stage::Acknowledge, room.max(now + self.spec.finish)),
         }
     }
 
-    /// Reads a page from the NAND. An uncorrectable one is told to the host; its slot is filled with zeros.
-    fn fetch(&mut self, at: usize, now: Time, page: u32) -> Stage {
-        let mut data = Box::new([0; PAGE_SIZE]);
-        self.jobs[at].failed |= self.ftl.read(page, &mut data[..]).is_err();
-        Stage::Fill { data, from: now + self.spec.decode + self.spec.nand_read }
+    /// Puts the page just written into the buffer; gives when there was room for it.
+    fn room_in_buffer(&mut self, now: Time) -> Time {
+        while self.programs.front().is_some_and(|done| *done <= now) {
+            self.programs.pop_front();
+        }
+        let waits = (self.programs.len() + 1).checked_sub(self.spec.write_buffer + 1);
+        let room = waits.and_then(|at| self.programs.get(at).copied()).unwrap_or(now);
+        self.programs.push_back(self.ftl.flash().done());
+        self.programs.make_contiguous().sort_unstable();
+        room
     }
 
-    fn acknowledge(&mut self, dram: &mut dyn Dram) -> Vec<Move> {
+    /// Reads a page from the NAND, asked for at `now`; whether it could, and when it is there. An uncorrectable one is
+    /// told to the host, and zeros take its place. A page that was never written costs the NAND nothing.
+    fn fetch(&mut self, now: Time, page: u32) -> (bool, Page, Time) {
+        let mut data = Box::new([0; PAGE_SIZE]);
+        self.ftl.flash_mut().begin(now);
+        let read = self.ftl.read(page, &mut data[..]).is_ok();
+        (read, data, self.ftl.flash().done())
+    }
+
+    fn go_on(&mut self, at: usize, stage: Stage, from: Time) {
+        self.jobs[at].stage = stage;
+        self.jobs[at].from = from;
+    }
+
+    fn acknowledge(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
         let mut moves = Vec::new();
-        for job in self.jobs.extract_if(.., |job| matches!(job.stage, Stage::Acknowledge)) {
+        let due = |job: &mut Job| matches!(job.stage, Stage::Acknowledge) && job.from <= now;
+        for job in self.jobs.extract_if(.., due) {
+            let Job { failed, written_back, .. } = job;
+            let word = Acknowledgement { phase: job.command.phase, failed, written_back }.to_word();
             let mut line = [0; 64];
-            let word = u64::from(job.command.phase) << 63 | u64::from(job.failed) << 1 | 1;
             line[..8].copy_from_slice(&word.to_le_bytes());
-            dram.write(cp_line(job.index) + 1, &line);
-            moves.push((cp_line(job.index) + 1, 1, true));
+            dram.write(cp_line(job.place) + 1, &line);
+            moves.push((cp_line(job.place) + 1, 1, true));
         }
         moves
     }
 
     /// Takes every command that is new. The NAND is asked for what it needs at once.
     fn poll(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
-        for index in 0..self.spec.queue_depth {
+        for place in 0..self.spec.queue_depth {
             let mut line = [0; 64];
-            dram.read(cp_line(index), &mut line);
-            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("eight bytes"));
-            let new = |c: &CpCommand| c.phase != self.phases[index];
-            let Some(command) = CpCommand::from_words([word(0), word(8)]).filter(new) else { continue };
-            self.phases[index] = command.phase;
-            self.jobs.push(Job { index, command, stage: Stage::Drain, failed: false });
-            if command.opcode == Opcode::Cachefill {
-                let at = self.jobs.len() - 1;
-                self.jobs[at].stage = self.fetch(at, now, command.page);
-            }
+            dram.read(cp_line(place), &mut line);
+            let new = |c: &CpCommand| c.phase != self.places[place].phase;
+            let Some(command) = CpCommand::from_words([word(&line, 0), word(&line, 8)]).filter(new) else {
+                continue;
+            };
+            self.places[place] = CpPlace { phase: command.phase, exchanged: None };
+            let job = self.begin(place, command, now + self.spec.decode);
+            self.jobs.push(job);
         }
         vec![(0, 2 * self.spec.queue_depth as u64 - 1, false)]
     }
 
+    /// A command that has been decoded at `from`: what it needs from the NAND is asked for.
+    fn begin(&mut self, place: usize, command: CpCommand, from: Time) -> Job {
+        let (stage, next) = (Stage::Drain, None);
+        let mut job = Job { place, command, stage, from, next, failed: false, written_back: false };
+        let wanted = match command.opcode {
+            Opcode::Writeback => return job,
+            Opcode::Cachefill => command.page,
+            Opcode::Exchange { next } => next,
+        };
+        let (read, data, there) = self.fetch(from, wanted);
+        job.failed = !read;
+        match command.opcode {
+            Opcode::Cachefill => (job.stage, job.from) = (Stage::Fill(data), there),
+            _ => job.next = Some((data, there)),
+        }
+        job
+    }
+
+    /// What a dump has to save: slots (pages of the DRAM) and their pages, in the order in which it does.
+    /// `slots` slots begin with page `first_slot` of the DRAM. A slot whose page an exchange has written back is left
+    /// out as long as its metadata names that page: its next page is on the NAND too.
+    pub fn to_save(&self, dram: &mut dyn Dram, first_slot: u32, slots: u32) -> Vec<(u32, u32)> {
+        let mut all = Vec::new();
+        for index in 0..slots {
+            let mut line = [0; 64];
+            dram.read(PAGE_LINES + u64::from(index / 8), &mut line);
+            let word = word(&line, (index % 8) as usize * 8);
+            let (slot, page) = (first_slot + index, word as u32);
+            if word >> 63 == 1 && !self.places.iter().any(|p| p.exchanged == Some((slot, page))) {
+                all.push((slot, page));
+            }
+        }
+        all
+    }
+
     /// The power has failed: what the metadata calls valid goes to the NAND, windows or not, until the energy for
-    /// `pages` pages is used up (§V-C). `slots` slots begin with page `first_slot` of the DRAM. The slot of an exchange
-    /// that has been drained is left out: its old page is on the NAND already, and so is its new one.
+    /// `pages` pages is used up (§V-C). Gives the pages for which the battery did not last: the NAND has what it had.
     pub fn dump(&mut self, dram: &mut dyn Dram, first_slot: u32, slots: u32, pages: u64) -> Dump {
         let mut dump = Dump::default();
-        for index in 0..slots {
-            let at = u64::from(index) * 8;
-            let mut line = [0; 64];
-            dram.read(PAGE_LINES + at / 64, &mut line);
-            let place = (at % 64) as usize;
-            let word = u64::from_le_bytes(line[place..place + 8].try_into().expect("eight bytes"));
-            if word >> 63 == 0 || self.was_drained(first_slot + index) {
-                continue;
-            }
-            let (page, mut data) = (word as u32, [0; PAGE_SIZE]);
-            dram.read(u64::from(first_slot + index) * PAGE_LINES, &mut data);
+        for (slot, page) in self.to_save(dram, first_slot, slots) {
+            let mut data = [0; PAGE_SIZE];
+            dram.read(u64::from(slot) * PAGE_LINES, &mut data);
             if dump.saved < pages && self.ftl.write(page, &data).is_ok() {
                 dump.saved += 1;
             } else {
@@ -283,10 +318,17 @@ impl Firmware {
         }
         dump
     }
+}
 
-    fn was_drained(&self, slot: u32) -> bool {
-        let exchange =
-            |j: &&Job| j.command.slot == slot && matches!(j.command.opcode, Opcode::Exchange { .. });
-        self.jobs.iter().filter(exchange).any(|j| !j.failed && !matches!(j.stage, Stage::Drain))
-    }
+/// What a dump saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dump {
+    /// Pages that are on the NAND now.
+    pub saved: u64,
+    /// Valid pages for which the battery did not last: the NAND has what it had.
+    pub lost: Vec<u32>,
+}
+
+fn word(line: &[u8; 64], at: usize) -> u64 {
+    u64::from_le_bytes(line[at..at + 8].try_into().expect("eight bytes"))
 }

@@ -21,17 +21,22 @@
 #![forbid(unsafe_code)]
 
 mod bus;
+mod command;
+mod dimm;
 mod driver;
 mod firmware;
+mod host;
+mod kernel;
 mod pins;
 mod replacement;
 #[cfg(test)]
 mod tests;
 
 pub use bus::{Bus, BusSpec, Collision, Master, Window};
-pub use driver::{Driver, DriverCounts, DriverSpec, SLOTS_PER_PAGE, Step, metadata};
-pub use firmware::{
-    CpCommand, Dram, Dump, Firmware, FirmwareSpec, Move, Opcode, PAGE_LINES, PAGE_SIZE, cp_line,
-};
+pub use command::{Acknowledgement, CpCommand, Opcode, cp_line};
+pub use dimm::{DeviceFaults, Dimm, DimmSpec, PowerSpec};
+pub use driver::{Begin, Driver, DriverCounts, DriverSpec, FaultId, SLOTS_PER_PAGE, Step, metadata};
+pub use firmware::{Dram, Dump, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SIZE};
+pub use host::{Host, HostSpec};
 pub use pins::{Pins, RefreshDetector};
 pub use replacement::Replacement;

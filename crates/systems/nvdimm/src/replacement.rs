@@ -61,17 +61,16 @@ impl Order {
         }
     }
 
-    /// Takes out the slot that goes next.
-    ///
-    /// # Panics
-    /// When no slot is in the list.
-    pub(crate) fn victim(&mut self) -> u32 {
+    /// Takes out the slot that goes next; none when no slot is in the list.
+    pub(crate) fn victim(&mut self) -> Option<u32> {
         loop {
             let slot = self.first;
-            assert!(slot != NONE, "a full cache has a slot to give");
+            if slot == NONE {
+                return None;
+            }
             self.take(slot);
             if self.rule != Replacement::Clock || !std::mem::take(&mut self.used[slot as usize]) {
-                return slot;
+                return Some(slot);
             }
             self.append(slot);
         }

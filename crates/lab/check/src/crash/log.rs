@@ -198,6 +198,10 @@ impl HartPort for Tap {
         self.mark(Kind::Ended);
     }
 
+    fn moved(&self, _: u64) {}
+
+    fn fail(&self, _: String) {}
+
     fn region(&self, starts: bool) {
         if starts {
             self.mark(Kind::Begins);

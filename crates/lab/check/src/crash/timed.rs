@@ -3,9 +3,9 @@
 use super::images::Check;
 use engine::Mode;
 use machine::{
-    ConfigError, CrashEvery, CrashPoint, Description, RunOptions, WorkloadDescription, run_with_crashes,
+    CrashEvery, CrashPoint, Description, RunError, RunOptions, WorkloadDescription, run_with_crashes,
 };
-use protocol::{Block, Line, PM_BASE, line_of, offset_of};
+use protocol::{Block, Line, Lost, PM_BASE, line_of, offset_of};
 use units::Time;
 use workloads::Persistent;
 
@@ -18,6 +18,8 @@ pub struct TimedFailure {
     pub ended: Vec<u64>,
     /// What recovery said.
     pub message: String,
+    /// Pages that the machine's dump did not save, by first address.
+    pub lost: Vec<u64>,
 }
 
 /// What the crash points of one run gave.
@@ -42,7 +44,7 @@ pub fn timed(
     every: CrashEvery,
     most: usize,
     check: &mut Check<'_>,
-) -> Result<Timed, ConfigError> {
+) -> Result<Timed, RunError> {
     let mut found = Timed::default();
     // Where caches or buffers persist, a hart that runs ahead would leave what it has not stored yet.
     let exact = matches!(machine.settings.text("ordering.model"), "bbb" | "eadr");
@@ -51,12 +53,21 @@ pub fn timed(
     run_with_crashes(machine, workload, &options, every, &mut |point| {
         found.points += 1;
         if let Err(message) = check(&mut Left { point: &point, at: None }, &point.ended) {
-            found.failures.push(TimedFailure { at: point.at, ended: point.ended.clone(), message });
+            let lost = lost_pages(&point);
+            found.failures.push(TimedFailure { at: point.at, ended: point.ended.clone(), message, lost });
         }
         found.bounded = found.points >= most;
         !found.bounded && found.failures.len() < 8
     })?;
     Ok(found)
+}
+
+fn lost_pages(point: &CrashPoint) -> Vec<u64> {
+    let page = |lost: &Lost| match lost {
+        Lost::Page(address) => Some(*address),
+        Lost::Line(_) => None,
+    };
+    point.lost.iter().filter_map(page).collect()
 }
 
 /// What a power failure left, with the line looked at last.
@@ -81,5 +92,9 @@ impl Persistent for Left<'_> {
         let mut word = [0; 8];
         word.copy_from_slice(&block[at..at + 8]);
         u64::from_le_bytes(word)
+    }
+
+    fn may_be_older(&self, address: u64) -> bool {
+        self.point.lost.contains(&Lost::Line(line_of(address).address()))
     }
 }

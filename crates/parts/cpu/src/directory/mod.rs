@@ -206,10 +206,13 @@ impl Directory {
     fn complete(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
         match self.state.current(line) {
             Some(Request::Get { .. }) => self.serve_get(line, slot, think, out),
-            Some(Request::Clean { hart, .. }) => {
+            Some(Request::Clean { hart, forget }) => {
                 let dirty = self.state.is_dirty(slot);
                 let data = *self.state.data(slot);
                 self.state.set_clean(slot);
+                if forget && !self.state.is_pinned(slot) {
+                    self.state.free(slot);
+                }
                 let write = dirty.then_some(LineWrite { line, mask: Mask::MAX, data });
                 self.write_through(write, line, hart, out);
                 self.finish(line, out);

@@ -75,6 +75,7 @@ pub(super) struct Front {
     pub(super) region_began: Option<Time>,
     pub(super) region_ended: Option<Time>,
     pub(super) before_region: Tally,
+    pub(super) failure: Option<String>,
 }
 
 impl Front {
@@ -113,6 +114,7 @@ impl Front {
             region_began: None,
             region_ended: None,
             before_region: Tally::default(),
+            failure: None,
             spec,
         }
     }

@@ -78,6 +78,14 @@ impl HartPort for Port {
     fn region(&self, starts: bool) {
         self.0.borrow_mut().region(starts);
     }
+
+    fn moved(&self, bytes: u64) {
+        self.0.borrow_mut().stats.moved += bytes;
+    }
+
+    fn fail(&self, what: String) {
+        self.0.borrow_mut().failure.get_or_insert(what);
+    }
 }
 
 impl Hart {
@@ -127,6 +135,11 @@ impl Hart {
     /// What this hart had counted when the part that counts began.
     pub fn before_region(&self) -> Tally {
         self.port.0.borrow().before_region.clone()
+    }
+
+    /// What the program found that must not be.
+    pub fn failure(&self) -> Option<String> {
+        self.port.0.borrow().failure.clone()
     }
 
     /// What the program waits for, in words; for reports of a deadlock.

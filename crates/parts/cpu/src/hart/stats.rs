@@ -16,6 +16,7 @@ pub(super) struct Stats {
     pub(super) flushes: u64,
     pub(super) fences: u64,
     pub(super) operations: u64,
+    pub(super) moved: u64,
     pub(super) write_back_waits: u64,
     pub(super) fence_stall: Dur,
     pub(super) buffer_stall: Dur,
@@ -35,6 +36,7 @@ impl Stats {
         sink.count("cpu.flushes", self.flushes);
         sink.count("cpu.fences", self.fences);
         sink.count("cpu.operations", self.operations);
+        sink.count("cpu.bytes_moved", self.moved);
         sink.count("ordering.write_back_buffer.waits", self.write_back_waits);
         sink.time("ordering.fence_stall", self.fence_stall);
         sink.time("ordering.buffer_stall", self.buffer_stall);

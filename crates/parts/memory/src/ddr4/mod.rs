@@ -57,6 +57,17 @@ pub struct Done {
     pub at: Time,
 }
 
+/// A command that was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issued {
+    /// The command.
+    pub command: Command,
+    /// The tag of the request that a READ or WRITE serves.
+    pub tag: Option<u32>,
+    /// The read that it completes.
+    pub done: Option<Done>,
+}
+
 /// What a channel has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -180,6 +191,11 @@ impl Channel {
         &self.spec
     }
 
+    /// Whether no request waits.
+    pub fn is_idle(&self) -> bool {
+        self.reads.len + self.writes.len == 0
+    }
+
     /// Whether a request finds room.
     pub fn has_room(&self, write: bool) -> bool {
         if write { self.writes.has_room() } else { self.reads.has_room() }
@@ -227,7 +243,7 @@ impl Channel {
     /// # Errors
     /// Requests wait.
     pub fn self_refresh(&mut self, at: Time) -> Result<Time, Full> {
-        if self.reads.len + self.writes.len > 0 {
+        if !self.is_idle() {
             return Err(Full);
         }
         self.free = self.free.max(at.ps().div_ceil(self.spec.clock_ps));
@@ -273,8 +289,8 @@ impl Channel {
         self.time(clock)
     }
 
-    /// Issues the command that goes next, if there is one. Gives the read that it completes.
-    pub fn issue(&mut self) -> Option<Done> {
+    /// Issues the command that goes next, if there is one.
+    pub fn issue(&mut self) -> Option<Issued> {
         if self.asleep.is_some() {
             return None;
         }
@@ -307,20 +323,26 @@ impl Channel {
             Kind::Read | Kind::Write | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
         }
         self.stale.iter_mut().for_each(|stale| *stale |= 1 << bank);
-        self.send(Command { clock: c.clock, kind: c.kind, rank: c.rank, bank: c.bank, row });
-        if matches!(c.kind, Kind::Read | Kind::Write) { self.column(&c) } else { None }
+        let command = Command { clock: c.clock, kind: c.kind, rank: c.rank, bank: c.bank, row };
+        self.send(command);
+        if !matches!(c.kind, Kind::Read | Kind::Write) {
+            return Some(Issued { command, tag: None, done: None });
+        }
+        let (tag, done) = self.column(&c);
+        Some(Issued { command, tag: Some(tag), done })
     }
 
     /// Issues every command that goes before `to`, and tells of each read that is done.
     pub fn advance(&mut self, to: Time, done: &mut impl FnMut(Done)) {
         while self.next_at() < to {
-            if let Some(d) = self.issue() {
+            if let Some(d) = self.issue().and_then(|i| i.done) {
                 done(d);
             }
         }
     }
 
-    fn column(&mut self, c: &Chosen) -> Option<Done> {
+    /// The request that a column command serves: its tag, and when a read's data is there.
+    fn column(&mut self, c: &Chosen) -> (u32, Option<Done>) {
         let (s, write) = (self.spec, c.write);
         self.ranks[c.rank as usize].column(c.clock, c.bank, write, &s);
         let free = c.clock + BURST + if write { s.cwl } else { s.cl };
@@ -333,12 +355,12 @@ impl Channel {
         let waiting = queue.take(bank, c.index);
         if write {
             self.counts.writes += 1;
-            return None;
+            return (waiting.tag, None);
         }
         self.counts.reads += 1;
         let clock = free + s.controller;
         self.counts.read_clocks += clock - waiting.arrived;
-        Some(Done { tag: waiting.tag, at: self.time(clock) })
+        (waiting.tag, Some(Done { tag: waiting.tag, at: self.time(clock) }))
     }
 
     fn time(&self, clock: u64) -> Time {

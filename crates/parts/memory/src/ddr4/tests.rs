@@ -39,7 +39,7 @@ fn run(channel: &mut Channel, count: u64, gap: u64, next: impl Fn(u64) -> Reques
         channel.advance(now, &mut |d| done(d, &mut arrived));
         while !channel.has_room(request.write) {
             now = now.max(channel.next_at());
-            if let Some(d) = channel.issue() {
+            if let Some(d) = channel.issue().and_then(|i| i.done) {
                 done(d, &mut arrived);
             }
         }
@@ -199,7 +199,7 @@ fn a_channel_sleeps_while_nothing_comes_and_wakes_in_time() {
             let request = Request { line: n as u64 * 1_000, write: false, tag: n as u32 };
             channel.push(now, request).unwrap();
             assert_eq!(channel.self_refresh(now), Err(Full), "a request waits");
-            let done = std::iter::from_fn(|| Some(channel.issue())).flatten().next().unwrap();
+            let done = std::iter::from_fn(|| Some(channel.issue()?.done)).flatten().next().unwrap();
             let slept = channel.self_refresh(done.at).unwrap();
             assert_eq!((channel.next_at(), channel.issue()), (Time::NEVER, None));
             now = slept + units::Dur::ns(pause_ns);
@@ -228,10 +228,10 @@ fn a_read_of_a_closed_bank_takes_trcd_cl_and_a_burst() {
     let mut channel = Channel::new(s).unwrap();
     assert_eq!(channel.push(Time::ZERO, Request { line: 5, write: false, tag: 9 }), Ok(None));
     assert_eq!(channel.next_at(), Time::ZERO);
-    assert_eq!(channel.issue(), None);
+    assert_eq!(channel.issue().unwrap().command.kind, Kind::Activate);
     assert_eq!(channel.next_at(), Time::from_ps(s.rcd * s.clock_ps));
     let at = Time::from_ps((s.rcd + s.cl + BURST + s.controller) * s.clock_ps);
-    assert_eq!(channel.issue(), Some(Done { tag: 9, at }));
+    assert_eq!(channel.issue().unwrap().done, Some(Done { tag: 9, at }));
 }
 
 #[test]

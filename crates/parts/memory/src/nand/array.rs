@@ -1,6 +1,7 @@
 //! Flash that keeps its bytes, wears, errs, and loses its power.
 
 use super::{Block, Flash, FlashError, Geometry, Page, Spare};
+use std::sync::Arc;
 use units::Random;
 
 /// How often things go wrong. Rates are in parts of 10^9.
@@ -30,7 +31,7 @@ enum Cell {
     Erased,
     Programmed {
         spare: Spare,
-        data: Box<[u8]>,
+        data: Arc<[u8]>,
     },
     /// Half programmed or half erased, or copied from what could not be read.
     Torn(Option<Spare>),
@@ -40,7 +41,8 @@ enum Cell {
 #[derive(Clone, Debug)]
 pub struct Array {
     geometry: Geometry,
-    cells: Vec<Cell>,
+    /// For each block its pages; none where all are erased.
+    cells: Vec<Vec<Cell>>,
     bad: Vec<bool>,
     errors: Errors,
     random: Random,
@@ -57,7 +59,7 @@ impl Array {
     pub fn new(geometry: Geometry, errors: Errors, bad: &[Block]) -> Array {
         Array {
             geometry,
-            cells: vec![Cell::Erased; geometry.pages() as usize],
+            cells: vec![Vec::new(); geometry.blocks as usize],
             bad: (0..geometry.blocks).map(|b| bad.contains(&b)).collect(),
             random: Random::new(errors.seed, 0),
             errors,
@@ -79,7 +81,7 @@ impl Array {
 
     /// The spare bytes of a page that was programmed and can be read.
     pub fn spare(&self, page: Page) -> Option<Spare> {
-        match &self.cells[page as usize] {
+        match self.cell(page) {
             Cell::Programmed { spare, .. } => Some(*spare),
             // Copied as unreadable: the host has to be told, not given something older.
             Cell::Torn(spare) => *spare,
@@ -94,13 +96,33 @@ impl Array {
 
     /// Pages of a block up to the last that is not erased.
     pub fn used(&self, block: Block) -> u32 {
-        let used = self.pages(block).rev().find(|page| self.cells[*page] != Cell::Erased);
-        used.map_or(0, |page| page as u32 - self.geometry.first(block) + 1)
+        let cells = &self.cells[block as usize];
+        cells.iter().rposition(|cell| *cell != Cell::Erased).map_or(0, |at| at as u32 + 1)
     }
 
-    fn pages(&self, block: Block) -> std::ops::Range<usize> {
-        let first = self.geometry.first(block) as usize;
-        first..first + self.geometry.pages_per_block as usize
+    /// The bytes of a page that was programmed, without a word about errors: for whoever looks from outside.
+    pub fn peek(&self, page: Page) -> Option<&Arc<[u8]>> {
+        match self.cell(page) {
+            Cell::Programmed { data, .. } => Some(data),
+            _ => None,
+        }
+    }
+
+    fn cell(&self, page: Page) -> &Cell {
+        let (block, at) = (page / self.geometry.pages_per_block, page % self.geometry.pages_per_block);
+        self.cells[block as usize].get(at as usize).unwrap_or(&Cell::Erased)
+    }
+
+    fn set(&mut self, page: Page, cell: Cell) {
+        let (block, at) = (page / self.geometry.pages_per_block, page % self.geometry.pages_per_block);
+        let cells = &mut self.cells[block as usize];
+        cells.resize(self.geometry.pages_per_block as usize, Cell::Erased);
+        cells[at as usize] = cell;
+    }
+
+    /// A whole block, half erased.
+    fn tear(&mut self, block: Block) {
+        self.cells[block as usize] = vec![Cell::Torn(None); self.geometry.pages_per_block as usize];
     }
 
     /// Whether an operation takes place: `Some(true)` wholly, `Some(false)` in part, none not at all.
@@ -120,21 +142,21 @@ impl Array {
     }
 
     fn put(&mut self, page: Page, cell: Cell) -> Result<(), FlashError> {
-        debug_assert_eq!(self.cells[page as usize], Cell::Erased, "a page is programmed once");
+        debug_assert_eq!(*self.cell(page), Cell::Erased, "a page is programmed once");
         match self.powered() {
             None => return Err(FlashError::PowerLost),
             Some(false) => {
-                self.cells[page as usize] = Cell::Torn(None);
+                self.set(page, Cell::Torn(None));
                 return Err(FlashError::PowerLost);
             }
             Some(true) => {}
         }
         if self.happens(self.errors.program) {
-            self.cells[page as usize] = Cell::Torn(None);
+            self.set(page, Cell::Torn(None));
             self.bad[(page / self.geometry.pages_per_block) as usize] = true;
             return Err(FlashError::Failed);
         }
-        self.cells[page as usize] = cell;
+        self.set(page, cell);
         Ok(())
     }
 
@@ -171,7 +193,7 @@ impl Flash for Array {
     }
 
     fn copy(&mut self, from: Page, to: Page) -> Result<(), FlashError> {
-        let cell = match self.cells[from as usize].clone() {
+        let cell = match self.cell(from).clone() {
             Cell::Programmed { spare, .. } if !self.correct() => Cell::Torn(Some(spare)),
             cell => cell,
         };
@@ -179,21 +201,20 @@ impl Flash for Array {
     }
 
     fn erase(&mut self, block: Block) -> Result<(), FlashError> {
-        let (power, pages) = (self.powered(), self.pages(block));
-        match power {
+        match self.powered() {
             None => return Err(FlashError::PowerLost),
             Some(false) => {
-                self.cells[pages].fill(Cell::Torn(None));
+                self.tear(block);
                 return Err(FlashError::PowerLost);
             }
             Some(true) => {}
         }
         if self.happens(self.errors.erase) {
-            self.cells[pages].fill(Cell::Torn(None));
+            self.tear(block);
             self.bad[block as usize] = true;
             return Err(FlashError::Failed);
         }
-        self.cells[pages].fill(Cell::Erased);
+        self.cells[block as usize] = Vec::new();
         Ok(())
     }
 
@@ -201,13 +222,13 @@ impl Flash for Array {
         if self.until_failure == Some(0) {
             return Err(FlashError::PowerLost);
         }
-        let Cell::Programmed { .. } = &self.cells[page as usize] else {
+        let Cell::Programmed { .. } = self.cell(page) else {
             return Err(FlashError::Uncorrectable);
         };
         if !self.correct() {
             return Err(FlashError::Uncorrectable);
         }
-        if let Cell::Programmed { data: held, .. } = &self.cells[page as usize] {
+        if let Some(held) = self.peek(page) {
             data[..held.len()].copy_from_slice(held);
         }
         Ok(())

@@ -167,6 +167,21 @@ impl<F: Flash> Ftl<F> {
         &self.flash
     }
 
+    /// The flash, to change.
+    pub fn flash_mut(&mut self) -> &mut F {
+        &mut self.flash
+    }
+
+    /// Where a page's data is; none when it was never written.
+    pub fn place(&self, host: HostPage) -> Option<Page> {
+        self.map.get(host as usize).copied().filter(|page| *page != NONE)
+    }
+
+    /// Every page that was written, and where its data is.
+    pub fn places(&self) -> impl Iterator<Item = (HostPage, Page)> + '_ {
+        (0..).zip(self.map.iter().copied()).filter(|(_, page)| *page != NONE)
+    }
+
     /// The flash, which a power failure leaves.
     pub fn into_flash(self) -> F {
         self.flash

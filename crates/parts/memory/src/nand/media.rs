@@ -1,7 +1,7 @@
 //! Time of the media: channels that carry pages, dies that read, program and erase. Takes time as an argument and says
 //! when an operation is done.
 
-use super::{Block, Geometry, Page};
+use super::Page;
 use units::{Dur, Time};
 
 /// How long the media take, and how many there are.
@@ -9,7 +9,7 @@ use units::{Dur, Time};
 pub struct MediaSpec {
     /// Channels, each carrying one page at a time.
     pub channels: u32,
-    /// Dies of all channels together; blocks go round them.
+    /// Dies of all channels together. Pages go round them: a block of the translation layer is one of each die.
     pub dies: u32,
     /// Array to page register (tR).
     pub read: Dur,
@@ -35,7 +35,7 @@ impl MediaSpec {
     };
 
     /// Media of one latency for reads and writes, as PRAM and STT-MRAM are taken (NVDIMM-C §VII-D); only accesses to
-    /// one block wait for each other.
+    /// the same of 4,096 banks wait for each other.
     pub const fn fixed(latency: Dur) -> MediaSpec {
         let none = Dur::ZERO;
         MediaSpec { channels: 64, dies: 4096, read: latency, program: latency, erase: none, transfer: none }
@@ -63,7 +63,6 @@ impl MediaSpec {
 #[derive(Clone, Debug)]
 pub struct Media {
     spec: MediaSpec,
-    pages_per_block: u32,
     channels: Vec<Time>,
     dies: Vec<Time>,
 }
@@ -73,20 +72,18 @@ impl Media {
     ///
     /// # Errors
     /// See [`MediaSpec::check`].
-    pub fn new(spec: MediaSpec, geometry: &Geometry) -> Result<Media, String> {
+    pub fn new(spec: MediaSpec) -> Result<Media, String> {
         spec.check()?;
         let (channels, dies) = (spec.channels as usize, spec.dies as usize);
-        let pages_per_block = geometry.pages_per_block;
         Ok(Media {
             channels: vec![Time::ZERO; channels],
             dies: vec![Time::ZERO; dies],
-            pages_per_block,
             spec,
         })
     }
 
-    fn die(&self, block: Block) -> usize {
-        (block % self.spec.dies) as usize
+    fn die(&self, page: Page) -> usize {
+        (page % self.spec.dies) as usize
     }
 
     fn channel(&self, die: usize) -> usize {
@@ -95,7 +92,7 @@ impl Media {
 
     /// A page is asked for at `now`; gives when it has come over its channel. The die keeps it until then.
     pub fn read(&mut self, now: Time, page: Page) -> Time {
-        let die = self.die(page / self.pages_per_block);
+        let die = self.die(page);
         let channel = self.channel(die);
         let sensed = now.max(self.dies[die]) + self.spec.read;
         let done = sensed.max(self.channels[channel]) + self.spec.transfer;
@@ -105,7 +102,7 @@ impl Media {
 
     /// A page is sent at `now`; gives when it is programmed. The channel is free once the die has it.
     pub fn program(&mut self, now: Time, page: Page) -> Time {
-        let die = self.die(page / self.pages_per_block);
+        let die = self.die(page);
         let channel = self.channel(die);
         let there = now.max(self.dies[die]).max(self.channels[channel]) + self.spec.transfer;
         self.channels[channel] = there;
@@ -113,10 +110,11 @@ impl Media {
         self.dies[die]
     }
 
-    /// A block is erased from `now` on; gives when it is.
-    pub fn erase(&mut self, now: Time, block: Block) -> Time {
-        let die = self.die(block);
-        self.dies[die] = now.max(self.dies[die]) + self.spec.erase;
-        self.dies[die]
+    /// A block is erased from `now` on, on every die; gives when it is.
+    pub fn erase(&mut self, now: Time) -> Time {
+        for die in &mut self.dies {
+            *die = now.max(*die) + self.spec.erase;
+        }
+        self.dies.iter().copied().max().unwrap_or(now)
     }
 }

@@ -23,12 +23,14 @@ mod array;
 mod blocks;
 mod ftl;
 mod media;
+mod timed;
 #[cfg(test)]
 mod tests;
 
 pub use array::{Array, Errors};
 pub use ftl::{Collection, Counts, Ftl, FtlSpec};
 pub use media::{Media, MediaSpec};
+pub use timed::Timed;
 
 /// A page of the flash, counted over all dies.
 pub type Page = u32;

@@ -212,37 +212,34 @@ fn bad_input_names_the_key_and_its_bound() {
 
 #[test]
 fn dies_work_side_by_side_and_share_their_channel() {
-    let geometry = Geometry { blocks: 64, pages_per_block: 4, page_bytes: 4096 };
     let s = MediaSpec::Z_NAND;
-    let page = |block: u32| block * 4;
     let at = |ns: u64| Time::ZERO + Dur::ns(ns);
-    let mut m = Media::new(s, &geometry).unwrap();
-    // Blocks 0 and 2 are on dies of one channel, 1 on the other.
-    assert_eq!(m.read(at(0), page(0)), at(6_400));
-    assert_eq!(m.read(at(0), page(1)), at(6_400), "another channel");
-    assert_eq!(m.read(at(0), page(2)), at(9_800), "another die: sensed meanwhile, then the channel");
+    let mut m = Media::new(s).unwrap();
+    // Pages 0 and 2 are on dies of one channel, 1 on the other.
+    assert_eq!(m.read(at(0), 0), at(6_400));
+    assert_eq!(m.read(at(0), 1), at(6_400), "another channel");
+    assert_eq!(m.read(at(0), 2), at(9_800), "another die: sensed meanwhile, then the channel");
     assert_eq!(
-        m.read(at(0), page(16)),
+        m.read(at(0), 16),
         at(13_200),
         "the first die again: its page has to be gone, then the channel"
     );
     // A program holds its die, and its channel for the transfer alone.
-    let mut m = Media::new(s, &geometry).unwrap();
-    assert_eq!(m.program(at(0), page(0)), at(103_400));
-    assert_eq!(m.program(at(0), page(2)), at(106_800));
-    assert_eq!(m.read(at(103_399), page(0)), at(109_800), "not before the program is done");
-    assert_eq!(m.erase(at(200_000), 0), at(1_200_000));
-    assert_eq!(m.erase(at(200_000), 16), at(2_200_000));
+    let mut m = Media::new(s).unwrap();
+    assert_eq!(m.program(at(0), 0), at(103_400));
+    assert_eq!(m.program(at(0), 2), at(106_800));
+    assert_eq!(m.read(at(103_399), 0), at(109_800), "not before the program is done");
+    assert_eq!(m.erase(at(200_000)), at(1_200_000));
+    assert_eq!(m.read(at(300_000), 5), at(1_206_400), "a block is on every die");
 }
 
 #[test]
 fn fixed_media_take_their_latency_and_impossible_ones_are_refused() {
-    let geometry = Geometry { blocks: 64, pages_per_block: 4, page_bytes: 4096 };
-    let mut m = Media::new(MediaSpec::fixed(Dur::ns(1_850)), &geometry).unwrap();
+    let mut m = Media::new(MediaSpec::fixed(Dur::ns(1_850))).unwrap();
     assert_eq!(m.read(Time::ZERO, 7), Time::ZERO + Dur::ns(1_850));
-    assert_eq!(m.read(Time::ZERO, 8), Time::ZERO + Dur::ns(1_850), "another block");
+    assert_eq!(m.read(Time::ZERO, 8), Time::ZERO + Dur::ns(1_850), "another bank");
     assert_eq!(m.read(Time::ZERO, 8), Time::ZERO + Dur::ns(3_700), "the same");
-    let wrong = |spec: MediaSpec| Media::new(spec, &geometry).map(|_| ()).unwrap_err();
+    let wrong = |spec: MediaSpec| Media::new(spec).map(|_| ()).unwrap_err();
     assert_eq!(wrong(MediaSpec { channels: 0, ..MediaSpec::Z_NAND }), "channels = 0: accepted are 1 to 64");
     assert_eq!(
         wrong(MediaSpec { dies: 1, ..MediaSpec::Z_NAND }),

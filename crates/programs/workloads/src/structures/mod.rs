@@ -9,6 +9,7 @@ pub(crate) mod dash;
 mod directory;
 pub(crate) mod echo;
 pub(crate) mod fast_fair;
+pub(crate) mod fio;
 pub(crate) mod hashmap;
 pub(crate) mod heap;
 mod log;

@@ -1,0 +1,58 @@
+//! What can stand behind a machine's memory wires.
+
+use engine::{Device, Out, PortId};
+use memory::Controller;
+use nvdimm::{Collision, Dimm};
+use protocol::{Msg, Node, Remains, StatSink, View};
+use units::Time;
+
+/// A memory controller with its memory.
+#[expect(clippy::large_enum_variant, reason = "a machine has a handful, and the larger one is the hot one")]
+pub(crate) enum Memory {
+    Controller(Controller),
+    Dimm(Box<Dimm>),
+}
+
+impl Memory {
+    /// Writes that have changed persistent memory so far.
+    pub(crate) fn persists(&self) -> u64 {
+        match self {
+            Memory::Controller(c) => c.persists(),
+            Memory::Dimm(d) => d.persists(),
+        }
+    }
+
+    /// Two commands that met on its bus.
+    pub(crate) fn collision(&self) -> Option<Collision> {
+        match self {
+            Memory::Controller(_) => None,
+            Memory::Dimm(d) => d.collision(),
+        }
+    }
+}
+
+impl Device<Msg> for Memory {
+    #[inline]
+    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        match self {
+            Memory::Controller(c) => c.on(now, port, msg, out),
+            Memory::Dimm(d) => d.on(now, port, msg, out),
+        }
+    }
+}
+
+impl Node for Memory {
+    fn remains(&self, view: View, remains: &mut Remains) {
+        match self {
+            Memory::Controller(c) => c.remains(view, remains),
+            Memory::Dimm(d) => d.remains(view, remains),
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        match self {
+            Memory::Controller(c) => c.stats(now, sink),
+            Memory::Dimm(d) => d.stats(now, sink),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Flash whose operations take the media's time.
+
+use super::{Array, Block, Flash, FlashError, Media, MediaSpec, Page, Spare};
+use units::Time;
+
+/// Bytes and time together. What the translation layer does in one call begins when that call does; collection
+/// keeps dies and channels busy as host pages do.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    array: Array,
+    media: Media,
+    now: Time,
+    done: Time,
+}
+
+impl Timed {
+    /// `array` behind idle media.
+    ///
+    /// # Errors
+    /// See [`MediaSpec::check`].
+    pub fn new(array: Array, spec: MediaSpec) -> Result<Timed, String> {
+        Ok(Timed { array, media: Media::new(spec)?, now: Time::ZERO, done: Time::ZERO })
+    }
+
+    /// What follows is asked for at `now`.
+    pub fn begin(&mut self, now: Time) {
+        (self.now, self.done) = (now, now);
+    }
+
+    /// When everything since [`Timed::begin`] is done.
+    pub fn done(&self) -> Time {
+        self.done
+    }
+
+    /// The bytes.
+    pub fn array(&self) -> &Array {
+        &self.array
+    }
+
+    fn until(&mut self, done: Time) {
+        self.done = self.done.max(done);
+    }
+}
+
+impl Flash for Timed {
+    fn program(&mut self, page: Page, spare: Spare, data: &[u8]) -> Result<(), FlashError> {
+        let done = self.media.program(self.now, page);
+        self.until(done);
+        self.array.program(page, spare, data)
+    }
+
+    fn copy(&mut self, from: Page, to: Page) -> Result<(), FlashError> {
+        let read = self.media.read(self.now, from);
+        let done = self.media.program(read, to);
+        self.until(done);
+        self.array.copy(from, to)
+    }
+
+    fn erase(&mut self, block: Block) -> Result<(), FlashError> {
+        let done = self.media.erase(self.now);
+        self.until(done);
+        self.array.erase(block)
+    }
+
+    fn read(&mut self, page: Page, data: &mut [u8]) -> Result<(), FlashError> {
+        let done = self.media.read(self.now, page);
+        self.until(done);
+        self.array.read(page, data)
+    }
+}

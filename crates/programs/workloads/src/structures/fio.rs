@@ -1,0 +1,179 @@
+//! fio with its libpmem engine: blocks of a mapped file, read or written in place, checked as they are read.
+//!
+//! Every word of a block tells its block, how often that was written, and its place. Each thread has a part of the file
+//! of its own, and visits every block once before it comes to one again (fio's random map).
+
+use crate::context::Context;
+use crate::recovery::{Crashed, Persistent};
+use crate::sync;
+use protocol::{PM_BASE, Settings};
+use units::Random;
+
+const PAGE: u64 = 4096;
+
+/// What a thread does.
+struct Job {
+    /// Bytes of a block, and from one block to the next.
+    block: u64,
+    stride: u64,
+    /// The thread's part of the file.
+    base: u64,
+    order: Vec<u32>,
+    operations: u64,
+    writes: bool,
+}
+
+impl Job {
+    fn new(s: &Settings, thread: u64, threads: u64, mut random: Random) -> Job {
+        let total = s.number("workload.operations");
+        let operations = total / threads + u64::from(thread < total % threads);
+        let block = s.number("workload.block_size");
+        // Where no access may hit, no page is visited twice.
+        let (stride, blocks) = if s.flag("workload.resident") {
+            (block, ((s.number("workload.size_mib") << 20) / threads / block).max(1))
+        } else {
+            (block.next_multiple_of(PAGE), total.div_ceil(threads))
+        };
+        let mut order: Vec<u32> = (0..blocks as u32).collect();
+        if s.text("workload.pattern") == "random" {
+            for n in (1..order.len()).rev() {
+                order.swap(n, random.below(n as u64 + 1) as usize);
+            }
+        }
+        let part = (blocks * stride).next_multiple_of(PAGE);
+        let writes = s.text("workload.rw") == "write";
+        Job { block, stride, base: PM_BASE + thread * part, order, operations, writes }
+    }
+
+    fn block_of(&self, operation: u64) -> u64 {
+        self.order[operation as usize % self.order.len()].into()
+    }
+
+    fn address(&self, block: u64) -> u64 {
+        self.base + block * self.stride
+    }
+
+    fn end(&self) -> u64 {
+        self.base + (self.order.len() as u64 * self.stride).next_multiple_of(PAGE)
+    }
+}
+
+/// The `at`th word of a block that was written `times` times.
+fn word(block: u64, times: u64, at: u64) -> u64 {
+    block << 40 | (times & 0xF_FFFF) << 20 | at
+}
+
+pub(crate) async fn run(c: Context) {
+    let s = &c.settings;
+    let job = Job::new(s, c.thread as u64, c.threads as u64, c.random());
+    let (file, cache) = (job.end() - PM_BASE, c.pm_cache_bytes.unwrap_or(u64::MAX));
+    if s.flag("workload.resident") && c.thread + 1 == c.threads && file > cache {
+        c.cpu.fail(format!("fio: a file of {file} bytes is not resident in a cache of {cache}; workload.size_mib"));
+        return;
+    }
+    for block in 0..job.order.len() as u64 {
+        write(&c, &job, block, 1).await;
+    }
+    c.cpu.dfence().await;
+    sync::barrier(&c, 1).await;
+    if !s.flag("workload.resident") && c.thread + 1 == c.threads {
+        push_out(&c, job.end(), c.pm_cache_bytes.unwrap_or(0)).await;
+    }
+    sync::start_after(&c, 2).await;
+    let (depth, software) = (s.number("workload.depth"), s.dur("workload.software_ns"));
+    let mut times = vec![1; job.order.len()];
+    for operation in 0..job.operations {
+        if operation % depth == 0 && !job.writes {
+            for ahead in operation..(operation + depth).min(job.operations) {
+                fetch(&c, &job, job.block_of(ahead)).await;
+            }
+        }
+        c.cpu.work(software).await;
+        let block = job.block_of(operation);
+        let times = &mut times[block as usize];
+        if job.writes {
+            *times += 1;
+            write(&c, &job, block, *times).await;
+            c.cpu.dfence().await;
+        } else {
+            read(&c, &job, block, *times).await;
+        }
+        c.cpu.moved(job.block);
+        c.cpu.operation_done();
+    }
+    sync::finish(&c).await;
+}
+
+/// As libpmem copies: past the caches.
+async fn write(c: &Context, job: &Job, block: u64, times: u64) {
+    let address = job.address(block);
+    for at in 0..job.block / 8 {
+        c.cpu.store_nontemporal(address + at * 8, word(block, times, at)).await;
+    }
+}
+
+async fn fetch(c: &Context, job: &Job, block: u64) {
+    let address = job.address(block);
+    for line in (0..job.block).step_by(64) {
+        c.cpu.touch(address + line).await;
+    }
+}
+
+/// The lines of a block, which have been asked for; the first word of each is checked.
+async fn read(c: &Context, job: &Job, block: u64, times: u64) {
+    let address = job.address(block);
+    for line in (0..job.block).step_by(64) {
+        let (got, wanted) = (c.load(address + line).await, word(block, times, line / 8));
+        if got != wanted {
+            let at = address + line - PM_BASE;
+            c.cpu.fail(format!("fio: byte {at} of the file holds {got:#x}, and {wanted:#x} was written"));
+            return;
+        }
+    }
+}
+
+/// Writes a line of each page of another file, as large as the cache, so that nothing else is in it and every page has
+/// to be written back.
+async fn push_out(c: &Context, from: u64, bytes: u64) {
+    for page in (0..bytes).step_by(PAGE as usize) {
+        for at in 0..8 {
+            c.cpu.store_nontemporal(from + page + at * 8, at).await;
+        }
+    }
+}
+
+/// Every block holds what was written last; the one under way may hold the time before in some words.
+pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
+    let threads = crashed.threads() as u64;
+    for thread in 0..threads {
+        let random = crashed.random(thread as usize);
+        let job = Job::new(crashed.settings, thread, threads, random);
+        let ended = crashed.ended[thread as usize];
+        let mut times = vec![1; job.order.len()];
+        let done = |operations: u64| (0..operations).filter(|_| job.writes).map(|o| job.block_of(o));
+        done(ended).for_each(|block| times[block as usize] += 1);
+        let under_way = done(job.operations).nth(ended as usize);
+        for (block, times) in (0..).zip(times) {
+            let newest = times + u64::from(under_way == Some(block));
+            check(memory, &job, block, times..=newest)?;
+        }
+    }
+    Ok(())
+}
+
+fn check(
+    memory: &mut dyn Persistent,
+    job: &Job,
+    block: u64,
+    times: std::ops::RangeInclusive<u64>,
+) -> Result<(), String> {
+    for at in 0..job.block / 8 {
+        let address = job.address(block) + at * 8;
+        let got = memory.word(address);
+        if !times.clone().any(|t| got == word(block, t, at)) && !memory.may_be_older(address) {
+            let (byte, wanted) = (address - PM_BASE, word(block, *times.start(), at));
+            return Err(format!("byte {byte} of the file holds {got:#x}, and {wanted:#x} was durable"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! What stands between a program and its hart: the page table of the device's file, and page faults that run the driver
+//! on the faulting hart, with its own loads, stores and flushes.
+//!
+//! A program's addresses of persistent memory are offsets into the device; the hart sees the slot in the DRAM. Each hart
+//! keeps a number of translations; an access without one asks the driver, and an access to a page that is in no slot is
+//! a fault.
+//!
+//! Harts of a machine share the driver's tables on the host: the machine therefore runs every action in order of time,
+//! none ahead.
+
+use crate::driver::{Driver, DriverCounts};
+use crate::firmware::{PAGE_LINES, PAGE_SIZE};
+use crate::kernel;
+use protocol::{Cpu, HartPort, Image, Op, OpKind, Order, PM_BASE, Site, StatSink};
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use units::{Dur, Time};
+
+/// Times and sizes of the host's side.
+#[derive(Clone, Copy, Debug)]
+pub struct HostSpec {
+    /// Harts.
+    pub harts: usize,
+    /// Translations that a hart keeps.
+    pub translations: usize,
+    /// The driver's time to map a page that is in a slot, the mapping lock held.
+    pub map: Dur,
+    /// From a fault to the driver, and back.
+    pub fault: Dur,
+    /// From one look at an acknowledgement, or at something else that is taken, to the next.
+    pub poll: Dur,
+    /// What a fault waits on the hypothetical device.
+    pub delay: Dur,
+    /// Every page has a place of its own in the DRAM: the hypothetical device, which moves nothing.
+    pub identity: bool,
+}
+
+/// What the harts share.
+pub(crate) struct Shared {
+    pub(crate) spec: HostSpec,
+    pub(crate) driver: Driver,
+    pub(crate) harts: Vec<HartState>,
+    pub(crate) error: Option<String>,
+    visits: u64,
+    lines: u64,
+}
+
+/// What the driver knows of a hart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HartState {
+    /// Pages with their slots, in a table indexed by the low bits.
+    translations: Vec<Option<(u32, u32)>>,
+    /// Its stores to pages are done, and it makes no others: it is in the driver, or has no program.
+    pub(crate) quiet: bool,
+    /// Another hart waits until its stores are done.
+    pub(crate) asked: bool,
+    last_line: u64,
+}
+
+impl HartState {
+    fn find(&self, page: u32) -> Option<u32> {
+        let entry = self.translations[page as usize % self.translations.len()];
+        entry.filter(|(p, _)| *p == page).map(|(_, slot)| slot)
+    }
+
+    fn keep(&mut self, page: u32, slot: u32) {
+        let at = page as usize % self.translations.len();
+        self.translations[at] = Some((page, slot));
+    }
+
+    pub(crate) fn forget(&mut self, page: u32) {
+        let at = page as usize % self.translations.len();
+        self.translations[at] = self.translations[at].filter(|(p, _)| *p != page);
+    }
+}
+
+/// The driver with its page tables, as a machine's harts share it.
+#[derive(Clone)]
+pub struct Host(Rc<RefCell<Shared>>);
+
+impl Host {
+    /// Over `driver`, with nothing mapped.
+    pub fn new(spec: HostSpec, driver: Driver) -> Host {
+        let translations = vec![None; spec.translations.max(1)];
+        let hart = HartState { translations, quiet: true, ..HartState::default() };
+        let harts = vec![hart; spec.harts];
+        Host(Rc::new(RefCell::new(Shared { spec, driver, harts, error: None, visits: 0, lines: 0 })))
+    }
+
+    /// The handle for a program on hart `hart`, whose own handle is `cpu`.
+    pub fn cpu(&self, hart: usize, cpu: &Cpu) -> Cpu {
+        self.0.borrow_mut().harts[hart].quiet = false;
+        let port = Port {
+            hart: cpu.clone(),
+            id: hart,
+            shared: Rc::clone(&self.0),
+            state: RefCell::new(PortState { under_way: None, kernel: None }),
+        };
+        Cpu::new(Rc::new(port))
+    }
+
+    /// A program has ended, its stores being done: nobody needs to ask its hart.
+    pub fn leave(&self, hart: usize) {
+        let mut shared = self.0.borrow_mut();
+        shared.harts[hart].quiet = true;
+        shared.harts[hart].asked = false;
+    }
+
+    /// What ended a program: an access beyond the device, or an I/O error.
+    pub fn error(&self) -> Option<String> {
+        self.0.borrow().error.clone()
+    }
+
+    /// The device's pages as loads see them: `nand` as it is, and over it what the slots hold in `dram`.
+    pub fn seen_through_slots(&self, nand: Image, dram: &Image) -> Image {
+        let shared = self.0.borrow();
+        if shared.spec.identity {
+            return dram.clone();
+        }
+        let (mut seen, spec) = (nand, *shared.driver.spec());
+        for slot in spec.first_slot..spec.first_slot + spec.slots {
+            if let Some(page) = shared.driver.page_at(slot) {
+                seen.put_page(page_address(page), dram.page(page_address(slot)));
+            }
+        }
+        seen
+    }
+
+    /// Hands up what the driver counted.
+    pub fn stats(&self, sink: &mut dyn StatSink) {
+        let shared = self.0.borrow();
+        let DriverCounts { misses, failed, .. } = shared.driver.counts();
+        sink.count("nvdimm.page_visits", shared.visits);
+        sink.count("nvdimm.line_visits", shared.lines);
+        sink.count("nvdimm.faults", misses);
+        sink.count("nvdimm.io_errors", failed);
+    }
+}
+
+/// The first address of a page, of the DRAM or of the device.
+pub(crate) fn page_address(page: u32) -> u64 {
+    PM_BASE + u64::from(page) * PAGE_SIZE as u64
+}
+
+/// Where an access goes.
+enum Place {
+    At(u64),
+    /// The page is in a slot, but this hart has no translation.
+    Unmapped(u32),
+    /// It is in none.
+    Missing(u32),
+    Beyond(String),
+}
+
+impl Shared {
+    fn translate(&mut self, hart: usize, op: &Op) -> Place {
+        let offset = op.address - PM_BASE;
+        let page = offset / PAGE_SIZE as u64;
+        let pages = self.driver.spec().pages;
+        if page >= pages.into() {
+            let mib = u64::from(pages) * PAGE_SIZE as u64 / (1 << 20);
+            return Place::Beyond(format!(
+                "hart {hart} accesses byte {offset} of a device of {mib} MiB (nvdimm.capacity_mib)"
+            ));
+        }
+        let page = page as u32;
+        let Some(slot) = self.harts[hart].find(page) else {
+            return match self.driver.place_of(page) {
+                Some(_) => Place::Unmapped(page),
+                None => Place::Missing(page),
+            };
+        };
+        let writes = matches!(op.kind, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_));
+        self.driver.access(page, writes);
+        let line = op.address / 64;
+        let last = std::mem::replace(&mut self.harts[hart].last_line, line);
+        self.lines += u64::from(line != last);
+        self.visits += u64::from(line / PAGE_LINES != last / PAGE_LINES);
+        let place = if self.spec.identity { page } else { slot };
+        Place::At(page_address(place) + offset % PAGE_SIZE as u64)
+    }
+
+    /// Gives a hart the translation of a page, if that is in a slot.
+    pub(crate) fn map(&mut self, hart: usize, page: u32) {
+        if let Some(slot) = self.driver.place_of(page) {
+            self.harts[hart].keep(page, slot);
+        }
+    }
+
+    /// What a hart has to do before its next access, whatever that is: answer another hart.
+    fn is_asked(&self, hart: usize) -> bool {
+        self.harts[hart].asked
+    }
+}
+
+/// What the kernel does on a hart.
+pub(crate) type Kernel = Pin<Box<dyn Future<Output = ()>>>;
+
+struct PortState {
+    /// The hart has this operation, translated, and has not ended it.
+    under_way: Option<Op>,
+    kernel: Option<Kernel>,
+}
+
+/// A program's handle: translation before the hart.
+struct Port {
+    hart: Cpu,
+    id: usize,
+    shared: Rc<RefCell<Shared>>,
+    state: RefCell<PortState>,
+}
+
+impl Port {
+    /// The machine ends: this hart does nothing any more.
+    fn halt(&self) {
+        let (kind, value) = (OpKind::Work, Dur::ns(1_000_000_000).as_ps());
+        let sleep = Op { kind, address: 0, size: 1, order: Order::Plain, value };
+        _ = self.hart.port().poll(&sleep);
+    }
+
+    /// The operation as the hart has to carry it out, once everything that comes before is done.
+    fn prepare(&self, op: &Op, state: &mut PortState) -> Poll<Op> {
+        loop {
+            if let Some(kernel) = &mut state.kernel {
+                if kernel.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+                    return Poll::Pending;
+                }
+                state.kernel = None;
+            }
+            let mut shared = self.shared.borrow_mut();
+            if shared.error.is_some() {
+                self.halt();
+                return Poll::Pending;
+            }
+            if shared.is_asked(self.id) {
+                state.kernel = Some(kernel::answer(&self.hart, self.id, &self.shared));
+                continue;
+            }
+            if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
+                return Poll::Ready(*op);
+            }
+            let (page, missing) = match shared.translate(self.id, op) {
+                Place::At(address) => return Poll::Ready(Op { address, ..*op }),
+                Place::Unmapped(page) => (page, false),
+                Place::Missing(page) => (page, true),
+                Place::Beyond(error) => {
+                    shared.error = Some(error);
+                    self.halt();
+                    return Poll::Pending;
+                }
+            };
+            let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);
+            let fault = kernel::Fault { page, write, missing };
+            state.kernel = Some(kernel::fault(&self.hart, self.id, &self.shared, fault));
+        }
+    }
+}
+
+impl HartPort for Port {
+    fn poll(&self, op: &Op) -> Poll<u64> {
+        self.poll_at(op, std::panic::Location::caller())
+    }
+
+    fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
+        let mut state = self.state.borrow_mut();
+        let translated = match state.under_way {
+            Some(op) => op,
+            None => match self.prepare(op, &mut state) {
+                Poll::Ready(op) => op,
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        let answer = self.hart.port().poll_at(&translated, site);
+        state.under_way = answer.is_pending().then_some(translated);
+        answer
+    }
+
+    fn hart(&self) -> u8 {
+        self.hart.hart()
+    }
+
+    fn now(&self) -> Time {
+        self.hart.now()
+    }
+
+    fn operation_done(&self) {
+        self.hart.operation_done();
+    }
+
+    fn region(&self, starts: bool) {
+        if starts { self.hart.region_begins() } else { self.hart.region_ends() }
+    }
+
+    fn moved(&self, bytes: u64) {
+        self.hart.moved(bytes);
+    }
+
+    fn fail(&self, what: String) {
+        self.hart.fail(what);
+    }
+}
