@@ -62,13 +62,21 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
     }
 }
 
-/// A crash test repeats recovery thousands of times: fewer operations serve, and each has to be durable.
+/// A crash test repeats recovery thousands of times: fewer operations serve, each has to be durable, and has to write.
 fn shorten(workload: &mut WorkloadDescription) {
-    let key = "workload.operations";
-    if workload.built_in().is_some() && workload.params.iter().any(|p| p.key == key) {
-        let operations = workload.settings.number(key).min(OPERATIONS);
-        _ = workload.set(key, &operations.to_string());
+    if workload.built_in().is_none() {
+        return;
+    }
+    let has = |w: &WorkloadDescription, key: &str| w.params.iter().any(|p| p.key == key);
+    if has(workload, "workload.operations") {
+        let operations = workload.settings.number("workload.operations").min(OPERATIONS);
+        _ = workload.set("workload.operations", &operations.to_string());
         _ = workload.set("workload.durable", "true");
+    }
+    for (key, value) in [("workload.rw", "write"), ("workload.file_bytes", "65536")] {
+        if has(workload, key) {
+            _ = workload.set(key, value);
+        }
     }
 }
 

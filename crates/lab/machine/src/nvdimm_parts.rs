@@ -150,6 +150,7 @@ fn firmware(s: &Settings) -> Result<Firmware, ConfigError> {
             program: s.dur("nand.program_ns"),
             erase: s.dur("nand.erase_ns"),
             transfer: s.dur("nand.transfer_ns"),
+            suspends: s.flag("nand.suspends"),
         },
     };
     let flash = Timed::new(Array::new(geometry, errors, &[]), media).map_err(named)?;

@@ -429,6 +429,7 @@ pub const MACHINE: &[Param] = &[
     p("nand.program_ns", NS, "100000", "datasheet: Z-NAND tPROG", "page register to array"),
     p("nand.erase_ns", NS, "1000000", "estimate: not public", "erase of a block"),
     p("nand.transfer_ns", NS, "3400", "estimate: the measurements leave at most 6.9 us for firmware, read and transfer", "a page over its channel"),
+    p("nand.suspends", Flag, "true", "Cheong et al., ISSCC 2018", "a read interrupts a program"),
     p("nand.pages_per_block", Count { min: 1, max: 4096 }, "256", "estimate: not public", "pages of a block"),
     p("nand.spare_permille", Count { min: 0, max: 1000 }, "67", "paper: NVDIMM-C §VI, 128 GB for 120 GB", "over-provisioning, in thousandths of the capacity"),
     p("nand.collection", Choice(&["greedy", "fifo"]), "greedy", "estimate", "which block is collected next"),

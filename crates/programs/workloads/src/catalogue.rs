@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::recovery::Recover;
 use crate::structures as s;
 use protocol::Param;
-use protocol::params::Kind::{Choice, Count, Flag, Multiple, Nanoseconds};
+use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds};
 
 /// A program that comes with the project.
 pub struct Workload {
@@ -285,9 +285,10 @@ pub const WORKLOADS: &[Workload] = &[
             "pattern" Choice(&["random", "sequential"]), "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
             "rw" Choice(&["read", "write"]), "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
             "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
-            "size_mib" Count { min: 1, max: 4096 }, "8", "estimate", "size of the file in MiB where every access hits; at most that of the cache";
+            "file_bytes" Bytes { min: 4096, max: 1 << 32 }, "8 MiB", "estimate", "size of the file where every access hits; at most that of the cache";
             "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
-            "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "estimate", "time of fio and libpmem for each block";
+            "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "970", "fitted to nvdimmc.baseline.4k", "time of fio and libpmem for each block";
+            "fill_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "310", "fitted to nvdimmc.baseline.4k", "and to change its buffer before a write";
         },
         program: |c| Box::pin(s::fio::run(c)),
         recover: Some(s::fio::recover),

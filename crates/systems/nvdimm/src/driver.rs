@@ -343,12 +343,16 @@ impl Driver {
             }
             (Stage::Fill, _) => (Some(Step::Zero { slot }), Stage::Note),
             (Stage::Invalidate, _) => {
+                // After an exchange not before the metadata tells the new page: until then the device remembers what
+                // it wrote back, for a dump.
+                if !self.spec.merges {
+                    self.release(fault);
+                }
                 let invalidates = self.spec.invalidate_after_cachefill;
                 (invalidates.then_some(Step::Invalidate { slot }), Stage::Note)
             }
             (Stage::Note, _) => (Some(Step::Note { index, word: metadata(Some(page)) }), Stage::Map),
             (Stage::Map, _) => {
-                // Not earlier: until the metadata tells the new page, the device remembers what it exchanged.
                 self.release(fault);
                 self.map(fault);
                 (Some(Step::Mapped { slot }), Stage::Map)

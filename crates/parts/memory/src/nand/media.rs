@@ -19,10 +19,13 @@ pub struct MediaSpec {
     pub erase: Dur,
     /// A page over its channel.
     pub transfer: Dur,
+    /// A read interrupts a program, which then takes as much longer.
+    pub suspends: bool,
 }
 
 impl MediaSpec {
-    /// Z-NAND as in NVDIMM-C: 2 channels, 16 dies, tR 3 us, tPROG 100 us (Samsung, 2017). The time of an erase is not
+    /// Z-NAND as in NVDIMM-C: 2 channels, 16 dies, tR 3 us, tPROG 100 us (Samsung, 2017); programs are suspended for
+    /// reads (Cheong et al., ISSCC 2018). The time of an erase is not
     /// public: an estimate. The time of a transfer too: the paper's 50 MHz interface would take 41 us, longer than its
     /// own measurements leave.
     pub const Z_NAND: MediaSpec = MediaSpec {
@@ -32,13 +35,14 @@ impl MediaSpec {
         program: Dur::ns(100_000),
         erase: Dur::ns(1_000_000),
         transfer: Dur::ns(3_400),
+        suspends: true,
     };
 
     /// Media of one latency for reads and writes, as PRAM and STT-MRAM are taken (NVDIMM-C §VII-D); only accesses to
     /// the same of 4,096 banks wait for each other.
     pub const fn fixed(latency: Dur) -> MediaSpec {
         let none = Dur::ZERO;
-        MediaSpec { channels: 64, dies: 4096, read: latency, program: latency, erase: none, transfer: none }
+        MediaSpec { channels: 64, dies: 4096, read: latency, program: latency, erase: none, transfer: none, suspends: false }
     }
 
     /// Whether there is something to wait for.
@@ -64,7 +68,14 @@ impl MediaSpec {
 pub struct Media {
     spec: MediaSpec,
     channels: Vec<Time>,
-    dies: Vec<Time>,
+    dies: Vec<Die>,
+}
+
+/// A die's work: until when it senses, sends or is erased, and until when it programs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Die {
+    busy: Time,
+    programs: Time,
 }
 
 impl Media {
@@ -77,7 +88,7 @@ impl Media {
         let (channels, dies) = (spec.channels as usize, spec.dies as usize);
         Ok(Media {
             channels: vec![Time::ZERO; channels],
-            dies: vec![Time::ZERO; dies],
+            dies: vec![Die::default(); dies],
             spec,
         })
     }
@@ -92,29 +103,33 @@ impl Media {
 
     /// A page is asked for at `now`; gives when it has come over its channel. The die keeps it until then.
     pub fn read(&mut self, now: Time, page: Page) -> Time {
-        let die = self.die(page);
-        let channel = self.channel(die);
-        let sensed = now.max(self.dies[die]) + self.spec.read;
-        let done = sensed.max(self.channels[channel]) + self.spec.transfer;
-        (self.dies[die], self.channels[channel]) = (done, done);
+        let (at, suspends) = (self.die(page), self.spec.suspends);
+        let (die, channel) = (self.dies[at], self.channel(at));
+        let begins = now.max(die.busy).max(if suspends { Time::ZERO } else { die.programs });
+        let done = (begins + self.spec.read).max(self.channels[channel]) + self.spec.transfer;
+        let programs = if die.programs > begins { die.programs + done.since(begins) } else { die.programs };
+        self.dies[at] = Die { busy: done, programs };
+        self.channels[channel] = done;
         done
     }
 
     /// A page is sent at `now`; gives when it is programmed. The channel is free once the die has it.
     pub fn program(&mut self, now: Time, page: Page) -> Time {
-        let die = self.die(page);
-        let channel = self.channel(die);
-        let there = now.max(self.dies[die]).max(self.channels[channel]) + self.spec.transfer;
+        let at = self.die(page);
+        let (die, channel) = (self.dies[at], self.channel(at));
+        let there = now.max(die.busy).max(die.programs).max(self.channels[channel]) + self.spec.transfer;
         self.channels[channel] = there;
-        self.dies[die] = there + self.spec.program;
-        self.dies[die]
+        self.dies[at] = Die { busy: there, programs: there + self.spec.program };
+        self.dies[at].programs
     }
 
     /// A block is erased from `now` on, on every die; gives when it is.
     pub fn erase(&mut self, now: Time) -> Time {
+        let mut done = now;
         for die in &mut self.dies {
-            *die = now.max(*die) + self.spec.erase;
+            die.busy = now.max(die.busy).max(die.programs) + self.spec.erase;
+            done = done.max(die.busy);
         }
-        self.dies.iter().copied().max().unwrap_or(now)
+        done
     }
 }

@@ -228,9 +228,13 @@ fn dies_work_side_by_side_and_share_their_channel() {
     let mut m = Media::new(s).unwrap();
     assert_eq!(m.program(at(0), 0), at(103_400));
     assert_eq!(m.program(at(0), 2), at(106_800));
-    assert_eq!(m.read(at(103_399), 0), at(109_800), "not before the program is done");
-    assert_eq!(m.erase(at(200_000)), at(1_200_000));
-    assert_eq!(m.read(at(300_000), 5), at(1_206_400), "a block is on every die");
+    let mut waits = Media::new(MediaSpec { suspends: false, ..s }).unwrap();
+    waits.program(at(0), 0);
+    assert_eq!(waits.read(at(103_399), 0), at(109_800), "not before the program is done");
+    assert_eq!(m.read(at(50_000), 0), at(56_400), "a program is suspended for a read");
+    assert_eq!(m.program(at(50_000), 16), at(109_800 + 103_400), "and takes so much longer");
+    assert_eq!(m.erase(at(220_000)), at(1_220_000));
+    assert_eq!(m.read(at(300_000), 5), at(1_226_400), "a block is on every die");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync;
 use protocol::{PM_BASE, Settings};
-use units::Random;
+use units::{Dur, Random};
 
 const PAGE: u64 = 4096;
 
@@ -30,7 +30,7 @@ impl Job {
         let block = s.number("workload.block_size");
         // Where no access may hit, no page is visited twice.
         let (stride, blocks) = if s.flag("workload.resident") {
-            (block, ((s.number("workload.size_mib") << 20) / threads / block).max(1))
+            (block, (s.number("workload.file_bytes") / threads / block).max(1))
         } else {
             (block.next_multiple_of(PAGE), total.div_ceil(threads))
         };
@@ -68,7 +68,7 @@ pub(crate) async fn run(c: Context) {
     let job = Job::new(s, c.thread as u64, c.threads as u64, c.random());
     let (file, cache) = (job.end() - PM_BASE, c.pm_cache_bytes.unwrap_or(u64::MAX));
     if s.flag("workload.resident") && c.thread + 1 == c.threads && file > cache {
-        c.cpu.fail(format!("fio: a file of {file} bytes is not resident in a cache of {cache}; workload.size_mib"));
+        c.cpu.fail(format!("fio: a file of {file} bytes is not resident in a cache of {cache}; workload.file_bytes"));
         return;
     }
     for block in 0..job.order.len() as u64 {
@@ -80,7 +80,12 @@ pub(crate) async fn run(c: Context) {
         push_out(&c, job.end(), c.pm_cache_bytes.unwrap_or(0)).await;
     }
     sync::start_after(&c, 2).await;
-    let (depth, software) = (s.number("workload.depth"), s.dur("workload.software_ns"));
+    let (depth, mut varies) = (s.number("workload.depth"), Random::new(c.thread as u64, 1));
+    let mut software = |key: &str| {
+        // Half to one and a half times, or the program would fall into step with the refresh.
+        let ps = s.dur(key).as_ps();
+        Dur::ps(ps / 2 + varies.below(ps + 1))
+    };
     let mut times = vec![1; job.order.len()];
     for operation in 0..job.operations {
         if operation % depth == 0 && !job.writes {
@@ -88,11 +93,12 @@ pub(crate) async fn run(c: Context) {
                 fetch(&c, &job, job.block_of(ahead)).await;
             }
         }
-        c.cpu.work(software).await;
+        c.cpu.work(software("workload.software_ns")).await;
         let block = job.block_of(operation);
         let times = &mut times[block as usize];
         if job.writes {
             *times += 1;
+            c.cpu.work(software("workload.fill_ns")).await;
             write(&c, &job, block, *times).await;
             c.cpu.dfence().await;
         } else {
