@@ -294,6 +294,29 @@ pub const WORKLOADS: &[Workload] = &[
         recover: Some(s::fio::recover),
     },
     Workload {
+        name: "filecopy",
+        meaning: "a file copied from a disk onto persistent memory, block by block",
+        source: "NVDIMM-C (HPCA 2020) §VII-B1",
+        params: params! {
+            threads "1", "paper: NVDIMM-C §VII-B1";
+            "file_bytes" Multiple { of: 4096, max: 1 << 32 }, "20971520", "paper: NVDIMM-C §VII-B1, 20 GB, scaled by 1024", "size of the file";
+            "source_mb_per_second" Count { min: 1, max: 1_000_000 }, "520", "paper: NVDIMM-C Table I (PM863)", "rate of the disk, in 10^6 bytes a second";
+        },
+        program: |c| Box::pin(s::filecopy::run(c)),
+        recover: None,
+    },
+    Workload {
+        name: "stream",
+        meaning: "STREAM's copy, scale, add and triad on arrays in persistent memory; every element is checked",
+        source: "McCalpin (1995); NVDIMM-C (HPCA 2020) §VII-A",
+        params: params! {
+            "operations" N, "2", "estimate", "rounds of the four kernels";
+            "array_bytes" Multiple { of: 4096, max: 1 << 30 }, "1048576", "estimate", "size of each of the three arrays, for all threads";
+        },
+        program: |c| Box::pin(s::stream::run(c)),
+        recover: None,
+    },
+    Workload {
         name: "mix",
         meaning: "random accesses of every kind to shared and private lines; on it engines and models are compared",
         source: "ours",

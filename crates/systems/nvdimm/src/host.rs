@@ -50,7 +50,7 @@ pub(crate) struct Shared {
 /// What the driver knows of a hart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HartState {
-    /// Pages with their slots, in a table indexed by the low bits.
+    /// Pages with their slots: sets of [`WAYS`], the last used first.
     translations: Vec<Option<(u32, u32)>>,
     /// Its stores to pages are done, and it makes no others: it is in the driver, or has no program.
     pub(crate) quiet: bool,
@@ -59,20 +59,35 @@ pub(crate) struct HartState {
     last_line: u64,
 }
 
+/// Translations of a set.
+const WAYS: usize = 4;
+
 impl HartState {
-    fn find(&self, page: u32) -> Option<u32> {
-        let entry = self.translations[page as usize % self.translations.len()];
-        entry.filter(|(p, _)| *p == page).map(|(_, slot)| slot)
+    fn set(&mut self, page: u32) -> &mut [Option<(u32, u32)>] {
+        let sets = self.translations.len() / WAYS;
+        // Neighbouring pages, and pages a power of two apart, are in different sets.
+        let set = (page.wrapping_mul(0x9E37_79B1) >> 16) as usize % sets;
+        &mut self.translations[set * WAYS..(set + 1) * WAYS]
+    }
+
+    fn find(&mut self, page: u32) -> Option<u32> {
+        let set = self.set(page);
+        let at = set.iter().position(|entry| entry.is_some_and(|(p, _)| p == page))?;
+        set[..=at].rotate_right(1);
+        set[0].map(|(_, slot)| slot)
     }
 
     fn keep(&mut self, page: u32, slot: u32) {
-        let at = page as usize % self.translations.len();
-        self.translations[at] = Some((page, slot));
+        let set = self.set(page);
+        set.rotate_right(1);
+        set[0] = Some((page, slot));
     }
 
     pub(crate) fn forget(&mut self, page: u32) {
-        let at = page as usize % self.translations.len();
-        self.translations[at] = self.translations[at].filter(|(p, _)| *p != page);
+        let wanted = |entry: &&mut Option<(u32, u32)>| entry.is_some_and(|(p, _)| p == page);
+        if let Some(entry) = self.set(page).iter_mut().find(wanted) {
+            *entry = None;
+        }
     }
 }
 
@@ -83,7 +98,7 @@ pub struct Host(Rc<RefCell<Shared>>);
 impl Host {
     /// Over `driver`, with nothing mapped.
     pub fn new(spec: HostSpec, driver: Driver) -> Host {
-        let translations = vec![None; spec.translations.max(1)];
+        let translations = vec![None; spec.translations.next_multiple_of(WAYS).max(WAYS)];
         let hart = HartState { translations, quiet: true, ..HartState::default() };
         let harts = vec![hart; spec.harts];
         Host(Rc::new(RefCell::new(Shared { spec, driver, harts, error: None, visits: 0, lines: 0 })))
