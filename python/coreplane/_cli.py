@@ -15,9 +15,15 @@ def main() -> int:
         return code
     from coreplane import report
 
-    page = report.compare(out) if args[0] == "compare" else report.reproduce(out)
+    if args[0] == "compare":
+        pages = [report.compare(out)]
+    else:
+        # Of one paper in the folder itself, of several in a folder each.
+        found = [out] if (out / "reproduce.json").exists() else sorted(p.parent for p in out.glob("*/reproduce.json"))
+        pages = [report.reproduce(folder) for folder in found]
     if "json" not in args and "--format=json" not in args:
-        print(f"\nreport: {page}")
+        for page in pages:
+            print(f"\nreport: {page}")
     return code
 
 

@@ -7,9 +7,9 @@ use crate::crash_found::{Found, SO_FAR, keeper, print_failure, resumed};
 use crate::output::{self, Table};
 use check::crash::{self, Bounds, Log, Persistency, Replay, Timed, TimedFailure};
 use machine::{CrashEvery, Description, WorkloadDescription};
+use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use protocol::PM_BASE;
 use units::{Time, parse_dur};
 use workloads::{Crashed, Persistent, Recover, Workload};
 
@@ -155,7 +155,14 @@ fn built_in_lab(
     });
     let by_flush = model.needs_flushes();
     let hygiene = if by_flush { crash::hygiene(&log) } else { Vec::new() };
-    Ok(Lab { model, timed: Some(timed.map_err(output::failed)?), search, hygiene, seconds, events: log.events.len() })
+    Ok(Lab {
+        model,
+        timed: Some(timed.map_err(output::failed)?),
+        search,
+        hygiene,
+        seconds,
+        events: log.events.len(),
+    })
 }
 
 fn run(
@@ -188,8 +195,12 @@ fn print_lost(pages: &[u64]) {
 
 /// One image, tried again.
 fn replayed(model: Persistency, message: Option<String>) -> Result<Lab, Failure> {
-    let failures =
-        message.into_iter().map(|message| TimedFailure { at: Time::ZERO, ended: vec![], message, lost: vec![] });
+    let failures = message.into_iter().map(|message| TimedFailure {
+        at: Time::ZERO,
+        ended: vec![],
+        message,
+        lost: vec![],
+    });
     let timed = Timed { points: 1, failures: failures.collect(), bounded: false };
     Ok(Lab { model, timed: Some(timed), search: None, hygiene: Vec::new(), seconds: 0.0, events: 0 })
 }

@@ -4,33 +4,50 @@ use crate::Failure;
 use crate::args::ReproduceArgs;
 use crate::output::{self, Table};
 use evaluate::{Claims, Evaluation, Finding, Scored};
+use machine::RunError;
+
+/// A paper's evaluation: claims, seed, what to call with the number of runs, and after each.
+type Evaluate = fn(&Claims, u64, &dyn Fn(usize), &(dyn Fn() + Sync)) -> Result<Evaluation, RunError>;
+
+const PAPERS: [(&str, Evaluate); 2] =
+    [("asap", evaluate::asap::evaluate), ("nvdimmc", evaluate::nvdimmc::evaluate)];
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let claims = match &args.claims {
         Some(path) => Claims::read(path)?,
         None => Claims::built_in()?,
     };
-    let evaluation = match args.paper.as_str() {
-        "asap" | "all" => {
-            let bar = output::progress(&args.common, 0, "asap");
-            let done =
-                evaluate::asap::evaluate(&claims, args.seed, |n| bar.set_length(n as u64), || bar.inc(1))
-                    .map_err(output::failed)?;
-            bar.finish_and_clear();
-            done
-        }
-        other => {
-            let known = "asap, all";
-            return Err(Failure::BadInput(format!("reproduce {other}: is not there; give one of {known}")));
+    let papers = match args.paper.as_str() {
+        "all" => PAPERS.to_vec(),
+        name => {
+            let known = PAPERS.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", ");
+            let one = PAPERS.iter().find(|(n, _)| *n == name).ok_or_else(|| {
+                Failure::BadInput(format!("reproduce {name}: is not there; give one of {known}, all"))
+            })?;
+            vec![*one]
         }
     };
+    let mut evaluations = Vec::new();
+    for (name, evaluate) in papers {
+        let bar = output::progress(&args.common, 0, name);
+        let begin = |n: usize| bar.set_length(n as u64);
+        let done = evaluate(&claims, args.seed, &begin, &|| bar.inc(1)).map_err(output::failed)?;
+        bar.finish_and_clear();
+        evaluations.push(done);
+    }
     if let Some(folder) = &args.out {
-        output::write(folder, "reproduce.json", format!("{:#}\n", evaluation.to_json()).as_bytes())?;
+        for evaluation in &evaluations {
+            // One paper has the folder for itself.
+            let own = folder.join(evaluation.paper);
+            let folder = if evaluations.len() == 1 { folder } else { &own };
+            output::write(folder, "reproduce.json", format!("{:#}\n", evaluation.to_json()).as_bytes())?;
+        }
     }
     if output::is_json(&args.common) {
-        output::print_json(&evaluation.claims.iter().map(|c| c.to_json(false)).collect());
+        let claims = evaluations.iter().flat_map(|e| &e.claims);
+        output::print_json(&claims.map(|c| c.to_json(false)).collect());
     } else {
-        print(&evaluation);
+        evaluations.iter().for_each(print);
     }
     Ok(())
 }

@@ -60,8 +60,8 @@ const ABLATION: [(&str, &str, Changes); 4] = [
 pub fn evaluate(
     claims: &Claims,
     seed: u64,
-    begin: impl FnOnce(usize),
-    step: impl Fn() + Sync,
+    begin: &dyn Fn(usize),
+    step: &(dyn Fn() + Sync),
 ) -> Result<Evaluation, RunError> {
     let mut runs = declare()?;
     begin(runs.len());

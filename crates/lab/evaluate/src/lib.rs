@@ -4,6 +4,7 @@
 pub mod asap;
 mod claims;
 mod figure;
+pub mod nvdimmc;
 mod runs;
 mod verdict;
 

@@ -7,11 +7,11 @@ use crate::nvdimm_parts;
 use cpu::{CacheShape, Directory, DirectorySpec, FlushSpec, Hart, HartSpec};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
+use nvdimm::Host;
 use ordering::asap::{AsapHart, RecoverySpec, RecoveryTable};
 use ordering::bbb::BatteryBuffer;
 use ordering::hops::{HopsHart, TimestampRegister};
 use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
-use nvdimm::Host;
 use protocol::{
     AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, PM_BASE, Settings, ports,
 };

@@ -70,7 +70,9 @@ fn fits(s: &Settings) -> Result<(), ConfigError> {
     // The CP area, and eight bytes of metadata a slot.
     let room = dram - 1 - dram / 512;
     if slots > room {
-        return wrong(format!("nvdimm.slots_mib = {slots}: nvdimm.dram_mib = {dram} has room for 1 to {room}"));
+        return wrong(format!(
+            "nvdimm.slots_mib = {slots}: nvdimm.dram_mib = {dram} has room for 1 to {room}"
+        ));
     }
     Ok(())
 }

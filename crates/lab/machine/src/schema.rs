@@ -44,7 +44,9 @@ fn property(param: &Param) -> Value {
     let mut schema = match param.kind {
         Kind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Kind::PowerOfTwo { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
-        Kind::Multiple { of, max } => json!({"type": "integer", "multipleOf": of, "minimum": of, "maximum": max}),
+        Kind::Multiple { of, max } => {
+            json!({"type": "integer", "multipleOf": of, "minimum": of, "maximum": max})
+        }
         Kind::Nanoseconds { .. } => json!({"type": ["number", "string"]}),
         Kind::Bytes { .. } => json!({"type": ["integer", "string"]}),
         Kind::Choice(words) => json!({"enum": words}),

@@ -572,9 +572,7 @@ fn an_exchange_that_the_power_interrupts_loses_neither_page() {
 
 #[test]
 fn limits_of_the_firmware_are_told() {
-    let wrong = |queue_depth, window_pages| {
-        firmware_spec(queue_depth, window_pages).check().unwrap_err()
-    };
+    let wrong = |queue_depth, window_pages| firmware_spec(queue_depth, window_pages).check().unwrap_err();
     assert_eq!(wrong(0, 1), "queue_depth = 0: accepted are 1 to 32");
     assert_eq!(wrong(1, 3), "window_pages = 3: accepted are 1 and 2 (4 and 8 KB)");
 }

@@ -42,7 +42,15 @@ impl MediaSpec {
     /// the same of 4,096 banks wait for each other.
     pub const fn fixed(latency: Dur) -> MediaSpec {
         let none = Dur::ZERO;
-        MediaSpec { channels: 64, dies: 4096, read: latency, program: latency, erase: none, transfer: none, suspends: false }
+        MediaSpec {
+            channels: 64,
+            dies: 4096,
+            read: latency,
+            program: latency,
+            erase: none,
+            transfer: none,
+            suspends: false,
+        }
     }
 
     /// Whether there is something to wait for.
@@ -86,11 +94,7 @@ impl Media {
     pub fn new(spec: MediaSpec) -> Result<Media, String> {
         spec.check()?;
         let (channels, dies) = (spec.channels as usize, spec.dies as usize);
-        Ok(Media {
-            channels: vec![Time::ZERO; channels],
-            dies: vec![Die::default(); dies],
-            spec,
-        })
+        Ok(Media { channels: vec![Time::ZERO; channels], dies: vec![Die::default(); dies], spec })
     }
 
     fn die(&self, page: Page) -> usize {

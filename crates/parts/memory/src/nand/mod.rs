@@ -23,9 +23,9 @@ mod array;
 mod blocks;
 mod ftl;
 mod media;
-mod timed;
 #[cfg(test)]
 mod tests;
+mod timed;
 
 pub use array::{Array, Errors};
 pub use ftl::{Collection, Counts, Ftl, FtlSpec};

@@ -23,9 +23,7 @@ use crate::firmware::{Dram, Firmware, Move, PAGE_LINES};
 use crate::pins::{Pins, RefreshDetector};
 use engine::{Device, Out, PortId};
 use memory::ddr4::{Channel, Command, Issued, Kind, Request};
-use protocol::{
-    Block, Image, Line, LineWrite, Mask, Msg, Node, PM_BASE, Remains, StatSink, View, ports,
-};
+use protocol::{Block, Image, Line, LineWrite, Mask, Msg, Node, PM_BASE, Remains, StatSink, View, ports};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
@@ -268,7 +266,8 @@ impl Dimm {
     /// A line of a page that the device moved while the host's newer bytes waited in the write pending queue.
     fn still_waits(&self, moves: &[Move]) -> Option<Line> {
         let pages = || moves.iter().filter(|(_, lines, _)| *lines == PAGE_LINES);
-        let moved = |line: Line| pages().any(|(first, n, _)| (*first..first + n).contains(&(line.0 - FIRST_LINE)));
+        let moved =
+            |line: Line| pages().any(|(first, n, _)| (*first..first + n).contains(&(line.0 - FIRST_LINE)));
         let queued = self.write_queue.iter().map(|(_, w)| w.line);
         queued.chain(self.writes_waiting.iter().map(|w| w.write.line)).find(|line| moved(*line))
     }

@@ -1,0 +1,261 @@
+//! NVDIMM-C (HPCA 2020), §V and §VII: figures 7 to 13, one beyond, and the scoreboard.
+//!
+//! Every size is the paper's over 1,024. Megabytes are 10^6 bytes.
+
+mod figures;
+mod power;
+
+use crate::Evaluation;
+use crate::claims::{Claim, Claims};
+use crate::runs::{Key, Runs};
+use crate::verdict::{Finding, Scored};
+use machine::{ConfigError, RunError};
+
+const BASELINE: &str = "nvdimmc-baseline";
+const POC: &str = "nvdimmc-poc";
+const HYPOTHETICAL: &str = "nvdimmc-hypothetical";
+const THREADS: [u64; 5] = [1, 2, 4, 8, 16];
+const BLOCKS: [u64; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
+/// tD in ns: tREFI, a half, a quarter, and none.
+const DELAYS: [u64; 4] = [7800, 3900, 1950, 0];
+/// Copied so far, in MiB; the slots are full at 15.
+const COPIED: [u64; 9] = [2, 4, 8, 12, 14, 16, 17, 18, 20];
+/// Threads of the figure beyond the paper: enough to fill any queue that is tried.
+const MANY: u64 = 8;
+
+/// Keys and values.
+type Changes = &'static [(&'static str, &'static str)];
+
+/// What is tried beyond the paper, on uncached reads with [`MANY`] threads.
+const BEYOND: [(&str, Changes); 6] = [
+    ("as published", &[]),
+    ("queue depth 8", &[("nvdimm.queue_depth", "8")]),
+    ("merged commands", &[("nvdimm.merged_commands", "true")]),
+    ("8 KB windows, queue depth 8", &[("nvdimm.window_bytes", "8192"), ("nvdimm.queue_depth", "8")]),
+    ("media of 1 us", &[("nand.media", "fixed"), ("nand.read_ns", "1000")]),
+    (
+        "all of these",
+        &[
+            ("nvdimm.queue_depth", "8"),
+            ("nvdimm.merged_commands", "true"),
+            ("nvdimm.window_bytes", "8192"),
+            ("nand.media", "fixed"),
+            ("nand.read_ns", "1000"),
+        ],
+    ),
+];
+
+/// The device with nothing to wait for but windows, and a host that is always ready.
+const NO_LATENCY: Changes = &[("nand.media", "fixed"), ("nand.read_ns", "0"), ("nvdimm.decode_ns", "0")];
+
+/// Does everything; `begin` gets the number of runs, `step` is called after each.
+///
+/// # Errors
+/// When a run cannot be done, or the claims cannot be read.
+pub fn evaluate(
+    claims: &Claims,
+    seed: u64,
+    begin: &dyn Fn(usize),
+    step: &(dyn Fn() + Sync),
+) -> Result<Evaluation, RunError> {
+    let mut runs = declare()?;
+    begin(runs.len());
+    runs.run(seed, step)?;
+    let score = |claim: &Claim| Scored { claim: claim.clone(), finding: finding(&runs, claim, seed) };
+    Ok(Evaluation {
+        paper: "nvdimmc",
+        about: format!("sizes over 1,024, seed {seed}; fitted: what the presets and fio's parameters say is"),
+        claims: claims.of("nvdimmc").map(score).collect(),
+        figures: figures::all(&runs),
+    })
+}
+
+/// Which of fio's runs: on what, reading or writing, found or not, bytes of a block.
+#[derive(Clone, Copy)]
+struct Fio {
+    machine: &'static str,
+    rw: &'static str,
+    resident: bool,
+    block: u64,
+}
+
+impl Fio {
+    const fn of(machine: &'static str, rw: &'static str, resident: bool) -> Fio {
+        Fio { machine, rw, resident, block: 4096 }
+    }
+
+    fn name(&self) -> String {
+        let found = if self.resident { "cached" } else { "uncached" };
+        format!("{} {} {found} {}", self.machine, self.rw, self.block)
+    }
+
+    /// Blocks: enough for a steady state, and few where each takes long.
+    fn operations(&self, threads: u64) -> u64 {
+        let pages = self.block.div_ceil(4096);
+        let all = if self.resident { 4000 } else { 600 };
+        (all / pages).max(16 * threads)
+    }
+
+    fn sets(&self, threads: u64) -> Vec<(&'static str, String)> {
+        vec![
+            ("workload.rw", self.rw.into()),
+            ("workload.resident", self.resident.to_string()),
+            ("workload.block_size", self.block.to_string()),
+            ("workload.operations", self.operations(threads).to_string()),
+            ("workload.depth", if self.resident { threads.min(4).to_string() } else { "1".into() }),
+        ]
+    }
+}
+
+/// The three cases of figures 8 to 10.
+fn cases(rw: &'static str) -> [Fio; 3] {
+    [Fio::of(BASELINE, rw, true), Fio::of(POC, rw, true), Fio::of(POC, rw, false)]
+}
+
+fn key(machine: &str, workload: &str, threads: u64) -> Key {
+    Key { machine: machine.into(), workload: workload.into(), threads }
+}
+
+fn add_fio(
+    runs: &mut Runs,
+    fio: Fio,
+    threads: u64,
+    name: &str,
+    more: &[(&'static str, String)],
+) -> Result<(), ConfigError> {
+    let sets: Vec<_> = fio.sets(threads).into_iter().chain(more.iter().cloned()).collect();
+    runs.add(key(name, "fio", threads), fio.machine, &sets)
+}
+
+fn declare() -> Result<Runs, ConfigError> {
+    let mut runs = Runs::default();
+    for rw in ["read", "write"] {
+        for fio in cases(rw) {
+            for threads in THREADS {
+                add_fio(&mut runs, fio, threads, &fio.name(), &[])?;
+            }
+            for block in BLOCKS {
+                let fio = Fio { block, ..fio };
+                add_fio(&mut runs, fio, 1, &fio.name(), &[])?;
+            }
+        }
+    }
+    for delay in DELAYS {
+        let fio = Fio::of(HYPOTHETICAL, "read", false);
+        let more = [("nvdimm.hypothetical.td_ns", delay.to_string())];
+        add_fio(&mut runs, fio, 1, &delayed(delay), &more)?;
+    }
+    for threads in [1, MANY] {
+        for refresh in [7800, 3900, 1950] {
+            let more = [("memory.refresh.trefi_ns", refresh.to_string())];
+            add_fio(&mut runs, Fio::of(POC, "read", true), threads, &refreshed(refresh), &more)?;
+        }
+    }
+    for (name, changes) in BEYOND {
+        add_fio(&mut runs, Fio::of(POC, "read", false), MANY, name, &owned(changes))?;
+    }
+    for refresh in [7800, 3900] {
+        let mut more = owned(NO_LATENCY);
+        more.push(("memory.refresh.trefi_ns", refresh.to_string()));
+        add_fio(&mut runs, Fio::of(POC, "read", false), 4, &no_latency(refresh, 1), &more)?;
+        more.push(("nvdimm.queue_depth", "32".into()));
+        more.push(("nvdimm.driver.poll_ns", "2000".into()));
+        add_fio(&mut runs, Fio::of(POC, "read", false), 32, &no_latency(refresh, 32), &more)?;
+    }
+    for mib in COPIED {
+        let bytes = (mib << 20).to_string();
+        runs.add(key(&copied(mib), "filecopy", 1), POC, &[("workload.file_bytes", bytes)])?;
+    }
+    runs.add(key(POC, "stream", 4), POC, &[])?;
+    Ok(runs)
+}
+
+fn owned(changes: Changes) -> Vec<(&'static str, String)> {
+    changes.iter().map(|(k, v)| (*k, (*v).to_string())).collect()
+}
+
+fn delayed(delay: u64) -> String {
+    format!("tD {delay}")
+}
+
+fn refreshed(refresh: u64) -> String {
+    format!("tREFI {refresh}")
+}
+
+fn no_latency(refresh: u64, depth: u64) -> String {
+    format!("no latency, tREFI {refresh}, depth {depth}")
+}
+
+fn copied(mib: u64) -> String {
+    format!("{mib} MiB copied")
+}
+
+/// MB/s of one of fio's runs.
+fn rate(runs: &Runs, name: &str, threads: u64) -> f64 {
+    runs.get(name, "fio", threads, "throughput.bytes_per_second") / 1e6
+}
+
+fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
+    let read_and_write = |resident: bool, machine: &'static str| {
+        Finding::Values(
+            ["read", "write"].map(|rw| rate(runs, &Fio::of(machine, rw, resident).name(), 1)).to_vec(),
+        )
+    };
+    match claim.id.as_str() {
+        "nvdimmc.baseline.4k" => read_and_write(true, BASELINE),
+        "nvdimmc.cached.4k" => read_and_write(true, POC),
+        "nvdimmc.uncached.4k" => read_and_write(false, POC),
+        "nvdimmc.min-latency" => least_times(runs),
+        "nvdimmc.window-bandwidth" => {
+            Finding::Values([7800, 3900].map(|r| device_bandwidth(runs, r)).to_vec())
+        }
+        "nvdimmc.filecopy" => Finding::Values(vec![copying(runs, 0, 14), copying(runs, 16, 20)]),
+        "nvdimmc.hypothetical.td" => Finding::Values([0, 7800].map(|d| rate(runs, &delayed(d), 1)).to_vec()),
+        "nvdimmc.no-collision" => no_collision(runs, seed),
+        "nvdimmc.powerfail" => power::finding(seed),
+        _ => Finding::Open("no measurement stands beside this claim".into()),
+    }
+}
+
+/// Microseconds of a command, and of a pair, with media of no latency and more than one thread asking.
+fn least_times(runs: &Runs) -> Finding {
+    let name = no_latency(7800, 1);
+    let time = runs.time(&name, "fio", 4) / 1e3;
+    let moved = |stat| runs.get(&name, "fio", 4, stat);
+    let commands = moved("nvdimm.cachefills") + moved("nvdimm.writebacks");
+    Finding::Values(vec![time / commands, time / moved("cpu.operations")])
+}
+
+/// MB/s between DRAM and device with a command for every window.
+fn device_bandwidth(runs: &Runs, refresh: u64) -> f64 {
+    let name = no_latency(refresh, 32);
+    let moved = |stat| runs.get(&name, "fio", 32, stat);
+    let bytes = 4096.0 * (moved("nvdimm.cachefills") + moved("nvdimm.writebacks"));
+    bytes / runs.time(&name, "fio", 32) * 1e3
+}
+
+/// MB/s from one amount copied to another.
+fn copying(runs: &Runs, from: u64, to: u64) -> f64 {
+    let time = |mib: u64| if mib == 0 { 0.0 } else { runs.time(&copied(mib), "filecopy", 1) };
+    ((to - from) << 20) as f64 / (time(to) - time(from)) * 1e3
+}
+
+/// STREAM ran to its end, which a wrong byte or two commands that met would have prevented; a device that does not wait
+/// for its window must not.
+fn no_collision(runs: &Runs, seed: u64) -> Finding {
+    let windows = runs.get(POC, "stream", 4, "nvdimm.windows");
+    let mut wrong = Runs::default();
+    let sets = [("nvdimm.device.ignore_window", "true".to_string())];
+    let done = wrong.add(key("wrong", "stream", 4), POC, &sets).map_err(RunError::from);
+    match done.and_then(|()| wrong.run(seed, || {})) {
+        Err(RunError::Violation(text)) => Finding::Statement {
+            holds: windows > 0.0,
+            because: format!("{windows} windows beside STREAM, every element right; without windows: {text}"),
+        },
+        Err(RunError::Config(e)) => Finding::Open(e.to_string()),
+        Ok(()) => Finding::Statement {
+            holds: false,
+            because: "a device that does not wait for its window was not caught".into(),
+        },
+    }
+}

@@ -1,0 +1,49 @@
+//! Power failures of the proof of concept under fio, recovered and checked.
+
+use super::POC;
+use crate::verdict::Finding;
+use check::crash::{Timed, timed};
+use machine::{CrashEvery, Description, RunError, RunOptions, WorkloadDescription};
+use workloads::{Crashed, Persistent};
+
+/// Small, so that pages come and go: 256 slots, and no access hits.
+const SMALL: [(&str, &str); 2] = [("nvdimm.slots_mib", "1"), ("nvdimm.dram_mib", "2")];
+const FIO: [(&str, &str); 3] =
+    [("workload.rw", "write"), ("workload.resident", "false"), ("workload.operations", "40")];
+const EVERY: u64 = 40;
+const POINTS: usize = 1000;
+
+/// With the battery everything that is not in the write pending queue is there; without it, pages are lost.
+pub(super) fn finding(seed: u64) -> Finding {
+    match (crash(&[], seed), crash(&[("nvdimm.battery_uj", "0")], seed)) {
+        (Ok(kept), Ok(empty)) => Finding::Statement {
+            holds: kept.points > 10 && kept.failures.is_empty() && !empty.failures.is_empty(),
+            because: format!(
+                "{} power failures, {} with data lost; without a battery the first of them loses {} pages",
+                kept.points,
+                kept.failures.len(),
+                empty.failures.first().map_or(0, |f| f.lost.len())
+            ),
+        },
+        (Err(e), _) | (_, Err(e)) => Finding::Open(e.to_string()),
+    }
+}
+
+fn crash(changes: &[(&str, &str)], seed: u64) -> Result<Timed, RunError> {
+    let mut machine = Description::preset(POC)?;
+    for (key, value) in SMALL.iter().chain(changes) {
+        machine.set(key, value)?;
+    }
+    let mut workload = WorkloadDescription::named("fio")?;
+    for (key, value) in FIO {
+        workload.set(key, value)?;
+    }
+    let settings = workload.settings.clone();
+    let recover = workload.built_in().and_then(|w| w.recover);
+    let mut check = |memory: &mut dyn Persistent, ended: &[u64]| match recover {
+        Some(recover) => recover(memory, &Crashed { settings: &settings, seed, ended }),
+        None => Err("fio has no recovery".into()),
+    };
+    let options = RunOptions { seed, ..RunOptions::default() };
+    timed(&machine, &workload, &options, CrashEvery::Persists(EVERY), POINTS, &mut check)
+}
