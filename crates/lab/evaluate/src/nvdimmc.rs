@@ -4,6 +4,7 @@
 
 mod figures;
 mod power;
+mod tpch;
 
 use crate::Evaluation;
 use crate::claims::{Claim, Claims};
@@ -167,6 +168,7 @@ fn declare() -> Result<Runs, ConfigError> {
         runs.add(key(&copied(mib), "filecopy", 1), POC, &[("workload.file_bytes", bytes)])?;
     }
     runs.add(key(POC, "stream", 4), POC, &[])?;
+    tpch::declare(&mut runs)?;
     Ok(runs)
 }
 
@@ -211,6 +213,8 @@ fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
         }
         "nvdimmc.filecopy" => Finding::Values(vec![copying(runs, 0, 14), copying(runs, 16, 20)]),
         "nvdimmc.hypothetical.td" => Finding::Values([0, 7800].map(|d| rate(runs, &delayed(d), 1)).to_vec()),
+        "nvdimmc.tpch" => tpch::order(runs),
+        "nvdimmc.lru" => tpch::least_recently_used(),
         "nvdimmc.no-collision" => no_collision(runs, seed),
         "nvdimmc.powerfail" => power::finding(seed),
         _ => Finding::Open("no measurement stands beside this claim".into()),
@@ -226,12 +230,12 @@ fn least_times(runs: &Runs) -> Finding {
     Finding::Values(vec![time / commands, time / moved("cpu.operations")])
 }
 
-/// MB/s between DRAM and device with a command for every window.
+/// MB/s that the device's windows carry: what those that move data move, at the rate at which windows come.
 fn device_bandwidth(runs: &Runs, refresh: u64) -> f64 {
     let name = no_latency(refresh, 32);
     let moved = |stat| runs.get(&name, "fio", 32, stat);
     let bytes = 4096.0 * (moved("nvdimm.cachefills") + moved("nvdimm.writebacks"));
-    bytes / runs.time(&name, "fio", 32) * 1e3
+    bytes / moved("nvdimm.windows_used") * moved("nvdimm.windows") / runs.time(&name, "fio", 32) * 1e3
 }
 
 /// MB/s from one amount copied to another.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use trace::Trace;
+use workloads::PageStream;
 
 /// A machine, fully described.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct WorkloadDescription {
     /// The table of its parameters.
     pub params: &'static [Param],
     pub(crate) source: Source,
+    /// A page stream that the user gave.
+    pub(crate) pages: Option<Arc<PageStream>>,
 }
 
 /// Where a workload's programs come from.
@@ -154,14 +157,56 @@ impl WorkloadDescription {
         };
         let settings = Settings::defaults(workload.params);
         let source = Source::BuiltIn(workload);
-        Ok(WorkloadDescription { name: name.into(), settings, params: workload.params, source })
+        Ok(WorkloadDescription { name: name.into(), settings, params: workload.params, source, pages: None })
     }
 
     /// A recorded program, called `name`.
     pub fn replay(name: &str, trace: Trace) -> WorkloadDescription {
         let params = trace::REPLAY_PARAMS;
         let source = Source::Trace(Arc::new(trace));
-        WorkloadDescription { name: name.into(), settings: Settings::defaults(params), params, source }
+        WorkloadDescription {
+            name: name.into(),
+            settings: Settings::defaults(params),
+            params,
+            source,
+            pages: None,
+        }
+    }
+
+    /// TPC-H on a recorded page stream, called `name`.
+    ///
+    /// # Errors
+    /// Never, as long as `tpch` is a workload.
+    pub fn page_stream(name: &str, pages: PageStream) -> Result<WorkloadDescription, ConfigError> {
+        let tpch = WorkloadDescription::named("tpch")?;
+        Ok(WorkloadDescription { name: name.into(), pages: Some(Arc::new(pages)), ..tpch })
+    }
+
+    /// Whether the program can do what its parameters ask for, with a cache of `cache` bytes in front of its memory.
+    pub(crate) fn check(&self, cache: Option<u64>) -> Result<(), ConfigError> {
+        let Some(built_in) = self.built_in() else { return Ok(()) };
+        match built_in.name {
+            "tpch" => self.check_query(),
+            "fio" if self.settings.flag("workload.resident") => {
+                let (file, cache) = (self.settings.number("workload.file_bytes"), cache.unwrap_or(u64::MAX));
+                let text = || {
+                    format!("workload.file_bytes = {file}: a cache of {cache} bytes cannot hold all of it")
+                };
+                if file > cache { Err(ConfigError::new(text())) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_query(&self) -> Result<(), ConfigError> {
+        let pages = self.pages.clone().unwrap_or_else(PageStream::small);
+        let wanted = self.settings.text("workload.query");
+        let names: Vec<&str> = pages.queries.iter().map(|q| q.name.as_str()).collect();
+        if wanted == "all" || names.contains(&wanted) {
+            return Ok(());
+        }
+        let names = names.join(", ");
+        Err(ConfigError::new(format!("workload.query = {wanted}: give one of {names}, all")))
     }
 
     /// The program, where it comes with the project.

@@ -62,6 +62,7 @@ impl Machine {
         }
         let harts = threads.max(machine.settings.count("cpu.harts"));
         let mut m = Machine::build(machine, harts, options.mode)?;
+        workload.check(m.pm_cache_bytes)?;
         m.load(workload, threads, options)?;
         Ok(m)
     }
@@ -97,6 +98,7 @@ impl Machine {
                     let settings = Rc::clone(&settings);
                     let mut context = Context::new(cpu(hart), thread, threads, settings, options.seed);
                     context.pm_cache_bytes = pm_cache_bytes;
+                    context.pages.clone_from(&workload.pages);
                     (built_in.program)(context)
                 }
                 (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(cpu(hart), thread)),

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::recovery::Recover;
 use crate::structures as s;
 use protocol::Param;
-use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds};
+use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
 
 /// A program that comes with the project.
 pub struct Workload {
@@ -314,6 +314,18 @@ pub const WORKLOADS: &[Workload] = &[
             "array_bytes" Multiple { of: 4096, max: 1 << 30 }, "1048576", "estimate", "size of each of the three arrays, for all threads";
         },
         program: |c| Box::pin(s::stream::run(c)),
+        recover: None,
+    },
+    Workload {
+        name: "tpch",
+        meaning: "TPC-H's queries as SQLite reads their pages; tpch:FILE takes a stream of python -m coreplane.tpch",
+        source: "TPC-H at scale factor 0.01 on SQLite 3.54, recorded; NVDIMM-C (HPCA 2020) §VII-B5",
+        params: params! {
+            threads "1", "estimate";
+            "query" Text, "Q1", "-", "the query, or all";
+            "operations" N, "4000", "estimate", "pages read of each query, from its beginning";
+        },
+        program: |c| Box::pin(s::tpch::run(c)),
         recover: None,
     },
     Workload {

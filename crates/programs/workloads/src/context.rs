@@ -1,8 +1,10 @@
 //! What a workload's thread is given: its hart, its share of memory, its random numbers, its parameters.
 
+use crate::pages::PageStream;
 use protocol::{Access, Cpu, DRAM_BASE, PM_BASE, Settings};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use units::{Dur, Random};
 
 /// How memory is divided: a common part for roots, locks and what is shared from the start, and an arena for
@@ -72,6 +74,8 @@ pub struct Context {
     pub settings: Rc<Settings>,
     /// Bytes of persistent memory that a DRAM cache in front of it holds; none where there is no such cache.
     pub pm_cache_bytes: Option<u64>,
+    /// A recorded page stream that the user gave.
+    pub pages: Option<Arc<PageStream>>,
     seed: u64,
 }
 
@@ -80,7 +84,7 @@ impl Context {
     pub fn new(cpu: Cpu, thread: usize, threads: usize, settings: Rc<Settings>, seed: u64) -> Context {
         let layout = Layout::USUAL;
         let (pm, dram) = (layout.arena(PM_BASE, thread), layout.arena(DRAM_BASE, thread));
-        Context { cpu, thread, threads, pm, dram, settings, pm_cache_bytes: None, seed }
+        Context { cpu, thread, threads, pm, dram, settings, pm_cache_bytes: None, pages: None, seed }
     }
 
     /// The common part of persistent memory: the same addresses in every thread, so the calls must be too.

@@ -7,12 +7,14 @@
 
 mod catalogue;
 mod context;
+mod pages;
 mod recovery;
 mod structures;
 mod sync;
 
 pub use catalogue::{WORKLOADS, Workload, find};
 pub use context::{Arena, Context, Layout};
+pub use pages::{PageStream, Query};
 pub use recovery::{Crashed, Persistent, Recover};
 
 /// A program for one hart.

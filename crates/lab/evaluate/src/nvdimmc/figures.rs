@@ -17,27 +17,29 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
         threads(runs, "figure-9-write", "write"),
         blocks(runs, "figure-10-read", "read"),
         blocks(runs, "figure-10-write", "write"),
+        super::tpch::figure(runs),
         hypothetical(runs),
         host_side(runs),
         beyond(runs),
     ]
 }
 
-fn row(workload: &str, machine: &str, x: Option<f64>, value: f64) -> Row {
+pub(super) fn row(workload: &str, machine: &str, x: Option<f64>, value: f64) -> Row {
     Row { workload: workload.into(), machine: machine.into(), x, value, high: None }
 }
 
-struct Lines<'a> {
-    name: &'static str,
-    title: &'a str,
-    caption: &'a str,
-    axis: &'static str,
-    x: &'static str,
-    order: &'a [&'a str],
+/// A figure without its rows.
+pub(super) struct Lines<'a> {
+    pub(super) name: &'static str,
+    pub(super) title: &'a str,
+    pub(super) caption: &'a str,
+    pub(super) axis: &'static str,
+    pub(super) x: &'static str,
+    pub(super) order: &'a [&'a str],
 }
 
 impl Lines<'_> {
-    fn figure(self, kind: &'static str, rows: Vec<Row>) -> Figure {
+    pub(super) fn figure(self, kind: &'static str, rows: Vec<Row>) -> Figure {
         let Lines { name, title, caption, axis, x, order } = self;
         let order = order.iter().map(ToString::to_string).collect();
         Figure { name, title: title.into(), caption: caption.into(), kind, axis, x, order, rows }

@@ -66,13 +66,6 @@ fn word(block: u64, times: u64, at: u64) -> u64 {
 pub(crate) async fn run(c: Context) {
     let s = &c.settings;
     let job = Job::new(s, c.thread as u64, c.threads as u64, c.random());
-    let (file, cache) = (job.end() - PM_BASE, c.pm_cache_bytes.unwrap_or(u64::MAX));
-    if s.flag("workload.resident") && c.thread + 1 == c.threads && file > cache {
-        c.cpu.fail(format!(
-            "fio: a file of {file} bytes is not resident in a cache of {cache}; workload.file_bytes"
-        ));
-        return;
-    }
     for block in 0..job.order.len() as u64 {
         write(&c, &job, block, 1).await;
     }

@@ -21,4 +21,5 @@ pub(crate) mod nstore;
 pub(crate) mod queue;
 pub(crate) mod skiplist;
 pub(crate) mod stream;
+pub(crate) mod tpch;
 pub(crate) mod vacation;

@@ -1,0 +1,107 @@
+//! TPC-H on a device whose data is larger than its DRAM: figure 11, and the replacement rules by themselves.
+
+use super::figures::{Lines, row};
+use super::{BASELINE, POC, key};
+use crate::figure::Figure;
+use crate::runs::Runs;
+use crate::verdict::Finding;
+use machine::ConfigError;
+use nvdimm::{Begin, Driver, DriverSpec, Replacement};
+use workloads::PageStream;
+
+/// Slots in MiB: of the 13 MiB of data as much as 15 GB are of 100 GB.
+const SLOTS: &str = "2";
+/// What the paper's figure shows, and a better rule beyond it.
+const SERIES: [(&str, &str, &str); 3] =
+    [("baseline", BASELINE, "lrc"), ("NVDIMM-C, LRC", POC, "lrc"), ("NVDIMM-C, LRU", POC, "lru")];
+
+fn run_name(series: &str, query: &str) -> String {
+    format!("{series} {query}")
+}
+
+pub(super) fn declare(runs: &mut Runs) -> Result<(), ConfigError> {
+    for query in &PageStream::small().queries {
+        for (series, machine, rule) in SERIES {
+            let sets = [
+                ("workload.query", query.name.clone()),
+                ("nvdimm.slots_mib", SLOTS.to_string()),
+                ("nvdimm.replacement", rule.to_string()),
+            ];
+            runs.add(key(&run_name(series, &query.name), "tpch", 1), machine, &sets)?;
+        }
+    }
+    Ok(())
+}
+
+/// How many times as long as on the baseline a query takes.
+fn slowdown(runs: &Runs, series: &str, query: &str) -> f64 {
+    let time = |series: &str| runs.time(&run_name(series, query), "tpch", 1);
+    time(series) / time("baseline")
+}
+
+pub(super) fn order(runs: &Runs) -> Finding {
+    let stream = PageStream::small();
+    let of = |query: &str| slowdown(runs, "NVDIMM-C, LRC", query);
+    let least = stream.queries.iter().map(|q| of(&q.name)).fold(f64::MAX, f64::min);
+    let (first, twentieth) = (of("Q1"), of("Q20"));
+    Finding::Statement {
+        holds: first <= least && twentieth > 10.0 * first,
+        because: format!(
+            "Q1 {first:.1} times as long as on the baseline, Q20 {twentieth:.1}, the least {least:.1}"
+        ),
+    }
+}
+
+pub(super) fn figure(runs: &Runs) -> Figure {
+    let mut rows = Vec::new();
+    for query in &PageStream::small().queries {
+        for (series, ..) in &SERIES[1..] {
+            rows.push(row(&query.name, series, None, slowdown(runs, series, &query.name)));
+        }
+    }
+    Lines {
+        name: "figure-11",
+        title: "TPC-H's queries: time over the baseline's",
+        caption: "Beside the paper's figure 11: pages as SQLite reads them, 13 MiB of data, 2 MiB of slots; the first 4,000 pages of each query. LRU is beyond it.",
+        axis: "times as long",
+        x: "",
+        order: &[SERIES[1].0, SERIES[2].0],
+    }
+    .figure("grouped", rows)
+}
+
+/// Hits of LRU with slots for 1 % and for 16 % of the data, all queries one after the other, counted by page.
+pub(super) fn least_recently_used() -> Finding {
+    let stream = PageStream::small();
+    let share = |percent: u32| hits(&stream, (stream.pages * percent / 100).max(1), Replacement::Lru);
+    match [1, 16].map(share) {
+        [Ok(small), Ok(large)] => Finding::Values(vec![small, large]),
+        [Err(e), _] | [_, Err(e)] => Finding::Open(e),
+    }
+}
+
+/// The share of page references that find their page. The driver alone decides; nothing is timed.
+fn hits(stream: &PageStream, slots: u32, replacement: Replacement) -> Result<f64, String> {
+    let spec = DriverSpec {
+        slots,
+        first_slot: DriverSpec::first_slot(slots),
+        pages: stream.pages,
+        replacement,
+        queue_depth: 1,
+        merges: false,
+        waits_instead: true,
+        flush_before_writeback: true,
+        invalidate_after_cachefill: true,
+    };
+    let mut driver = Driver::new(spec, u64::from(spec.first_slot + slots))?;
+    let (mut found, mut all) = (0_u64, 0_u64);
+    for page in stream.queries.iter().flat_map(|q| &q.pages) {
+        all += 1;
+        if driver.access(*page, false).is_some() {
+            found += 1;
+        } else if let Begin::Fault(fault) = driver.begin(*page, false) {
+            while driver.next(fault).is_some() {}
+        }
+    }
+    Ok(found as f64 / all.max(1) as f64)
+}

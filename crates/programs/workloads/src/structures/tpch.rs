@@ -1,0 +1,47 @@
+//! TPC-H's queries on a database larger than its cache: recorded page reads, each with the work that came before it.
+
+use crate::context::Context;
+use crate::pages::{PageStream, Query};
+use crate::sync;
+use protocol::PM_BASE;
+use std::sync::Arc;
+use units::Dur;
+
+const PAGE: u64 = 4096;
+
+pub(crate) async fn run(c: Context) {
+    let stream: Arc<PageStream> = c.pages.clone().unwrap_or_else(PageStream::small);
+    let wanted = c.settings.text("workload.query");
+    let most = c.settings.number("workload.operations") as usize;
+    for page in (c.thread as u64..stream.pages.into()).step_by(c.threads) {
+        // The whole first line: a page that was never written need not be read.
+        for word in 0..8 {
+            c.cpu.store_nontemporal(PM_BASE + page * PAGE + word * 8, page).await;
+        }
+    }
+    sync::start(&c).await;
+    for query in stream.queries.iter().filter(|q| wanted == "all" || q.name == wanted) {
+        read(&c, query, most).await;
+    }
+    sync::finish(&c).await;
+}
+
+/// A thread's share of a query: every so manieth reference.
+async fn read(c: &Context, query: &Query, most: usize) {
+    for page in query.pages.iter().take(most).skip(c.thread).step_by(c.threads) {
+        c.cpu.work(Dur::ns(query.work_ns)).await;
+        let address = PM_BASE + u64::from(*page) * PAGE;
+        for line in (0..PAGE).step_by(64) {
+            c.cpu.touch(address + line).await;
+        }
+        for line in (0..PAGE).step_by(64) {
+            let word = c.load(address + line).await;
+            if line == 0 && word != u64::from(*page) {
+                c.cpu.fail(format!("tpch: page {page} holds {word:#x}"));
+                return;
+            }
+        }
+        c.cpu.moved(PAGE);
+        c.cpu.operation_done();
+    }
+}
