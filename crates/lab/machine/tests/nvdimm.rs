@@ -1,0 +1,173 @@
+//! NVDIMM-C as a whole machine: every byte that a program reads is checked by the program.
+
+use machine::{Description, Report, RunError, RunOptions, WorkloadDescription, run};
+
+fn prepared(machine: &str, workload: &str, sets: &[(&str, &str)]) -> (Description, WorkloadDescription) {
+    let mut machine = Description::preset(machine).unwrap();
+    let mut workload = WorkloadDescription::named(workload).unwrap();
+    for (key, value) in sets {
+        if key.starts_with("workload.") { workload.set(key, value) } else { machine.set(key, value) }
+            .unwrap();
+    }
+    (machine, workload)
+}
+
+fn ran(machine: &str, workload: &str, sets: &[(&str, &str)]) -> Result<Report, RunError> {
+    let (machine, workload) = prepared(machine, workload, sets);
+    run(&machine, &workload, &RunOptions { seed: 3, ..RunOptions::default() })
+}
+
+/// 256 slots, which a few operations empty.
+const SMALL: [(&str, &str); 4] = [
+    ("nvdimm.slots_mib", "1"),
+    ("nvdimm.dram_mib", "2"),
+    ("workload.operations", "60"),
+    ("workload.resident", "false"),
+];
+
+#[test]
+fn what_fio_reads_is_what_it_wrote_whatever_the_driver_and_the_device_do() {
+    let variants: [&[(&str, &str)]; 7] = [
+        &[],
+        &[("nvdimm.replacement", "lru"), ("workload.rw", "write")],
+        &[("nvdimm.replacement", "clock"), ("workload.block_size", "16384")],
+        &[("nvdimm.queue_depth", "4"), ("workload.threads", "3")],
+        &[("nvdimm.merged_commands", "true"), ("workload.threads", "2"), ("nvdimm.queue_depth", "2")],
+        &[("nvdimm.window_bytes", "8192"), ("nvdimm.merged_commands", "true"), ("nvdimm.queue_depth", "2")],
+        &[("nand.media", "fixed"), ("memory.ddr.speed", "2400"), ("memory.ddr.density_gbit", "16")],
+    ];
+    for changes in variants {
+        let sets: Vec<_> = SMALL.iter().chain(changes).copied().collect();
+        let report = ran("nvdimmc-poc", "fio", &sets).unwrap_or_else(|e| panic!("{changes:?}: {e}"));
+        let get = |name: &str| report.get(name).unwrap();
+        assert!(get("nvdimm.faults") >= 60.0 && get("nvdimm.cachefills") >= 60.0, "{changes:?}");
+        assert!(get("nvdimm.writebacks") >= 60.0, "{changes:?}");
+    }
+}
+
+#[test]
+fn a_dirty_miss_takes_its_windows_and_a_hit_none() {
+    let report = ran("nvdimmc-poc", "fio", &[("workload.operations", "100")]).unwrap();
+    assert_eq!(report.get("nvdimm.hit_share.page"), Some(1.0));
+    assert_eq!(report.get("nvdimm.windows_used"), Some(0.0));
+    let report = ran("nvdimmc-poc", "fio", &SMALL).unwrap();
+    assert_eq!(report.get("nvdimm.hit_share.page"), Some(0.0));
+    // Two windows of data for each miss; six at least pass (NVDIMM-C §V-A).
+    assert_eq!(report.get("nvdimm.windows_used"), Some(120.0));
+    assert!(report.get("nvdimm.windows").unwrap() >= 6.0 * 60.0);
+    assert!(report.time.as_ns() >= 60.0 * 46_800.0 - 7_800.0);
+}
+
+/// Of the same programs the bytes are the same on every machine.
+#[test]
+fn programs_leave_the_same_memory_as_on_a_machine_without_nand() {
+    for workload in ["hashmap", "cceh", "p-masstree"] {
+        let sets = [("workload.operations", "400"), ("workload.threads", "1"), ("nvdimm.slots_mib", "1")];
+        let (nvdimm, intel) =
+            (ran("nvdimmc-poc", workload, &sets).unwrap(), ran("intel", workload, &sets).unwrap());
+        for (name, ours, theirs) in [
+            ("visible", &nvdimm.visible, &intel.visible),
+            (
+                "visible on the hypothetical device",
+                &ran("nvdimmc-hypothetical", workload, &sets).unwrap().visible,
+                &intel.visible,
+            ),
+        ] {
+            let (mut ours, mut theirs) = (ours.to_vec(), theirs.to_vec());
+            let bytes = ours.len().max(theirs.len());
+            ours.resize(bytes, 0);
+            theirs.resize(bytes, 0);
+            let differs = ours.iter().zip(&theirs).position(|(a, b)| a != b);
+            assert_eq!(differs, None, "{workload}: {name}");
+        }
+    }
+}
+
+#[test]
+fn both_engines_are_one_on_a_machine_with_a_driver() {
+    let sets: Vec<_> = SMALL.iter().copied().chain([("workload.threads", "3")]).collect();
+    let (machine, workload) = prepared("nvdimmc-poc", "fio", &sets);
+    let of = |mode| {
+        let report =
+            run(&machine, &workload, &RunOptions { seed: 1, mode, ..RunOptions::default() }).unwrap();
+        (report.time, report.references, report.durable.to_vec())
+    };
+    assert!(of(engine::Mode::Fast) == of(engine::Mode::Reference));
+}
+
+fn violation(workload: &str, sets: &[(&str, &str)]) -> String {
+    match ran("nvdimmc-poc", workload, sets) {
+        Err(RunError::Violation(text)) => text,
+        Err(RunError::Config(e)) => panic!("{sets:?}: {e}"),
+        Ok(_) => panic!("{sets:?}: nobody noticed"),
+    }
+}
+
+#[test]
+fn a_device_that_breaks_the_rules_is_caught_with_both_commands() {
+    let text = violation("stream", &[("nvdimm.device.ignore_window", "true")]);
+    assert!(text.contains("device command outside its window: Device's Activate"), "{text}");
+    assert!(text.contains(", after Host's "), "{text}");
+    let text = violation("stream", &[("nvdimm.device.detector_late_ns", "890")]);
+    assert!(text.starts_with("collision on the memory bus: device"), "{text}");
+    // A refresh that is missed costs time and nothing else.
+    let every = ran("nvdimmc-poc", "fio", &SMALL).unwrap();
+    let sets: Vec<_> = SMALL.iter().copied().chain([("nvdimm.device.misses_one_in", "3")]).collect();
+    assert!(ran("nvdimmc-poc", "fio", &sets).unwrap().time > every.time);
+}
+
+#[test]
+fn a_driver_without_flush_or_invalidation_is_caught_by_the_program() {
+    // A shared cache that still has lines of a page when its slot holds another.
+    let sets = [("nvdimm.slots_mib", "1"), ("llc.size_bytes", "4 MiB")];
+    for fault in ["nvdimm.driver.flush", "nvdimm.driver.invalidate"] {
+        let sets: Vec<_> = sets.iter().copied().chain([(fault, "false")]).collect();
+        assert!(violation("stream", &sets).starts_with("stream: "), "{fault}");
+    }
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_an_io_error() {
+    let bad = [("nand.bit_errors", "40000000"), ("nand.corrected_bits", "1"), ("nand.retries", "1")];
+    let sets: Vec<_> = SMALL.iter().copied().chain(bad).collect();
+    assert!(violation("fio", &sets).starts_with("I/O error: hart 0"));
+    // With retries enough it is read all the same.
+    let good = [("nand.bit_errors", "4000000"), ("nand.corrected_bits", "40"), ("nand.retries", "4")];
+    let sets: Vec<_> = SMALL.iter().copied().chain(good).collect();
+    ran("nvdimmc-poc", "fio", &sets).unwrap();
+}
+
+#[test]
+fn what_cannot_be_names_the_key_and_its_bound() {
+    let wrong = |sets: &[(&str, &str)]| match ran("nvdimmc-poc", "fio", sets) {
+        Err(RunError::Config(e)) => e.to_string(),
+        Err(e) => panic!("{sets:?}: {e}"),
+        Ok(_) => panic!("{sets:?} was accepted"),
+    };
+    assert_eq!(
+        wrong(&[("memory.refresh.trfc_ns", "9000")]),
+        "memory.refresh.trfc_ns = 9000: a refresh has to end before the next; memory.refresh.trefi_ns = 7800 leaves up to 7700"
+    );
+    assert_eq!(
+        wrong(&[("memory.refresh.trfc_ns", "300")]),
+        "memory.refresh.trfc_ns = 300: these devices need at least 350 (memory.ddr.density_gbit)"
+    );
+    assert_eq!(
+        wrong(&[("memory.refresh.trfc_ns", "360")]),
+        "memory.refresh: trfc = 288 clocks: a window in which one burst fits needs at least 331, of which the DRAM takes 280"
+    );
+    assert_eq!(
+        wrong(&[("nvdimm.slots_mib", "16")]),
+        "nvdimm.slots_mib = 16: nvdimm.dram_mib = 16 has room for 1 to 15"
+    );
+    assert_eq!(
+        wrong(&[("memory.controllers", "2")]),
+        "memory.controllers = 2: an NVDIMM is on one channel; give 1"
+    );
+    assert_eq!(
+        wrong(&[("ordering.model", "asap")]),
+        "ordering.model = asap: an NVDIMM has no persist path; give intel"
+    );
+    let beyond = violation("fio", &[("nvdimm.capacity_mib", "4")]);
+    assert_eq!(beyond, "hart 0 accesses byte 4194304 of a device of 4 MiB (nvdimm.capacity_mib)");
+}
