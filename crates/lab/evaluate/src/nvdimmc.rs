@@ -27,9 +27,11 @@ const MANY: u64 = 8;
 /// Keys and values.
 type Changes = &'static [(&'static str, &'static str)];
 
-/// What is tried beyond the paper, on uncached reads with [`MANY`] threads.
-const BEYOND: [(&str, Changes); 6] = [
+/// What is tried beyond the paper, on uncached reads and on a query, with [`MANY`] threads.
+const BEYOND: [(&str, Changes); 8] = [
     ("as published", &[]),
+    ("LRU", &[("nvdimm.replacement", "lru")]),
+    ("CLOCK", &[("nvdimm.replacement", "clock")]),
     ("queue depth 8", &[("nvdimm.queue_depth", "8")]),
     ("merged commands", &[("nvdimm.merged_commands", "true")]),
     ("8 KB windows, queue depth 8", &[("nvdimm.window_bytes", "8192"), ("nvdimm.queue_depth", "8")]),
@@ -37,6 +39,7 @@ const BEYOND: [(&str, Changes); 6] = [
     (
         "all of these",
         &[
+            ("nvdimm.replacement", "lru"),
             ("nvdimm.queue_depth", "8"),
             ("nvdimm.merged_commands", "true"),
             ("nvdimm.window_bytes", "8192"),
@@ -154,6 +157,9 @@ fn declare() -> Result<Runs, ConfigError> {
     }
     for (name, changes) in BEYOND {
         add_fio(&mut runs, Fio::of(POC, "read", false), MANY, name, &owned(changes))?;
+        let query = [("workload.query", "Q10".into()), ("nvdimm.slots_mib", "2".into())];
+        let sets: Vec<_> = owned(changes).into_iter().chain(query).collect();
+        runs.add(key(name, "tpch", MANY), POC, &sets)?;
     }
     for refresh in [7800, 3900] {
         let mut more = owned(NO_LATENCY);

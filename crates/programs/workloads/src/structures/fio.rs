@@ -85,7 +85,7 @@ pub(crate) async fn run(c: Context) {
     for operation in 0..job.operations {
         if operation % depth == 0 && !job.writes {
             for ahead in operation..(operation + depth).min(job.operations) {
-                fetch(&c, &job, job.block_of(ahead)).await;
+                fetch(&c, &job, job.block_of(ahead), 0).await;
             }
         }
         c.cpu.work(software("workload.software_ns")).await;
@@ -113,17 +113,21 @@ async fn write(c: &Context, job: &Job, block: u64, times: u64) {
     }
 }
 
-async fn fetch(c: &Context, job: &Job, block: u64) {
+/// Asks for the lines of a block from `from` on, as many as the processor looks ahead.
+async fn fetch(c: &Context, job: &Job, block: u64, from: u64) {
     let address = job.address(block);
-    for line in (0..job.block).step_by(64) {
+    for line in (from..job.block.min(from + PAGE)).step_by(64) {
         c.cpu.touch(address + line).await;
     }
 }
 
-/// The lines of a block, which have been asked for; the first word of each is checked.
+/// The lines of a block, of which the first have been asked for; the first word of each is checked.
 async fn read(c: &Context, job: &Job, block: u64, times: u64) {
     let address = job.address(block);
     for line in (0..job.block).step_by(64) {
+        if line % PAGE == 0 {
+            fetch(c, job, block, line + PAGE).await;
+        }
         let (got, wanted) = (c.load(address + line).await, word(block, times, line / 8));
         if got != wanted {
             let at = address + line - PM_BASE;

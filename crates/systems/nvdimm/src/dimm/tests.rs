@@ -103,7 +103,9 @@ fn a_full_queue_keeps_the_order_of_writes_and_acknowledges_none_early() {
     let times = b.run(100_000);
     let early = times.iter().filter(|at| **at == 35_000).count() as u64;
     assert_eq!((early, times.len() as u64), (queue, queue + 2));
-    assert!(b.durable().parts[0].read(line(0)) == [0; 64] && b.durable().parts[0].read(line(2048)) == [1; 64]);
+    assert!(
+        b.durable().parts[0].read(line(0)) == [0; 64] && b.durable().parts[0].read(line(2048)) == [1; 64]
+    );
 }
 
 #[test]
