@@ -148,6 +148,12 @@ pub trait HartPort {
     fn moved(&self, bytes: u64);
     /// The program has seen what must not be.
     fn fail(&self, what: String);
+    /// The program looks for I/O errors itself; otherwise one ends the run.
+    fn catches_io_errors(&self) {}
+    /// Whether an access since the last call got an I/O error, and so read nothing or wrote nothing.
+    fn take_io_error(&self) -> bool {
+        false
+    }
 }
 
 /// A program's hart. Cheap to clone. Cost on the hit path: one virtual call.
@@ -310,6 +316,17 @@ impl Cpu {
     /// The program has found wrong data or another broken promise: the run ends without success and says `what`.
     pub fn fail(&self, what: String) {
         self.0.fail(what);
+    }
+
+    /// From here on the program asks [`Cpu::take_io_error`] after accesses that may fail. Otherwise such an error ends the
+    /// run, as a signal would.
+    pub fn catches_io_errors(&self) {
+        self.0.catches_io_errors();
+    }
+
+    /// Whether an access since the last call got an I/O error: a load gave zero, a store did nothing.
+    pub fn take_io_error(&self) -> bool {
+        self.0.take_io_error()
     }
 
     /// What this handle drives, for whoever stands between a program and its hart.

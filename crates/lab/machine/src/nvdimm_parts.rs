@@ -5,7 +5,7 @@ use memory::ddr4::Spec;
 use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
 use nvdimm::{
     BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, Host, HostSpec,
-    PAGE_SIZE, PowerSpec, Replacement,
+    PAGE_SIZE, PowerSpec, Replacement, Window,
 };
 use protocol::Settings;
 use units::Dur;
@@ -42,6 +42,7 @@ pub(crate) fn build(s: &Settings, harts: usize) -> Result<Option<Parts>, ConfigE
             ignore_window: s.flag("nvdimm.device.ignore_window"),
             ignore_cke: s.flag("nvdimm.device.ignore_cke"),
             misses_one_in: s.number("nvdimm.device.misses_one_in"),
+            overrun_lines: s.number("nvdimm.device.overrun_lines"),
         },
     };
     let firmware = (kind == "cached").then(|| firmware(s)).transpose()?;
@@ -111,8 +112,33 @@ fn bus(s: &Settings) -> Result<BusSpec, ConfigError> {
         )));
     }
     host.check().map_err(|e| ConfigError::new(format!("memory.refresh: {e}")))?;
+    window_fits(s, &dram, &host)?;
     let late = dram.clocks(s.dur("nvdimm.device.detector_late_ns"));
     Ok(BusSpec { host, dram_rfc: dram.rfc, detector_late: late })
+}
+
+/// Whether a device has a window in which it can move what it moves.
+fn window_fits(s: &Settings, dram: &Spec, host: &Spec) -> Result<(), ConfigError> {
+    if s.text("nvdimm.kind") != "cached" {
+        return Ok(());
+    }
+    let lines = s.number("nvdimm.window_bytes") / 64;
+    let most = |rfc: u64| {
+        let host = Spec { rfc, ..*host };
+        Window::after(0, 0, &BusSpec { host, dram_rfc: dram.rfc, detector_late: 0 }).most_lines(&host)
+    };
+    if most(host.rfc) >= lines {
+        return Ok(());
+    }
+    let needed = (host.rfc..host.refi).find(|rfc| most(*rfc) >= lines).unwrap_or(host.refi);
+    let ns = |clocks: u64| Dur::ps(clocks * host.clock_ps).as_ns();
+    Err(ConfigError::new(format!(
+        "memory.refresh.trfc_ns = {}: a window for nvdimm.window_bytes = {} needs at least {}, of which the DRAM takes {}",
+        ns(host.rfc),
+        lines * 64,
+        ns(needed),
+        ns(dram.rfc)
+    )))
 }
 
 fn firmware(s: &Settings) -> Result<Firmware, ConfigError> {
@@ -122,7 +148,8 @@ fn firmware(s: &Settings) -> Result<Firmware, ConfigError> {
     let raw = capacity + capacity * s.number("nand.spare_permille") / 1000;
     let reserve = 4;
     // Collection needs blocks of its own, however small the device.
-    let blocks = raw.div_ceil(pages_per_block).max(capacity.div_ceil(pages_per_block) + reserve + 3);
+    let least = capacity.div_ceil(pages_per_block) + s.number("nand.bad_blocks") + reserve + 3;
+    let blocks = raw.div_ceil(pages_per_block).max(least);
     let geometry = Geometry {
         blocks: blocks as u32,
         pages_per_block: pages_per_block as u32,
@@ -155,7 +182,8 @@ fn firmware(s: &Settings) -> Result<Firmware, ConfigError> {
             suspends: s.flag("nand.suspends"),
         },
     };
-    let flash = Timed::new(Array::new(geometry, errors, &[]), media).map_err(named)?;
+    let bad = factory_bad(geometry.blocks, s.number("nand.bad_blocks") as u32);
+    let flash = Timed::new(Array::new(geometry, errors, &bad), media).map_err(named)?;
     let spec_of_firmware = FirmwareSpec {
         decode: s.dur("nvdimm.decode_ns"),
         finish: s.dur("nvdimm.finish_ns"),
@@ -163,7 +191,12 @@ fn firmware(s: &Settings) -> Result<Firmware, ConfigError> {
         window_pages: s.count("nvdimm.window_bytes") / PAGE_SIZE,
         write_buffer: s.count("nvdimm.write_buffer_pages"),
     };
-    Firmware::new(spec_of_firmware, Ftl::new(spec, flash, &[]).map_err(named)?).map_err(named)
+    Firmware::new(spec_of_firmware, Ftl::new(spec, flash, &bad).map_err(named)?).map_err(named)
+}
+
+/// Blocks that are bad from the factory, spread over the device.
+fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
+    (0..count.min(blocks)).map(|n| (u64::from(n) * u64::from(blocks) / u64::from(count)) as u32).collect()
 }
 
 fn host(s: &Settings, harts: usize, hypothetical: bool) -> Result<Host, ConfigError> {

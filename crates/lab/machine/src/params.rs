@@ -607,6 +607,13 @@ pub const MACHINE: &[Param] = &[
         "-",
         "a fault: of so many refreshes the detector misses one; 0 for none",
     ),
+    p(
+        "nvdimm.device.overrun_lines",
+        Count { min: 0, max: 1024 },
+        "0",
+        "-",
+        "a fault: lines that the device reads in each window beyond what fits",
+    ),
     // NAND.
     p(
         "nand.media",
@@ -684,6 +691,13 @@ pub const MACHINE: &[Param] = &[
         "0",
         "estimate",
         "erases that fail, in parts of 10^9",
+    ),
+    p(
+        "nand.bad_blocks",
+        Count { min: 0, max: 100_000 },
+        "0",
+        "estimate",
+        "blocks that are bad from the factory, beside the over-provisioning",
     ),
     p(
         "nand.error_seed",

@@ -30,6 +30,8 @@ presets!(
     "nvdimmc-baseline",
     "nvdimmc-poc",
     "nvdimmc-hypothetical",
+    "nvdimmc-poc@pram",
+    "nvdimmc-poc@stt-mram",
     "intel@artifact",
     "hops-ep@artifact",
     "hops-rp@artifact",

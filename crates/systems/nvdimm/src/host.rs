@@ -56,6 +56,8 @@ pub(crate) struct HartState {
     pub(crate) quiet: bool,
     /// Another hart waits until its stores are done.
     pub(crate) asked: bool,
+    /// The fault that it was in has failed.
+    pub(crate) io_error: bool,
     last_line: u64,
 }
 
@@ -111,7 +113,7 @@ impl Host {
             hart: cpu.clone(),
             id: hart,
             shared: Rc::clone(&self.0),
-            state: RefCell::new(PortState { under_way: None, kernel: None }),
+            state: RefCell::new(PortState { under_way: None, kernel: None, catches: false, io_error: false }),
         };
         Cpu::new(Rc::new(port))
     }
@@ -217,6 +219,9 @@ struct PortState {
     /// The hart has this operation, translated, and has not ended it.
     under_way: Option<Op>,
     kernel: Option<Kernel>,
+    /// The program looks for I/O errors, and there was one since it did.
+    catches: bool,
+    io_error: bool,
 }
 
 /// A program's handle: translation before the hart.
@@ -235,8 +240,9 @@ impl Port {
         _ = self.hart.port().poll(&sleep);
     }
 
-    /// The operation as the hart has to carry it out, once everything that comes before is done.
-    fn prepare(&self, op: &Op, state: &mut PortState) -> Poll<Op> {
+    /// The operation as the hart has to carry it out, once everything that comes before is done; none after an I/O
+    /// error that the program looks for.
+    fn prepare(&self, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
         loop {
             if let Some(kernel) = &mut state.kernel {
                 if kernel.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
@@ -249,15 +255,25 @@ impl Port {
                 self.halt();
                 return Poll::Pending;
             }
+            if std::mem::take(&mut shared.harts[self.id].io_error) {
+                if state.catches {
+                    state.io_error = true;
+                    return Poll::Ready(None);
+                }
+                let at = op.address.saturating_sub(PM_BASE);
+                shared.error =
+                    Some(format!("I/O error: hart {} cannot reach byte {at} of the device", self.id));
+                continue;
+            }
             if shared.is_asked(self.id) {
                 state.kernel = Some(kernel::answer(&self.hart, self.id, &self.shared));
                 continue;
             }
             if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
-                return Poll::Ready(*op);
+                return Poll::Ready(Some(*op));
             }
             let (page, missing) = match shared.translate(self.id, op) {
-                Place::At(address) => return Poll::Ready(Op { address, ..*op }),
+                Place::At(address) => return Poll::Ready(Some(Op { address, ..*op })),
                 Place::Unmapped(page) => (page, false),
                 Place::Missing(page) => (page, true),
                 Place::Beyond(error) => {
@@ -283,7 +299,8 @@ impl HartPort for Port {
         let translated = match state.under_way {
             Some(op) => op,
             None => match self.prepare(op, &mut state) {
-                Poll::Ready(op) => op,
+                Poll::Ready(Some(op)) => op,
+                Poll::Ready(None) => return Poll::Ready(0),
                 Poll::Pending => return Poll::Pending,
             },
         };
@@ -314,5 +331,13 @@ impl HartPort for Port {
 
     fn fail(&self, what: String) {
         self.hart.fail(what);
+    }
+
+    fn catches_io_errors(&self) {
+        self.state.borrow_mut().catches = true;
+    }
+
+    fn take_io_error(&self) -> bool {
+        std::mem::take(&mut self.state.borrow_mut().io_error)
     }
 }

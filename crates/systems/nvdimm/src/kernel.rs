@@ -53,6 +53,9 @@ impl Entered {
             self.cpu.work(spec.fault).await;
             self.bring(fault.page, fault.write, spec.poll).await;
             self.quiet(false);
+            if self.shared.borrow().harts[self.hart].io_error {
+                return;
+            }
         }
         self.lock(spec.poll).await;
         self.cpu.work(spec.map).await;
@@ -115,8 +118,7 @@ impl Entered {
     }
 
     fn report(&self) {
-        let text = format!("I/O error: hart {} waits for a page that the device cannot give", self.hart);
-        self.shared.borrow_mut().error.get_or_insert(text);
+        self.shared.borrow_mut().harts[self.hart].io_error = true;
     }
 
     /// Removes every translation of a page, and waits for the stores of the harts that are not in the driver.

@@ -10,6 +10,8 @@ use protocol::{PM_BASE, Settings};
 use units::{Dur, Random};
 
 const PAGE: u64 = 4096;
+/// In place of how often a block was written: an I/O error came in between.
+const UNKNOWN: u64 = u64::MAX;
 
 /// What a thread does.
 struct Job {
@@ -65,6 +67,7 @@ fn word(block: u64, times: u64, at: u64) -> u64 {
 
 pub(crate) async fn run(c: Context) {
     let s = &c.settings;
+    c.cpu.catches_io_errors();
     let job = Job::new(s, c.thread as u64, c.threads as u64, c.random());
     for block in 0..job.order.len() as u64 {
         write(&c, &job, block, 1).await;
@@ -81,60 +84,80 @@ pub(crate) async fn run(c: Context) {
         let ps = s.dur(key).as_ps();
         Dur::ps(ps / 2 + varies.below(ps + 1))
     };
-    let mut times = vec![1; job.order.len()];
+    let mut times = vec![1_u64; job.order.len()];
     for operation in 0..job.operations {
         if operation % depth == 0 && !job.writes {
             for ahead in operation..(operation + depth).min(job.operations) {
+                // What cannot be asked for is told when it is read.
                 fetch(&c, &job, job.block_of(ahead), 0).await;
             }
         }
         c.cpu.work(software("workload.software_ns")).await;
         let block = job.block_of(operation);
         let times = &mut times[block as usize];
-        if job.writes {
-            *times += 1;
+        let done = if job.writes {
+            *times = times.wrapping_add(1);
             c.cpu.work(software("workload.fill_ns")).await;
-            write(&c, &job, block, *times).await;
+            let done = write(&c, &job, block, *times).await;
             c.cpu.dfence().await;
+            done
         } else {
-            read(&c, &job, block, *times).await;
+            read(&c, &job, block, *times).await
+        };
+        if done {
+            c.cpu.moved(job.block);
+        } else {
+            // Nobody knows what is there now.
+            *times = UNKNOWN;
         }
-        c.cpu.moved(job.block);
         c.cpu.operation_done();
     }
     sync::finish(&c).await;
 }
 
-/// As libpmem copies: past the caches.
-async fn write(c: &Context, job: &Job, block: u64, times: u64) {
+/// As libpmem copies: past the caches. False after an I/O error, behind which nothing is written.
+async fn write(c: &Context, job: &Job, block: u64, times: u64) -> bool {
     let address = job.address(block);
     for at in 0..job.block / 8 {
         c.cpu.store_nontemporal(address + at * 8, word(block, times, at)).await;
+        if at % 8 == 0 && c.cpu.take_io_error() {
+            return false;
+        }
     }
+    true
 }
 
-/// Asks for the lines of a block from `from` on, as many as the processor looks ahead.
-async fn fetch(c: &Context, job: &Job, block: u64, from: u64) {
+/// Asks for the lines of a block from `from` on, as many as the processor looks ahead. False after an I/O error.
+async fn fetch(c: &Context, job: &Job, block: u64, from: u64) -> bool {
     let address = job.address(block);
     for line in (from..job.block.min(from + PAGE)).step_by(64) {
         c.cpu.touch(address + line).await;
+        if c.cpu.take_io_error() {
+            return false;
+        }
     }
+    true
 }
 
-/// The lines of a block, of which the first have been asked for; the first word of each is checked.
-async fn read(c: &Context, job: &Job, block: u64, times: u64) {
+/// The lines of a block, of which the first have been asked for; the first word of each is checked. False after an I/O
+/// error.
+async fn read(c: &Context, job: &Job, block: u64, times: u64) -> bool {
     let address = job.address(block);
     for line in (0..job.block).step_by(64) {
-        if line % PAGE == 0 {
-            fetch(c, job, block, line + PAGE).await;
+        if line % PAGE == 0 && !fetch(c, job, block, line + PAGE).await {
+            return false;
         }
         let (got, wanted) = (c.load(address + line).await, word(block, times, line / 8));
-        if got != wanted {
+        if c.cpu.take_io_error() {
+            return false;
+        }
+        if got != wanted && times != UNKNOWN {
             let at = address + line - PM_BASE;
             c.cpu.fail(format!("fio: byte {at} of the file holds {got:#x}, and {wanted:#x} was written"));
-            return;
+            return false;
         }
     }
+    true
 }
 
 /// Writes a line of each page of another file, as large as the cache, so that nothing else is in it and every page has

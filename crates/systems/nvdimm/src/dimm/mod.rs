@@ -36,6 +36,8 @@ pub struct DeviceFaults {
     pub ignore_cke: bool,
     /// Of so many refreshes the detector misses one; 0 for none.
     pub misses_one_in: u64,
+    /// In each window it reads so many lines more than it planned for, and does not look when its window ends.
+    pub overrun_lines: u64,
 }
 
 /// A DIMM's parameters.
@@ -241,23 +243,37 @@ impl Dimm {
         self.admit(out);
     }
 
+    /// Whether the detector sees a refresh. The device looks at the CP area in every window, so that the checker knows of
+    /// one that it misses.
     fn sees_refresh(&mut self, command: &Command) -> bool {
         let refresh = command.kind == Kind::Refresh;
         self.refreshes += u64::from(refresh);
         let every = self.spec.faults.misses_one_in;
         self.detector.blind = refresh && every > 0 && self.refreshes.is_multiple_of(every);
-        self.detector.look(Pins::of(command.kind, command.row))
+        let sees = self.detector.look(Pins::of(command.kind, command.row));
+        if refresh && !sees && self.bus.is_some() {
+            let rule = "the device did nothing in its window: its detector missed a refresh";
+            let missed = Collision { rule, earlier: None, later: (Master::Host, *command) };
+            self.collision = self.collision.or(Some(missed));
+        }
+        sees
     }
 
     /// The device uses its window.
     fn window(&mut self, window: Window) {
         let (Some(firmware), Some(bus)) = (&mut self.firmware, &mut self.bus) else { return };
         let opens = Time::from_ps(window.opens * self.spec.bus.host.clock_ps);
-        let moves = firmware.window(opens, &mut Bytes(&mut self.dram));
+        let mut moves = firmware.window(opens, &mut Bytes(&mut self.dram));
         self.news = self.write_queue.iter().any(|(_, w)| w.line.0 - FIRST_LINE < PAGE_LINES);
         self.windows_used += u64::from(moves.iter().any(|(_, lines, _)| *lines == PAGE_LINES));
+        let overrun = self.spec.faults.overrun_lines;
+        let mut planned = window;
+        if overrun > 0 {
+            moves.push((0, overrun, false));
+            planned.closes += self.spec.bus.host.refi;
+        }
         // Too short a window is refused beforehand; a device that takes what it wants needs no end.
-        let Some(commands) = window.transfer(&moves, &self.spec.bus.host) else { return };
+        let Some(commands) = planned.transfer(&moves, &self.spec.bus.host) else { return };
         let met = commands.iter().find_map(|c| bus.take(Master::Device, c).err());
         let late = || self.still_waits(&moves).map(|_| stale(&commands));
         self.collision = self.collision.or(met).or_else(late);
