@@ -8,9 +8,10 @@ use workloads::{Crashed, Persistent};
 
 const BOUNDS: Bounds = Bounds { points: 300, images: 64, failures: 4, skip: 0 };
 
-/// Every workload that brings a recovery.
+/// Every data structure that brings a recovery. fio is none: it writes past the caches without a flush, which Armv8 does
+/// not have, and is tried in `nvdimm.rs`.
 fn structures() -> Vec<&'static str> {
-    let able = workloads::WORKLOADS.iter().filter(|w| w.recover.is_some());
+    let able = workloads::WORKLOADS.iter().filter(|w| w.recover.is_some() && w.name != "fio");
     let names: Vec<&str> = able.map(|w| w.name).collect();
     assert_eq!(names.len(), 15, "{names:?}");
     names

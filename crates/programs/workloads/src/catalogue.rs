@@ -287,6 +287,7 @@ pub const WORKLOADS: &[Workload] = &[
             "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
             "file_bytes" Bytes { min: 4096, max: 1 << 32 }, "8 MiB", "estimate", "size of the file where every access hits; at most that of the cache";
             "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
+            "durable" Flag, "true", "fio's libpmem engine: pmem_persist", "each block that is written ends with a dfence";
             "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "970", "fitted to nvdimmc.baseline.4k", "time of fio and libpmem for each block";
             "fill_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "310", "fitted to nvdimmc.baseline.4k", "and to change its buffer before a write";
         },
