@@ -102,7 +102,7 @@ pub struct Channel {
     /// The first clock at which the command bus is free.
     free: u64,
     /// For reads and for writes: what each bank needs next, and which of these have to be found anew (bit `b`: bank `b`).
-    needs: [Vec<Need>; 2],
+    needs: [Vec<Needs>; 2],
     stale: [u64; 2],
     chosen: Option<Chosen>,
     /// In self-refresh since this clock.
@@ -125,24 +125,53 @@ struct Chosen {
     kind: Kind,
 }
 
-/// What the requests of one direction need of a bank next.
-#[derive(Clone, Copy, Debug)]
-struct Need {
+/// What the requests of one direction need of each bank of a rank next: a column for each question, since the search for
+/// the next command asks the first three of all banks.
+#[derive(Clone, Debug)]
+struct Needs {
     /// When the bank allows it.
-    from: u64,
-    /// Column commands before row commands, then older requests before younger ones.
-    order: u64,
+    from: [u64; BANKS],
     /// Which of the rank's rules holds for it.
-    rule: usize,
+    rule: [u8; BANKS],
+    /// See [`Needs::order`].
+    order: [u64; BANKS],
     /// In the bank's queue, for column commands.
-    index: usize,
-    kind: Kind,
+    index: [usize; BANKS],
+    kind: [Kind; BANKS],
 }
 
-impl Need {
-    const NOTHING: Need = Need { from: u64::MAX, order: u64::MAX, rule: 0, index: 0, kind: Kind::Refresh };
-    /// In [`Need::order`].
-    const ROW: u64 = 1 << 63;
+impl Needs {
+    const ORDER_BITS: u32 = 40;
+    const NOTHING: Needs = Needs {
+        from: [0; BANKS],
+        rule: [0; BANKS],
+        order: [0; BANKS],
+        index: [0; BANKS],
+        kind: [Kind::Refresh; BANKS],
+    };
+
+    /// Column commands before row commands, then older requests before younger ones. The low bits of a sequence tell
+    /// requests apart for longer than a run lasts.
+    fn order(row: bool, sequence: u64) -> u64 {
+        let low = (1 << (Self::ORDER_BITS - 1)) - 1;
+        u64::from(row) << (Self::ORDER_BITS - 1) | (sequence & low)
+    }
+
+    /// The first of the commands that `banks` need, by clock and then by order: its bank, and both in one number, the
+    /// clock counted from `free`. A wait is shorter than 2^24 clocks.
+    #[inline]
+    fn first(&self, mut banks: u64, allows: &[u64; RULES], free: u64) -> (u64, usize) {
+        let (mut first, mut bank) = (u64::MAX, 0);
+        while banks != 0 {
+            let b = banks.trailing_zeros() as usize % BANKS;
+            banks &= banks - 1;
+            let clock = self.from[b].max(allows[self.rule[b] as usize % RULES]);
+            let key = clock.saturating_sub(free) << Self::ORDER_BITS | self.order[b];
+            bank = if key < first { b } else { bank };
+            first = first.min(key);
+        }
+        (first, bank)
+    }
 }
 
 impl Channel {
@@ -160,7 +189,7 @@ impl Channel {
             writing: false,
             owed: [0; 2],
             free: 0,
-            needs: [vec![Need::NOTHING; banks], vec![Need::NOTHING; banks]],
+            needs: [vec![Needs::NOTHING; spec.ranks], vec![Needs::NOTHING; spec.ranks]],
             stale: [0; 2],
             chosen: None,
             asleep: None,
@@ -296,28 +325,28 @@ impl Channel {
         }
         let c = self.choose();
         self.chosen = None;
-        let (s, rank) = (self.spec, &mut self.ranks[c.rank as usize]);
+        let (s, rank) = (&self.spec, &mut self.ranks[c.rank as usize]);
         let (bank, mut row) = (c.rank as usize * BANKS + c.bank as usize, 0);
         match c.kind {
             Kind::Activate => {
-                row = self.queue(c.write).oldest(bank).row;
+                row = if c.write { &self.writes } else { &self.reads }.oldest(bank).row;
                 self.owed[usize::from(c.write)] |= 1 << bank;
-                self.ranks[c.rank as usize].activate(c.clock, c.bank, row, &s);
+                rank.activate(c.clock, c.bank, row, s);
                 self.counts.activates += 1;
             }
             Kind::Precharge => {
-                rank.precharge(c.clock, c.bank, &s);
+                rank.precharge(c.clock, c.bank, s);
                 self.counts.precharges += 1;
             }
             Kind::PrechargeAll => {
-                (0..BANKS as u8).for_each(|bank| rank.precharge(c.clock, bank, &s));
+                (0..BANKS as u8).for_each(|bank| rank.precharge(c.clock, bank, s));
                 let all = 0xFFFF << (c.rank as usize * BANKS);
                 self.owed.iter_mut().for_each(|owed| *owed &= !all);
                 self.stale.iter_mut().for_each(|stale| *stale |= all);
             }
             Kind::Refresh => {
                 self.stale = [u64::MAX; 2];
-                rank.refresh(c.clock, &s);
+                rank.refresh(c.clock, s);
                 self.counts.refreshes += 1;
             }
             Kind::Read | Kind::Write | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
@@ -343,11 +372,11 @@ impl Channel {
 
     /// The request that a column command serves: its tag, and when a read's data is there.
     fn column(&mut self, c: &Chosen) -> (u32, Option<Done>) {
-        let (s, write) = (self.spec, c.write);
-        self.ranks[c.rank as usize].column(c.clock, c.bank, write, &s);
+        let (s, write) = (&self.spec, c.write);
+        self.ranks[c.rank as usize].column(c.clock, c.bank, write, s);
         let free = c.clock + BURST + if write { s.cwl } else { s.cl };
         for (_, other) in (0..).zip(&mut self.ranks).filter(|(rank, _)| *rank != c.rank) {
-            other.bus_taken(free, &s);
+            other.bus_taken(free, s);
         }
         let bank = c.rank as usize * BANKS + c.bank as usize;
         self.owed.iter_mut().for_each(|owed| *owed &= !(1 << bank));
@@ -396,31 +425,27 @@ impl Channel {
     /// The first of the commands that `banks` need, before the refresh of their rank begins. Without a branch for
     /// each kind: which a bank needs is as good as random.
     #[inline]
-    fn best_of(&mut self, write: bool, banks: u64, best: &mut Option<(u128, Chosen)>) {
+    fn best_of(&mut self, write: bool, banks: u64, best: &mut Option<(u64, Chosen)>) {
+        if banks == 0 {
+            return;
+        }
         let direction = usize::from(write);
         let mut stale = self.stale[direction] & banks;
         self.stale[direction] &= !banks;
         while stale != 0 {
-            let bank = stale.trailing_zeros() as usize;
+            self.find_need(stale.trailing_zeros() as usize, write);
             stale &= stale - 1;
-            self.needs[direction][bank] = self.need(bank, write);
         }
         for (number, rank) in self.ranks.iter().enumerate() {
-            let mut banks = banks >> (number * BANKS) & 0xFFFF;
-            let needs = &self.needs[direction][number * BANKS..(number + 1) * BANKS];
-            let (mut first, mut bank) = (u128::MAX, 0);
-            while banks != 0 {
-                let b = banks.trailing_zeros() as usize;
-                banks &= banks - 1;
-                let need = &needs[b];
-                let clock = need.from.max(rank.allows[need.rule % RULES]).max(self.free);
-                let key = u128::from(clock) << 64 | u128::from(need.order);
-                bank = if key < first { b } else { bank };
-                first = first.min(key);
+            let needs = &self.needs[direction][number];
+            let banks = banks >> (number * BANKS) & 0xFFFF;
+            let (first, bank) = needs.first(banks, &rank.allows, self.free);
+            if banks == 0 || best.as_ref().is_some_and(|(key, _)| *key <= first) {
+                continue;
             }
-            let clock = (first >> 64) as u64;
-            if clock < self.refresh_begins(number) && best.as_ref().is_none_or(|(key, _)| first < *key) {
-                let Need { kind, index, .. } = needs[bank];
+            let clock = self.free + (first >> Needs::ORDER_BITS);
+            if clock < self.refresh_begins(number) {
+                let (kind, index) = (needs.kind[bank], needs.index[bank]);
                 let (rank, bank) = (number as u8, bank as u8);
                 *best = Some((first, Chosen { clock, rank, bank, write, index, kind }));
             }
@@ -456,17 +481,22 @@ impl Channel {
         each.min_by_key(|c| c.clock).expect("a channel has a rank")
     }
 
-    /// What the requests of one direction need of a bank that has some.
-    fn need(&self, number: usize, write: bool) -> Need {
-        let (rank, bank) = (&self.ranks[number / BANKS], (number % BANKS) as u8);
+    /// Finds what the requests of one direction need of a bank that has some.
+    fn find_need(&mut self, number: usize, write: bool) {
+        let (rank, bank) = (&self.ranks[number / BANKS], number % BANKS);
         let queue = self.queue(write);
-        let (kind, order, index) = match rank.banks[bank as usize].open {
-            None => (Kind::Activate, Need::ROW | queue.oldest(number).sequence, 0),
+        let (kind, order, index) = match rank.banks[bank].open {
+            None => (Kind::Activate, Needs::order(true, queue.oldest(number).sequence), 0),
             Some(row) => match queue.hit(number, row) {
-                Some((index, sequence)) => (if write { Kind::Write } else { Kind::Read }, sequence, index),
-                None => (Kind::Precharge, Need::ROW | queue.oldest(number).sequence, 0),
+                Some((index, sequence)) => {
+                    (if write { Kind::Write } else { Kind::Read }, Needs::order(false, sequence), index)
+                }
+                None => (Kind::Precharge, Needs::order(true, queue.oldest(number).sequence), 0),
             },
         };
-        Need { from: rank.bank_allows(bank, kind), order, rule: rank::rule(bank, kind), index, kind }
+        let (from, rule) = (rank.bank_allows(bank as u8, kind), rank::rule(bank as u8, kind) as u8);
+        let needs = &mut self.needs[usize::from(write)][number / BANKS];
+        (needs.from[bank], needs.rule[bank], needs.order[bank]) = (from, rule, order);
+        (needs.index[bank], needs.kind[bank]) = (index, kind);
     }
 }
