@@ -1,6 +1,7 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
+use crate::nvdimm_parts;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
 use protocol::params::Setting;
@@ -124,6 +125,7 @@ impl Description {
                 "llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes",
             ));
         }
+        nvdimm_parts::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {

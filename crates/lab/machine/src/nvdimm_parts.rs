@@ -17,6 +17,18 @@ pub(crate) struct Parts {
     pub(crate) cache_bytes: Option<u64>,
 }
 
+/// Whether an NVDIMM's parameters fit together, where there is one.
+///
+/// # Errors
+/// The key, and what is accepted.
+pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
+    if s.text("nvdimm.kind") == "none" {
+        return Ok(());
+    }
+    fits(s)?;
+    bus(s).map(|_| ())
+}
+
 /// The parts; none where persistent memory is something else.
 ///
 /// # Errors
@@ -26,7 +38,6 @@ pub(crate) fn build(s: &Settings, harts: usize) -> Result<Option<Parts>, ConfigE
     if kind == "none" {
         return Ok(None);
     }
-    fits(s)?;
     let slots = pages(s, "nvdimm.slots_mib");
     let power = PowerSpec {
         battery_pages: s.number("nvdimm.battery_uj") / s.number("nvdimm.dump_page_uj"),
