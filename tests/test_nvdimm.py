@@ -1,0 +1,66 @@
+"""NVDIMM-C, as a user calls it."""
+
+from pathlib import Path
+
+import pytest
+from coreplane import tpch
+
+from conftest import Cli
+
+SMALL = ("--set", "nvdimm.slots_mib=1", "--set", "workload.operations=60")
+
+
+def test_promised_statistics_are_there_and_uncached_is_slower(cli: Cli) -> None:
+    cached = cli.json("run", "nvdimmc-poc", "fio", *SMALL, "--set", "workload.file_bytes=65536", "--set", "workload.block_size=4096")["stats"]
+    uncached = cli.json("run", "nvdimmc-poc", "fio", *SMALL, "--set", "workload.resident=false")["stats"]
+    promised = """throughput.bytes_per_second nvdimm.hit_share.page nvdimm.hit_share.line nvdimm.cachefills
+        nvdimm.writebacks nand.write_amplification""".split()
+    assert [name for name in promised if name not in uncached] == []
+    assert (cached["nvdimm.hit_share.page"], uncached["nvdimm.hit_share.page"]) == (1, 0)
+    assert uncached["throughput.bytes_per_second"] < cached["throughput.bytes_per_second"] / 10
+    assert set(uncached) <= {s["name"] for s in cli.json("show", "stats")}
+
+
+def test_the_same_work_on_every_kind_of_memory(cli: Cli) -> None:
+    machines = "intel,nvdimmc-baseline,nvdimmc-poc,nvdimmc-poc@pram,nvdimmc-hypothetical"
+    rows = cli.json("compare", "cceh", "--on", machines, "--set", "workload.operations=300")["machines"]
+    assert [r["machine"] for r in rows] == machines.split(",") and all(r["time_ns"] > 0 for r in rows)
+
+
+@pytest.mark.parametrize(
+    ("sets", "wanted"),
+    [
+        (["nvdimm.device.ignore_window=true"], "device command outside its window: Device's Activate"),
+        (["nvdimm.device.misses_one_in=2"], "its detector missed a refresh"),
+        (["nvdimm.slots_mib=1", "nvdimm.driver.flush=false"], "stream: "),
+    ],
+)
+def test_what_must_not_be_ends_a_run_with_one(cli: Cli, sets: list[str], wanted: str) -> None:
+    done = cli.run("run", "nvdimmc-poc", "stream", *(word for s in sets for word in ("--set", s)))
+    assert (done.returncode, done.stdout) == (1, "") and wanted in done.stderr, done.stderr
+
+
+def test_a_dead_battery_loses_pages_and_says_which(cli: Cli) -> None:
+    args = ("crash", "nvdimmc-poc", "fio", "--every", 50, "--points", 30, "--set", "workload.operations=20")
+    assert "recovery fails              0" in cli(*args)
+    text = cli(*args, "--set", "nvdimm.battery_uj=0", code=1)
+    assert "not saved, the battery being empty: 16 pages, at 0x0, 0x1000," in text
+
+
+def test_a_recorded_page_stream_runs_and_a_broken_one_is_refused(cli: Cli, tmp_path: Path) -> None:
+    body = tpch._encode([3, 900, 3, 2])
+    good = tpch.MAGIC + b"1000\nQ1 4 250\n\n" + body
+    (tmp_path / "good").write_bytes(good)
+    stats = cli.json("run", "nvdimmc-poc", "tpch:good")["stats"]
+    assert stats["cpu.operations"] == 4
+    (tmp_path / "bad").write_bytes(good[:-1])
+    assert "bad: query Q1: reference 3 of 4" in cli.refuses("run", "nvdimmc-poc", "tpch:bad")
+    assert "give one of Q1, all" in cli.refuses("run", "nvdimmc-poc", "tpch:good", "--set", "workload.query=Q2")
+
+
+def test_bad_input_names_the_key_and_its_bound(cli: Cli) -> None:
+    refuses = lambda *sets: cli.refuses("run", "nvdimmc-poc", "fio", *(word for s in sets for word in ("--set", s)))  # noqa: E731
+    assert "leaves up to 7700" in refuses("memory.refresh.trfc_ns=8000")
+    assert "has room for 1 to 15" in refuses("nvdimm.slots_mib=99")
+    assert "workload.file_bytes" in refuses("workload.file_bytes=64 MiB")
+    assert "needs at least 802.5" in refuses("memory.refresh.trfc_ns=400")
