@@ -113,7 +113,7 @@ impl Host {
             hart: cpu.clone(),
             id: hart,
             shared: Rc::clone(&self.0),
-            state: RefCell::new(PortState { under_way: None, kernel: None, catches: false, io_error: false }),
+            state: RefCell::new(PortState { under_way: None, kernel: None, computed: false, catches: false, io_error: false }),
         };
         Cpu::new(Rc::new(port))
     }
@@ -219,6 +219,8 @@ struct PortState {
     /// The hart has this operation, translated, and has not ended it.
     under_way: Option<Op>,
     kernel: Option<Kernel>,
+    /// The kernel has carried out the computation that the program asks for.
+    computed: bool,
     /// The program looks for I/O errors, and there was one since it did.
     catches: bool,
     io_error: bool,
@@ -240,8 +242,8 @@ impl Port {
         _ = self.hart.port().poll(&sleep);
     }
 
-    /// The operation as the hart has to carry it out, once everything that comes before is done; none after an I/O
-    /// error that the program looks for.
+    /// The operation as the hart has to carry it out, once everything that comes before is done; none where nothing is
+    /// left of it: a computation, or an access with an I/O error that the program looks for.
     fn prepare(&self, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
         loop {
             if let Some(kernel) = &mut state.kernel {
@@ -267,6 +269,15 @@ impl Port {
             }
             if shared.is_asked(self.id) {
                 state.kernel = Some(kernel::answer(&self.hart, self.id, &self.shared));
+                continue;
+            }
+            if op.kind == OpKind::Work && op.value > kernel::INTERRUPTIBLE.as_ps() {
+                if std::mem::take(&mut state.computed) {
+                    return Poll::Ready(None);
+                }
+                state.computed = true;
+                let time = Dur::ps(op.value);
+                state.kernel = Some(kernel::compute(&self.hart, self.id, &self.shared, time));
                 continue;
             }
             if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {

@@ -37,6 +37,26 @@ pub(crate) fn answer(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<Shared>>) -> Ke
     })
 }
 
+/// How long a hart computes before it looks whether another waits for it.
+pub(crate) const INTERRUPTIBLE: Dur = Dur::ns(500);
+
+/// A computation, which is interrupted when another hart takes a page away.
+pub(crate) fn compute(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<Shared>>, time: Dur) -> Kernel {
+    let (cpu, shared) = (cpu.clone(), Rc::clone(shared));
+    Box::pin(async move {
+        let mut left = time;
+        while left > Dur::ZERO {
+            let part = left.min(INTERRUPTIBLE);
+            cpu.work(part).await;
+            left = left - part;
+            let asked = shared.borrow().harts[hart].asked;
+            if asked {
+                answer(&cpu, hart, &shared).await;
+            }
+        }
+    })
+}
+
 /// A page fault, or a page that this hart has no translation of.
 pub(crate) fn fault(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<Shared>>, fault: Fault) -> Kernel {
     let entered = Entered { cpu: cpu.clone(), hart, shared: Rc::clone(shared) };
