@@ -9,7 +9,10 @@ fn pick<T: Copy>(r: &mut Random, from: &[T]) -> T {
 }
 
 fn random_machine(r: &mut Random) -> Description {
-    let mut d = Description::preset(pick(r, PRESETS).name).unwrap();
+    // A machine with a driver runs in the reference engine's order whatever is asked for (`nvdimm.rs` holds it to that).
+    let engines_differ = |name: &str| !name.starts_with("nvdimmc-poc") && name != "nvdimmc-hypothetical";
+    let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
+    let mut d = Description::preset(pick(r, &presets)).unwrap();
     let small: [(&str, &[&str]); 24] = [
         ("cpu.harts", &["1", "2"]),
         ("cpu.store_buffer", &["1", "4", "32"]),

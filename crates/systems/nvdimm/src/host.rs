@@ -113,7 +113,13 @@ impl Host {
             hart: cpu.clone(),
             id: hart,
             shared: Rc::clone(&self.0),
-            state: RefCell::new(PortState { under_way: None, kernel: None, computed: false, catches: false, io_error: false }),
+            state: RefCell::new(PortState {
+                under_way: None,
+                kernel: None,
+                computed: false,
+                catches: false,
+                io_error: false,
+            }),
         };
         Cpu::new(Rc::new(port))
     }
