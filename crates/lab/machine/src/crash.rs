@@ -67,7 +67,9 @@ pub fn run_with_crashes(
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
-        m.check_promises()?;
+        if m.is_broken() {
+            break;
+        }
         if m.region_began().is_none_or(|began| now < began) {
             continue;
         }
@@ -81,9 +83,10 @@ pub fn run_with_crashes(
         }
         next = done + if let CrashEvery::Persists(n) = every { n } else { 1 };
         if !visit(m.crash(now, threads)) {
-            return Ok(());
+            return m.check_promises();
         }
     }
+    m.check_promises()?;
     let end = match every {
         CrashEvery::At(at) => at,
         _ => {

@@ -204,10 +204,12 @@ impl Machine {
         }
     }
 
-    /// Whether going on is of no use.
+    /// Whether going on is of no use: the memory or the driver has stopped. Asked after every event, so that it looks at
+    /// no hart; what programs found is told at the end.
     #[inline]
-    fn is_broken(&self) -> bool {
-        self.host.is_some() && self.check_promises().is_err()
+    pub(crate) fn is_broken(&self) -> bool {
+        let Some(host) = &self.host else { return false };
+        host.has_failed() || self.controllers.iter().any(|c| c.collision().is_some())
     }
 
     /// What the machine or a program found that must not be.

@@ -131,6 +131,11 @@ impl Host {
         shared.harts[hart].asked = false;
     }
 
+    /// Whether [`Host::error`] has something to tell.
+    pub fn has_failed(&self) -> bool {
+        self.0.borrow().error.is_some()
+    }
+
     /// What ended a program: an access beyond the device, or an I/O error.
     pub fn error(&self) -> Option<String> {
         self.0.borrow().error.clone()
@@ -211,11 +216,6 @@ impl Shared {
             self.harts[hart].keep(page, slot);
         }
     }
-
-    /// What a hart has to do before its next access, whatever that is: answer another hart.
-    fn is_asked(&self, hart: usize) -> bool {
-        self.harts[hart].asked
-    }
 }
 
 /// What the kernel does on a hart.
@@ -273,7 +273,7 @@ impl Port {
                     Some(format!("I/O error: hart {} cannot reach byte {at} of the device", self.id));
                 continue;
             }
-            if shared.is_asked(self.id) {
+            if shared.harts[self.id].asked {
                 state.kernel = Some(kernel::answer(&self.hart, self.id, &self.shared));
                 continue;
             }
@@ -295,8 +295,7 @@ impl Port {
                 Place::Missing(page) => (page, true),
                 Place::Beyond(error) => {
                     shared.error = Some(error);
-                    self.halt();
-                    return Poll::Pending;
+                    continue;
                 }
             };
             let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);

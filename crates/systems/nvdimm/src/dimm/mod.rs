@@ -76,7 +76,6 @@ pub struct Dimm {
     windows_used: u64,
     persists: u64,
     waits: u64,
-    reads: u64,
     collision: Option<Collision>,
     wakes_at: Time,
 }
@@ -114,7 +113,6 @@ impl Dimm {
             windows_used: 0,
             persists: 0,
             waits: 0,
-            reads: 0,
             collision: None,
             wakes_at: Time::NEVER,
             spec,
@@ -192,7 +190,6 @@ impl Dimm {
     }
 
     fn reply(&mut self, line: Line, at: Time, out: &mut Out<'_, Msg>) {
-        self.reads += 1;
         let data = self.latest(line);
         out.send_at(at, ports::DIRECTORY, Msg::ReadReply { line, data });
     }
