@@ -3,14 +3,7 @@
 use crate::Failure;
 use crate::args::ReproduceArgs;
 use crate::output::{self, Table};
-use evaluate::{Claims, Evaluation, Finding, Scored};
-use machine::RunError;
-
-/// A paper's evaluation: claims, seed, what to call with the number of runs, and after each.
-type Evaluate = fn(&Claims, u64, &dyn Fn(usize), &(dyn Fn() + Sync)) -> Result<Evaluation, RunError>;
-
-const PAPERS: [(&str, Evaluate); 2] =
-    [("asap", evaluate::asap::evaluate), ("nvdimmc", evaluate::nvdimmc::evaluate)];
+use evaluate::{Claims, Evaluation, Finding, PAPERS, Scored};
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let claims = match &args.claims {
@@ -20,18 +13,18 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let papers = match args.paper.as_str() {
         "all" => PAPERS.to_vec(),
         name => {
-            let known = PAPERS.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", ");
-            let one = PAPERS.iter().find(|(n, _)| *n == name).ok_or_else(|| {
+            let known = PAPERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+            let one = PAPERS.iter().find(|p| p.name == name).ok_or_else(|| {
                 Failure::BadInput(format!("reproduce {name}: is not there; give one of {known}, all"))
             })?;
             vec![*one]
         }
     };
     let mut evaluations = Vec::new();
-    for (name, evaluate) in papers {
-        let bar = output::progress(&args.common, 0, name);
+    for paper in papers {
+        let bar = output::progress(&args.common, 0, paper.name);
         let begin = |n: usize| bar.set_length(n as u64);
-        let done = evaluate(&claims, args.seed, &begin, &|| bar.inc(1)).map_err(output::failed)?;
+        let done = paper.evaluate(&claims, args.seed, begin, || bar.inc(1)).map_err(output::failed)?;
         bar.finish_and_clear();
         evaluations.push(done);
     }

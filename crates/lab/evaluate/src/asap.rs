@@ -2,14 +2,14 @@
 //!
 //! Averages over workloads are geometric means of ratios. Every run does half of the artifact's operations.
 
-use crate::Evaluation;
-use crate::claims::{Claim, Claims};
+use crate::Paper;
+use crate::claims::Claim;
 use crate::figure::{Figure, Row};
-use crate::runs::{Key, Runs, mean};
-use crate::verdict::{Finding, Scored};
+use crate::runs::{Changes, Key, Runs, mean, owned};
+use crate::verdict::Finding;
 use check::explore::asap::AsapSpace;
 use check::explore::{Outcome, explore};
-use machine::{ConfigError, Description, RunError, WorkloadDescription};
+use machine::{ConfigError, Description, WorkloadDescription};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -38,9 +38,6 @@ const THREADS: [u64; 4] = [1, 2, 4, 8];
 /// Media time of 64 bytes written, in ns: 1.15, 2.3, 4.6 and 9.2 GB/s a controller.
 const WRITE_SERVICES: [(&str, f64); 4] = [("51.84", 1.15), ("25.92", 2.3), ("12.96", 4.6), ("6.48", 9.2)];
 
-/// Keys and values.
-type Changes = &'static [(&'static str, &'static str)];
-
 /// Machines of the ablation: a name, a preset, and what is changed.
 const ABLATION: [(&str, &str, Changes); 4] = [
     (
@@ -53,29 +50,18 @@ const ABLATION: [(&str, &str, Changes); 4] = [
     ("asap-rp, not eager", "asap-rp", &[("ordering.eager", "false")]),
 ];
 
-/// Does everything; `begin` gets the number of runs, `step` is called after each.
-///
-/// # Errors
-/// When a run cannot be done, or the claims cannot be read.
-pub fn evaluate(
-    claims: &Claims,
-    seed: u64,
-    begin: &dyn Fn(usize),
-    step: &(dyn Fn() + Sync),
-) -> Result<Evaluation, RunError> {
-    let mut runs = declare()?;
-    begin(runs.len());
-    runs.run(seed, step)?;
-    let score = |claim: &Claim| Scored { claim: claim.clone(), finding: finding(&runs, claim) };
-    Ok(Evaluation {
-        paper: "asap",
-        about: format!(
+/// How it is evaluated.
+pub const PAPER: Paper = Paper {
+    name: "asap",
+    about: |seed| {
+        format!(
             "4 threads, 2 controllers, seed {seed}; presets of the paper; half of the artifact's operations; averages are geometric means"
-        ),
-        claims: claims.of("asap").map(score).collect(),
-        figures: figures(&runs),
-    })
-}
+        )
+    },
+    declare,
+    finding: |runs, claim, _| finding(runs, claim),
+    figures,
+};
 
 fn declare() -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
@@ -97,7 +83,7 @@ fn declare() -> Result<Runs, ConfigError> {
             runs.add(key(&name, 4), &name, &[ops()])?;
         }
         for (name, preset, changes) in ABLATION {
-            let sets: Vec<_> = changes.iter().map(|(k, v)| (*k, v.to_string())).chain([ops()]).collect();
+            let sets: Vec<_> = owned(changes).into_iter().chain([ops()]).collect();
             runs.add(key(name, 4), preset, &sets)?;
         }
     }

@@ -13,6 +13,49 @@ pub use figure::{Figure, Row};
 pub use runs::{Key, Runs};
 pub use verdict::{Finding, Scored, Verdict};
 
+use machine::{ConfigError, RunError};
+
+/// How a paper is evaluated.
+#[derive(Clone, Copy)]
+pub struct Paper {
+    /// Its short name.
+    pub name: &'static str,
+    /// How it is done with a seed, in a sentence.
+    about: fn(u64) -> String,
+    declare: fn() -> Result<Runs, ConfigError>,
+    finding: fn(&Runs, &Claim, u64) -> Finding,
+    figures: fn(&Runs) -> Vec<Figure>,
+}
+
+/// Every paper that can be evaluated.
+pub const PAPERS: [Paper; 2] = [asap::PAPER, nvdimmc::PAPER];
+
+impl Paper {
+    /// Does everything; `begin` gets the number of runs, `step` is called after each.
+    ///
+    /// # Errors
+    /// When a run cannot be done.
+    pub fn evaluate(
+        &self,
+        claims: &Claims,
+        seed: u64,
+        begin: impl FnOnce(usize),
+        step: impl Fn() + Sync,
+    ) -> Result<Evaluation, RunError> {
+        let mut runs = (self.declare)()?;
+        begin(runs.len());
+        runs.run(seed, step)?;
+        let score =
+            |claim: &Claim| Scored { claim: claim.clone(), finding: (self.finding)(&runs, claim, seed) };
+        Ok(Evaluation {
+            paper: self.name,
+            about: (self.about)(seed),
+            claims: claims.of(self.name).map(score).collect(),
+            figures: (self.figures)(&runs),
+        })
+    }
+}
+
 /// A paper's evaluation, done.
 pub struct Evaluation {
     /// The paper's short name.

@@ -6,10 +6,10 @@ mod figures;
 mod power;
 mod tpch;
 
-use crate::Evaluation;
-use crate::claims::{Claim, Claims};
-use crate::runs::{Key, Runs};
-use crate::verdict::{Finding, Scored};
+use crate::Paper;
+use crate::claims::Claim;
+use crate::runs::{Changes, Key, Runs, owned};
+use crate::verdict::Finding;
 use machine::{ConfigError, RunError};
 
 const BASELINE: &str = "nvdimmc-baseline";
@@ -23,9 +23,6 @@ const DELAYS: [u64; 4] = [7800, 3900, 1950, 0];
 const COPIED: [u64; 9] = [2, 4, 8, 12, 14, 16, 17, 18, 20];
 /// Threads of the figure beyond the paper: enough to fill any queue that is tried.
 const MANY: u64 = 8;
-
-/// Keys and values.
-type Changes = &'static [(&'static str, &'static str)];
 
 /// What is tried beyond the paper, on uncached reads and on a query, with [`MANY`] threads.
 const BEYOND: [(&str, Changes); 8] = [
@@ -52,27 +49,16 @@ const BEYOND: [(&str, Changes); 8] = [
 /// The device with nothing to wait for but windows, and a host that is always ready.
 const NO_LATENCY: Changes = &[("nand.media", "fixed"), ("nand.read_ns", "0"), ("nvdimm.decode_ns", "0")];
 
-/// Does everything; `begin` gets the number of runs, `step` is called after each.
-///
-/// # Errors
-/// When a run cannot be done, or the claims cannot be read.
-pub fn evaluate(
-    claims: &Claims,
-    seed: u64,
-    begin: &dyn Fn(usize),
-    step: &(dyn Fn() + Sync),
-) -> Result<Evaluation, RunError> {
-    let mut runs = declare()?;
-    begin(runs.len());
-    runs.run(seed, step)?;
-    let score = |claim: &Claim| Scored { claim: claim.clone(), finding: finding(&runs, claim, seed) };
-    Ok(Evaluation {
-        paper: "nvdimmc",
-        about: format!("sizes over 1,024, seed {seed}; fitted: what the presets and fio's parameters say is"),
-        claims: claims.of("nvdimmc").map(score).collect(),
-        figures: figures::all(&runs),
-    })
-}
+/// How it is evaluated.
+pub const PAPER: Paper = Paper {
+    name: "nvdimmc",
+    about: |seed| {
+        format!("sizes over 1,024, seed {seed}; fitted: what the presets and fio's parameters say is")
+    },
+    declare,
+    finding,
+    figures: figures::all,
+};
 
 /// Which of fio's runs: on what, reading or writing, found or not, bytes of a block.
 #[derive(Clone, Copy)]
@@ -176,10 +162,6 @@ fn declare() -> Result<Runs, ConfigError> {
     runs.add(key(POC, "stream", 4), POC, &[])?;
     tpch::declare(&mut runs)?;
     Ok(runs)
-}
-
-fn owned(changes: Changes) -> Vec<(&'static str, String)> {
-    changes.iter().map(|(k, v)| (*k, (*v).to_string())).collect()
 }
 
 fn delayed(delay: u64) -> String {

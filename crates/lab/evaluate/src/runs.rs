@@ -4,6 +4,14 @@ use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescriptio
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
+/// Keys and values.
+pub(crate) type Changes = &'static [(&'static str, &'static str)];
+
+/// Changes as [`Runs::add`] takes them.
+pub(crate) fn owned(changes: Changes) -> Vec<(&'static str, String)> {
+    changes.iter().map(|(k, v)| (*k, (*v).to_string())).collect()
+}
+
 /// A run: machine (with changes), workload (with changes).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
