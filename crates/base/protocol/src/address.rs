@@ -6,6 +6,8 @@ pub const LINE_BYTES: u64 = 64;
 pub const PAGE_BYTES: u64 = 4096;
 /// First address of DRAM. Nothing lives at zero, so that a null pointer is never valid.
 pub const DRAM_BASE: u64 = 0x0001_0000;
+/// First address of the registers of devices: accesses pass every cache, one at a time.
+pub const UNCACHED_BASE: u64 = 0x00F0_0000_0000;
 /// First address of persistent memory.
 pub const PM_BASE: u64 = 0x0100_0000_0000;
 
@@ -37,6 +39,12 @@ pub fn line_of(address: u64) -> Line {
 #[inline]
 pub fn offset_of(address: u64) -> usize {
     (address % LINE_BYTES) as usize
+}
+
+/// Whether an address is a device's register.
+#[inline]
+pub fn is_uncached(address: u64) -> bool {
+    (UNCACHED_BASE..PM_BASE).contains(&address)
 }
 
 /// Which controller owns which line: persistent controllers first, then those of DRAM.

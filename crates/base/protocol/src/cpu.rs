@@ -15,6 +15,8 @@ pub enum FlushKind {
     Clflushopt,
     /// Write back and invalidate; ordered with stores.
     Clflush,
+    /// As `Clflushopt`, on every machine: something else than a hart is about to write the line.
+    Forget,
 }
 
 /// Fences.
@@ -126,6 +128,15 @@ pub enum OpKind {
 /// A place in a program's source.
 pub type Site = &'static std::panic::Location<'static>;
 
+/// What a program spends time on, for statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Its crash-consistency mechanism.
+    Consistency,
+    /// Moving data for that.
+    Movement,
+}
+
 /// A hart as a program sees it.
 pub trait HartPort {
     /// Carries out `op`, or keeps it and answers `Pending`; then the same `op` is asked again.
@@ -146,6 +157,10 @@ pub trait HartPort {
     fn region(&self, starts: bool);
     /// Notes that the program has read or written so many bytes of its data.
     fn moved(&self, bytes: u64);
+    /// The program has spent so much time so.
+    fn spent(&self, share: Share, time: Dur) {
+        let _ = (share, time);
+    }
     /// The program has seen what must not be.
     fn fail(&self, what: String);
     /// The program looks for I/O errors itself; otherwise one ends the run.
@@ -269,6 +284,12 @@ impl Cpu {
         self.access(OpKind::Flush(FlushKind::Clwb), address, 1, Order::Plain, 0)
     }
 
+    /// Drops the line of `address` from every cache, so that what a device writes there is seen.
+    #[track_caller]
+    pub fn forget(&self, address: u64) -> Access<'_> {
+        self.access(OpKind::Flush(FlushKind::Forget), address, 1, Order::Plain, 0)
+    }
+
     /// A fence.
     #[track_caller]
     pub fn fence(&self, kind: FenceKind) -> Access<'_> {
@@ -311,6 +332,11 @@ impl Cpu {
     /// Notes that the program has read or written so many bytes of its data: for programs whose speed is told in bytes.
     pub fn moved(&self, bytes: u64) {
         self.0.moved(bytes);
+    }
+
+    /// Notes that the program has spent `time` so; it may be spent in both ways.
+    pub fn spent(&self, share: Share, time: Dur) {
+        self.0.spent(share, time);
     }
 
     /// The program has found wrong data or another broken promise: the run ends without success and says `what`.

@@ -6,15 +6,22 @@ mod address;
 mod cpu;
 mod image;
 mod msg;
+mod near;
+mod near_command;
+mod near_log;
 mod node;
 mod ordering;
 pub mod params;
 mod stats;
 
-pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, line_of, offset_of};
-pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Site};
+pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, UNCACHED_BASE};
+pub use address::{is_uncached, line_of, offset_of};
+pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Share, Site};
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
+pub use near_command::NearCommand;
+pub use near::{NearKind, NearRefusal, NearRequest};
+pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};
 pub use node::{Depth, Lost, Node, Remains, View};
 pub use ordering::{
     Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer,

@@ -1,6 +1,6 @@
 //! Every message that travels on a wire of a machine.
 
-use crate::{Block, FlushRequest, Line, Mask};
+use crate::{Block, FlushRequest, Line, Mask, NearRefusal, NearRequest};
 
 /// The number of an epoch on its hart, from 1 on; 0 is before the first.
 pub type EpochId = u32;
@@ -84,6 +84,34 @@ pub enum Msg {
     /// The controller has acted on `Commit`.
     CommitAck { epoch: EpochId },
 
+    // Registers of devices: hart to the port that they are behind, and back.
+    /// A store to a register.
+    UncachedWrite { address: u64, value: u64 },
+    /// A load of a register.
+    UncachedRead { address: u64 },
+    /// The answer to `UncachedRead`.
+    UncachedReply { value: u64 },
+    /// An `UncachedWrite` is on its way: what is sent later comes later.
+    UncachedPassed,
+    /// An `UncachedWrite`, and what it completes, will survive a power failure.
+    UncachedAck,
+
+    // Near-data devices: from the command port and back, and among themselves.
+    /// A request for a device's units.
+    Near(NearRequest),
+    /// The device keeps the request from now on, or refuses it for good.
+    NearTaken { number: u64, refused: Option<NearRefusal> },
+    /// A place in the device's request FIFO is free again.
+    NearRoom,
+    /// The device is done with a request.
+    NearDone { number: u64 },
+    /// How many requests of `hart` is the device not done with?
+    NearStatus { hart: u8 },
+    /// The answer to `NearStatus`.
+    NearStatusReply { hart: u8, value: u64 },
+    /// One device tells another that its part of a duplicated request is done.
+    NearComplete { number: u64, device: u8 },
+
     // Between the hart sides.
     /// `dependent` waits for an epoch of the receiver.
     Register { epoch: EpochId, dependent: u8 },
@@ -107,8 +135,10 @@ pub mod ports {
     pub const DIRECTORY: PortId = PortId(0);
     /// Hart: to and from the global timestamp register.
     pub const REGISTER: PortId = PortId(1);
+    /// Hart: to and from the port that devices' registers are behind.
+    pub const COMMANDS: PortId = PortId(2);
     /// Hart: the first of the controllers of persistent memory.
-    pub const CONTROLLERS: u8 = 2;
+    pub const CONTROLLERS: u8 = 3;
 
     /// Hart: to and from controller `index` of persistent memory.
     pub fn controller(index: usize) -> PortId {
@@ -122,6 +152,21 @@ pub mod ports {
 
     /// Directory: controllers follow the harts.
     pub fn directory_to_controller(index: usize, harts: usize) -> PortId {
+        PortId((harts + index) as u8)
+    }
+
+    /// Controller of persistent memory: to and from the command port, on a machine with `harts` harts.
+    pub fn commands(harts: usize) -> PortId {
+        PortId(1 + harts as u8)
+    }
+
+    /// Near-data device: to and from device `index`, on a machine with `harts` harts.
+    pub fn device(index: usize, harts: usize) -> PortId {
+        PortId((2 + harts + index) as u8)
+    }
+
+    /// Command port: device `index` follows the harts.
+    pub fn command_to_device(index: usize, harts: usize) -> PortId {
         PortId((harts + index) as u8)
     }
 

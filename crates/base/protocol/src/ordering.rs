@@ -74,6 +74,8 @@ pub enum Peer {
     Hart(u8),
     /// The global timestamp register.
     Register,
+    /// The port that devices' registers are behind.
+    Commands,
     /// The directory.
     Directory,
 }

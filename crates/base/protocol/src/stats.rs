@@ -145,6 +145,13 @@ impl Occupancy {
         if total == 0 { 0.0 } else { weighted as f64 / total as f64 }
     }
 
+    /// The share of the time at levels above zero.
+    pub fn share_filled(&self) -> f64 {
+        let total: u64 = self.time_ps.iter().sum();
+        let filled: u64 = self.time_ps.iter().skip(1).sum();
+        if total == 0 { 0.0 } else { filled as f64 / total as f64 }
+    }
+
     /// The level that is not exceeded during 99 % of the time.
     pub fn p99(&self) -> usize {
         let total: u64 = self.time_ps.iter().sum();

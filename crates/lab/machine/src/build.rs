@@ -3,19 +3,22 @@
 use crate::describe::Description;
 use crate::error::ConfigError;
 use crate::memories::Memory;
+use crate::near_parts;
 use crate::nvdimm_parts;
 use cpu::{CacheShape, Directory, DirectorySpec, FlushSpec, Hart, HartSpec};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
+use neardata::{Checker, CommandPort};
 use nvdimm::Host;
 use ordering::asap::{AsapHart, RecoverySpec, RecoveryTable};
 use ordering::bbb::BatteryBuffer;
 use ordering::hops::{HopsHart, TimestampRegister};
 use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
 use protocol::{
-    AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, PM_BASE, Settings, ports,
+    AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, Occupancy, PM_BASE, Settings, ports,
 };
 use units::{Clock, Dur};
+use workloads::NearInterface;
 
 /// A machine with its engine, ready to run.
 pub(crate) struct Machine {
@@ -29,6 +32,14 @@ pub(crate) struct Machine {
     pub(crate) host: Option<Host>,
     /// Bytes of persistent memory that a cache in front of it holds; none where there is no such cache.
     pub(crate) pm_cache_bytes: Option<u64>,
+    /// The way to near-data devices.
+    pub(crate) commands: CommandPort,
+    /// Watches them.
+    pub(crate) checker: Option<Checker>,
+    /// What programs are told of them.
+    pub(crate) near: Option<NearInterface>,
+    /// Devices with a unit at work.
+    pub(crate) at_work: Occupancy,
 }
 
 impl Machine {
@@ -36,7 +47,7 @@ impl Machine {
     pub(crate) fn build(description: &Description, harts: usize, mode: Mode) -> Result<Machine, ConfigError> {
         let s = &description.settings;
         let map = AddressMap {
-            pm_controllers: s.count("memory.controllers"),
+            pm_controllers: near_parts::controllers(s),
             dram_controllers: s.count("memory.dram.controllers"),
             interleave_bytes: s.number("memory.interleave_bytes"),
         };
@@ -51,6 +62,10 @@ impl Machine {
         let mut dimm = nvdimm.map(|n| n.dimm);
         let mut memory = |index: usize| match dimm.take().filter(|_| index == 0) {
             Some(dimm) => Memory::Dimm(Box::new(dimm)),
+            None if near_parts::is_near(s) && index < map.pm_controllers => {
+                let memory = controller(s, map, index);
+                Memory::Near(Box::new(near_parts::device(s, harts, map, index, memory)))
+            }
             None => Memory::Controller(controller(s, map, index)),
         };
         Ok(Machine {
@@ -62,6 +77,10 @@ impl Machine {
             map,
             host,
             pm_cache_bytes,
+            commands: near_parts::port(s, harts, map),
+            checker: near_parts::checker(s, map),
+            near: near_parts::interface(s, map),
+            at_work: Occupancy::default(),
         })
     }
 
@@ -78,12 +97,12 @@ impl Machine {
             .map(|i| format!("hart {i}"))
             .chain(["directory".to_string()])
             .chain(controllers)
-            .chain(["register".to_string()])
+            .chain(["register".to_string(), "commands".to_string()])
             .collect()
     }
 }
 
-/// Node numbers and links: harts, directory, controllers, register.
+/// Node numbers and links: harts, directory, controllers, register, command port.
 struct Plan {
     harts: usize,
     map: AddressMap,
@@ -102,6 +121,10 @@ impl Plan {
         self.controller(self.map.controllers())
     }
 
+    fn commands(&self) -> NodeId {
+        NodeId(self.register().0 + 1)
+    }
+
     fn links(&self, s: &Settings) -> Vec<Vec<Link>> {
         let mut all: Vec<Vec<Link>> = (0..self.harts).map(|h| self.hart_links(s, h)).collect();
         all.push(self.directory_links(s));
@@ -109,6 +132,7 @@ impl Plan {
         let to_hart = |h| link(NodeId(h), ports::REGISTER, s.dur("wires.hart_directory_ns"));
         let nothing = link(self.register(), PortId(0), Dur::ps(1));
         all.push(std::iter::once(nothing).chain((0..self.harts as u16).map(to_hart)).collect());
+        all.push(self.command_links(s));
         all
     }
 
@@ -117,6 +141,7 @@ impl Plan {
         let mut links = vec![
             link(self.directory(), PortId(hart as u8), near),
             link(self.register(), ports::from_hart(hart as u8), near),
+            link(self.commands(), PortId(hart as u8), near),
         ];
         let arrives = ports::from_hart(hart as u8);
         links.extend((0..self.map.pm_controllers).map(|i| link(self.controller(i), arrives, far)));
@@ -126,22 +151,42 @@ impl Plan {
         links
     }
 
+    /// The command port: harts, then the devices.
+    fn command_links(&self, s: &Settings) -> Vec<Link> {
+        let (near, far) = (s.dur("wires.hart_directory_ns"), s.dur("neardata.link_ns"));
+        let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::COMMANDS, near));
+        let arrives = ports::commands(self.harts);
+        let devices = (0..self.map.pm_controllers).map(|i| link(self.controller(i), arrives, far));
+        harts.chain(devices).collect()
+    }
+
+    /// One way between the directory and a controller: devices are behind a link of their own.
+    fn to_controller(&self, s: &Settings, index: usize) -> Dur {
+        let near = near_parts::is_near(s) && index < self.map.pm_controllers;
+        s.dur(if near { "neardata.link_ns" } else { "wires.directory_controller_ns" })
+    }
+
     fn directory_links(&self, s: &Settings) -> Vec<Link> {
-        let (near, far) = (s.dur("wires.hart_directory_ns"), s.dur("wires.directory_controller_ns"));
+        let near = s.dur("wires.hart_directory_ns");
         let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::DIRECTORY, near));
-        let controllers = (0..self.map.controllers()).map(|i| link(self.controller(i), PortId(0), far));
+        let to = |i| link(self.controller(i), PortId(0), self.to_controller(s, i));
+        let controllers = (0..self.map.controllers()).map(to);
         harts.chain(controllers).collect()
     }
 
     fn controller_links(&self, s: &Settings, index: usize) -> Vec<Link> {
         let back = ports::directory_to_controller(index, self.harts);
-        let first = link(self.directory(), back, s.dur("wires.directory_controller_ns"));
+        let first = link(self.directory(), back, self.to_controller(s, index));
         if index >= self.map.pm_controllers {
             return vec![first];
         }
         let far = s.dur("wires.hart_controller_ns");
         let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::controller(index), far));
-        std::iter::once(first).chain(harts).collect()
+        // As many links as there are harts, then the command port and the other devices.
+        let commands = link(self.commands(), ports::command_to_device(index, self.harts), s.dur("neardata.link_ns"));
+        let from = ports::device(index, self.harts);
+        let peers = (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, s.dur("neardata.peer_ns")));
+        std::iter::once(first).chain(harts).chain([commands]).chain(peers).collect()
     }
 }
 
@@ -174,6 +219,7 @@ fn hart_spec(s: &Settings) -> HartSpec {
             overlap: s.flag("ordering.flush_overlap"),
             invalidates: s.flag("ordering.flush_invalidates"),
         },
+        uncached: s.dur("neardata.store_ns"),
         sfence_blocks: s.text("ordering.sfence_blocks") == "hart",
         sfence_as: if s.text("ordering.sfence") == "dfence" { FenceKind::Dfence } else { FenceKind::Ofence },
         write_back_buffer: s.count("ordering.write_back_buffer"),

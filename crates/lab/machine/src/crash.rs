@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::memories::Memory;
 use crate::run::RunOptions;
 use cpu::Hart;
+use neardata::{Dump, Invariant};
 use protocol::{AddressMap, Block, Image, Line, Lost, Msg, Remains, View};
 use units::Time;
 
@@ -99,13 +100,25 @@ pub fn run_with_crashes(
 }
 
 impl Machine {
+    /// Near-data devices replay what they saved.
+    pub(crate) fn recover_near(&mut self, parts: &mut [Image]) {
+        let near = self.controllers.iter().filter_map(Memory::near);
+        let dumps: Vec<Dump> = near.map(|d| d.core().power_fail()).collect();
+        if let Err(what) = neardata::recover(&dumps, parts)
+            && let Some(checker) = &mut self.checker
+        {
+            checker.report(Invariant::FailureRecovery, what);
+        }
+    }
+
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
         let mut remains = Remains::new();
         for node in self.nodes() {
             node.remains(View::Durable, &mut remains);
         }
         let lost = std::mem::take(&mut remains.lost);
-        let parts = remains.settle_in_place(&self.map);
+        let mut parts = remains.settle_in_place(&self.map);
+        self.recover_near(&mut parts);
         let ended = self.harts.iter().take(threads).map(Hart::operations).collect();
         CrashPoint { at, ended, lost, parts, map: self.map }
     }

@@ -1,6 +1,7 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
+use crate::near_parts;
 use crate::nvdimm_parts;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
@@ -126,6 +127,7 @@ impl Description {
             ));
         }
         nvdimm_parts::check(s)?;
+        near_parts::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {

@@ -6,6 +6,7 @@ mod crash;
 mod describe;
 mod error;
 mod memories;
+mod near_parts;
 mod nvdimm_parts;
 pub mod params;
 mod presets;

@@ -2,6 +2,7 @@
 
 use engine::{Device, Out, PortId};
 use memory::Controller;
+use neardata::NearDevice;
 use nvdimm::{Collision, Dimm};
 use protocol::{Msg, Node, Remains, StatSink, View};
 use units::Time;
@@ -11,6 +12,7 @@ use units::Time;
 pub(crate) enum Memory {
     Controller(Controller),
     Dimm(Box<Dimm>),
+    Near(Box<NearDevice>),
 }
 
 impl Memory {
@@ -19,14 +21,23 @@ impl Memory {
         match self {
             Memory::Controller(c) => c.persists(),
             Memory::Dimm(d) => d.persists(),
+            Memory::Near(d) => d.persists(),
+        }
+    }
+
+    /// The near-data device, where it is one.
+    pub(crate) fn near(&self) -> Option<&NearDevice> {
+        match self {
+            Memory::Near(d) => Some(d),
+            Memory::Controller(_) | Memory::Dimm(_) => None,
         }
     }
 
     /// Two commands that met on its bus.
     pub(crate) fn collision(&self) -> Option<Collision> {
         match self {
-            Memory::Controller(_) => None,
             Memory::Dimm(d) => d.collision(),
+            Memory::Controller(_) | Memory::Near(_) => None,
         }
     }
 }
@@ -37,6 +48,7 @@ impl Device<Msg> for Memory {
         match self {
             Memory::Controller(c) => c.on(now, port, msg, out),
             Memory::Dimm(d) => d.on(now, port, msg, out),
+            Memory::Near(d) => d.on(now, port, msg, out),
         }
     }
 }
@@ -46,6 +58,7 @@ impl Node for Memory {
         match self {
             Memory::Controller(c) => c.remains(view, remains),
             Memory::Dimm(d) => d.remains(view, remains),
+            Memory::Near(d) => d.remains(view, remains),
         }
     }
 
@@ -53,6 +66,7 @@ impl Node for Memory {
         match self {
             Memory::Controller(c) => c.stats(now, sink),
             Memory::Dimm(d) => d.stats(now, sink),
+            Memory::Near(d) => d.stats(now, sink),
         }
     }
 }

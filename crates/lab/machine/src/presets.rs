@@ -30,6 +30,10 @@ presets!(
     "nvdimmc-baseline",
     "nvdimmc-poc",
     "nvdimmc-hypothetical",
+    "nearpm-cpu",
+    "nearpm-sd",
+    "nearpm-md-swsync",
+    "nearpm-md",
     "nvdimmc-poc@pram",
     "nvdimmc-poc@stt-mram",
     "intel@artifact",
@@ -38,4 +42,7 @@ presets!(
     "asap-ep@artifact",
     "asap-rp@artifact",
     "eadr@artifact",
+    "nearpm-md@artifact",
+    "nearpm-md@cxl",
+    "nearpm-md@asap",
 );

@@ -154,6 +154,12 @@ fn statistics(tally: &Tally, time: Dur, threads: usize) -> Vec<Statistic> {
         add("nvdimm.hit_share.page".into(), share(count("nvdimm.page_visits")));
         add("nvdimm.hit_share.line".into(), share(count("nvdimm.line_visits")));
     }
+    if let Some(Value::Levels(at_work)) = tally.get("neardata.at_work") {
+        add("neardata.parallel_share".into(), at_work.share_filled());
+    }
+    if count("neardata.region_time_ns") > 0.0 {
+        add("neardata.region_share".into(), count("neardata.region_time_ns") / hart_time);
+    }
     if count("nand.host_writes") > 0.0 {
         let programmed = count("nand.host_writes") + count("nand.copies");
         add("nand.write_amplification".into(), programmed / count("nand.host_writes"));

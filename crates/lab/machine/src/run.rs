@@ -7,9 +7,10 @@ use crate::memories::Memory;
 use crate::report::Report;
 use cpu::{Directory, Hart};
 use engine::{Device, Mode, NodeId, Timeline};
+use neardata::CommandPort;
 use nvdimm::Host;
 use ordering::hops::TimestampRegister;
-use protocol::{Cpu, FenceKind, Image, Msg, Node, Remains, Tally, View};
+use protocol::{Cpu, FenceKind, Image, Line, Msg, Node, Remains, StatSink, Tally, View};
 use std::rc::Rc;
 use trace::Replay;
 use units::Time;
@@ -87,7 +88,7 @@ impl Machine {
                 Some(Rc::new(Replay::new(trace, all_pm).map_err(named)?))
             }
         };
-        let pm_cache_bytes = self.pm_cache_bytes;
+        let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.near);
         for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
             let cpu = |hart: &Hart| match &self.host {
                 Some(host) => host.cpu(thread, &hart.cpu()),
@@ -98,6 +99,7 @@ impl Machine {
                     let settings = Rc::clone(&settings);
                     let mut context = Context::new(cpu(hart), thread, threads, settings, options.seed);
                     context.pm_cache_bytes = pm_cache_bytes;
+                    context.near = near;
                     context.pages.clone_from(&workload.pages);
                     (built_in.program)(context)
                 }
@@ -143,7 +145,7 @@ impl Machine {
 
     #[inline]
     pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: &Msg) {
-        let Machine { engine, harts, directory, controllers, register, .. } = self;
+        let Machine { engine, harts, directory, controllers, register, commands, .. } = self;
         let index = to.0 as usize;
         let out = &mut engine.out(to, now);
         if let Some(hart) = harts.get_mut(index) {
@@ -152,21 +154,53 @@ impl Machine {
         match index - harts.len() {
             0 => directory.on(now, port, msg, out),
             n if n <= controllers.len() => controllers[n - 1].on(now, port, msg, out),
-            _ => register.on(now, port, msg, out),
+            n if n == controllers.len() + 1 => register.on(now, port, msg, out),
+            _ => commands.on(now, port, msg, out),
+        }
+        if self.checker.is_some() {
+            self.watch(now, index);
+        }
+    }
+
+    /// Tells the checker of persist ordering what node `index` did.
+    fn watch(&mut self, now: Time, index: usize) {
+        let Machine { harts, directory, controllers, commands, checker: Some(checker), at_work: levels, .. } = self else { return };
+        let device = index.wrapping_sub(harts.len() + 1);
+        if let Some(Memory::Near(near)) = controllers.get_mut(device) {
+            near.take_seen().for_each(|seen| checker.saw(device, &seen));
+            let at_work = controllers.iter().filter(|c| c.near().is_some_and(|d| d.core().busy() > 0)).count();
+            levels.set(now, at_work);
+        } else if device == controllers.len() + 1 {
+            let (sent, refused) = commands.take_seen();
+            refused.for_each(|(number, device)| checker.refused(number, device));
+            for request in sent {
+                checker.sent(&request);
+                let changed = |l: &Line| harts[usize::from(request.hart)].has_changed(*l) || directory.has_changed(*l);
+                if let Some(line) = request.reads().map(Line).find(changed) {
+                    checker.not_written_back(&request, line);
+                }
+                if let Some(line) = request.writes().map(Line).find(|l| directory.holds(*l)) {
+                    checker.still_cached(&request, line);
+                }
+            }
         }
     }
 
     pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
         let harts = self.harts.iter_mut().map(|h| h as &mut dyn Node);
-        harts.chain(shared(&mut self.directory, &mut self.controllers, &mut self.register))
+        harts.chain(shared(&mut self.directory, &mut self.controllers, &mut self.register, &mut self.commands))
     }
 
     fn shared_tally(&mut self, now: Time) -> Tally {
         let mut tally = Tally::default();
-        for node in shared(&mut self.directory, &mut self.controllers, &mut self.register) {
+        for node in shared(&mut self.directory, &mut self.controllers, &mut self.register, &mut self.commands) {
             node.stats(now, &mut tally);
         }
         self.host.iter().for_each(|host| host.stats(&mut tally));
+        if self.checker.is_some() {
+            self.at_work.pass(now);
+            tally.occupancy("neardata.at_work", &self.at_work);
+        }
         tally
     }
 
@@ -184,6 +218,10 @@ impl Machine {
             node.stats(now, &mut tally);
         }
         self.host.iter().for_each(|host| host.stats(&mut tally));
+        if self.checker.is_some() {
+            self.at_work.pass(now);
+            tally.occupancy("neardata.at_work", &self.at_work);
+        }
         tally
     }
 
@@ -192,6 +230,11 @@ impl Machine {
         let mut remains = Remains::new();
         for node in self.nodes() {
             node.remains(view, &mut remains);
+        }
+        if view == View::Durable && self.checker.is_some() {
+            let mut parts = std::mem::take(&mut remains.parts);
+            self.recover_near(&mut parts);
+            remains.parts = parts;
         }
         let image = remains.settle(&self.map);
         match &self.host {
@@ -208,6 +251,9 @@ impl Machine {
     /// no hart; what programs found is told at the end.
     #[inline]
     pub(crate) fn is_broken(&self) -> bool {
+        if let Some(checker) = &self.checker {
+            return checker.broken().is_some() || self.commands.failure().is_some();
+        }
         let Some(host) = &self.host else { return false };
         host.has_failed() || self.controllers.iter().any(|c| c.collision().is_some())
     }
@@ -219,6 +265,12 @@ impl Machine {
         }
         if let Some(text) = self.host.as_ref().and_then(|h| h.error()) {
             return Err(RunError::Violation(text));
+        }
+        if let Some(broken) = self.checker.as_ref().and_then(|c| c.broken()) {
+            return Err(RunError::Violation(broken.to_string()));
+        }
+        if let Some(text) = self.commands.failure() {
+            return Err(RunError::Violation(text.to_string()));
         }
         let failure = self.harts.iter().find_map(Hart::failure);
         failure.map_or(Ok(()), |what| Err(RunError::Violation(what)))
@@ -247,7 +299,8 @@ fn shared<'a>(
     directory: &'a mut Directory,
     controllers: &'a mut [Memory],
     register: &'a mut TimestampRegister,
+    commands: &'a mut CommandPort,
 ) -> impl Iterator<Item = &'a mut dyn Node> {
     let controllers = controllers.iter_mut().map(|c| c as &mut dyn Node);
-    std::iter::once(directory as &mut dyn Node).chain(controllers).chain([register as &mut dyn Node])
+    std::iter::once(directory as &mut dyn Node).chain(controllers).chain([register as &mut dyn Node, commands])
 }

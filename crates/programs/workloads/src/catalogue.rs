@@ -3,6 +3,7 @@
 use crate::Program;
 use crate::context::Context;
 use crate::recovery::Recover;
+use crate::stores;
 use crate::structures as s;
 use protocol::Param;
 use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
@@ -61,6 +62,8 @@ macro_rules! params {
 const N: protocol::params::Kind = Count { min: 1, max: 10_000_000 };
 const PERCENT: protocol::params::Kind = Count { min: 0, max: 100 };
 
+const MECHANISM: protocol::params::Kind = Choice(&["logging", "redo", "checkpoint", "shadow"]);
+
 /// All workloads.
 pub const WORKLOADS: &[Workload] = &[
     Workload {
@@ -81,10 +84,24 @@ pub const WORKLOADS: &[Workload] = &[
         params: params! {
             "operations" N, "10000", "estimate", "insertions, updates, removals and transfers of all threads";
             "durable" Flag, "true", "estimate", "each operation ends with a dfence";
+            "mechanism" Choice(&["own", "logging", "redo", "checkpoint", "shadow"]), "own", "-", "own: the table's own way; others: PMDK's hashmap_tx on the persistent-memory library";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value, on the library";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "bug" Choice(s::hashmap::BUGS), "none", "Witcher, PMTest, XFDetector bug lists", "a seeded bug; see docs/models/crash.md";
         },
-        program: |c| Box::pin(s::hashmap::run(c)),
-        recover: Some(s::hashmap::recover),
+        program: |c| {
+            if c.settings.text("workload.mechanism") == "own" {
+                Box::pin(s::hashmap::run(c))
+            } else {
+                Box::pin(stores::run::<stores::Chained>(c))
+            }
+        },
+        recover: Some(|m, c| {
+            let own = c.settings.text("workload.mechanism") == "own";
+            if own { s::hashmap::recover(m, c) } else { stores::recover::<stores::Chained>(m, c) }
+        }),
     },
     Workload {
         name: "nstore",
@@ -327,6 +344,158 @@ pub const WORKLOADS: &[Workload] = &[
             "operations" N, "4000", "estimate", "pages read of each query, from its beginning";
         },
         program: |c| Box::pin(s::tpch::run(c)),
+        recover: None,
+    },
+    Workload {
+        name: "tpcc",
+        meaning: "TPC-C's new_order transactions on the persistent-memory library",
+        source: "TPC-C 5.11; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "1000", "artifact: NUM_ORDERS", "transactions of all threads";
+            "items" Count { min: 1, max: 50_000 }, "10000", "artifact: 10,000 items", "items in stock";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::Tpcc>(c)),
+        recover: Some(stores::recover::<stores::Tpcc>),
+    },
+    Workload {
+        name: "tatp",
+        meaning: "TATP's update_location transactions on the persistent-memory library",
+        source: "TATP 1.0; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "10000", "artifact: 30000, scaled by 3", "transactions of all threads";
+            "subscribers" Count { min: 1, max: 150_000 }, "100000", "artifact: 100,000 subscribers", "records of the table";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::Tatp>(c)),
+        recover: Some(stores::recover::<stores::Tatp>),
+    },
+    Workload {
+        name: "btree",
+        meaning: "PMDK's B-tree map: random keys are inserted",
+        source: "PMDK btree_map; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::BTree>(c)),
+        recover: Some(stores::recover::<stores::BTree>),
+    },
+    Workload {
+        name: "rbtree",
+        meaning: "PMDK's red-black tree map: random keys are inserted",
+        source: "PMDK rbtree_map; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::RbTree>(c)),
+        recover: Some(stores::recover::<stores::RbTree>),
+    },
+    Workload {
+        name: "pm-skiplist",
+        meaning: "PMDK's skip list map: random keys are inserted",
+        source: "PMDK skiplist_map; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::SkipList>(c)),
+        recover: Some(stores::recover::<stores::SkipList>),
+    },
+    Workload {
+        name: "pm-memcached",
+        meaning: "memcached on persistent memory under YCSB's writes; each thread has a pool",
+        source: "memcached-pmem; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
+            "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::Memcached>(c)),
+        recover: Some(stores::recover::<stores::Memcached>),
+    },
+    Workload {
+        name: "redis",
+        meaning: "Redis on persistent memory under YCSB's writes; all threads share a pool",
+        source: "Redis 3.2 with PMDK; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
+            "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::Redis>(c)),
+        recover: Some(stores::recover::<stores::Redis>),
+    },
+    Workload {
+        name: "pmemkv",
+        meaning: "pmemkv's B+-tree filled with random keys",
+        source: "pmemkv; NearPM (EuroSys 2023) Table 4",
+        params: params! {
+            threads "1", "paper: NearPM §8.2";
+            "operations" N, "10000", "artifact: fillrandom num=10,000", "transactions of all threads";
+            "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+        },
+        program: |c| Box::pin(stores::run::<stores::BPlus>(c)),
+        recover: Some(stores::recover::<stores::BPlus>),
+    },
+    Workload {
+        name: "copy",
+        meaning: "persistent copies, one after the other, by the hart or by a near-data device",
+        source: "NearPM (EuroSys 2023) §8.2.1",
+        params: params! {
+            threads "1", "paper: NearPM §8.2.1";
+            "operations" N, "200", "estimate", "copies of all threads";
+            "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NearPM Fig. 17", "bytes of a copy; a command carries up to 65535";
+        },
+        program: |c| Box::pin(stores::copy(c)),
         recover: None,
     },
     Workload {

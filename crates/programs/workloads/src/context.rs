@@ -57,6 +57,19 @@ impl Arena {
     }
 }
 
+/// What a program is told of near-data devices when it opens them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NearInterface {
+    /// Devices, over which persistent memory is interleaved.
+    pub devices: u64,
+    /// Consecutive bytes on one device.
+    pub interleave: u64,
+    /// Uncached stores that make a command.
+    pub words: usize,
+    /// The program itself waits for all devices before it commits.
+    pub polls: bool,
+}
+
 /// What a thread has.
 #[derive(Clone)]
 pub struct Context {
@@ -74,6 +87,8 @@ pub struct Context {
     pub settings: Rc<Settings>,
     /// Bytes of persistent memory that a DRAM cache in front of it holds; none where there is no such cache.
     pub pm_cache_bytes: Option<u64>,
+    /// Devices that take crash consistency over; none where programs do it themselves.
+    pub near: Option<NearInterface>,
     /// A recorded page stream that the user gave.
     pub pages: Option<Arc<PageStream>>,
     seed: u64,
@@ -84,7 +99,7 @@ impl Context {
     pub fn new(cpu: Cpu, thread: usize, threads: usize, settings: Rc<Settings>, seed: u64) -> Context {
         let layout = Layout::USUAL;
         let (pm, dram) = (layout.arena(PM_BASE, thread), layout.arena(DRAM_BASE, thread));
-        Context { cpu, thread, threads, pm, dram, settings, pm_cache_bytes: None, pages: None, seed }
+        Context { cpu, thread, threads, pm, dram, settings, pm_cache_bytes: None, near: None, pages: None, seed }
     }
 
     /// The common part of persistent memory: the same addresses in every thread, so the calls must be too.

@@ -8,12 +8,14 @@
 mod catalogue;
 mod context;
 mod pages;
+mod pm;
 mod recovery;
+mod stores;
 mod structures;
 mod sync;
 
 pub use catalogue::{WORKLOADS, Workload, find};
-pub use context::{Arena, Context, Layout};
+pub use context::{Arena, Context, Layout, NearInterface};
 pub use pages::{PageStream, Query};
 pub use recovery::{Crashed, Persistent, Recover};
 

@@ -11,7 +11,7 @@
 use crate::driver::{Driver, DriverCounts};
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
 use crate::kernel;
-use protocol::{Cpu, HartPort, Image, Op, OpKind, Order, PM_BASE, Site, StatSink};
+use protocol::{Cpu, HartPort, Image, Op, OpKind, Order, PM_BASE, Share, Site, StatSink};
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -343,6 +343,10 @@ impl HartPort for Port {
 
     fn moved(&self, bytes: u64) {
         self.hart.moved(bytes);
+    }
+
+    fn spent(&self, share: Share, time: Dur) {
+        self.hart.spent(share, time);
     }
 
     fn fail(&self, what: String) {

@@ -357,6 +357,16 @@ impl Node for Directory {
 }
 
 impl Directory {
+    /// Whether any cache holds a line.
+    pub fn holds(&self, line: Line) -> bool {
+        self.state.find(line).is_some()
+    }
+
+    /// Whether the shared cache holds a line that memory has older bytes of.
+    pub fn has_changed(&self, line: Line) -> bool {
+        self.state.find(line).is_some_and(|slot| self.state.is_dirty(slot))
+    }
+
     /// What is under way, in words; for reports of a deadlock.
     pub fn waits_for(&self) -> String {
         format!("directory: {} transactions, {} stuck", self.state.active(), self.state.stuck.len())

@@ -1,7 +1,7 @@
 //! The hart's state, and what drives it: messages, its background (store buffer and ordering model), and the
 //! clock of its program.
 
-use super::caches::{Caches, Victim};
+use super::caches::{Caches, State, Victim};
 use super::misses::Miss;
 use super::spec::HartSpec;
 use super::stats::Stats;
@@ -64,6 +64,10 @@ pub(super) struct Front {
     pub(super) combining: Vec<LineWrite>,
     /// Flushes and non-temporal stores whose acknowledgement is still to come.
     pub(super) unacknowledged: u32,
+    /// The store to a register at the head has passed its port.
+    pub(super) register_passed: bool,
+    /// What a load of a register gave.
+    pub(super) register_value: Option<u64>,
 
     pub(super) ordering: Box<dyn HartOrdering>,
     ordering_next: Time,
@@ -105,6 +109,8 @@ impl Front {
             release_epoch: 0,
             combining: Vec::with_capacity(spec.write_combining + 1),
             unacknowledged: 0,
+            register_passed: false,
+            register_value: None,
             ordering,
             ordering_next: Time::NEVER,
             outbox: Outbox::default(),
@@ -131,6 +137,18 @@ impl Front {
             Msg::Snoop { line, kind } => self.snoop(now, line, kind),
             Msg::CleanAck { .. } => {
                 self.unacknowledged -= 1;
+                self.unblock_head(now);
+            }
+            Msg::UncachedAck => {
+                self.unacknowledged -= 1;
+                self.unblock_head(now);
+            }
+            Msg::UncachedPassed => {
+                self.register_passed = true;
+                self.unblock_head(now);
+            }
+            Msg::UncachedReply { value } => {
+                self.register_value = Some(value);
                 self.unblock_head(now);
             }
             _ => {
@@ -281,6 +299,11 @@ impl Front {
     pub(super) fn modified_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
         let waiting = self.write_back.iter().map(|v| (v.line, &v.data));
         self.caches.modified().chain(waiting).filter(|(line, _)| line.is_pm())
+    }
+
+    pub(super) fn has_changed(&self, line: Line) -> bool {
+        let cached = self.caches.find(line).is_some_and(|s| self.caches.state(s) == State::Modified);
+        cached || self.write_back.iter().any(|v| v.line == line)
     }
 
     pub(super) fn waits_for(&self) -> String {

@@ -35,7 +35,7 @@ pub use spec::{FlushSpec, HartSpec};
 
 use engine::{Device, Mark, Out, PortId};
 use front::Front;
-use protocol::{Cpu, Depth, HartOrdering, HartPort, LineWrite, Mask, Msg, Node, Op, Peer, Remains, StatSink};
+use protocol::{Cpu, Depth, HartOrdering, HartPort, Line, LineWrite, Mask, Msg, Node, Op, Peer, Remains, Share, StatSink};
 use protocol::{Tally, View, ports};
 use std::cell::RefCell;
 use std::future::Future;
@@ -81,6 +81,14 @@ impl HartPort for Port {
 
     fn moved(&self, bytes: u64) {
         self.0.borrow_mut().stats.moved += bytes;
+    }
+
+    fn spent(&self, share: Share, time: Dur) {
+        let stats = &mut self.0.borrow_mut().stats;
+        match share {
+            Share::Consistency => stats.consistency += time,
+            Share::Movement => stats.movement += time,
+        }
     }
 
     fn fail(&self, what: String) {
@@ -142,6 +150,11 @@ impl Hart {
         self.port.0.borrow().failure.clone()
     }
 
+    /// Whether this hart's caches hold a line that it has changed and not written back.
+    pub fn has_changed(&self, line: Line) -> bool {
+        self.port.0.borrow().has_changed(line)
+    }
+
     /// What the program waits for, in words; for reports of a deadlock.
     pub fn waits_for(&self) -> String {
         self.port.0.borrow().waits_for()
@@ -159,6 +172,7 @@ impl Hart {
             let port = match *to {
                 Peer::Directory => ports::DIRECTORY,
                 Peer::Register => ports::REGISTER,
+                Peer::Commands => ports::COMMANDS,
                 Peer::Controller(index) => ports::controller(index),
                 Peer::Hart(index) => ports::hart(index, self.controllers),
             };
@@ -178,6 +192,7 @@ impl Hart {
         match port {
             ports::DIRECTORY => Peer::Directory,
             ports::REGISTER => Peer::Register,
+            ports::COMMANDS => Peer::Commands,
             PortId(p) if usize::from(p - ports::CONTROLLERS) < self.controllers => {
                 Peer::Controller((p - ports::CONTROLLERS).into())
             }

@@ -3,7 +3,7 @@
 use super::caches::Level;
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
-use protocol::{FenceKind, Op, OpKind, line_of, offset_of};
+use protocol::{FenceKind, FlushKind, Op, OpKind, is_uncached, line_of, offset_of};
 use std::task::Poll;
 use units::{Dur, Time};
 
@@ -46,15 +46,17 @@ impl Front {
                 self.now += Dur::ps(op.value);
                 Poll::Ready(0)
             }
+            OpKind::Load if is_uncached(op.address) => self.enqueue(op, Kind::RegisterLoad, true),
             OpKind::Load => self.load(op),
             OpKind::Touch => self.touch(op),
+            OpKind::Store if is_uncached(op.address) => self.enqueue(op, Kind::Register, true),
             OpKind::Store => self.enqueue(op, Kind::Store, false),
             OpKind::StoreNonTemporal if self.traits.flush_instructions => {
                 self.enqueue(op, Kind::NonTemporal, false)
             }
             OpKind::StoreNonTemporal => self.enqueue(op, Kind::Store, false),
             OpKind::Rmw(kind) => self.enqueue(op, Kind::Rmw(kind), true),
-            OpKind::Flush(kind) if self.traits.flush_instructions => {
+            OpKind::Flush(kind) if self.traits.flush_instructions || kind == FlushKind::Forget => {
                 self.enqueue(op, Kind::Flush(kind), false)
             }
             OpKind::Flush(_) => self.issued(),

@@ -33,6 +33,8 @@ pub struct HartSpec {
     pub sfence_blocks: bool,
     /// What sfence means on a machine with a persist path.
     pub sfence_as: FenceKind,
+    /// Time that a store to a device's register holds the hart.
+    pub uncached: Dur,
     /// Evicted lines that wait until their writes have persisted.
     pub write_back_buffer: usize,
 }

@@ -17,10 +17,13 @@ pub(super) struct Stats {
     pub(super) fences: u64,
     pub(super) operations: u64,
     pub(super) moved: u64,
+    pub(super) registers: u64,
     pub(super) write_back_waits: u64,
     pub(super) fence_stall: Dur,
     pub(super) buffer_stall: Dur,
     pub(super) memory_stall: Dur,
+    pub(super) consistency: Dur,
+    pub(super) movement: Dur,
 }
 
 impl Stats {
@@ -37,9 +40,16 @@ impl Stats {
         sink.count("cpu.fences", self.fences);
         sink.count("cpu.operations", self.operations);
         sink.count("cpu.bytes_moved", self.moved);
+        if self.registers > 0 {
+            sink.count("cpu.registers", self.registers);
+        }
         sink.count("ordering.write_back_buffer.waits", self.write_back_waits);
         sink.time("ordering.fence_stall", self.fence_stall);
         sink.time("ordering.buffer_stall", self.buffer_stall);
         sink.time("cpu.memory_stall", self.memory_stall);
+        if self.consistency > Dur::ZERO {
+            sink.time("neardata.region_time_ns", self.consistency);
+            sink.time("neardata.movement_time_ns", self.movement);
+        }
     }
 }

@@ -11,6 +11,10 @@ pub(super) enum Kind {
     Rmw(RmwKind),
     Flush(FlushKind),
     Fence(FenceKind),
+    /// A store to a device's register.
+    Register,
+    /// A load of a device's register.
+    RegisterLoad,
     /// An acquire's value has been read: what follows is ordered after the release.
     Acquired,
 }

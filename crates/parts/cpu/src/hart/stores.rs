@@ -3,7 +3,7 @@
 use super::caches::{Slot, State};
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
-use protocol::{Block, FenceKind, FlushKind, Full, Line, LineWrite, Mask, Msg, RmwKind, mask_of, offset_of};
+use protocol::{Block, FenceKind, FlushKind, Full, Line, LineWrite, Mask, Msg, Peer, RmwKind, mask_of, offset_of};
 use units::{Dur, Time};
 
 /// Why the head goes no further now.
@@ -36,6 +36,8 @@ impl Front {
             Kind::NonTemporal => self.commit_nontemporal(at, &entry),
             Kind::Flush(kind) => self.commit_flush(at, &entry, kind),
             Kind::Fence(kind) => self.commit_fence(at, kind),
+            Kind::Register => self.commit_register(at, &entry),
+            Kind::RegisterLoad => self.commit_register_load(at, &entry),
             Kind::Acquired => self.commit_acquired(at, &entry),
         };
         match step {
@@ -145,6 +147,38 @@ impl Front {
         self.caches.write(slot, offset_of(entry.address), entry.size, value);
         self.caches.set_state(slot, State::Modified);
         Ok(())
+    }
+
+    /// Uncached stores leave one after the other. Nothing later leaves before the port has let this one pass.
+    fn commit_register(&mut self, at: Time, entry: &Entry) -> Step {
+        if entry.progress == 0 {
+            self.progress(1);
+            return Ok((self.spec.uncached, AGAIN));
+        }
+        if entry.progress == 1 {
+            self.progress(2);
+            self.unacknowledged += 1;
+            let (address, value) = (entry.address, entry.value);
+            self.outbox.send(at, Peer::Commands, Msg::UncachedWrite { address, value });
+            self.register_passed = false;
+        }
+        if !self.register_passed {
+            return Err(Blocked::Ordering);
+        }
+        self.stats.registers += 1;
+        Ok((self.spec.store_interval, DONE))
+    }
+
+    fn commit_register_load(&mut self, at: Time, entry: &Entry) -> Step {
+        if entry.progress == 0 {
+            self.progress(1);
+            self.outbox.send(at, Peer::Commands, Msg::UncachedRead { address: entry.address });
+            self.register_value = None;
+        }
+        let Some(value) = self.register_value.take() else { return Err(Blocked::Line) };
+        self.result = value;
+        self.stats.registers += 1;
+        Ok((self.spec.store_interval, DONE))
     }
 
     fn commit_acquired(&mut self, at: Time, entry: &Entry) -> Step {

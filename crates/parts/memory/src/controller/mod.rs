@@ -115,6 +115,22 @@ impl Controller {
         self.persists
     }
 
+    /// The bytes of a line as a device beside this controller reads them: what the host has written so far.
+    pub fn present(&self, line: Line) -> Block {
+        self.latest(line)
+    }
+
+    /// A device beside this controller writes memory past the write pending queue; durable at once.
+    pub fn write_near(&mut self, line: Line, data: &Block, mask: Mask) {
+        self.image.write(line, data, mask);
+        self.persists += 1;
+    }
+
+    /// Time from a write's acceptance to its acknowledgement.
+    pub fn acknowledge(&self) -> units::Dur {
+        self.spec.acknowledge
+    }
+
     fn is_pm(&self) -> bool {
         self.spec.base >= PM_BASE
     }

@@ -1,0 +1,102 @@
+//! Commands to near-data devices as stores to registers: what a library writes and the command port reads.
+
+use crate::{NearKind, NearRequest, UNCACHED_BASE};
+
+/// The form of a command: 128 bits over all words but the last, which is the doorbell.
+#[derive(Clone, Copy, Debug)]
+pub struct NearCommand;
+
+/// Bytes of registers that each hart has for itself.
+const WINDOW: u64 = 256;
+/// Where the status registers begin: eight bytes for each device.
+const STATUS: u64 = 0x10_0000;
+/// Bits of a command.
+const BITS: u32 = 128;
+
+impl NearCommand {
+    /// What a load of a register gives when nobody answers.
+    pub const NO_ANSWER: u64 = u64::MAX;
+    /// The most bytes that a command carries.
+    pub const MOST_BYTES: u64 = 0xFFFF;
+
+    /// The register that says how many requests of the reading hart a device is not done with.
+    pub fn status(device: u64) -> u64 {
+        UNCACHED_BASE + STATUS + device * 8
+    }
+
+    /// The device whose status register is at `address`; a number that no device has for other registers.
+    pub fn device_of_status(address: u64) -> usize {
+        ((address - UNCACHED_BASE).wrapping_sub(STATUS) / 8) as usize
+    }
+
+    /// Which word of a command the register at `address` takes.
+    pub fn word(address: u64) -> usize {
+        ((address - UNCACHED_BASE) % WINDOW / 8) as usize
+    }
+
+    /// A command of `hart` in `words` stores, 3 to 16: addresses and values, the doorbell last.
+    pub fn encode(request: &NearRequest, hart: u8, words: usize) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let mut bits = u128::from(request.kind as u8)
+            | u128::from(request.pool & 0xF) << 4
+            | u128::from(request.thread) << 8
+            | u128::from(request.size as u16) << 16
+            | u128::from(request.source & 0xFFFF_FFFF_FFFF) << 32
+            | u128::from(request.destination & 0xFFFF_FFFF_FFFF) << 80;
+        let each = BITS.div_ceil(words as u32 - 1);
+        let window = UNCACHED_BASE + u64::from(hart) * WINDOW;
+        (0..words as u64).map(move |i| {
+            let value = if i + 1 == words as u64 { 1 } else { (bits & ((1 << each) - 1)) as u64 };
+            bits = bits.checked_shr(each).unwrap_or(0);
+            (window + i * 8, value)
+        })
+    }
+
+    /// The command that `hart` has written, its doorbell left out; none when it has no known operation code.
+    pub fn decode(words: &[u64], hart: u8) -> Option<NearRequest> {
+        let each = BITS.div_ceil(words.len().max(1) as u32);
+        let mut bits = 0_u128;
+        for (i, word) in words.iter().enumerate() {
+            bits |= u128::from(*word).checked_shl(each * i as u32).unwrap_or(0);
+        }
+        let field = |at: u32, size: u32| (bits >> at & ((1 << size) - 1)) as u64;
+        Some(NearRequest {
+            number: 0,
+            hart,
+            kind: NearKind::of_code(field(0, 4))?,
+            pool: field(4, 4) as u8,
+            thread: field(8, 8) as u8,
+            devices: 0,
+            source: field(32, 48),
+            destination: field(80, 48),
+            size: field(16, 16) as u32,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_survives_its_way_through_stores() {
+        let request = NearRequest {
+            number: 0,
+            hart: 3,
+            kind: NearKind::ShadowCopy,
+            pool: 9,
+            thread: 200,
+            devices: 0,
+            source: 0x1234_5678_9ABC,
+            destination: 0xFEDC_BA98_7654,
+            size: 65535,
+        };
+        for words in [4, 5, 7] {
+            let stores: Vec<(u64, u64)> = NearCommand::encode(&request, 3, words).collect();
+            assert_eq!(stores.len(), words);
+            let values: Vec<u64> = stores.iter().map(|s| s.1).take(words - 1).collect();
+            assert!(values.iter().all(|v| words == 4 || *v < 1 << 32));
+            assert_eq!(NearCommand::decode(&values, 3), Some(request), "{words}");
+        }
+        assert_eq!(NearCommand::decode(&[0, 0], 0), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! NearPM from its parameters: devices, the command port, and the checker that watches them.
+
+use crate::error::ConfigError;
+use memory::Controller;
+use neardata::{
+    Checker, CommandPort, CoreSpec, DeviceSpec, Mutant, NearDevice, PortSpec, Sync,
+};
+use protocol::{AddressMap, Settings};
+use workloads::NearInterface;
+
+/// Whether persistent memory is near-data devices.
+pub(crate) fn is_near(s: &Settings) -> bool {
+    s.text("neardata.kind") == "device"
+}
+
+/// Whether the parameters fit together.
+///
+/// # Errors
+/// The key, and what is accepted.
+pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
+    if !is_near(s) {
+        return Ok(());
+    }
+    if s.text("nvdimm.kind") != "none" {
+        let given = s.text("nvdimm.kind");
+        return Err(ConfigError::new(format!(
+            "nvdimm.kind = {given}: with neardata.kind = device persistent memory is NearPM devices; give none"
+        )));
+    }
+    let (hart, port) = (s.dur("wires.hart_controller_ns"), s.dur("wires.hart_directory_ns"));
+    let link = s.dur("neardata.link_ns");
+    if s.text("ordering.model") != "intel" && hart < port + link {
+        return Err(ConfigError::new(format!(
+            "wires.hart_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
+            hart.as_ns(),
+            (port + link).as_ns()
+        )));
+    }
+    Ok(())
+}
+
+/// Controllers of persistent memory: each near-data device is one.
+pub(crate) fn controllers(s: &Settings) -> usize {
+    s.count(if is_near(s) { "neardata.devices" } else { "memory.controllers" })
+}
+
+fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
+    let sync = match s.text("neardata.sync") {
+        "polling" => Sync::Polling,
+        "none" => Sync::None,
+        _ => Sync::Delayed,
+    };
+    let mutant = match (s.text("neardata.ordering"), s.text("neardata.conflicts"), s.flag("neardata.gates_reads")) {
+        ("none", ..) => Some(Mutant::NoOrdering),
+        (_, "sources", _) => Some(Mutant::SourcesOnly),
+        (.., false) => Some(Mutant::UngatedReads),
+        _ => None,
+    };
+    CoreSpec {
+        index,
+        map,
+        units: s.count("neardata.units"),
+        fifo: s.count("neardata.fifo"),
+        host_queue: s.count("neardata.host_queue"),
+        table: s.count("neardata.address_table"),
+        sync,
+        writes_wait_for_all: s.text("neardata.host_writes") == "any",
+        mutant,
+    }
+}
+
+/// Device `index` before its memory.
+pub(crate) fn device(s: &Settings, harts: usize, map: AddressMap, index: usize, memory: Controller) -> NearDevice {
+    let stops = s.number("neardata.fault.stops_after");
+    let spec = DeviceSpec {
+        core: core(s, map, index as u8),
+        harts,
+        start: s.dur("neardata.start_ns"),
+        line: s.dur("neardata.line_ns"),
+        bus: s.dur("neardata.bus_ns"),
+        stops_after: (stops > 0 && s.count("neardata.fault.device") == index).then(|| stops - 1),
+    };
+    NearDevice::new(spec, memory)
+}
+
+/// The port through which commands pass.
+pub(crate) fn port(s: &Settings, harts: usize, map: AddressMap) -> CommandPort {
+    CommandPort::new(PortSpec {
+        harts,
+        map,
+        words: s.count("neardata.command_words"),
+        fifo: s.count("neardata.fifo"),
+        timeout: s.dur("neardata.timeout_ns"),
+    })
+}
+
+/// The checker of partitioned persist ordering, where there are devices to watch.
+pub(crate) fn checker(s: &Settings, map: AddressMap) -> Option<Checker> {
+    is_near(s).then(|| Checker::new(map.pm_controllers))
+}
+
+/// What programs are told of the devices; none where they have to do without.
+pub(crate) fn interface(s: &Settings, map: AddressMap) -> Option<NearInterface> {
+    (is_near(s) && s.flag("neardata.offload")).then(|| NearInterface {
+        devices: map.pm_controllers as u64,
+        interleave: map.interleave_bytes,
+        words: s.count("neardata.command_words"),
+        polls: s.text("neardata.sync") == "polling",
+    })
+}

@@ -1,0 +1,133 @@
+//! The undo log, by lines or by pages.
+
+use super::{Mechanism, PAGE, Pm};
+use protocol::{LOG_BYTES, LogChecksum, LogHeader, NearKind, Share};
+use units::Dur;
+
+/// From this size on a copy goes past the caches, as PMDK's does.
+const NONTEMPORAL: u64 = 256;
+
+impl Pm {
+    /// Lines that have no log yet get one, before they change.
+    pub(super) async fn log_lines(&self, address: u64, size: u64) {
+        let (mut at, end) = (address / 64, (address + size).div_ceil(64));
+        while at < end {
+            if self.state.borrow().logged.contains(&at) {
+                at += 1;
+                continue;
+            }
+            let first = at;
+            while at < end && self.state.borrow_mut().logged.insert(at) {
+                at += 1;
+            }
+            self.save(NearKind::UndoLogCreate, first * 64, (at - first) * 64).await;
+        }
+    }
+
+    /// Pages that were not saved in this epoch are.
+    pub(super) async fn save_pages(&self, address: u64, size: u64) {
+        let parts = self.parts;
+        for page in parts.page(address)..=parts.page(address + size - 1) {
+            if self.state.borrow_mut().pages.insert(page, 0).is_some() {
+                continue;
+            }
+            self.state.borrow_mut().faults += 1;
+            self.fault().await;
+            self.save(NearKind::CheckpointCreate, parts.data + page * PAGE, PAGE).await;
+        }
+    }
+
+    /// The kernel's part of a write to a protected page: the fault, the signal, and the change of protection.
+    pub(super) async fn fault(&self) {
+        let time = self.c.settings.number("workload.fault_ns");
+        self.c.cpu.work(Dur::ps(time)).await;
+    }
+
+    /// An entry for `size` bytes at `address`, whole lines.
+    async fn save(&self, kind: NearKind, address: u64, size: u64) {
+        self.state.borrow_mut().logs = true;
+        let transaction = self.transaction.get();
+        if self.near.is_some() {
+            self.command(kind, address, transaction, size).await;
+            return;
+        }
+        let place = self.log_place(0, address, size);
+        let mut sum = LogChecksum::new(address, size, transaction);
+        let began = self.c.cpu.now();
+        self.copy(address, place + 64, size, &mut sum).await;
+        self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
+        let header = LogHeader { address, size, transaction, checksum: sum.value() };
+        self.write_header(place, &header).await;
+        self.c.cpu.clwb(place).await;
+        self.c.cpu.ofence().await;
+    }
+
+    /// The next place in a device's part of the log.
+    pub(super) fn log_place(&self, device: u64, address: u64, size: u64) -> u64 {
+        let used = &mut self.state.borrow_mut().log_used[device as usize];
+        let at = *used;
+        *used += LogHeader::entry_bytes(address, size);
+        if *used > LOG_BYTES {
+            self.c.cpu.fail("the transaction does not fit its log".into());
+            *used = 0;
+        }
+        self.parts.layout.address(self.parts.area(self.thread), device, at)
+    }
+
+    pub(super) async fn write_header(&self, place: u64, header: &LogHeader) {
+        let block = header.encode();
+        for (i, word) in (0..5).zip(block.as_chunks::<8>().0) {
+            self.c.store(place + i * 8, u64::from_le_bytes(*word)).await;
+        }
+    }
+
+    /// Copies whole lines, a line at a time, and persists nothing yet.
+    pub(crate) async fn copy(&self, from: u64, to: u64, size: u64, sum: &mut LogChecksum) {
+        let c = &self.c;
+        for line in (0..size).step_by(64) {
+            for word in (line..line + 64).step_by(8) {
+                let value = c.load(from + word).await;
+                sum.word(value);
+                if size < NONTEMPORAL {
+                    c.store(to + word, value).await;
+                } else {
+                    c.cpu.store_nontemporal(to + word, value).await;
+                }
+            }
+            if size < NONTEMPORAL {
+                c.cpu.clwb(to + line).await;
+            }
+        }
+    }
+
+    /// The transaction's changes persist; then its log goes.
+    pub(super) async fn end_log(&self) {
+        self.flush_changes().await;
+        if !std::mem::take(&mut self.state.borrow_mut().logs) {
+            return;
+        }
+        let began = self.c.cpu.now();
+        self.delete_log().await;
+        self.c.cpu.spent(Share::Consistency, self.c.cpu.now() - began);
+    }
+
+    /// The log is empty, on every device or on none.
+    pub(super) async fn delete_log(&self) {
+        let (c, transaction) = (&self.c, self.transaction.get());
+        self.transaction.set(transaction + 1);
+        self.state.borrow_mut().log_used.fill(0);
+        if self.near.is_none() {
+            c.publish(self.parts.area(self.thread), 0).await;
+            return;
+        }
+        if self.polls() {
+            self.poll().await;
+            // Devices delete one by one: what makes the transaction committed is this word.
+            if self.mechanism != Mechanism::Redo {
+                c.publish(self.parts.thread_words(self.thread), transaction).await;
+                c.cpu.dfence().await;
+            }
+        }
+        self.command(NearKind::CommitLog, 0, 0, 0).await;
+    }
+}

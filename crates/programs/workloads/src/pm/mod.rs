@@ -1,0 +1,365 @@
+//! A persistent-memory library for workloads: pools, an allocator and transactions, with the crash-consistency
+//! mechanism as a parameter, carried out by the hart or through the primitives of a near-data device.
+//!
+//! ```text
+//!   pool: header, thread words, page table | log area of each thread | data | shadow frames of the data
+//! ```
+//!
+//! | mechanism | before a change | at the commit |
+//! |---|---|---|
+//! | logging | old lines go to an undo log | changes persist, the log is deleted |
+//! | redo | changes stay aside | they go to a redo log, which is applied, then deleted |
+//! | checkpoint | old pages go to a checkpoint, once an epoch | at the end of an epoch, as logging |
+//! | shadow | a page is copied to its other frame, where changes go | pages change over to their new frames |
+//!
+//! Logging and checkpoints differ in their grain and in how many transactions share a commit. A line is logged at most
+//! once in a transaction. The log's form is that of [`protocol::LogHeader`], whoever writes it.
+//!
+//! Sources: PMDK 1.9's undo log; NearPM (EuroSys 2023) §2.1, §6.1 and its artifact for pages and the threshold.
+
+mod log;
+mod offload;
+mod recover;
+mod redo;
+mod shadow;
+
+pub(crate) use recover::Recovered;
+
+use crate::context::{Context, NearInterface};
+use protocol::{LogLayout, POOL_HEADER, Settings, Share};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// First word of a pool.
+const POOL_MAGIC: u64 = 0x4C4F_4F50_4D50_4F43;
+/// Where each thread has a line of its own: the last committed transaction, and the length of its journal.
+const THREAD_WORDS: u64 = 1024;
+/// Where the page table is: a word for each page of data, zero or one: its frame.
+const PAGE_TABLE: u64 = 4096;
+/// Bytes at the beginning of the data that are the allocator's: the next free byte, then a list for each size.
+const ALLOCATOR: u64 = 128;
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+/// Most pages of data.
+const MOST_PAGES: u64 = (POOL_HEADER - PAGE_TABLE) / 8;
+
+/// How a change is made crash consistent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mechanism {
+    Logging,
+    Redo,
+    Checkpoint,
+    Shadow,
+}
+
+impl Mechanism {
+    pub(crate) fn of(settings: &Settings) -> Mechanism {
+        match settings.text("workload.mechanism") {
+            "redo" => Mechanism::Redo,
+            "checkpoint" => Mechanism::Checkpoint,
+            "shadow" => Mechanism::Shadow,
+            _ => Mechanism::Logging,
+        }
+    }
+}
+
+/// Where a pool is and who shares it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) id: u8,
+    pub(crate) base: u64,
+    pub(crate) bytes: u64,
+    /// Threads that use it.
+    pub(crate) threads: u64,
+}
+
+/// The parts of a pool.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    place: Place,
+    layout: LogLayout,
+    data: u64,
+    pages: u64,
+}
+
+impl Parts {
+    fn new(place: Place, layout: LogLayout) -> Parts {
+        let data = place.base + POOL_HEADER + place.threads * layout.area_bytes();
+        let room = (place.base + place.bytes).saturating_sub(data) / 2 / POOL_HEADER * POOL_HEADER;
+        Parts { place, layout, data, pages: (room / PAGE).min(MOST_PAGES / 16 * 16) }
+    }
+
+    /// From a page's first frame to its second: both are on the same device.
+    fn span(&self) -> u64 {
+        self.pages * PAGE
+    }
+
+    fn page(&self, address: u64) -> u64 {
+        (address - self.data) / PAGE
+    }
+
+    fn table(&self, page: u64) -> u64 {
+        self.place.base + PAGE_TABLE + page * 8
+    }
+
+    fn thread_words(&self, thread: u64) -> u64 {
+        self.place.base + THREAD_WORDS + thread * 64
+    }
+
+    fn area(&self, thread: u64) -> u64 {
+        self.layout.area(self.place.base, thread)
+    }
+}
+
+/// What a transaction has done so far.
+#[derive(Default)]
+struct State {
+    /// Lines that need no log any more, because they have one or are new.
+    logged: BTreeSet<u64>,
+    /// Lines changed and not yet flushed.
+    dirty: BTreeSet<u64>,
+    /// Words that a redo log will hold.
+    aside: BTreeMap<u64, u64>,
+    /// Pages saved in this epoch, or with a new frame in this transaction.
+    pages: BTreeMap<u64, u64>,
+    /// Bytes of the log that the hart has written, on each device.
+    log_used: Vec<u64>,
+    /// Whether the log holds anything.
+    logs: bool,
+    /// Page faults of this epoch, and operations that wait for its end.
+    faults: u64,
+    waiting: u64,
+}
+
+/// A pool as one thread has it open.
+pub(crate) struct Pm {
+    c: Context,
+    parts: Parts,
+    /// The thread's number among those that share the pool.
+    thread: u64,
+    mechanism: Mechanism,
+    near: Option<NearInterface>,
+    transaction: Cell<u64>,
+    state: RefCell<State>,
+}
+
+impl Pm {
+    /// Opens the pool at `place` as the thread that has this number there.
+    pub(crate) async fn open(c: &Context, place: Place, thread: u64, mechanism: Mechanism) -> Pm {
+        let devices = c.near.map_or(1, |n| n.devices);
+        let layout = LogLayout { devices, interleave: c.near.map_or(PAGE, |n| n.interleave) };
+        let pm = Pm {
+            c: c.clone(),
+            parts: Parts::new(place, layout),
+            thread,
+            mechanism,
+            near: c.near,
+            transaction: Cell::new(1),
+            state: RefCell::new(State { log_used: vec![0; devices as usize], ..State::default() }),
+        };
+        pm.map().await;
+        pm
+    }
+
+    /// Makes the empty pool: once, by one thread.
+    pub(crate) async fn create(&self) {
+        let (c, parts) = (&self.c, &self.parts);
+        c.store(parts.data, parts.data + PAGE).await;
+        c.persist(parts.data, ALLOCATOR).await;
+        let header = [POOL_MAGIC, parts.layout.devices, parts.layout.interleave, parts.place.threads];
+        for (i, word) in (0..).zip(header) {
+            c.store(parts.place.base + i * 8, word).await;
+        }
+        c.persist(parts.place.base, 32).await;
+        c.cpu.dfence().await;
+    }
+
+    /// The address of the program's own root object: what is left of the first page, zero at first.
+    pub(crate) fn root(&self) -> u64 {
+        self.parts.data + ALLOCATOR
+    }
+
+    /// A transaction begins.
+    pub(crate) fn begin(&self) {
+        let mut state = self.state.borrow_mut();
+        state.logged.clear();
+        state.aside.clear();
+        if self.mechanism == Mechanism::Shadow {
+            state.pages.clear();
+        }
+    }
+
+    /// `size` bytes at `address` are about to change.
+    pub(crate) async fn add(&self, address: u64, size: u64) {
+        let began = self.c.cpu.now();
+        match self.mechanism {
+            Mechanism::Logging => self.log_lines(address, size).await,
+            Mechanism::Redo => {}
+            Mechanism::Checkpoint => self.save_pages(address, size).await,
+            Mechanism::Shadow => self.shadow_pages(address, size).await,
+        }
+        self.c.cpu.spent(Share::Consistency, self.c.cpu.now() - began);
+    }
+
+    /// Changes a word of what was added or is new.
+    pub(crate) async fn set(&self, address: u64, value: u64) {
+        if self.mechanism == Mechanism::Redo && !self.state.borrow().logged.contains(&(address / 64)) {
+            self.state.borrow_mut().aside.insert(address, value);
+            self.c.work(4).await;
+            return;
+        }
+        let place = self.at(address).await;
+        self.c.store(place, value).await;
+        self.state.borrow_mut().dirty.insert(place / 64);
+    }
+
+    /// Adds and changes a word.
+    pub(crate) async fn put(&self, address: u64, value: u64) {
+        self.add(address, 8).await;
+        self.set(address, value).await;
+    }
+
+    /// Reads a word.
+    pub(crate) async fn get(&self, address: u64) -> u64 {
+        if self.mechanism == Mechanism::Redo {
+            let aside = self.state.borrow().aside.get(&address).copied();
+            if let Some(value) = aside {
+                return value;
+            }
+        }
+        let place = self.at(address).await;
+        self.c.load(place).await
+    }
+
+    /// Where a word is: shadow paging has two frames for a page.
+    async fn at(&self, address: u64) -> u64 {
+        if self.mechanism != Mechanism::Shadow {
+            return address;
+        }
+        let page = self.parts.page(address);
+        let new = self.state.borrow().pages.get(&page).copied();
+        let frame = match new {
+            Some(frame) => frame,
+            None => self.c.load(self.parts.table(page)).await,
+        };
+        address + (frame & 1) * self.parts.span()
+    }
+
+    /// `size` new bytes at a multiple of 64, of any contents. The old ones need no log.
+    pub(crate) async fn alloc(&self, size: u64) -> u64 {
+        let class = class_of(size);
+        let list = self.parts.data + 8 + u64::from(class) * 8;
+        let (free, bytes) = (self.get(list).await, 64 << class);
+        let address = if free != 0 {
+            let next = self.get(free).await;
+            self.put(list, next).await;
+            free
+        } else {
+            let next = self.get(self.parts.data).await;
+            if next + bytes > self.parts.data + self.parts.span() {
+                self.c.cpu.fail("the pool is full".into());
+            }
+            self.put(self.parts.data, next + bytes).await;
+            next
+        };
+        if matches!(self.mechanism, Mechanism::Checkpoint | Mechanism::Shadow) {
+            self.add(address, size).await;
+        } else if free == 0 {
+            self.state.borrow_mut().logged.extend(address / 64..(address + bytes) / 64);
+        } else {
+            // Its first line links a list that an undone transaction goes back to.
+            self.state.borrow_mut().logged.extend(address / 64 + 1..(address + bytes) / 64);
+            self.add(address, 64).await;
+        }
+        address
+    }
+
+    /// `bytes` zero bytes for a table, for good: part of setting up.
+    pub(crate) async fn reserve(&self, bytes: u64) -> u64 {
+        let next = self.get(self.parts.data).await;
+        let end = (next + bytes).next_multiple_of(64);
+        if end > self.parts.data + self.parts.span() {
+            let room = self.parts.data + self.parts.span() - next;
+            self.c.cpu.fail(format!("a table of {bytes} bytes does not fit: the pool has {room} left"));
+        }
+        self.put(self.parts.data, end).await;
+        next
+    }
+
+    /// Gives back what `alloc` gave.
+    pub(crate) async fn free(&self, address: u64, size: u64) {
+        let list = self.parts.data + 8 + u64::from(class_of(size)) * 8;
+        let first = self.get(list).await;
+        self.put(address, first).await;
+        self.put(list, address).await;
+    }
+
+    /// The transaction's changes become durable, all or none; with checkpoints, when their epoch ends.
+    pub(crate) async fn commit(&self) {
+        match self.mechanism {
+            Mechanism::Logging => self.end_log().await,
+            Mechanism::Redo => self.apply().await,
+            Mechanism::Shadow => self.switch().await,
+            Mechanism::Checkpoint => {
+                let threshold = self.c.settings.number("workload.epoch_faults");
+                if self.state.borrow().faults >= threshold || self.parts.place.threads > 1 {
+                    self.end_log().await;
+                    self.end_epoch().await;
+                }
+            }
+        }
+    }
+
+    /// One of the program's operations has ended; it counts once it is durable.
+    pub(crate) async fn end_operation(&self) {
+        let waits = self.mechanism == Mechanism::Checkpoint && self.state.borrow().faults > 0;
+        if waits {
+            self.state.borrow_mut().waiting += 1;
+        } else {
+            self.c.end_operation().await;
+        }
+    }
+
+    async fn end_epoch(&self) {
+        let waiting = {
+            let mut state = self.state.borrow_mut();
+            state.pages.clear();
+            state.faults = 0;
+            std::mem::take(&mut state.waiting)
+        };
+        for _ in 0..waiting {
+            self.c.end_operation().await;
+        }
+    }
+
+    /// The last epoch ends.
+    pub(crate) async fn close(&self) {
+        if self.mechanism == Mechanism::Checkpoint && self.state.borrow().faults > 0 {
+            self.end_log().await;
+            self.end_epoch().await;
+        }
+    }
+
+    /// Every changed line is flushed and durable, or ordered before what follows where nothing else has to see it.
+    async fn flush_changes(&self) {
+        let dirty = std::mem::take(&mut self.state.borrow_mut().dirty);
+        for line in dirty {
+            self.c.cpu.clwb(line * 64).await;
+        }
+        self.durable().await;
+    }
+
+    /// What has been flushed is durable: devices read memory, not caches.
+    async fn durable(&self) {
+        if self.near.is_some() {
+            self.c.cpu.dfence().await;
+        } else {
+            self.c.cpu.ofence().await;
+        }
+    }
+}
+
+/// The size class of `size` bytes: a power of two of lines.
+fn class_of(size: u64) -> u32 {
+    size.div_ceil(64).next_power_of_two().trailing_zeros().min(10)
+}

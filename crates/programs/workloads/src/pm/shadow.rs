@@ -1,0 +1,65 @@
+//! Shadow paging: each page of data has two frames, and a word that says which one counts.
+
+use super::{PAGE, Pm};
+use protocol::{LogChecksum, NearKind, Share};
+
+impl Pm {
+    /// Pages that are about to change get a copy in their other frame.
+    pub(super) async fn shadow_pages(&self, address: u64, size: u64) {
+        let parts = self.parts;
+        for page in parts.page(address)..=parts.page(address + size - 1) {
+            if self.state.borrow().pages.contains_key(&page) {
+                continue;
+            }
+            let old = self.c.load(parts.table(page)).await & 1;
+            self.fault().await;
+            let frame = |which: u64| parts.data + page * PAGE + which * parts.span();
+            let (from, to) = (frame(old), frame(1 - old));
+            if self.near.is_some() {
+                self.forget(to, PAGE).await;
+                self.command(NearKind::ShadowCopy, from, to, PAGE).await;
+            } else {
+                let began = self.c.cpu.now();
+                self.copy(from, to, PAGE, &mut LogChecksum::new(0, 0, 0)).await;
+                self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
+                self.c.cpu.ofence().await;
+            }
+            self.state.borrow_mut().pages.insert(page, 1 - old);
+        }
+    }
+
+    /// The new frames persist; then all pages of the transaction change over at once: by one word, or by a journal.
+    pub(super) async fn switch(&self) {
+        self.flush_changes().await;
+        let pages = std::mem::take(&mut self.state.borrow_mut().pages);
+        if pages.is_empty() {
+            return;
+        }
+        let (c, began) = (&self.c, self.c.cpu.now());
+        if self.polls() {
+            self.poll().await;
+        }
+        let alone = pages.len() == 1;
+        let count = self.parts.thread_words(self.thread) + 8;
+        if !alone {
+            let journal = |i: u64| self.parts.layout.address(self.parts.area(self.thread), 0, i * 8);
+            for (i, (page, frame)) in (0..).zip(&pages) {
+                c.store(journal(i), page << 1 | frame).await;
+            }
+            for line in (0..pages.len() as u64).step_by(8) {
+                c.cpu.clwb(journal(line)).await;
+            }
+            c.cpu.ofence().await;
+            c.publish(count, pages.len() as u64).await;
+        }
+        for (page, frame) in &pages {
+            c.store(self.parts.table(*page), *frame).await;
+            c.cpu.clwb(self.parts.table(*page)).await;
+        }
+        c.cpu.ofence().await;
+        if !alone {
+            c.publish(count, 0).await;
+        }
+        c.cpu.spent(Share::Consistency, c.cpu.now() - began);
+    }
+}

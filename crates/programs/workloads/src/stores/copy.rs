@@ -1,0 +1,47 @@
+//! The micro-benchmark: one persistent copy after the other, by the hart or by a device, waited for each time.
+
+use crate::context::Context;
+use crate::pm::{Mechanism, Place, Pm};
+use crate::sync;
+use protocol::{LogChecksum, NearKind, Share};
+use units::mix;
+
+/// Distance between source and destination: both are on the same device.
+const AWAY: u64 = 16 << 20;
+
+pub(crate) async fn run(c: Context) {
+    let base = c.pm.alloc(0, 4096);
+    let place = Place { id: c.thread as u8, base, bytes: 64 << 20, threads: 1 };
+    let pm = Pm::open(&c, place, 0, Mechanism::Logging).await;
+    pm.create().await;
+    let size = c.settings.number("workload.block_size");
+    let count = c.share(c.settings.number("workload.operations"));
+    let source = base + (8 << 20);
+    // Each block is copied once, so that the hart's caches do not hold it.
+    let block = |n: u64| source + n * size % (8 << 20) / 64 * 64;
+    for n in 0..count {
+        c.store(block(n), mix(n)).await;
+        c.cpu.forget(block(n)).await;
+    }
+    sync::start(&c).await;
+    for n in 0..count {
+        let (from, began) = (block(n), c.cpu.now());
+        if c.near.is_some() {
+            pm.command(NearKind::Copy, from, from + AWAY, size).await;
+            pm.poll().await;
+        } else {
+            pm.copy(from, from + AWAY, size, &mut LogChecksum::new(0, 0, 0)).await;
+            c.cpu.dfence().await;
+        }
+        c.cpu.spent(Share::Consistency, c.cpu.now() - began);
+        c.cpu.moved(size);
+        c.cpu.operation_done();
+    }
+    sync::finish(&c).await;
+    for n in 0..count {
+        let to = block(n) + AWAY;
+        if c.load(to).await != mix(n) {
+            c.cpu.fail(format!("the copy at {to:#x} is not its source"));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Hash tables with chains: PMDK's hashmap_tx, memcached-pmem's and Redis's.
+//!
+//! The root object: the address of the buckets, and how many items there are. They differ in how a value is replaced.
+
+use super::{Store, Value, visit};
+use crate::pm::{Pm, Recovered};
+use protocol::Settings;
+use std::collections::BTreeMap;
+use units::mix;
+
+const BUCKETS: u64 = 1024;
+
+async fn create(pm: &Pm) {
+    let buckets = pm.alloc(BUCKETS * 8).await;
+    for i in 0..BUCKETS {
+        pm.set(buckets + i * 8, 0).await;
+    }
+    pm.put(pm.root(), buckets).await;
+    pm.put(pm.root() + 8, 0).await;
+}
+
+fn bucket(key: u64) -> u64 {
+    mix(key) % BUCKETS * 8
+}
+
+/// The word that points to the node of `key`, or to the end of its chain.
+async fn find(pm: &Pm, key: u64) -> (u64, u64) {
+    let mut link = pm.get(pm.root()).await + bucket(key);
+    loop {
+        let node = pm.get(link).await;
+        if node == 0 || pm.get(node + 8).await == key {
+            return (link, node);
+        }
+        link = node;
+    }
+}
+
+async fn count_one_more(pm: &Pm) {
+    let count = pm.get(pm.root() + 8).await;
+    pm.put(pm.root() + 8, count + 1).await;
+}
+
+/// Nodes in memory: next, key, and where the value is, as `value` finds it.
+fn walk(m: &mut Recovered<'_>, value: impl Fn(&mut Recovered<'_>, u64) -> Result<u64, String>) -> Result<BTreeMap<u64, u64>, String> {
+    let (buckets, count) = (m.get(m.root())?, m.get(m.root() + 8)?);
+    let (mut all, mut visited) = (BTreeMap::new(), 0);
+    for i in 0..BUCKETS {
+        let mut node = m.get(buckets + i * 8)?;
+        while node != 0 {
+            visit(&mut visited)?;
+            let key = m.get(node + 8)?;
+            if bucket(key) != i * 8 {
+                return Err(format!("key {key:#x} is in the wrong bucket"));
+            }
+            if all.insert(key, value(m, node)?).is_some() {
+                return Err(format!("key {key:#x} is there twice"));
+            }
+            node = m.get(node)?;
+        }
+    }
+    if all.len() as u64 == count { Ok(all) } else { Err(format!("{} items are there, not {count}", all.len())) }
+}
+
+/// PMDK's hashmap_tx: a value is an object of its own, and changed in place.
+pub(crate) struct Chained;
+
+impl Store for Chained {
+    async fn create(pm: &Pm, _: &Settings) {
+        create(pm).await;
+    }
+
+    async fn put(pm: &Pm, key: u64, new: Value) {
+        let (_, node) = find(pm, key).await;
+        if node != 0 {
+            let at = pm.get(node + 16).await;
+            return new.replace(pm, at).await;
+        }
+        let (value, node) = (new.alloc(pm).await, pm.alloc(24).await);
+        let first = pm.get(pm.root()).await + bucket(key);
+        let ahead = pm.get(first).await;
+        for (i, word) in (0..).zip([ahead, key, value]) {
+            pm.set(node + i * 8, word).await;
+        }
+        pm.put(first, node).await;
+        count_one_more(pm).await;
+    }
+
+    fn walk(m: &mut Recovered<'_>, _: &Settings) -> Result<BTreeMap<u64, u64>, String> {
+        walk(m, |m, node| m.get(node + 16))
+    }
+}
+
+/// Redis's dictionary: an entry, and a string object that each SET makes anew.
+pub(crate) struct Redis;
+
+impl Store for Redis {
+    const SHARED: bool = true;
+    const YCSB: bool = true;
+
+    async fn create(pm: &Pm, _: &Settings) {
+        create(pm).await;
+    }
+
+    async fn put(pm: &Pm, key: u64, new: Value) {
+        let value = new.alloc(pm).await;
+        let (link, node) = find(pm, key).await;
+        if node != 0 {
+            let old = pm.get(node + 16).await;
+            pm.put(node + 16, value).await;
+            return pm.free(old, new.size).await;
+        }
+        let entry = pm.alloc(24).await;
+        for (i, word) in (0..).zip([0, key, value]) {
+            pm.set(entry + i * 8, word).await;
+        }
+        pm.put(link, entry).await;
+        count_one_more(pm).await;
+    }
+
+    fn walk(m: &mut Recovered<'_>, _: &Settings) -> Result<BTreeMap<u64, u64>, String> {
+        walk(m, |m, node| m.get(node + 16))
+    }
+}
+
+/// memcached's items: link, key and value are one object, and a set replaces the whole.
+pub(crate) struct Memcached;
+
+/// Bytes of an item before its value.
+const ITEM: u64 = 64;
+
+impl Store for Memcached {
+    const YCSB: bool = true;
+
+    async fn create(pm: &Pm, _: &Settings) {
+        create(pm).await;
+    }
+
+    async fn put(pm: &Pm, key: u64, new: Value) {
+        let item = pm.alloc(ITEM + new.size).await;
+        let (link, old) = find(pm, key).await;
+        let ahead = if old == 0 { 0 } else { pm.get(old).await };
+        for (i, word) in (0..).zip([ahead, key, new.size]) {
+            pm.set(item + i * 8, word).await;
+        }
+        new.write(pm, item + ITEM).await;
+        pm.put(link, item).await;
+        if old == 0 {
+            count_one_more(pm).await;
+        } else {
+            pm.free(old, ITEM + new.size).await;
+        }
+    }
+
+    fn walk(m: &mut Recovered<'_>, _: &Settings) -> Result<BTreeMap<u64, u64>, String> {
+        walk(m, |_, node| Ok(node + ITEM))
+    }
+}

@@ -1,0 +1,223 @@
+//! A device in simulated time: the state machine before a memory controller, and its units' steps.
+//!
+//! ```text
+//!   command port --Near--> request FIFO -> dispatcher -> units --lines--+
+//!                              |  ^ conflicts                           v
+//!   directory, harts --------> host queue -----------------> controller (queue, media, image)
+//! ```
+
+use crate::core::{Bytes, Core, Effect, Seen};
+use crate::spec::DeviceSpec;
+use engine::{Device, Out, PortId};
+use memory::Controller;
+use protocol::{Block, Line, Mask, Msg, Node, Occupancy, Remains, StatSink, View, ports};
+use units::{Dur, Time};
+
+impl Bytes for Controller {
+    fn read(&self, line: Line) -> Block {
+        self.present(line)
+    }
+
+    fn write(&mut self, line: Line, data: &Block, mask: Mask) {
+        self.write_near(line, data, mask);
+    }
+}
+
+/// A persistent-memory device with units of its own.
+pub struct NearDevice {
+    spec: DeviceSpec,
+    core: Core,
+    memory: Controller,
+    /// When each unit's next line is due.
+    next: Vec<Time>,
+    bus_free: Time,
+    effects: Vec<Effect>,
+    seen: Vec<Seen>,
+    wakes_at: Time,
+    stats: Stats,
+}
+
+#[derive(Default)]
+struct Stats {
+    requests: u64,
+    lines: u64,
+    held: u64,
+    completions: u64,
+    fifo: Occupancy,
+    host_queue: Occupancy,
+    units: Occupancy,
+    host_reads_held: u64,
+}
+
+impl NearDevice {
+    /// A device before `memory`.
+    pub fn new(spec: DeviceSpec, memory: Controller) -> NearDevice {
+        NearDevice {
+            core: Core::new(spec.core),
+            memory,
+            next: vec![Time::NEVER; spec.core.units],
+            bus_free: Time::ZERO,
+            effects: Vec::with_capacity(16),
+            seen: Vec::with_capacity(16),
+            wakes_at: Time::NEVER,
+            stats: Stats::default(),
+            spec,
+        }
+    }
+
+    /// Writes that have changed persistent memory so far.
+    pub fn persists(&self) -> u64 {
+        self.memory.persists()
+    }
+
+    /// The state machine.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// What an observer of persist ordering has not fetched yet.
+    pub fn take_seen(&mut self) -> std::vec::Drain<'_, Seen> {
+        self.seen.drain(..)
+    }
+
+    /// The line that a message of the host concerns, and whether it writes.
+    fn host_line(msg: &Msg) -> Option<(Line, bool)> {
+        match *msg {
+            Msg::Read { line } => Some((line, false)),
+            Msg::Write { line, mask, .. } => Some((line, mask != 0)),
+            Msg::Flush(request) => Some((request.write.line, true)),
+            _ => None,
+        }
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.spec.stops_after.is_some_and(|n| self.stats.requests > n)
+    }
+
+    /// Units whose next line is due take it.
+    fn work(&mut self, out: &mut Out<'_, Msg>) {
+        let now = out.now();
+        for unit in 0..self.next.len() {
+            if self.next[unit] > now {
+                continue;
+            }
+            self.next[unit] = Time::NEVER;
+            if !self.has_stopped() {
+                self.core.step(unit, &mut self.memory, &mut self.effects);
+                self.plan(unit, self.spec.line, now);
+            }
+        }
+    }
+
+    /// A unit's next line comes after `wait`, and when the bus is free.
+    fn plan(&mut self, unit: usize, wait: Dur, now: Time) {
+        if self.core.is_busy(unit) {
+            let at = (now + wait).max(self.bus_free);
+            self.bus_free = at + self.spec.bus;
+            self.next[unit] = at;
+        }
+    }
+
+    /// Carries out what the state machine wants, until it wants nothing more.
+    fn settle(&mut self, out: &mut Out<'_, Msg>) {
+        self.core.advance(&mut self.effects);
+        while !self.effects.is_empty() {
+            let mut effects = std::mem::take(&mut self.effects);
+            effects.drain(..).for_each(|effect| self.carry_out(effect, out));
+            // The list keeps its room.
+            let more = std::mem::replace(&mut self.effects, effects);
+            self.effects.extend(more);
+        }
+        self.note(out);
+    }
+
+    fn carry_out(&mut self, effect: Effect, out: &mut Out<'_, Msg>) {
+        let commands = ports::commands(self.spec.harts);
+        match effect {
+            Effect::Perform { port, msg } => self.memory.on(out.now(), port, &msg, out),
+            Effect::Durable { hart, line } => {
+                let told = self.memory.acknowledge();
+                out.send(ports::from_hart(hart), told, Msg::CleanAck { line });
+            }
+            Effect::Started { unit } => {
+                self.stats.requests += 1;
+                self.plan(unit, self.spec.start, out.now());
+            }
+            Effect::Copied => self.stats.lines += 1,
+            Effect::Taken { number, refused } => {
+                out.send(commands, Dur::ZERO, Msg::NearTaken { number, refused });
+            }
+            Effect::Room => out.send(commands, Dur::ZERO, Msg::NearRoom),
+            Effect::Done { number } => out.send(commands, Dur::ZERO, Msg::NearDone { number }),
+            Effect::Tell { device, number } => {
+                self.stats.completions += 1;
+                let to = ports::device(device.into(), self.spec.harts);
+                out.send(to, Dur::ZERO, Msg::NearComplete { number, device: self.spec.core.index });
+            }
+            Effect::Seen(seen) => self.seen.push(seen),
+        }
+    }
+
+    fn note(&mut self, out: &mut Out<'_, Msg>) {
+        let now = out.now();
+        self.stats.fifo.set(now, self.core.waiting());
+        self.stats.host_queue.set(now, self.core.held());
+        self.stats.units.set(now, self.core.busy());
+        let next = self.next.iter().copied().min().unwrap_or(Time::NEVER);
+        if next != Time::NEVER && next < self.wakes_at {
+            self.wakes_at = next;
+            out.wake(next, Msg::Wake);
+        }
+    }
+}
+
+impl Device<Msg> for NearDevice {
+    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.wakes_at {
+            self.wakes_at = Time::NEVER;
+        }
+        if let Some((line, write)) = Self::host_line(msg) {
+            let before = self.core.held();
+            self.core.host(port, *msg, line, write, &mut self.effects);
+            self.stats.held += (self.core.held() - before) as u64;
+            self.stats.host_reads_held += u64::from(!write && self.core.held() > before);
+        } else {
+            match *msg {
+                Msg::Near(request) => self.core.request(request, &mut self.effects),
+                Msg::NearComplete { number, device } => self.core.told(number, device),
+                Msg::NearStatus { hart } => {
+                    let value = self.core.pending_of(hart);
+                    let back = ports::commands(self.spec.harts);
+                    out.send(back, Dur::ZERO, Msg::NearStatusReply { hart, value });
+                }
+                // The controller's timers are the device's too.
+                _ => self.memory.on(now, port, msg, out),
+            }
+        }
+        self.work(out);
+        self.settle(out);
+    }
+}
+
+impl Node for NearDevice {
+    fn remains(&self, view: View, remains: &mut Remains) {
+        self.memory.remains(view, remains);
+        if view == View::Visible {
+            self.core.each_held_write(&mut |at, write| remains.save(protocol::Depth::Buffer, at, write));
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        let s = &mut self.stats;
+        [&mut s.fifo, &mut s.host_queue, &mut s.units].into_iter().for_each(|o| o.pass(now));
+        sink.count("neardata.requests", s.requests);
+        sink.count("neardata.lines_copied", s.lines);
+        sink.count("neardata.completions", s.completions);
+        sink.count("neardata.host_held", s.held);
+        sink.count("neardata.host_reads_held", s.host_reads_held);
+        sink.occupancy("neardata.fifo", &s.fifo);
+        sink.occupancy("neardata.host_queue", &s.host_queue);
+        sink.occupancy("neardata.units_busy", &s.units);
+        self.memory.stats(now, sink);
+    }
+}
