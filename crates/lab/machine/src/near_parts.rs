@@ -27,6 +27,12 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
             "nvdimm.kind = {given}: with neardata.kind = device persistent memory is NearPM devices; give none"
         )));
     }
+    let model = s.text("ordering.model");
+    if s.flag("neardata.offload") && matches!(model, "bbb" | "eadr") {
+        return Err(ConfigError::new(format!(
+            "ordering.model = {model}: a device reads memory, not what batteries save; give one of intel, hops, asap, or neardata.offload = false"
+        )));
+    }
     let (hart, port) = (s.dur("wires.hart_controller_ns"), s.dur("wires.hart_directory_ns"));
     let link = s.dur("neardata.link_ns");
     if s.text("ordering.model") != "intel" && hart < port + link {

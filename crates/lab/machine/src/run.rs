@@ -175,7 +175,9 @@ impl Machine {
             refused.for_each(|(number, device)| checker.refused(number, device));
             for request in sent {
                 checker.sent(&request);
-                let changed = |l: &Line| harts[usize::from(request.hart)].has_changed(*l) || directory.has_changed(*l);
+                let hart = &harts[usize::from(request.hart)];
+                let shared = |l: Line| !hart.has_persist_path() && directory.has_changed(l);
+                let changed = |l: &Line| hart.has_changed(*l) || shared(*l);
                 if let Some(line) = request.reads().map(Line).find(changed) {
                     checker.not_written_back(&request, line);
                 }

@@ -86,7 +86,8 @@ pub const WORKLOADS: &[Workload] = &[
             "durable" Flag, "true", "estimate", "each operation ends with a dfence";
             "mechanism" Choice(&["own", "logging", "redo", "checkpoint", "shadow"]), "own", "-", "own: the table's own way; others: PMDK's hashmap_tx on the persistent-memory library";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value, on the library";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "21100", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "bug" Choice(s::hashmap::BUGS), "none", "Witcher, PMTest, XFDetector bug lists", "a seeded bug; see docs/models/crash.md";
@@ -356,7 +357,8 @@ pub const WORKLOADS: &[Workload] = &[
             "items" Count { min: 1, max: 50_000 }, "10000", "artifact: 10,000 items", "items in stock";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "146000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -374,7 +376,8 @@ pub const WORKLOADS: &[Workload] = &[
             "subscribers" Count { min: 1, max: 150_000 }, "100000", "artifact: 100,000 subscribers", "records of the table";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "13700", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -391,7 +394,8 @@ pub const WORKLOADS: &[Workload] = &[
             "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "21200", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -408,7 +412,8 @@ pub const WORKLOADS: &[Workload] = &[
             "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "29000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -425,7 +430,8 @@ pub const WORKLOADS: &[Workload] = &[
             "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "16700", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -443,7 +449,8 @@ pub const WORKLOADS: &[Workload] = &[
             "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "28400", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -461,7 +468,8 @@ pub const WORKLOADS: &[Workload] = &[
             "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "30600", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -478,7 +486,8 @@ pub const WORKLOADS: &[Workload] = &[
             "operations" N, "10000", "artifact: fillrandom num=10,000", "transactions of all threads";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "17200", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";

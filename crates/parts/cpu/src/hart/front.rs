@@ -302,6 +302,9 @@ impl Front {
     }
 
     pub(super) fn has_changed(&self, line: Line) -> bool {
+        if self.traits.persist_path {
+            return self.ordering.holds(line);
+        }
         let cached = self.caches.find(line).is_some_and(|s| self.caches.state(s) == State::Modified);
         cached || self.write_back.iter().any(|v| v.line == line)
     }

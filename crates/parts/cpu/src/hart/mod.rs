@@ -150,9 +150,14 @@ impl Hart {
         self.port.0.borrow().failure.clone()
     }
 
-    /// Whether this hart's caches hold a line that it has changed and not written back.
+    /// Whether this hart has changed a line and memory does not have it yet: its caches do, or its persist buffer.
     pub fn has_changed(&self, line: Line) -> bool {
         self.port.0.borrow().has_changed(line)
+    }
+
+    /// Whether stores to persistent memory also go a way beside the caches.
+    pub fn has_persist_path(&self) -> bool {
+        self.port.0.borrow().traits.persist_path
     }
 
     /// What the program waits for, in words; for reports of a deadlock.

@@ -2,7 +2,6 @@
 
 use super::{Mechanism, PAGE, Pm};
 use protocol::{LOG_BYTES, LogChecksum, LogHeader, NearKind, Share};
-use units::Dur;
 
 /// From this size on a copy goes past the caches, as PMDK's does.
 const NONTEMPORAL: u64 = 256;
@@ -39,8 +38,7 @@ impl Pm {
 
     /// The kernel's part of a write to a protected page: the fault, the signal, and the change of protection.
     pub(super) async fn fault(&self) {
-        let time = self.c.settings.number("workload.fault_ns");
-        self.c.cpu.work(Dur::ps(time)).await;
+        self.c.cpu.work(self.c.settings.dur("workload.fault_ns")).await;
     }
 
     /// An entry for `size` bytes at `address`, whole lines.
@@ -50,6 +48,9 @@ impl Pm {
         if self.near.is_some() {
             self.command(kind, address, transaction, size).await;
             return;
+        }
+        if kind == NearKind::UndoLogCreate {
+            self.c.cpu.work(self.c.settings.dur("workload.library_ns")).await;
         }
         let place = self.log_place(0, address, size);
         let mut sum = LogChecksum::new(address, size, transaction);
