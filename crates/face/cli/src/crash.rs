@@ -73,7 +73,13 @@ fn shorten(workload: &mut WorkloadDescription) {
         _ = workload.set("workload.operations", &operations.to_string());
         _ = workload.set("workload.durable", "true");
     }
-    for (key, value) in [("workload.rw", "write"), ("workload.file_bytes", "65536")] {
+    let smaller = [
+        ("workload.rw", "write"),
+        ("workload.file_bytes", "65536"),
+        ("workload.subscribers", "1000"),
+        ("workload.items", "1000"),
+    ];
+    for (key, value) in smaller {
         if has(workload, key) {
             _ = workload.set(key, value);
         }
