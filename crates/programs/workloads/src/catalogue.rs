@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::recovery::Recover;
 use crate::stores;
 use crate::structures as s;
-use protocol::Param;
+use protocol::{Param, Settings};
 use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
 
 /// A program that comes with the project.
@@ -64,6 +64,15 @@ const PERCENT: protocol::params::Kind = Count { min: 0, max: 100 };
 
 const MECHANISM: protocol::params::Kind = Choice(&["logging", "redo", "checkpoint", "shadow"]);
 
+/// Whether the hash table is the one with a way of its own to be crash consistent.
+fn has_own_way(settings: &Settings) -> bool {
+    match settings.text("workload.mechanism") {
+        "own" => true,
+        "auto" => settings.text("workload.bug") != "none",
+        _ => false,
+    }
+}
+
 /// All workloads.
 pub const WORKLOADS: &[Workload] = &[
     Workload {
@@ -84,7 +93,7 @@ pub const WORKLOADS: &[Workload] = &[
         params: params! {
             "operations" N, "10000", "estimate", "insertions, updates, removals and transfers of all threads";
             "durable" Flag, "true", "estimate", "each operation ends with a dfence";
-            "mechanism" Choice(&["own", "logging", "redo", "checkpoint", "shadow"]), "own", "-", "own: the table's own way; others: PMDK's hashmap_tx on the persistent-memory library";
+            "mechanism" Choice(&["auto", "own", "logging", "redo", "checkpoint", "shadow"]), "auto", "-", "own: a table with its own way, which bugs are seeded in; others: PMDK's hashmap_tx on the persistent-memory library; auto: own with a bug, logging without";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value, on the library";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "21100", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
             "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
@@ -93,14 +102,14 @@ pub const WORKLOADS: &[Workload] = &[
             "bug" Choice(s::hashmap::BUGS), "none", "Witcher, PMTest, XFDetector bug lists", "a seeded bug; see docs/models/crash.md";
         },
         program: |c| {
-            if c.settings.text("workload.mechanism") == "own" {
+            if has_own_way(&c.settings) {
                 Box::pin(s::hashmap::run(c))
             } else {
                 Box::pin(stores::run::<stores::Chained>(c))
             }
         },
         recover: Some(|m, c| {
-            let own = c.settings.text("workload.mechanism") == "own";
+            let own = has_own_way(c.settings);
             if own { s::hashmap::recover(m, c) } else { stores::recover::<stores::Chained>(m, c) }
         }),
     },

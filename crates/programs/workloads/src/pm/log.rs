@@ -52,7 +52,8 @@ impl Pm {
         if kind == NearKind::UndoLogCreate {
             self.c.cpu.work(self.c.settings.dur("workload.library_ns")).await;
         }
-        let place = self.log_place(0, address, size);
+        let at = self.reserve_log(0, address, size);
+        let place = self.parts.layout.address(self.parts.area(self.thread), 0, at);
         let mut sum = LogChecksum::new(address, size, transaction);
         let began = self.c.cpu.now();
         self.copy(address, place + 64, size, &mut sum).await;
@@ -64,7 +65,7 @@ impl Pm {
     }
 
     /// The next place in a device's part of the log.
-    pub(super) fn log_place(&self, device: u64, address: u64, size: u64) -> u64 {
+    pub(super) fn reserve_log(&self, device: u64, address: u64, size: u64) -> u64 {
         let used = &mut self.state.borrow_mut().log_used[device as usize];
         let at = *used;
         *used += LogHeader::entry_bytes(address, size);
@@ -72,7 +73,7 @@ impl Pm {
             self.c.cpu.fail("the transaction does not fit its log".into());
             *used = 0;
         }
-        self.parts.layout.address(self.parts.area(self.thread), device, at)
+        at
     }
 
     pub(super) async fn write_header(&self, place: u64, header: &LogHeader) {

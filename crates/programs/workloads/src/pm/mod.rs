@@ -98,6 +98,11 @@ impl Parts {
         (address - self.data) / PAGE
     }
 
+    /// The first address of one of a page's frames.
+    fn frame(&self, page: u64, which: u64) -> u64 {
+        self.data + page * PAGE + which * self.span()
+    }
+
     fn table(&self, page: u64) -> u64 {
         self.place.base + PAGE_TABLE + page * 8
     }
@@ -279,7 +284,7 @@ impl Pm {
         let next = self.get(self.parts.data).await;
         let end = (next + bytes).next_multiple_of(64);
         if end > self.parts.data + self.parts.span() {
-            let room = self.parts.data + self.parts.span() - next;
+            let room = (self.parts.data + self.parts.span()).saturating_sub(next);
             self.c.cpu.fail(format!("a table of {bytes} bytes does not fit: the pool has {room} left"));
         }
         self.put(self.parts.data, end).await;

@@ -1,5 +1,6 @@
 //! Recovery of a pool: logs are applied, pages are looked up, and what is left is what a program would find.
 
+use super::redo::next_whole;
 use super::{Mechanism, POOL_MAGIC, Parts, Place};
 use crate::recovery::Persistent;
 use protocol::{LOG_BYTES, LogChecksum, LogHeader, LogLayout};
@@ -80,7 +81,6 @@ impl<'a> Recovered<'a> {
                     break;
                 }
                 at = entry.data + entry.header.size.div_ceil(64) * 64;
-                // A redo log keeps an entry's data together, which leaves a gap at the end of a block.
                 all.push(entry);
             }
         }
@@ -104,9 +104,10 @@ impl<'a> Recovered<'a> {
         self.memory.word(self.parts.layout.address(area, device, offset))
     }
 
-    /// The entry at `at`, or at the next block's beginning; none when there is none, or it is not whole.
+    /// The entry at `at`, or, since a redo log keeps an entry's data together, before the next block; none when there is
+    /// none, or it is not whole.
     fn entry(&mut self, thread: u64, device: u64, at: u64) -> Option<Entry> {
-        let next = at.next_multiple_of(self.parts.layout.interleave);
+        let next = next_whole(at, self.parts.layout.interleave);
         self.entry_at(thread, device, at).or_else(|| {
             (self.mechanism == Mechanism::Redo && next != at).then(|| self.entry_at(thread, device, next))?
         })

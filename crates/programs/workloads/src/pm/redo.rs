@@ -4,6 +4,16 @@ use super::Pm;
 use protocol::{LogChecksum, LogHeader, NearKind, Share};
 use std::collections::BTreeMap;
 
+/// Whether the data of an entry at `at` is in one block of its device.
+pub(super) fn whole(at: u64, size: u64, block: u64) -> bool {
+    (at + 64) / block == (at + 63 + size) / block
+}
+
+/// The next place at which an entry's data begins a block.
+pub(super) fn next_whole(at: u64, block: u64) -> u64 {
+    (at + 64).next_multiple_of(block) - 64
+}
+
 /// An entry that was written: its data, its home, its size.
 struct Written {
     data: u64,
@@ -32,6 +42,7 @@ impl Pm {
         for entry in &entries {
             if self.near.is_some() {
                 self.forget(entry.home, entry.size).await;
+                self.durable().await;
                 self.command(NearKind::ApplyLog, entry.data, entry.home, entry.size).await;
             } else {
                 self.copy_home(entry).await;
@@ -65,7 +76,9 @@ impl Pm {
         let layout = self.parts.layout;
         let device = (home - self.parts.place.base) / layout.interleave % layout.devices;
         // The data of an entry is contiguous: what would be cut by the end of a block begins after it.
-        let place = self.reserve_whole(device, home, size);
+        let at = self.reserve_whole(device, home, size);
+        let area = self.parts.area(self.thread);
+        let (place, data) = (layout.address(area, device, at), layout.address(area, device, at + 64));
         let transaction = self.transaction.get();
         let mut sum = LogChecksum::new(home, size, transaction);
         for word in (0..size).step_by(8) {
@@ -74,22 +87,24 @@ impl Pm {
                 None => c.load(home + word).await,
             };
             sum.word(value);
-            c.store(place + 64 + word, value).await;
+            c.store(data + word, value).await;
         }
         self.write_header(place, &LogHeader { address: home, size, transaction, checksum: sum.value() }).await;
-        c.cpu.clwb_range(place, 64 + size).await;
-        Written { data: place + 64, home, size }
+        c.cpu.clwb(place).await;
+        c.cpu.clwb_range(data, size).await;
+        Written { data, home, size }
     }
 
-    /// A place in a device's log whose bytes are one after the other in memory, too.
+    /// A place in a device's log for an entry whose data is one piece of memory.
     fn reserve_whole(&self, device: u64, address: u64, size: u64) -> u64 {
-        let block = self.parts.layout.interleave;
-        let entry = LogHeader::entry_bytes(address, size);
         let used = self.state.borrow().log_used[device as usize];
-        if entry <= block && used / block != (used + entry - 1) / block {
-            self.state.borrow_mut().log_used[device as usize] = used.next_multiple_of(block);
-        }
-        self.log_place(device, address, size)
+        let at = if whole(used, size, self.parts.layout.interleave) {
+            used
+        } else {
+            next_whole(used, self.parts.layout.interleave)
+        };
+        self.state.borrow_mut().log_used[device as usize] = at;
+        self.reserve_log(device, address, size)
     }
 
     async fn copy_home(&self, entry: &Written) {
@@ -105,6 +120,5 @@ impl Pm {
         for line in (address..address + size).step_by(64) {
             self.c.cpu.forget(line).await;
         }
-        self.durable().await;
     }
 }

@@ -13,10 +13,8 @@ impl Pm {
             }
             let old = self.c.load(parts.table(page)).await & 1;
             self.fault().await;
-            let frame = |which: u64| parts.data + page * PAGE + which * parts.span();
-            let (from, to) = (frame(old), frame(1 - old));
+            let (from, to) = (parts.frame(page, old), parts.frame(page, 1 - old));
             if self.near.is_some() {
-                self.forget(to, PAGE).await;
                 self.command(NearKind::ShadowCopy, from, to, PAGE).await;
             } else {
                 let began = self.c.cpu.now();
@@ -56,7 +54,15 @@ impl Pm {
             c.store(self.parts.table(*page), *frame).await;
             c.cpu.clwb(self.parts.table(*page)).await;
         }
-        c.cpu.ofence().await;
+        if self.near.is_some() {
+            // The old frames are what a device will write next: no cache may keep them.
+            for (page, frame) in &pages {
+                self.forget(self.parts.frame(*page, 1 - frame), PAGE).await;
+            }
+            self.durable().await;
+        } else {
+            c.cpu.ofence().await;
+        }
         if !alone {
             c.publish(count, 0).await;
         }
