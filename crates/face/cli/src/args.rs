@@ -115,20 +115,26 @@ pub(crate) enum MethodChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExploreArgs {
-    /// The protocol: asap
+    /// The protocol: asap or nearpm
     pub(crate) protocol: String,
-    /// Harts
-    #[arg(long, default_value_t = 2)]
-    pub(crate) cores: usize,
-    /// Memory controllers
+    /// Harts [default: 2; nearpm: 1]
+    #[arg(long)]
+    pub(crate) cores: Option<usize>,
+    /// Memory controllers; nearpm: devices
     #[arg(long, default_value_t = 2)]
     pub(crate) controllers: usize,
     /// Cache lines, spread over the controllers
     #[arg(long, default_value_t = 2)]
     pub(crate) lines: usize,
-    /// Epochs of each hart
-    #[arg(long, default_value_t = 3)]
-    pub(crate) epochs: usize,
+    /// Epochs of each hart; nearpm: transactions [default: 3; nearpm: 2]
+    #[arg(long)]
+    pub(crate) epochs: Option<usize>,
+    /// Units of each device (nearpm)
+    #[arg(long, default_value_t = 2)]
+    pub(crate) units: usize,
+    /// Entries of each host queue (nearpm)
+    #[arg(long, default_value_t = 2)]
+    pub(crate) host_queue: usize,
     /// Stores in each epoch
     #[arg(long, default_value_t = 1)]
     pub(crate) stores: usize,

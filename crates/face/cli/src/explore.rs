@@ -3,36 +3,57 @@
 use crate::Failure;
 use crate::args::ExploreArgs;
 use crate::output;
-use check::explore::{self, Outcome, asap::AsapSpace};
+use check::explore::{self, Outcome, System, asap::AsapSpace, nearpm::NearSpace};
+use neardata::Mutant as NearMutant;
 use ordering::asap::Mutant;
 use serde_json::json;
 
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
-    if args.protocol != "asap" {
-        return Err(Failure::BadInput(format!("`{}` is no protocol; accepted: asap", args.protocol)));
-    }
-    if args.mutant.as_deref() == Some("list") {
-        Mutant::ALL.iter().for_each(|(name, _, meaning)| println!("{name:20} {meaning}"));
-        return Ok(());
-    }
     if args.states == 0 {
         return Err(Failure::BadInput("--states 0: give at least 1".into()));
     }
+    match args.protocol.as_str() {
+        "asap" => asap(args),
+        "nearpm" => nearpm(args),
+        other => Err(Failure::BadInput(format!("`{other}` is no protocol; accepted: asap, nearpm"))),
+    }
+}
+
+fn asap(args: &ExploreArgs) -> Result<(), Failure> {
+    let Some(mutant) = mutant(args, &Mutant::ALL)? else { return Ok(()) };
     let space = AsapSpace {
-        cores: args.cores,
+        cores: args.cores.unwrap_or(2),
         controllers: args.controllers,
         lines: args.lines,
-        epochs: args.epochs,
+        epochs: args.epochs.unwrap_or(3),
         stores: args.stores,
         recovery_table: args.recovery_table,
         persist_buffer: args.persist_buffer,
         epoch_table: args.epoch_table,
-        mutant: args.mutant.as_deref().map(mutant).transpose()?,
+        mutant,
     };
     space.check_bounds().map_err(Failure::BadInput)?;
+    visit(args, &space)
+}
+
+fn nearpm(args: &ExploreArgs) -> Result<(), Failure> {
+    let Some(mutant) = mutant(args, &NearMutant::ALL)? else { return Ok(()) };
+    let space = NearSpace {
+        cores: args.cores.unwrap_or(1),
+        devices: args.controllers,
+        transactions: args.epochs.unwrap_or(2),
+        units: args.units,
+        host_queue: args.host_queue,
+        mutant,
+    };
+    space.check_bounds().map_err(Failure::BadInput)?;
+    visit(args, &space)
+}
+
+fn visit(args: &ExploreArgs, space: &impl System) -> Result<(), Failure> {
     let bar = output::progress(&args.common, args.states, "states");
     let (outcome, seconds) =
-        output::timed(|| explore::explore(&space, args.states, |states| bar.set_position(states as u64)));
+        output::timed(|| explore::explore(space, args.states, |states| bar.set_position(states as u64)));
     bar.finish_and_clear();
     if output::is_json(&args.common) {
         output::print_json(&json(args, &outcome, seconds));
@@ -45,8 +66,22 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     }
 }
 
-fn mutant(name: &str) -> Result<Mutant, Failure> {
-    output::named("--mutant", name, Mutant::ALL.map(|(n, mutant, _)| (n, mutant)))
+/// The seeded mistake that was asked for, if any; none after the list of them was printed.
+fn mutant<M: Copy>(
+    args: &ExploreArgs,
+    all: &[(&'static str, M, &'static str)],
+) -> Result<Option<Option<M>>, Failure> {
+    match args.mutant.as_deref() {
+        None => Ok(Some(None)),
+        Some("list") => {
+            all.iter().for_each(|(name, _, meaning)| println!("{name:20} {meaning}"));
+            Ok(None)
+        }
+        Some(name) => {
+            let names = all.iter().map(|(n, mutant, _)| (*n, *mutant));
+            output::named("--mutant", name, names).map(|m| Some(Some(m)))
+        }
+    }
 }
 
 fn json(args: &ExploreArgs, o: &Outcome, seconds: f64) -> serde_json::Value {

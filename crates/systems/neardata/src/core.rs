@@ -11,6 +11,7 @@ use protocol::{
     Block, LOG_BYTES, Line, LogHeader, LogLayout, Mask, Msg, NearKind, NearRefusal, NearRequest, PAGE_BYTES,
 };
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
 /// The device's memory.
 pub trait Bytes {
@@ -142,6 +143,25 @@ impl Core {
             pending: Vec::with_capacity(spec.fifo + spec.units),
             spec,
         }
+    }
+
+    /// Everything that decides about the future. Places in the order of arrival count, not how many arrived.
+    pub fn fingerprint(&self, into: &mut impl Hasher) {
+        let live = self.fifo.iter().map(|q| q.stamp).chain(self.held.iter().map(|h| h.stamp));
+        let mut stamps: Vec<u64> = live.chain(self.registers.iter().map(|r| r.stamp)).collect();
+        stamps.sort_unstable();
+        let rank = |stamp: u64| stamps.partition_point(|s| *s < stamp);
+        for register in &self.registers {
+            (register.request, rank(register.stamp), register.progress(), register.log_at).hash(into);
+        }
+        for queued in &self.fifo {
+            (queued.request, rank(queued.stamp), queued.log_at).hash(into);
+        }
+        for held in &self.held {
+            let data = if let Msg::Write { data, ack, .. } = held.msg { (data[0], ack) } else { (0, None) };
+            (held.line.0, held.write, rank(held.stamp), data).hash(into);
+        }
+        (self.announced, &self.logs, &self.told).hash(into);
     }
 
     /// Requests that wait for a unit.
@@ -390,6 +410,14 @@ impl Core {
         if request.kind == NearKind::CommitLog {
             let mine = |r: &NearRequest| (r.pool, r.thread) == (request.pool, request.thread);
             return self.registers.iter().any(|r| !r.is_free() && mine(&r.request));
+        }
+        // A deletion must not take a younger log with it.
+        let deletes = |r: &Register| {
+            let of_it = (r.request.pool, r.request.thread) == (request.pool, request.thread);
+            r.is_busy() && r.request.kind == NearKind::CommitLog && of_it
+        };
+        if request.kind.logs() && self.registers.iter().any(deletes) {
+            return true;
         }
         if self.spec.is(Mutant::NoOrdering) {
             return false;

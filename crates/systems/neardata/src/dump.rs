@@ -7,7 +7,7 @@ use crate::core::{Bytes, Core, Effect, Held, Queued};
 use crate::spec::{CoreSpec, Mutant, Sync};
 use crate::table::ENTRY_BYTES;
 use crate::unit::{Register, Work};
-use protocol::{Image, LineWrite, Msg, NearKind};
+use protocol::{LineWrite, Msg, NearKind};
 use units::Time;
 
 /// Bytes of a saved request, in the FIFO or in a register.
@@ -86,9 +86,9 @@ fn written(msg: &Msg) -> Option<LineWrite> {
 ///
 /// # Errors
 /// A request that could not be replayed.
-pub fn recover(dumps: &[Dump], images: &mut [Image]) -> Result<(), String> {
+pub fn recover<B: Bytes>(dumps: &[Dump], memories: &mut [B]) -> Result<(), String> {
     let received: Vec<u64> = dumps.iter().map(Dump::received).collect();
-    for (dump, image) in dumps.iter().zip(images) {
+    for (dump, memory) in dumps.iter().zip(memories) {
         let capacity = dump.spec.persistence_domain_bytes();
         if dump.bytes() > capacity {
             return Err(format!("device {} saved {} bytes of {capacity}", dump.spec.index, dump.bytes()));
@@ -97,7 +97,7 @@ pub fn recover(dumps: &[Dump], images: &mut [Image]) -> Result<(), String> {
             let misses = |d: usize| r.devices >> d & 1 == 1 && received[d] < r.number;
             r.kind != NearKind::CommitLog || dump.spec.sync != Sync::Delayed || !(0..dumps.len()).any(misses)
         };
-        replay(dump, image, &reached)?;
+        replay(dump, memory, &reached)?;
     }
     Ok(())
 }
@@ -106,7 +106,7 @@ pub fn recover(dumps: &[Dump], images: &mut [Image]) -> Result<(), String> {
 /// dropped, with the host accesses that wait for it.
 fn replay(
     dump: &Dump,
-    image: &mut Image,
+    memory: &mut dyn Bytes,
     reached: &dyn Fn(&protocol::NearRequest) -> bool,
 ) -> Result<(), String> {
     let mut core = Core::new(CoreSpec { sync: Sync::None, mutant: None, ..dump.spec });
@@ -131,7 +131,7 @@ fn replay(
     };
     core.held.extend(dump.held.iter().filter(|h| !follows(h)).copied());
     if dump.spec.is(Mutant::ReplaysLate) {
-        core.held.drain(..).filter_map(|h| written(&h.msg)).for_each(|w| image.write(w.line, &w.data, w.mask));
+        core.held.drain(..).filter_map(|h| written(&h.msg)).for_each(|w| memory.write(w.line, &w.data, w.mask));
     }
     let mut effects = Vec::new();
     loop {
@@ -140,11 +140,11 @@ fn replay(
             if let Effect::Perform { msg, .. } = effect
                 && let Some(w) = written(&msg)
             {
-                Bytes::write(image, w.line, &w.data, w.mask);
+                memory.write(w.line, &w.data, w.mask);
             }
         }
         let Some(unit) = (0..core.spec.units).find(|u| core.is_busy(*u)) else { break };
-        core.step(unit, image, &mut effects);
+        core.step(unit, memory, &mut effects);
     }
     let left = core.fifo.front().map(|q| q.request);
     left.map_or(Ok(()), |r| Err(format!("device {} could not replay {r}", dump.spec.index)))

@@ -7,6 +7,7 @@
 //! Architecture Invariant: nothing in here knows a protocol; `asap` and its siblings implement [`System`].
 
 pub mod asap;
+pub mod nearpm;
 
 use rustc_hash::FxHashSet;
 use std::fmt::Display;
