@@ -19,8 +19,8 @@ pub use address::{is_uncached, line_of, offset_of};
 pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Share, Site};
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
-pub use near_command::NearCommand;
 pub use near::{NearKind, NearRefusal, NearRequest};
+pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};
 pub use node::{Depth, Lost, Node, Remains, View};
 pub use ordering::{

@@ -114,7 +114,14 @@ impl NearRequest {
 
 impl fmt::Display for NearRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "request {} ({} of thread {}, pool {}", self.number, self.kind.name(), self.thread, self.pool)?;
+        write!(
+            f,
+            "request {} ({} of thread {}, pool {}",
+            self.number,
+            self.kind.name(),
+            self.thread,
+            self.pool
+        )?;
         if self.size > 0 {
             write!(f, ", {} bytes at {:#x}", self.size, self.source)?;
         }

@@ -59,3 +59,26 @@ impl Figure {
         })
     }
 }
+
+/// A row.
+pub(crate) fn row(workload: &str, machine: &str, x: Option<f64>, value: f64) -> Row {
+    Row { workload: workload.into(), machine: machine.into(), x, value, high: None }
+}
+
+/// A figure without its rows.
+pub(crate) struct Lines<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'a str,
+    pub(crate) caption: &'a str,
+    pub(crate) axis: &'static str,
+    pub(crate) x: &'static str,
+    pub(crate) order: &'a [&'a str],
+}
+
+impl Lines<'_> {
+    pub(crate) fn figure(self, kind: &'static str, rows: Vec<Row>) -> Figure {
+        let Lines { name, title, caption, axis, x, order } = self;
+        let order = order.iter().map(ToString::to_string).collect();
+        Figure { name, title: title.into(), caption: caption.into(), kind, axis, x, order, rows }
+    }
+}

@@ -4,6 +4,7 @@
 pub mod asap;
 mod claims;
 mod figure;
+pub mod nearpm;
 pub mod nvdimmc;
 mod runs;
 mod verdict;
@@ -28,7 +29,7 @@ pub struct Paper {
 }
 
 /// Every paper that can be evaluated.
-pub const PAPERS: [Paper; 2] = [asap::PAPER, nvdimmc::PAPER];
+pub const PAPERS: [Paper; 3] = [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER];
 
 impl Paper {
     /// Does everything; `begin` gets the number of runs, `step` is called after each.

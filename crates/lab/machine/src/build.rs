@@ -15,7 +15,8 @@ use ordering::bbb::BatteryBuffer;
 use ordering::hops::{HopsHart, TimestampRegister};
 use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
 use protocol::{
-    AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, Occupancy, PM_BASE, Settings, ports,
+    AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, Occupancy, PM_BASE, Settings,
+    ports,
 };
 use units::{Clock, Dur};
 use workloads::NearInterface;
@@ -183,9 +184,11 @@ impl Plan {
         let far = s.dur("wires.hart_controller_ns");
         let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::controller(index), far));
         // As many links as there are harts, then the command port and the other devices.
-        let commands = link(self.commands(), ports::command_to_device(index, self.harts), s.dur("neardata.link_ns"));
+        let commands =
+            link(self.commands(), ports::command_to_device(index, self.harts), s.dur("neardata.link_ns"));
         let from = ports::device(index, self.harts);
-        let peers = (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, s.dur("neardata.peer_ns")));
+        let peers =
+            (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, s.dur("neardata.peer_ns")));
         std::iter::once(first).chain(harts).chain([commands]).chain(peers).collect()
     }
 }

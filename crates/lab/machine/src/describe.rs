@@ -192,9 +192,14 @@ impl WorkloadDescription {
         match built_in.name {
             "tpch" => self.check_query(),
             "hashmap" => {
-                let (bug, mechanism) = (self.settings.text("workload.bug"), self.settings.text("workload.mechanism"));
+                let (bug, mechanism) =
+                    (self.settings.text("workload.bug"), self.settings.text("workload.mechanism"));
                 let fits = bug == "none" || matches!(mechanism, "auto" | "own");
-                let text = || format!("workload.mechanism = {mechanism}: workload.bug = {bug} is one of the table's own; give own or auto");
+                let text = || {
+                    format!(
+                        "workload.mechanism = {mechanism}: workload.bug = {bug} is one of the table's own; give own or auto"
+                    )
+                };
                 if fits { Ok(()) } else { Err(ConfigError::new(text())) }
             }
             "fio" if self.settings.flag("workload.resident") => {

@@ -19,6 +19,7 @@ pub mod schema;
 pub use crash::{CrashEvery, CrashPoint, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
+pub use near_parts::near_core;
 pub use presets::{PRESETS, Preset};
 pub use report::{Report, Statistic};
 pub use run::{RunOptions, run};

@@ -1,10 +1,9 @@
 //! NearPM from its parameters: devices, the command port, and the checker that watches them.
 
+use crate::describe::Description;
 use crate::error::ConfigError;
 use memory::Controller;
-use neardata::{
-    Checker, CommandPort, CoreSpec, DeviceSpec, Mutant, NearDevice, PortSpec, Sync,
-};
+use neardata::{Checker, CommandPort, CoreSpec, DeviceSpec, Mutant, NearDevice, PortSpec, Sync};
 use protocol::{AddressMap, Settings};
 use workloads::NearInterface;
 
@@ -56,12 +55,13 @@ fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
         "none" => Sync::None,
         _ => Sync::Delayed,
     };
-    let mutant = match (s.text("neardata.ordering"), s.text("neardata.conflicts"), s.flag("neardata.gates_reads")) {
-        ("none", ..) => Some(Mutant::NoOrdering),
-        (_, "sources", _) => Some(Mutant::SourcesOnly),
-        (.., false) => Some(Mutant::UngatedReads),
-        _ => None,
-    };
+    let mutant =
+        match (s.text("neardata.ordering"), s.text("neardata.conflicts"), s.flag("neardata.gates_reads")) {
+            ("none", ..) => Some(Mutant::NoOrdering),
+            (_, "sources", _) => Some(Mutant::SourcesOnly),
+            (.., false) => Some(Mutant::UngatedReads),
+            _ => None,
+        };
     CoreSpec {
         index,
         map,
@@ -75,8 +75,25 @@ fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
     }
 }
 
+/// A near-data device's state machine as a machine describes it.
+pub fn near_core(machine: &Description, index: u8) -> CoreSpec {
+    let s = &machine.settings;
+    let map = AddressMap {
+        pm_controllers: controllers(s),
+        dram_controllers: s.count("memory.dram.controllers"),
+        interleave_bytes: s.number("memory.interleave_bytes"),
+    };
+    core(s, map, index)
+}
+
 /// Device `index` before its memory.
-pub(crate) fn device(s: &Settings, harts: usize, map: AddressMap, index: usize, memory: Controller) -> NearDevice {
+pub(crate) fn device(
+    s: &Settings,
+    harts: usize,
+    map: AddressMap,
+    index: usize,
+    memory: Controller,
+) -> NearDevice {
     let stops = s.number("neardata.fault.stops_after");
     let spec = DeviceSpec {
         core: core(s, map, index as u8),

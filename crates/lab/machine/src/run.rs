@@ -164,11 +164,17 @@ impl Machine {
 
     /// Tells the checker of persist ordering what node `index` did.
     fn watch(&mut self, now: Time, index: usize) {
-        let Machine { harts, directory, controllers, commands, checker: Some(checker), at_work: levels, .. } = self else { return };
+        let Machine {
+            harts, directory, controllers, commands, checker: Some(checker), at_work: levels, ..
+        } = self
+        else {
+            return;
+        };
         let device = index.wrapping_sub(harts.len() + 1);
         if let Some(Memory::Near(near)) = controllers.get_mut(device) {
             near.take_seen().for_each(|seen| checker.saw(device, &seen));
-            let at_work = controllers.iter().filter(|c| c.near().is_some_and(|d| d.core().busy() > 0)).count();
+            let at_work =
+                controllers.iter().filter(|c| c.near().is_some_and(|d| d.core().busy() > 0)).count();
             levels.set(now, at_work);
         } else if device == controllers.len() + 1 {
             let (sent, refused) = commands.take_seen();
@@ -190,12 +196,18 @@ impl Machine {
 
     pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
         let harts = self.harts.iter_mut().map(|h| h as &mut dyn Node);
-        harts.chain(shared(&mut self.directory, &mut self.controllers, &mut self.register, &mut self.commands))
+        harts.chain(shared(
+            &mut self.directory,
+            &mut self.controllers,
+            &mut self.register,
+            &mut self.commands,
+        ))
     }
 
     fn shared_tally(&mut self, now: Time) -> Tally {
         let mut tally = Tally::default();
-        for node in shared(&mut self.directory, &mut self.controllers, &mut self.register, &mut self.commands) {
+        for node in shared(&mut self.directory, &mut self.controllers, &mut self.register, &mut self.commands)
+        {
             node.stats(now, &mut tally);
         }
         self.host.iter().for_each(|host| host.stats(&mut tally));
@@ -304,5 +316,7 @@ fn shared<'a>(
     commands: &'a mut CommandPort,
 ) -> impl Iterator<Item = &'a mut dyn Node> {
     let controllers = controllers.iter_mut().map(|c| c as &mut dyn Node);
-    std::iter::once(directory as &mut dyn Node).chain(controllers).chain([register as &mut dyn Node, commands])
+    std::iter::once(directory as &mut dyn Node)
+        .chain(controllers)
+        .chain([register as &mut dyn Node, commands])
 }

@@ -5,8 +5,8 @@ use crate::context::Context;
 use crate::recovery::Recover;
 use crate::stores;
 use crate::structures as s;
-use protocol::{Param, Settings};
 use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
+use protocol::{Param, Settings};
 
 /// A program that comes with the project.
 pub struct Workload {

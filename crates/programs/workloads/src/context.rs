@@ -99,7 +99,18 @@ impl Context {
     pub fn new(cpu: Cpu, thread: usize, threads: usize, settings: Rc<Settings>, seed: u64) -> Context {
         let layout = Layout::USUAL;
         let (pm, dram) = (layout.arena(PM_BASE, thread), layout.arena(DRAM_BASE, thread));
-        Context { cpu, thread, threads, pm, dram, settings, pm_cache_bytes: None, near: None, pages: None, seed }
+        Context {
+            cpu,
+            thread,
+            threads,
+            pm,
+            dram,
+            settings,
+            pm_cache_bytes: None,
+            near: None,
+            pages: None,
+            seed,
+        }
     }
 
     /// The common part of persistent memory: the same addresses in every thread, so the calls must be too.

@@ -39,7 +39,9 @@ impl Dump {
     /// Bytes that were saved.
     pub fn bytes(&self) -> usize {
         let registers = self.registers.iter().filter(|r| r.state != Work::Free).count();
-        (self.fifo.len() + registers) * REQUEST_BYTES + self.held.len() * HOST_BYTES + self.table * ENTRY_BYTES
+        (self.fifo.len() + registers) * REQUEST_BYTES
+            + self.held.len() * HOST_BYTES
+            + self.table * ENTRY_BYTES
     }
 
     /// The last request that the device has received, as its structures show it.
@@ -126,12 +128,14 @@ fn replay(
             dropped.push(*queued);
         }
     }
-    let follows = |h: &&Held| {
-        dropped.iter().any(|q| q.stamp < h.stamp && q.request.conflicts(h.line, h.write))
-    };
+    let follows =
+        |h: &&Held| dropped.iter().any(|q| q.stamp < h.stamp && q.request.conflicts(h.line, h.write));
     core.held.extend(dump.held.iter().filter(|h| !follows(h)).copied());
     if dump.spec.is(Mutant::ReplaysLate) {
-        core.held.drain(..).filter_map(|h| written(&h.msg)).for_each(|w| memory.write(w.line, &w.data, w.mask));
+        core.held
+            .drain(..)
+            .filter_map(|h| written(&h.msg))
+            .for_each(|w| memory.write(w.line, &w.data, w.mask));
     }
     let mut effects = Vec::new();
     loop {

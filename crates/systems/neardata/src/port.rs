@@ -6,9 +6,7 @@
 
 use crate::spec::PortSpec;
 use engine::{Device, Out, PortId};
-use protocol::{
-    Msg, NearCommand, NearKind, NearRefusal, NearRequest, Node, Remains, StatSink, View, ports,
-};
+use protocol::{Msg, NearCommand, NearKind, NearRefusal, NearRequest, Node, Remains, StatSink, View, ports};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
@@ -17,7 +15,10 @@ use units::{Dur, Time};
 enum Waiting {
     /// A part of a command, and whether it is the last.
     Part(NearRequest, bool),
-    Status { hart: u8, device: usize },
+    Status {
+        hart: u8,
+        device: usize,
+    },
 }
 
 /// A request that is on its way or being worked on.
@@ -170,7 +171,8 @@ impl CommandPort {
                 known.map_or(1, |t| t.2)
             }
             _ => {
-                let owners = (0..devices).filter(|d| self.share(part, *d).is_some()).fold(0, |m, d| m | 1 << d);
+                let owners =
+                    (0..devices).filter(|d| self.share(part, *d).is_some()).fold(0, |m, d| m | 1 << d);
                 if owners == 0 { 1 } else { owners }
             }
         }
@@ -255,9 +257,8 @@ impl CommandPort {
         if let Some(why) = refused {
             sent.undone &= !(1 << device);
             self.refused.push((number, device));
-            self.failure.get_or_insert(format!(
-                "device {device} refused request {number} of hart {hart}: {why}"
-            ));
+            self.failure
+                .get_or_insert(format!("device {device} refused request {number} of hart {hart}: {why}"));
         }
         let command = sent.command;
         // Earlier parts of the command under way are in `sent`, later ones still wait.

@@ -166,8 +166,7 @@ impl Checker {
         let (stamp, request) = (me.queued.stamp, me.queued.request);
         let host = view.waiting.iter().find(|w| w.2 < stamp && w.0 == line && (w.1 || write));
         let other = view.open.iter().find(|o| {
-            o.queued.stamp < stamp
-                && (o.has_still_to_write(line.0) || write && o.has_still_to_read(line.0))
+            o.queued.stamp < stamp && (o.has_still_to_write(line.0) || write && o.has_still_to_read(line.0))
         });
         let does = if write { "wrote" } else { "read" };
         let at = line.address();
@@ -183,9 +182,8 @@ impl Checker {
     }
 
     fn deleted(&mut self, device: usize, commit: &NearRequest) {
-        let of_it = |r: &NearRequest| {
-            (r.pool, r.thread) == (commit.pool, commit.thread) && r.number < commit.number
-        };
+        let of_it =
+            |r: &NearRequest| (r.pool, r.thread) == (commit.pool, commit.thread) && r.number < commit.number;
         let left = self.unpersisted.iter().find(|(r, left)| of_it(r) && left & !(1 << device) != 0);
         if let Some((request, left)) = left {
             let other = left.trailing_zeros();

@@ -146,7 +146,10 @@ impl NearSpace {
             ("host-queue", self.host_queue, 8),
         ];
         if !self.devices.is_power_of_two() {
-            return Err(format!("--controllers {}: devices are interleaved; accepted are 1, 2, 4", self.devices));
+            return Err(format!(
+                "--controllers {}: devices are interleaved; accepted are 1, 2, 4",
+                self.devices
+            ));
         }
         match bounds.iter().find(|(_, value, most)| !(1..=*most).contains(value)) {
             Some((name, value, most)) => Err(format!("--{name} {value}: accepted are 1 to {most}")),
@@ -465,7 +468,10 @@ impl System for NearSpace {
         for hart in 0..self.cores {
             let object = self.recovered(&state.memories, hart);
             if object.iter().any(|v| usize::from(*v) != self.transactions) {
-                return Err(format!("at the end hart {hart}'s object is {object:?}, not {}", self.transactions));
+                return Err(format!(
+                    "at the end hart {hart}'s object is {object:?}, not {}",
+                    self.transactions
+                ));
             }
         }
         Ok(())

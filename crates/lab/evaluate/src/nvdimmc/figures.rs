@@ -4,7 +4,7 @@ use super::{
     BEYOND, BLOCKS, COPIED, DELAYS, Fio, HYPOTHETICAL, MANY, POC, THREADS, cases, copying, delayed, rate,
     refreshed,
 };
-use crate::figure::{Figure, Row};
+use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
 
 const SERIES: [&str; 3] = ["baseline", "NVDIMM-C, cached", "NVDIMM-C, uncached"];
@@ -22,28 +22,6 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
         host_side(runs),
         beyond(runs),
     ]
-}
-
-pub(super) fn row(workload: &str, machine: &str, x: Option<f64>, value: f64) -> Row {
-    Row { workload: workload.into(), machine: machine.into(), x, value, high: None }
-}
-
-/// A figure without its rows.
-pub(super) struct Lines<'a> {
-    pub(super) name: &'static str,
-    pub(super) title: &'a str,
-    pub(super) caption: &'a str,
-    pub(super) axis: &'static str,
-    pub(super) x: &'static str,
-    pub(super) order: &'a [&'a str],
-}
-
-impl Lines<'_> {
-    pub(super) fn figure(self, kind: &'static str, rows: Vec<Row>) -> Figure {
-        let Lines { name, title, caption, axis, x, order } = self;
-        let order = order.iter().map(ToString::to_string).collect();
-        Figure { name, title: title.into(), caption: caption.into(), kind, axis, x, order, rows }
-    }
 }
 
 fn copy(runs: &Runs) -> Figure {

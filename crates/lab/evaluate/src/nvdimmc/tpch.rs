@@ -1,8 +1,7 @@
 //! TPC-H on a device whose data is larger than its DRAM: figure 11, and the replacement rules by themselves.
 
-use super::figures::{Lines, row};
 use super::{BASELINE, POC, key};
-use crate::figure::Figure;
+use crate::figure::{Figure, Lines, row};
 use crate::runs::Runs;
 use crate::verdict::Finding;
 use machine::ConfigError;

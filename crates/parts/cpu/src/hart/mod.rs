@@ -35,7 +35,9 @@ pub use spec::{FlushSpec, HartSpec};
 
 use engine::{Device, Mark, Out, PortId};
 use front::Front;
-use protocol::{Cpu, Depth, HartOrdering, HartPort, Line, LineWrite, Mask, Msg, Node, Op, Peer, Remains, Share, StatSink};
+use protocol::{
+    Cpu, Depth, HartOrdering, HartPort, Line, LineWrite, Mask, Msg, Node, Op, Peer, Remains, Share, StatSink,
+};
 use protocol::{Tally, View, ports};
 use std::cell::RefCell;
 use std::future::Future;

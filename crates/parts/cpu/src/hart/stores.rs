@@ -3,7 +3,9 @@
 use super::caches::{Slot, State};
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
-use protocol::{Block, FenceKind, FlushKind, Full, Line, LineWrite, Mask, Msg, Peer, RmwKind, mask_of, offset_of};
+use protocol::{
+    Block, FenceKind, FlushKind, Full, Line, LineWrite, Mask, Msg, Peer, RmwKind, mask_of, offset_of,
+};
 use units::{Dur, Time};
 
 /// Why the head goes no further now.

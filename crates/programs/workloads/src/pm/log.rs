@@ -57,11 +57,11 @@ impl Pm {
         let mut sum = LogChecksum::new(address, size, transaction);
         let began = self.c.cpu.now();
         self.copy(address, place + 64, size, &mut sum).await;
-        self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
         let header = LogHeader { address, size, transaction, checksum: sum.value() };
         self.write_header(place, &header).await;
         self.c.cpu.clwb(place).await;
         self.c.cpu.ofence().await;
+        self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
     }
 
     /// The next place in a device's part of the log.

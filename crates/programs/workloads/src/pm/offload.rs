@@ -70,7 +70,9 @@ impl Pm {
             loop {
                 let left = self.c.load(NearCommand::status(device)).await;
                 if left == NearCommand::NO_ANSWER {
-                    self.c.cpu.fail(format!("device {device} does not answer: its status register gives all ones"));
+                    self.c
+                        .cpu
+                        .fail(format!("device {device} does not answer: its status register gives all ones"));
                     return;
                 }
                 if left == 0 {

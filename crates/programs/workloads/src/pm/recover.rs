@@ -42,7 +42,8 @@ impl<'a> Recovered<'a> {
             return Err(format!("there is no pool at {:#x}", place.base));
         }
         let parts = Parts::new(place, LogLayout { devices, interleave });
-        let mut pool = Recovered { memory, parts, mechanism, words: BTreeMap::new(), frames: BTreeMap::new() };
+        let mut pool =
+            Recovered { memory, parts, mechanism, words: BTreeMap::new(), frames: BTreeMap::new() };
         for thread in 0..threads {
             pool.recover(thread).map_err(|e| format!("thread {thread}'s log: {e}"))?;
         }
@@ -84,10 +85,9 @@ impl<'a> Recovered<'a> {
                 all.push(entry);
             }
         }
-        let (Some(low), Some(high)) = (
-            all.iter().map(|e| e.header.transaction).min(),
-            all.iter().map(|e| e.header.transaction).max(),
-        ) else {
+        let (Some(low), Some(high)) =
+            (all.iter().map(|e| e.header.transaction).min(), all.iter().map(|e| e.header.transaction).max())
+        else {
             return Ok(all);
         };
         if low != high && self.mechanism != Mechanism::Redo {

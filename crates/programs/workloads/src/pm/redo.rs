@@ -89,7 +89,8 @@ impl Pm {
             sum.word(value);
             c.store(data + word, value).await;
         }
-        self.write_header(place, &LogHeader { address: home, size, transaction, checksum: sum.value() }).await;
+        self.write_header(place, &LogHeader { address: home, size, transaction, checksum: sum.value() })
+            .await;
         c.cpu.clwb(place).await;
         c.cpu.clwb_range(data, size).await;
         Written { data, home, size }

@@ -19,8 +19,8 @@ impl Pm {
             } else {
                 let began = self.c.cpu.now();
                 self.copy(from, to, PAGE, &mut LogChecksum::new(0, 0, 0)).await;
-                self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
                 self.c.cpu.ofence().await;
+                self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
             }
             self.state.borrow_mut().pages.insert(page, 1 - old);
         }

@@ -83,7 +83,9 @@ fn difference(wanted: &Contents, held: &Contents, ended: u64) -> String {
         }
     }
     let extra = held.keys().find(|k| !wanted.contains_key(k)).copied().unwrap_or_default();
-    format!("after {ended} operations key {extra:#x} is there and nothing else of its operation, or more than one")
+    format!(
+        "after {ended} operations key {extra:#x} is there and nothing else of its operation, or more than one"
+    )
 }
 
 /// A shared pool: the order of threads is not known, that of each thread's operations is.
@@ -115,7 +117,11 @@ fn shared<S: Store>(held: &Contents, crashed: &Crashed<'_>) -> Result<(), String
         let may_be_missing = ops.iter().all(|op| begun(*op)) || !crashed.durable();
         match held.get(key) {
             Some(op) if ops.contains(op) => {}
-            Some(op) => return Err(format!("key {key:#x} has the value of operation {op:#x}, one of {ops:x?} was stored last")),
+            Some(op) => {
+                return Err(format!(
+                    "key {key:#x} has the value of operation {op:#x}, one of {ops:x?} was stored last"
+                ));
+            }
             None if may_be_missing => {}
             None => return Err(format!("key {key:#x} was committed and is missing")),
         }

@@ -41,7 +41,10 @@ async fn count_one_more(pm: &Pm) {
 }
 
 /// Nodes in memory: next, key, and where the value is, as `value` finds it.
-fn walk(m: &mut Recovered<'_>, value: impl Fn(&mut Recovered<'_>, u64) -> Result<u64, String>) -> Result<BTreeMap<u64, u64>, String> {
+fn walk(
+    m: &mut Recovered<'_>,
+    value: impl Fn(&mut Recovered<'_>, u64) -> Result<u64, String>,
+) -> Result<BTreeMap<u64, u64>, String> {
     let (buckets, count) = (m.get(m.root())?, m.get(m.root() + 8)?);
     let (mut all, mut visited) = (BTreeMap::new(), 0);
     for i in 0..BUCKETS {
@@ -58,7 +61,11 @@ fn walk(m: &mut Recovered<'_>, value: impl Fn(&mut Recovered<'_>, u64) -> Result
             node = m.get(node)?;
         }
     }
-    if all.len() as u64 == count { Ok(all) } else { Err(format!("{} items are there, not {count}", all.len())) }
+    if all.len() as u64 == count {
+        Ok(all)
+    } else {
+        Err(format!("{} items are there, not {count}", all.len()))
+    }
 }
 
 /// PMDK's hashmap_tx: a value is an object of its own, and changed in place.
