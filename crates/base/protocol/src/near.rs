@@ -145,8 +145,10 @@ pub enum NearRefusal {
     NoCommand,
     /// The thread's log area is full.
     LogFull,
-    /// A copy whose two ends are not on the same device.
+    /// A copy whose two ends are not on the same device, or not at the same place of a line.
     AcrossDevices,
+    /// A copy onto itself: a replay after a power failure could not begin again.
+    Overlaps,
 }
 
 impl fmt::Display for NearRefusal {
@@ -157,7 +159,10 @@ impl fmt::Display for NearRefusal {
             NearRefusal::TableFull => "its address mapping table is full",
             NearRefusal::NoCommand => "this is no command",
             NearRefusal::LogFull => "the thread's log area is full",
-            NearRefusal::AcrossDevices => "source and destination are not on the same device",
+            NearRefusal::AcrossDevices => {
+                "source and destination are not on the same device, or not at the same place of a line"
+            }
+            NearRefusal::Overlaps => "source and destination overlap",
         })
     }
 }

@@ -250,6 +250,10 @@ impl Core {
             request.destination
         };
         let physical = NearRequest { source, destination, ..request };
+        let (from, to) = (physical.reads(), physical.writes());
+        if from.start < to.end && to.start < from.end {
+            return Err(NearRefusal::Overlaps);
+        }
         let mine = |l: u64| self.spec.map.controller(Line(l)) == usize::from(self.spec.index);
         let aligned = !request.kind.copies() || source % 64 == destination % 64;
         if aligned && physical.writes().chain(physical.reads()).all(mine) {

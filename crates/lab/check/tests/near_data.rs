@@ -1,0 +1,108 @@
+//! Stores on the persistent-memory library: power failures on near-data devices and on the harts, and every image that
+//! caches may leave.
+
+use check::crash::{self, Bounds, Persistency, Timed, timed};
+use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
+use workloads::{Crashed, Persistent, Recover};
+
+const STORES: [&str; 9] =
+    ["tpcc", "tatp", "btree", "rbtree", "pm-skiplist", "hashmap", "pm-memcached", "redis", "pmemkv"];
+const MECHANISMS: [&str; 4] = ["logging", "redo", "checkpoint", "shadow"];
+/// Small: recovery walks through everything for every image.
+const SMALL: [(&str, &str); 5] = [
+    ("workload.threads", "2"),
+    ("workload.keys", "20"),
+    ("workload.items", "100"),
+    ("workload.subscribers", "100"),
+    ("workload.think_cycles", "0"),
+];
+
+fn workload(name: &str, mechanism: &str, operations: &str) -> WorkloadDescription {
+    let mut workload = WorkloadDescription::named(name).unwrap();
+    for (key, value) in SMALL {
+        // Not every store has every table.
+        _ = workload.set(key, value);
+    }
+    workload.set("workload.mechanism", mechanism).unwrap();
+    workload.set("workload.operations", operations).unwrap();
+    workload
+}
+
+fn recovery(workload: &WorkloadDescription) -> impl Fn(&mut dyn Persistent, &[u64]) -> Result<(), String> {
+    let (settings, recover) = (workload.settings.clone(), workload.built_in().unwrap().recover.unwrap());
+    let recover: Recover = recover;
+    move |memory, ended| recover(memory, &Crashed { settings: &settings, seed: 0, ended })
+}
+
+fn cut(machine: &Description, workload: &WorkloadDescription, every: CrashEvery) -> Timed {
+    let recover = recovery(workload);
+    timed(machine, workload, &RunOptions::default(), every, 20_000, &mut |m, e| recover(m, e)).unwrap()
+}
+
+#[test]
+fn power_failures_of_every_machine_are_survived_with_every_mechanism() {
+    for name in STORES {
+        for mechanism in MECHANISMS {
+            let workload = workload(name, mechanism, "12");
+            for machine in ["nearpm-cpu", "nearpm-sd", "nearpm-md-swsync", "nearpm-md", "nearpm-md@asap"] {
+                let found = cut(&Description::preset(machine).unwrap(), &workload, CrashEvery::Persists(7));
+                assert!(found.points > 10, "{name} on {machine} with {mechanism}: {} points", found.points);
+                let first = found.failures.first();
+                assert!(first.is_none(), "{name} on {machine} with {mechanism}: {first:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn at_every_event_of_a_small_run_nothing_committed_is_lost() {
+    for mechanism in MECHANISMS {
+        for machine in ["nearpm-md-swsync", "nearpm-md"] {
+            let workload = workload("btree", mechanism, "6");
+            let mut machine = Description::preset(machine).unwrap();
+            // Lines of an object on both devices, and little room.
+            machine.set("memory.interleave_bytes", "64").unwrap();
+            machine.set("neardata.fifo", "2").unwrap();
+            machine.set("neardata.host_queue", "2").unwrap();
+            let found = cut(&machine, &workload, CrashEvery::Event);
+            assert!(found.points > 500, "{mechanism}: {}", found.points);
+            assert!(found.failures.is_empty(), "{mechanism}: {:?}", found.failures.first());
+        }
+    }
+}
+
+/// On the harts the library has to do without order between lines, unless it asks for it.
+#[test]
+fn every_image_that_caches_may_leave_is_recovered_from() {
+    for name in STORES {
+        for mechanism in MECHANISMS {
+            let workload = workload(name, mechanism, "4");
+            let log = crash::of_program(&workload, 0).unwrap();
+            let bounds = Bounds { points: 60, images: 32, failures: 1, skip: 0 };
+            let recover = recovery(&workload);
+            let found =
+                crash::search(&log, Persistency::Px86, bounds, &mut |m, e| recover(m, e), &mut |_| {});
+            let first = found.failures.first().map(|f| &f.message);
+            assert!(first.is_none(), "{name} with {mechanism}: {first:?}");
+        }
+    }
+}
+
+/// Without its rules the device does lose data: the checks above can fail.
+#[test]
+fn without_order_or_synchronisation_data_is_lost_or_the_checker_says_so() {
+    let runs = [
+        ("neardata.ordering", "none", "checkpoint", "invariant 1"),
+        ("neardata.ordering", "none", "shadow", "invariant 1"),
+        ("neardata.sync", "none", "checkpoint", "invariant 3"),
+        ("neardata.conflicts", "sources", "checkpoint", "invariant 1"),
+        ("neardata.gates_reads", "false", "shadow", "invariant 1"),
+    ];
+    for (key, value, mechanism, invariant) in runs {
+        let mut machine = Description::preset("nearpm-md").unwrap();
+        machine.set(key, value).unwrap();
+        let wrong = machine::run(&machine, &workload("btree", mechanism, "800"), &RunOptions::default());
+        let text = wrong.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(text.contains(invariant) && text.contains("request "), "{key}: {text}");
+    }
+}
