@@ -3,6 +3,7 @@
 
 use check::crash::{self, Bounds, Persistency, Timed, timed};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
+use units::{Dur, Time};
 use workloads::{Crashed, Persistent, Recover};
 
 const STORES: [&str; 9] =
@@ -68,6 +69,27 @@ fn at_every_event_of_a_small_run_nothing_committed_is_lost() {
             assert!(found.points > 500, "{mechanism}: {}", found.points);
             assert!(found.failures.is_empty(), "{mechanism}: {:?}", found.failures.first());
         }
+    }
+}
+
+/// One device loses its power, the other goes on for a while, then everything does.
+#[test]
+fn what_one_device_misses_is_undone_or_done_on_both() {
+    for mechanism in MECHANISMS {
+        let workload = workload("btree", mechanism, "20");
+        let mut tried = 0;
+        for step in 0..60 {
+            let dark = 30_000 + step * 1_370;
+            let mut machine = Description::preset("nearpm-md").unwrap();
+            machine.set("memory.interleave_bytes", "64").unwrap();
+            machine.set("neardata.fault.device", if step % 2 == 0 { "0" } else { "1" }).unwrap();
+            machine.set("neardata.fault.dark_ns", &dark.to_string()).unwrap();
+            let end = Time::ZERO + Dur::ns(dark + 4_000);
+            let found = cut(&machine, &workload, CrashEvery::At(end));
+            tried += found.points;
+            assert!(found.failures.is_empty(), "{mechanism}, dark at {dark}: {:?}", found.failures.first());
+        }
+        assert_eq!(tried, 60, "{mechanism}");
     }
 }
 

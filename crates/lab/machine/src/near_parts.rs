@@ -5,6 +5,7 @@ use crate::error::ConfigError;
 use memory::Controller;
 use neardata::{Checker, CommandPort, CoreSpec, DeviceSpec, Mutant, NearDevice, PortSpec, Sync};
 use protocol::{AddressMap, Settings};
+use units::{Dur, Time};
 use workloads::NearInterface;
 
 /// Whether persistent memory is near-data devices.
@@ -95,13 +96,19 @@ pub(crate) fn device(
     memory: Controller,
 ) -> NearDevice {
     let stops = s.number("neardata.fault.stops_after");
+    let faulty = s.count("neardata.fault.device") == index;
     let spec = DeviceSpec {
         core: core(s, map, index as u8),
         harts,
         start: s.dur("neardata.start_ns"),
         line: s.dur("neardata.line_ns"),
         bus: s.dur("neardata.bus_ns"),
-        stops_after: (stops > 0 && s.count("neardata.fault.device") == index).then(|| stops - 1),
+        dark_from: match s.dur("neardata.fault.dark_ns") {
+            Dur::ZERO => Time::NEVER,
+            _ if !faulty => Time::NEVER,
+            after => Time::ZERO + after,
+        },
+        stops_after: (stops > 0 && faulty).then(|| stops - 1),
     };
     NearDevice::new(spec, memory)
 }
@@ -113,6 +120,7 @@ pub(crate) fn port(s: &Settings, harts: usize, map: AddressMap) -> CommandPort {
         map,
         words: s.count("neardata.command_words"),
         fifo: s.count("neardata.fifo"),
+        piece: s.number("neardata.piece_bytes"),
         timeout: s.dur("neardata.timeout_ns"),
     })
 }

@@ -353,9 +353,16 @@ pub const MACHINE: &[Param] = &[
     p(
         "neardata.bus_ns",
         SERVICE,
-        "32",
-        "paper: NearPM §7, 4 GB/s, over which a line is read and written",
+        "16",
+        "paper: NearPM §7, 4 GB/s; AXI reads and writes at once",
         "time that 64 bytes keep the bus that the units share",
+    ),
+    p(
+        "neardata.piece_bytes",
+        PowerOfTwo { min: 64, max: 65536 },
+        "1024",
+        "paper: NearPM §8.3.2, lines of a page are copied in parallel; its size is an estimate",
+        "a page is checkpointed or shadowed in pieces of so many bytes, each by a unit",
     ),
     p(
         "neardata.timeout_ns",
@@ -370,6 +377,13 @@ pub const MACHINE: &[Param] = &[
         "0",
         "-",
         "requests after which a device's units stop for good; 0: never",
+    ),
+    p(
+        "neardata.fault.dark_ns",
+        Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000_000 },
+        "0",
+        "-",
+        "when the device loses its power, while everything else goes on; 0: never",
     ),
     p("neardata.fault.device", Count { min: 0, max: 15 }, "0", "-", "the device whose units stop"),
     // Ordering.

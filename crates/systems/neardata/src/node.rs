@@ -173,6 +173,9 @@ impl NearDevice {
 
 impl Device<Msg> for NearDevice {
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.spec.dark_from {
+            return;
+        }
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
         }

@@ -141,18 +141,21 @@ impl CommandPort {
         }
     }
 
-    /// A command in parts, of which each device has at most one contiguous piece. Virtual and physical addresses agree
+    /// A command in parts, of which each device has at most one contiguous piece. A page comes in parts that several units
+    /// can work on (paper §8.3.2). Virtual and physical addresses agree
     /// in the bits that choose a device.
     fn parts(&self, command: &NearRequest) -> Vec<NearRequest> {
-        let devices = self.spec.map.pm_controllers as u64;
-        if devices == 1 || command.size == 0 || !(command.kind.logs() || command.kind.copies()) {
+        if command.size == 0 || !(command.kind.logs() || command.kind.copies()) {
             return vec![*command];
         }
-        let stripe = self.spec.map.interleave_bytes * devices;
+        let devices = self.spec.map.pm_controllers as u64;
+        let stripe = if devices == 1 { u64::MAX } else { self.spec.map.interleave_bytes * devices };
+        let of_a_page = matches!(command.kind, NearKind::CheckpointCreate | NearKind::ShadowCopy);
+        let piece = if of_a_page { self.spec.piece } else { u64::MAX };
         let end = command.source + u64::from(command.size);
         let (mut at, mut parts) = (command.source, Vec::new());
         while at < end {
-            let next = ((at / stripe + 1) * stripe).min(end);
+            let next = after(at, stripe).min(after(at, piece)).min(end);
             let moved = if command.kind.copies() { at - command.source } else { 0 };
             let (size, destination) = ((next - at) as u32, command.destination + moved);
             parts.push(NearRequest { source: at, size, destination, ..*command });
@@ -310,6 +313,11 @@ impl CommandPort {
             out.wake(next, Msg::Wake);
         }
     }
+}
+
+/// The first multiple of `size` after `at`.
+fn after(at: u64, size: u64) -> u64 {
+    (at / size + 1).saturating_mul(size)
 }
 
 impl Device<Msg> for CommandPort {

@@ -1,7 +1,7 @@
 //! Parameters of a near-data device; descriptions, units and sources stand in `machine`'s description.
 
 use protocol::AddressMap;
-use units::Dur;
+use units::{Dur, Time};
 
 /// How devices agree that a transaction's logs may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub struct DeviceSpec {
     pub bus: Dur,
     /// Requests after which the device's units stop for good; none: never.
     pub stops_after: Option<u64>,
+    /// When the device loses its power for good, while everything else goes on.
+    pub dark_from: Time,
 }
 
 /// The port through which commands pass.
@@ -100,6 +102,8 @@ pub struct PortSpec {
     pub words: usize,
     /// Entries of each device's request FIFO.
     pub fifo: usize,
+    /// A page is worked on in pieces of this size, which units share.
+    pub piece: u64,
     /// A device that has not finished a request, or not answered, after so long is said to have stopped.
     pub timeout: Dur,
 }
