@@ -126,8 +126,8 @@ impl Description {
                 "llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes",
             ));
         }
-        nvdimm_parts::check(s)?;
         near_parts::check(s)?;
+        nvdimm_parts::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {

@@ -173,7 +173,7 @@ pub const MACHINE: &[Param] = &[
         Count { min: 1, max: 16 },
         "2",
         "paper: ASAP Table II",
-        "controllers of persistent memory",
+        "controllers of persistent memory; on machines of near-data devices neardata.devices counts",
     ),
     p(
         "memory.interleave_bytes",

@@ -70,6 +70,11 @@ impl NearDevice {
         self.memory.persists()
     }
 
+    /// Since when the device has had no power, or will have none, where that was asked for.
+    pub fn dark_from(&self) -> Option<Time> {
+        (self.spec.dark_from != Time::NEVER).then_some(self.spec.dark_from)
+    }
+
     /// The state machine.
     pub fn core(&self) -> &Core {
         &self.core

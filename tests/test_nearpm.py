@@ -1,0 +1,88 @@
+"""NearPM, as a user calls it."""
+
+import pytest
+
+from conftest import Cli
+
+FOUR = "nearpm-cpu,nearpm-sd,nearpm-md-swsync,nearpm-md"
+SMALL = ("--set", "workload.operations=300")
+
+
+def sets(*pairs: str) -> list[str]:
+    return [word for pair in pairs for word in ("--set", pair)]
+
+
+def test_the_same_program_runs_on_four_machines_and_devices_make_it_faster(cli: Cli) -> None:
+    found = cli.json("compare", "btree", "--on", FOUR, "--set", "workload.mechanism=logging", *SMALL)
+    speedups = {m["machine"]: m["speedup"] for m in found["machines"]}
+    assert speedups["nearpm-cpu"] == 1 < speedups["nearpm-md-swsync"] < speedups["nearpm-md"]
+    assert speedups["nearpm-sd"] > 1
+
+
+@pytest.mark.parametrize("mechanism", ["logging", "redo", "checkpoint", "shadow"])
+def test_statistics_that_were_promised_are_there(cli: Cli, mechanism: str) -> None:
+    stats = cli.json("run", "nearpm-md", "pmemkv", *SMALL, *sets(f"workload.mechanism={mechanism}"))["stats"]
+    for name in ["neardata.parallel_share", "neardata.region_time_ns", "neardata.requests", "neardata.lines_copied"]:
+        assert stats[name] > 0, name
+    shown = {row["name"] for row in cli.json("show", "stats")}
+    assert {name for name in stats if name.startswith("neardata")} <= shown
+
+
+@pytest.mark.parametrize("mechanism", ["logging", "redo", "checkpoint", "shadow"])
+def test_power_failures_are_survived(cli: Cli, mechanism: str) -> None:
+    args = ("crash", "nearpm-md", "hashmap", "--every", 50, "--points", 30, "--images", 8)
+    cli(*args, *sets("workload.operations=20", f"workload.mechanism={mechanism}"))
+
+
+@pytest.mark.parametrize(
+    "changes, says",
+    [
+        (["neardata.ordering=none", "workload.mechanism=shadow"], "PPO invariant 1 (read-write ordering) is broken: device"),
+        (["neardata.ordering=none", "workload.mechanism=logging"], "came first, had read it"),
+        (["neardata.sync=none", "workload.mechanism=checkpoint"], "PPO invariant 3 (persist before synchronisation)"),
+        (["neardata.conflicts=sources", "workload.mechanism=checkpoint"], "PPO invariant 1"),
+        (["neardata.gates_reads=false", "workload.mechanism=shadow"], "carried out a host read of line 0x"),
+        (["neardata.fault.stops_after=9"], "does not answer: request"),
+        (["neardata.fault.stops_after=9", "neardata.sync=polling"], "does not answer"),
+        (["neardata.fault.dark_ns=30000"], "device 0 does not answer: it has no power since"),
+        (["neardata.address_table=1", "workload.threads=2"], "its address mapping table is full"),
+    ],
+)
+def test_what_breaks_a_promise_ends_the_run_and_is_named(cli: Cli, changes: list[str], says: str) -> None:
+    done = cli.run("run", "nearpm-md", "btree", "--set", "workload.operations=800", *sets(*changes))
+    assert done.returncode == 1 and says in done.stderr, done.stderr
+
+
+def test_a_copy_that_no_command_carries_is_refused(cli: Cli) -> None:
+    done = cli.run("run", "nearpm-md", "copy", *sets("workload.block_size=131072", "workload.operations=2"))
+    assert done.returncode == 1 and "a command carries up to 65535" in done.stderr
+
+
+def test_descriptions_that_do_not_fit_are_refused(cli: Cli) -> None:
+    refuses = lambda *pairs: cli.refuses("run", "nearpm-md", "btree", *sets(*pairs))  # noqa: E731
+    assert "give one of intel, hops, asap" in refuses("ordering.model=eadr")
+    assert "give at least 158" in refuses("ordering.model=asap", "wires.hart_controller_ns=20")
+    assert "a power of two from 1 to 16" in refuses("neardata.devices=3")
+    assert "nvdimm.kind = dram" in refuses("nvdimm.kind=dram")
+    assert "give own or auto" in cli.refuses("run", "intel", "hashmap", *sets("workload.bug=missing-log", "workload.mechanism=redo"))
+
+
+def test_more_units_and_devices_a_cxl_link_and_asap_run_too(cli: Cli) -> None:
+    for machine, *changes in [
+        ("nearpm-md", "neardata.units=16"),
+        ("nearpm-md", "neardata.devices=4"),
+        ("nearpm-md@cxl",),
+        ("nearpm-md@asap",),
+        ("nearpm-md@artifact",),
+    ]:
+        stats = cli.json("run", machine, "tpcc", *sets("workload.operations=50", *changes))["stats"]
+        assert stats["neardata.requests"] > 0
+
+
+def test_the_explorer_finds_nothing_but_mutants(cli: Cli) -> None:
+    found = cli.json("explore", "nearpm", "--units", 1)
+    assert found["complete"] and found["violation"] is None and found["states"] > 1000
+    done = cli.run("explore", "nearpm", "--mutant", "fifo-lost")
+    assert done.returncode == 1 and "was committed" in done.stderr
+    assert "accepted are 1, 2, 4" in cli.refuses("explore", "nearpm", "--controllers", 3)
+    assert "accepted: no-ordering" in cli.refuses("explore", "nearpm", "--mutant", "none-such")
