@@ -2,7 +2,8 @@
 
 use crate::{NearKind, NearRequest, UNCACHED_BASE};
 
-/// The form of a command: 128 bits over all words but the last, which is the doorbell.
+/// The form of a command: 128 bits over all words but the last, which is the doorbell. From the lowest bit on: operation
+/// code 4, pool 6, thread 6, bytes 16, source 48, destination 48.
 #[derive(Clone, Copy, Debug)]
 pub struct NearCommand;
 
@@ -37,8 +38,8 @@ impl NearCommand {
     /// A command of `hart` in `words` stores, 3 to 16: addresses and values, the doorbell last.
     pub fn encode(request: &NearRequest, hart: u8, words: usize) -> impl Iterator<Item = (u64, u64)> + use<> {
         let mut bits = u128::from(request.kind as u8)
-            | u128::from(request.pool & 0xF) << 4
-            | u128::from(request.thread) << 8
+            | u128::from(request.pool & 0x3F) << 4
+            | u128::from(request.thread & 0x3F) << 10
             | u128::from(request.size as u16) << 16
             | u128::from(request.source & 0xFFFF_FFFF_FFFF) << 32
             | u128::from(request.destination & 0xFFFF_FFFF_FFFF) << 80;
@@ -63,8 +64,8 @@ impl NearCommand {
             number: 0,
             hart,
             kind: NearKind::of_code(field(0, 4))?,
-            pool: field(4, 4) as u8,
-            thread: field(8, 8) as u8,
+            pool: field(4, 6) as u8,
+            thread: field(10, 6) as u8,
             devices: 0,
             source: field(32, 48),
             destination: field(80, 48),
@@ -83,8 +84,8 @@ mod tests {
             number: 0,
             hart: 3,
             kind: NearKind::ShadowCopy,
-            pool: 9,
-            thread: 200,
+            pool: 59,
+            thread: 40,
             devices: 0,
             source: 0x1234_5678_9ABC,
             destination: 0xFEDC_BA98_7654,
@@ -98,5 +99,18 @@ mod tests {
             assert_eq!(NearCommand::decode(&values, 3), Some(request), "{words}");
         }
         assert_eq!(NearCommand::decode(&[0, 0], 0), None);
+    }
+    #[test]
+    fn any_words_are_a_command_or_none() {
+        let mut random = units::Random::new(1, 0);
+        for _ in 0..10_000 {
+            let count = random.below(17);
+            let words: Vec<u64> = (0..count).map(|_| random.next_u64() >> random.below(64)).collect();
+            if let Some(request) = NearCommand::decode(&words, 0) {
+                assert!(u64::from(request.size) <= NearCommand::MOST_BYTES);
+                let again: Vec<u64> = NearCommand::encode(&request, 0, 5).map(|w| w.1).take(4).collect();
+                assert_eq!(NearCommand::decode(&again, 0), Some(request));
+            }
+        }
     }
 }

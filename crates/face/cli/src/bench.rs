@@ -12,8 +12,8 @@ const GOAL_DECODE: f64 = 40.0;
 /// How many times as long a recorded program may take.
 const GOAL_SLOWDOWN: f64 = 20.0;
 
-const MACHINES: [&str; 8] =
-    ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr", "nvdimmc-poc"];
+const MACHINES: [&str; 9] =
+    ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr", "nearpm-md", "nvdimmc-poc"];
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let bar = output::progress(&args.common, MACHINES.len(), "bench");

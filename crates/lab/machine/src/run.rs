@@ -280,14 +280,11 @@ impl Machine {
         if let Some(text) = self.host.as_ref().and_then(|h| h.error()) {
             return Err(RunError::Violation(text));
         }
-        if let Some(broken) = self.checker.as_ref().and_then(|c| c.broken()) {
-            return Err(RunError::Violation(broken.to_string()));
-        }
-        if let Some(text) = self.commands.failure() {
-            return Err(RunError::Violation(text.to_string()));
-        }
+        // A program's own complaint comes first: devices and their checker stop the run at once.
         let failure = self.harts.iter().find_map(Hart::failure);
-        failure.map_or(Ok(()), |what| Err(RunError::Violation(what)))
+        let broken = || self.checker.as_ref().and_then(|c| c.broken()).map(ToString::to_string);
+        let refused = || self.commands.failure().map(ToString::to_string);
+        failure.or_else(broken).or_else(refused).map_or(Ok(()), |what| Err(RunError::Violation(what)))
     }
 
     pub(crate) fn check_finished(&self) -> Result<(), RunError> {
