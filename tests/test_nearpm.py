@@ -19,7 +19,7 @@ def test_the_same_program_runs_on_four_machines_and_devices_make_it_faster(cli: 
     assert speedups["nearpm-sd"] > 1
 
 
-@pytest.mark.parametrize("mechanism", ["logging", "redo", "checkpoint", "shadow"])
+@pytest.mark.parametrize("mechanism", ["logging", "redo", "undo-redo", "checkpoint", "shadow"])
 def test_statistics_that_were_promised_are_there(cli: Cli, mechanism: str) -> None:
     stats = cli.json("run", "nearpm-md", "pmemkv", *SMALL, *sets(f"workload.mechanism={mechanism}"))["stats"]
     for name in ["neardata.parallel_share", "neardata.region_time_ns", "neardata.requests", "neardata.lines_copied"]:
@@ -28,7 +28,7 @@ def test_statistics_that_were_promised_are_there(cli: Cli, mechanism: str) -> No
     assert {name for name in stats if name.startswith("neardata")} <= shown
 
 
-@pytest.mark.parametrize("mechanism", ["logging", "redo", "checkpoint", "shadow"])
+@pytest.mark.parametrize("mechanism", ["logging", "redo", "undo-redo", "checkpoint", "shadow"])
 def test_power_failures_are_survived(cli: Cli, mechanism: str) -> None:
     args = ("crash", "nearpm-md", "hashmap", "--every", 50, "--points", 30, "--images", 8)
     cli(*args, *sets("workload.operations=20", f"workload.mechanism={mechanism}"))

@@ -8,7 +8,7 @@ use workloads::{Crashed, Persistent, Recover};
 
 const STORES: [&str; 9] =
     ["tpcc", "tatp", "btree", "rbtree", "pm-skiplist", "hashmap", "pm-memcached", "redis", "pmemkv"];
-const MECHANISMS: [&str; 4] = ["logging", "redo", "checkpoint", "shadow"];
+const MECHANISMS: [&str; 5] = ["logging", "redo", "undo-redo", "checkpoint", "shadow"];
 /// Small: recovery walks through everything for every image.
 const SMALL: [(&str, &str); 5] = [
     ("workload.threads", "2"),

@@ -292,13 +292,19 @@ impl Machine {
             return Ok(());
         }
         let dark = |c: &Memory| c.near().and_then(|d| d.dark_from());
-        if let Some((index, at)) = self.controllers.iter().map(dark).enumerate().find_map(|(i, d)| Some((i, d?))) {
-            let text = format!("device {index} does not answer: it has no power since {at} (neardata.fault.dark_ns)");
+        if let Some((index, at)) =
+            self.controllers.iter().map(dark).enumerate().find_map(|(i, d)| Some((i, d?)))
+        {
+            let text = format!(
+                "device {index} does not answer: it has no power since {at} (neardata.fault.dark_ns)"
+            );
             return Err(RunError::Violation(text));
         }
         let waiting = self.harts.iter().filter(|h| !h.finished()).map(|h| format!("\n  {}", h.waits_for()));
         let state: String = waiting.chain([format!("\n  {}", self.directory.waits_for())]).collect();
-        Err(RunError::from(ConfigError::new(format!("the simulated machine stopped with programs unfinished:{state}"))))
+        Err(RunError::from(ConfigError::new(format!(
+            "the simulated machine stopped with programs unfinished:{state}"
+        ))))
     }
 }
 

@@ -53,7 +53,8 @@ fn random_machine(r: &mut Random) -> Description {
 fn random_workload(r: &mut Random, d: &Description) -> WorkloadDescription {
     let release = matches!(d.settings.text("ordering.model"), "hops" | "asap")
         && d.settings.text("ordering.persistency") == "release";
-    let mut w = WorkloadDescription::named(pick(r, &["mix", "mix", "queue", "bandwidth", "hashmap"])).unwrap();
+    let mut w =
+        WorkloadDescription::named(pick(r, &["mix", "mix", "queue", "bandwidth", "hashmap"])).unwrap();
     w.set("workload.threads", pick(r, &["1", "2", "3", "5"])).unwrap();
     w.set("workload.operations", "300").unwrap();
     if w.name == "hashmap" {

@@ -62,7 +62,7 @@ macro_rules! params {
 const N: protocol::params::Kind = Count { min: 1, max: 10_000_000 };
 const PERCENT: protocol::params::Kind = Count { min: 0, max: 100 };
 
-const MECHANISM: protocol::params::Kind = Choice(&["logging", "redo", "checkpoint", "shadow"]);
+const MECHANISM: protocol::params::Kind = Choice(&["logging", "redo", "undo-redo", "checkpoint", "shadow"]);
 
 /// Whether the hash table is the one with a way of its own to be crash consistent.
 fn has_own_way(settings: &Settings) -> bool {
@@ -93,7 +93,7 @@ pub const WORKLOADS: &[Workload] = &[
         params: params! {
             "operations" N, "10000", "estimate", "insertions, updates, removals and transfers of all threads";
             "durable" Flag, "true", "estimate", "each operation ends with a dfence";
-            "mechanism" Choice(&["auto", "own", "logging", "redo", "checkpoint", "shadow"]), "auto", "-", "own: a table with its own way, which bugs are seeded in; others: PMDK's hashmap_tx on the persistent-memory library; auto: own with a bug, logging without";
+            "mechanism" Choice(&["auto", "own", "logging", "redo", "undo-redo", "checkpoint", "shadow"]), "auto", "-", "own: a table with its own way, which bugs are seeded in; others: PMDK's hashmap_tx on the persistent-memory library; auto: own with a bug, logging without";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value, on the library";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "21100", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
             "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";

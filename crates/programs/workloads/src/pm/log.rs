@@ -1,7 +1,7 @@
 //! The undo log, by lines or by pages.
 
-use super::{Mechanism, PAGE, Pm};
-use protocol::{LOG_BYTES, LogChecksum, LogHeader, NearKind, Share};
+use super::{PAGE, Pm};
+use protocol::{LogChecksum, LogHeader, NearKind, Share};
 
 /// From this size on a copy goes past the caches, as PMDK's does.
 const NONTEMPORAL: u64 = 256;
@@ -45,6 +45,7 @@ impl Pm {
     async fn save(&self, kind: NearKind, address: u64, size: u64) {
         self.state.borrow_mut().logs = true;
         let transaction = self.transaction.get();
+        let at = self.reserve_log(address, size);
         if self.near.is_some() {
             self.command(kind, address, transaction, size).await;
             return;
@@ -52,7 +53,6 @@ impl Pm {
         if kind == NearKind::UndoLogCreate {
             self.c.cpu.work(self.c.settings.dur("workload.library_ns")).await;
         }
-        let at = self.reserve_log(0, address, size);
         let place = self.parts.layout.address(self.parts.area(self.thread), 0, at);
         let mut sum = LogChecksum::new(address, size, transaction);
         let began = self.c.cpu.now();
@@ -64,12 +64,12 @@ impl Pm {
         self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
     }
 
-    /// The next place in a device's part of the log.
-    pub(super) fn reserve_log(&self, device: u64, address: u64, size: u64) -> u64 {
-        let used = &mut self.state.borrow_mut().log_used[device as usize];
+    /// The next place in the hart's undo log. A device finds its own: it is no farther.
+    fn reserve_log(&self, address: u64, size: u64) -> u64 {
+        let used = &mut self.state.borrow_mut().log_used;
         let at = *used;
         *used += LogHeader::entry_bytes(address, size);
-        if *used > LOG_BYTES {
+        if *used > self.mechanism.undo_bytes() {
             self.c.cpu.fail("the transaction does not fit its log".into());
             *used = 0;
         }
@@ -117,18 +117,18 @@ impl Pm {
     pub(super) async fn delete_log(&self) {
         let (c, transaction) = (&self.c, self.transaction.get());
         self.transaction.set(transaction + 1);
-        self.state.borrow_mut().log_used.fill(0);
+        self.state.borrow_mut().log_used = 0;
+        self.state.borrow_mut().redo_used.fill(self.mechanism.redo_start());
         if self.near.is_none() {
             c.publish(self.parts.area(self.thread), 0).await;
             return;
         }
         if self.polls() {
             self.poll().await;
-            // Devices delete one by one: what makes the transaction committed is this word.
-            if self.mechanism != Mechanism::Redo {
-                c.publish(self.parts.thread_words(self.thread), transaction).await;
-                c.cpu.dfence().await;
-            }
+            // Devices delete one by one: what makes the transaction committed is this word. A redo log has written it
+            // already; once more is the same.
+            c.publish(self.parts.thread_words(self.thread), transaction).await;
+            c.cpu.dfence().await;
         }
         self.command(NearKind::CommitLog, 0, 0, 0).await;
     }

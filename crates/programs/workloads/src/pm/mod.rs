@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | logging | old lines go to an undo log | changes persist, the log is deleted |
 //! | redo | changes stay aside | they go to a redo log, which is applied, then deleted |
+//! | undo-redo | as logging; the allocator's words stay aside | both, as PMDK does: one word commits the two logs |
 //! | checkpoint | old pages go to a checkpoint, once an epoch | at the end of an epoch, as logging |
 //! | shadow | a page is copied to its other frame, where changes go | pages change over to their new frames |
 //!
@@ -26,7 +27,7 @@ mod shadow;
 pub(crate) use recover::Recovered;
 
 use crate::context::{Context, NearInterface};
-use protocol::{LogLayout, POOL_HEADER, Settings, Share};
+use protocol::{LOG_BYTES, LogLayout, POOL_HEADER, Settings, Share};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +49,7 @@ const MOST_PAGES: u64 = (POOL_HEADER - PAGE_TABLE) / 8;
 pub(crate) enum Mechanism {
     Logging,
     Redo,
+    UndoRedo,
     Checkpoint,
     Shadow,
 }
@@ -56,10 +58,23 @@ impl Mechanism {
     pub(crate) fn of(settings: &Settings) -> Mechanism {
         match settings.text("workload.mechanism") {
             "redo" => Mechanism::Redo,
+            "undo-redo" => Mechanism::UndoRedo,
             "checkpoint" => Mechanism::Checkpoint,
             "shadow" => Mechanism::Shadow,
             _ => Mechanism::Logging,
         }
+    }
+}
+
+impl Mechanism {
+    /// Where a redo log begins in a thread's part of a device: behind the undo log, where there are both.
+    fn redo_start(self) -> u64 {
+        if self == Mechanism::UndoRedo { LOG_BYTES / 2 } else { 0 }
+    }
+
+    /// Bytes that the undo log may take there.
+    fn undo_bytes(self) -> u64 {
+        if self == Mechanism::UndoRedo { LOG_BYTES / 2 } else { LOG_BYTES }
     }
 }
 
@@ -127,8 +142,10 @@ struct State {
     aside: BTreeMap<u64, u64>,
     /// Pages saved in this epoch, or with a new frame in this transaction.
     pages: BTreeMap<u64, u64>,
-    /// Bytes of the log that the hart has written, on each device.
-    log_used: Vec<u64>,
+    /// Bytes of the undo log that the hart has written; of those that devices have, together.
+    log_used: u64,
+    /// How far the redo log is, on each device.
+    redo_used: Vec<u64>,
     /// Whether the log holds anything.
     logs: bool,
     /// Page faults of this epoch, and operations that wait for its end.
@@ -160,7 +177,10 @@ impl Pm {
             mechanism,
             near: c.near,
             transaction: Cell::new(1),
-            state: RefCell::new(State { log_used: vec![0; devices as usize], ..State::default() }),
+            state: RefCell::new(State {
+                redo_used: vec![mechanism.redo_start(); devices as usize],
+                ..State::default()
+            }),
         };
         pm.map().await;
         pm
@@ -199,7 +219,8 @@ impl Pm {
         let began = self.c.cpu.now();
         match self.mechanism {
             Mechanism::Logging => self.log_lines(address, size).await,
-            Mechanism::Redo => {}
+            Mechanism::UndoRedo if !self.is_allocator(address) => self.log_lines(address, size).await,
+            Mechanism::Redo | Mechanism::UndoRedo => {}
             Mechanism::Checkpoint => self.save_pages(address, size).await,
             Mechanism::Shadow => self.shadow_pages(address, size).await,
         }
@@ -208,7 +229,7 @@ impl Pm {
 
     /// Changes a word of what was added or is new.
     pub(crate) async fn set(&self, address: u64, value: u64) {
-        if self.mechanism == Mechanism::Redo && !self.state.borrow().logged.contains(&(address / 64)) {
+        if self.stays_aside(address) {
             self.state.borrow_mut().aside.insert(address, value);
             self.c.work(4).await;
             return;
@@ -226,7 +247,7 @@ impl Pm {
 
     /// Reads a word.
     pub(crate) async fn get(&self, address: u64) -> u64 {
-        if self.mechanism == Mechanism::Redo {
+        if matches!(self.mechanism, Mechanism::Redo | Mechanism::UndoRedo) {
             let aside = self.state.borrow().aside.get(&address).copied();
             if let Some(value) = aside {
                 return value;
@@ -234,6 +255,20 @@ impl Pm {
         }
         let place = self.at(address).await;
         self.c.load(place).await
+    }
+
+    /// Whether a word is the allocator's.
+    fn is_allocator(&self, address: u64) -> bool {
+        (self.parts.data..self.parts.data + ALLOCATOR).contains(&address)
+    }
+
+    /// Whether a change waits for a redo log.
+    fn stays_aside(&self, address: u64) -> bool {
+        match self.mechanism {
+            Mechanism::Redo => !self.state.borrow().logged.contains(&(address / 64)),
+            Mechanism::UndoRedo => self.is_allocator(address),
+            _ => false,
+        }
     }
 
     /// Where a word is: shadow paging has two frames for a page.
@@ -262,7 +297,10 @@ impl Pm {
         } else {
             let next = self.get(self.parts.data).await;
             if next + bytes > self.parts.data + self.parts.span() {
-                self.c.cpu.fail("the pool is full".into());
+                self.c.cpu.fail(
+                    "the pool is full: give fewer workload.operations or a smaller workload.value_size"
+                        .into(),
+                );
             }
             self.put(self.parts.data, next + bytes).await;
             next
@@ -303,7 +341,7 @@ impl Pm {
     pub(crate) async fn commit(&self) {
         match self.mechanism {
             Mechanism::Logging => self.end_log().await,
-            Mechanism::Redo => self.apply().await,
+            Mechanism::Redo | Mechanism::UndoRedo => self.apply().await,
             Mechanism::Shadow => self.switch().await,
             Mechanism::Checkpoint => {
                 let threshold = self.c.settings.number("workload.epoch_faults");

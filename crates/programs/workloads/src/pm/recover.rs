@@ -5,6 +5,7 @@ use super::{Mechanism, POOL_MAGIC, Parts, Place};
 use crate::recovery::Persistent;
 use protocol::{LOG_BYTES, LogChecksum, LogHeader, LogLayout};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A pool after recovery.
 pub(crate) struct Recovered<'a> {
@@ -55,48 +56,51 @@ impl<'a> Recovered<'a> {
         let committed = self.memory.word(words);
         match self.mechanism {
             Mechanism::Shadow => self.journal(thread),
-            Mechanism::Logging | Mechanism::Checkpoint => {
-                // What had committed needs no undoing, even where a device had not deleted it yet.
-                let mut entries = self.entries(thread)?;
-                entries.retain(|e| e.header.transaction > committed);
-                entries.iter().rev().for_each(|e| self.restore(thread, e));
-                Ok(())
-            }
-            Mechanism::Redo => {
-                let entries = self.entries(thread)?;
-                let valid = entries.iter().filter(|e| e.header.transaction == committed);
-                valid.for_each(|e| self.restore(thread, e));
-                Ok(())
+            Mechanism::Logging | Mechanism::Checkpoint => self.undo(thread, committed),
+            Mechanism::Redo => self.redo(thread, committed),
+            Mechanism::UndoRedo => {
+                self.undo(thread, committed)?;
+                self.redo(thread, committed)
             }
         }
     }
 
-    /// The valid entries of every device: one transaction's.
-    fn entries(&mut self, thread: u64) -> Result<Vec<Entry>, String> {
+    /// What had committed needs no undoing, even where a device had not deleted it yet.
+    fn undo(&mut self, thread: u64, committed: u64) -> Result<(), String> {
+        let mut entries = self.entries(thread, 0..self.mechanism.undo_bytes());
+        entries.retain(|e| e.header.transaction > committed);
+        let transactions = || entries.iter().map(|e| e.header.transaction);
+        if let (Some(low), Some(high)) = (transactions().min(), transactions().max())
+            && low != high
+        {
+            return Err(format!("devices hold logs of two transactions, {low} and {high}"));
+        }
+        entries.iter().rev().for_each(|e| self.restore(thread, e));
+        Ok(())
+    }
+
+    /// What had committed last is done again.
+    fn redo(&mut self, thread: u64, committed: u64) -> Result<(), String> {
+        let entries = self.entries(thread, self.mechanism.redo_start()..LOG_BYTES);
+        let valid = entries.iter().filter(|e| e.header.transaction == committed);
+        valid.for_each(|e| self.restore(thread, e));
+        Ok(())
+    }
+
+    /// The valid entries of a part of every device's log: one transaction's of each.
+    fn entries(&mut self, thread: u64, part: Range<u64>) -> Vec<Entry> {
         let mut all: Vec<Entry> = Vec::new();
         for device in 0..self.parts.layout.devices {
-            let mut at = 0;
-            while let Some(entry) = self.entry(thread, device, at) {
-                let own = all.iter().rev().find(|e| e.device == device);
-                if own.is_some_and(|e| e.header.transaction != entry.header.transaction) {
+            let (mut at, mut transaction) = (part.start, None);
+            while let Some(entry) = self.entry(thread, device, at).filter(|e| e.data < part.end) {
+                if *transaction.get_or_insert(entry.header.transaction) != entry.header.transaction {
                     break;
                 }
                 at = entry.data + entry.header.size.div_ceil(64) * 64;
                 all.push(entry);
             }
         }
-        let (Some(low), Some(high)) =
-            (all.iter().map(|e| e.header.transaction).min(), all.iter().map(|e| e.header.transaction).max())
-        else {
-            return Ok(all);
-        };
-        if low != high && self.mechanism != Mechanism::Redo {
-            let committed = self.memory.word(self.parts.thread_words(thread));
-            if low > committed {
-                return Err(format!("devices hold logs of two transactions, {low} and {high}"));
-            }
-        }
-        Ok(all)
+        all
     }
 
     fn log_word(&mut self, thread: u64, device: u64, offset: u64) -> u64 {
@@ -109,7 +113,8 @@ impl<'a> Recovered<'a> {
     fn entry(&mut self, thread: u64, device: u64, at: u64) -> Option<Entry> {
         let next = next_whole(at, self.parts.layout.interleave);
         self.entry_at(thread, device, at).or_else(|| {
-            (self.mechanism == Mechanism::Redo && next != at).then(|| self.entry_at(thread, device, next))?
+            let redo = matches!(self.mechanism, Mechanism::Redo | Mechanism::UndoRedo);
+            (redo && next != at).then(|| self.entry_at(thread, device, next))?
         })
     }
 

@@ -1,7 +1,7 @@
 //! The redo log: new contents first, then their way home.
 
 use super::Pm;
-use protocol::{LogChecksum, LogHeader, NearKind, Share};
+use protocol::{LOG_BYTES, LogChecksum, LogHeader, NearKind, Share};
 use std::collections::BTreeMap;
 
 /// Whether the data of an entry at `at` is in one block of its device.
@@ -26,8 +26,7 @@ impl Pm {
     pub(super) async fn apply(&self) {
         let aside = std::mem::take(&mut self.state.borrow_mut().aside);
         if aside.is_empty() {
-            self.flush_changes().await;
-            return;
+            return self.end_log().await;
         }
         let (c, began) = (&self.c, self.c.cpu.now());
         let mut entries = Vec::new();
@@ -98,14 +97,15 @@ impl Pm {
 
     /// A place in a device's log for an entry whose data is one piece of memory.
     fn reserve_whole(&self, device: u64, address: u64, size: u64) -> u64 {
-        let used = self.state.borrow().log_used[device as usize];
-        let at = if whole(used, size, self.parts.layout.interleave) {
-            used
-        } else {
-            next_whole(used, self.parts.layout.interleave)
-        };
-        self.state.borrow_mut().log_used[device as usize] = at;
-        self.reserve_log(device, address, size)
+        let used = &mut self.state.borrow_mut().redo_used[device as usize];
+        let block = self.parts.layout.interleave;
+        let at = if whole(*used, size, block) { *used } else { next_whole(*used, block) };
+        *used = at + LogHeader::entry_bytes(address, size);
+        if *used > LOG_BYTES {
+            self.c.cpu.fail("the transaction does not fit its log".into());
+            *used = self.mechanism.redo_start();
+        }
+        at
     }
 
     async fn copy_home(&self, entry: &Written) {
