@@ -34,6 +34,13 @@ def test_power_failures_are_survived(cli: Cli, mechanism: str) -> None:
     cli(*args, *sets("workload.operations=20", f"workload.mechanism={mechanism}"))
 
 
+@pytest.mark.parametrize("mechanism", ["logging", "undo-redo", "checkpoint"])
+def test_a_change_without_its_log_is_found(cli: Cli, mechanism: str) -> None:
+    args = ("crash", "nearpm-cpu", "btree", "--every", 5, "--images", 4, "--points", 400)
+    text = cli(*args, *sets("workload.operations=60", "workload.bug=change-not-added", f"workload.mechanism={mechanism}"), code=1)
+    assert "recovery fails" in text
+
+
 @pytest.mark.parametrize(
     "changes, says",
     [
@@ -42,6 +49,8 @@ def test_power_failures_are_survived(cli: Cli, mechanism: str) -> None:
         (["neardata.sync=none", "workload.mechanism=checkpoint"], "PPO invariant 3 (persist before synchronisation)"),
         (["neardata.conflicts=sources", "workload.mechanism=checkpoint"], "PPO invariant 1"),
         (["neardata.gates_reads=false", "workload.mechanism=shadow"], "carried out a host read of line 0x"),
+        (["workload.bug=log-not-flushed", "workload.mechanism=redo"], "PPO invariant 2 (persistence) is broken: request"),
+        (["workload.bug=frame-kept", "workload.mechanism=shadow"], "which a cache still holds"),
         (["neardata.fault.stops_after=9"], "does not answer: request"),
         (["neardata.fault.stops_after=9", "neardata.sync=polling"], "does not answer"),
         (["neardata.fault.dark_ns=30000"], "device 0 does not answer: it has no power since"),

@@ -122,7 +122,7 @@ impl fmt::Display for NearRequest {
             self.thread,
             self.pool
         )?;
-        if self.size > 0 {
+        if self.kind.logs() || self.kind.copies() {
             write!(f, ", {} bytes at {:#x}", self.size, self.source)?;
         }
         if self.kind.copies() {

@@ -101,6 +101,7 @@ pub(crate) fn device(
         core: core(s, map, index as u8),
         harts,
         start: s.dur("neardata.start_ns"),
+        fine_start: s.dur("neardata.fine_start_ns"),
         line: s.dur("neardata.line_ns"),
         bus: s.dur("neardata.bus_ns"),
         dark_from: match s.dur("neardata.fault.dark_ns") {

@@ -371,6 +371,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::Tpcc>(c)),
         recover: Some(stores::recover::<stores::Tpcc>),
@@ -390,6 +391,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::Tatp>(c)),
         recover: Some(stores::recover::<stores::Tatp>),
@@ -408,6 +410,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::BTree>(c)),
         recover: Some(stores::recover::<stores::BTree>),
@@ -426,6 +429,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::RbTree>(c)),
         recover: Some(stores::recover::<stores::RbTree>),
@@ -444,6 +448,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::SkipList>(c)),
         recover: Some(stores::recover::<stores::SkipList>),
@@ -463,6 +468,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::Memcached>(c)),
         recover: Some(stores::recover::<stores::Memcached>),
@@ -482,6 +488,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::Redis>(c)),
         recover: Some(stores::recover::<stores::Redis>),
@@ -500,6 +507,7 @@ pub const WORKLOADS: &[Workload] = &[
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
         },
         program: |c| Box::pin(stores::run::<stores::BPlus>(c)),
         recover: Some(stores::recover::<stores::BPlus>),

@@ -179,6 +179,11 @@ impl Core {
         self.registers[unit].is_busy()
     }
 
+    /// Whether a unit's request is one for its load/store unit: no more than a line.
+    pub fn is_fine(&self, unit: usize) -> bool {
+        self.registers[unit].request.size <= 64
+    }
+
     /// Units with a request that is not done yet.
     pub fn busy(&self) -> usize {
         self.registers.iter().filter(|r| r.is_busy()).count()

@@ -55,7 +55,9 @@ impl Core {
     /// The power fails: what is saved.
     pub fn power_fail(&self) -> Dump {
         let lost = self.spec.is(Mutant::FifoLost);
-        let held = self.held.iter().take(self.spec.host_queue).filter(|h| h.write).copied().collect();
+        // A flush of a persist buffer has not been acknowledged: its sender still answers for its order.
+        let saved = |h: &&Held| h.write && matches!(h.msg, Msg::Write { .. });
+        let held = self.held.iter().take(self.spec.host_queue).filter(saved).copied().collect();
         Dump {
             spec: self.spec,
             fifo: if lost { Vec::new() } else { self.fifo.iter().copied().collect() },

@@ -146,7 +146,8 @@ impl NearDevice {
             }
             Effect::Started { unit } => {
                 self.stats.requests += 1;
-                self.plan(unit, self.spec.start, out.now());
+                let start = if self.core.is_fine(unit) { self.spec.fine_start } else { self.spec.start };
+                self.plan(unit, start, out.now());
             }
             Effect::Copied => self.stats.lines += 1,
             Effect::Taken { number, refused } => {

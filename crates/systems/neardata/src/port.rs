@@ -142,8 +142,7 @@ impl CommandPort {
     }
 
     /// A command in parts, of which each device has at most one contiguous piece. A page comes in parts that several units
-    /// can work on (paper §8.3.2). Virtual and physical addresses agree
-    /// in the bits that choose a device.
+    /// can work on (paper §8.3.2). Virtual and physical addresses agree in the bits that choose a device.
     fn parts(&self, command: &NearRequest) -> Vec<NearRequest> {
         if command.size == 0 || !(command.kind.logs() || command.kind.copies()) {
             return vec![*command];

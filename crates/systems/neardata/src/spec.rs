@@ -81,6 +81,8 @@ pub struct DeviceSpec {
     pub harts: usize,
     /// From a request's dispatch to its first line: decoding, address look-up, setting up the DMA engine.
     pub start: Dur,
+    /// The same for a request of up to a line, which the load/store unit moves.
+    pub fine_start: Dur,
     /// From one line of a unit to its next.
     pub line: Dur,
     /// How long a line keeps the bus that the units share.

@@ -27,6 +27,7 @@ mod shadow;
 pub(crate) use recover::Recovered;
 
 use crate::context::{Context, NearInterface};
+use protocol::params::Setting;
 use protocol::{LOG_BYTES, LogLayout, POOL_HEADER, Settings, Share};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,6 +76,35 @@ impl Mechanism {
     /// Bytes that the undo log may take there.
     fn undo_bytes(self) -> u64 {
         if self == Mechanism::UndoRedo { LOG_BYTES / 2 } else { LOG_BYTES }
+    }
+}
+
+/// A mistake that can be seeded in the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    None,
+    /// A redo log's data is not written back.
+    LogNotFlushed,
+    /// Old frames stay in caches that a device does not look into.
+    FrameKept,
+    /// Every eighth range is changed without a log, a checkpoint or a shadow.
+    ChangeNotAdded,
+}
+
+/// The names of the mistakes, for `workload.bug`.
+pub(crate) const BUGS: &[&str] = &["none", "log-not-flushed", "frame-kept", "change-not-added"];
+
+impl Bug {
+    fn of(settings: &Settings) -> Bug {
+        match settings.get("workload.bug") {
+            Some(Setting::Text(name)) => match name.as_str() {
+                "log-not-flushed" => Bug::LogNotFlushed,
+                "frame-kept" => Bug::FrameKept,
+                "change-not-added" => Bug::ChangeNotAdded,
+                _ => Bug::None,
+            },
+            _ => Bug::None,
+        }
     }
 }
 
@@ -161,6 +191,9 @@ pub(crate) struct Pm {
     thread: u64,
     mechanism: Mechanism,
     near: Option<NearInterface>,
+    bug: Bug,
+    /// Ranges added so far.
+    added: Cell<u64>,
     transaction: Cell<u64>,
     state: RefCell<State>,
 }
@@ -176,6 +209,8 @@ impl Pm {
             thread,
             mechanism,
             near: c.near,
+            bug: Bug::of(&c.settings),
+            added: Cell::new(0),
             transaction: Cell::new(1),
             state: RefCell::new(State {
                 redo_used: vec![mechanism.redo_start(); devices as usize],
@@ -217,6 +252,10 @@ impl Pm {
     /// `size` bytes at `address` are about to change.
     pub(crate) async fn add(&self, address: u64, size: u64) {
         let began = self.c.cpu.now();
+        self.added.set(self.added.get() + 1);
+        if self.bug == Bug::ChangeNotAdded && self.added.get().is_multiple_of(8) {
+            return;
+        }
         match self.mechanism {
             Mechanism::Logging => self.log_lines(address, size).await,
             Mechanism::UndoRedo if !self.is_allocator(address) => self.log_lines(address, size).await,

@@ -1,6 +1,6 @@
 //! Shadow paging: each page of data has two frames, and a word that says which one counts.
 
-use super::{PAGE, Pm};
+use super::{Bug, PAGE, Pm};
 use protocol::{LogChecksum, NearKind, Share};
 
 impl Pm {
@@ -56,7 +56,7 @@ impl Pm {
         }
         if self.near.is_some() {
             // The old frames are what a device will write next: no cache may keep them.
-            for (page, frame) in &pages {
+            for (page, frame) in pages.iter().filter(|_| self.bug != Bug::FrameKept) {
                 self.forget(self.parts.frame(*page, 1 - frame), PAGE).await;
             }
             self.durable().await;
