@@ -34,7 +34,7 @@ def test_power_failures_are_survived(cli: Cli, mechanism: str) -> None:
     cli(*args, *sets("workload.operations=20", f"workload.mechanism={mechanism}"))
 
 
-@pytest.mark.parametrize("mechanism", ["logging", "undo-redo", "checkpoint"])
+@pytest.mark.parametrize("mechanism", ["logging", "undo-redo"])
 def test_a_change_without_its_log_is_found(cli: Cli, mechanism: str) -> None:
     args = ("crash", "nearpm-cpu", "btree", "--every", 5, "--images", 4, "--points", 400)
     text = cli(*args, *sets("workload.operations=60", "workload.bug=change-not-added", f"workload.mechanism={mechanism}"), code=1)
