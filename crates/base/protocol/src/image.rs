@@ -143,6 +143,20 @@ impl Image {
     }
 }
 
+/// Equal bytes, whether their pages were touched or not. Costs the touched pages.
+impl PartialEq for Image {
+    fn eq(&self, other: &Image) -> bool {
+        let page = |image: &'_ Image, i: usize| image.pages.get(i).cloned().flatten();
+        let is_zero = |p: &Page| p.iter().all(|b| *b == 0);
+        let same = |i: usize| match (page(self, i), page(other, i)) {
+            (Some(a), Some(b)) => Arc::ptr_eq(&a, &b) || a == b,
+            (Some(one), None) | (None, Some(one)) => is_zero(&one),
+            (None, None) => true,
+        };
+        self.base == other.base && (0..self.pages.len().max(other.pages.len())).all(same)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,5 +173,9 @@ mod tests {
         assert_eq!(before.read(line), [1; 64]);
         assert_eq!(image.read(line_of(PM_BASE)), [0; 64]);
         assert_eq!(image.number(PM_BASE + 4096 + 4, 2), 0x0202);
+        assert!(image != before);
+        image.write(line, &[1; 64], Mask::MAX);
+        image.write(line_of(PM_BASE + 8192), &[0; 64], Mask::MAX);
+        assert!(image == before, "a zero page is as good as none");
     }
 }

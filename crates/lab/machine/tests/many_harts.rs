@@ -12,7 +12,7 @@ fn sixty_four_harts_run_to_the_end_on_every_kind_of_machine() {
             let report = run(&Description::preset(machine).unwrap(), &w, &RunOptions::default()).unwrap();
             assert_eq!(report.workload_description.threads(), 64);
             if machine != "intel" {
-                assert!(report.durable.to_vec() == report.visible.to_vec(), "{workload} on {machine}");
+                assert!(report.durable == report.visible, "{workload} on {machine}");
             }
         }
     }
@@ -41,7 +41,7 @@ fn every_workload_ends_with_durable_memory_equal_to_what_loads_see() {
                 _ = w.set(key, value);
             }
             let report = run(&Description::preset(machine).unwrap(), &w, &RunOptions::default()).unwrap();
-            assert!(report.durable.to_vec() == report.visible.to_vec(), "{workload} on {machine}");
+            assert!(report.durable == report.visible, "{workload} on {machine}");
         }
     }
 }

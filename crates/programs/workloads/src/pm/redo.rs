@@ -38,16 +38,12 @@ impl Pm {
         c.publish(self.parts.thread_words(self.thread), transaction).await;
         self.durable().await;
         let moving = c.cpu.now();
-        for entry in &entries {
-            if self.near.is_some() {
-                self.forget(entry.home, entry.size).await;
-                self.durable().await;
-                self.command(NearKind::ApplyLog, entry.data, entry.home, entry.size).await;
-            } else {
+        if self.near.is_some() {
+            self.give_home(&entries).await;
+        } else {
+            for entry in &entries {
                 self.copy_home(entry).await;
             }
-        }
-        if self.near.is_none() {
             c.cpu.ofence().await;
         }
         c.cpu.spent(Share::Movement, c.cpu.now() - moving);
@@ -108,6 +104,20 @@ impl Pm {
             *used = self.mechanism.redo_start();
         }
         at
+    }
+
+    /// Devices copy the entries home, and will delete the log: no cache keeps a line that they write.
+    async fn give_home(&self, entries: &[Written]) {
+        for entry in entries {
+            self.forget(entry.home, entry.size).await;
+        }
+        for device in 0..self.parts.layout.devices {
+            self.forget(self.parts.layout.address(self.parts.area(self.thread), device, 0), 64).await;
+        }
+        self.durable().await;
+        for entry in entries {
+            self.command(NearKind::ApplyLog, entry.data, entry.home, entry.size).await;
+        }
     }
 
     async fn copy_home(&self, entry: &Written) {
