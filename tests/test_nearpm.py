@@ -95,3 +95,10 @@ def test_the_explorer_finds_nothing_but_mutants(cli: Cli) -> None:
     assert done.returncode == 1 and "was committed" in done.stderr
     assert "accepted are 1, 2, 4" in cli.refuses("explore", "nearpm", "--controllers", 3)
     assert "accepted: no-ordering" in cli.refuses("explore", "nearpm", "--mutant", "none-such")
+
+
+def test_what_the_artifact_runs_has_names_of_its_own(cli: Cli) -> None:
+    shown = {p["key"]: p["value"] for p in cli.json("show", "redis@artifact")["parameters"]}
+    assert shown["workload.value_size"] == "1000"
+    assert "redis@artifact" in {w["name"] for w in cli.json("show", "workloads")}
+    assert cli.json("run", "nearpm-md@artifact", "tatp@artifact", "--set", "workload.operations=50")["workload"] == "tatp@artifact"

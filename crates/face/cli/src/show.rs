@@ -6,7 +6,7 @@ use crate::output::{self, Table};
 use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
 use protocol::Param;
 use serde_json::json;
-use workloads::WORKLOADS;
+use workloads::{VARIANTS, WORKLOADS, Workload, find_variant};
 
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let json = output::is_json(&args.common);
@@ -38,12 +38,19 @@ fn machines(json: bool) {
 
 fn workloads(json: bool) {
     if json {
-        let all = WORKLOADS.iter().map(|w| json!({"name": w.name, "meaning": w.meaning, "source": w.source}));
+        let row = |name: &str, w: &Workload| json!({"name": name, "meaning": w.meaning, "source": w.source});
+        let all = WORKLOADS.iter().map(|w| row(w.name, w));
+        let all = all.chain(variants().map(|(name, w)| row(name, w)));
         return output::print_json(&all.collect());
     }
     let mut table = Table::new(["workload", "what it does", "source"]).left(3);
     WORKLOADS.iter().for_each(|w| table.row([w.name, w.meaning, w.source]));
+    variants().for_each(|(name, w)| table.row([name, w.meaning, "the same, as the public artifact runs it"]));
     table.print();
+}
+
+fn variants() -> impl Iterator<Item = (&'static str, &'static Workload)> {
+    VARIANTS.iter().filter_map(|(name, _)| Some((*name, find_variant(name)?.0)))
 }
 
 fn stats(json: bool) {
@@ -79,7 +86,7 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    if let Some(built_in) = workloads::find(name) {
+    if let Some((built_in, _)) = find_variant(name) {
         let w = WorkloadDescription::named(name)?;
         let rows = w.params.iter().map(|p| {
             let value = w.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));

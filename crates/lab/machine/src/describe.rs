@@ -154,14 +154,20 @@ impl WorkloadDescription {
     /// # Errors
     /// When there is none; the nearest names are offered.
     pub fn named(name: &str) -> Result<WorkloadDescription, ConfigError> {
-        let Some(workload) = workloads::find(name) else {
-            let near = suggestion(name, workloads::WORKLOADS.iter().map(|w| w.name));
+        let Some((workload, changes)) = workloads::find_variant(name) else {
+            let variants = workloads::VARIANTS.iter().map(|(variant, _)| *variant);
+            let near = suggestion(name, workloads::WORKLOADS.iter().map(|w| w.name).chain(variants));
             let text = format!("no workload is called \"{name}\"{near}");
             return Err(ConfigError::new(format!("{text} (coreplane show workloads lists them)")));
         };
         let settings = Settings::defaults(workload.params);
         let source = Source::BuiltIn(workload);
-        Ok(WorkloadDescription { name: name.into(), settings, params: workload.params, source, pages: None })
+        let params = workload.params;
+        let mut described = WorkloadDescription { name: name.into(), settings, params, source, pages: None };
+        for (key, value) in changes {
+            described.set(&format!("workload.{key}"), value)?;
+        }
+        Ok(described)
     }
 
     /// A recorded program, called `name`.

@@ -13,11 +13,14 @@ mod recovery;
 mod stores;
 mod structures;
 mod sync;
+mod variants;
 
 pub use catalogue::{WORKLOADS, Workload, find};
 pub use context::{Arena, Context, Layout, NearInterface};
 pub use pages::{PageStream, Query};
 pub use recovery::{Crashed, Persistent, Recover};
+
+pub use variants::{Changes, VARIANTS, find_variant};
 
 /// A program for one hart.
 pub type Program = std::pin::Pin<Box<dyn Future<Output = ()>>>;
