@@ -98,14 +98,15 @@ fn what_one_device_misses_is_undone_or_done_on_both() {
 fn every_image_that_caches_may_leave_is_recovered_from() {
     for name in STORES {
         for mechanism in MECHANISMS {
-            let workload = workload(name, mechanism, "4");
+            let workload = workload(name, mechanism, "12");
             let log = crash::of_program(&workload, 0).unwrap();
-            let bounds = Bounds { points: 60, images: 32, failures: 1, skip: 0 };
+            let bounds = Bounds { points: 300, images: 64, failures: 1, skip: 0 };
             let recover = recovery(&workload);
-            let found =
-                crash::search(&log, Persistency::Px86, bounds, &mut |m, e| recover(m, e), &mut |_| {});
-            let first = found.failures.first().map(|f| &f.message);
-            assert!(first.is_none(), "{name} with {mechanism}: {first:?}");
+            for (model, of) in [("px86-line", Persistency::Px86Line), ("px86", Persistency::Px86)] {
+                let found = crash::search(&log, of, bounds, &mut |m, e| recover(m, e), &mut |_| {});
+                let first = found.failures.first().map(|f| &f.message);
+                assert!(first.is_none(), "{name} with {mechanism} under {model}: {first:?}");
+            }
         }
     }
 }

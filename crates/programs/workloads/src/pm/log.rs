@@ -109,27 +109,30 @@ impl Pm {
             return;
         }
         let began = self.c.cpu.now();
-        self.delete_log().await;
+        self.delete_log(false).await;
         self.c.cpu.spent(Share::Consistency, self.c.cpu.now() - began);
     }
 
-    /// The log is empty, on every device or on none.
-    pub(super) async fn delete_log(&self) {
+    /// The log does not count any more, on every device or on none. `noted`: the thread's word says so already.
+    ///
+    /// On the harts, and where devices delete one by one, that word is what makes the transaction committed: an entry that
+    /// was only made invalid could look valid again when the next one is half written over it.
+    pub(super) async fn delete_log(&self, noted: bool) {
         let (c, transaction) = (&self.c, self.transaction.get());
         self.transaction.set(transaction + 1);
         self.state.borrow_mut().log_used = 0;
         self.state.borrow_mut().redo_used.fill(self.mechanism.redo_start());
-        if self.near.is_none() {
-            c.publish(self.parts.area(self.thread), 0).await;
-            return;
-        }
         if self.polls() {
             self.poll().await;
-            // Devices delete one by one: what makes the transaction committed is this word. A redo log has written it
-            // already; once more is the same.
+        }
+        if !noted && (self.near.is_none() || self.polls()) {
             c.publish(self.parts.thread_words(self.thread), transaction).await;
+        }
+        if self.polls() {
             c.cpu.dfence().await;
         }
-        self.command(NearKind::CommitLog, 0, 0, 0).await;
+        if self.near.is_some() {
+            self.command(NearKind::CommitLog, 0, 0, 0).await;
+        }
     }
 }

@@ -34,7 +34,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// First word of a pool.
 const POOL_MAGIC: u64 = 0x4C4F_4F50_4D50_4F43;
-/// Where each thread has a line of its own: the last committed transaction, and the length of its journal.
+/// Where each thread has a line of its own: the last committed transaction, the length of its journal, and the last
+/// transaction whose redo log was applied.
 const THREAD_WORDS: u64 = 1024;
 /// Where the page table is: a word for each page of data, zero or one: its frame.
 const PAGE_TABLE: u64 = 4096;

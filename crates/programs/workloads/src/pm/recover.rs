@@ -79,8 +79,11 @@ impl<'a> Recovered<'a> {
         Ok(())
     }
 
-    /// What had committed last is done again.
+    /// What had committed last is done again, unless it is known to have been.
     fn redo(&mut self, thread: u64, committed: u64) -> Result<(), String> {
+        if self.memory.word(self.parts.thread_words(thread) + 16) == committed {
+            return Ok(());
+        }
         let entries = self.entries(thread, self.mechanism.redo_start()..LOG_BYTES);
         let valid = entries.iter().filter(|e| e.header.transaction == committed);
         valid.for_each(|e| self.restore(thread, e));

@@ -1,6 +1,6 @@
 //! The redo log: new contents first, then their way home.
 
-use super::{Bug, Pm};
+use super::{Bug, Mechanism, Pm};
 use protocol::{LOG_BYTES, LogChecksum, LogHeader, NearKind, Share};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,8 @@ impl Pm {
             c.cpu.ofence().await;
         }
         c.cpu.spent(Share::Movement, c.cpu.now() - moving);
-        self.delete_log().await;
+        self.note_applied(transaction).await;
+        self.delete_log(true).await;
         c.cpu.spent(Share::Consistency, c.cpu.now() - began);
     }
 
@@ -104,6 +105,17 @@ impl Pm {
             *used = self.mechanism.redo_start();
         }
         at
+    }
+
+    /// What has been applied must not be applied again, once other threads may change the same lines. A device deletes
+    /// the log that it applies, but not the half that the hart alone knows.
+    async fn note_applied(&self, transaction: u64) {
+        if self.near.is_some() && self.mechanism == Mechanism::Redo {
+            return;
+        }
+        self.durable().await;
+        self.c.publish(self.parts.thread_words(self.thread) + 16, transaction).await;
+        self.durable().await;
     }
 
     /// Devices copy the entries home, and will delete the log: no cache keeps a line that they write.
