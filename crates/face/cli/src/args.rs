@@ -39,6 +39,56 @@ pub(crate) enum Command {
     Litmus(LitmusArgs),
     /// Every interleaving of a protocol's messages, with a power failure at every step
     Explore(ExploreArgs),
+    /// Dirty data of a running program, in bytes, lines and pages, window by window
+    Track(TrackArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrackArgs {
+    /// A process's number, or `-- COMMAND ...` to start one
+    #[arg(value_name = "PID", required_unless_present = "command", conflicts_with = "command")]
+    pub(crate) pid: Option<i32>,
+    /// Length of a window, seconds
+    #[arg(long, value_name = "S", default_value_t = 1.0)]
+    pub(crate) interval: f64,
+    /// The most windows; a command that still runs then is ended [default: until the program ends]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) windows: Option<u64>,
+    /// What to find out
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) mode: TrackMode,
+    /// How to find pages that may have changed [default: scan where the kernel offers it]
+    #[arg(long, value_enum)]
+    pub(crate) mechanism: Option<TrackMechanism>,
+    /// A file for every dirty page: NAME.parquet, or NAME.ktracker for that tool's binary log
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// The command to start and track
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// What is found out of a running program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TrackMode {
+    /// Bytes, lines and pages
+    #[default]
+    Lines,
+    /// Pages alone: what systems pay that protect pages and take a fault at the first write
+    WriteProtect,
+    /// Nothing: what the others cost is against this
+    Nothing,
+}
+
+/// How pages that may have changed are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TrackMechanism {
+    /// The kernel notes writes and lists them (Linux 6.7)
+    Scan,
+    /// Every page is read and compared
+    Read,
 }
 
 #[derive(Debug, Args)]

@@ -21,6 +21,7 @@ mod reproduce;
 mod run;
 mod show;
 mod trace_command;
+mod track_command;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -105,5 +106,6 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Crash(a) => crash::crash(a),
         Command::Litmus(a) => litmus::litmus(a),
         Command::Explore(a) => explore::explore(a),
+        Command::Track(a) => track_command::track(a),
     }
 }

@@ -1,0 +1,180 @@
+//! `coreplane track`: dirty data of a live process.
+
+use crate::Failure;
+use crate::args::{TrackArgs, TrackMechanism, TrackMode};
+use crate::output::{self, Table, number};
+use serde_json::{Value, json};
+use std::path::Path;
+use track::{Format, LINE, Mechanism, Mode, Options, PAGE, Report, TargetChoice, Window};
+
+/// Bytes of a huge page.
+const HUGE_PAGE: u64 = 2 << 20;
+
+pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
+    let format = args.out.as_deref().map(format_of).transpose()?;
+    let options = options(args)?;
+    if let Some(path) = &args.out {
+        // What cannot be written is told before, not after, a long run.
+        std::fs::write(path, []).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
+    }
+    let live = !args.common.quiet && !output::is_json(&args.common);
+    let mut shown = 0;
+    let report = track::track(&options, &mut |window| {
+        if live {
+            print_window(shown, window);
+        }
+        shown += 1;
+    })?;
+    if let (Some(path), Some(format)) = (&args.out, format) {
+        let bytes = track::save(&report, format)?;
+        std::fs::write(path, bytes).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
+    }
+    if output::is_json(&args.common) {
+        let all: Vec<Value> = report.windows.iter().map(|w| to_json(w, &report)).collect();
+        output::print_json(&Value::from(all));
+    } else {
+        summary(args, &report);
+    }
+    Ok(())
+}
+
+fn options(args: &TrackArgs) -> Result<Options, Failure> {
+    if !(0.001..=86400.0).contains(&args.interval) {
+        let text = format!("--interval {}: give 0.001 to 86400 seconds", args.interval);
+        return Err(Failure::BadInput(text));
+    }
+    let target = match args.pid {
+        Some(pid) if pid < 1 => {
+            return Err(Failure::BadInput(format!("PID {pid}: give a process's number, 1 or more")));
+        }
+        Some(pid) => TargetChoice::Process(pid),
+        None => TargetChoice::Command(args.command.clone()),
+    };
+    Ok(Options {
+        target,
+        interval: args.interval,
+        windows: args.windows,
+        mode: match args.mode {
+            TrackMode::Lines => Mode::Lines,
+            TrackMode::WriteProtect => Mode::WriteProtect,
+            TrackMode::Nothing => Mode::Nothing,
+        },
+        mechanism: args.mechanism.map(|m| match m {
+            TrackMechanism::Scan => Mechanism::Scan,
+            TrackMechanism::Read => Mechanism::Read,
+        }),
+        keep_pages: args.out.is_some(),
+    })
+}
+
+fn format_of(path: &Path) -> Result<Format, Failure> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("parquet") => Ok(Format::Parquet),
+        Some("ktracker") => Ok(Format::KTracker),
+        _ => Err(Failure::BadInput(format!(
+            "--out {}: give a name that ends in .parquet or .ktracker",
+            path.display()
+        ))),
+    }
+}
+
+fn to_json(window: &Window, report: &Report) -> Value {
+    json!({
+        "start_s": window.start_s,
+        "end_s": window.end_s,
+        "bytes": window.bytes,
+        "lines": window.lines,
+        "pages": window.pages,
+        "huge_pages": window.huge_pages,
+        "pause_ms": window.pause_ms,
+        "protect_ms": window.protect_ms,
+        "pages_compared": window.compared,
+        "tracked_bytes": window.tracked_bytes,
+        "dirty": "content difference per window",
+        "mechanism": report.mechanism.name(),
+    })
+}
+
+/// One line a window, as it ends: long runs are watched.
+fn print_window(index: usize, w: &Window) {
+    if index == 0 {
+        println!(
+            "   end s        bytes      lines    pages  2 MiB  clean 64 B  clean 4 KiB  clean 2 MiB  pause ms"
+        );
+    }
+    let clean = |block: u64| w.clean(block);
+    println!(
+        "{:>8.3} {:>12} {:>10} {:>8} {:>6}  {:>10} {:>12} {:>12} {:>9.2}",
+        w.end_s,
+        w.bytes,
+        w.lines,
+        w.pages,
+        w.huge_pages,
+        clean(LINE as u64),
+        clean(PAGE as u64),
+        clean(HUGE_PAGE),
+        w.pause_ms
+    );
+}
+
+/// The share of dirty blocks that is clean, as text.
+trait Clean {
+    fn clean(&self, block: u64) -> String;
+}
+
+impl Clean for Window {
+    fn clean(&self, block: u64) -> String {
+        let count = match block as usize {
+            LINE => self.lines,
+            PAGE => self.pages,
+            _ => self.huge_pages,
+        };
+        if count == 0 {
+            "-".into()
+        } else {
+            format!("{:.4}", 1.0 - self.bytes as f64 / (count * block) as f64)
+        }
+    }
+}
+
+fn summary(args: &TrackArgs, report: &Report) {
+    if args.common.quiet {
+        return;
+    }
+    let all = |of: fn(&Window) -> f64| report.windows.iter().map(of).sum::<f64>();
+    let total = Window {
+        bytes: report.windows.iter().map(|w| w.bytes).sum(),
+        lines: report.windows.iter().map(|w| w.lines).sum(),
+        pages: report.windows.iter().map(|w| w.pages).sum(),
+        huge_pages: report.windows.iter().map(|w| w.huge_pages).sum(),
+        ..Window::default()
+    };
+    let mut table = Table::new(["over all windows", "", "of each dirty block clean"]).left(1);
+    table.row(["dirty bytes (content difference per window)", &total.bytes.to_string(), ""]);
+    table.row(["dirty lines of 64 B", &total.lines.to_string(), &total.clean(LINE as u64)]);
+    table.row(["dirty pages of 4 KiB", &total.pages.to_string(), &total.clean(PAGE as u64)]);
+    table.row(["dirty pages of 2 MiB", &total.huge_pages.to_string(), &total.clean(HUGE_PAGE)]);
+    let longest = report.windows.iter().map(|w| w.pause_ms).fold(0.0, f64::max);
+    let seconds = report.windows.last().map_or(0.0, |w| w.end_s);
+    table.row(["pauses, ms: all, longest", &number(all(|w| w.pause_ms)), &number(longest)]);
+    table.row(["share of time paused", &number(all(|w| w.pause_ms) / 1e3 / seconds.max(1e-9)), ""]);
+    table.row(["pause to begin, ms", &number(report.start_pause_ms), ""]);
+    println!();
+    table.print();
+    println!("mechanism: {}", mechanism(report));
+    if report.comparing_s > 0.0 {
+        let rate = report.compared_bytes as f64 / report.comparing_s / (1u64 << 30) as f64;
+        println!("compared {} MiB with the copy at {rate:.2} GiB/s", report.compared_bytes >> 20);
+    }
+    if report.unreadable > 0 {
+        println!("{} pages could not be read, and are not counted", report.unreadable);
+    }
+}
+
+fn mechanism(report: &Report) -> String {
+    let what = match report.mechanism {
+        Mechanism::Scan => "scan (PAGEMAP_SCAN with asynchronous write-protection)",
+        Mechanism::Read => "read (every page is compared)",
+    };
+    report.instead.as_ref().map_or(what.to_string(), |why| format!("{what}, because {why}"))
+}

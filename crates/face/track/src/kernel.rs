@@ -1,0 +1,216 @@
+//! The kernel's interfaces that no library wraps: `PAGEMAP_SCAN`, userfaultfd of another process, pidfds.
+//!
+//! Source: Linux uapi `linux/fs.h` and `linux/userfaultfd.h`.
+#![expect(unsafe_code, reason = "system calls; every argument is a plain structure owned by the caller")]
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::unistd::Pid;
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// What a page is, as `PAGEMAP_SCAN` names it.
+pub(crate) const PAGE_IS_WRITTEN: u64 = 1 << 1;
+
+const PM_SCAN_WP_MATCHING: u64 = 1 << 0;
+const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
+const UFFD_API: u64 = 0xAA;
+const UFFD_FEATURE_WP_UNPOPULATED: u64 = 1 << 13;
+const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
+const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
+
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct ScanArgument {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    regions: u64,
+    regions_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// A stretch of pages of one kind.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Region {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    categories: u64,
+}
+
+#[repr(C)]
+pub(crate) struct FaultApi {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+pub(crate) struct FaultRegister {
+    start: u64,
+    len: u64,
+    mode: u64,
+    ioctls: u64,
+}
+
+nix::ioctl_readwrite!(pagemap_scan, b'f', 16, ScanArgument);
+nix::ioctl_readwrite!(fault_api, 0xAA, 0x3F, FaultApi);
+nix::ioctl_readwrite!(fault_register, 0xAA, 0x00, FaultRegister);
+
+/// Whether this kernel has `PAGEMAP_SCAN`: asks it for nothing.
+pub(crate) fn has_scan(pagemap: &File) -> bool {
+    let mut argument = ScanArgument { size: size_of::<ScanArgument>() as u64, ..ScanArgument::default() };
+    // SAFETY: the argument has the size that it names, and no vector.
+    unsafe { pagemap_scan(pagemap.as_raw_fd(), &raw mut argument) }.is_ok()
+}
+
+/// Adds the written pages of `range` to `found`, and protects them again.
+///
+/// # Errors
+/// `EPERM` where the range is not registered.
+pub(crate) fn take_written(
+    pagemap: &File,
+    range: Range<u64>,
+    found: &mut Vec<Range<u64>>,
+) -> Result<(), Errno> {
+    let mut regions = [Region::default(); 512];
+    let mut from = range.start;
+    while from < range.end {
+        let mut argument = ScanArgument {
+            size: size_of::<ScanArgument>() as u64,
+            flags: PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC,
+            start: from,
+            end: range.end,
+            regions: regions.as_mut_ptr() as u64,
+            regions_len: regions.len() as u64,
+            category_mask: PAGE_IS_WRITTEN,
+            return_mask: PAGE_IS_WRITTEN,
+            ..ScanArgument::default()
+        };
+        // SAFETY: the kernel writes at most `regions_len` entries into `regions`, which outlives the call.
+        let count = unsafe { pagemap_scan(pagemap.as_raw_fd(), &raw mut argument) }?;
+        found.extend(regions[..count as usize].iter().map(|r| r.start..r.end));
+        from = argument.walk_end.max(from + 4096);
+    }
+    Ok(())
+}
+
+/// Tells a new userfaultfd that the kernel itself resolves write-protection faults.
+///
+/// # Errors
+/// `EINVAL` where the kernel cannot.
+pub(crate) fn ask_asynchronous(faults: &OwnedFd) -> Result<(), Errno> {
+    let features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_UNPOPULATED;
+    let mut argument = FaultApi { api: UFFD_API, features, ioctls: 0 };
+    // SAFETY: the structure is the one that this request reads and writes.
+    unsafe { fault_api(faults.as_raw_fd(), &raw mut argument) }.map(|_| ())
+}
+
+/// Writes to `range` are noted from now on.
+///
+/// # Errors
+/// `EINVAL` and others where this mapping cannot be; `ESRCH` when the memory is gone.
+pub(crate) fn register(faults: &OwnedFd, range: &Range<u64>) -> Result<(), Errno> {
+    let len = range.end - range.start;
+    let mut argument = FaultRegister { start: range.start, len, mode: UFFDIO_REGISTER_MODE_WP, ioctls: 0 };
+    // SAFETY: the structure is the one that this request reads and writes.
+    unsafe { fault_register(faults.as_raw_fd(), &raw mut argument) }.map(|_| ())
+}
+
+/// A copy of file descriptor `number` of another process.
+///
+/// # Errors
+/// As `pidfd_getfd(2)`.
+pub(crate) fn take_descriptor(process: i32, number: i64) -> Result<OwnedFd, Errno> {
+    // SAFETY: plain integers in, a new descriptor that nobody else owns out.
+    unsafe {
+        let pidfd = Errno::result(libc::syscall(libc::SYS_pidfd_open, process, 0))?;
+        let pidfd = OwnedFd::from_raw_fd(pidfd as i32);
+        let copy = Errno::result(libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), number, 0))?;
+        Ok(OwnedFd::from_raw_fd(copy as i32))
+    }
+}
+
+/// A child that stops before the first instruction of its program, as a traced one.
+///
+/// # Errors
+/// When the program cannot be started.
+pub(crate) fn spawn_stopped(command: &mut std::process::Command) -> std::io::Result<std::process::Child> {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
+    unsafe { command.pre_exec(|| nix::sys::ptrace::traceme().map_err(std::io::Error::from)) }.spawn()
+}
+
+/// What a traced thread has reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// It runs.
+    Running,
+    /// It stands still: for a signal, or for an event of ptrace, whose signal says more.
+    Stopped { signal: i32, event: i32 },
+    /// It has ended.
+    Ended,
+}
+
+/// Waits for a report of `thread`; where `at_once`, only looks. Signals are plain numbers: there are real-time ones.
+///
+/// # Errors
+/// `ECHILD` where it is not traced.
+pub(crate) fn wait(thread: Pid, at_once: bool) -> Result<Status, Errno> {
+    let options = libc::__WALL | libc::WUNTRACED | if at_once { libc::WNOHANG } else { 0 };
+    let mut status = 0;
+    let reported = loop {
+        // SAFETY: the status is written to a variable of this function.
+        match Errno::result(unsafe { libc::waitpid(thread.as_raw(), &raw mut status, options) }) {
+            Err(Errno::EINTR) => {}
+            other => break other?,
+        }
+    };
+    Ok(match status {
+        _ if reported == 0 => Status::Running,
+        s if libc::WIFSTOPPED(s) => Status::Stopped { signal: libc::WSTOPSIG(s), event: s >> 16 },
+        _ => Status::Ended,
+    })
+}
+
+/// How a thread goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// It runs.
+    Run,
+    /// It carries out one instruction.
+    Step,
+    /// A signal had stopped it: it stands still until another lets it go on.
+    Listen,
+    /// It runs, and is no longer attached to.
+    Detach,
+}
+
+/// Lets a stopped thread go on, and delivers `signal`, 0 for none.
+///
+/// # Errors
+/// As `ptrace(2)`.
+pub(crate) fn resume(thread: Pid, how: Resume, signal: i32) -> Result<(), Errno> {
+    let request = match how {
+        Resume::Run => libc::PTRACE_CONT,
+        Resume::Step => libc::PTRACE_SINGLESTEP,
+        Resume::Listen => libc::PTRACE_LISTEN,
+        Resume::Detach => libc::PTRACE_DETACH,
+    };
+    // SAFETY: no memory is named.
+    Errno::result(unsafe { libc::ptrace(request, thread.as_raw(), 0, i64::from(signal)) }).map(|_| ())
+}
+
+/// Sends a signal.
+pub(crate) fn send(process: Pid, signal: i32) {
+    // SAFETY: no memory is named. It may have ended: then nobody needs the signal.
+    _ = unsafe { libc::kill(process.as_raw(), signal) };
+}

@@ -1,0 +1,137 @@
+//! Which bytes, lines and pages a running program changes, window by window, without changing the program.
+//!
+//! ```text
+//!   window:  target runs ............. | stop | which pages?  copy them | go | compare with the shadow copy
+//!            kernel notes written pages (asynchronous write-protection)            lines of 64 B, bytes
+//! ```
+//!
+//! A byte is dirty in a window when its value at the window's end differs from its value at the start: a store that
+//! writes what was there, or is undone within the window, is not seen. Pages come from the kernel where it can tell
+//! (`PAGEMAP_SCAN` with asynchronous write-protection of userfaultfd, Linux 6.7), otherwise everything is compared.
+//!
+//! Tracked: every writable mapping of the process, its threads included. Not tracked: its children; memory that it gives
+//! back within a window; contents that the kernel drops (`madvise`) until they are written again.
+//!
+//! Sources: PBerry (HotOS 2019) §4.3 (PBSim); Linux `Documentation/admin-guide/mm/pagemap.rst` and `userfaultfd.rst`.
+#![expect(clippy::disallowed_methods, reason = "live tracking is measured by the host's clock")]
+
+mod compare;
+mod inject;
+mod kernel;
+mod maps;
+mod protect;
+mod save;
+mod session;
+mod shadow;
+mod target;
+
+pub use compare::{LINE, PAGE, Page, page_difference};
+pub use save::{Format, save};
+pub use session::{Report, track};
+
+use nix::errno::Errno;
+
+/// What to track, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// A running process, or a command with its arguments.
+    pub target: TargetChoice,
+    /// Length of a window, seconds.
+    pub interval: f64,
+    /// The most windows; none for until the target ends.
+    pub windows: Option<u64>,
+    /// What is found out.
+    pub mode: Mode,
+    /// How pages are found; the fastest that the kernel offers where none is named.
+    pub mechanism: Option<Mechanism>,
+    /// Whether [`Window::pages_dirty`] is kept.
+    pub keep_pages: bool,
+}
+
+/// What is tracked.
+#[derive(Clone, Debug)]
+pub enum TargetChoice {
+    /// A running process.
+    Process(i32),
+    /// A program, and its arguments.
+    Command(Vec<String>),
+}
+
+/// What is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Bytes, lines and pages.
+    Lines,
+    /// Pages alone, as a system does that protects pages and takes a fault at the first write of each.
+    WriteProtect,
+    /// Nothing: the target is only attached to. What the others cost is against this.
+    Nothing,
+}
+
+/// How pages that may have changed are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// The kernel notes writes (asynchronous write-protection) and lists them (`PAGEMAP_SCAN`).
+    Scan,
+    /// Every page is read and compared.
+    Read,
+}
+
+impl Mechanism {
+    /// As it is named on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mechanism::Scan => "scan",
+            Mechanism::Read => "read",
+        }
+    }
+}
+
+/// A page that changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirtyPage {
+    /// Its number: the address divided by 4,096.
+    pub page: u64,
+    /// A bit for each of its 64 lines that changed; every bit where only pages are found out.
+    pub lines: u64,
+    /// How many of its bytes changed.
+    pub bytes: u32,
+}
+
+/// What changed in one window.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// Start and end, seconds since tracking began; the end is when the target stopped.
+    pub start_s: f64,
+    /// See `start_s`.
+    pub end_s: f64,
+    /// Bytes whose value changed.
+    pub bytes: u64,
+    /// Lines of 64 bytes with such a byte.
+    pub lines: u64,
+    /// Pages of 4 KiB with such a byte; those that were written where only pages are found out.
+    pub pages: u64,
+    /// Aligned stretches of 2 MiB with such a page.
+    pub huge_pages: u64,
+    /// How long the target stood still at the window's end, milliseconds.
+    pub pause_ms: f64,
+    /// Of that, finding written pages and protecting them again, milliseconds.
+    pub protect_ms: f64,
+    /// Pages that had to be compared.
+    pub compared: u64,
+    /// Bytes of memory that are tracked.
+    pub tracked_bytes: u64,
+    /// Each page that changed, in order of address; empty unless asked for.
+    pub pages_dirty: Vec<DirtyPage>,
+}
+
+/// Why a process cannot be tracked.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Error(pub String);
+
+impl Error {
+    fn at(what: &str, error: Errno) -> Error {
+        Error(format!("{what}: {}", error.desc()))
+    }
+}

@@ -1,0 +1,35 @@
+/* Changes known bytes in each round, and waits for a line of input between rounds. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PAGES = 4096, PAGE = 4096 };
+
+static unsigned char *map(size_t pages)
+{
+    return mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+int main(void)
+{
+    unsigned char *memory = map(PAGES), *other = NULL;
+    setvbuf(stdout, NULL, _IONBF, 0);
+    memset(memory, 1, (size_t)PAGES * PAGE);
+    printf("ready\n");
+    for (int c; (c = getchar()) != EOF;) {
+        if (c == 's') /* Three bytes in two lines of each of 1,000 pages, and a silent store beside. */
+            for (size_t i = 0; i < 1000; i++) {
+                unsigned char *page = memory + 2 * i * PAGE;
+                page[0]++, page[1]++, page[64]++;
+                *(volatile unsigned char *)(page + 2048) = 1;
+            }
+        if (c == 'm') { /* A mapping that comes, and one that goes. */
+            other = map(512);
+            memset(other, 7, 512 * PAGE);
+        }
+        if (c == 'u')
+            munmap(other, 512 * PAGE);
+        printf("done\n");
+    }
+    return 0;
+}

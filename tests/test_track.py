@@ -1,0 +1,205 @@
+"""Live tracking: exact counts of a known program, a program that goes on unharmed, and what is refused."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import COREPLANE, ROOT, Cli
+
+
+class Dirty:
+    """A program whose every change is known, under the tracker."""
+
+    def __init__(self, cli: Cli, *options: object) -> None:
+        subprocess.run(["cc", "-O1", ROOT / "tests/programs/dirty.c", "-o", cli.folder / "dirty"], check=True)
+        self.program = subprocess.Popen([cli.folder / "dirty"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.program.stdout.readline() == b"ready\n"
+        command = [COREPLANE, "track", str(self.program.pid), *map(str, options)]
+        self.tracker = subprocess.Popen(command, cwd=cli.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while self.traced() == 0:
+            assert self.tracker.poll() is None, self.tracker.stderr.read()
+            time.sleep(0.01)
+        # The first copy is there once the program runs again.
+        self.say("-")
+
+    def traced(self) -> int:
+        status = Path(f"/proc/{self.program.pid}/status").read_text()
+        return int(re.search(r"TracerPid:\s*(\d+)", status)[1])
+
+    def say(self, what: str) -> None:
+        self.program.stdin.write(what.encode())
+        self.program.stdin.flush()
+        assert self.program.stdout.readline() == b"done\n"
+
+    def stop_tracker(self) -> str:
+        self.tracker.send_signal(signal.SIGINT)
+        out, err = self.tracker.communicate(timeout=60)
+        assert self.tracker.returncode == 0, err
+        return out
+
+    def end(self) -> None:
+        self.program.stdin.close()
+        assert self.program.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("mechanism", ["scan", "read"])
+def test_counts_are_exact(cli: Cli, mechanism: str) -> None:
+    # One long window: it ends when the tracker is interrupted.
+    dirty = Dirty(cli, "--interval", 600, "--mechanism", mechanism, "--out", "t.parquet", "--format", "json")
+    dirty.say("s")
+    (window,) = json.loads(dirty.stop_tracker())
+    assert dirty.traced() == 0
+    dirty.say("s")
+    dirty.end()
+    table = pl.read_parquet(cli.folder / "t.parquet")
+    ours = table.filter((pl.col("lines") == 3) & (pl.col("bytes") == 3))
+    assert ours.height == 1000
+    assert ours["address"].diff().drop_nulls().unique().to_list() == [8192]
+    # Besides them a few pages of its stack and its C library.
+    assert 3000 <= window["bytes"] <= 3000 + 2000
+    assert 2000 <= window["lines"] <= 2000 + 100
+    assert 1000 <= window["pages"] <= 1000 + 12
+    assert window["mechanism"] == mechanism
+    assert table["bytes"].sum() == window["bytes"]
+
+
+def test_mappings_come_and_go(cli: Cli) -> None:
+    dirty = Dirty(cli, "--interval", 600, "--format", "json")
+    dirty.say("m")
+    (window,) = json.loads(dirty.stop_tracker())
+    assert 512 <= window["pages"] <= 512 + 12
+    assert 512 * 4096 <= window["bytes"] <= 513 * 4096
+    dirty.say("u")
+    dirty.end()
+    dirty = Dirty(cli, "--interval", 0.05, "--format", "json")
+    for step in "mumsum":
+        dirty.say(step)
+        time.sleep(0.1)
+    windows = json.loads(dirty.stop_tracker())
+    assert len(windows) > 4
+    assert max(w["pages"] for w in windows) >= 1000
+    dirty.end()
+
+
+def test_write_protection_counts_pages_and_finds_silent_stores(cli: Cli) -> None:
+    dirty = Dirty(cli, "--interval", 600, "--mode", "write-protect", "--format", "json")
+    dirty.say("s")
+    (window,) = json.loads(dirty.stop_tracker())
+    assert 1000 <= window["pages"] <= 1012
+    assert window["bytes"] == window["pages"] * 4096
+    dirty.end()
+
+
+def test_a_killed_tracker_leaves_the_program_running(cli: Cli) -> None:
+    dirty = Dirty(cli, "--interval", 0.01)
+    dirty.say("s")
+    time.sleep(0.2)
+    dirty.tracker.kill()
+    dirty.tracker.wait()
+    for step in "smus":
+        dirty.say(step)
+    assert dirty.traced() == 0
+    dirty.end()
+
+
+def test_the_end_of_a_short_command_is_seen(cli: Cli) -> None:
+    code = "import os\nb = bytearray(1 << 22)\nfor i in range(0, 1 << 22, 4096): b[i] = 1\nos._exit(0)"
+    (window,) = json.loads(cli("track", "--interval", 600, "--format", "json", "--", sys.executable, "-c", code))
+    assert window["pages"] >= 1024
+    # A program that ends right after it replaced another has no window, or one.
+    assert len(json.loads(cli("track", "--interval", 600, "--format", "json", "--", "sh", "-c", "exec true"))) <= 1
+
+
+def test_children_signals_and_replaced_programs_are_survived(cli: Cli) -> None:
+    script = "for i in 1 2 3 4 5 6 7 8; do sleep 0.02; (true); done; kill -STOP $$; exit 0"
+    tracker = subprocess.Popen(
+        [COREPLANE, "track", "--interval", "0.03", "--", "sh", "-c", script], cwd=cli.folder, stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    children: list[str] = []
+    while time.monotonic() < deadline and not children:
+        time.sleep(0.5)
+        children = subprocess.run(["pgrep", "-P", str(tracker.pid)], capture_output=True, text=True).stdout.split()
+    # It has stopped itself, and stays stopped under the tracker until somebody lets it go on.
+    time.sleep(1)
+    assert tracker.poll() is None
+    os.kill(int(children[0]), signal.SIGCONT)
+    out, _ = tracker.communicate(timeout=60)
+    assert tracker.returncode == 0
+    assert "over all windows" in out
+
+
+def test_the_binary_log_has_the_same_pages(cli: Cli) -> None:
+    dirty = Dirty(cli, "--interval", 600, "--out", "t.ktracker", "--quiet")
+    dirty.say("s")
+    assert dirty.stop_tracker() == ""
+    dirty.end()
+    words = struct.unpack(f"<{(cli.folder / 't.ktracker').stat().st_size // 8}Q", (cli.folder / "t.ktracker").read_bytes())
+    assert words[0] == 0
+    assert len(words) == 2 + 2 * words[1]
+    assert words[3::2].count(3) >= 1000
+
+
+def test_what_cannot_be_tracked_is_refused(cli: Cli) -> None:
+    assert "there is none" in cli.refuses("track", 999_999_999)
+    assert "no-such-program" in cli.refuses("track", "--", "./no-such-program")
+    assert "1 or more" in cli.refuses("track", 0)
+    assert "0.001 to 86400" in cli.refuses("track", "--interval", 0, "--", "true")
+    assert ".parquet or .ktracker" in cli.refuses("track", "--out", "x.csv", "--", "true")
+    assert "/no/such/folder" in cli.refuses("track", "--out", "/no/such/folder/x.parquet", "--", "true")
+
+
+def test_who_is_traced_already_is_refused(cli: Cli) -> None:
+    dirty = Dirty(cli, "--interval", 600)
+    text = cli.refuses("track", dirty.program.pid)
+    assert "no permission" in text
+    assert "ptrace_scope" in text
+    dirty.stop_tracker()
+    dirty.end()
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[tuple[int, int]]:
+    """A real Redis on a free port of this host: its process and its port."""
+    server = shutil.which("redis-server")
+    if server is None:
+        pytest.skip("redis-server is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--port", str(port), "--save", "", "--appendonly", "no", "--dir", str(tmp_path)]
+    process = subprocess.Popen([server, *options], stdout=subprocess.DEVNULL)
+    while subprocess.run(["redis-cli", "-p", str(port), "ping"], capture_output=True).stdout != b"PONG\n":
+        assert process.poll() is None
+        time.sleep(0.05)
+    yield process.pid, port
+    process.terminate()
+    assert process.wait(timeout=60) == 0
+
+
+def test_a_real_redis_under_load(cli: Cli, redis: tuple[int, int]) -> None:
+    pid, port = redis
+    load = ["redis-benchmark", "-p", str(port), "-q", "-d", "300", "-P", "16", "-r", "20000"]
+    subprocess.run([*load, "-t", "set", "-n", "100000"], check=True, capture_output=True)
+    more = subprocess.Popen([*load, "-t", "set,get", "-n", "300000"], stdout=subprocess.PIPE)
+    windows = cli.json("track", "--interval", 0.2, "--windows", 4, pid)
+    out, _ = more.communicate(timeout=120)
+    assert b"requests per second" in out
+    assert len(windows) == 4
+    for window in windows:
+        assert window["bytes"] <= 64 * window["lines"] <= 4096 * window["pages"] <= (2 << 20) * window["huge_pages"]
+    assert sum(w["pages"] for w in windows) > 1000
+    ping = subprocess.run(["redis-cli", "-p", str(port), "ping"], capture_output=True)
+    assert ping.stdout == b"PONG\n"
