@@ -171,6 +171,75 @@ pub trait HartPort {
     }
 }
 
+/// Stands between a program and its hart: a translation of addresses, which may have to run the kernel first.
+pub trait Translator {
+    /// As [`HartPort::poll_at`], on `hart`.
+    fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64>;
+    /// As [`HartPort::catches_io_errors`].
+    fn catches_io_errors(&self);
+    /// As [`HartPort::take_io_error`].
+    fn take_io_error(&self) -> bool;
+}
+
+/// A hart behind a translator: everything that is not an access goes straight to the hart.
+pub struct Translated<T> {
+    hart: Cpu,
+    translator: T,
+}
+
+impl<T: Translator + 'static> Translated<T> {
+    /// A program's handle for `hart`, behind `translator`.
+    pub fn cpu(hart: Cpu, translator: T) -> Cpu {
+        Cpu::new(Rc::new(Translated { hart, translator }))
+    }
+}
+
+impl<T: Translator> HartPort for Translated<T> {
+    fn poll(&self, op: &Op) -> Poll<u64> {
+        self.poll_at(op, std::panic::Location::caller())
+    }
+
+    fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
+        self.translator.poll_at(&self.hart, op, site)
+    }
+
+    fn hart(&self) -> u8 {
+        self.hart.hart()
+    }
+
+    fn now(&self) -> Time {
+        self.hart.now()
+    }
+
+    fn operation_done(&self) {
+        self.hart.operation_done();
+    }
+
+    fn region(&self, starts: bool) {
+        if starts { self.hart.region_begins() } else { self.hart.region_ends() }
+    }
+
+    fn moved(&self, bytes: u64) {
+        self.hart.moved(bytes);
+    }
+
+    fn spent(&self, share: Share, time: Dur) {
+        self.hart.spent(share, time);
+    }
+
+    fn fail(&self, what: String) {
+        self.hart.fail(what);
+    }
+
+    fn catches_io_errors(&self) {
+        self.translator.catches_io_errors();
+    }
+
+    fn take_io_error(&self) -> bool {
+        self.translator.take_io_error()
+    }
+}
+
 /// A program's hart. Cheap to clone. Cost on the hit path: one virtual call.
 #[derive(Clone)]
 pub struct Cpu(Rc<dyn HartPort>);

@@ -16,7 +16,10 @@ mod stats;
 
 pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, UNCACHED_BASE};
 pub use address::{is_uncached, line_of, offset_of};
-pub use cpu::{Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Share, Site};
+pub use cpu::{
+    Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Share, Site, Translated,
+    Translator,
+};
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
 pub use near::{NearKind, NearRefusal, NearRequest};

@@ -11,12 +11,12 @@
 use crate::driver::{Driver, DriverCounts};
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
 use crate::kernel;
-use protocol::{Cpu, HartPort, Image, Op, OpKind, Order, PM_BASE, Share, Site, StatSink};
+use os::{Entered, HartState, Harts, INTERRUPTIBLE, Task};
+use protocol::{Cpu, Image, Op, OpKind, Order, PM_BASE, Site, StatSink, Translated, Translator};
 use std::cell::RefCell;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use units::{Dur, Time};
+use units::Dur;
 
 /// Times and sizes of the host's side.
 #[derive(Clone, Copy, Debug)]
@@ -43,53 +43,16 @@ pub(crate) struct Shared {
     pub(crate) driver: Driver,
     pub(crate) harts: Vec<HartState>,
     pub(crate) error: Option<String>,
+    /// The fault that a hart was in has failed.
+    pub(crate) io_errors: Vec<bool>,
+    last_lines: Vec<u64>,
     visits: u64,
     lines: u64,
 }
 
-/// What the driver knows of a hart.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HartState {
-    /// Pages with their slots: sets of [`WAYS`], the last used first.
-    translations: Vec<Option<(u32, u32)>>,
-    /// Its stores to pages are done, and it makes no others: it is in the driver, or has no program.
-    pub(crate) quiet: bool,
-    /// Another hart waits until its stores are done.
-    pub(crate) asked: bool,
-    /// The fault that it was in has failed.
-    pub(crate) io_error: bool,
-    last_line: u64,
-}
-
-/// Translations of a set.
-const WAYS: usize = 4;
-
-impl HartState {
-    fn set(&mut self, page: u32) -> &mut [Option<(u32, u32)>] {
-        let sets = self.translations.len() / WAYS;
-        // Neighbouring pages, and pages a power of two apart, are in different sets.
-        let set = (page.wrapping_mul(0x9E37_79B1) >> 16) as usize % sets;
-        &mut self.translations[set * WAYS..(set + 1) * WAYS]
-    }
-
-    fn find(&mut self, page: u32) -> Option<u32> {
-        let set = self.set(page);
-        let at = set.iter().position(|entry| entry.is_some_and(|(p, _)| p == page))?;
-        set[..=at].rotate_right(1);
-        set[0].map(|(_, slot)| slot)
-    }
-
-    fn keep(&mut self, page: u32, slot: u32) {
-        let set = self.set(page);
-        set.rotate_right(1);
-        set[0] = Some((page, slot));
-    }
-
-    pub(crate) fn forget(&mut self, page: u32) {
-        let wanted = |entry: &&mut Option<(u32, u32)>| entry.is_some_and(|(p, _)| p == page);
-        if let Some(entry) = self.set(page).iter_mut().find(wanted) {
-            *entry = None;
-        }
+impl Harts for Shared {
+    fn harts(&mut self) -> &mut [HartState] {
+        &mut self.harts
     }
 }
 
@@ -100,35 +63,28 @@ pub struct Host(Rc<RefCell<Shared>>);
 impl Host {
     /// Over `driver`, with nothing mapped.
     pub fn new(spec: HostSpec, driver: Driver) -> Host {
-        let translations = vec![None; spec.translations.next_multiple_of(WAYS).max(WAYS)];
-        let hart = HartState { translations, quiet: true, ..HartState::default() };
-        let harts = vec![hart; spec.harts];
-        Host(Rc::new(RefCell::new(Shared { spec, driver, harts, error: None, visits: 0, lines: 0 })))
+        Host(Rc::new(RefCell::new(Shared {
+            harts: vec![HartState::new(spec.translations); spec.harts],
+            io_errors: vec![false; spec.harts],
+            last_lines: vec![0; spec.harts],
+            error: None,
+            visits: 0,
+            lines: 0,
+            driver,
+            spec,
+        })))
     }
 
     /// The handle for a program on hart `hart`, whose own handle is `cpu`.
     pub fn cpu(&self, hart: usize, cpu: &Cpu) -> Cpu {
         self.0.borrow_mut().harts[hart].quiet = false;
-        let port = Port {
-            hart: cpu.clone(),
-            id: hart,
-            shared: Rc::clone(&self.0),
-            state: RefCell::new(PortState {
-                under_way: None,
-                kernel: None,
-                computed: false,
-                catches: false,
-                io_error: false,
-            }),
-        };
-        Cpu::new(Rc::new(port))
+        let port = Port { id: hart, shared: Rc::clone(&self.0), state: RefCell::default() };
+        Translated::cpu(cpu.clone(), port)
     }
 
     /// A program has ended, its stores being done: nobody needs to ask its hart.
     pub fn leave(&self, hart: usize) {
-        let mut shared = self.0.borrow_mut();
-        shared.harts[hart].quiet = true;
-        shared.harts[hart].asked = false;
+        self.0.borrow_mut().harts[hart].leave();
     }
 
     /// Whether [`Host::error`] has something to tell.
@@ -194,7 +150,7 @@ impl Shared {
             ));
         }
         let page = page as u32;
-        let Some(slot) = self.harts[hart].find(page) else {
+        let Some(slot) = self.harts[hart].translations.find(page) else {
             return match self.driver.place_of(page) {
                 Some(_) => Place::Unmapped(page),
                 None => Place::Missing(page),
@@ -203,7 +159,7 @@ impl Shared {
         let writes = matches!(op.kind, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_));
         self.driver.access(page, writes);
         let line = op.address / 64;
-        let last = std::mem::replace(&mut self.harts[hart].last_line, line);
+        let last = std::mem::replace(&mut self.last_lines[hart], line);
         self.lines += u64::from(line != last);
         self.visits += u64::from(line / PAGE_LINES != last / PAGE_LINES);
         let place = if self.spec.identity { page } else { slot };
@@ -213,18 +169,16 @@ impl Shared {
     /// Gives a hart the translation of a page, if that is in a slot.
     pub(crate) fn map(&mut self, hart: usize, page: u32) {
         if let Some(slot) = self.driver.place_of(page) {
-            self.harts[hart].keep(page, slot);
+            self.harts[hart].translations.keep(page, slot);
         }
     }
 }
 
-/// What the kernel does on a hart.
-pub(crate) type Kernel = Pin<Box<dyn Future<Output = ()>>>;
-
+#[derive(Default)]
 struct PortState {
     /// The hart has this operation, translated, and has not ended it.
     under_way: Option<Op>,
-    kernel: Option<Kernel>,
+    kernel: Option<Task>,
     /// The kernel has carried out the computation that the program asks for.
     computed: bool,
     /// The program looks for I/O errors, and there was one since it did.
@@ -234,7 +188,6 @@ struct PortState {
 
 /// A program's handle: translation before the hart.
 struct Port {
-    hart: Cpu,
     id: usize,
     shared: Rc<RefCell<Shared>>,
     state: RefCell<PortState>,
@@ -242,15 +195,16 @@ struct Port {
 
 impl Port {
     /// The machine ends: this hart does nothing any more.
-    fn halt(&self) {
+    fn halt(hart: &Cpu) {
         let (kind, value) = (OpKind::Work, Dur::ns(1_000_000_000).as_ps());
         let sleep = Op { kind, address: 0, size: 1, order: Order::Plain, value };
-        _ = self.hart.port().poll(&sleep);
+        _ = hart.port().poll(&sleep);
     }
 
     /// The operation as the hart has to carry it out, once everything that comes before is done; none where nothing is
     /// left of it: a computation, or an access with an I/O error that the program looks for.
-    fn prepare(&self, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
+    fn prepare(&self, hart: &Cpu, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
+        let entered = || Entered::new(hart, self.id, &self.shared);
         loop {
             if let Some(kernel) = &mut state.kernel {
                 if kernel.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
@@ -260,10 +214,10 @@ impl Port {
             }
             let mut shared = self.shared.borrow_mut();
             if shared.error.is_some() {
-                self.halt();
+                Self::halt(hart);
                 return Poll::Pending;
             }
-            if std::mem::take(&mut shared.harts[self.id].io_error) {
+            if std::mem::take(&mut shared.io_errors[self.id]) {
                 if state.catches {
                     state.io_error = true;
                     return Poll::Ready(None);
@@ -274,16 +228,15 @@ impl Port {
                 continue;
             }
             if shared.harts[self.id].asked {
-                state.kernel = Some(kernel::answer(&self.hart, self.id, &self.shared));
+                state.kernel = Some(entered().answer());
                 continue;
             }
-            if op.kind == OpKind::Work && op.value > kernel::INTERRUPTIBLE.as_ps() {
+            if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
                 if std::mem::take(&mut state.computed) {
                     return Poll::Ready(None);
                 }
                 state.computed = true;
-                let time = Dur::ps(op.value);
-                state.kernel = Some(kernel::compute(&self.hart, self.id, &self.shared, time));
+                state.kernel = Some(entered().compute(Dur::ps(op.value)));
                 continue;
             }
             if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
@@ -300,57 +253,25 @@ impl Port {
             };
             let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);
             let fault = kernel::Fault { page, write, missing };
-            state.kernel = Some(kernel::fault(&self.hart, self.id, &self.shared, fault));
+            state.kernel = Some(kernel::fault(entered(), fault));
         }
     }
 }
 
-impl HartPort for Port {
-    fn poll(&self, op: &Op) -> Poll<u64> {
-        self.poll_at(op, std::panic::Location::caller())
-    }
-
-    fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
+impl Translator for Port {
+    fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64> {
         let mut state = self.state.borrow_mut();
         let translated = match state.under_way {
             Some(op) => op,
-            None => match self.prepare(op, &mut state) {
+            None => match self.prepare(hart, op, &mut state) {
                 Poll::Ready(Some(op)) => op,
                 Poll::Ready(None) => return Poll::Ready(0),
                 Poll::Pending => return Poll::Pending,
             },
         };
-        let answer = self.hart.port().poll_at(&translated, site);
+        let answer = hart.port().poll_at(&translated, site);
         state.under_way = answer.is_pending().then_some(translated);
         answer
-    }
-
-    fn hart(&self) -> u8 {
-        self.hart.hart()
-    }
-
-    fn now(&self) -> Time {
-        self.hart.now()
-    }
-
-    fn operation_done(&self) {
-        self.hart.operation_done();
-    }
-
-    fn region(&self, starts: bool) {
-        if starts { self.hart.region_begins() } else { self.hart.region_ends() }
-    }
-
-    fn moved(&self, bytes: u64) {
-        self.hart.moved(bytes);
-    }
-
-    fn spent(&self, share: Share, time: Dur) {
-        self.hart.spent(share, time);
-    }
-
-    fn fail(&self, what: String) {
-        self.hart.fail(what);
     }
 
     fn catches_io_errors(&self) {

@@ -3,14 +3,10 @@
 use crate::command::{Acknowledgement, CpCommand, cp_line};
 use crate::driver::{Begin, FaultId, Step};
 use crate::firmware::PAGE_LINES;
-use crate::host::{Kernel, Shared, page_address};
-use protocol::{Cpu, DRAM_BASE, FenceKind, FlushKind, Op, OpKind, Order, PM_BASE};
-use std::cell::RefCell;
-use std::rc::Rc;
+use crate::host::{Shared, page_address};
+use os::{Entered, Task};
+use protocol::{FenceKind, FlushKind, Op, OpKind, Order, PM_BASE};
 use units::Dur;
-
-/// The mapping lock: a word of DRAM behind the barrier's.
-const LOCK: u64 = DRAM_BASE + 128;
 
 /// An access without a translation.
 #[derive(Clone, Copy)]
@@ -21,59 +17,30 @@ pub(crate) struct Fault {
     pub(crate) missing: bool,
 }
 
-/// One hart in the driver.
-struct Entered {
-    cpu: Cpu,
-    hart: usize,
-    shared: Rc<RefCell<Shared>>,
-}
-
-/// Another hart takes a page away: this hart's stores are done before it goes on.
-pub(crate) fn answer(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<Shared>>) -> Kernel {
-    let (cpu, shared) = (cpu.clone(), Rc::clone(shared));
-    Box::pin(async move {
-        cpu.fence(FenceKind::Mfence).await;
-        shared.borrow_mut().harts[hart].asked = false;
-    })
-}
-
-/// How long a hart computes before it looks whether another waits for it.
-pub(crate) const INTERRUPTIBLE: Dur = Dur::ns(500);
-
-/// A computation, which is interrupted when another hart takes a page away.
-pub(crate) fn compute(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<Shared>>, time: Dur) -> Kernel {
-    let (cpu, shared) = (cpu.clone(), Rc::clone(shared));
-    Box::pin(async move {
-        let mut left = time;
-        while left > Dur::ZERO {
-            let part = left.min(INTERRUPTIBLE);
-            cpu.work(part).await;
-            left = left - part;
-            let asked = shared.borrow().harts[hart].asked;
-            if asked {
-                answer(&cpu, hart, &shared).await;
-            }
-        }
-    })
-}
-
 /// A page fault, or a page that this hart has no translation of.
-pub(crate) fn fault(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<Shared>>, fault: Fault) -> Kernel {
-    let entered = Entered { cpu: cpu.clone(), hart, shared: Rc::clone(shared) };
-    Box::pin(async move { entered.handle(fault).await })
+pub(crate) fn fault(entered: Entered<Shared>, fault: Fault) -> Task {
+    Box::pin(async move { Driving(entered).handle(fault).await })
 }
 
-impl Entered {
+/// One hart in the driver.
+struct Driving(Entered<Shared>);
+
+impl std::ops::Deref for Driving {
+    type Target = Entered<Shared>;
+    fn deref(&self) -> &Entered<Shared> {
+        &self.0
+    }
+}
+
+impl Driving {
     async fn handle(&self, fault: Fault) {
         let spec = self.shared.borrow().spec;
         if fault.missing {
-            // Entering the kernel drains the store buffer.
-            self.cpu.fence(FenceKind::Mfence).await;
-            self.quiet(true);
+            self.enter().await;
             self.cpu.work(spec.fault).await;
             self.bring(fault.page, fault.write, spec.poll).await;
-            self.quiet(false);
-            if self.shared.borrow().harts[self.hart].io_error {
+            self.leave();
+            if self.shared.borrow().io_errors[self.hart] {
                 return;
             }
         }
@@ -81,23 +48,6 @@ impl Entered {
         self.cpu.work(spec.map).await;
         self.shared.borrow_mut().map(self.hart, fault.page);
         self.unlock().await;
-    }
-
-    fn quiet(&self, quiet: bool) {
-        let state = &mut self.shared.borrow_mut().harts[self.hart];
-        (state.quiet, state.asked) = (quiet, state.asked && !quiet);
-    }
-
-    async fn lock(&self, pause: Dur) {
-        while self.cpu.load_acquire(LOCK).await != 0
-            || self.cpu.compare_exchange(LOCK, 0, 1, Order::Acquire).await != 0
-        {
-            self.cpu.work(pause).await;
-        }
-    }
-
-    async fn unlock(&self) {
-        self.cpu.store_release(LOCK, 0).await;
     }
 
     /// Puts a page into a slot, unless another hart does.
@@ -119,7 +69,7 @@ impl Entered {
                 None | Some(Step::Mapped { .. }) => return,
                 Some(Step::Failed) => return self.report(),
                 Some(Step::Wait) => _ = self.cpu.work(pause).await,
-                Some(Step::Unmap { page }) => self.unmap(page).await,
+                Some(Step::Unmap { page }) => _ = self.unmap(&[page]).await,
                 Some(Step::Flush { slot } | Step::Invalidate { slot }) => self.flush(slot).await,
                 Some(Step::Zero { slot }) => self.zero(slot).await,
                 Some(Step::Note { index, word }) => self.note(index, word).await,
@@ -138,21 +88,7 @@ impl Entered {
     }
 
     fn report(&self) {
-        self.shared.borrow_mut().harts[self.hart].io_error = true;
-    }
-
-    /// Removes every translation of a page, and waits for the stores of the harts that are not in the driver.
-    async fn unmap(&self, page: u32) {
-        {
-            let harts = &mut self.shared.borrow_mut().harts;
-            for (_, hart) in (0..).zip(harts.iter_mut()).filter(|(id, _)| *id != self.hart) {
-                hart.asked |= !hart.quiet;
-            }
-            harts.iter_mut().for_each(|hart| hart.forget(page));
-        }
-        while self.shared.borrow().harts.iter().any(|hart| hart.asked) {
-            self.cpu.work(Dur::ns(50)).await;
-        }
+        self.shared.borrow_mut().io_errors[self.hart] = true;
     }
 
     /// Writes a slot's lines back and drops them: x86 has no instruction that only drops.
