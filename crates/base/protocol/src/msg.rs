@@ -71,6 +71,10 @@ pub enum Msg {
     ReadReply { line: Line, data: Block },
     /// Write a line back; where `ack` names a hart, it is told once the write is durable.
     Write { line: Line, data: Block, mask: Mask, ack: Option<u8> },
+    /// A memory agent wants a line out of every cache; what is changed of it is written back first.
+    Recall { line: Line },
+    /// The answer to `Recall`: no cache holds the line.
+    Recalled { line: Line },
 
     // Hart side of an ordering model to its controller side and back.
     /// A persist buffer flushes a line.

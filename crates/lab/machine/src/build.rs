@@ -5,11 +5,12 @@ use crate::error::ConfigError;
 use crate::memories::Memory;
 use crate::near_parts;
 use crate::nvdimm_parts;
+use crate::pager::Pager;
+use crate::remote_parts;
 use cpu::{CacheShape, Directory, DirectorySpec, FlushSpec, Hart, HartSpec};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
 use neardata::{Checker, CommandPort};
-use nvdimm::Host;
 use ordering::asap::{AsapHart, RecoverySpec, RecoveryTable};
 use ordering::bbb::BatteryBuffer;
 use ordering::hops::{HopsHart, TimestampRegister};
@@ -29,8 +30,8 @@ pub(crate) struct Machine {
     pub(crate) controllers: Vec<Memory>,
     pub(crate) register: TimestampRegister,
     pub(crate) map: AddressMap,
-    /// The driver of a DIMM that needs one.
-    pub(crate) host: Option<Host>,
+    /// The driver of a DIMM that needs one, or the daemon of remote memory.
+    pub(crate) host: Option<Pager>,
     /// Bytes of persistent memory that a cache in front of it holds; none where there is no such cache.
     pub(crate) pm_cache_bytes: Option<u64>,
     /// The way to near-data devices.
@@ -56,7 +57,9 @@ impl Machine {
         let hart =
             |id: usize| Hart::new(id as u8, hart_spec(s), hart_side(s, id as u8, map), map.pm_controllers);
         let nvdimm = nvdimm_parts::build(s, harts)?;
-        let host = nvdimm.as_ref().and_then(|n| n.host.clone());
+        let remote = remote_parts::kind(s);
+        let driver = nvdimm.as_ref().and_then(|n| n.host.clone()).map(Pager::Nvdimm);
+        let host = driver.or_else(|| Some(Pager::Remote(remote_parts::host(s, harts, remote?))));
         // Harts that share a driver's tables on the host act in order of time.
         let mode = if host.is_some() { Mode::Reference } else { mode };
         let pm_cache_bytes = nvdimm.as_ref().and_then(|n| n.cache_bytes);
@@ -67,7 +70,13 @@ impl Machine {
                 let memory = controller(s, map, index);
                 Memory::Near(Box::new(near_parts::device(s, harts, map, index, memory)))
             }
-            None => Memory::Controller(controller(s, map, index)),
+            None => match remote.filter(|_| index < map.pm_controllers) {
+                Some(kind) => {
+                    let memory = controller(s, map, index);
+                    Memory::Remote(Box::new(remote_parts::agent(s, harts, kind, memory)))
+                }
+                None => Memory::Controller(controller(s, map, index)),
+            },
         };
         Ok(Machine {
             engine: Engine::new(plan.links(s), harts, mode),
@@ -161,10 +170,14 @@ impl Plan {
         harts.chain(devices).collect()
     }
 
-    /// One way between the directory and a controller: devices are behind a link of their own.
+    /// One way between the directory and a controller: devices and agents are behind a link of their own.
     fn to_controller(&self, s: &Settings, index: usize) -> Dur {
-        let near = near_parts::is_near(s) && index < self.map.pm_controllers;
-        s.dur(if near { "neardata.link_ns" } else { "wires.directory_controller_ns" })
+        let usual = "wires.directory_controller_ns";
+        s.dur(match index < self.map.pm_controllers {
+            true if near_parts::is_near(s) => "neardata.link_ns",
+            true if remote_parts::kind(s).is_some() => "remote.link_ns",
+            _ => usual,
+        })
     }
 
     fn directory_links(&self, s: &Settings) -> Vec<Link> {

@@ -5,6 +5,7 @@ use crate::near_parts;
 use crate::nvdimm_parts;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
+use crate::remote_parts;
 use protocol::params::Setting;
 use protocol::{Param, Settings};
 use std::collections::BTreeMap;
@@ -128,6 +129,7 @@ impl Description {
         }
         near_parts::check(s)?;
         nvdimm_parts::check(s)?;
+        remote_parts::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {

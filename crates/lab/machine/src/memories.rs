@@ -5,6 +5,7 @@ use memory::Controller;
 use neardata::NearDevice;
 use nvdimm::{Collision, Dimm};
 use protocol::{Msg, Node, Remains, StatSink, View};
+use remote::Agent;
 use units::Time;
 
 /// A memory controller with its memory.
@@ -13,6 +14,7 @@ pub(crate) enum Memory {
     Controller(Controller),
     Dimm(Box<Dimm>),
     Near(Box<NearDevice>),
+    Remote(Box<Agent>),
 }
 
 impl Memory {
@@ -22,6 +24,7 @@ impl Memory {
             Memory::Controller(c) => c.persists(),
             Memory::Dimm(d) => d.persists(),
             Memory::Near(d) => d.persists(),
+            Memory::Remote(_) => 0,
         }
     }
 
@@ -29,7 +32,24 @@ impl Memory {
     pub(crate) fn near(&self) -> Option<&NearDevice> {
         match self {
             Memory::Near(d) => Some(d),
-            Memory::Controller(_) | Memory::Dimm(_) => None,
+            Memory::Controller(_) | Memory::Dimm(_) | Memory::Remote(_) => None,
+        }
+    }
+
+    /// The agent of remote memory, where it is one.
+    pub(crate) fn remote(&self) -> Option<&Agent> {
+        match self {
+            Memory::Remote(agent) => Some(agent),
+            Memory::Controller(_) | Memory::Dimm(_) | Memory::Near(_) => None,
+        }
+    }
+
+    /// Whether it has met what ends the run.
+    pub(crate) fn has_stopped(&self) -> bool {
+        match self {
+            Memory::Dimm(d) => d.collision().is_some(),
+            Memory::Remote(agent) => agent.failure().is_some(),
+            Memory::Controller(_) | Memory::Near(_) => false,
         }
     }
 
@@ -37,7 +57,7 @@ impl Memory {
     pub(crate) fn collision(&self) -> Option<Collision> {
         match self {
             Memory::Dimm(d) => d.collision(),
-            Memory::Controller(_) | Memory::Near(_) => None,
+            Memory::Controller(_) | Memory::Near(_) | Memory::Remote(_) => None,
         }
     }
 }
@@ -49,6 +69,7 @@ impl Device<Msg> for Memory {
             Memory::Controller(c) => c.on(now, port, msg, out),
             Memory::Dimm(d) => d.on(now, port, msg, out),
             Memory::Near(d) => d.on(now, port, msg, out),
+            Memory::Remote(d) => d.on(now, port, msg, out),
         }
     }
 }
@@ -59,6 +80,7 @@ impl Node for Memory {
             Memory::Controller(c) => c.remains(view, remains),
             Memory::Dimm(d) => d.remains(view, remains),
             Memory::Near(d) => d.remains(view, remains),
+            Memory::Remote(d) => d.remains(view, remains),
         }
     }
 
@@ -67,6 +89,7 @@ impl Node for Memory {
             Memory::Controller(c) => c.stats(now, sink),
             Memory::Dimm(d) => d.stats(now, sink),
             Memory::Near(d) => d.stats(now, sink),
+            Memory::Remote(d) => d.stats(now, sink),
         }
     }
 }

@@ -34,6 +34,8 @@ presets!(
     "nearpm-sd",
     "nearpm-md-swsync",
     "nearpm-md",
+    "remote-pages",
+    "pberry",
     "nvdimmc-poc@pram",
     "nvdimmc-poc@stt-mram",
     "intel@artifact",
@@ -45,4 +47,5 @@ presets!(
     "nearpm-md@artifact",
     "nearpm-md@cxl",
     "nearpm-md@asap",
+    "pberry@cxl",
 );

@@ -4,11 +4,11 @@ use crate::build::Machine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::memories::Memory;
+use crate::pager::Pager;
 use crate::report::Report;
 use cpu::{Directory, Hart};
 use engine::{Device, Mode, NodeId, Timeline};
 use neardata::CommandPort;
-use nvdimm::Host;
 use ordering::hops::TimestampRegister;
 use protocol::{Cpu, FenceKind, Image, Line, Msg, Node, Remains, StatSink, Tally, View};
 use std::rc::Rc;
@@ -251,8 +251,12 @@ impl Machine {
             remains.parts = parts;
         }
         let image = remains.settle(&self.map);
+        if let Some(agent) = self.controllers.iter().find_map(Memory::remote) {
+            // Local memory loses its contents with its power; the remote host keeps what it has acknowledged.
+            return if view == View::Visible { agent.seen(&image) } else { agent.kept() };
+        }
         match &self.host {
-            Some(host) if view == View::Visible => {
+            Some(Pager::Nvdimm(host)) if view == View::Visible => {
                 let mut nand = Remains::new();
                 self.controllers.iter().for_each(|c| c.remains(View::Durable, &mut nand));
                 host.seen_through_slots(nand.settle(&self.map), &image)
@@ -269,13 +273,16 @@ impl Machine {
             return checker.broken().is_some() || self.commands.failure().is_some();
         }
         let Some(host) = &self.host else { return false };
-        host.has_failed() || self.controllers.iter().any(|c| c.collision().is_some())
+        host.has_failed() || self.controllers.iter().any(Memory::has_stopped)
     }
 
     /// What the machine or a program found that must not be.
     pub(crate) fn check_promises(&self) -> Result<(), RunError> {
         if let Some(met) = self.controllers.iter().find_map(Memory::collision) {
             return Err(RunError::Violation(format!("collision on the memory bus: {met}")));
+        }
+        if let Some(late) = self.controllers.iter().find_map(|c| c.remote()?.failure()) {
+            return Err(RunError::Violation(late.into()));
         }
         if let Some(text) = self.host.as_ref().and_then(|h| h.error()) {
             return Err(RunError::Violation(text));
@@ -309,7 +316,7 @@ impl Machine {
 }
 
 /// A program of a machine with a driver: when it ends, its stores are done, and nobody asks its hart any more.
-fn leaving(program: cpu::Program, cpu: Cpu, host: Host, thread: usize) -> cpu::Program {
+fn leaving(program: cpu::Program, cpu: Cpu, host: Pager, thread: usize) -> cpu::Program {
     Box::pin(async move {
         program.await;
         cpu.fence(FenceKind::Mfence).await;

@@ -80,8 +80,11 @@ impl Directory {
                 self.write_through(Some(write), line, hart, out);
                 self.finish(line, out);
             }
-            (Request::Recall, Some(slot)) => self.snoop_all(line, slot, None, Snoop::Invalidate, out),
+            (Request::Recall | Request::Surrender, Some(slot)) => {
+                self.snoop_all(line, slot, None, Snoop::Invalidate, out);
+            }
             (Request::Recall, None) => self.finish(line, out),
+            (Request::Surrender, None) => self.surrendered(line, out),
         }
     }
 
@@ -234,8 +237,20 @@ impl Directory {
                 }
                 self.finish(line, out);
             }
+            Some(Request::Surrender) => {
+                if !self.state.is_pinned(slot) {
+                    self.evict(slot, out);
+                }
+                self.surrendered(line, out);
+            }
             None => {}
         }
+    }
+
+    /// Tells a memory agent that no cache holds a line; what was changed of it is ahead of this on the same wire.
+    fn surrendered(&mut self, line: Line, out: &mut Out<'_, Msg>) {
+        self.to_memory(line, self.spec.latency, Msg::Recalled { line }, out);
+        self.finish(line, out);
     }
 
     /// Sends a flushed write to memory, which tells the hart; a clean line is durable already.
@@ -324,6 +339,7 @@ impl Device<Msg> for Directory {
             Msg::SnoopReply { line, data, tag, held } => {
                 self.snoop_reply(hart, line, Reply { data, tag, held }, out);
             }
+            Msg::Recall { line } => self.submit(line, Request::Surrender, out),
             Msg::Drained { line } => self.state.unpin(line),
             Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { hart, epoch }),
             Msg::ReadReply { line, data } => {

@@ -25,6 +25,8 @@ pub(super) enum Request {
     },
     /// The line has to leave so that another can come.
     Recall,
+    /// A memory agent wants the line out of every cache.
+    Surrender,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

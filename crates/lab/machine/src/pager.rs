@@ -1,0 +1,54 @@
+//! What can stand between programs and their harts: a driver, or a paging daemon, with its tables.
+
+use protocol::{Cpu, StatSink};
+
+/// Translates a program's addresses, and runs the kernel where it has to.
+#[derive(Clone)]
+pub(crate) enum Pager {
+    /// NVDIMM-C's driver.
+    Nvdimm(nvdimm::Host),
+    /// The daemon of remote memory.
+    Remote(remote::Host),
+}
+
+impl Pager {
+    /// The handle for a program on hart `hart`, whose own handle is `cpu`.
+    pub(crate) fn cpu(&self, hart: usize, cpu: &Cpu) -> Cpu {
+        match self {
+            Pager::Nvdimm(host) => host.cpu(hart, cpu),
+            Pager::Remote(host) => host.cpu(hart, cpu),
+        }
+    }
+
+    /// The program of a hart has ended.
+    pub(crate) fn leave(&self, hart: usize) {
+        match self {
+            Pager::Nvdimm(host) => host.leave(hart),
+            Pager::Remote(host) => host.leave(hart),
+        }
+    }
+
+    /// Whether [`Pager::error`] has something to tell. Asked after every event.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        match self {
+            Pager::Nvdimm(host) => host.has_failed(),
+            Pager::Remote(host) => host.has_failed(),
+        }
+    }
+
+    /// What ended a program.
+    pub(crate) fn error(&self) -> Option<String> {
+        match self {
+            Pager::Nvdimm(host) => host.error(),
+            Pager::Remote(host) => host.error(),
+        }
+    }
+
+    pub(crate) fn stats(&self, sink: &mut dyn StatSink) {
+        match self {
+            Pager::Nvdimm(host) => host.stats(sink),
+            Pager::Remote(host) => host.stats(sink),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Remote memory from its parameters: the agent with its network, and the daemon.
+
+use crate::error::ConfigError;
+use memory::Controller;
+use protocol::Settings;
+use remote::{
+    Agent, AgentSpec, CoreSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
+    NetworkSpec, Prefetch, Walks,
+};
+use units::Time;
+
+/// Which system it is; none where memory is not remote.
+pub(crate) fn kind(s: &Settings) -> Option<Kind> {
+    match s.text("remote.kind") {
+        "pages" => Some(Kind::Pages),
+        "lines" => Some(Kind::Lines),
+        _ => None,
+    }
+}
+
+/// Whether the parameters fit together.
+///
+/// # Errors
+/// The key, and what is accepted.
+pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
+    let wrong = |text: String| Err(ConfigError::new(text));
+    if kind(s).is_none() {
+        return Ok(());
+    }
+    for (key, wanted) in [("nvdimm.kind", "none"), ("neardata.kind", "none"), ("ordering.model", "intel")] {
+        if s.text(key) != wanted {
+            let given = s.text(key);
+            return wrong(format!("{key} = {given}: remote memory has no such part; give {wanted}"));
+        }
+    }
+    if s.count("memory.controllers") != 1 {
+        let given = s.count("memory.controllers");
+        return wrong(format!("memory.controllers = {given}: remote memory is behind one agent; give 1"));
+    }
+    let (frames, batch) = (frames(s), s.number("remote.reclaim_batch"));
+    if u64::from(frames) < 4 * batch {
+        return wrong(format!(
+            "remote.reclaim_batch = {batch}: remote.local_kib = {} has {frames} pages; give 1 to {}",
+            s.number("remote.local_kib"),
+            frames / 4
+        ));
+    }
+    let (from, to) = (s.dur("remote.fault.away_from_ns"), s.dur("remote.fault.away_to_ns"));
+    if from > to {
+        return wrong(format!(
+            "remote.fault.away_to_ns = {}: the host comes back after it has gone (remote.fault.away_from_ns = {})",
+            to.as_ns(),
+            from.as_ns()
+        ));
+    }
+    Ok(())
+}
+
+fn frames(s: &Settings) -> u32 {
+    (s.number("remote.local_kib") / 4) as u32
+}
+
+fn layout(s: &Settings) -> Layout {
+    Layout { frames: frames(s), pages: (s.number("remote.capacity_mib") << 8) as u32 }
+}
+
+/// The agent before `memory`.
+pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) -> Agent {
+    let walks = match s.text("remote.page_table") {
+        "first-line" => Walks::FirstLine,
+        "untracked" => Walks::Untracked,
+        _ => Walks::WholePage,
+    };
+    let time = |key: &str| Time::ZERO + s.dur(key);
+    let away = (time("remote.fault.away_from_ns"), time("remote.fault.away_to_ns"));
+    let spec = AgentSpec {
+        core: CoreSpec {
+            frames: frames(s),
+            walks,
+            critical_line_first: s.flag("remote.critical_line_first"),
+            attempts: s.number("remote.attempts") as u32,
+            mutant: None,
+        },
+        layout: layout(s),
+        filter: FilterSpec {
+            line_bits: s.number("remote.line_filter_bits"),
+            page_counters: s.number("remote.page_filter_counters"),
+            hashes: s.number("remote.filter_hashes") as u32,
+            threshold: s.number("remote.threshold") as u32,
+            buffer: s.count("remote.report_buffer"),
+        },
+        network: NetworkSpec {
+            latency: s.dur("remote.network_ns"),
+            byte: s.dur("remote.network_byte_ns"),
+            faults: Faults {
+                lose_one_in: s.number("remote.fault.lose_one_in"),
+                late_one_in: s.number("remote.fault.late_one_in"),
+                late: s.dur("remote.fault.late_ns"),
+                duplicate_one_in: s.number("remote.fault.duplicate_one_in"),
+            },
+        },
+        retry: s.dur("remote.retry_ns"),
+        deadline: s.dur("remote.deadline_ns"),
+        window: s.dur("remote.window_ns"),
+        harts,
+        host_away: (away.0 < away.1).then_some(away),
+    };
+    Agent::new(spec, kind, memory)
+}
+
+/// The daemon with its tables.
+pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
+    let layout = layout(s);
+    let daemon = Daemon::new(DaemonSpec {
+        kind,
+        frames: layout.frames,
+        pages: layout.pages,
+        batch: s.number("remote.reclaim_batch") as u32,
+        prefetch: match s.text("remote.prefetch") {
+            "next" => Prefetch::Next,
+            "stride" => Prefetch::Stride,
+            _ => Prefetch::None,
+        },
+        prefetch_pages: s.number("remote.prefetch_pages") as u32,
+        proactive: s.number("remote.proactive_pages") as u32,
+    });
+    let spec = HostSpec {
+        harts,
+        translations: s.count("remote.translations"),
+        fault: s.dur("remote.fault_ns"),
+        write_fault: s.dur("remote.write_fault_ns"),
+        invalidate: s.dur("remote.invalidate_ns"),
+        shootdown: s.dur("remote.shootdown_ns"),
+        shootdown_hart: s.dur("remote.shootdown_hart_ns"),
+        poll: s.dur("remote.poll_ns"),
+        give_up: s.dur("remote.give_up_ns"),
+        window: s.dur("remote.window_ns"),
+    };
+    Host::new(spec, layout, daemon)
+}

@@ -1,0 +1,392 @@
+//! The agent in simulated time: its state machine before a memory controller, and the network behind it.
+
+use crate::command::{Command, Place, Pte, What};
+use crate::core::{Core, Effect};
+use crate::dirty::DirtySet;
+use crate::filter::Tracker;
+use crate::network::Network;
+use crate::packet::{Bytes, Packet, RemoteHost, line_at};
+use crate::spec::{AgentSpec, Kind, Mutant, Walks};
+use engine::{Device, Out, PortId};
+use memory::Controller;
+use protocol::{Block, Image, Line, Mask, Msg, Node, Occupancy, PM_BASE, Remains, StatSink, View, ports};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use units::Time;
+
+impl Bytes for Controller {
+    fn read(&self, line: Line) -> Block {
+        self.present(line)
+    }
+
+    fn write(&mut self, line: Line, data: &Block) {
+        self.write_near(line, data, Mask::MAX);
+    }
+}
+
+impl Bytes for Image {
+    fn read(&self, line: Line) -> Block {
+        Image::read(self, line)
+    }
+
+    fn write(&mut self, line: Line, data: &Block) {
+        Image::write(self, line, data, Mask::MAX);
+    }
+}
+
+#[derive(Default)]
+struct Stats {
+    fetches: u64,
+    critical: u64,
+    lines_fetched: u64,
+    lines_sent: u64,
+    clean_lines_sent: u64,
+    retries: u64,
+    failed_walks: u64,
+    walks_held: u64,
+    recalls: u64,
+    held: Occupancy,
+    written: DirtySet,
+}
+
+/// The memory agent with its memory and its network card; under page-granular paging, a controller with a network card.
+pub struct Agent {
+    spec: AgentSpec,
+    kind: Kind,
+    core: Core,
+    memory: Controller,
+    tracker: Tracker,
+    network: Network,
+    host: RemoteHost,
+    /// The remote host's memory, by page.
+    far: Image,
+    effects: Vec<Effect>,
+    /// When a request is late, and its number.
+    late: BinaryHeap<Reverse<(Time, u64)>>,
+    /// Reads that wait, with the time by which they must be answered.
+    held: Vec<(Time, Line)>,
+    /// Commands carried out.
+    done: u64,
+    /// Lines that were written back in the window that ends then, by page.
+    window_ends: Time,
+    window: BTreeMap<u32, u64>,
+    wakes_at: Time,
+    failure: Option<String>,
+    stats: Stats,
+}
+
+impl Agent {
+    /// An agent before `memory`, and a remote host whose memory is zeros.
+    pub fn new(spec: AgentSpec, kind: Kind, memory: Controller) -> Agent {
+        Agent {
+            core: Core::new(spec.core),
+            tracker: Tracker::new(spec.filter),
+            network: Network::new(spec.network),
+            host: RemoteHost::new(spec.core.mutant == Some(Mutant::OldWritesTaken)),
+            far: Image::new(PM_BASE),
+            effects: Vec::with_capacity(64),
+            late: BinaryHeap::new(),
+            held: Vec::new(),
+            done: 0,
+            window_ends: Time::ZERO + spec.window,
+            window: BTreeMap::new(),
+            wakes_at: Time::NEVER,
+            failure: None,
+            stats: Stats::default(),
+            kind,
+            memory,
+            spec,
+        }
+    }
+
+    /// What the coherence protocol does not forgive: a read that was not answered in time.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// What the remote host has acknowledged.
+    pub fn kept(&self) -> Image {
+        self.far.clone()
+    }
+
+    /// Remote memory as the program sees it through `frames`, the contents of the agent's memory: pages that are local,
+    /// and the remote host's others.
+    pub fn seen(&self, frames: &Image) -> Image {
+        let mut seen = self.far.clone();
+        for frame in 0..self.spec.core.frames {
+            let Some(page) = self.core.page_of(frame) else { continue };
+            for index in crate::packet::bits(self.core.present(frame)) {
+                seen.write(line_at(page, index), &frames.read(line_at(frame, index)), Mask::MAX);
+            }
+        }
+        seen
+    }
+
+    fn read(&mut self, line: Line, out: &mut Out<'_, Msg>) {
+        match self.spec.layout.place(line) {
+            Place::Frame { frame, index } if self.core.page_of(frame).is_some() => {
+                self.core.read(frame, index, &mut self.effects);
+                let served = self.effects.contains(&Effect::Serve { line });
+                if !served {
+                    self.stats.critical += 1;
+                    self.held.push((out.now() + self.spec.deadline, line));
+                }
+            }
+            Place::Table if self.kind == Kind::Lines && self.spec.core.walks != Walks::Untracked => {
+                let entries = self.entries(line);
+                let frames: Vec<u32> = entries.iter().filter_map(|e| e.map(|e| e.frame)).collect();
+                self.core.walk(line, &frames, &mut self.effects);
+                let answered =
+                    self.effects.iter().any(|e| matches!(e, Effect::Walk { line: l, .. } if *l == line));
+                self.stats.walks_held += u64::from(!answered);
+            }
+            Place::Status => {
+                let mut block = [0; 64];
+                block[..8].copy_from_slice(&self.done.to_le_bytes());
+                self.memory.write(line, &block);
+                self.pass(Msg::Read { line }, out);
+            }
+            _ => self.pass(Msg::Read { line }, out),
+        }
+    }
+
+    fn entries(&self, line: Line) -> [Option<Pte>; 8] {
+        let block = self.memory.present(line);
+        let words = block.as_chunks::<8>().0;
+        std::array::from_fn(|i| Pte::from_word(u64::from_le_bytes(words[i])))
+    }
+
+    /// On to the controller.
+    fn pass(&mut self, msg: Msg, out: &mut Out<'_, Msg>) {
+        self.memory.on(out.now(), ports::DIRECTORY, &msg, out);
+    }
+
+    fn write(&mut self, line: Line, data: &Block, mask: Mask) {
+        match self.spec.layout.place(line) {
+            Place::Frame { frame, index } if mask != 0 => self.written(frame, index),
+            Place::Mailbox => {
+                let word = u64::from_le_bytes(data[..8].try_into().expect("a line has eight words"));
+                if let Some(command) = Command::from_word(word) {
+                    self.command(command);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn written(&mut self, frame: u32, index: u32) {
+        self.core.written(frame, index);
+        if let Some(page) = self.core.page_of(frame) {
+            *self.window.entry(page).or_insert(0) |= 1 << index;
+            if self.kind == Kind::Lines {
+                self.tracker.report(page, index);
+            }
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        if let Command::Reclaim { frame, what: What::Nothing } = command
+            && let Some(page) = self.core.page_of(frame)
+        {
+            self.tracker.forget(page);
+        }
+        self.core.command(command, &mut self.effects);
+    }
+
+    fn end_window(&mut self, now: Time) {
+        if now < self.window_ends {
+            return;
+        }
+        self.stats.written.take(&std::mem::take(&mut self.window));
+        self.tracker.clear_lines();
+        let length = self.spec.window;
+        self.window_ends = now + length;
+    }
+
+    /// Packets that have arrived, at either end.
+    fn receive(&mut self, now: Time) {
+        while let Some(packet) = self.network.take(now) {
+            if matches!(packet, Packet::Data { .. } | Packet::Stored { .. }) {
+                if let Packet::Data { lines, .. } = packet {
+                    self.stats.lines_fetched += u64::from(lines.count_ones());
+                }
+                self.core.answer(&packet, &mut self.memory, &mut self.effects);
+            } else if self.spec.host_away.is_none_or(|(from, to)| now < from || now >= to)
+                && let Some(answer) = self.host.serve(&packet, &mut self.far)
+            {
+                self.network.send(now, answer);
+            }
+        }
+        while let Some(Reverse((at, number))) = self.late.peek().copied()
+            && at <= now
+        {
+            self.late.pop();
+            self.stats.retries += u64::from(self.core.is_pending(number));
+            self.core.late(number, &mut self.effects);
+        }
+        if let Some((_, line)) = self.held.iter().find(|(by, _)| *by <= now) {
+            self.failure.get_or_insert(format!(
+                "machine check: the read of line {:#x} was not answered within {} ns (remote.deadline_ns); a page walk that \
+                 waits for the whole page cannot come to this (remote.page_table = whole-page)",
+                line.address(),
+                self.spec.deadline.as_ns()
+            ));
+        }
+    }
+
+    /// Carries out what the state machine wants, until it wants nothing more.
+    fn settle(&mut self, out: &mut Out<'_, Msg>) {
+        while !self.effects.is_empty() {
+            let mut effects = std::mem::take(&mut self.effects);
+            effects.drain(..).for_each(|effect| self.carry_out(effect, out));
+            let more = std::mem::replace(&mut self.effects, effects);
+            self.effects.extend(more);
+        }
+        self.stats.held.set(out.now(), self.held.len());
+        let deadline = self.held.iter().map(|(by, _)| *by).min().unwrap_or(Time::NEVER);
+        let late = self.late.peek().map_or(Time::NEVER, |l| l.0.0);
+        let next = self.network.next().min(late).min(deadline);
+        if next < self.wakes_at {
+            self.wakes_at = next;
+            out.wake(next.max(out.now()), Msg::Wake);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect, out: &mut Out<'_, Msg>) {
+        match effect {
+            Effect::Send(packet) => self.send(packet, out.now()),
+            Effect::Serve { line } => {
+                self.held.retain(|(_, l)| *l != line);
+                self.pass(Msg::Read { line }, out);
+            }
+            Effect::Walk { line, failed } => {
+                self.stats.failed_walks += failed.len() as u64;
+                self.revoke(line, &failed);
+                self.pass(Msg::Read { line }, out);
+            }
+            Effect::Recall { line } => {
+                self.stats.recalls += 1;
+                out.send(ports::DIRECTORY, units::Dur::ZERO, Msg::Recall { line });
+            }
+            Effect::Done { count } => self.done += count,
+        }
+    }
+
+    /// The entries of a line of the page table that lead to these frames are not present any more.
+    fn revoke(&mut self, line: Line, frames: &[u32]) {
+        if frames.is_empty() {
+            return;
+        }
+        let mut block = self.memory.present(line);
+        for word in block.as_chunks_mut::<8>().0 {
+            if Pte::from_word(u64::from_le_bytes(*word)).is_some_and(|e| frames.contains(&e.frame)) {
+                *word = [0; 8];
+            }
+        }
+        self.memory.write(line, &block);
+    }
+
+    fn send(&mut self, packet: Packet, now: Time) {
+        let (tracker, core) = (&self.tracker, &self.core);
+        let known = |frame: u32, _| core.page_of(frame).map_or(0, |page| tracker.lines(page));
+        let packet = core.packet(packet, &self.memory, known);
+        match &packet {
+            Packet::Fetch { .. } => self.stats.fetches += 1,
+            Packet::Store { page, lines, .. } => {
+                self.stats.lines_sent += u64::from(lines.count_ones());
+                let exact = core.dirty_page(*page);
+                self.stats.clean_lines_sent += u64::from((lines & !exact).count_ones());
+                self.tracker.forget(*page);
+            }
+            _ => {}
+        }
+        self.late.push(Reverse((now + self.spec.retry, packet.number())));
+        self.network.send(now, packet);
+    }
+}
+
+impl DirtySet {
+    /// Adds a window's lines.
+    fn take(&mut self, window: &BTreeMap<u32, u64>) {
+        let mut huge = None;
+        for (page, lines) in window {
+            let lines = u64::from(lines.count_ones());
+            self.bytes += 64 * lines;
+            self.lines += lines;
+            self.pages += 1;
+            self.huge_pages += u64::from(huge != Some(page / 512));
+            huge = Some(page / 512);
+        }
+    }
+}
+
+impl Device<Msg> for Agent {
+    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.wakes_at {
+            self.wakes_at = Time::NEVER;
+        }
+        self.end_window(now);
+        match *msg {
+            Msg::Read { line } => self.read(line, out),
+            Msg::Write { line, data, mask, .. } => {
+                self.memory.on(now, port, msg, out);
+                self.write(line, &data, mask);
+            }
+            Msg::Recalled { line } => {
+                if let Place::Frame { frame, index } = self.spec.layout.place(line) {
+                    self.core.recalled(frame, index, &mut self.effects);
+                }
+            }
+            // The controller's timers are the agent's too.
+            _ => self.memory.on(now, port, msg, out),
+        }
+        self.receive(now);
+        self.settle(out);
+    }
+}
+
+impl Node for Agent {
+    fn remains(&self, view: View, remains: &mut Remains) {
+        self.memory.remains(view, remains);
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.stats.held.pass(now);
+        let mut written = self.stats.written;
+        written.take(&self.window);
+        let names = [
+            "tracking.written_back.bytes",
+            "tracking.written_back.lines",
+            "tracking.written_back.pages",
+            "tracking.written_back.huge_pages",
+        ];
+        written.stats(names, sink);
+        let (sent, received, packets, lost) = self.network.counts();
+        let filters = self.tracker.counts();
+        let s = &self.stats;
+        for (name, value) in [
+            ("remote.bytes_sent", sent),
+            ("remote.bytes_received", received),
+            ("remote.packets", packets),
+            ("remote.packets_lost", lost),
+            ("remote.fetches", s.fetches),
+            ("remote.critical_lines", s.critical),
+            ("remote.lines_fetched", s.lines_fetched),
+            ("remote.lines_sent", s.lines_sent),
+            ("remote.clean_lines_sent", s.clean_lines_sent),
+            ("remote.retries", s.retries),
+            ("remote.walks_held", s.walks_held),
+            ("remote.walks_failed", s.failed_walks),
+            ("remote.recalls", s.recalls),
+            ("remote.reports.lines", filters.lines),
+            ("remote.reports.pages", filters.pages),
+            ("remote.reports.false_pages", filters.false_pages),
+            ("remote.reports.false_lines", filters.false_lines),
+            ("remote.reports.overflows", filters.overflows),
+        ] {
+            sink.count(name, value);
+        }
+        sink.occupancy("remote.held_reads", &self.stats.held);
+        self.memory.stats(now, sink);
+    }
+}

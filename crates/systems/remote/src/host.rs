@@ -1,0 +1,269 @@
+//! What stands between a program and its hart: translations, page walks, and faults that run the daemon on the hart.
+
+use crate::command::Layout;
+use crate::daemon::Daemon;
+use crate::dirty::DirtyWindows;
+use crate::kernel::{self, Miss};
+use os::{Entered, HartState, Harts, INTERRUPTIBLE, Task};
+use protocol::{Cpu, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, StatSink, Translated, Translator};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use units::Dur;
+
+/// Times and sizes of the harts' side.
+#[derive(Clone, Copy, Debug)]
+pub struct HostSpec {
+    /// Harts.
+    pub harts: usize,
+    /// Translations that a hart keeps.
+    pub translations: usize,
+    /// From a page fault to the handler and back, with everything that is not loads, stores and the network.
+    pub fault: Dur,
+    /// The same of a fault at a protected page.
+    pub write_fault: Dur,
+    /// Dropping a hart's own translations.
+    pub invalidate: Dur,
+    /// Interrupting other harts to drop theirs.
+    pub shootdown: Dur,
+    /// For each of them.
+    pub shootdown_hart: Dur,
+    /// Between two looks at something that is waited for.
+    pub poll: Dur,
+    /// How long software waits for the remote host.
+    pub give_up: Dur,
+    /// Length of a window of tracking.
+    pub window: Dur,
+}
+
+/// What the harts share.
+pub(crate) struct Shared {
+    pub(crate) spec: HostSpec,
+    pub(crate) layout: Layout,
+    pub(crate) daemon: Daemon,
+    pub(crate) harts: Vec<HartState>,
+    error: Option<String>,
+    dirty: DirtyWindows,
+    walks: u64,
+    /// Programs that have not ended.
+    running: usize,
+}
+
+impl Harts for Shared {
+    fn harts(&mut self) -> &mut [HartState] {
+        &mut self.harts
+    }
+}
+
+impl Shared {
+    /// The remote host does not answer.
+    pub(crate) fn give_up(&mut self, page: u32) {
+        let waited = self.spec.give_up.as_ns();
+        self.error.get_or_insert(format!(
+            "I/O error: the remote host has not answered for {waited} ns (remote.give_up_ns); page {page} cannot be reached"
+        ));
+    }
+}
+
+/// The daemon with its tables, as a machine's harts share it.
+#[derive(Clone)]
+pub struct Host(Rc<RefCell<Shared>>);
+
+impl Host {
+    /// Over `daemon`, with nothing mapped.
+    pub fn new(spec: HostSpec, layout: Layout, daemon: Daemon) -> Host {
+        Host(Rc::new(RefCell::new(Shared {
+            harts: vec![HartState::new(spec.translations); spec.harts],
+            error: None,
+            dirty: DirtyWindows::new(spec.window),
+            walks: 0,
+            running: 0,
+            spec,
+            layout,
+            daemon,
+        })))
+    }
+
+    /// The handle for a program on hart `hart`, whose own handle is `cpu`.
+    pub fn cpu(&self, hart: usize, cpu: &Cpu) -> Cpu {
+        let mut shared = self.0.borrow_mut();
+        shared.harts[hart].quiet = false;
+        shared.running += 1;
+        drop(shared);
+        let port = Port { id: hart, shared: Rc::clone(&self.0), state: RefCell::default() };
+        Translated::cpu(cpu.clone(), port)
+    }
+
+    /// A program has ended, its stores being done: nobody needs to ask its hart.
+    pub fn leave(&self, hart: usize) {
+        let mut shared = self.0.borrow_mut();
+        shared.harts[hart].leave();
+        shared.running -= 1;
+        if shared.running == 0 {
+            shared.dirty.finish();
+        }
+    }
+
+    /// Whether [`Host::error`] has something to tell.
+    pub fn has_failed(&self) -> bool {
+        self.0.borrow().error.is_some()
+    }
+
+    /// What ended a program: an access beyond remote memory, or a host that does not answer.
+    pub fn error(&self) -> Option<String> {
+        self.0.borrow().error.clone()
+    }
+
+    /// Pages by how many of their lines changed in a window, 0 to 64.
+    pub fn lines_a_page(&self) -> [u64; 65] {
+        *self.0.borrow().dirty.lines_a_page()
+    }
+
+    /// Hands up what the daemon counted, and what programs changed.
+    pub fn stats(&self, sink: &mut dyn StatSink) {
+        let shared = self.0.borrow();
+        let counts = shared.daemon.counts;
+        for (name, value) in [
+            ("os.major_faults", counts.major),
+            ("os.minor_faults", counts.minor),
+            ("os.write_faults", counts.write),
+            ("os.shootdowns", counts.shootdowns),
+            ("os.page_walks", shared.walks),
+            ("remote.pages_reclaimed", counts.reclaimed),
+            ("remote.pages_prefetched", counts.prefetched),
+        ] {
+            sink.count(name, value);
+        }
+        shared.dirty.stats(sink);
+    }
+}
+
+#[derive(Default)]
+struct PortState {
+    /// What the hart has not ended: translated, and as the program gave it.
+    under_way: Option<(Op, Op)>,
+    kernel: Option<Task>,
+    /// The kernel has carried out the computation that the program asks for.
+    computed: bool,
+}
+
+/// A program's handle: translation before the hart.
+struct Port {
+    id: usize,
+    shared: Rc<RefCell<Shared>>,
+    state: RefCell<PortState>,
+}
+
+fn writes(op: &Op) -> bool {
+    matches!(op.kind, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_))
+}
+
+impl Port {
+    /// The machine ends: this hart does nothing any more.
+    fn halt(hart: &Cpu) {
+        let (kind, value) = (OpKind::Work, Dur::ns(1_000_000_000).as_ps());
+        let sleep = Op { kind, address: 0, size: 1, order: Order::Plain, value };
+        _ = hart.port().poll(&sleep);
+    }
+
+    /// The operation as the hart has to carry it out, once everything that comes before is done; none where nothing is
+    /// left of it.
+    fn prepare(&self, hart: &Cpu, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
+        let entered = || Entered::new(hart, self.id, &self.shared);
+        loop {
+            if let Some(kernel) = &mut state.kernel {
+                if kernel.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+                    return Poll::Pending;
+                }
+                state.kernel = None;
+            }
+            let mut shared = self.shared.borrow_mut();
+            if shared.error.is_some() {
+                Self::halt(hart);
+                return Poll::Pending;
+            }
+            if shared.harts[self.id].asked {
+                state.kernel = Some(entered().answer());
+                continue;
+            }
+            if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
+                if std::mem::take(&mut state.computed) {
+                    return Poll::Ready(None);
+                }
+                state.computed = true;
+                state.kernel = Some(entered().compute(Dur::ps(op.value)));
+                continue;
+            }
+            if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
+                return Poll::Ready(Some(*op));
+            }
+            let offset = op.address - PM_BASE;
+            let Some(page) = self.page(offset, &mut shared) else { continue };
+            let place = shared.harts[self.id].translations.find(page);
+            match place.filter(|p| p & 1 == 1 || !writes(op)) {
+                Some(place) => {
+                    let address = shared.layout.frame(place >> 1) + offset % PAGE_BYTES;
+                    return Poll::Ready(Some(Op { address, ..*op }));
+                }
+                None => {
+                    shared.walks += 1;
+                    state.kernel = Some(kernel::walk(entered(), Miss { page, write: writes(op) }));
+                }
+            }
+        }
+    }
+
+    fn page(&self, offset: u64, shared: &mut Shared) -> Option<u32> {
+        let pages = shared.layout.pages;
+        if offset / PAGE_BYTES < pages.into() {
+            return Some((offset / PAGE_BYTES) as u32);
+        }
+        shared.error = Some(format!(
+            "hart {} accesses byte {offset} of {} MiB of remote memory (remote.capacity_mib)",
+            self.id,
+            (u64::from(pages) * PAGE_BYTES) >> 20
+        ));
+        None
+    }
+
+    /// The operation is done: what it stored is noted.
+    fn note(&self, hart: &Cpu, op: &Op, answer: u64) {
+        let value = match op.kind {
+            OpKind::Store | OpKind::StoreNonTemporal => op.value,
+            OpKind::Rmw(kind) => match kind.apply(answer, op.value) {
+                Some(value) => value,
+                None => return,
+            },
+            _ => return,
+        };
+        if op.address >= PM_BASE {
+            self.shared.borrow_mut().dirty.store(hart.now(), op.address - PM_BASE, op.size, value);
+        }
+    }
+}
+
+impl Translator for Port {
+    fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64> {
+        let mut state = self.state.borrow_mut();
+        let (translated, given) = match state.under_way {
+            Some(ops) => ops,
+            None => match self.prepare(hart, op, &mut state) {
+                Poll::Ready(Some(translated)) => (translated, *op),
+                Poll::Ready(None) => return Poll::Ready(0),
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        let answer = hart.port().poll_at(&translated, site);
+        state.under_way = answer.is_pending().then_some((translated, given));
+        if let Poll::Ready(answer) = answer {
+            self.note(hart, &given, answer);
+        }
+        answer
+    }
+
+    fn catches_io_errors(&self) {}
+
+    fn take_io_error(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,1 @@
+//! Contract, timing and fault tests.
