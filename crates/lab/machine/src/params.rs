@@ -1037,13 +1037,6 @@ pub const MACHINE: &[Param] = &[
         "datasheet: Linux reads 8 pages of swap at once",
         "how many pages that is",
     ),
-    p(
-        "remote.proactive_pages",
-        Count { min: 0, max: 64 },
-        "0",
-        "estimate",
-        "pages mapped, but not fetched, after the one that is wanted",
-    ),
     p("remote.window_ns", LONG, "1000000", "estimate", "length of a window of dirty tracking"),
     p(
         "remote.fault.lose_one_in",

@@ -61,7 +61,7 @@ fn frames(s: &Settings) -> u32 {
 }
 
 fn layout(s: &Settings) -> Layout {
-    Layout { frames: frames(s), pages: (s.number("remote.capacity_mib") << 8) as u32 }
+    Layout { pages: (s.number("remote.capacity_mib") << 8) as u32 }
 }
 
 /// The agent before `memory`.
@@ -113,7 +113,7 @@ pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
     let layout = layout(s);
     let daemon = Daemon::new(DaemonSpec {
         kind,
-        frames: layout.frames,
+        frames: frames(s),
         pages: layout.pages,
         batch: s.number("remote.reclaim_batch") as u32,
         prefetch: match s.text("remote.prefetch") {
@@ -122,7 +122,6 @@ pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
             _ => Prefetch::None,
         },
         prefetch_pages: s.number("remote.prefetch_pages") as u32,
-        proactive: s.number("remote.proactive_pages") as u32,
     });
     let spec = HostSpec {
         harts,

@@ -170,7 +170,6 @@ pub const STATISTICS: &[StatisticInfo] = &[
     s("nvdimm.windows_used", "1", "windows in which the device moved a page"),
     s("nvdimm.io_errors", "1", "faults that ended with an I/O error"),
     s("os.major_faults", "1", "page faults in which software fetched the page"),
-    s("os.minor_faults", "1", "page faults in which the page only had to be mapped"),
     s("os.write_faults", "1", "faults at the first write to a protected page"),
     s("os.shootdowns", "1", "times that other harts had to drop translations"),
     s("os.page_walks", "1", "accesses without a translation"),

@@ -1,18 +1,20 @@
 //! The agent in simulated time: its state machine before a memory controller, and the network behind it.
 
-use crate::command::{Command, Place, Pte, What};
+use crate::command::{Command, Place, Pte};
 use crate::core::{Core, Effect};
 use crate::dirty::DirtySet;
 use crate::filter::Tracker;
 use crate::network::Network;
-use crate::packet::{Bytes, Packet, RemoteHost, line_at};
-use crate::spec::{AgentSpec, Kind, Mutant, Walks};
+use crate::packet::{Bytes, Packet, RemoteHost, bits, line_at};
+use crate::spec::{AgentSpec, Kind, Mutant};
 use engine::{Device, Out, PortId};
 use memory::Controller;
-use protocol::{Block, Image, Line, Mask, Msg, Node, Occupancy, PM_BASE, Remains, StatSink, View, ports};
+use protocol::{
+    Block, Image, Line, Mask, Msg, Node, Occupancy, PM_BASE, Remains, StatSink, View, line_of, ports,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use units::Time;
+use units::{Dur, Time};
 
 impl Bytes for Controller {
     fn read(&self, line: Line) -> Block {
@@ -109,14 +111,13 @@ impl Agent {
         self.far.clone()
     }
 
-    /// Remote memory as the program sees it through `frames`, the contents of the agent's memory: pages that are local,
-    /// and the remote host's others.
-    pub fn seen(&self, frames: &Image) -> Image {
+    /// Remote memory as the program sees it: `local` holds the agent's memory and what caches have changed of it, and the
+    /// remote host has the pages that are not local.
+    pub fn seen(&self, local: &Image) -> Image {
         let mut seen = self.far.clone();
-        for frame in 0..self.spec.core.frames {
-            let Some(page) = self.core.page_of(frame) else { continue };
-            for index in crate::packet::bits(self.core.present(frame)) {
-                seen.write(line_at(page, index), &frames.read(line_at(frame, index)), Mask::MAX);
+        for page in self.core.local() {
+            for line in bits(self.core.present(page)).map(|index| line_at(page, index)) {
+                seen.write(line, &local.read(line), Mask::MAX);
             }
         }
         seen
@@ -124,20 +125,17 @@ impl Agent {
 
     fn read(&mut self, line: Line, out: &mut Out<'_, Msg>) {
         match self.spec.layout.place(line) {
-            Place::Frame { frame, index } if self.core.page_of(frame).is_some() => {
-                self.core.read(frame, index, &mut self.effects);
-                let served = self.effects.contains(&Effect::Serve { line });
-                if !served {
+            Place::Data { page, index } => {
+                self.core.read(page, index, &mut self.effects);
+                if !self.effects.contains(&Effect::Serve { page, index }) {
                     self.stats.critical += 1;
                     self.held.push((out.now() + self.spec.deadline, line));
                 }
             }
-            Place::Table if self.kind == Kind::Lines && self.spec.core.walks != Walks::Untracked => {
-                let entries = self.entries(line);
-                let frames: Vec<u32> = entries.iter().filter_map(|e| e.map(|e| e.frame)).collect();
-                self.core.walk(line, &frames, &mut self.effects);
+            Place::Entry { page } if self.kind == Kind::Lines => {
+                self.core.walk(page, &mut self.effects);
                 let answered =
-                    self.effects.iter().any(|e| matches!(e, Effect::Walk { line: l, .. } if *l == line));
+                    self.effects.iter().any(|e| matches!(e, Effect::Walk { page: p, .. } if *p == page));
                 self.stats.walks_held += u64::from(!answered);
             }
             Place::Status => {
@@ -150,12 +148,6 @@ impl Agent {
         }
     }
 
-    fn entries(&self, line: Line) -> [Option<Pte>; 8] {
-        let block = self.memory.present(line);
-        let words = block.as_chunks::<8>().0;
-        std::array::from_fn(|i| Pte::from_word(u64::from_le_bytes(words[i])))
-    }
-
     /// On to the controller.
     fn pass(&mut self, msg: Msg, out: &mut Out<'_, Msg>) {
         self.memory.on(out.now(), ports::DIRECTORY, &msg, out);
@@ -163,34 +155,21 @@ impl Agent {
 
     fn write(&mut self, line: Line, data: &Block, mask: Mask) {
         match self.spec.layout.place(line) {
-            Place::Frame { frame, index } if mask != 0 => self.written(frame, index),
+            Place::Data { page, index } if mask != 0 => {
+                self.core.written(page, index);
+                *self.window.entry(page).or_insert(0) |= 1 << index;
+                if self.kind == Kind::Lines {
+                    self.tracker.report(page, index);
+                }
+            }
             Place::Mailbox => {
                 let word = u64::from_le_bytes(data[..8].try_into().expect("a line has eight words"));
                 if let Some(command) = Command::from_word(word) {
-                    self.command(command);
+                    self.core.command(command, &mut self.effects);
                 }
             }
             _ => {}
         }
-    }
-
-    fn written(&mut self, frame: u32, index: u32) {
-        self.core.written(frame, index);
-        if let Some(page) = self.core.page_of(frame) {
-            *self.window.entry(page).or_insert(0) |= 1 << index;
-            if self.kind == Kind::Lines {
-                self.tracker.report(page, index);
-            }
-        }
-    }
-
-    fn command(&mut self, command: Command) {
-        if let Command::Reclaim { frame, what: What::Nothing } = command
-            && let Some(page) = self.core.page_of(frame)
-        {
-            self.tracker.forget(page);
-        }
-        self.core.command(command, &mut self.effects);
     }
 
     fn end_window(&mut self, now: Time) {
@@ -255,47 +234,36 @@ impl Agent {
     fn carry_out(&mut self, effect: Effect, out: &mut Out<'_, Msg>) {
         match effect {
             Effect::Send(packet) => self.send(packet, out.now()),
-            Effect::Serve { line } => {
+            Effect::Serve { page, index } => {
+                let line = line_at(page, index);
                 self.held.retain(|(_, l)| *l != line);
                 self.pass(Msg::Read { line }, out);
             }
-            Effect::Walk { line, failed } => {
-                self.stats.failed_walks += failed.len() as u64;
-                self.revoke(line, &failed);
+            Effect::Walk { page, failed } => {
+                let line = line_of(self.spec.layout.entry(page));
+                if failed {
+                    self.stats.failed_walks += 1;
+                    let mut block = [0; 64];
+                    block[..8].copy_from_slice(&Pte::Absent.to_word(self.kind.initial()).to_le_bytes());
+                    self.memory.write(line, &block);
+                }
                 self.pass(Msg::Read { line }, out);
             }
-            Effect::Recall { line } => {
+            Effect::Recall { page, index } => {
                 self.stats.recalls += 1;
-                out.send(ports::DIRECTORY, units::Dur::ZERO, Msg::Recall { line });
+                out.send(ports::DIRECTORY, Dur::ZERO, Msg::Recall { line: line_at(page, index) });
             }
             Effect::Done { count } => self.done += count,
         }
     }
 
-    /// The entries of a line of the page table that lead to these frames are not present any more.
-    fn revoke(&mut self, line: Line, frames: &[u32]) {
-        if frames.is_empty() {
-            return;
-        }
-        let mut block = self.memory.present(line);
-        for word in block.as_chunks_mut::<8>().0 {
-            if Pte::from_word(u64::from_le_bytes(*word)).is_some_and(|e| frames.contains(&e.frame)) {
-                *word = [0; 8];
-            }
-        }
-        self.memory.write(line, &block);
-    }
-
     fn send(&mut self, packet: Packet, now: Time) {
-        let (tracker, core) = (&self.tracker, &self.core);
-        let known = |frame: u32, _| core.page_of(frame).map_or(0, |page| tracker.lines(page));
-        let packet = core.packet(packet, &self.memory, known);
+        let packet = self.core.packet(packet, &self.memory, |page| self.tracker.lines(page));
         match &packet {
             Packet::Fetch { .. } => self.stats.fetches += 1,
             Packet::Store { page, lines, .. } => {
                 self.stats.lines_sent += u64::from(lines.count_ones());
-                let exact = core.dirty_page(*page);
-                self.stats.clean_lines_sent += u64::from((lines & !exact).count_ones());
+                self.stats.clean_lines_sent += u64::from((lines & !self.core.dirty(*page)).count_ones());
                 self.tracker.forget(*page);
             }
             _ => {}
@@ -333,8 +301,8 @@ impl Device<Msg> for Agent {
                 self.write(line, &data, mask);
             }
             Msg::Recalled { line } => {
-                if let Place::Frame { frame, index } = self.spec.layout.place(line) {
-                    self.core.recalled(frame, index, &mut self.effects);
+                if let Place::Data { page, index } = self.spec.layout.place(line) {
+                    self.core.recalled(page, index, &mut self.effects);
                 }
             }
             // The controller's timers are the agent's too.

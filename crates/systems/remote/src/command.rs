@@ -2,11 +2,13 @@
 
 use protocol::{Line, PAGE_BYTES, PM_BASE};
 
-/// The agent's memory: frames, then the page table, then the mailbox.
+/// The agent's addresses: every page of remote memory at its own, though few are local; then the page table, then the
+/// mailbox.
+///
+/// Entries of the page table are a line apart. That stands for two things: a page walk names the entry that it wants (as
+/// with translation-triggered prefetching, the paper's reference 13), and the agent takes its line back when the page goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Frames of one page.
-    pub frames: u32,
     /// Pages of remote memory.
     pub pages: u32,
 }
@@ -14,25 +16,25 @@ pub struct Layout {
 /// What a line of the agent's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    Frame { frame: u32, index: u32 },
-    Table,
+    Data { page: u32, index: u32 },
+    Entry { page: u32 },
     Mailbox,
     Status,
 }
 
 impl Layout {
     fn table(self) -> u64 {
-        PM_BASE + u64::from(self.frames) * PAGE_BYTES
+        PM_BASE + u64::from(self.pages) * PAGE_BYTES
     }
 
     /// The address of a page's entry of the page table.
     pub fn entry(self, page: u32) -> u64 {
-        self.table() + u64::from(page) * 8
+        self.table() + u64::from(page) * 64
     }
 
     /// Where commands are stored.
     pub fn mailbox(self) -> u64 {
-        (self.table() + u64::from(self.pages) * 8).next_multiple_of(PAGE_BYTES)
+        self.entry(self.pages)
     }
 
     /// Where the agent says how many commands it has carried out.
@@ -40,46 +42,48 @@ impl Layout {
         self.mailbox() + 64
     }
 
-    /// The first address of a frame.
-    pub fn frame(self, frame: u32) -> u64 {
-        PM_BASE + u64::from(frame) * PAGE_BYTES
-    }
-
     pub(crate) fn place(self, line: Line) -> Place {
         let address = line.address();
         if address < self.table() {
             let offset = address - PM_BASE;
-            return Place::Frame {
-                frame: (offset / PAGE_BYTES) as u32,
+            return Place::Data {
+                page: (offset / PAGE_BYTES) as u32,
                 index: (offset % PAGE_BYTES / 64) as u32,
             };
         }
         match address {
             a if a == self.mailbox() => Place::Mailbox,
-            a if a == self.status() => Place::Status,
-            _ => Place::Table,
+            a if a >= self.status() => Place::Status,
+            a => Place::Entry { page: ((a - self.table()) / 64) as u32 },
         }
     }
 }
 
 /// An entry of the page table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pte {
-    /// Where the page is.
-    pub frame: u32,
-    /// Whether it may be written without a fault.
-    pub writable: bool,
+pub enum Pte {
+    /// An access takes a page fault.
+    Absent,
+    /// The page may be read; a write takes a fault.
+    Protected,
+    /// The page may be read and written.
+    Writable,
 }
 
 impl Pte {
-    /// As a word: bit 0 for present, bit 1 for writable, the frame from bit 12 on.
-    pub fn to_word(entry: Option<Pte>) -> u64 {
-        entry.map_or(0, |e| 1 | u64::from(e.writable) << 1 | u64::from(e.frame) << 12)
+    /// As a word. Zero is what a table holds before anybody has written to it: `initial`.
+    pub fn to_word(self, initial: Pte) -> u64 {
+        if self == initial { 0 } else { 1 + self as u64 }
     }
 
-    /// The entry of a word; none where the page is not present.
-    pub fn from_word(word: u64) -> Option<Pte> {
-        (word & 1 == 1).then_some(Pte { frame: (word >> 12) as u32, writable: word & 2 != 0 })
+    /// The entry of a word.
+    pub fn from_word(word: u64, initial: Pte) -> Pte {
+        match word {
+            0 => initial,
+            1 => Pte::Absent,
+            2 => Pte::Protected,
+            _ => Pte::Writable,
+        }
     }
 }
 
@@ -97,36 +101,32 @@ pub enum What {
 /// What the daemon wants of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// The frame is the page's from now on; fetch what is asked for.
-    Map { frame: u32, page: u32 },
-    /// The same, and fetch all of it; carried out when it is here.
-    Fetch { frame: u32, page: u32 },
-    /// Write the frame's page back; carried out when the remote host has it.
-    Reclaim { frame: u32, what: What },
+    /// Make the page local; carried out when all of it is here.
+    Fetch { page: u32 },
+    /// Write the page back; carried out when the remote host has it, and the page's frame is free.
+    Reclaim { page: u32, what: What },
 }
 
 impl Command {
     /// As the word that is stored into the mailbox; never 0.
     pub fn to_word(self) -> u64 {
-        let word = |code: u64, frame: u32, page: u32| code | u64::from(frame) << 8 | u64::from(page) << 36;
-        match self {
-            Command::Map { frame, page } => word(1, frame, page),
-            Command::Fetch { frame, page } => word(2, frame, page),
-            Command::Reclaim { frame, what: What::Nothing } => word(3, frame, 0),
-            Command::Reclaim { frame, what: What::Page } => word(4, frame, 0),
-            Command::Reclaim { frame, what: What::Tracked } => word(5, frame, 0),
-        }
+        let (code, page) = match self {
+            Command::Fetch { page } => (1, page),
+            Command::Reclaim { page, what: What::Nothing } => (2, page),
+            Command::Reclaim { page, what: What::Page } => (3, page),
+            Command::Reclaim { page, what: What::Tracked } => (4, page),
+        };
+        code | u64::from(page) << 8
     }
 
     /// The command of a word; none where it is no command.
     pub fn from_word(word: u64) -> Option<Command> {
-        let (frame, page) = ((word >> 8) as u32 & 0x0FFF_FFFF, (word >> 36) as u32);
+        let page = u32::try_from(word >> 8).ok()?;
         match word & 0xFF {
-            1 => Some(Command::Map { frame, page }),
-            2 => Some(Command::Fetch { frame, page }),
-            3 => Some(Command::Reclaim { frame, what: What::Nothing }),
-            4 => Some(Command::Reclaim { frame, what: What::Page }),
-            5 => Some(Command::Reclaim { frame, what: What::Tracked }),
+            1 => Some(Command::Fetch { page }),
+            2 => Some(Command::Reclaim { page, what: What::Nothing }),
+            3 => Some(Command::Reclaim { page, what: What::Page }),
+            4 => Some(Command::Reclaim { page, what: What::Tracked }),
             _ => None,
         }
     }

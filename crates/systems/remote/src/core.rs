@@ -3,7 +3,6 @@
 use crate::command::{Command, What};
 use crate::packet::{Bytes, Packet, bits, line_at};
 use crate::spec::{CoreSpec, Mutant, Walks};
-use protocol::Line;
 use std::collections::{BTreeMap, VecDeque};
 
 const ALL: u64 = u64::MAX;
@@ -13,19 +12,19 @@ const ALL: u64 = u64::MAX;
 pub enum Effect {
     /// Send this to the remote host, and say when no answer comes.
     Send(Packet),
-    /// The line is in its frame: answer the read.
-    Serve { line: Line },
-    /// Answer the page walk; the entries that lead to these frames are not present any more.
-    Walk { line: Line, failed: Vec<u32> },
+    /// The line is local: answer the read.
+    Serve { page: u32, index: u32 },
+    /// Answer the page walk; where it has failed, the page is not present any more.
+    Walk { page: u32, failed: bool },
     /// Take the line out of every cache, and say when that is done.
-    Recall { line: Line },
+    Recall { page: u32, index: u32 },
     /// So many more commands are carried out.
     Done { count: u64 },
 }
 
+/// A local page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Frame {
-    page: Option<u32>,
     /// Lines that are here.
     present: u64,
     /// Lines that caches may hold.
@@ -34,7 +33,7 @@ struct Frame {
     dirty: u64,
     /// Lines under recall.
     recalls: u64,
-    /// What is reclaimed of it.
+    /// It goes.
     reclaim: Option<Reclaim>,
 }
 
@@ -47,67 +46,70 @@ struct Reclaim {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pending {
-    Fetch { frame: u32, lines: u64, sent: u32 },
-    Store { frame: u32, lines: u64 },
+    Fetch { page: u32, lines: u64, sent: u32 },
+    Store { page: u32, lines: u64 },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Walk {
-    line: Line,
-    waits: Vec<u32>,
-    failed: Vec<u32>,
+impl Pending {
+    fn fetches(&self, wanted: u32) -> u64 {
+        match self {
+            Pending::Fetch { page, lines, .. } if *page == wanted => *lines,
+            _ => 0,
+        }
+    }
 }
 
 /// The agent's state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Core {
     spec: CoreSpec,
-    frames: Vec<Frame>,
+    /// The local pages: as many as there are frames.
+    frames: BTreeMap<u32, Frame>,
     pending: BTreeMap<u64, Pending>,
     next_number: u64,
-    /// Reads whose line is not here: frame and line of it.
+    /// Reads whose line is not here: page and line of it.
     reads: Vec<(u32, u32)>,
-    walks: Vec<Walk>,
+    /// Pages whose walks wait.
+    walks: Vec<u32>,
+    /// Pages that commands fetch, with the command's number.
+    fetches: Vec<(u32, u64)>,
+    /// Pages that wait for a frame, or until they themselves are gone.
+    homeless: VecDeque<u32>,
     /// Whether each command from `first_command` on is carried out; they are told in order.
     commands: VecDeque<bool>,
     first_command: u64,
-    /// Fetches that a command waits for: frame and command.
-    fetches: Vec<(u32, u64)>,
 }
 
 impl Core {
     /// With every frame free.
     pub fn new(spec: CoreSpec) -> Core {
         Core {
-            frames: vec![Frame::default(); spec.frames as usize],
+            frames: BTreeMap::new(),
             pending: BTreeMap::new(),
             next_number: 1,
             reads: Vec::new(),
             walks: Vec::new(),
+            fetches: Vec::new(),
+            homeless: VecDeque::new(),
             commands: VecDeque::new(),
             first_command: 0,
-            fetches: Vec::new(),
             spec,
         }
     }
 
-    fn frame(&mut self, frame: u32) -> &mut Frame {
-        &mut self.frames[frame as usize]
+    /// The lines of a page that are here.
+    pub fn present(&self, page: u32) -> u64 {
+        self.frames.get(&page).map_or(0, |f| f.present)
     }
 
-    /// The page in a frame.
-    pub fn page_of(&self, frame: u32) -> Option<u32> {
-        self.frames.get(frame as usize)?.page
+    /// The lines of a page that caches have written back since it came.
+    pub fn dirty(&self, page: u32) -> u64 {
+        self.frames.get(&page).map_or(0, |f| f.dirty)
     }
 
-    /// The lines of a frame that are here.
-    pub fn present(&self, frame: u32) -> u64 {
-        self.frames.get(frame as usize).map_or(0, |f| f.present)
-    }
-
-    /// The lines of a frame's page that were written back by the caches.
-    pub fn dirty(&self, frame: u32) -> u64 {
-        self.frames.get(frame as usize).map_or(0, |f| f.dirty)
+    /// The local pages.
+    pub fn local(&self) -> impl Iterator<Item = u32> + '_ {
+        self.frames.keys().copied()
     }
 
     /// Whether a request still waits for its answer.
@@ -115,9 +117,9 @@ impl Core {
         self.pending.contains_key(&number)
     }
 
-    /// Reads that wait.
-    pub fn held_reads(&self) -> usize {
-        self.reads.len()
+    /// Requests without an answer.
+    pub fn pending(&self) -> impl Iterator<Item = u64> + '_ {
+        self.pending.keys().copied()
     }
 
     /// Whether nothing waits: no read, no walk, no command.
@@ -125,72 +127,91 @@ impl Core {
         self.reads.is_empty() && self.walks.is_empty() && self.commands.is_empty()
     }
 
+    /// Whether the page has a frame, and keeps it; one is taken where one is free.
+    fn house(&mut self, page: u32) -> bool {
+        if let Some(frame) = self.frames.get(&page) {
+            return frame.reclaim.is_none();
+        }
+        let room = self.frames.len() < self.spec.frames as usize;
+        if room {
+            self.frames.insert(page, Frame::default());
+        }
+        room
+    }
+
+    /// Asks for lines of a page as soon as it has a frame.
+    fn want(&mut self, page: u32, first: u64, out: &mut Vec<Effect>) {
+        if self.house(page) {
+            self.fetch(page, first, out);
+            self.fetch(page, ALL, out);
+        } else if !self.homeless.contains(&page) {
+            self.homeless.push_back(page);
+        }
+    }
+
     /// A command of the daemon.
     pub fn command(&mut self, command: Command, out: &mut Vec<Effect>) {
         let number = self.first_command + self.commands.len() as u64;
         self.commands.push_back(false);
         match command {
-            Command::Map { frame, page } => {
-                self.take(frame, page);
-                self.finish(number, out);
+            Command::Fetch { page } => {
+                self.fetches.push((page, number));
+                self.want(page, 0, out);
+                self.settle(page, out);
             }
-            Command::Fetch { frame, page } => {
-                if self.page_of(frame) != Some(page) {
-                    self.take(frame, page);
-                }
-                self.fetches.push((frame, number));
-                self.fetch(frame, ALL, out);
-                self.settle(frame, out);
-            }
-            Command::Reclaim { frame, what } => self.reclaim(frame, what, number, out),
+            Command::Reclaim { page, what } => self.reclaim(page, what, number, out),
         }
     }
 
-    fn take(&mut self, frame: u32, page: u32) {
-        *self.frame(frame) = Frame { page: Some(page), ..Frame::default() };
-    }
-
-    fn reclaim(&mut self, frame: u32, what: What, command: u64, out: &mut Vec<Effect>) {
+    fn reclaim(&mut self, page: u32, what: What, command: u64, out: &mut Vec<Effect>) {
         if self.spec.mutant != Some(Mutant::StaleReplyTaken) {
-            self.pending.retain(|_, p| !matches!(p, Pending::Fetch { frame: f, .. } if *f == frame));
+            self.pending.retain(|_, p| p.fetches(page) == 0);
         }
         let recall = self.spec.mutant != Some(Mutant::NoRecall);
-        let f = self.frame(frame);
-        f.reclaim = Some(Reclaim { command, what });
-        f.recalls = if recall { f.granted } else { 0 };
-        let recalls = f.recalls;
-        out.extend(bits(recalls).map(|index| Effect::Recall { line: line_at(frame, index) }));
+        let Some(frame) = self.frames.get_mut(&page) else { return self.finish(command, out) };
+        frame.reclaim = Some(Reclaim { command, what });
+        frame.recalls = if recall { frame.granted } else { 0 };
+        let recalls = frame.recalls;
+        out.extend(bits(recalls).map(|index| Effect::Recall { page, index }));
         if recalls == 0 {
-            self.all_recalled(frame, out);
+            self.all_recalled(page, out);
         }
     }
 
-    /// No cache holds a line of the frame: what is dirty is known.
-    fn all_recalled(&mut self, frame: u32, out: &mut Vec<Effect>) {
-        let f = self.frame(frame);
-        let Some(reclaim) = f.reclaim else { return };
-        let lines = match reclaim.what {
+    /// No cache holds a line of the page: what is dirty is known.
+    fn all_recalled(&mut self, page: u32, out: &mut Vec<Effect>) {
+        let Some(frame) = self.frames.get(&page) else { return };
+        let Some(Reclaim { command, what }) = frame.reclaim else { return };
+        let lines = match what {
             What::Nothing => 0,
-            What::Page => f.present,
-            What::Tracked => f.dirty,
+            What::Page => frame.present,
+            What::Tracked => frame.dirty,
         };
         if lines == 0 {
-            return self.free(frame, out);
+            return self.free(page, out);
         }
         let number = self.number();
-        self.pending.insert(number, Pending::Store { frame, lines });
-        out.push(Effect::Send(Packet::Store { number, page: 0, lines, data: Vec::new() }));
-        if self.spec.mutant == Some(Mutant::FreeBeforeAcknowledged)
-            && let Some(Reclaim { command, .. }) = self.frame(frame).reclaim
-        {
+        self.pending.insert(number, Pending::Store { page, lines });
+        out.push(Effect::Send(Packet::Store { number, page, lines, data: Vec::new() }));
+        if self.spec.mutant == Some(Mutant::FreeBeforeAcknowledged) {
+            self.frames.remove(&page);
             self.finish(command, out);
+            self.house_next(out);
         }
     }
 
-    fn free(&mut self, frame: u32, out: &mut Vec<Effect>) {
-        let reclaim = std::mem::take(self.frame(frame)).reclaim;
-        if let Some(Reclaim { command, .. }) = reclaim {
+    fn free(&mut self, page: u32, out: &mut Vec<Effect>) {
+        if let Some(Frame { reclaim: Some(Reclaim { command, .. }), .. }) = self.frames.remove(&page) {
             self.finish(command, out);
+        }
+        self.house_next(out);
+    }
+
+    /// Frames are free: pages that wait get them, in the order in which they came.
+    fn house_next(&mut self, out: &mut Vec<Effect>) {
+        for page in std::mem::take(&mut self.homeless) {
+            let first = self.reads.iter().filter(|(p, _)| *p == page).fold(0, |m, (_, index)| m | 1 << index);
+            self.want(page, first, out);
         }
     }
 
@@ -216,193 +237,157 @@ impl Core {
         }
     }
 
-    /// Lines of a frame that are on their way.
-    fn under_way(&self, frame: u32) -> u64 {
-        let of = |p: &Pending| match p {
-            Pending::Fetch { frame: f, lines, .. } if *f == frame => *lines,
-            _ => 0,
-        };
-        self.pending.values().map(of).fold(0, |a, b| a | b)
-    }
-
     /// Asks for those of `lines` that are neither here nor on their way.
-    fn fetch(&mut self, frame: u32, lines: u64, out: &mut Vec<Effect>) {
-        let wanted = lines & !self.present(frame) & !self.under_way(frame);
-        let Some(page) = self.page_of(frame).filter(|_| wanted != 0) else { return };
-        let number = self.number();
-        self.pending.insert(number, Pending::Fetch { frame, lines: wanted, sent: 1 });
-        out.push(Effect::Send(Packet::Fetch { number, page, lines: wanted }));
+    fn fetch(&mut self, page: u32, lines: u64, out: &mut Vec<Effect>) {
+        let under_way = self.pending.values().fold(0, |m, p| m | p.fetches(page));
+        self.request(page, lines & !self.present(page) & !under_way, out);
     }
 
-    /// A cache reads a line of a frame.
-    pub fn read(&mut self, frame: u32, index: u32, out: &mut Vec<Effect>) {
+    fn request(&mut self, page: u32, lines: u64, out: &mut Vec<Effect>) {
+        if lines != 0 {
+            let number = self.number();
+            self.pending.insert(number, Pending::Fetch { page, lines, sent: 1 });
+            out.push(Effect::Send(Packet::Fetch { number, page, lines }));
+        }
+    }
+
+    /// A cache reads a line.
+    pub fn read(&mut self, page: u32, index: u32, out: &mut Vec<Effect>) {
         let bit = 1 << index;
-        let f = self.frame(frame);
-        f.granted |= bit;
-        if f.present & bit != 0 || f.page.is_none() {
-            out.push(Effect::Serve { line: line_at(frame, index) });
+        if let Some(frame) = self.frames.get_mut(&page)
+            && frame.reclaim.is_none()
+            && frame.present & bit != 0
+        {
+            frame.granted |= bit;
+            out.push(Effect::Serve { page, index });
             return;
         }
-        self.reads.push((frame, index));
-        if self.spec.critical_line_first {
-            // Ahead of the page, though the page may be on its way.
-            let under_way = self
-                .pending
-                .values()
-                .any(|p| matches!(p, Pending::Fetch { frame: f, lines, .. } if *f == frame && *lines == bit));
-            if !under_way && let Some(page) = self.page_of(frame) {
-                let number = self.number();
-                self.pending.insert(number, Pending::Fetch { frame, lines: bit, sent: 1 });
-                out.push(Effect::Send(Packet::Fetch { number, page, lines: bit }));
-            }
+        self.reads.push((page, index));
+        if self.spec.critical_line_first && self.house(page) {
+            // Ahead of its page, which may be on its way.
+            let alone = self.pending.values().any(|p| p.fetches(page) == bit);
+            self.request(page, if alone { 0 } else { bit }, out);
         }
-        self.fetch(frame, ALL, out);
+        self.want(page, 0, out);
     }
 
-    /// A cache reads a line of the page table whose present entries lead to `frames`.
-    pub fn walk(&mut self, line: Line, frames: &[u32], out: &mut Vec<Effect>) {
-        let mut walk = Walk { line, waits: Vec::new(), failed: Vec::new() };
-        let missing = |f: &u32| self.page_of(*f).is_some() && !self.is_here(*f);
-        let missing: Vec<u32> = frames.iter().copied().filter(missing).collect();
-        for frame in missing {
-            walk.waits.push(frame);
-            if self.spec.walks == Walks::FirstLine {
-                self.fetch(frame, 1, out);
-            }
-            self.fetch(frame, ALL, out);
+    /// A processor walks to a page: its entry of the page table is read.
+    pub fn walk(&mut self, page: u32, out: &mut Vec<Effect>) {
+        self.walks.push(page);
+        if self.spec.walks != Walks::Untracked {
+            self.want(page, u64::from(self.spec.walks == Walks::FirstLine), out);
         }
-        self.walks.push(walk);
-        self.settle_walks(out);
+        self.settle_walks(page, false, out);
     }
 
-    /// Whether as much of a frame is here as a page walk has to wait for.
-    fn is_here(&self, frame: u32) -> bool {
+    /// Whether as much of a page is here as a walk has to wait for.
+    fn is_here(&self, page: u32) -> bool {
+        let staying = self.frames.get(&page).is_some_and(|f| f.reclaim.is_none());
         match self.spec.walks {
-            Walks::WholePage => self.present(frame) == ALL,
-            Walks::FirstLine => self.present(frame) != 0,
+            Walks::WholePage => staying && self.present(page) == ALL,
+            Walks::FirstLine => staying && self.present(page) != 0,
             Walks::Untracked => true,
         }
     }
 
-    fn settle_walks(&mut self, out: &mut Vec<Effect>) {
-        let mut walks = std::mem::take(&mut self.walks);
-        for walk in &mut walks {
-            walk.waits.retain(|f| !self.is_here(*f));
+    fn settle_walks(&mut self, page: u32, failed: bool, out: &mut Vec<Effect>) {
+        if failed || self.is_here(page) {
+            let before = self.walks.len();
+            self.walks.retain(|p| *p != page);
+            out.extend((self.walks.len()..before).map(|_| Effect::Walk { page, failed }));
         }
-        walks.retain_mut(|walk| {
-            let done = walk.waits.is_empty();
-            if done {
-                out.push(Effect::Walk { line: walk.line, failed: std::mem::take(&mut walk.failed) });
-            }
-            !done
-        });
-        self.walks = walks;
     }
 
     /// An answer of the remote host. Answers of requests that are not pending any more are old, and not taken.
     pub fn answer(&mut self, packet: &Packet, memory: &mut dyn Bytes, out: &mut Vec<Effect>) {
         let Some(pending) = self.pending.remove(&packet.number()) else { return };
         match (pending, packet) {
-            (Pending::Fetch { frame, .. }, Packet::Data { lines, data, .. }) => {
+            (Pending::Fetch { page, .. }, Packet::Data { lines, data, .. }) => {
                 let overwrites = self.spec.mutant == Some(Mutant::ReplyOverwrites);
-                let f = self.frame(frame);
+                let Some(frame) = self.frames.get_mut(&page) else { return };
                 // A line may come twice, alone and with its page: what is here may have been changed since.
-                let missing = if overwrites { ALL } else { !f.present };
-                f.present |= lines;
+                let missing = if overwrites { ALL } else { !frame.present };
+                frame.present |= lines;
                 for (index, block) in bits(*lines).zip(data).filter(|(index, _)| missing >> index & 1 == 1) {
-                    memory.write(line_at(frame, index), block);
+                    memory.write(line_at(page, index), block);
                 }
-                self.settle(frame, out);
+                self.settle(page, out);
             }
-            (Pending::Store { frame, .. }, Packet::Stored { .. }) => self.free(frame, out),
+            (Pending::Store { page, .. }, Packet::Stored { .. }) => self.free(page, out),
             _ => {}
         }
     }
 
     /// Lines have come: whoever waits for them is answered.
-    fn settle(&mut self, frame: u32, out: &mut Vec<Effect>) {
-        let present = self.present(frame);
-        self.reads.retain(|(f, index)| {
-            let here = *f == frame && present >> index & 1 == 1;
+    fn settle(&mut self, page: u32, out: &mut Vec<Effect>) {
+        let Some(frame) = self.frames.get_mut(&page) else { return };
+        let present = frame.present;
+        self.reads.retain(|(p, index)| {
+            let here = *p == page && present >> index & 1 == 1;
             if here {
-                out.push(Effect::Serve { line: line_at(*f, *index) });
+                frame.granted |= 1 << index;
+                out.push(Effect::Serve { page, index: *index });
             }
             !here
         });
         if present == ALL {
             let mut done = Vec::new();
-            self.fetches.retain(|(f, command)| {
-                if *f == frame {
+            self.fetches.retain(|(p, command)| {
+                if *p == page {
                     done.push(*command);
                 }
-                *f != frame
+                *p != page
             });
             done.into_iter().for_each(|command| self.finish(command, out));
         }
-        self.settle_walks(out);
+        self.settle_walks(page, false, out);
     }
 
     /// No answer has come in time: asks again, or gives up a page that nothing but walks waits for.
     pub fn late(&mut self, number: u64, out: &mut Vec<Effect>) {
-        let Some(pending) = self.pending.get(&number).copied() else { return };
-        let Pending::Fetch { frame, lines, sent } = pending else {
-            if let Pending::Store { lines, .. } = pending {
-                out.push(Effect::Send(Packet::Store { number, page: 0, lines, data: Vec::new() }));
+        match self.pending.get(&number).copied() {
+            Some(Pending::Fetch { page, lines, sent }) => {
+                let wanted = self.reads.iter().any(|(p, _)| *p == page)
+                    || self.fetches.iter().any(|(p, _)| *p == page);
+                if sent >= self.spec.attempts && !wanted && self.spec.mutant != Some(Mutant::WalkNeverFails) {
+                    self.pending.retain(|_, p| p.fetches(page) == 0);
+                    return self.settle_walks(page, true, out);
+                }
+                let sent = (sent + 1).min(self.spec.attempts);
+                self.pending.insert(number, Pending::Fetch { page, lines, sent });
+                out.push(Effect::Send(Packet::Fetch { number, page, lines }));
             }
-            return;
-        };
-        let wanted =
-            self.reads.iter().any(|(f, _)| *f == frame) || self.fetches.iter().any(|(f, _)| *f == frame);
-        if sent >= self.spec.attempts && !wanted && self.spec.mutant != Some(Mutant::WalkNeverFails) {
-            return self.give_up(frame, out);
-        }
-        self.pending.insert(
-            number,
-            Pending::Fetch { frame, lines, sent: sent.saturating_add(1).min(self.spec.attempts) },
-        );
-        if let Some(page) = self.page_of(frame) {
-            out.push(Effect::Send(Packet::Fetch { number, page, lines }));
+            Some(Pending::Store { page, lines }) => {
+                out.push(Effect::Send(Packet::Store { number, page, lines, data: Vec::new() }));
+            }
+            None => {}
         }
     }
 
-    fn give_up(&mut self, frame: u32, out: &mut Vec<Effect>) {
-        self.pending.retain(|_, p| !matches!(p, Pending::Fetch { frame: f, .. } if *f == frame));
-        for walk in self.walks.iter_mut().filter(|w| w.waits.contains(&frame)) {
-            walk.waits.retain(|f| *f != frame);
-            walk.failed.push(frame);
+    /// A cache has written a line back.
+    pub fn written(&mut self, page: u32, index: u32) {
+        if let Some(frame) = self.frames.get_mut(&page) {
+            frame.dirty |= 1 << index;
         }
-        self.settle_walks(out);
-    }
-
-    /// A cache has written a line of a frame back.
-    pub fn written(&mut self, frame: u32, index: u32) {
-        self.frame(frame).dirty |= 1 << index;
     }
 
     /// A line that was to be recalled is in no cache any more.
-    pub fn recalled(&mut self, frame: u32, index: u32, out: &mut Vec<Effect>) {
-        let f = self.frame(frame);
-        let before = f.recalls;
-        f.recalls &= !(1 << index);
-        if before != 0 && f.recalls == 0 {
-            self.all_recalled(frame, out);
+    pub fn recalled(&mut self, page: u32, index: u32, out: &mut Vec<Effect>) {
+        let Some(frame) = self.frames.get_mut(&page) else { return };
+        let before = frame.recalls;
+        frame.recalls &= !(1 << index);
+        if before != 0 && frame.recalls == 0 {
+            self.all_recalled(page, out);
         }
     }
 
-    /// The bytes of a request as it is sent: a write's are read from its frame, which nobody changes any more. `sends`
-    /// widens what is dirty to what the filters know of it.
-    pub fn packet(&self, packet: Packet, memory: &dyn Bytes, sends: impl Fn(u32, u64) -> u64) -> Packet {
-        let Packet::Store { number, .. } = packet else { return packet };
-        let Some(Pending::Store { frame, lines }) = self.pending.get(&number).copied() else { return packet };
-        let lines = (lines | sends(frame, lines)) & self.present(frame);
-        let data = bits(lines).map(|index| memory.read(line_at(frame, index))).collect();
-        Packet::Store { number, page: self.page_of(frame).unwrap_or(0), lines, data }
-    }
-}
-
-impl Core {
-    /// The lines of a page that caches have written back, wherever it is.
-    pub fn dirty_page(&self, page: u32) -> u64 {
-        self.frames.iter().find(|f| f.page == Some(page)).map_or(0, |f| f.dirty)
+    /// A request as it is sent: a write gets its bytes, which nobody changes any more. What is dirty is widened to
+    /// what filters `know` of the page, as far as it is here.
+    pub fn packet(&self, packet: Packet, memory: &dyn Bytes, know: impl Fn(u32) -> u64) -> Packet {
+        let Packet::Store { number, page, lines, .. } = packet else { return packet };
+        let lines =
+            if self.frames.contains_key(&page) { (lines | know(page)) & self.present(page) } else { lines };
+        let data = bits(lines).map(|index| memory.read(line_at(page, index))).collect();
+        Packet::Store { number, page, lines, data }
     }
 }

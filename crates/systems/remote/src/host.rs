@@ -125,7 +125,6 @@ impl Host {
         let counts = shared.daemon.counts;
         for (name, value) in [
             ("os.major_faults", counts.major),
-            ("os.minor_faults", counts.minor),
             ("os.write_faults", counts.write),
             ("os.shootdowns", counts.shootdowns),
             ("os.page_walks", shared.walks),
@@ -140,8 +139,8 @@ impl Host {
 
 #[derive(Default)]
 struct PortState {
-    /// What the hart has not ended: translated, and as the program gave it.
-    under_way: Option<(Op, Op)>,
+    /// The hart has this operation, and has not ended it.
+    under_way: bool,
     kernel: Option<Task>,
     /// The kernel has carried out the computation that the program asks for.
     computed: bool,
@@ -166,9 +165,8 @@ impl Port {
         _ = hart.port().poll(&sleep);
     }
 
-    /// The operation as the hart has to carry it out, once everything that comes before is done; none where nothing is
-    /// left of it.
-    fn prepare(&self, hart: &Cpu, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
+    /// Does everything that comes before the operation; whether anything is left of it.
+    fn prepare(&self, hart: &Cpu, op: &Op, state: &mut PortState) -> Poll<bool> {
         let entered = || Entered::new(hart, self.id, &self.shared);
         loop {
             if let Some(kernel) = &mut state.kernel {
@@ -188,23 +186,20 @@ impl Port {
             }
             if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
                 if std::mem::take(&mut state.computed) {
-                    return Poll::Ready(None);
+                    return Poll::Ready(false);
                 }
                 state.computed = true;
                 state.kernel = Some(entered().compute(Dur::ps(op.value)));
                 continue;
             }
             if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
-                return Poll::Ready(Some(*op));
+                return Poll::Ready(true);
             }
             let offset = op.address - PM_BASE;
             let Some(page) = self.page(offset, &mut shared) else { continue };
             let place = shared.harts[self.id].translations.find(page);
-            match place.filter(|p| p & 1 == 1 || !writes(op)) {
-                Some(place) => {
-                    let address = shared.layout.frame(place >> 1) + offset % PAGE_BYTES;
-                    return Poll::Ready(Some(Op { address, ..*op }));
-                }
+            match place.filter(|writable| *writable == 1 || !writes(op)) {
+                Some(_) => return Poll::Ready(true),
                 None => {
                     shared.walks += 1;
                     state.kernel = Some(kernel::walk(entered(), Miss { page, write: writes(op) }));
@@ -245,18 +240,17 @@ impl Port {
 impl Translator for Port {
     fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64> {
         let mut state = self.state.borrow_mut();
-        let (translated, given) = match state.under_way {
-            Some(ops) => ops,
-            None => match self.prepare(hart, op, &mut state) {
-                Poll::Ready(Some(translated)) => (translated, *op),
-                Poll::Ready(None) => return Poll::Ready(0),
+        if !state.under_way {
+            match self.prepare(hart, op, &mut state) {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => return Poll::Ready(0),
                 Poll::Pending => return Poll::Pending,
-            },
-        };
-        let answer = hart.port().poll_at(&translated, site);
-        state.under_way = answer.is_pending().then_some((translated, given));
+            }
+        }
+        let answer = hart.port().poll_at(op, site);
+        state.under_way = answer.is_pending();
         if let Poll::Ready(answer) = answer {
-            self.note(hart, &given, answer);
+            self.note(hart, op, answer);
         }
         answer
     }

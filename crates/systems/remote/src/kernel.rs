@@ -2,7 +2,7 @@
 
 use crate::command::{Command, Pte, What};
 use crate::host::Shared;
-use crate::spec::{Kind, Prefetch};
+use crate::spec::Kind;
 use os::{Entered, Task};
 use protocol::FenceKind;
 use units::Time;
@@ -33,32 +33,90 @@ impl std::ops::Deref for Paging {
 
 impl Paging {
     async fn walk(&self, miss: Miss) {
+        let kind = self.kind();
+        if kind == Kind::Lines
+            && !self.shared.borrow().daemon.is_local(miss.page)
+            && !self.admit(miss.page).await
+        {
+            return;
+        }
         match self.entry(miss.page).await {
-            Some(pte) if pte.writable || !miss.write => self.keep(miss.page, pte),
-            Some(_) => self.write_fault(miss.page).await,
-            None => self.fault(miss).await,
+            Pte::Absent => self.fault(miss, kind).await,
+            Pte::Protected if miss.write => self.write_fault(miss.page).await,
+            pte => self.keep(miss.page, pte),
+        }
+        if kind == Kind::Lines {
+            self.shared.borrow_mut().daemon.unpin(miss.page);
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        self.shared.borrow().daemon.spec().kind
+    }
+
+    /// The daemon makes room for a page that the walk is going to bring: no fault, but its own work. False where the
+    /// remote host takes nothing.
+    async fn admit(&self, page: u32) -> bool {
+        let pause = self.shared.borrow().spec.poll;
+        self.enter().await;
+        self.lock(pause).await;
+        let there = self.take_frame(page).await;
+        if there {
+            self.beside(page, Kind::Lines).await;
+        } else {
+            self.shared.borrow_mut().give_up(page);
+        }
+        self.unlock().await;
+        self.leave();
+        there
+    }
+
+    /// Gives a page a frame, under the lock; false when the remote host does not take what was in it.
+    async fn take_frame(&self, page: u32) -> bool {
+        let begun = self.cpu.now();
+        loop {
+            if self.shared.borrow().daemon.is_local(page) {
+                return true;
+            }
+            if self.shared.borrow().daemon.is_short() {
+                self.reclaim().await;
+            }
+            if self.shared.borrow_mut().daemon.take_frame(page) {
+                return true;
+            }
+            if self.has_waited(begun) {
+                return false;
+            }
+            self.without_lock(self.look()).await;
         }
     }
 
     /// The page's entry of the page table, as the hart loads it.
-    async fn entry(&self, page: u32) -> Option<Pte> {
-        let address = self.shared.borrow().layout.entry(page);
-        Pte::from_word(self.cpu.load(address).await)
+    async fn entry(&self, page: u32) -> Pte {
+        let (address, initial) = self.entry_of(page);
+        Pte::from_word(self.cpu.load(address).await, initial)
+    }
+
+    fn entry_of(&self, page: u32) -> (u64, Pte) {
+        let shared = self.shared.borrow();
+        (shared.layout.entry(page), shared.daemon.spec().kind.initial())
     }
 
     fn keep(&self, page: u32, pte: Pte) {
         let mut shared = self.shared.borrow_mut();
         // The page may have gone while the walk was under way.
-        if shared.daemon.frame_of(page) == Some(pte.frame) {
-            shared.daemon.walked(pte.frame, pte.writable);
-            shared.harts[self.hart].translations.keep(page, pte.frame << 1 | u32::from(pte.writable));
+        if shared.daemon.is_local(page) {
+            let writable = pte == Pte::Writable;
+            shared.daemon.walked(page, writable);
+            shared.harts[self.hart].translations.keep(page, u32::from(writable));
         }
     }
 
     /// Writes an entry past the caches, which forget its line: the next walk comes to the agent.
-    async fn set_entry(&self, page: u32, pte: Option<Pte>) {
-        let address = self.shared.borrow().layout.entry(page);
-        self.cpu.store_nontemporal(address, Pte::to_word(pte)).await;
+    async fn set_entry(&self, page: u32, pte: Pte) {
+        let (address, initial) = self.entry_of(page);
+        self.cpu.store_nontemporal(address, pte.to_word(initial)).await;
+        self.cpu.fence(FenceKind::Sfence).await;
     }
 
     async fn write_fault(&self, page: u32) {
@@ -66,11 +124,9 @@ impl Paging {
         self.enter().await;
         self.cpu.work(spec.write_fault).await;
         self.lock(spec.poll).await;
-        let frame = self.shared.borrow().daemon.frame_of(page);
-        if let Some(frame) = frame {
+        if self.shared.borrow().daemon.is_local(page) {
             self.shared.borrow_mut().daemon.counts.write += 1;
-            self.set_entry(page, Some(Pte { frame, writable: true })).await;
-            self.cpu.fence(FenceKind::Sfence).await;
+            self.set_entry(page, Pte::Writable).await;
             self.shared.borrow_mut().harts[self.hart].translations.forget(page);
             self.cpu.work(spec.invalidate).await;
         }
@@ -78,49 +134,28 @@ impl Paging {
         self.leave();
     }
 
-    async fn fault(&self, miss: Miss) {
+    /// A page fault: software fetches the page, and waits for it.
+    async fn fault(&self, miss: Miss, kind: Kind) {
         let spec = self.shared.borrow().spec;
         self.enter().await;
         self.cpu.work(spec.fault).await;
         self.lock(spec.poll).await;
-        if self.entry(miss.page).await.is_none() && !self.make_present(miss).await {
-            self.shared.borrow_mut().give_up(miss.page);
+        // Another hart may have been faster.
+        if self.entry_is_absent(miss.page, kind).await {
+            let there = self.take_frame(miss.page).await && self.bring(miss, kind).await;
+            if there {
+                self.beside(miss.page, kind).await;
+            } else {
+                self.shared.borrow_mut().give_up(miss.page);
+            }
         }
         self.unlock().await;
         self.leave();
     }
 
-    /// Makes a page present; false when the remote host does not answer.
-    async fn make_present(&self, miss: Miss) -> bool {
-        let begun = self.cpu.now();
-        loop {
-            let (known, kind) = {
-                let shared = self.shared.borrow();
-                (shared.daemon.frame_of(miss.page), shared.daemon.spec().kind)
-            };
-            if let Some(frame) = known {
-                // The agent could not fetch it, or another hart is about to.
-                return self.bring(frame, miss, kind).await;
-            }
-            if self.shared.borrow().daemon.is_short() {
-                self.reclaim().await;
-            }
-            let taken = self.shared.borrow_mut().daemon.take_free(miss.page);
-            match (taken, kind) {
-                (Some(frame), Kind::Pages) => {
-                    let there = self.bring(frame, miss, kind).await;
-                    self.beside(miss.page, kind).await;
-                    return there;
-                }
-                (Some(frame), Kind::Lines) => {
-                    self.map(frame, miss.page).await;
-                    self.beside(miss.page, kind).await;
-                    return true;
-                }
-                (None, _) if self.has_waited(begun) => return false,
-                (None, _) => self.without_lock(self.look()).await,
-            }
-        }
+    /// Under the lock. The agent would take a load of the entry for a walk: its own tables tell the daemon enough.
+    async fn entry_is_absent(&self, page: u32, kind: Kind) -> bool {
+        kind == Kind::Lines || self.entry(page).await == Pte::Absent
     }
 
     /// Others may enter while this hart waits.
@@ -132,78 +167,70 @@ impl Paging {
         done
     }
 
-    /// Present, but not fetched: the agent does that when the page is walked to.
-    async fn map(&self, frame: u32, page: u32) {
-        self.shared.borrow_mut().daemon.counts.minor += 1;
-        self.post(Command::Map { frame, page }).await;
-        self.set_entry(page, Some(Pte { frame, writable: true })).await;
-        self.cpu.fence(FenceKind::Sfence).await;
-        self.shared.borrow_mut().daemon.unpin(frame);
-    }
-
-    /// Fetches a whole page by software, and waits for it; false when the remote host does not answer.
-    async fn bring(&self, frame: u32, miss: Miss, kind: Kind) -> bool {
+    /// False when the remote host does not answer.
+    async fn bring(&self, miss: Miss, kind: Kind) -> bool {
         self.shared.borrow_mut().daemon.counts.major += 1;
-        let ticket = self.post(Command::Fetch { frame, page: miss.page }).await;
+        let ticket = self.post(Command::Fetch { page: miss.page }).await;
         let there = self.without_lock(self.wait(ticket)).await;
-        // While this hart waited, another may have mapped the page, and a third have taken it away again.
-        let still = self.shared.borrow().daemon.frame_of(miss.page) == Some(frame);
-        if there && still {
-            // Protected against writes, so that the first one is seen.
-            let writable = kind == Kind::Lines || miss.write;
-            self.set_entry(miss.page, Some(Pte { frame, writable })).await;
-            self.cpu.fence(FenceKind::Sfence).await;
-            self.shared.borrow_mut().daemon.unpin(frame);
+        if there {
+            self.present(miss.page, miss.write, kind).await;
         }
         there
     }
 
-    /// Pages that are likely to be wanted next: mapped, or fetched, into frames that are idle.
+    /// The page is here: maps it, unless it has gone again. Protected against writes where the operating system tracks
+    /// them, so that the first one is seen.
+    async fn present(&self, page: u32, write: bool, kind: Kind) {
+        if self.shared.borrow().daemon.is_local(page) {
+            let writable = write || kind == Kind::Lines;
+            self.set_entry(page, if writable { Pte::Writable } else { Pte::Protected }).await;
+            self.shared.borrow_mut().daemon.unpin(page);
+        }
+    }
+
+    /// Pages that are likely to be wanted next are fetched into frames that are idle.
     async fn beside(&self, page: u32, kind: Kind) {
         let pages = self.shared.borrow_mut().daemon.beside(page);
-        let fetches = self.shared.borrow().daemon.spec().prefetch != Prefetch::None;
         for page in pages {
-            let taken = self.shared.borrow_mut().daemon.take_free(page);
-            let Some(frame) = taken else { return };
+            if !self.shared.borrow_mut().daemon.take_frame(page) {
+                return;
+            }
             self.shared.borrow_mut().daemon.counts.prefetched += 1;
-            let command = if fetches { Command::Fetch { frame, page } } else { Command::Map { frame, page } };
-            let ticket = self.post(command).await;
-            // What software fetches is mapped once it is there; the agent's pages at once.
-            if kind == Kind::Lines || self.wait(ticket).await {
-                self.set_entry(page, Some(Pte { frame, writable: kind == Kind::Lines })).await;
-                self.cpu.fence(FenceKind::Sfence).await;
-                self.shared.borrow_mut().daemon.unpin(frame);
+            let ticket = self.post(Command::Fetch { page }).await;
+            // What software fetches is mapped once it is there; the agent's pages are mapped already.
+            if kind == Kind::Lines {
+                self.shared.borrow_mut().daemon.unpin(page);
+            } else if self.wait(ticket).await {
+                self.present(page, false, kind).await;
             }
         }
     }
 
     async fn reclaim(&self) {
         let spec = self.shared.borrow().spec;
-        let (victims, kind) = {
-            let mut shared = self.shared.borrow_mut();
-            (shared.daemon.choose_victims(), shared.daemon.spec().kind)
-        };
+        let victims = self.shared.borrow_mut().daemon.choose_victims();
         if victims.is_empty() {
             return;
         }
-        for (page, _, _) in &victims {
-            self.set_entry(*page, None).await;
+        let kind = self.kind();
+        let pages: Vec<u32> = victims.iter().map(|(page, _)| *page).collect();
+        for page in &pages {
+            // The agent's pages stay present; their entries leave the caches, so that it sees the next walk.
+            self.set_entry(*page, kind.initial()).await;
         }
-        self.cpu.fence(FenceKind::Sfence).await;
-        let pages: Vec<u32> = victims.iter().map(|(page, _, _)| *page).collect();
         let asked = self.unmap(&pages).await as u64;
         let shootdown =
             if asked == 0 { spec.invalidate } else { spec.shootdown + spec.shootdown_hart * asked };
         self.cpu.work(shootdown).await;
         self.shared.borrow_mut().daemon.counts.shootdowns += u64::from(asked > 0);
-        for (_, frame, dirty) in victims {
+        for (page, dirty) in victims {
             let what = match kind {
                 Kind::Lines => What::Tracked,
                 Kind::Pages if dirty => What::Page,
                 Kind::Pages => What::Nothing,
             };
-            let ticket = self.post(Command::Reclaim { frame, what }).await;
-            self.shared.borrow_mut().daemon.give_back(frame, ticket);
+            let ticket = self.post(Command::Reclaim { page, what }).await;
+            self.shared.borrow_mut().daemon.give_back(ticket);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Parameters, and mistakes that the explorer has to find.
 
-use crate::command::Layout;
+use crate::command::{Layout, Pte};
 use crate::filter::FilterSpec;
 use crate::network::NetworkSpec;
 use units::{Dur, Time};
@@ -51,6 +51,17 @@ pub enum Mutant {
     OldWritesTaken,
     /// A page walk waits for a host that is gone.
     WalkNeverFails,
+}
+
+impl Kind {
+    /// What an entry of the page table is before anybody has written it: the agent's pages are all present, though they
+    /// are not fetched.
+    pub fn initial(self) -> Pte {
+        match self {
+            Kind::Pages => Pte::Absent,
+            Kind::Lines => Pte::Writable,
+        }
+    }
 }
 
 impl Mutant {
@@ -118,6 +129,4 @@ pub struct DaemonSpec {
     pub prefetch: Prefetch,
     /// How many pages that is.
     pub prefetch_pages: u32,
-    /// Pages mapped, but not fetched, beside the page that is wanted.
-    pub proactive: u32,
 }

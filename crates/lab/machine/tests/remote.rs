@@ -1,0 +1,72 @@
+//! Remote memory as a whole machine: whatever moves and whatever fails, a program finds its bytes.
+
+use machine::{Description, Report, RunError, RunOptions, WorkloadDescription, run};
+
+type Sets<'a> = &'a [(&'a str, &'a str)];
+
+fn ran(machine: &str, workload: &str, sets: &[Sets<'_>]) -> Result<Report, RunError> {
+    let mut machine = Description::preset(machine).unwrap();
+    let mut workload = WorkloadDescription::named(workload).unwrap();
+    for (key, value) in sets.iter().copied().flatten() {
+        if key.starts_with("workload.") {
+            workload.set(key, value).unwrap();
+        } else if key.starts_with("cpu.") || machine.settings.text("remote.kind") != "none" {
+            machine.set(key, value).unwrap();
+        }
+    }
+    run(&machine, &workload, &RunOptions { seed: 3, ..RunOptions::default() })
+}
+
+/// Sixteen pages are local: almost every access to another page moves one.
+const TINY: Sets<'_> =
+    &[("remote.local_kib", "64"), ("remote.reclaim_batch", "2"), ("remote.translations", "8")];
+const SHORT: Sets<'_> = &[("workload.threads", "1"), ("workload.operations", "1500")];
+
+const VARIANTS: [Sets<'_>; 12] = [
+    &[],
+    &[("remote.page_table", "first-line")],
+    &[("remote.page_table", "untracked")],
+    &[("remote.page_table", "untracked"), ("remote.critical_line_first", "false")],
+    &[("remote.page_table", "first-line"), ("remote.reclaim_batch", "4")],
+    &[("remote.prefetch", "next"), ("remote.prefetch_pages", "2")],
+    &[("remote.prefetch", "stride"), ("remote.page_table", "first-line")],
+    &[("remote.line_filter_bits", "64"), ("remote.page_filter_counters", "8"), ("remote.report_buffer", "5")],
+    &[("remote.fault.lose_one_in", "7"), ("remote.retry_ns", "8000")],
+    &[("remote.fault.late_one_in", "5"), ("remote.fault.duplicate_one_in", "3"), ("remote.retry_ns", "9000")],
+    &[
+        ("remote.fault.late_one_in", "3"),
+        ("remote.fault.duplicate_one_in", "2"),
+        ("remote.fault.lose_one_in", "11"),
+        ("remote.page_table", "first-line"),
+    ],
+    &[("remote.fault.away_from_ns", "100000"), ("remote.fault.away_to_ns", "900000")],
+];
+
+#[test]
+fn a_program_leaves_the_same_memory_as_on_local_memory() {
+    for workload in ["cceh", "fast-fair", "pmemkv"] {
+        let local = ran("intel", workload, &[SHORT]).unwrap();
+        for machine in ["remote-pages", "pberry"] {
+            for variant in VARIANTS {
+                let report = ran(machine, workload, &[SHORT, TINY, variant])
+                    .unwrap_or_else(|e| panic!("{workload} on {machine} with {variant:?}: {e}"));
+                assert!(report.visible == local.visible, "{workload} on {machine} with {variant:?}");
+                assert!(report.get("remote.pages_reclaimed").unwrap() > 0.0, "{workload}");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_harts_share_pages_that_come_and_go() {
+    let shared: Sets<'_> = &[("workload.threads", "6"), ("workload.operations", "1200")];
+    for workload in ["nstore", "queue", "p-art", "dash-eh", "vacation", "echo"] {
+        for machine in ["remote-pages", "pberry"] {
+            for variant in [VARIANTS[0], VARIANTS[4], VARIANTS[9]] {
+                let report = ran(machine, workload, &[shared, TINY, variant])
+                    .unwrap_or_else(|e| panic!("{workload} on {machine} with {variant:?}: {e}"));
+                assert!(report.get("os.shootdowns").unwrap() > 0.0, "{workload} on {machine}");
+            }
+        }
+    }
+}
