@@ -165,7 +165,7 @@ pub(crate) enum MethodChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExploreArgs {
-    /// The protocol: asap or nearpm
+    /// The protocol: asap, nearpm or remote
     pub(crate) protocol: String,
     /// Harts [default: 2; nearpm: 1]
     #[arg(long)]
@@ -179,6 +179,27 @@ pub(crate) struct ExploreArgs {
     /// Epochs of each hart; nearpm: transactions [default: 3; nearpm: 2]
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
+    /// Accesses of the program (remote)
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) accesses: u8,
+    /// Pages of remote memory (remote)
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) pages: u32,
+    /// Local pages (remote)
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) frames: u32,
+    /// Packets that may be lost (remote)
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) losses: u8,
+    /// Packets that may come twice (remote)
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) duplicates: u8,
+    /// The remote host never goes away (remote)
+    #[arg(long)]
+    pub(crate) host_stays: bool,
+    /// What a page walk waits for: whole-page, first-line or untracked (remote)
+    #[arg(long, value_name = "NAME", default_value = "first-line")]
+    pub(crate) walks: String,
     /// Units of each device (nearpm)
     #[arg(long, default_value_t = 2)]
     pub(crate) units: usize,

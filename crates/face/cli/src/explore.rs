@@ -3,9 +3,10 @@
 use crate::Failure;
 use crate::args::ExploreArgs;
 use crate::output;
-use check::explore::{self, Outcome, System, asap::AsapSpace, nearpm::NearSpace};
+use check::explore::{self, Outcome, System, asap::AsapSpace, nearpm::NearSpace, remote::RemoteSpace};
 use neardata::Mutant as NearMutant;
 use ordering::asap::Mutant;
+use remote::Walks;
 use serde_json::json;
 
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
@@ -15,7 +16,8 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     match args.protocol.as_str() {
         "asap" => asap(args),
         "nearpm" => nearpm(args),
-        other => Err(Failure::BadInput(format!("`{other}` is no protocol; accepted: asap, nearpm"))),
+        "remote" => remote(args),
+        other => Err(Failure::BadInput(format!("`{other}` is no protocol; accepted: asap, nearpm, remote"))),
     }
 }
 
@@ -44,6 +46,25 @@ fn nearpm(args: &ExploreArgs) -> Result<(), Failure> {
         transactions: args.epochs.unwrap_or(2),
         units: args.units,
         host_queue: args.host_queue,
+        mutant,
+    };
+    space.check_bounds().map_err(Failure::BadInput)?;
+    visit(args, &space)
+}
+
+fn remote(args: &ExploreArgs) -> Result<(), Failure> {
+    let Some(mutant) = mutant(args, &remote::Mutant::ALL)? else { return Ok(()) };
+    let walks =
+        [("whole-page", Walks::WholePage), ("first-line", Walks::FirstLine), ("untracked", Walks::Untracked)];
+    let space = RemoteSpace {
+        pages: args.pages,
+        frames: args.frames,
+        lines: u32::try_from(args.lines).unwrap_or(u32::MAX),
+        accesses: args.accesses,
+        losses: args.losses,
+        duplicates: args.duplicates,
+        away: !args.host_stays,
+        walks: output::named("--walks", &args.walks, walks)?,
         mutant,
     };
     space.check_bounds().map_err(Failure::BadInput)?;

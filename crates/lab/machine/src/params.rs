@@ -877,7 +877,7 @@ pub const MACHINE: &[Param] = &[
     p(
         "remote.local_kib",
         PowerOfTwo { min: 64, max: 1 << 30 },
-        "65536",
+        "8192",
         "estimate",
         "KiB of local memory that hold pages of it",
     ),

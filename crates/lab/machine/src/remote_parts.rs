@@ -76,6 +76,7 @@ pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) 
     let spec = AgentSpec {
         core: CoreSpec {
             frames: frames(s),
+            page_lines: 64,
             walks,
             critical_line_first: s.flag("remote.critical_line_first"),
             attempts: s.number("remote.attempts") as u32,

@@ -345,6 +345,60 @@ pub const WORKLOADS: &[Workload] = &[
         recover: None,
     },
     Workload {
+        name: "redis-random",
+        meaning: "a Redis-like dictionary under memtier's load, keys at random; nothing is persistent, every value read is checked",
+        source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
+        params: params! {
+            threads "1", "Redis serves from one thread";
+            "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the part that counts";
+            "operations" N, "20000", "estimate", "requests of all threads";
+            "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
+            "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
+            "pattern" Choice(&["random", "sequential"]), "random", "paper: PBerry §7", "order of keys";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "estimate: a request of Redis takes about 5 us, most of it in the kernel", "cycles of computation before each request";
+        },
+        program: |c| Box::pin(s::dict::run(c)),
+        recover: None,
+    },
+    Workload {
+        name: "redis-seq",
+        meaning: "a Redis-like dictionary under memtier's load, keys in order; nothing is persistent, every value read is checked",
+        source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
+        params: params! {
+            threads "1", "Redis serves from one thread";
+            "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the part that counts";
+            "operations" N, "20000", "estimate", "requests of all threads";
+            "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
+            "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
+            "pattern" Choice(&["random", "sequential"]), "sequential", "paper: PBerry §7", "order of keys";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "estimate: a request of Redis takes about 5 us, most of it in the kernel", "cycles of computation before each request";
+        },
+        program: |c| Box::pin(s::dict::run(c)),
+        recover: None,
+    },
+    Workload {
+        name: "linreg",
+        meaning: "the map phase of MapReduce's linear regression: the input is read, pairs are added to a list for each key",
+        source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
+        params: params! {
+            "input_bytes" Multiple { of: 4096, max: 1 << 30 }, "16777216", "estimate", "bytes of input of all threads";
+            "split_bytes" Multiple { of: 8, max: 1 << 30 }, "16384", "estimate", "bytes of input for which pairs are emitted";
+        },
+        program: |c| Box::pin(s::map_reduce::regression(c)),
+        recover: None,
+    },
+    Workload {
+        name: "histogram",
+        meaning: "the map phase of MapReduce's histogram of colours: the input is read, pairs are added to a list for each key",
+        source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
+        params: params! {
+            "input_bytes" Multiple { of: 4096, max: 1 << 30 }, "2097152", "estimate", "bytes of input of all threads";
+            "split_bytes" Multiple { of: 8, max: 1 << 30 }, "16384", "estimate", "bytes of input for which pairs are emitted";
+        },
+        program: |c| Box::pin(s::map_reduce::histogram(c)),
+        recover: None,
+    },
+    Workload {
         name: "tpch",
         meaning: "TPC-H's queries as SQLite reads their pages; tpch:FILE takes a stream of python -m coreplane.tpch",
         source: "TPC-H at scale factor 0.01 on SQLite 3.54, recorded; NVDIMM-C (HPCA 2020) §VII-B5",

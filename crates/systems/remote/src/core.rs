@@ -5,8 +5,6 @@ use crate::packet::{Bytes, Packet, bits, line_at};
 use crate::spec::{CoreSpec, Mutant, Walks};
 use std::collections::{BTreeMap, VecDeque};
 
-const ALL: u64 = u64::MAX;
-
 /// What the state machine wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -97,6 +95,11 @@ impl Core {
         }
     }
 
+    /// The lines of a whole page.
+    fn all(&self) -> u64 {
+        u64::MAX >> (64 - self.spec.page_lines)
+    }
+
     /// The lines of a page that are here.
     pub fn present(&self, page: u32) -> u64 {
         self.frames.get(&page).map_or(0, |f| f.present)
@@ -143,7 +146,7 @@ impl Core {
     fn want(&mut self, page: u32, first: u64, out: &mut Vec<Effect>) {
         if self.house(page) {
             self.fetch(page, first, out);
-            self.fetch(page, ALL, out);
+            self.fetch(page, self.all(), out);
         } else if !self.homeless.contains(&page) {
             self.homeless.push_back(page);
         }
@@ -284,7 +287,7 @@ impl Core {
     fn is_here(&self, page: u32) -> bool {
         let staying = self.frames.get(&page).is_some_and(|f| f.reclaim.is_none());
         match self.spec.walks {
-            Walks::WholePage => staying && self.present(page) == ALL,
+            Walks::WholePage => staying && self.present(page) == self.all(),
             Walks::FirstLine => staying && self.present(page) != 0,
             Walks::Untracked => true,
         }
@@ -306,7 +309,7 @@ impl Core {
                 let overwrites = self.spec.mutant == Some(Mutant::ReplyOverwrites);
                 let Some(frame) = self.frames.get_mut(&page) else { return };
                 // A line may come twice, alone and with its page: what is here may have been changed since.
-                let missing = if overwrites { ALL } else { !frame.present };
+                let missing = if overwrites { u64::MAX } else { !frame.present };
                 frame.present |= lines;
                 for (index, block) in bits(*lines).zip(data).filter(|(index, _)| missing >> index & 1 == 1) {
                     memory.write(line_at(page, index), block);
@@ -330,7 +333,7 @@ impl Core {
             }
             !here
         });
-        if present == ALL {
+        if present == self.all() {
             let mut done = Vec::new();
             self.fetches.retain(|(p, command)| {
                 if *p == page {

@@ -65,14 +65,26 @@ impl Kind {
 }
 
 impl Mutant {
-    /// Every one, with its name.
-    pub const ALL: [(&'static str, Mutant); 6] = [
-        ("reply-overwrites", Mutant::ReplyOverwrites),
-        ("stale-reply-taken", Mutant::StaleReplyTaken),
-        ("free-before-acknowledged", Mutant::FreeBeforeAcknowledged),
-        ("no-recall", Mutant::NoRecall),
-        ("old-writes-taken", Mutant::OldWritesTaken),
-        ("walk-never-fails", Mutant::WalkNeverFails),
+    /// Every one, with its name and what is wrong.
+    pub const ALL: [(&'static str, Mutant, &'static str); 6] = [
+        (
+            "reply-overwrites",
+            Mutant::ReplyOverwrites,
+            "a reply is written over lines that have changed since",
+        ),
+        ("stale-reply-taken", Mutant::StaleReplyTaken, "a reply is taken though its request was given up"),
+        (
+            "free-before-acknowledged",
+            Mutant::FreeBeforeAcknowledged,
+            "a frame is free before its lines are kept",
+        ),
+        ("no-recall", Mutant::NoRecall, "a page goes while caches hold its lines"),
+        (
+            "old-writes-taken",
+            Mutant::OldWritesTaken,
+            "the remote host takes a write that a later one overtook",
+        ),
+        ("walk-never-fails", Mutant::WalkNeverFails, "a page walk waits for a host that is gone"),
     ];
 }
 
@@ -81,6 +93,8 @@ impl Mutant {
 pub struct CoreSpec {
     /// Frames of one page.
     pub frames: u32,
+    /// Lines of a page, 1 to 64: an explorer's pages are smaller.
+    pub page_lines: u32,
     /// What page walks wait for.
     pub walks: Walks,
     /// The missing line is asked for before the rest of its page.

@@ -8,6 +8,7 @@
 
 pub mod asap;
 pub mod nearpm;
+pub mod remote;
 
 use rustc_hash::FxHashSet;
 use std::fmt::Display;

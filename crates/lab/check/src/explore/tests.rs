@@ -1,6 +1,8 @@
 use super::asap::AsapSpace;
 use super::nearpm::NearSpace;
+use super::remote::RemoteSpace;
 use super::*;
+use ::remote::{self, Walks};
 use ordering::asap::Mutant;
 
 #[test]
@@ -52,6 +54,43 @@ fn every_mutant_of_nearpm_is_caught_with_a_trace_that_replays() {
     for (name, mutant, _) in neardata::Mutant::ALL {
         let space = NearSpace { mutant: Some(mutant), ..NearSpace::SMALL };
         let outcome = explore(&space, 2_000_000, |_| {});
+        let violation = outcome.violation.expect(name);
+        assert_eq!(violation.trace.len(), outcome.depth, "{name}: {violation:?}");
+    }
+}
+
+#[test]
+fn remote_memory_gives_every_byte_whatever_the_network_and_the_host_do() {
+    let spaces = [
+        RemoteSpace { accesses: 2, ..RemoteSpace::SMALL },
+        RemoteSpace { lines: 1, accesses: 4, duplicates: 0, ..RemoteSpace::SMALL },
+        RemoteSpace { walks: Walks::WholePage, accesses: 2, ..RemoteSpace::SMALL },
+        RemoteSpace { walks: Walks::Untracked, accesses: 2, ..RemoteSpace::SMALL },
+        RemoteSpace { pages: 3, frames: 2, lines: 1, losses: 0, duplicates: 0, ..RemoteSpace::SMALL },
+    ];
+    for space in spaces {
+        let outcome = explore(&space, 2_000_000, |_| {});
+        assert!(outcome.complete && outcome.violation.is_none(), "{space:?}: {outcome:?}");
+        assert!(outcome.finals > 0 && outcome.depth > 10);
+    }
+    assert!(RemoteSpace { pages: 9, ..RemoteSpace::SMALL }.check_bounds().is_err());
+}
+
+#[test]
+fn every_mutant_of_remote_memory_is_caught_with_a_trace_that_replays() {
+    for (name, mutant, _) in remote::Mutant::ALL {
+        let small = RemoteSpace { mutant: Some(mutant), losses: 0, away: false, ..RemoteSpace::SMALL };
+        let space = match mutant {
+            // Two writes of one page, and a read between others.
+            remote::Mutant::OldWritesTaken => RemoteSpace { lines: 1, accesses: 5, ..small },
+            remote::Mutant::WalkNeverFails => RemoteSpace { away: true, accesses: 1, ..small },
+            // A line asked for alone and with its page: the page has a third.
+            remote::Mutant::ReplyOverwrites | remote::Mutant::StaleReplyTaken => {
+                RemoteSpace { lines: 3, duplicates: 0, ..small }
+            }
+            _ => RemoteSpace { duplicates: 0, ..small },
+        };
+        let outcome = explore(&space, 4_000_000, |_| {});
         let violation = outcome.violation.expect(name);
         assert_eq!(violation.trace.len(), outcome.depth, "{name}: {violation:?}");
     }

@@ -1,0 +1,440 @@
+//! The agent of remote memory with its remote host, small enough to see everything that can happen.
+//!
+//! ```text
+//!   program --walks, reads--> agent <--packets, in any order, lost or twice--> remote host, there or away
+//!      cache  <--recalls, write-backs--+
+//! ```
+//!
+//! A program reads and writes lines of a few pages, whichever it likes; there are fewer frames than pages. Its cache
+//! writes lines back when it likes. Requests of which nothing is in the air any more are late. The host may go away once,
+//! and come back.
+//!
+//! What must hold: every read gives what was written last; nothing is stuck; a page walk is answered though the host is
+//! away; and at the end, when every page has gone back, the remote host has what was written last.
+
+use super::{Fingerprint, System};
+use protocol::{Block, Line, PM_BASE};
+use remote::{Bytes, Command, Core, CoreSpec, Effect, Mutant, Packet, RemoteHost, Walks, What};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::hash::Hash;
+
+/// The size of what is explored.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteSpace {
+    /// Pages, 1 to 3.
+    pub pages: u32,
+    /// Frames, 1 to 3.
+    pub frames: u32,
+    /// Lines of a page, 1 to 3.
+    pub lines: u32,
+    /// Accesses of the program, 1 to 6.
+    pub accesses: u8,
+    /// Packets that may be lost.
+    pub losses: u8,
+    /// Packets that may come twice.
+    pub duplicates: u8,
+    /// Whether the host may go away.
+    pub away: bool,
+    /// What page walks wait for.
+    pub walks: Walks,
+    /// A seeded mistake.
+    pub mutant: Option<Mutant>,
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// The program reads or writes a line.
+    Access { page: u32, index: u32, write: bool },
+    /// The cache writes a line back and forgets it.
+    Evict { page: u32, index: u32 },
+    /// The cache gives a line back that the agent recalls.
+    Recalled { page: u32, index: u32 },
+    /// A packet arrives.
+    Deliver(usize),
+    /// A packet is lost.
+    Lose(usize),
+    /// A packet will come twice.
+    Duplicate(usize),
+    /// A request is late.
+    Late(u64),
+    /// The host goes, or comes back.
+    Host { away: bool },
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Access { page, index, write: true } => {
+                write!(f, "the program writes line {index} of page {page}")
+            }
+            Step::Access { page, index, .. } => write!(f, "the program reads line {index} of page {page}"),
+            Step::Evict { page, index } => write!(f, "the cache writes line {index} of page {page} back"),
+            Step::Recalled { page, index } => write!(f, "the cache gives line {index} of page {page} back"),
+            Step::Deliver(n) => write!(f, "packet {n} in the air arrives"),
+            Step::Lose(n) => write!(f, "packet {n} in the air is lost"),
+            Step::Duplicate(n) => write!(f, "packet {n} in the air is doubled"),
+            Step::Late(number) => write!(f, "no answer to request {number} has come in time"),
+            Step::Host { away: true } => write!(f, "the remote host goes away"),
+            Step::Host { .. } => write!(f, "the remote host comes back"),
+        }
+    }
+}
+
+/// Memory: the lines that were ever written.
+#[derive(Clone, Default, Hash)]
+struct Lines(BTreeMap<u64, u8>);
+
+impl Bytes for Lines {
+    fn read(&self, line: Line) -> Block {
+        [self.0.get(&line.0).copied().unwrap_or(0); 64]
+    }
+
+    fn write(&mut self, line: Line, data: &Block) {
+        self.0.insert(line.0, data[0]);
+    }
+}
+
+fn line_at(page: u32, index: u32) -> Line {
+    Line(PM_BASE / 64 + u64::from(page) * 64 + u64::from(index))
+}
+
+/// What the program waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Wait {
+    Nothing,
+    /// Its page's frame.
+    Room,
+    /// Its page walk.
+    Walk,
+    /// Software fetches the page.
+    Fault,
+    /// The line.
+    Data,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Access {
+    page: u32,
+    index: u32,
+    write: bool,
+}
+
+/// Where everything stands.
+#[derive(Clone)]
+pub struct State {
+    core: Core,
+    memory: Lines,
+    host: RemoteHost,
+    far: Lines,
+    air: Vec<Packet>,
+    away: bool,
+    /// Losses, duplicates and absences that may still come.
+    left: (u8, u8, u8),
+    /// Lines in the cache: value, and whether memory has an older one.
+    cache: BTreeMap<(u32, u32), (u8, bool)>,
+    recalls: BTreeSet<(u32, u32)>,
+    /// Pages that the processor has translations of.
+    mapped: BTreeSet<u32>,
+    /// Local pages in the order in which they came, for the daemon.
+    local: Vec<u32>,
+    posted: u64,
+    completed: u64,
+    access: Option<Access>,
+    wait: Wait,
+    done: u8,
+    /// Late requests since the walk began, the host being away.
+    patience: u8,
+    truth: BTreeMap<(u32, u32), u8>,
+    wrong: Option<String>,
+}
+
+const ATTEMPTS: u32 = 2;
+
+impl RemoteSpace {
+    /// Small enough for a test.
+    pub const SMALL: RemoteSpace = RemoteSpace {
+        pages: 2,
+        frames: 1,
+        lines: 2,
+        accesses: 3,
+        losses: 1,
+        duplicates: 1,
+        away: true,
+        walks: Walks::FirstLine,
+        mutant: None,
+    };
+
+    /// Whether the numbers are small enough.
+    ///
+    /// # Errors
+    /// The option, and what is accepted.
+    pub fn check_bounds(&self) -> Result<(), String> {
+        let fits = |name: &str, value: u64, most: u64| {
+            (1..=most).contains(&value).then_some(()).ok_or(format!("{name} {value}: give 1 to {most}"))
+        };
+        fits("--pages", self.pages.into(), 3)?;
+        fits("--frames", self.frames.into(), 3)?;
+        fits("--lines", self.lines.into(), 3)?;
+        fits("--accesses", self.accesses.into(), 6)
+    }
+
+    fn apply(&self, state: &mut State, effects: Vec<Effect>) {
+        let mut left = effects;
+        while !left.is_empty() {
+            let mut more = Vec::new();
+            for effect in left {
+                self.carry_out(state, effect, &mut more);
+            }
+            left = more;
+        }
+        state.air.sort();
+    }
+
+    fn carry_out(&self, state: &mut State, effect: Effect, more: &mut Vec<Effect>) {
+        match effect {
+            Effect::Send(packet) => {
+                let packet = state.core.packet(packet, &state.memory, |_| 0);
+                state.air.push(packet);
+            }
+            Effect::Serve { page, index } => {
+                let value = state.memory.read(line_at(page, index))[0];
+                state.cache.insert((page, index), (value, false));
+                self.finish(state);
+            }
+            Effect::Walk { failed: false, .. } if state.wait == Wait::Walk => self.translated(state, more),
+            Effect::Walk { page, failed: true } if state.wait == Wait::Walk => {
+                state.wait = Wait::Fault;
+                state.posted += 1;
+                state.core.command(Command::Fetch { page }, more);
+            }
+            Effect::Walk { .. } => {}
+            Effect::Recall { page, index } => _ = state.recalls.insert((page, index)),
+            Effect::Done { count } => {
+                state.completed += count;
+                match (state.wait, state.access) {
+                    (Wait::Room, Some(access)) => self.walk(state, access.page, more),
+                    (Wait::Fault, _) if state.completed == state.posted => self.translated(state, more),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The daemon makes room, and the processor walks.
+    fn begin(&self, state: &mut State, access: Access, out: &mut Vec<Effect>) {
+        state.access = Some(access);
+        if state.mapped.contains(&access.page) {
+            return self.reach(state, out);
+        }
+        if state.local.contains(&access.page) || state.local.len() < self.frames as usize {
+            return self.walk(state, access.page, out);
+        }
+        let victim = state.local.remove(0);
+        state.mapped.remove(&victim);
+        state.wait = Wait::Room;
+        state.posted += 1;
+        state.core.command(Command::Reclaim { page: victim, what: What::Tracked }, out);
+    }
+
+    fn walk(&self, state: &mut State, page: u32, out: &mut Vec<Effect>) {
+        if !state.local.contains(&page) {
+            state.local.push(page);
+        }
+        (state.wait, state.patience) = (Wait::Walk, 0);
+        state.core.walk(page, out);
+    }
+
+    fn translated(&self, state: &mut State, out: &mut Vec<Effect>) {
+        if let Some(access) = state.access {
+            state.mapped.insert(access.page);
+            self.reach(state, out);
+        }
+    }
+
+    /// The program reaches its line, in the cache or from the agent.
+    fn reach(&self, state: &mut State, out: &mut Vec<Effect>) {
+        let Some(Access { page, index, .. }) = state.access else { return };
+        state.wait = Wait::Data;
+        if state.cache.contains_key(&(page, index)) {
+            return self.finish(state);
+        }
+        state.core.read(page, index, out);
+    }
+
+    fn finish(&self, state: &mut State) {
+        let Some(Access { page, index, write }) = state.access.take() else { return };
+        let wanted = state.truth.get(&(page, index)).copied().unwrap_or(0);
+        let (value, _) = state.cache[&(page, index)];
+        if value != wanted {
+            state.wrong =
+                Some(format!("line {index} of page {page} has the value {value}; {wanted} was written last"));
+        }
+        state.done += 1;
+        if write {
+            state.cache.insert((page, index), (state.done, true));
+            state.truth.insert((page, index), state.done);
+        }
+        state.wait = Wait::Nothing;
+    }
+
+    fn write_back(state: &mut State, page: u32, index: u32) {
+        if let Some((value, true)) = state.cache.remove(&(page, index)) {
+            state.memory.write(line_at(page, index), &[value; 64]);
+            state.core.written(page, index);
+        }
+    }
+
+    fn deliver(&self, state: &mut State, packet: &Packet, out: &mut Vec<Effect>) {
+        if matches!(packet, Packet::Data { .. } | Packet::Stored { .. }) {
+            let State { core, memory, .. } = state;
+            core.answer(packet, memory, out);
+        } else if !state.away
+            && let Some(answer) = state.host.serve(packet, &mut state.far)
+        {
+            state.air.push(answer);
+        }
+    }
+}
+
+impl System for RemoteSpace {
+    type State = State;
+    type Action = Step;
+
+    fn start(&self) -> State {
+        let core = CoreSpec {
+            frames: self.frames,
+            page_lines: self.lines,
+            walks: self.walks,
+            critical_line_first: true,
+            attempts: ATTEMPTS,
+            mutant: self.mutant,
+        };
+        State {
+            core: Core::new(core),
+            memory: Lines::default(),
+            host: RemoteHost::new(self.mutant == Some(Mutant::OldWritesTaken)),
+            far: Lines::default(),
+            air: Vec::new(),
+            away: false,
+            left: (self.losses, self.duplicates, u8::from(self.away)),
+            cache: BTreeMap::new(),
+            recalls: BTreeSet::new(),
+            mapped: BTreeSet::new(),
+            local: Vec::new(),
+            posted: 0,
+            completed: 0,
+            access: None,
+            wait: Wait::Nothing,
+            done: 0,
+            patience: 0,
+            truth: BTreeMap::new(),
+            wrong: None,
+        }
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Step>) {
+        if state.access.is_none() && state.done < self.accesses {
+            for page in 0..self.pages {
+                for index in 0..self.lines {
+                    actions.extend([false, true].map(|write| Step::Access { page, index, write }));
+                }
+            }
+        }
+        actions.extend(state.cache.keys().map(|(page, index)| Step::Evict { page: *page, index: *index }));
+        actions
+            .extend(state.recalls.iter().map(|(page, index)| Step::Recalled { page: *page, index: *index }));
+        for n in 0..state.air.len() {
+            actions.push(Step::Deliver(n));
+            actions.extend((state.left.0 > 0).then_some(Step::Lose(n)));
+            actions.extend((state.left.1 > 0).then_some(Step::Duplicate(n)));
+        }
+        let silent = |number: &u64| !state.air.iter().any(|p| p.number() == *number);
+        actions.extend(state.core.pending().filter(silent).map(Step::Late));
+        if state.away {
+            actions.push(Step::Host { away: false });
+        } else if state.left.2 > 0 {
+            actions.push(Step::Host { away: true });
+        }
+    }
+
+    fn step(&self, state: &State, action: Step) -> State {
+        let mut s = state.clone();
+        let mut effects = Vec::new();
+        match action {
+            Step::Access { page, index, write } => {
+                self.begin(&mut s, Access { page, index, write }, &mut effects)
+            }
+            Step::Evict { page, index } => Self::write_back(&mut s, page, index),
+            Step::Recalled { page, index } => {
+                s.recalls.remove(&(page, index));
+                Self::write_back(&mut s, page, index);
+                s.cache.remove(&(page, index));
+                s.core.recalled(page, index, &mut effects);
+            }
+            Step::Deliver(n) => {
+                let packet = s.air.remove(n);
+                self.deliver(&mut s, &packet, &mut effects);
+            }
+            Step::Lose(n) => {
+                s.air.remove(n);
+                s.left.0 -= 1;
+            }
+            Step::Duplicate(n) => {
+                let twice = s.air[n].clone();
+                s.air.push(twice);
+                s.left.1 -= 1;
+            }
+            Step::Late(number) => {
+                s.patience += u8::from(s.away && s.wait == Wait::Walk);
+                s.core.late(number, &mut effects);
+            }
+            Step::Host { away } => {
+                s.away = away;
+                s.patience = 0;
+                s.left.2 -= u8::from(away);
+            }
+        }
+        self.apply(&mut s, effects);
+        s
+    }
+
+    fn fingerprint(&self, s: &State, into: &mut Fingerprint) {
+        s.core.hash(into);
+        (&s.memory, &s.host, &s.far, &s.air, s.away, s.left).hash(into);
+        (&s.cache, &s.recalls, &s.mapped, &s.local).hash(into);
+        (s.posted, s.completed, s.access, s.wait, s.done, s.patience, &s.truth).hash(into);
+    }
+
+    fn check(&self, state: &State) -> Result<(), String> {
+        // Each request of a page is sent a bounded number of times: more, and the walk waits without end.
+        if u32::from(state.patience) > 2 * ATTEMPTS {
+            return Err("a page walk waits for a remote host that is away".into());
+        }
+        state.wrong.clone().map_or(Ok(()), Err)
+    }
+
+    fn is_final(&self, state: &State) -> bool {
+        state.done == self.accesses && state.access.is_none() && state.core.pending().next().is_none()
+    }
+
+    fn check_final(&self, state: &State) -> Result<(), String> {
+        // Where a byte is now: in the cache, in the agent's memory, or at the remote host.
+        for ((page, index), wanted) in &state.truth {
+            let line = line_at(*page, *index);
+            let here = state.core.present(*page) >> index & 1 == 1;
+            let value = match state.cache.get(&(*page, *index)) {
+                Some((value, _)) => *value,
+                None if here => state.memory.read(line)[0],
+                None => state.far.read(line)[0],
+            };
+            if value != *wanted {
+                return Err(format!(
+                    "line {index} of page {page} is left with {value}; {wanted} was written last"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

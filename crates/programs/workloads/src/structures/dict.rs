@@ -1,0 +1,200 @@
+//! Redis's dictionary as its memory sees it: a client's requests are parsed into one buffer and answered from another,
+//! a SET stores a new value where an older one was freed last and frees the old one, a GET notes when it came. Nothing
+//! is persistent, and every value that is read is checked.
+//!
+//! Allocations come in jemalloc's size classes, the last freed first. An entry: key at 0, object at 8, next at 16. An
+//! object: type and time at 0, value at 8.
+//!
+//! Source: Redis 7.0's dict.c, object.c and networking.c, by what they write; memtier's load.
+
+use crate::context::{Arena, Context};
+use crate::sync;
+
+/// Bytes of an allocator's slab.
+const SLAB: u64 = 16 << 10;
+const BUFFER: u64 = 16 << 10;
+const KEY: u64 = 20;
+/// Header and end of a string.
+const STRING: u64 = 6;
+
+/// Objects of one size class: freed ones are taken again, the last first.
+struct Class {
+    size: u64,
+    free: Vec<u64>,
+    next: u64,
+    end: u64,
+}
+
+impl Class {
+    fn new(bytes: u64) -> Class {
+        // jemalloc: four classes to each doubling.
+        let group = (bytes.next_power_of_two() / 8).max(16);
+        Class { size: bytes.next_multiple_of(group), free: Vec::new(), next: 0, end: 0 }
+    }
+
+    fn take(&mut self, arena: &Arena) -> u64 {
+        if let Some(address) = self.free.pop() {
+            return address;
+        }
+        if self.next + self.size > self.end {
+            self.next = arena.alloc(SLAB, 4096);
+            self.end = self.next + SLAB;
+        }
+        self.next += self.size;
+        self.next - self.size
+    }
+}
+
+struct Dict {
+    buckets: u64,
+    entries: Class,
+    keys: Class,
+    objects: Class,
+    values: Class,
+    arguments: Class,
+    /// What the allocator, the parser and the answers write: always the same places.
+    hot: u64,
+    query: u64,
+    reply: u64,
+    reply_at: u64,
+    value_size: u64,
+    /// For each key the byte that its value is made of; 0 for none.
+    versions: Vec<u8>,
+}
+
+impl Dict {
+    fn new(c: &Context, keys: u64) -> Dict {
+        let value_size = c.settings.number("workload.value_size");
+        Dict {
+            buckets: c.pm.alloc(keys.next_power_of_two() * 8, 4096),
+            entries: Class::new(24),
+            keys: Class::new(KEY),
+            objects: Class::new(16),
+            values: Class::new(value_size + STRING),
+            arguments: Class::new(16 + KEY),
+            hot: c.pm.alloc(4096, 4096),
+            query: c.pm.alloc(BUFFER, 4096),
+            reply: c.pm.alloc(BUFFER, 4096),
+            reply_at: 0,
+            value_size,
+            versions: vec![0; keys as usize],
+        }
+    }
+
+    fn bucket(&self, key: u64) -> u64 {
+        self.buckets + units::mix(key) % (self.versions.len() as u64).next_power_of_two() * 8
+    }
+
+    /// The request arrives: the client's buffer, and its key as an object.
+    async fn parse(&mut self, c: &Context, bytes: u64) {
+        c.cpu.store_bytes(self.query, &vec![b'q'; bytes as usize]).await;
+        let argument = self.arguments.take(&c.pm);
+        c.cpu.store_bytes(argument, &vec![b'k'; (16 + KEY) as usize]).await;
+        self.release(c, argument, |d| &mut d.arguments).await;
+    }
+
+    async fn release(&mut self, c: &Context, address: u64, class: fn(&mut Dict) -> &mut Class) {
+        c.store(self.hot, address).await;
+        class(self).free.push(address);
+    }
+
+    async fn answer(&mut self, c: &Context, bytes: &[u8]) {
+        if self.reply_at + bytes.len() as u64 > BUFFER {
+            self.reply_at = 0;
+        }
+        c.cpu.store_bytes(self.reply + self.reply_at, bytes).await;
+        self.reply_at = (self.reply_at + bytes.len() as u64).next_multiple_of(8);
+    }
+
+    /// The entry of a key, 0 for none.
+    async fn find(&self, c: &Context, key: u64) -> u64 {
+        let mut entry = c.load(self.bucket(key)).await;
+        while entry != 0 {
+            let at = c.load(entry).await;
+            if c.load(at + 8).await == key {
+                break;
+            }
+            entry = c.load(entry + 16).await;
+        }
+        entry
+    }
+
+    async fn set(&mut self, c: &Context, key: u64, version: u8, now: u64) {
+        self.parse(c, self.value_size + 40).await;
+        let (value, object) = (self.values.take(&c.pm), self.objects.take(&c.pm));
+        c.cpu.store_sized(value, 4, self.value_size).await;
+        c.cpu.store_bytes(value + 8, &vec![version; self.value_size as usize - 2]).await;
+        c.store(object, now << 8).await;
+        c.store(object + 8, value).await;
+        let entry = self.find(c, key).await;
+        if entry == 0 {
+            self.insert(c, key, object).await;
+        } else {
+            let old = c.load(entry + 8).await;
+            let old_value = c.load(old + 8).await;
+            c.store(entry + 8, object).await;
+            self.release(c, old, |d| &mut d.objects).await;
+            self.release(c, old_value, |d| &mut d.values).await;
+        }
+        self.versions[key as usize] = version;
+        self.answer(c, b"+OK\r\n").await;
+    }
+
+    async fn insert(&mut self, c: &Context, key: u64, object: u64) {
+        let (entry, name) = (self.entries.take(&c.pm), self.keys.take(&c.pm));
+        c.cpu.store_bytes(name, b"memtier-").await;
+        c.store(name + 8, key).await;
+        let bucket = self.bucket(key);
+        let first = c.load(bucket).await;
+        c.store(entry, name).await;
+        c.store(entry + 8, object).await;
+        c.store(entry + 16, first).await;
+        c.store(bucket, entry).await;
+    }
+
+    async fn get(&mut self, c: &Context, key: u64, now: u64) {
+        self.parse(c, 40).await;
+        let entry = self.find(c, key).await;
+        if entry == 0 {
+            return c.cpu.fail(format!("key {key} is gone"));
+        }
+        let object = c.load(entry + 8).await;
+        c.cpu.store_sized(object + 1, 3, now & 0xFF_FFFF).await;
+        let value = c.load(object + 8).await;
+        let mut bytes = vec![0; self.value_size as usize - 2];
+        c.cpu.load_bytes(value + 8, &mut bytes).await;
+        let wanted = self.versions[key as usize];
+        if bytes.iter().any(|b| *b != wanted) {
+            c.cpu.fail(format!("the value of key {key} is not the one that was set last ({wanted})"));
+        }
+        self.answer(c, &bytes).await;
+    }
+}
+
+pub(crate) async fn run(c: Context) {
+    let keys = c.share(c.settings.number("workload.keys")).max(1);
+    let sets = c.settings.number("workload.set_percent") * 10;
+    let sequential = c.settings.text("workload.pattern") == "sequential";
+    let think = c.settings.number("workload.think_cycles");
+    let mut dict = Dict::new(&c, keys);
+    let mut random = c.random();
+    for key in 0..keys {
+        dict.set(&c, key, 1, 0).await;
+    }
+    sync::start(&c).await;
+    for n in 0..c.share(c.settings.number("workload.operations")) {
+        c.work(think).await;
+        let key = if sequential { n / 2 % keys } else { random.below(keys) };
+        // As memtier does: for each key that is set one that is read.
+        let is_set = if sequential { n % 2 == 0 } else { random.chance(sets) };
+        // Seconds, as an object keeps them.
+        let now = n >> 17;
+        if is_set {
+            dict.set(&c, key, 2 + (n % 250) as u8, now).await;
+        } else {
+            dict.get(&c, key, now).await;
+        }
+        c.cpu.operation_done();
+    }
+    sync::finish(&c).await;
+}
