@@ -1,11 +1,13 @@
 //! A paper's evaluation: which runs it takes, what its figures show, and which of its claims hold.
 #![forbid(unsafe_code)]
 
+pub mod amat;
 pub mod asap;
 mod claims;
 mod figure;
 pub mod nearpm;
 pub mod nvdimmc;
+pub mod pberry;
 mod runs;
 mod verdict;
 
@@ -29,7 +31,7 @@ pub struct Paper {
 }
 
 /// Every paper that can be evaluated.
-pub const PAPERS: [Paper; 3] = [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER];
+pub const PAPERS: [Paper; 4] = [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER, pberry::PAPER];
 
 impl Paper {
     /// Does everything; `begin` gets the number of runs, `step` is called after each.

@@ -58,10 +58,6 @@ fn with_units(units: u64) -> String {
     format!("{units} units")
 }
 
-fn key(machine: &str, workload: &str, threads: u64) -> Key {
-    Key { machine: machine.into(), workload: workload.into(), threads }
-}
-
 fn add(
     runs: &mut Runs,
     of: (&str, &str, &str),
@@ -75,7 +71,7 @@ fn add(
         ("workload.mechanism", mechanism.to_string()),
     ];
     sets.extend(more.iter().cloned());
-    runs.add(key(&name(named, mechanism), workload, threads), preset, &sets)
+    runs.add(Key::new(&name(named, mechanism), workload, threads), preset, &sets)
 }
 
 fn declare() -> Result<Runs, ConfigError> {
@@ -101,7 +97,7 @@ fn declare() -> Result<Runs, ConfigError> {
     for size in SIZES {
         for machine in [CPU, SD] {
             let sets = [("workload.block_size", size.to_string()), ("workload.operations", "50".to_string())];
-            runs.add(key(&copying(machine, size), "copy", 1), machine, &sets)?;
+            runs.add(Key::new(&copying(machine, size), "copy", 1), machine, &sets)?;
         }
     }
     for (label, preset, changes) in BEYOND {

@@ -102,10 +102,6 @@ fn cases(rw: &'static str) -> [Fio; 3] {
     [Fio::of(BASELINE, rw, true), Fio::of(POC, rw, true), Fio::of(POC, rw, false)]
 }
 
-fn key(machine: &str, workload: &str, threads: u64) -> Key {
-    Key { machine: machine.into(), workload: workload.into(), threads }
-}
-
 fn add_fio(
     runs: &mut Runs,
     fio: Fio,
@@ -114,7 +110,7 @@ fn add_fio(
     more: &[(&'static str, String)],
 ) -> Result<(), ConfigError> {
     let sets: Vec<_> = fio.sets(threads).into_iter().chain(more.iter().cloned()).collect();
-    runs.add(key(name, "fio", threads), fio.machine, &sets)
+    runs.add(Key::new(name, "fio", threads), fio.machine, &sets)
 }
 
 fn declare() -> Result<Runs, ConfigError> {
@@ -145,7 +141,7 @@ fn declare() -> Result<Runs, ConfigError> {
         add_fio(&mut runs, Fio::of(POC, "read", false), MANY, name, &owned(changes))?;
         let query = [("workload.query", "Q10".into()), ("nvdimm.slots_mib", "2".into())];
         let sets: Vec<_> = owned(changes).into_iter().chain(query).collect();
-        runs.add(key(name, "tpch", MANY), POC, &sets)?;
+        runs.add(Key::new(name, "tpch", MANY), POC, &sets)?;
     }
     for refresh in [7800, 3900] {
         let mut more = owned(NO_LATENCY);
@@ -157,9 +153,9 @@ fn declare() -> Result<Runs, ConfigError> {
     }
     for mib in COPIED {
         let bytes = (mib << 20).to_string();
-        runs.add(key(&copied(mib), "filecopy", 1), POC, &[("workload.file_bytes", bytes)])?;
+        runs.add(Key::new(&copied(mib), "filecopy", 1), POC, &[("workload.file_bytes", bytes)])?;
     }
-    runs.add(key(POC, "stream", 4), POC, &[])?;
+    runs.add(Key::new(POC, "stream", 4), POC, &[])?;
     tpch::declare(&mut runs)?;
     Ok(runs)
 }
@@ -238,7 +234,7 @@ fn no_collision(runs: &Runs, seed: u64) -> Finding {
     let windows = runs.get(POC, "stream", 4, "nvdimm.windows");
     let mut wrong = Runs::default();
     let sets = [("nvdimm.device.ignore_window", "true".to_string())];
-    let done = wrong.add(key("wrong", "stream", 4), POC, &sets).map_err(RunError::from);
+    let done = wrong.add(Key::new("wrong", "stream", 4), POC, &sets).map_err(RunError::from);
     match done.and_then(|()| wrong.run(seed, || {})) {
         Err(RunError::Violation(text)) => Finding::Statement {
             holds: windows > 0.0,

@@ -23,6 +23,13 @@ pub struct Key {
     pub threads: u64,
 }
 
+impl Key {
+    /// The run of `workload` with so many threads that is known by the name `machine`.
+    pub fn new(machine: &str, workload: &str, threads: u64) -> Key {
+        Key { machine: machine.into(), workload: workload.into(), threads }
+    }
+}
+
 struct Job {
     key: Key,
     machine: Description,
@@ -89,8 +96,7 @@ impl Runs {
 
     /// A statistic of a run that was done; 0 when the machine does not report it.
     pub fn get(&self, machine: &str, workload: &str, threads: u64, name: &str) -> f64 {
-        let key = Key { machine: machine.into(), workload: workload.into(), threads };
-        self.done.get(&key).and_then(|s| s.get(name)).copied().unwrap_or(0.0)
+        self.done.get(&Key::new(machine, workload, threads)).and_then(|s| s.get(name)).copied().unwrap_or(0.0)
     }
 
     /// Simulated time of a run, in nanoseconds.

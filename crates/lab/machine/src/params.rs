@@ -1062,4 +1062,18 @@ pub const MACHINE: &[Param] = &[
     ),
     p("remote.fault.away_from_ns", LONG, "0", "-", "a fault: the remote host takes nothing from then on"),
     p("remote.fault.away_to_ns", LONG, "0", "-", "until then"),
+    p(
+        "remote.protect_ns",
+        LONG,
+        "0",
+        "paper: PBerry §7, how dirty pages are tracked without an agent",
+        "every so often all local pages are protected against writes again (pages), 0 for never",
+    ),
+    p(
+        "remote.protect_page_ns",
+        NS,
+        "0.696",
+        "fitted to pberry.wp-pause",
+        "finding a page and protecting it, for each local page",
+    ),
 ];

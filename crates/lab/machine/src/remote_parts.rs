@@ -60,8 +60,9 @@ fn frames(s: &Settings) -> u32 {
     (s.number("remote.local_kib") / 4) as u32
 }
 
-fn layout(s: &Settings) -> Layout {
-    Layout { pages: (s.number("remote.capacity_mib") << 8) as u32 }
+fn layout(s: &Settings, kind: Kind) -> Layout {
+    let entry_bytes = if kind == Kind::Lines { 64 } else { 8 };
+    Layout { pages: (s.number("remote.capacity_mib") << 8) as u32, entry_bytes }
 }
 
 /// The agent before `memory`.
@@ -82,7 +83,7 @@ pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) 
             attempts: s.number("remote.attempts") as u32,
             mutant: None,
         },
-        layout: layout(s),
+        layout: layout(s, kind),
         filter: FilterSpec {
             line_bits: s.number("remote.line_filter_bits"),
             page_counters: s.number("remote.page_filter_counters"),
@@ -111,7 +112,7 @@ pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) 
 
 /// The daemon with its tables.
 pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
-    let layout = layout(s);
+    let layout = layout(s, kind);
     let daemon = Daemon::new(DaemonSpec {
         kind,
         frames: frames(s),
@@ -135,6 +136,8 @@ pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
         poll: s.dur("remote.poll_ns"),
         give_up: s.dur("remote.give_up_ns"),
         window: s.dur("remote.window_ns"),
+        protect: s.dur("remote.protect_ns"),
+        protect_page: s.dur("remote.protect_page_ns"),
     };
     Host::new(spec, layout, daemon)
 }

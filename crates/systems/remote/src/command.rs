@@ -5,12 +5,14 @@ use protocol::{Line, PAGE_BYTES, PM_BASE};
 /// The agent's addresses: every page of remote memory at its own, though few are local; then the page table, then the
 /// mailbox.
 ///
-/// Entries of the page table are a line apart. That stands for two things: a page walk names the entry that it wants (as
+/// An agent's entries of the page table are a line apart. That stands for two things: a page walk names the entry that it wants (as
 /// with translation-triggered prefetching, the paper's reference 13), and the agent takes its line back when the page goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Pages of remote memory.
     pub pages: u32,
+    /// Bytes of an entry of the page table: 8, or 64 where the agent listens to page walks.
+    pub entry_bytes: u64,
 }
 
 /// What a line of the agent's memory is.
@@ -29,12 +31,12 @@ impl Layout {
 
     /// The address of a page's entry of the page table.
     pub fn entry(self, page: u32) -> u64 {
-        self.table() + u64::from(page) * 64
+        self.table() + u64::from(page) * self.entry_bytes
     }
 
     /// Where commands are stored.
     pub fn mailbox(self) -> u64 {
-        self.entry(self.pages)
+        self.entry(self.pages).next_multiple_of(64)
     }
 
     /// Where the agent says how many commands it has carried out.
@@ -54,7 +56,7 @@ impl Layout {
         match address {
             a if a == self.mailbox() => Place::Mailbox,
             a if a >= self.status() => Place::Status,
-            a => Place::Entry { page: ((a - self.table()) / 64) as u32 },
+            a => Place::Entry { page: ((a - self.table()) / self.entry_bytes) as u32 },
         }
     }
 }

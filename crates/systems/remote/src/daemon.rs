@@ -10,6 +10,8 @@ struct PageState {
     referenced: bool,
     /// It was written, as far as faults tell.
     dirty: bool,
+    /// It may be written without a fault.
+    writable: bool,
     /// It is on its way: it cannot go.
     pinned: bool,
 }
@@ -80,6 +82,7 @@ impl Daemon {
         let state = &mut self.pages[page as usize];
         state.referenced = true;
         state.dirty |= writes;
+        state.writable |= writes;
     }
 
     /// Gives `page` a frame, if one is free and its last page is gone; it stays until [`Daemon::unpin`].
@@ -90,7 +93,8 @@ impl Daemon {
         if self.pages.len() <= page as usize {
             self.pages.resize(page as usize + 1, PageState::default());
         }
-        self.pages[page as usize] = PageState { local: true, referenced: true, dirty: false, pinned: true };
+        self.pages[page as usize] =
+            PageState { local: true, referenced: true, pinned: true, ..PageState::default() };
         self.ring.push_back(page);
         true
     }
@@ -123,6 +127,13 @@ impl Daemon {
         }
         self.counts.reclaimed += victims.len() as u64;
         victims
+    }
+
+    /// The local pages, and those that were written since they were protected: these are protected again.
+    pub fn protect(&mut self) -> (usize, Vec<u32>) {
+        let pages = &mut self.pages;
+        let written = |page: &&u32| std::mem::take(&mut pages[**page as usize].writable);
+        (self.ring.len(), self.ring.iter().filter(written).copied().collect())
     }
 
     /// A victim's frame is free once so many commands are carried out.

@@ -9,7 +9,7 @@ use protocol::{Cpu, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, StatSink, Tran
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use units::Dur;
+use units::{Dur, Time};
 
 /// Times and sizes of the harts' side.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,10 @@ pub struct HostSpec {
     pub give_up: Dur,
     /// Length of a window of tracking.
     pub window: Dur,
+    /// Every so often all local pages are protected against writes again; never for zero.
+    pub protect: Dur,
+    /// Finding and changing the entry of one of them.
+    pub protect_page: Dur,
 }
 
 /// What the harts share.
@@ -47,6 +51,17 @@ pub(crate) struct Shared {
     walks: u64,
     /// Programs that have not ended.
     running: usize,
+    /// When pages are protected again.
+    protects_at: Time,
+    pub(crate) protected: Protected,
+}
+
+/// Protecting all pages against writes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Protected {
+    pub(crate) times: u64,
+    pub(crate) pages: u64,
+    pub(crate) time: Dur,
 }
 
 impl Harts for Shared {
@@ -78,6 +93,8 @@ impl Host {
             dirty: DirtyWindows::new(spec.window),
             walks: 0,
             running: 0,
+            protects_at: if spec.protect == Dur::ZERO { Time::NEVER } else { Time::ZERO + spec.protect },
+            protected: Protected::default(),
             spec,
             layout,
             daemon,
@@ -128,11 +145,14 @@ impl Host {
             ("os.write_faults", counts.write),
             ("os.shootdowns", counts.shootdowns),
             ("os.page_walks", shared.walks),
+            ("os.protections", shared.protected.times),
+            ("os.protected_pages", shared.protected.pages),
             ("remote.pages_reclaimed", counts.reclaimed),
             ("remote.pages_prefetched", counts.prefetched),
         ] {
             sink.count(name, value);
         }
+        sink.time("os.protect_time", shared.protected.time);
         shared.dirty.stats(sink);
     }
 }
@@ -190,6 +210,11 @@ impl Port {
                 }
                 state.computed = true;
                 state.kernel = Some(entered().compute(Dur::ps(op.value)));
+                continue;
+            }
+            if hart.now() >= shared.protects_at {
+                shared.protects_at = hart.now() + shared.spec.protect;
+                state.kernel = Some(kernel::protect(entered()));
                 continue;
             }
             if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {

@@ -22,6 +22,11 @@ pub(crate) fn walk(entered: Entered<Shared>, miss: Miss) -> Task {
     Box::pin(async move { Paging(entered).walk(miss).await })
 }
 
+/// All local pages are protected against writes again, so that each one's next write is seen.
+pub(crate) fn protect(entered: Entered<Shared>) -> Task {
+    Box::pin(async move { Paging(entered).protect().await })
+}
+
 struct Paging(Entered<Shared>);
 
 impl std::ops::Deref for Paging {
@@ -112,9 +117,13 @@ impl Paging {
         }
     }
 
-    /// Writes an entry past the caches, which forget its line: the next walk comes to the agent.
+    /// Writes an entry; the agent's past the caches, which forget its line: the next walk comes to it.
     async fn set_entry(&self, page: u32, pte: Pte) {
         let (address, initial) = self.entry_of(page);
+        if self.kind() == Kind::Pages {
+            self.cpu.store(address, pte.to_word(initial)).await;
+            return;
+        }
         self.cpu.store_nontemporal(address, pte.to_word(initial)).await;
         self.cpu.fence(FenceKind::Sfence).await;
     }
@@ -132,6 +141,34 @@ impl Paging {
         }
         self.unlock().await;
         self.leave();
+    }
+
+    async fn protect(&self) {
+        let spec = self.shared.borrow().spec;
+        let begun = self.cpu.now();
+        self.enter().await;
+        self.lock(spec.poll).await;
+        let (local, written) = self.shared.borrow_mut().daemon.protect();
+        self.cpu.work(spec.protect_page * local as u64).await;
+        for page in &written {
+            self.set_entry(*page, Pte::Protected).await;
+        }
+        self.shoot_down(&written).await;
+        self.unlock().await;
+        self.leave();
+        let protected = &mut self.shared.borrow_mut().protected;
+        protected.times += 1;
+        protected.pages += local as u64;
+        protected.time += self.cpu.now().since(begun);
+    }
+
+    /// No hart has a translation of these pages any more.
+    async fn shoot_down(&self, pages: &[u32]) {
+        let spec = self.shared.borrow().spec;
+        let asked = self.unmap(pages).await as u64;
+        let time = if asked == 0 { spec.invalidate } else { spec.shootdown + spec.shootdown_hart * asked };
+        self.cpu.work(time).await;
+        self.shared.borrow_mut().daemon.counts.shootdowns += u64::from(asked > 0);
     }
 
     /// A page fault: software fetches the page, and waits for it.
@@ -207,7 +244,6 @@ impl Paging {
     }
 
     async fn reclaim(&self) {
-        let spec = self.shared.borrow().spec;
         let victims = self.shared.borrow_mut().daemon.choose_victims();
         if victims.is_empty() {
             return;
@@ -218,11 +254,7 @@ impl Paging {
             // The agent's pages stay present; their entries leave the caches, so that it sees the next walk.
             self.set_entry(*page, kind.initial()).await;
         }
-        let asked = self.unmap(&pages).await as u64;
-        let shootdown =
-            if asked == 0 { spec.invalidate } else { spec.shootdown + spec.shootdown_hart * asked };
-        self.cpu.work(shootdown).await;
-        self.shared.borrow_mut().daemon.counts.shootdowns += u64::from(asked > 0);
+        self.shoot_down(&pages).await;
         for (page, dirty) in victims {
             let what = match kind {
                 Kind::Lines => What::Tracked,

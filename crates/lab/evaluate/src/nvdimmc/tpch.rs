@@ -1,7 +1,8 @@
 //! TPC-H on a device whose data is larger than its DRAM: figure 11, and the replacement rules by themselves.
 
-use super::{BASELINE, POC, key};
+use super::{BASELINE, POC};
 use crate::figure::{Figure, Lines, row};
+use crate::runs::Key;
 use crate::runs::Runs;
 use crate::verdict::Finding;
 use machine::ConfigError;
@@ -26,7 +27,7 @@ pub(super) fn declare(runs: &mut Runs) -> Result<(), ConfigError> {
                 ("nvdimm.slots_mib", SLOTS.to_string()),
                 ("nvdimm.replacement", rule.to_string()),
             ];
-            runs.add(key(&run_name(series, &query.name), "tpch", 1), machine, &sets)?;
+            runs.add(Key::new(&run_name(series, &query.name), "tpch", 1), machine, &sets)?;
         }
     }
     Ok(())

@@ -1,0 +1,180 @@
+//! Project PBerry (HotOS 2019), §2 and §7: tables 1 and 3 by their own definitions of dirty, run time by mechanism, and what
+//! it hangs on.
+
+mod figures;
+
+use crate::Paper;
+use crate::claims::Claim;
+use crate::runs::{Key, Runs, mean};
+use crate::verdict::Finding;
+use machine::ConfigError;
+
+const PAGES: &str = "remote-pages";
+const LINES: &str = "pberry";
+/// All of the program's memory is local: what tracking alone costs.
+const TRACKED: &str = "tracked by lines";
+const PROTECTED: &str = "tracked by write-protection";
+/// The remote host goes for a while.
+const AWAY: &str = "pberry, host away";
+
+/// Local memory holds a part of each program's, about two fifths.
+const WORKLOADS: [(&str, &str); 4] =
+    [("redis-random", "4096"), ("redis-seq", "4096"), ("linreg", "4096"), ("histogram", "1024")];
+
+/// Ways in which the agent answers page walks, and prefetching.
+const WAYS: [(&str, &str, &str); 4] = [
+    ("first line", "remote.page_table", "first-line"),
+    ("untracked", "remote.page_table", "untracked"),
+    ("next pages", "remote.prefetch", "next"),
+    ("by stride", "remote.prefetch", "stride"),
+];
+
+/// What the speedup hangs on: costs of a page fault, one-way latencies of the network, and of the link.
+const FAULTS: [u64; 5] = [1000, 3200, 10_000, 20_000, 40_000];
+const NETWORKS: [u64; 3] = [500, 1195, 3000];
+const LINKS: [u64; 4] = [5, 29, 49, 150];
+/// Lengths of a window, nanoseconds; the second is the presets'.
+const WINDOWS: [u64; 4] = [250_000, 1_000_000, 4_000_000, 16_000_000];
+
+/// How it is evaluated.
+pub const PAPER: Paper = Paper {
+    name: "pberry",
+    about: |seed| {
+        format!(
+            "seed {seed}; small programs of the same kind, windows of 1 ms; fitted: the time to protect a page (pberry.wp-pause)"
+        )
+    },
+    declare,
+    finding,
+    figures: figures::all,
+};
+
+type Sets = Vec<(&'static str, String)>;
+
+fn sized(workload: &str, more: &[(&'static str, &str)]) -> Sets {
+    let mut sets: Sets = more.iter().map(|(key, value)| (*key, (*value).to_string())).collect();
+    if workload.starts_with("redis") {
+        sets.push(("workload.keys", "20000".into()));
+        sets.push(("workload.operations", "8000".into()));
+    }
+    sets
+}
+
+fn with(name: &str, what: &str, value: u64) -> String {
+    format!("{name}, {what} {value}")
+}
+
+fn declare() -> Result<Runs, ConfigError> {
+    let mut runs = Runs::default();
+    for (workload, local) in WORKLOADS {
+        let mut add = |name: &str, preset: &str, more: &[(&'static str, &str)]| {
+            runs.add(Key::new(name, workload, 1), preset, &sized(workload, more))
+        };
+        let some = ("remote.local_kib", local);
+        let all = ("remote.local_kib", "65536");
+        add(PAGES, PAGES, &[some])?;
+        add(LINES, LINES, &[some])?;
+        add(TRACKED, LINES, &[all])?;
+        add(PROTECTED, PAGES, &[all, ("remote.protect_ns", "1000000")])?;
+        for (way, key, value) in WAYS {
+            add(way, LINES, &[some, (key, value)])?;
+        }
+    }
+    let (workload, local) = WORKLOADS[0];
+    let mut add = |name: &str, preset: &str, more: &[(&'static str, String)]| {
+        let mut sets = sized(workload, &[("remote.local_kib", local)]);
+        sets.extend(more.iter().cloned());
+        runs.add(Key::new(name, workload, 1), preset, &sets)
+    };
+    for network in NETWORKS {
+        let latency = ("remote.network_ns", network.to_string());
+        add(&with(LINES, "network", network), LINES, std::slice::from_ref(&latency))?;
+        for fault in FAULTS {
+            let name = with(&with(PAGES, "network", network), "fault", fault);
+            add(&name, PAGES, &[latency.clone(), ("remote.fault_ns", fault.to_string())])?;
+        }
+    }
+    for link in LINKS {
+        add(&with(LINES, "link", link), LINES, &[("remote.link_ns", link.to_string())])?;
+    }
+    for window in WINDOWS {
+        let sets = [("remote.window_ns", window.to_string()), ("remote.local_kib", "65536".to_string())];
+        add(&with(TRACKED, "window", window), LINES, &sets)?;
+    }
+    let away = [("remote.fault.away_from_ns", "20000000"), ("remote.fault.away_to_ns", "21000000")];
+    add(AWAY, LINES, &away.map(|(key, value)| (key, value.to_string())))?;
+    Ok(runs)
+}
+
+/// The share of dirty blocks that is clean, by a definition of dirty: `tracking`, `tracking.changed` or
+/// `tracking.written_back`.
+fn clean(runs: &Runs, machine: &str, workload: &str, definition: &str, block: (&str, f64)) -> f64 {
+    let get = |unit: &str| runs.get(machine, workload, 1, &format!("{definition}.{unit}"));
+    let blocks = get(block.0) * block.1;
+    if blocks > 0.0 { 1.0 - get("bytes") / blocks } else { 0.0 }
+}
+
+const BLOCKS: [(&str, f64); 3] = [("pages", 4096.0), ("huge_pages", 2_097_152.0), ("lines", 64.0)];
+
+/// Table 1: by bytes stored.
+fn amplification(runs: &Runs, workload: &str) -> Finding {
+    Finding::Values(BLOCKS.map(|block| clean(runs, TRACKED, workload, "tracking", block)).to_vec())
+}
+
+/// Table 3: dirty data avoided by lines against pages, by content difference.
+fn reduction(runs: &Runs, workload: &str) -> f64 {
+    let get = |unit| runs.get(TRACKED, workload, 1, unit);
+    1.0 - get("tracking.changed.lines") * 64.0 / (get("tracking.changed.pages") * 4096.0)
+}
+
+fn slowdown(runs: &Runs, workload: &str) -> f64 {
+    runs.time(PROTECTED, workload, 1) / runs.time(TRACKED, workload, 1)
+}
+
+fn speedup(runs: &Runs, workload: &str) -> f64 {
+    runs.time(PAGES, workload, 1) / runs.time(LINES, workload, 1)
+}
+
+/// What protecting each further page takes, for 40 GB of pages, in milliseconds: two programs of different size, few of
+/// whose pages are written.
+fn pause(runs: &Runs) -> f64 {
+    let of = |workload, stat| {
+        runs.get(PROTECTED, workload, 1, stat) / runs.get(PROTECTED, workload, 1, "os.protections").max(1.0)
+    };
+    let slope = (of("linreg", "os.protect_time") - of("histogram", "os.protect_time"))
+        / (of("linreg", "os.protected_pages") - of("histogram", "os.protected_pages"));
+    slope * (40u64 << 30 >> 12) as f64 / 1e6
+}
+
+fn no_write_faults(runs: &Runs) -> Finding {
+    let sum =
+        |machine: &str, stat: &str| WORKLOADS.map(|(w, _)| runs.get(machine, w, 1, stat)).iter().sum::<f64>();
+    let (write, major) = (sum(LINES, "os.write_faults"), sum(LINES, "os.major_faults"));
+    let held = sum(LINES, "remote.walks_held");
+    let away = |stat| runs.get(AWAY, WORKLOADS[0].0, 1, stat);
+    let (failed, faults) = (away("remote.walks_failed"), away("os.major_faults"));
+    Finding::Statement {
+        holds: write + major == 0.0 && held > 0.0 && failed > 0.0 && faults > 0.0,
+        because: format!(
+            "{write} write faults and {major} page faults with lines, {held} pages fetched at their walk; with the host away for 1 ms \
+             {failed} walks failed, {faults} page faults waited for it, and the program ended"
+        ),
+    }
+}
+
+fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
+    match claim.id.as_str() {
+        "pberry.amplification.redis-random" => amplification(runs, "redis-random"),
+        "pberry.amplification.redis-seq" => amplification(runs, "redis-seq"),
+        "pberry.amplification.linreg" => amplification(runs, "linreg"),
+        "pberry.amplification.histogram" => amplification(runs, "histogram"),
+        "pberry.reduction" => Finding::Values(WORKLOADS.map(|(w, _)| reduction(runs, w)).to_vec()),
+        "pberry.wp-slowdown" => {
+            let metis = mean(["linreg", "histogram"].map(|w| slowdown(runs, w)));
+            Finding::Values(vec![slowdown(runs, "redis-random"), slowdown(runs, "redis-seq"), metis])
+        }
+        "pberry.wp-pause" => Finding::Values(vec![pause(runs)]),
+        "pberry.no-write-faults" => no_write_faults(runs),
+        _ => Finding::Open("no measurement stands beside this claim".into()),
+    }
+}

@@ -1,0 +1,161 @@
+//! Amplification by granularity, dirty lines a page, run time by mechanism, bytes on the network, and what they hang on.
+
+use super::{
+    BLOCKS, FAULTS, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, WAYS, WINDOWS, WORKLOADS, clean,
+    speedup, with,
+};
+use crate::figure::{Figure, Lines, Row, row};
+use crate::runs::Runs;
+
+pub(super) fn all(runs: &Runs) -> Vec<Figure> {
+    vec![
+        amplification(runs),
+        lines_a_page(runs),
+        windows(runs),
+        run_time(runs),
+        network(runs),
+        faults(runs),
+        links(runs),
+    ]
+}
+
+const DEFINITIONS: [(&str, &str); 3] = [
+    ("bytes stored", "tracking"),
+    ("content difference", "tracking.changed"),
+    ("write-backs seen", "tracking.written_back"),
+];
+
+fn for_each(names: &[&str], of: impl Fn(&str, &str) -> f64) -> Vec<Row> {
+    names.iter().flat_map(|name| WORKLOADS.map(|(w, _)| row(w, name, None, of(name, w)))).collect()
+}
+
+fn amplification(runs: &Runs) -> Figure {
+    let names = ["4 KiB pages", "2 MiB pages", "64 B lines"];
+    let block = |name: &str| BLOCKS[names.iter().position(|n| *n == name).unwrap_or(0)];
+    Lines {
+        name: "table-1",
+        title: "Share of each dirty block that is clean",
+        caption: "Beside the paper's table 1: bytes stored, in windows of 1 ms.",
+        axis: "share clean",
+        x: "",
+        order: &names,
+    }
+    .figure("grouped", for_each(&names, |name, w| clean(runs, TRACKED, w, "tracking", block(name))))
+}
+
+fn lines_a_page(runs: &Runs) -> Figure {
+    let names = DEFINITIONS.map(|(name, _)| name);
+    let of = |name: &str, workload: &str| {
+        let key = DEFINITIONS.iter().find(|(n, _)| *n == name).map_or("", |(_, key)| key);
+        let get = |unit: &str| runs.get(TRACKED, workload, 1, &format!("{key}.{unit}"));
+        get("lines") / get("pages").max(1.0)
+    };
+    Lines {
+        name: "lines-a-page",
+        title: "Dirty lines of a dirty page, by three definitions of dirty",
+        caption: "Of 64. Table 1 counts bytes stored, table 3 content difference; the agent sees write-backs.",
+        axis: "lines a page",
+        x: "",
+        order: &names,
+    }
+    .figure("grouped", for_each(&names, of))
+}
+
+fn windows(runs: &Runs) -> Figure {
+    let names = ["4 KiB pages", "64 B lines"];
+    let rows = names.iter().zip([BLOCKS[0], BLOCKS[2]]).flat_map(|(name, block)| {
+        WINDOWS.map(|window| {
+            let machine = with(TRACKED, "window", window);
+            row("", name, Some(window as f64 / 1e6), clean(runs, &machine, WORKLOADS[0].0, "tracking", block))
+        })
+    });
+    Lines {
+        name: "windows",
+        title: "Share of each dirty block that is clean, by the length of a window",
+        caption: "redis-random, bytes stored. The paper does not say how long its windows are.",
+        axis: "share clean",
+        x: "window, ms",
+        order: &names,
+    }
+    .figure("lines", rows.collect())
+}
+
+fn run_time(runs: &Runs) -> Figure {
+    let mut names = vec![PAGES, LINES, TRACKED, PROTECTED];
+    names.splice(2..2, WAYS.map(|(way, ..)| way));
+    Lines {
+        name: "run-time",
+        title: "Run time by mechanism, over that of line tracking with all memory local",
+        caption: "The last two are beside the paper's table 3 (1.38, 1.04, 1.03 with write-protection); the others have two fifths of memory local.",
+        axis: "run time",
+        x: "",
+        order: &names,
+    }
+    .figure("grouped", for_each(&names, |name, w| runs.time(name, w, 1) / runs.time(TRACKED, w, 1)))
+}
+
+fn network(runs: &Runs) -> Figure {
+    let names = ["pages, sent", "lines, sent", "pages, received", "lines, received"];
+    let of = |name: &str, workload: &str| {
+        let machine = if name.starts_with("pages") { PAGES } else { LINES };
+        let stat = if name.ends_with("sent") { "remote.bytes_sent" } else { "remote.bytes_received" };
+        runs.get(machine, workload, 1, stat) / 1e6
+    };
+    Lines {
+        name: "network",
+        title: "Bytes on the network",
+        caption: "Two fifths of memory local; headers included.",
+        axis: "MB",
+        x: "",
+        order: &names,
+    }
+    .figure("grouped", for_each(&names, of))
+}
+
+fn faults(runs: &Runs) -> Figure {
+    let names = NETWORKS.map(|n| format!("network {n} ns"));
+    let order: Vec<&str> = names.iter().map(String::as_str).collect();
+    let workload = WORKLOADS[0].0;
+    let rows = NETWORKS.iter().zip(&names).flat_map(|(network, name)| {
+        FAULTS.map(|fault| {
+            let pages = with(&with(PAGES, "network", *network), "fault", fault);
+            let lines = with(LINES, "network", *network);
+            row(
+                "",
+                name,
+                Some(fault as f64 / 1e3),
+                runs.time(&pages, workload, 1) / runs.time(&lines, workload, 1),
+            )
+        })
+    });
+    Lines {
+        name: "faults",
+        title: "Speedup of lines over pages, by the cost of a page fault",
+        caption: "redis-random; latency of the network one way. LegoOS's fault is 3.2 us without its fetch, Infiniswap's about 40 us.",
+        axis: "speedup",
+        x: "page fault, us",
+        order: &order,
+    }
+    .figure("lines", rows.collect())
+}
+
+fn links(runs: &Runs) -> Figure {
+    let workload = WORKLOADS[0].0;
+    let pages = runs.time(PAGES, workload, 1);
+    let rows = LINKS.map(|link| {
+        row("", LINES, Some(link as f64), pages / runs.time(&with(LINES, "link", link), workload, 1))
+    });
+    let title = format!(
+        "Speedup of lines over pages, by the link's latency ({:.2} as usual)",
+        speedup(runs, workload)
+    );
+    Lines {
+        name: "links",
+        title: &title,
+        caption: "redis-random; one way between the shared cache and the agent. Page-granular paging has local memory at 5 ns.",
+        axis: "speedup",
+        x: "link, ns",
+        order: &[LINES],
+    }
+    .figure("lines", rows.to_vec())
+}
