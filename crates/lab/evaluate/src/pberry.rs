@@ -75,7 +75,9 @@ fn declare() -> Result<Runs, ConfigError> {
         add(PAGES, PAGES, &[some])?;
         add(LINES, LINES, &[some])?;
         add(TRACKED, LINES, &[all])?;
-        add(PROTECTED, PAGES, &[all, ("remote.protect_ns", "1000000")])?;
+        // The paper's emulator has the same memory behind both (§4.3).
+        let far = ("remote.link_ns", "29");
+        add(PROTECTED, PAGES, &[all, far, ("remote.protect_ns", "1000000")])?;
         for (way, key, value) in WAYS {
             add(way, LINES, &[some, (key, value)])?;
         }

@@ -2,7 +2,7 @@
 
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
-use crate::error::RunError;
+use crate::error::{ConfigError, RunError};
 use crate::memories::Memory;
 use crate::run::RunOptions;
 use cpu::Hart;
@@ -59,6 +59,10 @@ pub fn run_with_crashes(
     every: CrashEvery,
     visit: &mut dyn FnMut(CrashPoint) -> bool,
 ) -> Result<(), RunError> {
+    if machine.settings.text("remote.kind") != "none" {
+        let text = format!("{}: remote memory is volatile, there is nothing to recover", machine.name);
+        return Err(RunError::from(ConfigError::new(text)));
+    }
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {
@@ -96,7 +100,8 @@ pub fn run_with_crashes(
         }
     };
     visit(m.crash(end, threads));
-    Ok(())
+    // Devices that replay may have found what must not be, at this last point too.
+    m.check_promises()
 }
 
 impl Machine {
