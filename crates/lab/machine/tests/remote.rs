@@ -60,7 +60,7 @@ fn a_program_leaves_the_same_memory_as_on_local_memory() {
 #[test]
 fn many_harts_share_pages_that_come_and_go() {
     let shared: Sets<'_> = &[("workload.threads", "6"), ("workload.operations", "600")];
-    for workload in ["queue", "p-art", "echo"] {
+    for workload in ["nstore", "echo", "dash-eh"] {
         for machine in ["remote-pages", "pberry"] {
             for variant in [VARIANTS[0], VARIANTS[4], VARIANTS[9]] {
                 let report = ran(machine, workload, &[shared, TINY, variant])
