@@ -62,6 +62,22 @@ def test_a_host_that_comes_back_is_waited_for(cli: Cli) -> None:
     assert got["time_ns"] > 0
 
 
+@pytest.mark.parametrize("use", ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "log"])
+def test_uses_of_tracking_have_twins_by_page_faults(cli: Cli, use: str) -> None:
+    sets = ["--set", f"remote.use={use}", "--set", "remote.local_kib=16384"]
+    pages, lines = stats(cli, "remote-pages", *sets), stats(cli, "pberry", *sets)
+    assert pages["use.events"] > 100
+    assert pages["use.wait"] > lines["use.wait"]
+    assert lines["use.events"] > 100
+    if use == "post-copy":
+        # Whole pages either way; the missing line comes first, and there is no fault.
+        assert lines["use.bytes_moved"] == pytest.approx(pages["use.bytes_moved"], rel=0.1)
+        assert lines["use.wait"] > 0
+    else:
+        assert lines["use.bytes_moved"] < 0.6 * pages["use.bytes_moved"]
+        assert lines["use.wait"] == 0
+
+
 def test_what_does_not_fit_together_is_refused(cli: Cli) -> None:
     def refused(machine: str, *sets: str) -> str:
         return cli.refuses("run", machine, "redis-random", *[w for s in sets for w in ("--set", s)])

@@ -36,6 +36,9 @@ const LINKS: [u64; 4] = [5, 29, 49, 150];
 /// Lengths of a window, nanoseconds; the second is the presets'.
 const WINDOWS: [u64; 4] = [250_000, 1_000_000, 4_000_000, 16_000_000];
 
+/// The use cases of table 2 that are built; reclamation and caching are the machines themselves.
+const USES: [&str; 6] = ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "log"];
+
 /// How it is evaluated.
 pub const PAPER: Paper = Paper {
     name: "pberry",
@@ -62,6 +65,10 @@ fn sized(workload: &str, more: &[(&'static str, &str)]) -> Sets {
 
 fn with(name: &str, what: &str, value: u64) -> String {
     format!("{name}, {what} {value}")
+}
+
+fn using(machine: &str, used: &str) -> String {
+    format!("{machine} for {used}")
 }
 
 fn declare() -> Result<Runs, ConfigError> {
@@ -102,6 +109,11 @@ fn declare() -> Result<Runs, ConfigError> {
     for window in WINDOWS {
         let sets = [("remote.window_ns", window.to_string()), ("remote.local_kib", "65536".to_string())];
         add(&with(TRACKED, "window", window), LINES, &sets)?;
+    }
+    for used in USES {
+        let sets = [("remote.use", used.to_string()), ("remote.local_kib", "65536".to_string())];
+        add(&using(PAGES, used), PAGES, &sets)?;
+        add(&using(LINES, used), LINES, &sets)?;
     }
     let away = [("remote.fault.away_from_ns", "20000000"), ("remote.fault.away_to_ns", "21000000")];
     add(AWAY, LINES, &away.map(|(key, value)| (key, value.to_string())))?;

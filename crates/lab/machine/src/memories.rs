@@ -44,6 +44,13 @@ impl Memory {
         }
     }
 
+    pub(crate) fn remote_mut(&mut self) -> Option<&mut Agent> {
+        match self {
+            Memory::Remote(agent) => Some(agent),
+            Memory::Controller(_) | Memory::Dimm(_) | Memory::Near(_) => None,
+        }
+    }
+
     /// Whether it has met what ends the run.
     pub(crate) fn has_stopped(&self) -> bool {
         match self {

@@ -5,7 +5,7 @@ use memory::Controller;
 use protocol::Settings;
 use remote::{
     Agent, AgentSpec, CoreSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
-    NetworkSpec, Prefetch, Walks,
+    NetworkSpec, Prefetch, UseCosts, UseSpec, Walks,
 };
 use units::Time;
 
@@ -65,6 +65,33 @@ fn layout(s: &Settings, kind: Kind) -> Layout {
     Layout { pages: (s.number("remote.capacity_mib") << 8) as u32, entry_bytes }
 }
 
+fn network(s: &Settings) -> NetworkSpec {
+    NetworkSpec {
+        latency: s.dur("remote.network_ns"),
+        byte: s.dur("remote.network_byte_ns"),
+        faults: Faults {
+            lose_one_in: s.number("remote.fault.lose_one_in"),
+            late_one_in: s.number("remote.fault.late_one_in"),
+            late: s.dur("remote.fault.late_ns"),
+            duplicate_one_in: s.number("remote.fault.duplicate_one_in"),
+        },
+    }
+}
+
+fn uses(s: &Settings) -> UseSpec {
+    UseSpec {
+        name: s.text("remote.use").into(),
+        costs: UseCosts {
+            write_fault: s.dur("remote.write_fault_ns"),
+            fault: s.dur("remote.fault_ns"),
+            protect_page: s.dur("remote.protect_page_ns"),
+            copy_line: s.dur("remote.copy_line_ns"),
+            network: network(s),
+        },
+        window: s.dur("remote.window_ns"),
+    }
+}
+
 /// The agent before `memory`.
 pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) -> Agent {
     let walks = match s.text("remote.page_table") {
@@ -91,20 +118,12 @@ pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) 
             threshold: s.number("remote.threshold") as u32,
             buffer: s.count("remote.report_buffer"),
         },
-        network: NetworkSpec {
-            latency: s.dur("remote.network_ns"),
-            byte: s.dur("remote.network_byte_ns"),
-            faults: Faults {
-                lose_one_in: s.number("remote.fault.lose_one_in"),
-                late_one_in: s.number("remote.fault.late_one_in"),
-                late: s.dur("remote.fault.late_ns"),
-                duplicate_one_in: s.number("remote.fault.duplicate_one_in"),
-            },
-        },
+        network: network(s),
         retry: s.dur("remote.retry_ns"),
         deadline: s.dur("remote.deadline_ns"),
         window: s.dur("remote.window_ns"),
         harts,
+        uses: uses(s),
         host_away: (away.0 < away.1).then_some(away),
     };
     Agent::new(spec, kind, memory)
@@ -139,5 +158,5 @@ pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
         protect: s.dur("remote.protect_ns"),
         protect_page: s.dur("remote.protect_page_ns"),
     };
-    Host::new(spec, layout, daemon)
+    Host::new(spec, layout, daemon, &uses(s))
 }

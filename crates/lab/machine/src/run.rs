@@ -128,6 +128,7 @@ impl Machine {
                 && let Some(began) = self.region_began()
                 && now > began
             {
+                self.begin_uses(began);
                 before = Some(self.shared_tally(began));
             }
             self.dispatch(now, to, port, &msg);
@@ -140,6 +141,14 @@ impl Machine {
             // Nothing reached a shared device after the beginning.
             (None, Some(began)) => self.shared_tally(began),
             (None, None) => Tally::default(),
+        }
+    }
+
+    /// What memory is used for besides begins with the part that counts.
+    fn begin_uses(&mut self, now: Time) {
+        self.controllers.iter_mut().filter_map(Memory::remote_mut).for_each(|agent| agent.begin_uses(now));
+        if let Some(Pager::Remote(host)) = &self.host {
+            host.begin_uses(now);
         }
     }
 

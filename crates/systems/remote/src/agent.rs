@@ -7,13 +7,14 @@ use crate::filter::Tracker;
 use crate::network::Network;
 use crate::packet::{Bytes, Packet, RemoteHost, bits, line_at};
 use crate::spec::{AgentSpec, Kind, Mutant};
+use crate::uses::Using;
 use engine::{Device, Out, PortId};
 use memory::Controller;
 use protocol::{
     Block, Image, Line, Mask, Msg, Node, Occupancy, PM_BASE, Remains, StatSink, View, line_of, ports,
 };
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use units::{Dur, Time};
 
 impl Bytes for Controller {
@@ -74,6 +75,9 @@ pub struct Agent {
     window: BTreeMap<u32, u64>,
     wakes_at: Time,
     failure: Option<String>,
+    uses: Option<Using>,
+    /// Lines under recall because a window of the use case ends.
+    snooped: BTreeSet<(u32, u32)>,
     stats: Stats,
 }
 
@@ -94,6 +98,8 @@ impl Agent {
             window: BTreeMap::new(),
             wakes_at: Time::NEVER,
             failure: None,
+            uses: Some(kind).filter(|k| *k == Kind::Lines).and_then(|k| Using::new(&spec.uses, k)),
+            snooped: BTreeSet::new(),
             stats: Stats::default(),
             kind,
             memory,
@@ -126,6 +132,7 @@ impl Agent {
     fn read(&mut self, line: Line, out: &mut Out<'_, Msg>) {
         match self.spec.layout.place(line) {
             Place::Data { page, index } => {
+                self.uses.iter_mut().for_each(|u| u.accessed(out.now(), page, index, false));
                 self.core.read(page, index, &mut self.effects);
                 if !self.effects.contains(&Effect::Serve { page, index }) {
                     self.stats.critical += 1;
@@ -153,9 +160,10 @@ impl Agent {
         self.memory.on(out.now(), ports::DIRECTORY, &msg, out);
     }
 
-    fn write(&mut self, line: Line, data: &Block, mask: Mask) {
+    fn write(&mut self, now: Time, line: Line, data: &Block, mask: Mask) {
         match self.spec.layout.place(line) {
             Place::Data { page, index } if mask != 0 => {
+                self.uses.iter_mut().for_each(|u| u.accessed(now, page, index, true));
                 self.core.written(page, index);
                 *self.window.entry(page).or_insert(0) |= 1 << index;
                 if self.kind == Kind::Lines {
@@ -180,6 +188,23 @@ impl Agent {
         self.tracker.clear_lines();
         let length = self.spec.window;
         self.window_ends = now + length;
+        if self.uses.is_some() && self.snooped.is_empty() {
+            self.snooped = self.core.granted().collect();
+            let recall = |(page, index): &(u32, u32)| Effect::Recall { page: *page, index: *index };
+            self.effects.extend(self.snooped.iter().map(recall));
+        }
+    }
+
+    fn recalled(&mut self, page: u32, index: u32) {
+        if self.snooped.remove(&(page, index)) && self.snooped.is_empty() {
+            self.uses.iter_mut().for_each(Using::end_window);
+        }
+        self.core.recalled(page, index, &mut self.effects);
+    }
+
+    /// The part that counts begins.
+    pub fn begin_uses(&mut self, now: Time) {
+        self.uses.iter_mut().for_each(|u| u.begin(&self.spec.uses, now));
     }
 
     /// Packets that have arrived, at either end.
@@ -298,11 +323,11 @@ impl Device<Msg> for Agent {
             Msg::Read { line } => self.read(line, out),
             Msg::Write { line, data, mask, .. } => {
                 self.memory.on(now, port, msg, out);
-                self.write(line, &data, mask);
+                self.write(now, line, &data, mask);
             }
             Msg::Recalled { line } => {
                 if let Place::Data { page, index } = self.spec.layout.place(line) {
-                    self.core.recalled(page, index, &mut self.effects);
+                    self.recalled(page, index);
                 }
             }
             // The controller's timers are the agent's too.
@@ -355,6 +380,7 @@ impl Node for Agent {
             sink.count(name, value);
         }
         sink.occupancy("remote.held_reads", &self.stats.held);
+        self.uses.iter().for_each(|u| u.stats(sink));
         self.memory.stats(now, sink);
     }
 }

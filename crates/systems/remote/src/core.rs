@@ -110,6 +110,12 @@ impl Core {
         self.frames.get(&page).map_or(0, |f| f.dirty)
     }
 
+    /// Lines that caches may hold, of pages that stay.
+    pub fn granted(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let staying = self.frames.iter().filter(|(_, frame)| frame.reclaim.is_none());
+        staying.flat_map(|(page, frame)| bits(frame.granted).map(|index| (*page, index)))
+    }
+
     /// The local pages.
     pub fn local(&self) -> impl Iterator<Item = u32> + '_ {
         self.frames.keys().copied()
@@ -379,6 +385,7 @@ impl Core {
         let Some(frame) = self.frames.get_mut(&page) else { return };
         let before = frame.recalls;
         frame.recalls &= !(1 << index);
+        frame.granted &= !(1 << index);
         if before != 0 && frame.recalls == 0 {
             self.all_recalled(page, out);
         }

@@ -4,6 +4,8 @@ use crate::command::Layout;
 use crate::daemon::Daemon;
 use crate::dirty::DirtyWindows;
 use crate::kernel::{self, Miss};
+use crate::spec::Kind;
+use crate::uses::{UseSpec, Using};
 use os::{Entered, HartState, Harts, INTERRUPTIBLE, Task};
 use protocol::{Cpu, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, StatSink, Translated, Translator};
 use std::cell::RefCell;
@@ -54,6 +56,8 @@ pub(crate) struct Shared {
     /// When pages are protected again.
     protects_at: Time,
     pub(crate) protected: Protected,
+    uses: Option<Using>,
+    use_spec: UseSpec,
 }
 
 /// Protecting all pages against writes.
@@ -86,7 +90,8 @@ pub struct Host(Rc<RefCell<Shared>>);
 
 impl Host {
     /// Over `daemon`, with nothing mapped.
-    pub fn new(spec: HostSpec, layout: Layout, daemon: Daemon) -> Host {
+    pub fn new(spec: HostSpec, layout: Layout, daemon: Daemon, uses: &UseSpec) -> Host {
+        let kind = daemon.spec().kind;
         Host(Rc::new(RefCell::new(Shared {
             harts: vec![HartState::new(spec.translations); spec.harts],
             error: None,
@@ -95,6 +100,8 @@ impl Host {
             running: 0,
             protects_at: if spec.protect == Dur::ZERO { Time::NEVER } else { Time::ZERO + spec.protect },
             protected: Protected::default(),
+            uses: Some(kind).filter(|k| *k == Kind::Pages).and_then(|k| Using::new(uses, k)),
+            use_spec: uses.clone(),
             spec,
             layout,
             daemon,
@@ -119,6 +126,12 @@ impl Host {
         if shared.running == 0 {
             shared.dirty.finish();
         }
+    }
+
+    /// The part that counts begins.
+    pub fn begin_uses(&self, now: Time) {
+        let shared = &mut *self.0.borrow_mut();
+        shared.uses.iter_mut().for_each(|u| u.begin(&shared.use_spec, now));
     }
 
     /// Whether [`Host::error`] has something to tell.
@@ -154,6 +167,7 @@ impl Host {
         }
         sink.time("os.protect_time", shared.protected.time);
         shared.dirty.stats(sink);
+        shared.uses.iter().for_each(|u| u.stats(sink));
     }
 }
 
@@ -220,6 +234,11 @@ impl Port {
             if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
                 return Poll::Ready(true);
             }
+            let wait = shared.uses.as_mut().map_or(Dur::ZERO, Using::take_wait);
+            if wait > Dur::ZERO {
+                state.kernel = Some(entered().compute(wait));
+                continue;
+            }
             let offset = op.address - PM_BASE;
             let Some(page) = self.page(offset, &mut shared) else { continue };
             let place = shared.harts[self.id].translations.find(page);
@@ -246,18 +265,22 @@ impl Port {
         None
     }
 
-    /// The operation is done: what it stored is noted.
+    /// The operation is done: what it stored is noted, and where memory is used for more, that it was made.
     fn note(&self, hart: &Cpu, op: &Op, answer: u64) {
-        let value = match op.kind {
-            OpKind::Store | OpKind::StoreNonTemporal => op.value,
-            OpKind::Rmw(kind) => match kind.apply(answer, op.value) {
-                Some(value) => value,
-                None => return,
-            },
+        let Some(offset) = op.address.checked_sub(PM_BASE) else { return };
+        let mut shared = self.shared.borrow_mut();
+        let stored = match op.kind {
+            OpKind::Store | OpKind::StoreNonTemporal => Some(op.value),
+            OpKind::Rmw(kind) => kind.apply(answer, op.value),
+            OpKind::Load | OpKind::Touch => None,
             _ => return,
         };
-        if op.address >= PM_BASE {
-            self.shared.borrow_mut().dirty.store(hart.now(), op.address - PM_BASE, op.size, value);
+        if let Some(uses) = &mut shared.uses {
+            let (page, index) = (offset / PAGE_BYTES, offset % PAGE_BYTES / 64);
+            uses.accessed(hart.now(), page as u32, index as u32, stored.is_some());
+        }
+        if let Some(value) = stored {
+            shared.dirty.store(hart.now(), offset, op.size, value);
         }
     }
 }

@@ -37,6 +37,7 @@ mod packet;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 pub use agent::Agent;
 pub use command::{Command, Layout, Pte, What};
@@ -48,3 +49,4 @@ pub use host::{Host, HostSpec};
 pub use network::{Faults, Network, NetworkSpec};
 pub use packet::{Bytes, Packet, RemoteHost};
 pub use spec::{AgentSpec, CoreSpec, DaemonSpec, Kind, Mutant, Prefetch, Walks};
+pub use uses::{UseCosts, UseSpec};

@@ -3,6 +3,7 @@
 use crate::command::{Layout, Pte};
 use crate::filter::FilterSpec;
 use crate::network::NetworkSpec;
+use crate::uses::UseSpec;
 use units::{Dur, Time};
 
 /// Who tracks what a program changes, and at which grain pages move.
@@ -124,6 +125,8 @@ pub struct AgentSpec {
     pub window: Dur,
     /// The machine's harts: the directory's port follows from them.
     pub harts: usize,
+    /// What the agent is used for besides.
+    pub uses: UseSpec,
     /// The remote host goes, and comes back.
     pub host_away: Option<(Time, Time)>,
 }

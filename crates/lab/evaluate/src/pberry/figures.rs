@@ -1,8 +1,8 @@
 //! Amplification by granularity, dirty lines a page, run time by mechanism, bytes on the network, and what they hang on.
 
 use super::{
-    BLOCKS, FAULTS, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, WAYS, WINDOWS, WORKLOADS, clean,
-    slowdown, speedup, with,
+    BLOCKS, FAULTS, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, USES, WAYS, WINDOWS, WORKLOADS, clean,
+    slowdown, speedup, using, with,
 };
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
@@ -17,6 +17,7 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
         network(runs),
         faults(runs),
         links(runs),
+        uses(runs),
     ]
 }
 
@@ -171,4 +172,21 @@ fn links(runs: &Runs) -> Figure {
         order: &[LINES],
     }
     .figure("lines", rows.to_vec())
+}
+
+fn uses(runs: &Runs) -> Figure {
+    let names = [PAGES, LINES];
+    let moved = |machine: &str, used: &str| {
+        runs.get(&using(machine, used), WORKLOADS[0].0, 1, "use.bytes_moved") / 1e6
+    };
+    let rows = names.iter().flat_map(|name| USES.map(|used| row(used, name, None, moved(name, used))));
+    Lines {
+        name: "table-2",
+        title: "Bytes moved by use cases of tracking",
+        caption: "Beside the paper's table 2: redis-random, all memory local, windows of 1 ms. Pages are told by faults, lines by the agent.",
+        axis: "MB",
+        x: "",
+        order: &names,
+    }
+    .figure("grouped", rows.collect())
 }
