@@ -24,6 +24,7 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
     let mut workload = output::workload(&args.workload)?;
     shorten(&mut workload);
     output::apply(&args.settings, &mut machine, &mut workload)?;
+    machine::can_crash(&machine)?;
     for (name, value) in [("points", args.points), ("images", args.images)] {
         if value == 0 {
             return Err(Failure::BadInput(format!("--{name} 0: give at least 1")));

@@ -30,7 +30,7 @@ const WAYS: [(&str, &str, &str); 4] = [
 ];
 
 /// What the speedup hangs on: costs of a page fault, one-way latencies of the network, and of the link.
-const FAULTS: [u64; 5] = [1000, 3200, 10_000, 20_000, 40_000];
+const FAULTS: [u64; 4] = [1000, 3200, 10_000, 40_000];
 const NETWORKS: [u64; 3] = [500, 1195, 3000];
 const LINKS: [u64; 4] = [5, 29, 49, 150];
 /// Lengths of a window, nanoseconds; the second is the presets'.
@@ -55,16 +55,25 @@ pub const PAPER: Paper = Paper {
 type Sets = Vec<(&'static str, String)>;
 
 fn sized(workload: &str, more: &[(&'static str, &str)]) -> Sets {
-    let mut sets: Sets = more.iter().map(|(key, value)| (*key, (*value).to_string())).collect();
-    if workload.starts_with("redis") {
-        sets.push(("workload.keys", "20000".into()));
-        sets.push(("workload.operations", "8000".into()));
-    }
-    sets
+    let size: &[_] = match workload.starts_with("redis") {
+        true => &[("workload.keys", "20000"), ("workload.operations", "8000")],
+        false => &[],
+    };
+    size.iter().chain(more).map(|(key, value)| (*key, (*value).to_string())).collect()
+}
+
+/// Half the size, for what is varied in many steps: keys at random, two fifths of them local.
+fn halved(more: &[(&'static str, String)]) -> Sets {
+    let size = [("workload.keys", "10000"), ("workload.operations", "6000"), ("remote.local_kib", "2048")];
+    size.map(|(key, value)| (key, value.to_string())).into_iter().chain(more.iter().cloned()).collect()
 }
 
 fn with(name: &str, what: &str, value: u64) -> String {
     format!("{name}, {what} {value}")
+}
+
+fn with_fault(network: u64, fault: u64) -> String {
+    with(&with(PAGES, "network", network), "fault", fault)
 }
 
 fn using(machine: &str, used: &str) -> String {
@@ -85,22 +94,22 @@ fn declare() -> Result<Runs, ConfigError> {
         // The paper's emulator has the same memory behind both (§4.3).
         let far = ("remote.link_ns", "29");
         add(PROTECTED, PAGES, &[all, far, ("remote.protect_ns", "1000000")])?;
-        for (way, key, value) in WAYS {
+        for (way, key, value) in WAYS.into_iter().filter(|_| workload.starts_with("redis")) {
             add(way, LINES, &[some, (key, value)])?;
         }
     }
-    let (workload, local) = WORKLOADS[0];
     let mut add = |name: &str, preset: &str, more: &[(&'static str, String)]| {
-        let mut sets = sized(workload, &[("remote.local_kib", local)]);
-        sets.extend(more.iter().cloned());
-        runs.add(Key::new(name, workload, 1), preset, &sets)
+        runs.add(Key::new(name, WORKLOADS[0].0, 1), preset, &halved(more))
     };
     for network in NETWORKS {
         let latency = ("remote.network_ns", network.to_string());
         add(&with(LINES, "network", network), LINES, std::slice::from_ref(&latency))?;
         for fault in FAULTS {
-            let name = with(&with(PAGES, "network", network), "fault", fault);
-            add(&name, PAGES, &[latency.clone(), ("remote.fault_ns", fault.to_string())])?;
+            add(
+                &with_fault(network, fault),
+                PAGES,
+                &[latency.clone(), ("remote.fault_ns", fault.to_string())],
+            )?;
         }
     }
     for link in LINKS {
@@ -115,7 +124,7 @@ fn declare() -> Result<Runs, ConfigError> {
         add(&using(PAGES, used), PAGES, &sets)?;
         add(&using(LINES, used), LINES, &sets)?;
     }
-    let away = [("remote.fault.away_from_ns", "20000000"), ("remote.fault.away_to_ns", "21000000")];
+    let away = [("remote.fault.away_from_ns", "15000000"), ("remote.fault.away_to_ns", "16000000")];
     add(AWAY, LINES, &away.map(|(key, value)| (key, value.to_string())))?;
     Ok(runs)
 }
@@ -143,10 +152,6 @@ fn reduction(runs: &Runs, workload: &str) -> f64 {
 
 fn slowdown(runs: &Runs, workload: &str) -> f64 {
     runs.time(PROTECTED, workload, 1) / runs.time(TRACKED, workload, 1)
-}
-
-fn speedup(runs: &Runs, workload: &str) -> f64 {
-    runs.time(PAGES, workload, 1) / runs.time(LINES, workload, 1)
 }
 
 /// What protecting each further page takes, for 40 GB of pages, in milliseconds: two programs of different size, few of

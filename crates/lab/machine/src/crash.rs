@@ -47,6 +47,17 @@ impl CrashPoint {
     }
 }
 
+/// Whether a power failure leaves anything on this machine.
+///
+/// # Errors
+/// Why not.
+pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
+    if machine.settings.text("remote.kind") == "none" {
+        return Ok(());
+    }
+    Err(ConfigError::new(format!("{}: remote memory is volatile, there is nothing to recover", machine.name)))
+}
+
 /// Simulates `workload` on `machine`, and shows what a power failure would leave at many instants of the part that
 /// counts. Costs, for each, what changed since the one before. `visit` says whether to go on.
 ///
@@ -59,10 +70,7 @@ pub fn run_with_crashes(
     every: CrashEvery,
     visit: &mut dyn FnMut(CrashPoint) -> bool,
 ) -> Result<(), RunError> {
-    if machine.settings.text("remote.kind") != "none" {
-        let text = format!("{}: remote memory is volatile, there is nothing to recover", machine.name);
-        return Err(RunError::from(ConfigError::new(text)));
-    }
+    can_crash(machine)?;
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {

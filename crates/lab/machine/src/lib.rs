@@ -18,7 +18,7 @@ mod stats;
 
 pub mod schema;
 
-pub use crash::{CrashEvery, CrashPoint, run_with_crashes};
+pub use crash::{CrashEvery, CrashPoint, can_crash, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use near_parts::near_core;

@@ -2,7 +2,7 @@
 
 use super::{
     BLOCKS, FAULTS, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, USES, WAYS, WINDOWS, WORKLOADS, clean,
-    slowdown, speedup, using, with,
+    slowdown, using, with, with_fault,
 };
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
@@ -13,6 +13,7 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
         lines_a_page(runs),
         windows(runs),
         run_time(runs),
+        ways(runs),
         tracking(runs),
         network(runs),
         faults(runs),
@@ -83,17 +84,33 @@ fn windows(runs: &Runs) -> Figure {
 }
 
 fn run_time(runs: &Runs) -> Figure {
-    let mut names = vec![PAGES, LINES];
-    names.extend(WAYS.map(|(way, ..)| way));
+    let of = |name: &str, w: &str| runs.time(name, w, 1) / runs.time(TRACKED, w, 1);
     Lines {
         name: "run-time",
         title: "Run time by mechanism, over that with all memory local",
-        caption: "Two fifths of memory local. The last four are pberry with other answers to page walks, or prefetching.",
+        caption: "Two fifths of memory local.",
         axis: "run time",
+        x: "",
+        order: &[PAGES, LINES],
+    }
+    .figure("grouped", for_each(&[PAGES, LINES], of))
+}
+
+fn ways(runs: &Runs) -> Figure {
+    let mut names = vec![PAGES, LINES];
+    names.extend(WAYS.map(|(way, ..)| way));
+    let of = |name: &str, w: &str| runs.time(name, w, 1) / runs.time(TRACKED, w, 1);
+    let redis = WORKLOADS.iter().filter(|(w, _)| w.starts_with("redis"));
+    let rows = redis.flat_map(|(w, _)| names.iter().map(|name| row(w, name, None, of(name, w))));
+    Lines {
+        name: "walks",
+        title: "Run time by what page walks wait for, and by prefetching",
+        caption: "Two fifths of memory local. A page walk waits for the whole page with pberry, for its first line, or for nothing; the last two prefetch.",
+        axis: "run time over all memory local",
         x: "",
         order: &names,
     }
-    .figure("grouped", for_each(&names, |name, w| runs.time(name, w, 1) / runs.time(TRACKED, w, 1)))
+    .figure("grouped", rows.collect())
 }
 
 fn tracking(runs: &Runs) -> Figure {
@@ -132,7 +149,7 @@ fn faults(runs: &Runs) -> Figure {
     let workload = WORKLOADS[0].0;
     let rows = NETWORKS.iter().zip(&names).flat_map(|(network, name)| {
         FAULTS.map(|fault| {
-            let pages = with(&with(PAGES, "network", *network), "fault", fault);
+            let pages = with_fault(*network, fault);
             let lines = with(LINES, "network", *network);
             row(
                 "",
@@ -155,17 +172,13 @@ fn faults(runs: &Runs) -> Figure {
 
 fn links(runs: &Runs) -> Figure {
     let workload = WORKLOADS[0].0;
-    let pages = runs.time(PAGES, workload, 1);
+    let pages = runs.time(&with_fault(NETWORKS[1], FAULTS[1]), workload, 1);
     let rows = LINKS.map(|link| {
         row("", LINES, Some(link as f64), pages / runs.time(&with(LINES, "link", link), workload, 1))
     });
-    let title = format!(
-        "Speedup of lines over pages, by the link's latency ({:.2} as usual)",
-        speedup(runs, workload)
-    );
     Lines {
         name: "links",
-        title: &title,
+        title: "Speedup of lines over pages, by the link's latency",
         caption: "redis-random; one way between the shared cache and the agent. Page-granular paging has local memory at 5 ns.",
         axis: "speedup",
         x: "link, ns",
