@@ -203,3 +203,14 @@ def test_a_real_redis_under_load(cli: Cli, redis: tuple[int, int]) -> None:
     assert sum(w["pages"] for w in windows) > 1000
     ping = subprocess.run(["redis-cli", "-p", str(port), "ping"], capture_output=True)
     assert ping.stdout == b"PONG\n"
+
+
+def test_the_example_measures_real_programs() -> None:
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed")
+    words = [sys.executable, ROOT / "examples/track/measure.py", "--keys", "2000", "--seconds", "1", "--mib", "16"]
+    text = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300).stdout
+    rows = {line[:18].strip(): line.split() for line in text.splitlines()}
+    for name in ["redis, at random", "redis, in order", "linreg", "histogram"]:
+        pages, huge, lines, _ = map(float, text.split(name, 1)[1].split()[:4])
+        assert 0 < lines < pages < huge < 1, rows[name]

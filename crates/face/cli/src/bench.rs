@@ -12,8 +12,19 @@ const GOAL_DECODE: f64 = 40.0;
 /// How many times as long a recorded program may take.
 const GOAL_SLOWDOWN: f64 = 20.0;
 
-const MACHINES: [&str; 9] =
-    ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr", "nearpm-md", "nvdimmc-poc"];
+const MACHINES: [&str; 11] = [
+    "intel",
+    "hops-ep",
+    "hops-rp",
+    "asap-ep",
+    "asap-rp",
+    "bbb",
+    "eadr",
+    "nearpm-md",
+    "nvdimmc-poc",
+    "remote-pages",
+    "pberry",
+];
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let bar = output::progress(&args.common, MACHINES.len(), "bench");
@@ -28,6 +39,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let lab = crate::bench_lab::rates()?;
     let ddr4 = crate::bench_ddr4::rates()?;
     let ftl = crate::bench_ftl::rates()?;
+    let track = crate::bench_track::rates();
     if output::is_json(&args.common) {
         output::print_json(&json!({
             "goal_million_references_per_second": GOAL_REFERENCES,
@@ -42,6 +54,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "explorer_states_per_second": lab.states,
             "ddr4": ddr4,
             "ftl": ftl,
+            "track": track,
             "goal_ftl_million_host_pages_per_second": crate::bench_ftl::GOAL,
             "goal_ddr4_times_reference": crate::bench_ddr4::GOAL,
         }));
@@ -100,6 +113,11 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             crate::bench_ftl::GOAL
         );
     }
+    println!(
+        "live tracking: pages are compared with their copies at {:.1} GiB/s, {:.2} of memcpy",
+        number(&track, "compare_gib_per_second"),
+        number(&track, "share_of_memcpy")
+    );
     Ok(())
 }
 

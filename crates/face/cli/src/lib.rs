@@ -8,6 +8,7 @@ mod bench_ddr4;
 mod bench_ftl;
 mod bench_lab;
 mod bench_recorder;
+mod bench_track;
 mod cc;
 mod compare;
 mod crash;
