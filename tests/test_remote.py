@@ -62,7 +62,7 @@ def test_a_host_that_comes_back_is_waited_for(cli: Cli) -> None:
     assert got["time_ns"] > 0
 
 
-@pytest.mark.parametrize("use", ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "log"])
+@pytest.mark.parametrize("use", ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "encrypt", "log"])
 def test_uses_of_tracking_have_twins_by_page_faults(cli: Cli, use: str) -> None:
     sets = ["--set", f"remote.use={use}", "--set", "remote.local_kib=16384"]
     pages, lines = stats(cli, "remote-pages", *sets), stats(cli, "pberry", *sets)

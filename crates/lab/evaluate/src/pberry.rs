@@ -37,7 +37,8 @@ const LINKS: [u64; 4] = [5, 29, 49, 150];
 const WINDOWS: [u64; 4] = [250_000, 1_000_000, 4_000_000, 16_000_000];
 
 /// The use cases of table 2 that are built; reclamation and caching are the machines themselves.
-const USES: [&str; 6] = ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "log"];
+const USES: [&str; 7] =
+    ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "encrypt", "log"];
 
 /// How it is evaluated.
 pub const PAPER: Paper = Paper {

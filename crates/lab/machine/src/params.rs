@@ -1078,7 +1078,16 @@ pub const MACHINE: &[Param] = &[
     ),
     p(
         "remote.use",
-        Choice(&["none", "pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "log"]),
+        Choice(&[
+            "none",
+            "pre-copy",
+            "post-copy",
+            "copy-on-write",
+            "checkpoint",
+            "replicate",
+            "encrypt",
+            "log",
+        ]),
         "none",
         "paper: PBerry table 2",
         "what tracking is used for besides: told of lines (lines), or of pages by faults (pages)",

@@ -9,13 +9,14 @@
 //! and the window ends when it has them.
 //!
 //! Modelled: when and how much each use case tracks, copies and waits; by pages the waits hold the program up. Not modelled:
-//! what is done with the copies. The agent's copies take no time from its reads, waits by lines are counted alone, and
-//! in-place transformation has no user here.
+//! what is done with the copies. The agent's copies and transformations take no time from its reads, and waits by lines are
+//! counted alone.
 //!
 //! Source: PBerry §4.1.1 and table 2.
 
 mod checkpoint;
 mod copy_on_write;
+mod encrypt;
 mod log;
 mod migrate;
 mod replicate;
@@ -104,6 +105,12 @@ impl Primitives {
         }
     }
 
+    /// Changes so many units where they are: the agent before it hands a line on, the operating system while the program
+    /// waits.
+    pub(crate) fn transform(&mut self, units: u64) {
+        self.local_copy(units);
+    }
+
     /// Copies so many units to the other host, in the background.
     pub(crate) fn remote_copy(&mut self, units: u64) {
         self.bytes += 64 * self.lines(units);
@@ -141,12 +148,13 @@ pub(crate) struct Using {
 type Make = fn() -> Box<dyn UseCase>;
 
 /// Every use case, with its name.
-const CASES: [(&str, Make); 6] = [
+const CASES: [(&str, Make); 7] = [
     ("pre-copy", || Box::<migrate::PreCopy>::default()),
     ("post-copy", || Box::<migrate::PostCopy>::default()),
     ("copy-on-write", || Box::<copy_on_write::CopyOnWrite>::default()),
     ("checkpoint", || Box::<checkpoint::Checkpoint>::default()),
     ("replicate", || Box::<replicate::Replicate>::default()),
+    ("encrypt", || Box::<encrypt::Encrypt>::default()),
     ("log", || Box::<log::UndoLog>::default()),
 ];
 
