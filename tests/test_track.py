@@ -22,10 +22,12 @@ from conftest import COREPLANE, ROOT, Cli
 class Dirty:
     """A program whose every change is known, under the tracker."""
 
-    def __init__(self, cli: Cli, *options: object) -> None:
+    def __init__(self, cli: Cli, *options: object, before: str = "") -> None:
         subprocess.run(["cc", "-O1", ROOT / "tests/programs/dirty.c", "-o", cli.folder / "dirty"], check=True)
         self.program = subprocess.Popen([cli.folder / "dirty"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.program.stdout.readline() == b"ready\n"
+        for step in before:
+            self.say(step)
         command = [COREPLANE, "track", str(self.program.pid), *map(str, options)]
         self.tracker = subprocess.Popen(command, cwd=cli.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while self.traced() == 0:
@@ -99,6 +101,17 @@ def test_write_protection_counts_pages_and_finds_silent_stores(cli: Cli) -> None
     (window,) = json.loads(dirty.stop_tracker())
     assert 1000 <= window["pages"] <= 1012
     assert window["bytes"] == window["pages"] * 4096
+    dirty.end()
+
+
+def test_a_program_that_filters_its_calls_is_not_made_to_break_its_rules(cli: Cli) -> None:
+    dirty = Dirty(cli, "--interval", 600, "--format", "json", before="k")
+    dirty.say("s")
+    (window,) = json.loads(dirty.stop_tracker())
+    assert window["mechanism"] == "read"
+    assert 3000 <= window["bytes"] <= 5000
+    assert "seccomp" in cli.refuses("track", dirty.program.pid, "--mechanism", "scan")
+    dirty.say("s")
     dirty.end()
 
 

@@ -1,7 +1,11 @@
 /* Changes known bytes in each round, and waits for a line of input between rounds. */
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 enum { PAGES = 4096, PAGE = 4096 };
 
@@ -27,9 +31,13 @@ int main(void)
             other = map(512);
             memset(other, 7, 512 * PAGE);
         }
+        if (c == 'k') /* From here on any call but read, write and exit ends the program. */
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
         if (c == 'u')
             munmap(other, 512 * PAGE);
         printf("done\n");
     }
+    /* Not exit_group, which a strict filter forbids. */
+    syscall(SYS_exit, 0);
     return 0;
 }

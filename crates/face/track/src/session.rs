@@ -192,13 +192,18 @@ impl Session {
                     self.protection = Some(protection);
                     return Ok(());
                 }
+                Err(Errno::EPERM) => {
+                    "the program filters its system calls (seccomp), may not have userfaultfd, or is a \
+                                      32-bit one"
+                        .to_string()
+                }
                 Err(e) => format!("asynchronous write-protection: {}", e.desc()),
             }
         } else {
             "this kernel has no PAGEMAP_SCAN (Linux 6.7 has)".to_string()
         };
         if self.options.mechanism.is_some() || self.options.mode == Mode::WriteProtect {
-            return Err(Error(format!("{lacks}; --mechanism read with --mode lines needs neither")));
+            return Err(Error(format!("{lacks}; --mechanism read with --mode lines does without")));
         }
         self.mechanism = Mechanism::Read;
         self.instead = Some(lacks);
