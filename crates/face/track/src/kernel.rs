@@ -5,10 +5,12 @@
 
 use nix::errno::Errno;
 use nix::libc;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::Pid;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a page is, as `PAGEMAP_SCAN` names it.
 pub(crate) const PAGE_IS_WRITTEN: u64 = 1 << 1;
@@ -213,4 +215,44 @@ pub(crate) fn resume(thread: Pid, how: Resume, signal: i32) -> Result<(), Errno>
 pub(crate) fn send(process: Pid, signal: i32) {
     // SAFETY: no memory is named. It may have ended: then nobody needs the signal.
     _ = unsafe { libc::kill(process.as_raw(), signal) };
+}
+
+/// Signals that ask the tracker to end: any thread of this program may get them, so that a handler notes them.
+const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note(_: i32) {
+    ASKED.store(true, Ordering::Relaxed);
+}
+
+/// As long as this lives, signals that ask the tracker to end are noted instead of ending it.
+pub(crate) struct Asked([SigAction; 3]);
+
+impl Asked {
+    /// With none noted.
+    ///
+    /// # Errors
+    /// As `sigaction(2)`.
+    pub(crate) fn new() -> Result<Asked, Errno> {
+        ASKED.store(false, Ordering::Relaxed);
+        let action = SigAction::new(SigHandler::Handler(note), SaFlags::empty(), SigSet::empty());
+        // SAFETY: the handler writes one atomic.
+        let [a, b, c] = ENDING.map(|signal| unsafe { sigaction(signal, &action) });
+        Ok(Asked([a?, b?, c?]))
+    }
+
+    /// Whether one has come.
+    pub(crate) fn is_asked(&self) -> bool {
+        ASKED.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        for (signal, before) in ENDING.iter().zip(&self.0) {
+            // SAFETY: what was there before is put back.
+            _ = unsafe { sigaction(*signal, before) };
+        }
+    }
 }

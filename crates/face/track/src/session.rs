@@ -1,21 +1,18 @@
 //! Windows, one after the other, until the target ends or the tracker is interrupted.
 
 use crate::compare::{PAGE, Page};
+use crate::kernel::Asked;
 use crate::maps::{self, Mapping};
 use crate::protect::Protection;
 use crate::shadow::Shadow;
 use crate::target::{Event, Target};
 use crate::{DirtyPage, Error, Mechanism, Mode, Options, TargetChoice, Window, kernel};
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 use std::fs::File;
 use std::io::IoSliceMut;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
@@ -49,9 +46,9 @@ pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report,
         return Err(Error("a tracker cannot track itself".into()));
     }
     let mut target = Target::new(&options.target)?;
-    let signals = Signals::new().map_err(|e| Error::at("signals cannot be waited for", e))?;
+    let asked = Asked::new().map_err(|e| Error::at("signals cannot be waited for", e))?;
     let mut session = Session::begin(&mut target, options)?;
-    let interrupted = session.run(&mut target, &signals, each);
+    let interrupted = session.run(&mut target, &asked, each);
     let report = session.report(matches!(interrupted, Ok(true)));
     target.finish(!matches!(interrupted, Ok(false)));
     interrupted.map(|_| report)
@@ -63,42 +60,8 @@ impl Options {
     }
 }
 
-/// Signals that end tracking, or tell of the target; blocked as long as this lives.
-struct Signals {
-    set: SigSet,
-    descriptor: SignalFd,
-}
-
-impl Signals {
-    fn new() -> Result<Signals, Errno> {
-        let mut set = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
-            set.add(signal);
-        }
-        set.thread_block()?;
-        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
-        Ok(Signals { set, descriptor: SignalFd::with_flags(&set, flags)? })
-    }
-
-    /// Waits so long at most; whether the tracker is asked to end.
-    fn wait(&self, time: Duration) -> bool {
-        // A signal may have gone to another thread of this program: the target is looked at in any case.
-        let milliseconds = time.as_millis().clamp(1, 20) as u16;
-        let mut wanted = [PollFd::new(self.descriptor.as_fd(), PollFlags::POLLIN)];
-        _ = poll(&mut wanted, PollTimeout::from(milliseconds));
-        let mut asked = false;
-        while let Ok(Some(signal)) = self.descriptor.read_signal() {
-            asked |= signal.ssi_signo != Signal::SIGCHLD as u32;
-        }
-        asked
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        _ = self.set.thread_unblock();
-    }
-}
+/// Between two looks at the target: it may stand still for a signal, or be about to end.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Pages of the target as they were when it stood still.
 #[derive(Default)]
@@ -297,14 +260,15 @@ impl Session {
     fn run(
         &mut self,
         target: &mut Target,
-        signals: &Signals,
+        asked: &Asked,
         each: &mut dyn FnMut(&Window),
     ) -> Result<bool, Error> {
         let interval = Duration::from_secs_f64(self.options.interval);
         let mut begun = Instant::now();
         loop {
             let left = interval.saturating_sub(begun.elapsed());
-            let asked = signals.wait(left);
+            std::thread::sleep(left.min(LOOK));
+            let asked = asked.is_asked();
             match target.look() {
                 Event::Gone => return Ok(false),
                 Event::Ends => {
