@@ -73,7 +73,7 @@ impl Machine {
             None => match remote.filter(|_| index < map.pm_controllers) {
                 Some(kind) => {
                     let memory = controller(s, map, index);
-                    Memory::Remote(Box::new(remote_parts::agent(s, harts, kind, memory)))
+                    Memory::Remote(Box::new(remote_parts::agent(s, kind, memory)))
                 }
                 None => Memory::Controller(controller(s, map, index)),
             },

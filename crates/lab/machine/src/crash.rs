@@ -4,6 +4,7 @@ use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::memories::Memory;
+use crate::remote_parts;
 use crate::run::RunOptions;
 use cpu::Hart;
 use neardata::{Dump, Invariant};
@@ -52,7 +53,7 @@ impl CrashPoint {
 /// # Errors
 /// Why not.
 pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
-    if machine.settings.text("remote.kind") == "none" {
+    if remote_parts::kind(&machine.settings).is_none() {
         return Ok(());
     }
     Err(ConfigError::new(format!("{}: remote memory is volatile, there is nothing to recover", machine.name)))

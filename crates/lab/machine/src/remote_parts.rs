@@ -93,7 +93,7 @@ fn uses(s: &Settings) -> UseSpec {
 }
 
 /// The agent before `memory`.
-pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) -> Agent {
+pub(crate) fn agent(s: &Settings, kind: Kind, memory: Controller) -> Agent {
     let walks = match s.text("remote.page_table") {
         "first-line" => Walks::FirstLine,
         "untracked" => Walks::Untracked,
@@ -122,7 +122,6 @@ pub(crate) fn agent(s: &Settings, harts: usize, kind: Kind, memory: Controller) 
         retry: s.dur("remote.retry_ns"),
         deadline: s.dur("remote.deadline_ns"),
         window: s.dur("remote.window_ns"),
-        harts,
         uses: uses(s),
         host_away: (away.0 < away.1).then_some(away),
     };

@@ -304,11 +304,7 @@ impl DirtySet {
         let mut huge = None;
         for (page, lines) in window {
             let lines = u64::from(lines.count_ones());
-            self.bytes += 64 * lines;
-            self.lines += lines;
-            self.pages += 1;
-            self.huge_pages += u64::from(huge != Some(page / 512));
-            huge = Some(page / 512);
+            self.add(*page, 64 * lines, lines, &mut huge);
         }
     }
 }

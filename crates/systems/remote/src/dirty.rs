@@ -20,7 +20,8 @@ pub struct DirtySet {
 }
 
 impl DirtySet {
-    fn add(&mut self, page: u32, bytes: u64, lines: u64, last_huge: &mut Option<u32>) {
+    /// Adds a page of a window, in order of page.
+    pub(crate) fn add(&mut self, page: u32, bytes: u64, lines: u64, last_huge: &mut Option<u32>) {
         if lines == 0 {
             return;
         }

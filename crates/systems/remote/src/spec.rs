@@ -123,8 +123,6 @@ pub struct AgentSpec {
     pub deadline: Dur,
     /// Length of a window of tracking.
     pub window: Dur,
-    /// The machine's harts: the directory's port follows from them.
-    pub harts: usize,
     /// What the agent is used for besides.
     pub uses: UseSpec,
     /// The remote host goes, and comes back.
