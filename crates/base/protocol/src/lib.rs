@@ -11,6 +11,7 @@ mod near_command;
 mod near_log;
 mod node;
 mod ordering;
+pub mod pages;
 pub mod params;
 mod stats;
 

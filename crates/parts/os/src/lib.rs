@@ -1,5 +1,5 @@
-//! What an operating system does on a machine's harts, by their own loads, stores and waits: translations of pages, the
-//! mapping lock, and taking a page away from every hart.
+//! What an operating system does: on harts, by their own loads, stores and waits (translations of pages, the mapping lock,
+//! taking a page away from every hart); and at page fidelity, where a page is the smallest thing, [`memory`].
 //!
 //! A driver keeps its tables on the host and is asked by a [`Translated`](protocol::Translated) handle before each
 //! access; what takes time runs as a [`Task`] on the hart. Harts that share such tables act in order of time, none ahead.
@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod kernel;
+pub mod memory;
 mod translations;
 
 pub use kernel::{Entered, Harts, INTERRUPTIBLE, Task};

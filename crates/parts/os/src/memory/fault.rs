@@ -1,0 +1,182 @@
+//! Page faults: finding a page of memory, and what was in it.
+
+use super::process::AreaError;
+use super::spec::Medium;
+use super::table::{ACCESSED, HINT, PLACE, PRESENT, Page};
+use super::{Counts, Memory};
+use units::{Dur, Time};
+
+/// Help before kswapd is woken.
+pub trait Relief {
+    /// No zone is above its low mark. Gives processor time that was spent; memory may have been added.
+    fn relieve(&mut self, memory: &mut Memory, now: Time) -> Dur;
+}
+
+/// What a fault took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Processor time of the kernel.
+    pub kernel: Dur,
+    /// When the page is there: a device's time may lie between.
+    pub ready: Time,
+    /// A page was zeroed or read into this medium.
+    pub filled: Option<Medium>,
+}
+
+/// Why a fault cannot be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultError {
+    /// A signal.
+    Area(AreaError),
+    /// No page, and none that could go.
+    OutOfMemory,
+}
+
+/// Looks at every listed page so often before it is out of memory.
+const PASSES: u64 = 3;
+
+impl Memory {
+    /// Serves a fault at `now`. A page that is there already costs an entry and a return.
+    ///
+    /// # Errors
+    /// When the address is not mapped, lies beyond a device file's end, or no memory is left.
+    pub fn fault(
+        &mut self,
+        process: u32,
+        area: usize,
+        page: u64,
+        now: Time,
+        relief: &mut dyn Relief,
+    ) -> Result<Fault, FaultError> {
+        let page = self.visited(process, area, page).map_err(FaultError::Area)?;
+        let entry = self.table.entry(page);
+        let costs = self.spec.costs;
+        if entry & PRESENT != 0 {
+            let more = if entry & HINT != 0 { self.hinted(page, now) } else { Dur::ZERO };
+            *self.table.entry_mut(page) |= ACCESSED;
+            return Ok(Fault { kernel: costs.fault + more, ready: now + costs.fault + more, filled: None });
+        }
+        let (frame, mut kernel, ready) = self.find_page(now, relief)?;
+        kernel = kernel + costs.fault;
+        let mut ready = ready + costs.fault;
+        if entry == 0 {
+            self.counts.minor += 1;
+        } else {
+            self.counts.major += 1;
+            kernel = kernel + costs.major;
+            ready = self.swap_in(page, entry - 1, ready + costs.major);
+            self.processes[process as usize].swapped -= 1;
+        }
+        self.place(page, frame, ACCESSED, true);
+        let filled = Some(self.medium(frame));
+        Ok(Fault { kernel, ready, filled })
+    }
+
+    /// Puts `page` into `frame` and on a list.
+    pub(super) fn place(&mut self, page: Page, frame: u64, accessed: u32, active: bool) {
+        *self.table.entry_mut(page) = PRESENT | accessed | frame as u32;
+        let zone = self.zone_of(frame);
+        let zone = &mut self.zones[zone];
+        let list = if active { &mut zone.active } else { &mut zone.inactive };
+        list.push(&mut self.table, page);
+        let owner = self.table.owner(page);
+        self.processes[owner as usize].resident += 1;
+    }
+
+    /// Reads a slot, and its neighbours where pages are free for them; gives when it has come.
+    fn swap_in(&mut self, wanted: Page, slot: u32, now: Time) -> Time {
+        let window = self.spec.readahead.max(1);
+        let start = u64::from(slot) / window * window;
+        let mut count = 1;
+        for other in (start..start + window).filter(|s| *s != u64::from(slot)) {
+            let owner = self.swap.as_ref().and_then(|swap| swap.owner(other));
+            let Some(page) = owner.filter(|p| *p != wanted) else { continue };
+            let Some(frame) = self.take_above_low() else { break };
+            if let Some(swap) = &mut self.swap {
+                swap.give(other as u32);
+            }
+            let owner = self.table.owner(page);
+            self.processes[owner as usize].swapped -= 1;
+            self.place(page, frame, 0, false);
+            self.counts.readahead += 1;
+            count += 1;
+        }
+        match &mut self.swap {
+            Some(swap) => {
+                swap.give(slot);
+                swap.reads(now, slot, count)
+            }
+            None => now,
+        }
+    }
+
+    /// A page from the first zone that stays above its low mark.
+    pub(super) fn take_above_low(&mut self) -> Option<u64> {
+        let zone = self.zones.iter().position(|z| z.free() > z.marks.low)?;
+        self.take_frame(zone)
+    }
+
+    /// A page, with the kernel's time and when it was found.
+    fn find_page(&mut self, now: Time, relief: &mut dyn Relief) -> Result<(u64, Dur, Time), FaultError> {
+        self.settle(now);
+        if let Some(frame) = self.take_above_low() {
+            return Ok((frame, Dur::ZERO, now));
+        }
+        let helped = relief.relieve(self, now);
+        if let Some(frame) = self.take_above_low() {
+            return Ok((frame, helped, now + helped));
+        }
+        self.zones.iter_mut().filter(|z| z.managed > 0).for_each(|z| z.awake = true);
+        self.reclaim_directly(now + helped, helped)
+    }
+
+    fn reclaim_directly(&mut self, mut now: Time, mut kernel: Dur) -> Result<(u64, Dur, Time), FaultError> {
+        let mut looked = 0;
+        loop {
+            self.settle(now);
+            if let Some(zone) = self.zones.iter().position(|z| z.free() > z.marks.min) {
+                let frame = self.take_frame(zone).ok_or(FaultError::OutOfMemory)?;
+                return Ok((frame, kernel, now));
+            }
+            let listed: u64 = self.zones.iter().map(super::Zone::listed).sum();
+            let (mut gone, mut spent) = (0, Dur::ZERO);
+            for zone in 0..self.zones.len() {
+                let batch = self.shrink(zone, now);
+                looked += batch.looked;
+                gone += batch.gone;
+                spent = spent + batch.kernel;
+            }
+            self.counts.by_direct += gone;
+            kernel = kernel + spent;
+            now = now + spent;
+            if gone == 0 && looked > PASSES * listed || spent == Dur::ZERO {
+                match self.next_free() {
+                    Some(at) => now = at.max(now),
+                    // The last reserve, then the end.
+                    None => {
+                        let zone = self.zones.iter().position(|z| z.free() > z.marks.min / 2);
+                        let frame = zone.and_then(|z| self.take_frame(z)).ok_or(FaultError::OutOfMemory)?;
+                        return Ok((frame, kernel, now));
+                    }
+                }
+            } else if let Some(at) = self.next_free().filter(|_| gone > 0) {
+                now = at.max(now);
+            }
+        }
+    }
+
+    /// A visit that was wanted to be known of.
+    fn hinted(&mut self, page: Page, now: Time) -> Dur {
+        *self.table.entry_mut(page) &= !HINT;
+        self.counts.hints += 1;
+        let frame = u64::from(self.table.entry(page) & PLACE);
+        self.promote(page, frame, now)
+    }
+}
+
+impl Counts {
+    /// All faults.
+    pub fn faults(&self) -> u64 {
+        self.minor + self.major
+    }
+}

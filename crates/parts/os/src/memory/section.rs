@@ -1,0 +1,221 @@
+//! Sections: boot, hiding, bringing memory online and taking it offline.
+
+use super::Memory;
+use super::spec::{Descriptors, Medium, PAGE, SECTION};
+use super::zone::Zone;
+use units::{Dur, Time};
+
+/// Descriptors do not fit where they must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoRoom {
+    /// Pages that were wanted.
+    pub wanted: u64,
+    /// Pages that are there.
+    pub there: u64,
+}
+
+impl Memory {
+    /// Gives what is online to the allocator, but for what the kernel keeps and the descriptors.
+    pub(super) fn boot(&mut self) -> Result<(), NoRoom> {
+        let each = self.spec.descriptor_pages();
+        let online: u64 = self.spec.zones.iter().filter(|z| z.online).map(|z| z.sections).sum();
+        let mut first = 0;
+        for index in 0..self.zones.len() {
+            let spec = self.spec.zones[index];
+            let all = spec.sections * SECTION;
+            let mut kept = if index == 0 { self.spec.reserved } else { 0 };
+            kept += match (self.spec.descriptors, index) {
+                (Descriptors::Dram, 0) => online * each,
+                (Descriptors::Dram, _) => 0,
+                (Descriptors::Added, _) => spec.sections * each,
+            };
+            if spec.online && all > 0 {
+                if kept >= all {
+                    return Err(NoRoom { wanted: kept, there: all });
+                }
+                let zone = &mut self.zones[index];
+                zone.buddy.give_range(kept, all - kept);
+                zone.managed = all - kept;
+                let mut left = kept;
+                for section in &mut self.sections[first..first + spec.sections as usize] {
+                    section.online = true;
+                    section.used = left.min(SECTION) as u32;
+                    left -= u64::from(section.used);
+                }
+            }
+            first += spec.sections as usize;
+        }
+        self.set_marks();
+        Ok(())
+    }
+
+    /// Watermarks follow what is online (`setup_per_zone_wmarks`).
+    fn set_marks(&mut self) {
+        let all: u64 = self.zones.iter().map(|z| z.managed).sum();
+        let kib = match self.spec.min_free_kib {
+            0 => self.spec.rule.min_free_kib(all * PAGE / 1024),
+            set => set,
+        };
+        for zone in &mut self.zones {
+            zone.marks = self.spec.rule.zone(kib, zone.managed, all);
+        }
+        self.pm_online_most = self.pm_online_most.max(self.online_bytes(Medium::Pm));
+    }
+
+    /// Hidden sections of persistent memory.
+    pub fn hidden(&self) -> u64 {
+        self.sections.iter().filter(|s| !s.online && !s.device).count() as u64
+    }
+
+    /// Brings up to `wanted` hidden sections online, lowest first, and allocates their descriptors. Gives how many
+    /// it were, and the kernel's time: fewer when nothing is hidden any more, or no page is left for descriptors. Then
+    /// pages of the first zone are sent away, so that a later call finds room.
+    pub fn bring_online(&mut self, wanted: u64, now: Time) -> (u64, Dur) {
+        let (mut done, mut time) = (0, Dur::ZERO);
+        for index in 0..self.sections.len() {
+            if done == wanted {
+                break;
+            }
+            if self.sections[index].online || self.sections[index].device {
+                continue;
+            }
+            if !self.describe(index) {
+                time = self.make_room((wanted - done) * self.spec.descriptor_pages(), now);
+                break;
+            }
+            done += 1;
+        }
+        if done > 0 {
+            self.set_marks();
+        }
+        (done, time + self.spec.costs.describe * SECTION * done)
+    }
+
+    /// Sends pages of the first zone away until `pages` are free above its low mark, or on their way out.
+    fn make_room(&mut self, pages: u64, now: Time) -> Dur {
+        let mut time = Dur::ZERO;
+        // As much as is under way at once elsewhere: the next call goes on.
+        let wanted = self.zones[0].marks.low + pages.min(1 << 13);
+        let mut looks = 2 * self.zones[0].listed();
+        while self.zones[0].free() + self.zones[0].leaving < wanted && looks > 0 {
+            let batch = self.shrink(0, now + time);
+            self.counts.by_direct += batch.gone;
+            time = time + batch.kernel;
+            looks = looks.saturating_sub(batch.looked.max(1));
+        }
+        time
+    }
+
+    /// Allocates the descriptors of a section and gives its pages to the allocator.
+    fn describe(&mut self, index: usize) -> bool {
+        let each = self.spec.descriptor_pages();
+        let zone = usize::from(self.sections[index].zone);
+        let start = index as u64 * SECTION - self.zones[zone].first;
+        let mut given = (start, SECTION);
+        match self.spec.descriptors {
+            Descriptors::Added => {
+                given = (start + each, SECTION - each);
+                self.sections[index].used = each as u32;
+            }
+            Descriptors::Dram => match self.take_blocks(each) {
+                Some(blocks) => self.sections[index].descriptors = blocks,
+                None => return false,
+            },
+        }
+        let zone = &mut self.zones[zone];
+        zone.buddy.give_range(given.0, given.1);
+        zone.managed += given.1;
+        self.sections[index].online = true;
+        true
+    }
+
+    /// So many pages of the first zone, in few blocks; nothing when they are not there.
+    fn take_blocks(&mut self, pages: u64) -> Option<Vec<(u64, u8)>> {
+        if self.zones[0].free() < pages + self.zones[0].marks.min {
+            return None;
+        }
+        let mut blocks = Vec::new();
+        let (mut left, mut most) = (pages, 8);
+        while left > 0 {
+            let order = (left.ilog2() as usize).min(most);
+            match self.zones[0].buddy.take(order) {
+                Some(page) => {
+                    self.sections[(page / SECTION) as usize].used += 1 << order;
+                    blocks.push((page, order as u8));
+                    left -= 1 << order;
+                }
+                None if order > 0 => most = order - 1,
+                None => {
+                    self.give_blocks(&blocks);
+                    return None;
+                }
+            }
+        }
+        Some(blocks)
+    }
+
+    fn give_blocks(&mut self, blocks: &[(u64, u8)]) {
+        for (page, order) in blocks {
+            self.zones[0].buddy.give(*page, usize::from(*order));
+            self.sections[(page / SECTION) as usize].used -= 1 << order;
+        }
+    }
+
+    /// Sections of persistent memory that are online and free in every page, the highest first.
+    pub fn idle_sections(&self) -> Vec<usize> {
+        let kept = if self.spec.descriptors == Descriptors::Added { self.spec.descriptor_pages() } else { 0 };
+        let pm = |i: &usize| self.zones[usize::from(self.sections[*i].zone)].medium == Medium::Pm;
+        let idle = |i: &usize| self.sections[*i].online && u64::from(self.sections[*i].used) == kept;
+        (0..self.sections.len()).rev().filter(pm).filter(idle).collect()
+    }
+
+    /// Hides sections again that [`Memory::idle_sections`] named, and frees their descriptors.
+    pub fn take_offline(&mut self, sections: &[usize]) {
+        for &index in sections {
+            let zone = usize::from(self.sections[index].zone);
+            let start = index as u64 * SECTION - self.zones[zone].first;
+            let Zone { buddy, managed, .. } = &mut self.zones[zone];
+            if self.spec.descriptors == Descriptors::Added {
+                // The rest of the section is free but not in whole blocks of the largest order: join them first.
+                let each = self.spec.descriptor_pages();
+                buddy.give_range(start, each);
+                *managed += each;
+                self.sections[index].used = 0;
+            }
+            buddy.take_range(start, SECTION);
+            *managed -= SECTION;
+            self.sections[index].online = false;
+            let blocks = std::mem::take(&mut self.sections[index].descriptors);
+            self.give_blocks(&blocks);
+        }
+        if !sections.is_empty() {
+            self.set_marks();
+        }
+    }
+
+    /// The first frame of device file `file`: behind the files before it, which `files` keeps (first frame, pages). None
+    /// where the region is full.
+    pub fn device_file(&self, files: &mut Vec<(u64, u64)>, file: usize, pages: u64) -> Option<u64> {
+        let region = (self.sections.len() as u64 - self.spec.device_sections) * SECTION;
+        let end = self.sections.len() as u64 * SECTION;
+        while files.len() <= file {
+            let first = files.last().map_or(region, |(first, pages)| first + pages);
+            if first.checked_add(pages)? > end {
+                return None;
+            }
+            files.push((first, pages));
+        }
+        Some(files[file].0)
+    }
+
+    /// `bytes` are written to a frame of persistent memory, by whom visits know nothing of.
+    pub fn wear(&mut self, frame: u64, bytes: u64) {
+        self.counts.pm_written += bytes;
+        self.sections[(frame / SECTION) as usize].written += bytes;
+    }
+
+    /// Bytes of descriptors of a section.
+    pub fn section_descriptor_bytes(&self) -> u64 {
+        self.spec.descriptor_pages() * PAGE
+    }
+}

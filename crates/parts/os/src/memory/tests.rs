@@ -1,0 +1,250 @@
+use super::*;
+use units::{Dur, Random};
+
+struct NoRelief;
+impl Relief for NoRelief {
+    fn relieve(&mut self, _: &mut Memory, _: Time) -> Dur {
+        Dur::ZERO
+    }
+}
+
+const COSTS: Costs = Costs {
+    fault: Dur::ns(700),
+    major: Dur::ns(2000),
+    scan: Dur::ns(100),
+    unmap: Dur::ns(500),
+    free: Dur::ns(60),
+    map: Dur::ns(40),
+    describe: Dur::ns(20),
+};
+
+fn spec(dram: u64, pm: u64, online: bool, swap: u64) -> MemorySpec {
+    let swap = (swap > 0).then(|| SwapSpec {
+        pages: swap,
+        channels: 4,
+        read: Dur::ns(90_000),
+        write: Dur::ns(20_000),
+        page: Dur::ns(2000),
+        seeks: false,
+    });
+    MemorySpec {
+        zones: vec![
+            ZoneSpec { medium: Medium::Dram, sections: dram, online: true },
+            ZoneSpec { medium: Medium::Pm, sections: pm, online },
+        ],
+        descriptor_bytes: 56,
+        descriptors: Descriptors::Dram,
+        device_sections: 2,
+        reserved: 1024,
+        rule: Rule::Before46,
+        min_free_kib: 0,
+        swap,
+        readahead: 8,
+        demotes: false,
+        costs: COSTS,
+    }
+}
+
+/// Runs visits to their end, kswapd with them; gives the time.
+fn visit_all(
+    m: &mut Memory,
+    process: u32,
+    first: u64,
+    pages: u64,
+    mut now: Time,
+) -> Result<Time, FaultError> {
+    let mut at = first;
+    while at < first + pages {
+        at += m.visit(process, 0, at, first + pages - at, 0).done;
+        if at < first + pages {
+            let fault = m.fault(process, 0, at, now, &mut NoRelief)?;
+            assert!(fault.ready >= now);
+            now = fault.ready;
+        }
+        let awake: Vec<usize> = m.awake().collect();
+        awake.into_iter().for_each(|zone| _ = m.kswapd(zone, now));
+    }
+    Ok(now)
+}
+
+/// What must hold whatever has happened.
+fn check(m: &Memory) {
+    let used: u64 = m.sections.iter().map(|s| u64::from(s.used)).sum();
+    let kept = m.descriptor_bytes() / PAGE + m.spec.reserved;
+    let resident: u64 = m.processes.iter().map(|p| p.resident).sum();
+    assert_eq!(used, kept + resident + m.leaving.len() as u64, "every page that is in use is somebody's");
+    let online = m.sections.iter().filter(|s| s.online).count() as u64 * SECTION;
+    assert_eq!(online, used + m.free());
+    assert_eq!(m.zones.iter().map(Zone::listed).sum::<u64>(), resident);
+    let swapped: u64 = m.processes.iter().map(|p| p.swapped).sum();
+    assert_eq!(m.swap_bytes().0, swapped * PAGE);
+}
+
+#[test]
+fn a_terabyte_has_14_gb_of_descriptors_and_a_section_448_pages() {
+    let spec = spec(8, 1, true, 0);
+    assert_eq!(spec.descriptor_pages(), 448);
+    assert_eq!((1_u64 << 40) / PAGE * spec.descriptor_bytes, 14 << 30);
+    assert_eq!(MemorySpec { descriptor_bytes: 64, ..spec }.descriptor_pages(), 512);
+}
+
+#[test]
+fn hidden_sections_have_no_descriptors_until_they_come_online() {
+    let mut m = Memory::new(spec(8, 16, false, 0)).unwrap();
+    assert_eq!((m.hidden(), m.descriptor_bytes()), (16, 8 * 448 * PAGE));
+    let free = m.free();
+    assert_eq!(m.bring_online(5, Time::ZERO), (5, COSTS.describe * SECTION * 5));
+    assert_eq!(m.free(), free + 5 * SECTION - 5 * 448);
+    assert_eq!((m.hidden(), m.online_bytes(Medium::Pm)), (11, 5 << 27));
+    check(&m);
+    let idle = m.idle_sections();
+    assert_eq!(idle.len(), 5);
+    m.take_offline(&idle);
+    assert_eq!((m.free(), m.hidden()), (free, 16), "everything is as at boot");
+    check(&m);
+}
+
+#[test]
+fn descriptors_that_do_not_fit_are_refused_at_boot_and_later() {
+    assert!(Memory::new(spec(1, 80, true, 0)).is_err());
+    let mut m = Memory::new(spec(1, 200, false, 0)).unwrap();
+    let (online, _) = m.bring_online(200, Time::ZERO);
+    assert!(online < 80 && m.zones()[0].free() < 448 + m.zones()[0].marks.min, "{online}");
+    check(&m);
+}
+
+#[test]
+fn descriptors_on_the_added_memory_leave_the_first_zone_alone() {
+    let spec = MemorySpec { descriptors: Descriptors::Added, ..spec(2, 4, false, 0) };
+    let mut m = Memory::new(spec).unwrap();
+    let dram = m.zones()[0].free();
+    m.bring_online(4, Time::ZERO);
+    assert_eq!((m.zones()[0].free(), m.zones()[1].free()), (dram, 4 * (SECTION - 448)));
+    m.take_offline(&m.idle_sections());
+    assert_eq!((m.hidden(), m.zones()[1].free()), (4, 0));
+}
+
+#[test]
+fn memory_fills_pages_leave_and_come_back() {
+    let mut m = Memory::new(spec(2, 1, true, 1 << 16)).unwrap();
+    let process = m.spawn();
+    m.map(process, 0, 120_000).unwrap();
+    let now = visit_all(&mut m, process, 0, 120_000, Time::ZERO).unwrap();
+    check(&m);
+    assert_eq!((m.counts.minor, m.counts.major), (120_000, 0));
+    assert!(m.counts.by_kswapd > 0 && m.counts.by_direct > 0, "{:?}", m.counts);
+    visit_all(&mut m, process, 0, 120_000, now).unwrap();
+    check(&m);
+    assert!(m.counts.major > 0 && m.counts.readahead > m.counts.major, "{:?}", m.counts);
+    m.exit(process);
+    m.settle(Time::NEVER);
+    check(&m);
+    assert_eq!((m.swap_bytes().0, m.used_bytes(Medium::Pm)), (0, 0));
+}
+
+#[test]
+fn a_full_swap_device_is_the_end_and_nothing_else() {
+    for swap in [0, 1000] {
+        let mut m = Memory::new(spec(1, 1, true, swap)).unwrap();
+        let process = m.spawn();
+        m.map(process, 0, 100_000).unwrap();
+        assert_eq!(visit_all(&mut m, process, 0, 100_000, Time::ZERO), Err(FaultError::OutOfMemory));
+        m.settle(Time::NEVER);
+        check(&m);
+        m.exit(process);
+        check(&m);
+    }
+}
+
+#[test]
+fn device_files_behave_as_mmap_does() {
+    let mut m = Memory::new(spec(2, 4, false, 0)).unwrap();
+    let process = m.spawn();
+    let mut files = Vec::new();
+    let first = m.device_file(&mut files, 0, 50).unwrap();
+    assert_eq!((first, m.device_file(&mut files, 0, 50)), (6 * SECTION, Some(first)));
+    assert_eq!(m.device_file(&mut files, 1, 2 * SECTION), None, "the region is full");
+    assert_eq!(m.map_device(process, 0, 100, first, 50), Ok(COSTS.map * 50));
+    assert_eq!(m.map_device(process, 1, 10, first, 50), Ok(COSTS.map * 10), "mapped twice: the same frames");
+    assert_eq!((m.frame(process, 0, 7), m.frame(process, 1, 7)), (Some(first + 7), Some(first + 7)));
+    assert_eq!(m.visit(process, 0, 0, 100, 64), Touched { done: 50, pm: 50 });
+    let beyond = m.fault(process, 0, 50, Time::ZERO, &mut NoRelief);
+    assert_eq!(beyond, Err(FaultError::Area(AreaError::BeyondEnd)));
+    m.unmap(process, 0);
+    assert_eq!(m.visit(process, 0, 0, 1, 0).done, 0);
+    let gone = m.fault(process, 0, 0, Time::ZERO, &mut NoRelief);
+    assert_eq!(gone, Err(FaultError::Area(AreaError::Unmapped)));
+    assert_eq!(m.visit(process, 1, 0, 10, 0).done, 10, "the other mapping stays");
+    assert_eq!(m.unmap(process, 9), Dur::ZERO);
+    check(&m);
+}
+
+#[test]
+fn kswapd_wakes_below_low_and_not_at_it() {
+    let mut m = Memory::new(spec(2, 1, false, 1 << 12)).unwrap();
+    let process = m.spawn();
+    m.map(process, 0, 1 << 16).unwrap();
+    let low = m.zones()[0].marks.low;
+    let until = m.zones()[0].free() - low;
+    for page in 0..until {
+        m.fault(process, 0, page, Time::ZERO, &mut NoRelief).unwrap();
+        assert_eq!(m.awake().count(), 0, "page {page} of {until}");
+    }
+    m.fault(process, 0, until, Time::ZERO, &mut NoRelief).unwrap();
+    assert_eq!(m.awake().count(), 1);
+}
+
+#[test]
+fn tiers_demote_before_they_swap_and_promote_what_is_visited() {
+    let spec = MemorySpec { demotes: true, ..spec(1, 4, true, 1 << 16) };
+    let mut m = Memory::new(spec).unwrap();
+    let process = m.spawn();
+    m.map(process, 0, 60_000).unwrap();
+    let now = visit_all(&mut m, process, 0, 60_000, Time::ZERO).unwrap();
+    m.zones[0].awake = true;
+    while m.kswapd(0, now).1.is_some() {}
+    assert!(m.counts.demoted > 0 && m.swap_bytes().1 == 0, "{:?}", m.counts);
+    check(&m);
+    let (_, _) = m.scan_hints(0, 1 << 30, 1 << 30, now);
+    visit_all(&mut m, process, 0, 60_000, now).unwrap();
+    assert!(m.counts.hints > 0 && m.counts.promoted > 0, "{:?}", m.counts);
+    check(&m);
+}
+
+#[test]
+fn whatever_happens_pages_are_neither_lost_nor_shared() {
+    for seed in 0..12 {
+        let mut random = Random::new(seed, 0);
+        let demotes = random.chance(500);
+        let mut m = Memory::new(MemorySpec { demotes, ..spec(1, 3, false, 20_000) }).unwrap();
+        let mut alive: Vec<u32> = Vec::new();
+        let mut now = Time::ZERO;
+        for _ in 0..300 {
+            match random.below(8) {
+                0 => {
+                    let process = m.spawn();
+                    m.map(process, 0, 1 + random.below(20_000)).unwrap();
+                    alive.push(process);
+                }
+                1 if !alive.is_empty() => {
+                    let process = alive.swap_remove(random.below(alive.len() as u64) as usize);
+                    m.exit(process);
+                }
+                2 => _ = m.bring_online(random.below(3), now),
+                3 => m.take_offline(&m.idle_sections()),
+                4 => _ = m.scan_hints(random.below(5) as u32, 1 << 28, 1 << 28, now),
+                _ if !alive.is_empty() => {
+                    let process = alive[random.below(alive.len() as u64) as usize];
+                    let (first, pages) = (random.below(20_000), 1 + random.below(3000));
+                    match visit_all(&mut m, process, first, pages, now) {
+                        Ok(then) => now = then,
+                        Err(FaultError::OutOfMemory) => _ = m.exit(alive.remove(0)),
+                        Err(FaultError::Area(_)) => {}
+                    }
+                }
+                _ => {}
+            }
+            check(&m);
+        }
+    }
+}
