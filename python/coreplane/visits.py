@@ -8,18 +8,22 @@ Needs ``valgrind`` and ``sqlite3`` or ``redis-server``, ``redis-benchmark`` and 
 """
 
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 MAGIC = b"COREPLANE-VISITS 1\n"
 WINDOW = 64
 LACKEY = ["valgrind", "--tool=lackey", "--trace-mem=yes", "--log-fd=1"]
 NS_PER_INSTRUCTION = 0.5
+ACCESS = re.compile(rb"^ ([LSM]) ([0-9a-f]+),", re.M)
+PHASE = re.compile(rb"^.*PHASE ([a-z]+) ?([0-9]*)$", re.M)
 
 
 class Phase:
@@ -46,6 +50,12 @@ class Folder:
     def end(self) -> None:
         while self.window:
             self._close(*self.window.popitem(last=False))
+
+    def accesses(self, text: bytes) -> None:
+        if self.phases:
+            self.phases[-1].instructions += text.count(b"\nI ")
+        for kind, address in ACCESS.findall(text):
+            self.access(int(address, 16), kind != b"L")
 
     def access(self, address: int, store: bool) -> None:
         page = address >> 12
@@ -91,31 +101,37 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def fold(lines: Iterator[bytes], folder: Folder) -> None:
+def fold(stream: IO[bytes], folder: Folder) -> None:
     """Reads lackey's lines; a line with ``PHASE name operations`` begins a phase, ``PHASE end`` ends the last."""
-    for line in lines:
-        kind = line[1:2]
-        if line[:1] == b"I":
-            if folder.phases:
-                folder.phases[-1].instructions += 1
-        elif kind in (b"L", b"S", b"M") and line[:1] == b" ":
-            folder.access(int(line[3 : line.index(b",")], 16), kind != b"L")
-        elif b"PHASE " in line:
-            words = line.split(b"PHASE ")[1].split()
-            if words[0] == b"end":
+    rest = b""
+    while block := stream.read(1 << 22):
+        block = rest + block
+        cut = block.rfind(b"\n") + 1
+        rest = block[cut:]
+        parts = PHASE.split(block[:cut])
+        folder.accesses(parts[0])
+        for name, operations, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+            if name == b"end":
                 folder.end()
                 return
-            folder.begin(words[0].decode(), int(words[1]))
+            folder.begin(name.decode(), int(operations))
+            folder.accesses(text)
+
+
+def _transactions(statements: list[str]) -> list[str]:
+    """A hundred to a transaction: SQLite walks all pages of a database in memory at the end of each."""
+    batches = [statements[n : n + 100] for n in range(0, len(statements), 100)]
+    return [line for batch in batches for line in ("BEGIN;", *batch, "COMMIT;")]
 
 
 def sqlite(folder: Folder) -> None:
-    """An in-memory table of records of 4 KiB: random inserts, updates, selects and deletes, each a transaction."""
-    records, others = 4250, 750
+    """An in-memory table of records of 4 KB: random inserts, updates, selects and deletes."""
+    records, others = 1700, 300
     pick = random.Random(1)
     keys = list(range(records))
     pick.shuffle(keys)
     sql = ["PRAGMA journal_mode=memory;", "CREATE TABLE t(k INTEGER PRIMARY KEY, v BLOB);", f".print PHASE insert {records}"]
-    sql += [f"INSERT INTO t VALUES({k}, zeroblob(4000));" for k in keys]
+    sql += _transactions([f"INSERT INTO t VALUES({k}, zeroblob(4000));" for k in keys])
     kinds: list[tuple[str, Callable[[int], str]]] = [
         ("update", lambda k: f"UPDATE t SET v = zeroblob(4000) WHERE k = {k};"),
         ("select", lambda k: f"SELECT length(v), hex(substr(v, 3990, 2)) FROM t WHERE k = {k};"),
@@ -123,22 +139,21 @@ def sqlite(folder: Folder) -> None:
     ]
     for name, statement in kinds:
         sql.append(f".print PHASE {name} {others}")
-        sql += [statement(k) for k in pick.sample(keys, others)]
+        sql += _transactions([statement(k) for k in pick.sample(keys, others)])
     sql.append(".print PHASE end")
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         script.write("\n".join(sql) + "\n")
         script.flush()
-        command = [*LACKEY, "stdbuf", "-o0", "sqlite3", ":memory:", f".read {script.name}"]
-        command = [*LACKEY, "--trace-children=yes", *command[len(LACKEY) :]]
+        command = [*LACKEY, "sqlite3", ":memory:", f".read {script.name}"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             assert process.stdout is not None
-            fold(iter(process.stdout), folder)
+            fold(process.stdout, folder)
             process.kill()
 
 
 def redis(folder: Folder) -> None:
     """A server without persistence, values of 4 kB: set, get, lpush and lpop, the keys at random for the first two."""
-    port, requests, keys = "16399", 2000, 1500
+    port, requests, keys = "16399", 1200, 16
     server = [
         *LACKEY, "redis-server", "--port", port, "--save", "", "--appendonly", "no",
         "--enable-debug-command", "yes", "--io-threads", "1",
@@ -146,7 +161,7 @@ def redis(folder: Folder) -> None:
     with subprocess.Popen(server, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         client = subprocess.Popen([sys.executable, "-c", _LOAD, port, str(requests), str(keys)])
-        fold(iter(process.stdout), folder)
+        fold(process.stdout, folder)
         process.kill()
         client.wait()
 
@@ -157,10 +172,14 @@ port, requests, keys = sys.argv[1:]
 cli = ["redis-cli", "-p", port]
 while subprocess.run([*cli, "ping"], capture_output=True).stdout != b"PONG\\n":
     time.sleep(0.5)
+def load(name, requests):
+    subprocess.run(["redis-benchmark", "-p", port, "-t", name, "-n", requests, "-r", keys, "-d", "4096", "-c", "8", "-P", "8", "-q"], capture_output=True)
+# Buffers that do not grow with the requests are touched before the first of them.
+for name in ("lpush", "lpop", "get"):
+    load(name, "100")
 for name in ("set", "get", "lpush", "lpop"):
     subprocess.run([*cli, "debug", "log", f"PHASE {name} {requests}"], capture_output=True)
-    load = ["redis-benchmark", "-p", port, "-t", name, "-n", requests, "-r", keys, "-d", "4096", "-c", "8", "-P", "8", "-q"]
-    subprocess.run(load, capture_output=True)
+    load(name, requests)
 subprocess.run([*cli, "debug", "log", "PHASE end"], capture_output=True)
 """
 

@@ -1,6 +1,7 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
+use crate::fusion_parts;
 use crate::near_parts;
 use crate::nvdimm_parts;
 use crate::params::MACHINE;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use trace::Trace;
-use workloads::PageStream;
+use workloads::{PageStream, Visits};
 
 /// A machine, fully described.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub struct WorkloadDescription {
     pub(crate) source: Source,
     /// A page stream that the user gave.
     pub(crate) pages: Option<Arc<PageStream>>,
+    /// Recorded visits that the user gave.
+    pub(crate) visits: Option<Arc<Visits>>,
 }
 
 /// Where a workload's programs come from.
@@ -45,6 +48,8 @@ pub struct WorkloadDescription {
 pub(crate) enum Source {
     BuiltIn(&'static workloads::Workload),
     Trace(Arc<Trace>),
+    /// At page fidelity only.
+    Pages(&'static workloads::PageWorkload),
 }
 
 impl Description {
@@ -130,6 +135,7 @@ impl Description {
         near_parts::check(s)?;
         nvdimm_parts::check(s)?;
         remote_parts::check(s)?;
+        fusion_parts::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {
@@ -156,16 +162,31 @@ impl WorkloadDescription {
     /// # Errors
     /// When there is none; the nearest names are offered.
     pub fn named(name: &str) -> Result<WorkloadDescription, ConfigError> {
+        if let (Some(pages), None) = (workloads::find_pages(name), workloads::find(name)) {
+            let (settings, params) = (Settings::defaults(pages.params), pages.params);
+            let source = Source::Pages(pages);
+            return Ok(WorkloadDescription {
+                name: name.into(),
+                settings,
+                params,
+                source,
+                pages: None,
+                visits: None,
+            });
+        }
         let Some((workload, changes)) = workloads::find_variant(name) else {
             let variants = workloads::VARIANTS.iter().map(|(variant, _)| *variant);
-            let near = suggestion(name, workloads::WORKLOADS.iter().map(|w| w.name).chain(variants));
+            let pages = || workloads::PAGE_WORKLOADS.iter().map(|w| w.name);
+            let near =
+                suggestion(name, workloads::WORKLOADS.iter().map(|w| w.name).chain(variants).chain(pages()));
             let text = format!("no workload is called \"{name}\"{near}");
             return Err(ConfigError::new(format!("{text} (coreplane show workloads lists them)")));
         };
         let settings = Settings::defaults(workload.params);
         let source = Source::BuiltIn(workload);
         let params = workload.params;
-        let mut described = WorkloadDescription { name: name.into(), settings, params, source, pages: None };
+        let mut described =
+            WorkloadDescription { name: name.into(), settings, params, source, pages: None, visits: None };
         for (key, value) in changes {
             described.set(&format!("workload.{key}"), value)?;
         }
@@ -182,6 +203,7 @@ impl WorkloadDescription {
             params,
             source,
             pages: None,
+            visits: None,
         }
     }
 
@@ -232,18 +254,38 @@ impl WorkloadDescription {
         Err(ConfigError::new(format!("workload.query = {wanted}: give one of {names}, all")))
     }
 
-    /// The program, where it comes with the project.
+    /// Whether a machine at line fidelity can run it.
+    pub(crate) fn check_line(&self, machine: &str) -> Result<(), ConfigError> {
+        let passes_through = self.settings.get("workload.passthrough") == Some(&Setting::Flag(true));
+        if !matches!(self.source, Source::Pages(_)) && !passes_through {
+            return Ok(());
+        }
+        let name = if passes_through { "workload.passthrough = true" } else { &self.name };
+        Err(ConfigError::new(format!(
+            "{name}: runs at page fidelity; {machine} is a machine at line fidelity (give amf, unified or another with machine.fidelity = page)"
+        )))
+    }
+
+    /// The programs, where it runs at page fidelity only.
+    pub fn page_workload(&self) -> Option<&'static workloads::PageWorkload> {
+        match &self.source {
+            Source::Pages(pages) => Some(pages),
+            _ => None,
+        }
+    }
+
+    /// The program, where it comes with the project and runs at line fidelity.
     pub fn built_in(&self) -> Option<&'static workloads::Workload> {
         match &self.source {
             Source::BuiltIn(workload) => Some(workload),
-            Source::Trace(_) => None,
+            Source::Trace(_) | Source::Pages(_) => None,
         }
     }
 
     /// The recording, where it is one.
     pub fn trace(&self) -> Option<&Trace> {
         match &self.source {
-            Source::BuiltIn(_) => None,
+            Source::BuiltIn(_) | Source::Pages(_) => None,
             Source::Trace(trace) => Some(trace),
         }
     }
@@ -253,6 +295,7 @@ impl WorkloadDescription {
         match &self.source {
             Source::BuiltIn(_) => self.settings.count("workload.threads"),
             Source::Trace(trace) => trace.threads.len(),
+            Source::Pages(_) => 1,
         }
     }
 

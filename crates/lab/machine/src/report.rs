@@ -18,6 +18,33 @@ pub struct Statistic {
     pub value: f64,
 }
 
+/// Operations of one kind, and the time that they took together.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// Their name.
+    pub name: String,
+    /// How many.
+    pub operations: u64,
+    /// From the first one's beginning to the last one's end.
+    pub time: Dur,
+}
+
+impl Phase {
+    /// Operations a simulated second.
+    pub fn rate(&self) -> f64 {
+        self.operations as f64 / (self.time.as_ns() * 1e-9).max(f64::MIN_POSITIVE)
+    }
+}
+
+/// What was seen over time: columns as long as the first.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Seconds since boot.
+    pub seconds: Vec<f64>,
+    /// Names with units last, and values.
+    pub columns: Vec<(&'static str, Vec<f64>)>,
+}
+
 /// The result of a run.
 pub struct Report {
     /// The machine's name.
@@ -44,6 +71,10 @@ pub struct Report {
     pub workload_description: WorkloadDescription,
     /// The recording, where one was asked for.
     pub timeline: Option<Box<Timeline>>,
+    /// Kinds of operations, on machines at page fidelity.
+    pub phases: Vec<Phase>,
+    /// What was seen over time, on machines at page fidelity.
+    pub series: Option<Series>,
 }
 
 impl Report {
@@ -68,7 +99,7 @@ impl Report {
                 Some((p.key.to_string(), crate::describe::json(value, &p.kind.show(value))))
             }))
             .collect();
-        json!({
+        let mut all = json!({
             "machine": self.machine,
             "workload": self.workload,
             "seed": self.seed,
@@ -76,7 +107,21 @@ impl Report {
             "references": self.references,
             "stats": stats,
             "configuration": configuration,
-        })
+        });
+        if !self.phases.is_empty() {
+            let phase = |p: &Phase| {
+                let (name, rate) = (&p.name, p.rate());
+                json!({"name": name, "operations": p.operations, "time_ns": p.time.as_ns(), "operations_per_second": rate})
+            };
+            all["phases"] = self.phases.iter().map(phase).collect();
+        }
+        if let Some(series) = &self.series {
+            all["series"]["seconds"] = series.seconds.clone().into();
+            for (name, values) in &series.columns {
+                all["series"][*name] = values.clone().into();
+            }
+        }
+        all
     }
 }
 
@@ -115,6 +160,8 @@ impl Machine {
             description: machine.clone(),
             workload_description: workload.clone(),
             timeline: self.engine.timeline.take(),
+            phases: Vec::new(),
+            series: None,
         }
     }
 }

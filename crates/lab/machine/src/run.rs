@@ -3,6 +3,7 @@
 use crate::build::Machine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
+use crate::fusion_parts;
 use crate::memories::Memory;
 use crate::pager::Pager;
 use crate::report::Report;
@@ -39,6 +40,10 @@ pub fn run(
     workload: &WorkloadDescription,
     options: &RunOptions,
 ) -> Result<Report, RunError> {
+    if fusion_parts::is_page(&machine.settings) {
+        machine.check()?;
+        return fusion_parts::run(machine, workload, options);
+    }
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     let before = m.run(options.power_fails_at);
@@ -57,6 +62,7 @@ impl Machine {
         options: &RunOptions,
     ) -> Result<Machine, ConfigError> {
         machine.check()?;
+        workload.check_line(&machine.name)?;
         let threads = workload.threads();
         if threads == 0 {
             return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
@@ -81,7 +87,7 @@ impl Machine {
         }
         let settings = Rc::new(workload.settings.clone());
         let replay = match &workload.source {
-            Source::BuiltIn(_) => None,
+            Source::BuiltIn(_) | Source::Pages(_) => None,
             Source::Trace(trace) => {
                 let all_pm = settings.text("workload.pm") == "all";
                 let named = |e| ConfigError::new(format!("{}: {e}", workload.name));
@@ -104,7 +110,7 @@ impl Machine {
                     (built_in.program)(context)
                 }
                 (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(cpu(hart), thread)),
-                (Source::Trace(_), None) => Box::pin(async {}),
+                (Source::Trace(_), None) | (Source::Pages(_), _) => Box::pin(async {}),
             };
             hart.load(match &self.host {
                 Some(host) => leaving(program, hart.cpu(), host.clone(), thread),

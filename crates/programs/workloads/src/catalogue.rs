@@ -340,6 +340,7 @@ pub const WORKLOADS: &[Workload] = &[
         params: params! {
             "operations" N, "2", "estimate", "rounds of the four kernels";
             "array_bytes" Multiple { of: 4096, max: 1 << 30 }, "1048576", "estimate", "size of each of the three arrays, for all threads";
+            "passthrough" Flag, "false", "paper: AMF §6.3", "arrays in device files of hidden persistent memory (machines at page fidelity)";
         },
         program: |c| Box::pin(s::stream::run(c)),
         recover: None,

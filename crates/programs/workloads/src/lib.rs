@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod context;
+mod page_programs;
 mod pages;
 mod pm;
 mod recovery;
@@ -17,6 +18,7 @@ mod variants;
 
 pub use catalogue::{WORKLOADS, Workload, find};
 pub use context::{Arena, Context, Layout, NearInterface};
+pub use page_programs::{PAGE_WORKLOADS, PageContext, PageWorkload, Phase, Visits, find_pages};
 pub use pages::{PageStream, Query};
 pub use recovery::{Crashed, Persistent, Recover};
 

@@ -105,7 +105,7 @@ fn numbers(rest: &mut &[u8], count: usize, bound: u32) -> Result<Vec<u32>, Strin
     Ok(pages)
 }
 
-fn varint(rest: &mut &[u8]) -> Option<u64> {
+pub(crate) fn varint(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..35).step_by(7) {
         let (byte, after) = rest.split_first()?;

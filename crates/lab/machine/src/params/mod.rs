@@ -1,5 +1,7 @@
 //! The one table of machine parameters. Files, `--set`, `show`, the JSON Schema and the wiring all follow it.
 
+mod fusion;
+
 use protocol::Param;
 use protocol::params::Kind::{Bytes, Choice, Count, Flag, Nanoseconds, PowerOfTwo};
 
@@ -19,7 +21,20 @@ const WIRE: protocol::params::Kind = Nanoseconds { min_ps: 100, max_ps: 1_000_00
 const SERVICE: protocol::params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000_000 };
 
 /// Every parameter of a machine.
-pub const MACHINE: &[Param] = &[
+pub const MACHINE: &[Param] = &join::<{ LINES.len() + fusion::PAGES.len() }>(LINES, fusion::PAGES);
+
+const fn join<const N: usize>(first: &[Param], second: &[Param]) -> [Param; N] {
+    let mut all = [first[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
+/// Those of machines at line fidelity.
+const LINES: &[Param] = &[
     // Harts.
     p(
         "cpu.harts",
