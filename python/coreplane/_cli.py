@@ -11,11 +11,14 @@ def main() -> int:
     args = sys.argv[1:]
     code = _core.cli_main(["coreplane", *args])
     out = _out(args)
-    if out is None or code == 2 or not args or args[0] not in ("compare", "reproduce"):
+    if out is None or code == 2 or not args or args[0] not in ("run", "compare", "reproduce"):
         return code
     from coreplane import report
 
-    if args[0] == "compare":
+    if args[0] == "run":
+        page = report.run(out)
+        pages = [page] if page else []
+    elif args[0] == "compare":
         pages = [report.compare(out)]
     else:
         # Of one paper in the folder itself, of several in a folder each.

@@ -113,3 +113,39 @@ def lines(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Char
     if "workload" in rows[0]:
         return chart.facet(column=alt.Column("workload:N", title=None, sort=None), title=title)
     return chart.properties(title=title, width=420, height=280)
+
+
+def over_time(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Chart:
+    """Lines over simulated time: rows of x, machine, value."""
+    names = list(dict.fromkeys(r["machine"] for r in rows))
+    return (
+        alt.Chart(pl.DataFrame(rows))
+        .mark_line(interpolate="step-after")
+        .encode(x=alt.X("x:Q", title=x), y=alt.Y("value:Q", title=axis), color=colour(names))
+        .properties(title=title, width=620, height=280)
+    )
+
+
+def memory_over_time(series: dict[str, list[float]], title: str) -> alt.VConcatChart:
+    """A run at page fidelity: free memory with its watermarks and integrated persistent memory; swap; faults; time."""
+    seconds = series["seconds"]
+
+    def rows(columns: dict[str, str]) -> list[dict[str, Any]]:
+        return [{"x": t, "machine": label, "value": v} for label, name in columns.items() for t, v in zip(seconds, series[name], strict=True)]
+
+    def rates(columns: dict[str, str], scale: float) -> list[dict[str, Any]]:
+        found = []
+        for label, name in columns.items():
+            sums = series[name]
+            for n in range(1, len(seconds)):
+                step = max(seconds[n] - seconds[n - 1], 1e-9)
+                found.append({"x": seconds[n], "machine": label, "value": (sums[n] - sums[n - 1]) / step / scale})
+        return found
+
+    memory = {"free": "free_gib", "low watermark": "low_gib", "high watermark": "high_gib", "integrated PM": "pm_integrated_gib"}
+    return alt.vconcat(
+        over_time(rows(memory), title, "seconds", "GiB"),
+        over_time(rows({"swap device": "swap_gib", "page descriptors": "descriptors_gib"}), "In use", "seconds", "GiB"),
+        over_time(rates({"minor faults": "minor_faults", "major faults": "major_faults"}, 1e6), "Page faults", "seconds", "million a second"),
+        over_time(rates({"user": "user_s", "system": "system_s"}, 1), "Cores at work", "seconds", "cores"),
+    ).resolve_scale(color="independent")

@@ -20,6 +20,22 @@ figure { margin: 1.5rem 0; overflow-x: auto } figcaption { color: #555 } td.text
 """
 
 
+def run(folder: Path) -> Path | None:
+    """Writes the report of a run from the run.json in ``folder``, where there is something to see over time."""
+    data = json.loads((folder / "run.json").read_text())
+    if "series" not in data:
+        return None
+    title = f"{data['workload']} on {data['machine']}"
+    rows = [[name, f"{value:,.6g}"] for name, value in data["stats"].items() if value]
+    phases = [[p["name"], f"{p['operations']:,}", f"{p['operations_per_second']:,.0f}"] for p in data.get("phases", [])]
+    body = [
+        _figure(folder, "timeline", figures.memory_over_time(data["series"], title)),
+        _table(["operations", "count", "a simulated second"], phases),
+        _table(["statistic", "value"], rows),
+    ]
+    return _page(folder, title, f"seed {data['seed']}; {data['time_ns'] * 1e-9:,.1f} s simulated", body)
+
+
 def compare(folder: Path) -> Path:
     """Writes the report of a comparison from the compare.json in ``folder``."""
     data = json.loads((folder / "compare.json").read_text())
@@ -51,6 +67,8 @@ def _draw(f: dict[str, Any]) -> alt.Chart | alt.LayerChart | alt.FacetChart:
     match f["kind"]:
         case "grouped":
             return figures.grouped(f["rows"], f["title"], f["axis"], order=f["order"])
+        case "time":
+            return figures.over_time(f["rows"], f["title"], f["x"], f["axis"])
         case "capped":
             return figures.capped(f["rows"], f["title"], f["axis"], order=f["order"])
         case _:

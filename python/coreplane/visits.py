@@ -23,6 +23,7 @@ WINDOW = 64
 LACKEY = ["valgrind", "--tool=lackey", "--trace-mem=yes", "--log-fd=1"]
 NS_PER_INSTRUCTION = 0.5
 ACCESS = re.compile(rb"^ ([LSM]) ([0-9a-f]+),", re.M)
+PAGE = re.compile(rb"^ [LSM] ([0-9a-f]+)[0-9a-f]{3},", re.M)
 PHASE = re.compile(rb"^.*PHASE ([a-z]+) ?([0-9]*)$", re.M)
 
 
@@ -52,16 +53,18 @@ class Folder:
             self._close(*self.window.popitem(last=False))
 
     def accesses(self, text: bytes) -> None:
-        if self.phases:
-            self.phases[-1].instructions += text.count(b"\nI ")
+        if not self.phases:
+            for page in sorted(int(page, 16) for page in set(PAGE.findall(text))):
+                self.fixed.setdefault(page, len(self.fixed))
+            return
+        self.phases[-1].instructions += text.count(b"\nI ")
         for kind, address in ACCESS.findall(text):
             self.access(int(address, 16), kind != b"L")
 
     def access(self, address: int, store: bool) -> None:
         page = address >> 12
-        if page not in self.grown and page not in self.fixed:
-            known = self.grown if self.phases else self.fixed
-            known[page] = len(known)
+        if page not in self.fixed:
+            self.grown.setdefault(page, len(self.grown))
         state = self.window.get(page)
         if state is None:
             state = self.window[page] = [0, 0]
@@ -73,8 +76,7 @@ class Folder:
         state[1] |= store
 
     def _close(self, page: int, state: list[int]) -> None:
-        if self.phases:
-            self.phases[-1].visits.append((page, state[0].bit_count(), bool(state[1])))
+        self.phases[-1].visits.append((page, state[0].bit_count(), bool(state[1])))
 
     def bytes(self) -> bytes:
         grown = len(self.grown)

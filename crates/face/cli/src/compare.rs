@@ -19,6 +19,17 @@ const SHOWN: [(&str, &str); 7] = [
     ("memory.reads", "PM reads"),
 ];
 
+/// The same of machines at page fidelity.
+const SHOWN_PAGES: [(&str, &str); 7] = [
+    ("os.minor_faults", "minor faults"),
+    ("os.major_faults", "major faults"),
+    ("os.swap_bytes_max", "swap max B"),
+    ("os.pm_integrated_bytes_max", "PM online max B"),
+    ("os.descriptor_bytes_max", "descriptors B"),
+    ("os.user_share", "user share"),
+    ("energy_j", "energy J"),
+];
+
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let reports = run_all(args)?;
     let baseline = args.baseline.as_deref().unwrap_or(&args.on[0]);
@@ -96,7 +107,9 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
 
 fn print(args: &CompareArgs, reports: &[(Report, f64)], base: f64) {
     println!("{}, seed {}\n", args.workload, args.settings.seed);
-    let head = ["machine", "time us", "speedup"].into_iter().chain(SHOWN.map(|(_, short)| short));
+    let pages = reports.iter().all(|(r, _)| r.series.is_some());
+    let columns = if pages { SHOWN_PAGES } else { SHOWN };
+    let head = ["machine", "time us", "speedup"].into_iter().chain(columns.map(|(_, short)| short));
     let mut table = Table::new(head);
     for (name, (report, _)) in args.on.iter().zip(reports) {
         let fixed = [
@@ -104,7 +117,7 @@ fn print(args: &CompareArgs, reports: &[(Report, f64)], base: f64) {
             format!("{:.1}", report.time.as_ns() / 1e3),
             format!("{:.2}", base / report.time.as_ns()),
         ];
-        let shown = SHOWN.map(|(stat, _)| report.get(stat).map_or("-".to_string(), output::number));
+        let shown = columns.map(|(stat, _)| report.get(stat).map_or("-".to_string(), output::number));
         table.row(fixed.into_iter().chain(shown));
     }
     table.print();

@@ -69,4 +69,12 @@ fn print(report: &Report, host_seconds: f64) {
         table.row([s.name.clone(), output::number(s.value), unit.into(), format!(" {meaning}")]);
     }
     table.print();
+    if !report.phases.is_empty() {
+        println!();
+        let mut table = Table::new(["operations", "count", "a simulated second"]);
+        for p in &report.phases {
+            table.row([p.name.clone(), p.operations.to_string(), output::number(p.rate())]);
+        }
+        table.print();
+    }
 }

@@ -6,7 +6,7 @@ use crate::output::{self, Table};
 use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
 use protocol::Param;
 use serde_json::json;
-use workloads::{VARIANTS, WORKLOADS, Workload, find_variant};
+use workloads::{PAGE_WORKLOADS, VARIANTS, WORKLOADS, Workload, find, find_variant};
 
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let json = output::is_json(&args.common);
@@ -41,12 +41,21 @@ fn workloads(json: bool) {
         let row = |name: &str, w: &Workload| json!({"name": name, "meaning": w.meaning, "source": w.source});
         let all = WORKLOADS.iter().map(|w| row(w.name, w));
         let all = all.chain(variants().map(|(name, w)| row(name, w)));
+        let all = all.chain(
+            pages().map(|w| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "page"})),
+        );
         return output::print_json(&all.collect());
     }
     let mut table = Table::new(["workload", "what it does", "source"]).left(3);
     WORKLOADS.iter().for_each(|w| table.row([w.name, w.meaning, w.source]));
+    pages().for_each(|w| table.row([w.name, w.meaning, w.source]));
     variants().for_each(|(name, w)| table.row([name, w.meaning, "the same, as the public artifact runs it"]));
     table.print();
+}
+
+/// Workloads that run at page fidelity only.
+fn pages() -> impl Iterator<Item = &'static workloads::PageWorkload> {
+    PAGE_WORKLOADS.iter().filter(|w| find(w.name).is_none())
 }
 
 fn variants() -> impl Iterator<Item = (&'static str, &'static Workload)> {
@@ -86,19 +95,21 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    if let Some((built_in, _)) = find_variant(name) {
+    let meaning = find_variant(name).map(|(w, _)| w.meaning);
+    if let Some(meaning) = meaning.or_else(|| pages().find(|w| w.name == name).map(|w| w.meaning)) {
         let w = WorkloadDescription::named(name)?;
         let rows = w.params.iter().map(|p| {
             let value = w.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
             (p, value, p.source.to_string())
         });
-        parameters(name, built_in.meaning, rows, json);
+        parameters(name, meaning, rows, json);
         return Ok(());
     }
     let machine = match output::machine(name) {
         Ok(m) => m,
         Err(e) => {
             let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
+            let known = known.chain(pages().map(|w| w.name));
             let near = protocol::params::nearest(name, known);
             let text = if near.is_empty() {
                 e.0

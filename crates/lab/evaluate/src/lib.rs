@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod amat;
+mod amf;
 pub mod asap;
 mod claims;
 mod figure;
@@ -31,7 +32,7 @@ pub struct Paper {
 }
 
 /// Every paper that can be evaluated.
-pub const PAPERS: [Paper; 4] = [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER, pberry::PAPER];
+pub const PAPERS: [Paper; 5] = [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER, pberry::PAPER, amf::PAPER];
 
 impl Paper {
     /// Does everything; `begin` gets the number of runs, `step` is called after each.

@@ -1,6 +1,6 @@
 //! The runs of an evaluation: declared first, then done on all cores, each on one.
 
-use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription, run};
+use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -36,11 +36,17 @@ struct Job {
     workload: WorkloadDescription,
 }
 
+/// What is kept of a run.
+struct Done {
+    stats: BTreeMap<String, f64>,
+    series: Option<Series>,
+}
+
 /// Runs to do, then their statistics.
 #[derive(Default)]
 pub struct Runs {
     jobs: Vec<Job>,
-    done: BTreeMap<Key, BTreeMap<String, f64>>,
+    done: BTreeMap<Key, Done>,
 }
 
 impl Runs {
@@ -51,7 +57,9 @@ impl Runs {
     pub fn add(&mut self, key: Key, preset: &str, sets: &[(&str, String)]) -> Result<(), ConfigError> {
         let mut machine = Description::preset(preset)?;
         let mut workload = WorkloadDescription::named(&key.workload)?;
-        workload.set("workload.threads", &key.threads.to_string())?;
+        if workload.settings.get("workload.threads").is_some() {
+            workload.set("workload.threads", &key.threads.to_string())?;
+        }
         for (name, value) in sets {
             if name.starts_with("workload.") {
                 workload.set(name, value)?;
@@ -86,8 +94,10 @@ impl Runs {
             let report = run(&job.machine, &job.workload, &options)?;
             step();
             let time = ("time_ns".to_string(), report.time.as_ns());
-            let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]).collect();
-            Ok((job.key.clone(), stats))
+            let phases = report.phases.iter().map(|p| (format!("phase.{}", p.name), p.rate()));
+            let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]);
+            let stats = stats.chain(phases).collect();
+            Ok((job.key.clone(), Done { stats, series: report.series }))
         };
         let results: Result<Vec<_>, RunError> = jobs.par_iter().map(one).collect();
         self.done.extend(results?);
@@ -96,7 +106,13 @@ impl Runs {
 
     /// A statistic of a run that was done; 0 when the machine does not report it.
     pub fn get(&self, machine: &str, workload: &str, threads: u64, name: &str) -> f64 {
-        self.done.get(&Key::new(machine, workload, threads)).and_then(|s| s.get(name)).copied().unwrap_or(0.0)
+        let done = self.done.get(&Key::new(machine, workload, threads));
+        done.and_then(|d| d.stats.get(name)).copied().unwrap_or(0.0)
+    }
+
+    /// What was seen over time in a run at page fidelity.
+    pub fn series(&self, machine: &str, workload: &str) -> Option<&Series> {
+        self.done.get(&Key::new(machine, workload, 1))?.series.as_ref()
     }
 
     /// Simulated time of a run, in nanoseconds.

@@ -21,7 +21,7 @@ pub(crate) fn cost(machine: &Description, options: &RunOptions) -> Result<Option
     match s.text("fusion.hidden") {
         "nvdimmc" => {
             let pages = s.number("nvdimm.slots_mib") * 1024 / KIB_OF_PAGE;
-            let other = part(machine, "nvdimmc-poc", &["nvdimm.", "nand."], &[("nvdimm.slots_mib", "16")])?;
+            let other = part(machine, "nvdimmc-poc", &["nvdimm.", "nand."], &[("nvdimm.slots_mib", "8")])?;
             measured(&other, pages, &[("resident", "false"), ("file_bytes", "134217728")], options).map(Some)
         }
         "remote" => {

@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use units::{Dur, Time};
 
 /// Samples kept, at most; then every other one is dropped and the period doubles.
-const MOST_SAMPLES: usize = 4096;
+const MOST_SAMPLES: usize = 1024;
 
 /// What happens next; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

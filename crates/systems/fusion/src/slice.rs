@@ -8,6 +8,8 @@ use protocol::pages::{PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Random, Time};
 
 const LINES_OF_PAGE: u64 = 64;
+/// Random visits drawn together, so that the host's misses overlap.
+const DRAWN: usize = 32;
 
 /// A program, and how far it is.
 pub(crate) struct Task {
@@ -16,16 +18,23 @@ pub(crate) struct Task {
     /// Visits under way, and how many are done.
     visit: Option<(Visit, u64)>,
     random: Random,
-    /// The page that the next random visit goes to, once drawn.
-    drawn: Option<u64>,
+    /// Pages that the next random visits go to.
+    drawn: Vec<u64>,
     pub(crate) dead: bool,
 }
 
 impl Task {
     pub(crate) fn new(program: Box<dyn PageProgram>, process: u32) -> Task {
         let random = Random::new(u64::from(process), 0x7061_6765);
-        Task { program, process, visit: None, random, drawn: None, dead: false }
+        Task { program, process, visit: None, random, drawn: Vec::with_capacity(DRAWN), dead: false }
     }
+}
+
+/// Pages to visit: so many from one on, or each of these.
+#[derive(Clone, Copy)]
+enum Pages<'a> {
+    From(u64, u64),
+    Each(&'a [u64]),
 }
 
 /// How a slice ended.
@@ -91,7 +100,11 @@ impl Machine {
     fn step(&mut self, task: u32, spent: &mut Spent) {
         let step = self.tasks[task as usize].program.next();
         match step {
-            PageStep::Visit(visit) => self.tasks[task as usize].visit = Some((visit, 0)),
+            PageStep::Visit(visit) => {
+                let t = &mut self.tasks[task as usize];
+                t.drawn.clear();
+                t.visit = Some((visit, 0));
+            }
             PageStep::Operations { kind, count } => self.operations(kind, count, spent),
             PageStep::Map { area, pages } => {
                 spent.system(self.spec.memory.costs.fault);
@@ -142,17 +155,17 @@ impl Machine {
     /// Goes on with visits; gives when the program wakes, where it has to wait.
     fn go_on(&mut self, task: u32, visit: Visit, mut done: u64, spent: &mut Spent) -> Option<Time> {
         while done < visit.count && spent.now < spent.until {
-            let (page, wanted) = match visit.pattern {
-                Pattern::Sweep => (visit.first + done, self.fits(&visit, spent).min(visit.count - done)),
-                Pattern::Random => (visit.first + self.draw(task, visit.span), 1),
+            let wanted = self.fits(&visit, spent).min(visit.count - done);
+            let (visited, next) = match visit.pattern {
+                Pattern::Sweep => {
+                    let first = visit.first + done;
+                    let visited = self.visit(task, &visit, Pages::From(first, wanted), spent);
+                    (visited, (visited < wanted).then_some(first + visited))
+                }
+                Pattern::Random => self.visit_random(task, &visit, wanted, spent),
             };
-            let visited = self.visit(task, &visit, page, wanted, spent);
             done += visited;
-            if visited == wanted {
-                self.tasks[task as usize].drawn = None;
-                continue;
-            }
-            let page = page + visited;
+            let Some(page) = next else { continue };
             match self.fault(task, visit.area, page, spent.now) {
                 Ok(fault) => {
                     spent.system(fault.kernel);
@@ -186,10 +199,25 @@ impl Machine {
         None
     }
 
-    /// The page that a random visit goes to: the same one until it has been visited.
-    fn draw(&mut self, task: u32, span: u64) -> u64 {
-        let t = &mut self.tasks[task as usize];
-        *t.drawn.get_or_insert_with(|| t.random.below(span.max(1)))
+    /// Visits up to `wanted` random pages; gives how many, and the one that faults. It stays the next one to visit.
+    fn visit_random(
+        &mut self,
+        task: u32,
+        visit: &Visit,
+        wanted: u64,
+        spent: &mut Spent,
+    ) -> (u64, Option<u64>) {
+        let mut drawn = std::mem::take(&mut self.tasks[task as usize].drawn);
+        let wanted = wanted.min(DRAWN as u64) as usize;
+        while drawn.len() < wanted {
+            let t = &mut self.tasks[task as usize];
+            drawn.push(visit.first + t.random.below(visit.span.max(1)));
+        }
+        let visited = self.visit(task, visit, Pages::Each(&drawn[..wanted]), spent);
+        drawn.drain(..visited as usize);
+        let next = ((visited as usize) < wanted).then(|| drawn[0]);
+        self.tasks[task as usize].drawn = drawn;
+        (visited, next)
     }
 
     /// Visits that may fit into what is left of a slice, were they all on DRAM.
@@ -199,43 +227,53 @@ impl Machine {
         (spent.until.since(spent.now).as_ps() / each).max(1)
     }
 
-    /// Visits pages that are there, up to `wanted`; gives how many.
-    fn visit(&mut self, task: u32, visit: &Visit, page: u64, wanted: u64, spent: &mut Spent) -> u64 {
+    /// Visits pages that are there, until one is not; gives how many.
+    fn visit(&mut self, task: u32, visit: &Visit, pages: Pages<'_>, spent: &mut Spent) -> u64 {
         let cached = self.cache.is_some();
         let written = if visit.write && !cached { visit.lines * LINE_BYTES } else { 0 };
-        let touched = self.memory.visit(task, visit.area, page, wanted, written);
+        let touched = match pages {
+            Pages::From(first, count) => self.memory.visit(task, visit.area, first, count, written),
+            Pages::Each(pages) => self.memory.visit_each(task, visit.area, pages, written),
+        };
         self.totals.visits += touched.done;
-        let line = |m: &crate::MediumSpec| if visit.write { m.write } else { m.read };
-        let (dram, pm) = (line(&self.spec.dram), line(&self.spec.pm));
         spent.user(visit.work * touched.done);
         if cached && touched.pm > 0 {
-            self.visit_cached(task, visit, page, touched.done, spent);
+            match pages {
+                Pages::From(first, _) => {
+                    (first..first + touched.done).for_each(|p| self.visit_cached(task, visit, p, spent));
+                }
+                Pages::Each(pages) => {
+                    pages[..touched.done as usize]
+                        .iter()
+                        .for_each(|p| self.visit_cached(task, visit, *p, spent));
+                }
+            }
             return touched.done;
         }
+        let line = |m: &crate::MediumSpec| if visit.write { m.write } else { m.read };
+        let (dram, pm) = (line(&self.spec.dram), line(&self.spec.pm));
         spent.user(dram * visit.lines * (touched.done - touched.pm) + pm * visit.lines * touched.pm);
         spent.lines[0] += visit.lines * (touched.done - touched.pm);
         spent.lines[1] += visit.lines * touched.pm;
         touched.done
     }
 
-    fn visit_cached(&mut self, task: u32, visit: &Visit, first: u64, count: u64, spent: &mut Spent) {
+    fn visit_cached(&mut self, task: u32, visit: &Visit, page: u64, spent: &mut Spent) {
         let line = if visit.write { self.spec.dram.write } else { self.spec.dram.read };
-        for page in first..first + count {
-            let frame = self.memory.frame(task, visit.area, page);
-            if let (Some(cache), Some(frame)) = (&mut self.cache, frame)
-                && self.memory.medium(frame) == Medium::Pm
-                && let Found::Miss(time, victim) = cache.access(frame, visit.write)
-            {
-                spent.user(time);
+        let frame = self.memory.frame(task, visit.area, page);
+        if let (Some(cache), Some(frame)) = (&mut self.cache, frame)
+            && self.memory.medium(frame) == Medium::Pm
+            && let Found::Miss(time, victim) = cache.access(frame, visit.write)
+        {
+            spent.user(time);
+            spent.lines[1] += LINES_OF_PAGE;
+            if let Some(victim) = victim {
+                self.memory.wear(victim, LINES_OF_PAGE * LINE_BYTES);
                 spent.lines[1] += LINES_OF_PAGE;
-                if let Some(victim) = victim {
-                    self.memory.wear(victim, LINES_OF_PAGE * LINE_BYTES);
-                    spent.lines[1] += LINES_OF_PAGE;
-                }
             }
-            spent.user(line * visit.lines);
-            spent.lines[0] += visit.lines;
         }
+        spent.user(line * visit.lines);
+        spent.lines[0] += visit.lines;
     }
 
     /// The kernel zeroes a page, or a device has written it.

@@ -83,6 +83,8 @@ pub struct Memory {
     swap: Option<Swap>,
     /// Frames whose contents are on their way to the swap device, in order of time.
     leaving: VecDeque<(Time, u64)>,
+    /// Blocks kept for the descriptors of the next section: frame, order.
+    collected: Vec<(u64, u8)>,
     /// Frames below it are DRAM.
     dram_frames: u64,
     promotion: Promotion,
@@ -121,6 +123,7 @@ impl Memory {
             processes: Vec::new(),
             swap,
             leaving: VecDeque::new(),
+            collected: Vec::new(),
             dram_frames,
             promotion: Promotion::default(),
             counts: Counts::default(),

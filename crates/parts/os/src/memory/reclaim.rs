@@ -58,6 +58,10 @@ impl Memory {
     /// Ages a batch of `zone`'s active pages, and sends away what an equal batch of inactive ones allows.
     pub(super) fn shrink(&mut self, zone: usize, now: Time) -> Batch {
         let mut batch = Batch::default();
+        // Pages without a file are left alone when no slot is free for them (`get_nr_swap_pages`).
+        if !self.spec.demotes && self.swap.as_ref().is_none_or(|s| s.is_full()) {
+            return batch;
+        }
         self.age(zone, &mut batch);
         let mut slots: [(u32, u64); BATCH] = [(0, 0); BATCH];
         let mut leaving = 0;

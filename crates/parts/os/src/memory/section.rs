@@ -129,29 +129,30 @@ impl Memory {
         true
     }
 
-    /// So many pages of the first zone, in few blocks; nothing when they are not there.
+    /// So many pages of the first zone above its low mark, in few blocks. What there is stays collected for the next call
+    /// when it is not enough: others would have taken it by then.
     fn take_blocks(&mut self, pages: u64) -> Option<Vec<(u64, u8)>> {
-        if self.zones[0].free() < pages + self.zones[0].marks.min {
-            return None;
-        }
-        let mut blocks = Vec::new();
-        let (mut left, mut most) = (pages, 8);
+        let held: u64 = self.collected.iter().map(|(_, order)| 1 << order).sum();
+        let mut left = pages.saturating_sub(held);
+        let mut most = 8;
         while left > 0 {
-            let order = (left.ilog2() as usize).min(most);
-            match self.zones[0].buddy.take(order) {
+            let zone = &mut self.zones[0];
+            let spare = zone.free().saturating_sub(zone.marks.min);
+            if spare == 0 {
+                return None;
+            }
+            let order = (left.min(spare).ilog2() as usize).min(most);
+            match zone.buddy.take(order) {
                 Some(page) => {
                     self.sections[(page / SECTION) as usize].used += 1 << order;
-                    blocks.push((page, order as u8));
+                    self.collected.push((page, order as u8));
                     left -= 1 << order;
                 }
                 None if order > 0 => most = order - 1,
-                None => {
-                    self.give_blocks(&blocks);
-                    return None;
-                }
+                None => return None,
             }
         }
-        Some(blocks)
+        Some(std::mem::take(&mut self.collected))
     }
 
     fn give_blocks(&mut self, blocks: &[(u64, u8)]) {

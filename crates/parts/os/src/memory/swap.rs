@@ -60,6 +60,10 @@ impl Swap {
         self.spec.pages - self.free.len()
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.free.len() == 0
+    }
+
     /// A slot for `page`, after the one given last where that is free: pages that leave together lie together.
     pub(crate) fn take(&mut self, page: Page) -> Option<u32> {
         let slot = self.free.first_from(self.next).or_else(|| self.free.first())?;

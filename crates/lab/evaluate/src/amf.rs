@@ -1,0 +1,176 @@
+//! AMF (ISCA 2018), §6: Table 4's experiments at full size, energy, pass-through, SQLite and Redis; and beyond the paper,
+//! AMF beside what else could be done with the same persistent memory, slower than DRAM as it is.
+
+mod figures;
+
+use crate::Paper;
+use crate::claims::Claim;
+use crate::runs::{Key, Runs};
+use crate::verdict::Finding;
+use machine::ConfigError;
+
+const UNIFIED: &str = "unified";
+const AMF: &str = "amf";
+/// All of the platform's persistent memory is hidden, where the unified design has the experiment's.
+const WHOLE: &str = "amf, 448 GiB hidden";
+
+/// Table 4: instances, and GiB of persistent memory.
+const EXPERIMENTS: [(u64, u64); 4] = [(129, 64), (193, 128), (277, 192), (385, 320)];
+/// The one that is shown over time.
+const SHOWN: usize = 1;
+
+/// The same persistent memory in other designs, at an eighth of the size.
+const DESIGNS: [&str; 7] =
+    ["amf@pm", "unified@pm", "hotplug", "tiering", "dram-cache", "pm-block", "dram-swap"];
+/// AMF's hidden memory as another system of this project.
+const HIDDEN: [(&str, &str); 3] = [("a medium", "pm"), ("NVDIMM-C", "nvdimmc"), ("remote memory", "remote")];
+
+const DATABASES: [(&str, &[&str]); 2] = [
+    ("sqlite-mem", &["insert", "update", "select", "delete"]),
+    ("redis-mem", &["set", "get", "lpush", "lpop"]),
+];
+
+/// How it is evaluated.
+pub(crate) const PAPER: Paper = Paper {
+    name: "amf",
+    about: |seed| {
+        format!(
+            "seed {seed}; table 4 at full size: instances of 1 GiB on average, so that they need more than there is, and the \
+             same persistent memory for both; nothing is fitted"
+        )
+    },
+    declare,
+    finding,
+    figures: figures::all,
+};
+
+fn experiment(number: usize) -> String {
+    format!("exp. {}", number + 1)
+}
+
+/// The name of a machine in an experiment.
+fn at(machine: &str, number: usize) -> String {
+    format!("{machine}, {}", experiment(number))
+}
+
+/// The name of a machine with such hidden memory.
+fn hiding(what: &str) -> String {
+    format!("amf, {what}")
+}
+
+/// The name of STREAM's run with arrays in device files, or not.
+fn stream(passthrough: bool) -> &'static str {
+    if passthrough { "device files" } else { "arrays" }
+}
+
+fn declare() -> Result<Runs, ConfigError> {
+    let mut runs = Runs::default();
+    let mix = |instances: u64, pm: u64| {
+        vec![
+            ("workload.instances", instances.to_string()),
+            ("workload.scale_percent", "118".into()),
+            ("workload.interval_ns", "250000000".into()),
+            ("workload.passes", "2".into()),
+            ("fusion.pm_gib", pm.to_string()),
+            ("fusion.device_gib", "0".into()),
+        ]
+    };
+    for (number, (instances, pm)) in EXPERIMENTS.iter().enumerate().rev() {
+        for machine in [UNIFIED, AMF] {
+            runs.add(Key::new(&at(machine, number), "spec-mix", 1), machine, &mix(*instances, *pm))?;
+        }
+    }
+    let (instances, _) = EXPERIMENTS[SHOWN];
+    runs.add(Key::new(WHOLE, "spec-mix", 1), AMF, &mix(instances, 448))?;
+    for (workload, _) in DATABASES {
+        for machine in [UNIFIED, AMF] {
+            runs.add(Key::new(machine, workload, 1), machine, &[])?;
+        }
+    }
+    for passthrough in [true, false] {
+        let sets = [
+            ("workload.passthrough", passthrough.to_string()),
+            ("workload.array_bytes", (1_u64 << 30).to_string()),
+            ("workload.operations", "4".into()),
+        ];
+        runs.add(Key::new(stream(passthrough), "stream", 1), AMF, &sets)?;
+    }
+    let eighth = || {
+        let mut sets = mix(24, 16);
+        sets.extend([
+            ("fusion.dram_gib", "8".into()),
+            ("os.cores", "4".into()),
+            ("workload.batch", "4".into()),
+        ]);
+        sets
+    };
+    for design in DESIGNS {
+        runs.add(Key::new(design, "spec-mix", 1), design, &eighth())?;
+    }
+    for (what, hidden) in HIDDEN {
+        let mut sets = eighth();
+        sets.extend([("fusion.hidden", hidden.into()), ("nvdimm.slots_mib", "1024".into())]);
+        runs.add(Key::new(&hiding(what), "spec-mix", 1), "amf@pm", &sets)?;
+    }
+    Ok(runs)
+}
+
+fn of(runs: &Runs, machine: &str, number: usize, stat: &str) -> f64 {
+    runs.get(&at(machine, number), "spec-mix", 1, stat)
+}
+
+fn faults(runs: &Runs, machine: &str, number: usize) -> f64 {
+    of(runs, machine, number, "os.minor_faults") + of(runs, machine, number, "os.major_faults")
+}
+
+/// Most and average of what AMF avoids, over the experiments.
+fn avoided(value: impl Fn(&str, usize) -> f64) -> Finding {
+    let saved = |n: usize| 1.0 - value(AMF, n) / value(UNIFIED, n).max(1.0);
+    let all: Vec<f64> = (0..EXPERIMENTS.len()).map(saved).collect();
+    let most = all.iter().copied().fold(f64::MIN, f64::max);
+    Finding::Values(vec![most, all.iter().sum::<f64>() / all.len() as f64])
+}
+
+/// How much more of an operation AMF does in a second.
+fn gain(runs: &Runs, workload: &str, kind: &str) -> f64 {
+    let rate = |machine| runs.get(machine, workload, 1, &format!("phase.{kind}"));
+    rate(AMF) / rate(UNIFIED)
+}
+
+fn finding(runs: &Runs, claim: &Claim, _seed: u64) -> Finding {
+    let average = |workload: &str, kinds: &[&str]| {
+        kinds.iter().map(|k| gain(runs, workload, k)).sum::<f64>() / kinds.len() as f64
+    };
+    match claim.id.as_str() {
+        "amf.descriptors" => {
+            let last = EXPERIMENTS.len() - 1;
+            let bytes = of(runs, UNIFIED, last, "os.descriptor_bytes_max");
+            let gib = 64.0 + EXPERIMENTS[last].1 as f64;
+            Finding::Values(vec![bytes / gib * 1024.0 / f64::from(1 << 30)])
+        }
+        "amf.page-faults" => avoided(|machine, n| faults(runs, machine, n)),
+        "amf.swap" => avoided(|machine, n| of(runs, machine, n, "os.swap_bytes_max")),
+        "amf.sqlite" => {
+            let [(sqlite, kinds), _] = DATABASES;
+            let most = kinds.iter().map(|k| gain(runs, sqlite, k)).fold(f64::MIN, f64::max);
+            Finding::Values(vec![most, average(sqlite, kinds)])
+        }
+        "amf.redis" => {
+            let [_, (redis, kinds)] = DATABASES;
+            Finding::Values(vec![average(redis, &kinds[..2]), average(redis, &kinds[2..])])
+        }
+        "amf.energy" => {
+            let pair = |n| [AMF, UNIFIED].map(|m| of(runs, m, n, "energy_j"));
+            let all: Vec<[f64; 2]> = (0..EXPERIMENTS.len()).map(pair).collect();
+            let words: Vec<String> = all.iter().map(|[a, u]| format!("{:.3}", a / u)).collect();
+            Finding::Statement {
+                holds: all.iter().all(|[a, u]| a < u),
+                because: format!(
+                    "energy over the unified design's, experiments 1 to 4: {}",
+                    words.join(", ")
+                ),
+            }
+        }
+        other => Finding::Open(format!("no experiment decides {other}")),
+    }
+}
