@@ -160,7 +160,8 @@ def redis(folder: Folder) -> None:
         *LACKEY, "redis-server", "--port", port, "--save", "", "--appendonly", "no",
         "--enable-debug-command", "yes", "--io-threads", "1",
     ]  # fmt: skip
-    with subprocess.Popen(server, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    # In a folder of its own: the server would load the dump of another.
+    with tempfile.TemporaryDirectory() as here, subprocess.Popen(server, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=here) as process:
         assert process.stdout is not None
         client = subprocess.Popen([sys.executable, "-c", _LOAD, port, str(requests), str(keys)])
         fold(process.stdout, folder)

@@ -40,6 +40,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let ddr4 = crate::bench_ddr4::rates()?;
     let ftl = crate::bench_ftl::rates()?;
     let track = crate::bench_track::rates();
+    let pages = crate::bench_pages::rates()?;
     if output::is_json(&args.common) {
         output::print_json(&json!({
             "goal_million_references_per_second": GOAL_REFERENCES,
@@ -55,6 +56,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "ddr4": ddr4,
             "ftl": ftl,
             "track": track,
+            "pages": pages,
+            "goal_million_page_visits_per_second": crate::bench_pages::GOAL,
             "goal_ftl_million_host_pages_per_second": crate::bench_ftl::GOAL,
             "goal_ddr4_times_reference": crate::bench_ddr4::GOAL,
         }));
@@ -118,6 +121,11 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         number(&track, "compare_gib_per_second"),
         number(&track, "share_of_memcpy")
     );
+    println!("\nmillion visits of pages a second, AMF (goal {})", crate::bench_pages::GOAL);
+    for case in &pages {
+        let (name, speed) = (case["case"].as_str().unwrap_or(""), number(case, "million_visits_per_second"));
+        println!("  {name}: {speed:.1}, {:.2} faults a visit", number(case, "faults_per_visit"));
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod bench;
 mod bench_ddr4;
 mod bench_ftl;
 mod bench_lab;
+mod bench_pages;
 mod bench_recorder;
 mod bench_track;
 mod cc;

@@ -41,9 +41,10 @@ fn workloads(json: bool) {
         let row = |name: &str, w: &Workload| json!({"name": name, "meaning": w.meaning, "source": w.source});
         let all = WORKLOADS.iter().map(|w| row(w.name, w));
         let all = all.chain(variants().map(|(name, w)| row(name, w)));
-        let all = all.chain(
-            pages().map(|w| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "page"})),
-        );
+        let all =
+            all.chain(pages().map(
+                |w| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "page"}),
+            ));
         return output::print_json(&all.collect());
     }
     let mut table = Table::new(["workload", "what it does", "source"]).left(3);

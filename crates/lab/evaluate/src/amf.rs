@@ -109,7 +109,12 @@ fn declare() -> Result<Runs, ConfigError> {
     }
     for (what, hidden) in HIDDEN {
         let mut sets = eighth();
-        sets.extend([("fusion.hidden", hidden.into()), ("nvdimm.slots_mib", "1024".into())]);
+        sets.extend([("fusion.hidden", hidden.into())]);
+        match hidden {
+            "nvdimmc" => sets.push(("nvdimm.slots_mib", "1024".into())),
+            "remote" => sets.push(("remote.local_kib", (1 << 20).to_string())),
+            _ => {}
+        }
         runs.add(Key::new(&hiding(what), "spec-mix", 1), "amf@pm", &sets)?;
     }
     Ok(runs)

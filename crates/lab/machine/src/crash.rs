@@ -53,6 +53,13 @@ impl CrashPoint {
 /// # Errors
 /// Why not.
 pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
+    if machine.is_page() {
+        let text = format!(
+            "{}: a machine at page fidelity carries no bytes, there is nothing to recover",
+            machine.name
+        );
+        return Err(ConfigError::new(text));
+    }
     if remote_parts::kind(&machine.settings).is_none() {
         return Ok(());
     }

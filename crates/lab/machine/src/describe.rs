@@ -108,6 +108,11 @@ impl Description {
         Ok(())
     }
 
+    /// Whether it is a machine at page fidelity.
+    pub fn is_page(&self) -> bool {
+        fusion_parts::is_page(&self.settings)
+    }
+
     /// Whether the sizes fit together.
     ///
     /// # Errors

@@ -22,12 +22,12 @@ pub(crate) fn cost(machine: &Description, options: &RunOptions) -> Result<Option
         "nvdimmc" => {
             let pages = s.number("nvdimm.slots_mib") * 1024 / KIB_OF_PAGE;
             let other = part(machine, "nvdimmc-poc", &["nvdimm.", "nand."], &[("nvdimm.slots_mib", "8")])?;
-            measured(&other, pages, &[("resident", "false"), ("file_bytes", "134217728")], options).map(Some)
+            measured(&other, pages, &[("resident", "false"), ("file_bytes", "33554432")], options).map(Some)
         }
         "remote" => {
             let pages = s.number("remote.local_kib") / KIB_OF_PAGE;
             let other = part(machine, "pberry", &["remote."], &[("remote.local_kib", "1024")])?;
-            measured(&other, pages, &[("file_bytes", "134217728")], options).map(Some)
+            measured(&other, pages, &[("file_bytes", "33554432")], options).map(Some)
         }
         _ => Ok(None),
     }

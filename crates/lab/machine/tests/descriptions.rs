@@ -49,9 +49,14 @@ fn unknown_workloads_and_keys_offer_the_nearest() {
 #[test]
 fn every_statistic_has_a_row_with_unit_and_meaning() {
     for preset in PRESETS {
-        let mut w = WorkloadDescription::named("mix").unwrap();
-        w.set("workload.operations", "100").unwrap();
-        let report = run(&Description::preset(preset.name).unwrap(), &w, &Default::default()).unwrap();
+        let machine = Description::preset(preset.name).unwrap();
+        let (name, key, value) = match machine.is_page() {
+            true => ("spec-mix", "workload.instances", "3"),
+            false => ("mix", "workload.operations", "100"),
+        };
+        let mut w = WorkloadDescription::named(name).unwrap();
+        w.set(key, value).unwrap();
+        let report = run(&machine, &w, &Default::default()).unwrap();
         for s in &report.stats {
             assert!(STATISTICS.iter().any(|i| i.name == s.name), "{} has no row", s.name);
         }

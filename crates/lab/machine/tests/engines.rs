@@ -10,7 +10,12 @@ fn pick<T: Copy>(r: &mut Random, from: &[T]) -> T {
 
 fn random_machine(r: &mut Random) -> Description {
     // A machine with a driver runs in the reference engine's order whatever is asked for (`nvdimm.rs` holds it to that).
-    let engines_differ = |name: &str| !name.starts_with("nvdimmc-poc") && name != "nvdimmc-hypothetical";
+    // A machine at page fidelity has neither engine.
+    let engines_differ = |name: &str| {
+        !name.starts_with("nvdimmc-poc")
+            && name != "nvdimmc-hypothetical"
+            && !Description::preset(name).unwrap().is_page()
+    };
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();
     let small: [(&str, &[&str]); 24] = [

@@ -73,7 +73,11 @@ fn check(m: &Memory) {
     let kept = m.descriptor_bytes() / PAGE + m.spec.reserved;
     let resident: u64 = m.processes.iter().map(|p| p.resident).sum();
     let collected: u64 = m.collected.iter().map(|(_, order)| 1 << order).sum();
-    assert_eq!(used, kept + resident + collected + m.leaving.len() as u64, "every page that is in use is somebody's");
+    assert_eq!(
+        used,
+        kept + resident + collected + m.leaving.len() as u64,
+        "every page that is in use is somebody's"
+    );
     let online = m.sections.iter().filter(|s| s.online).count() as u64 * SECTION;
     assert_eq!(online, used + m.free());
     assert_eq!(m.zones.iter().map(Zone::listed).sum::<u64>(), resident);

@@ -71,4 +71,34 @@ mod tests {
         let now = Rule::Today { scale: 10 }.zone(kib, pages, pages);
         assert_eq!((now.min, now.low, now.high, now.promo), (8192, 24_969, 41_746, 58_523));
     }
+
+    /// Numbers of a zone in `/proc/zoneinfo`: min, low, high, managed.
+    fn zone(text: &str) -> Option<[u64; 4]> {
+        let number = |name: &str| {
+            let words = text.lines().filter_map(|l| l.trim().split_once(' '));
+            words.filter(|(key, _)| *key == name).find_map(|(_, value)| value.trim().parse().ok())
+        };
+        Some([number("min")?, number("low")?, number("high")?, number("managed")?])
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the rule is held against the kernel that runs the test")]
+    fn todays_rule_is_the_running_kernels() {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/{name}")).unwrap_or_default();
+        let number = |name: &str| read(name).trim().parse::<u64>();
+        let (Ok(kib), Ok(scale)) =
+            (number("sys/vm/min_free_kbytes"), number("sys/vm/watermark_scale_factor"))
+        else {
+            return;
+        };
+        let text = read("zoneinfo");
+        let blocks =
+            text.split("Node ").filter(|b| !b.contains("zone  Movable") && !b.contains("zone   Device"));
+        let zones: Vec<[u64; 4]> = blocks.filter_map(zone).filter(|z| z[3] > 0).collect();
+        let all = zones.iter().map(|z| z[3]).sum();
+        for [min, low, high, managed] in zones {
+            let ours = Rule::Today { scale }.zone(kib, managed, all);
+            assert_eq!((ours.min, ours.low, ours.high), (min, low, high), "a zone of {managed} pages");
+        }
+    }
 }

@@ -1,0 +1,93 @@
+"""Machines at page fidelity: AMF and what it is compared with."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+SMALL = ["--set", "fusion.dram_gib=1", "--set", "fusion.pm_gib=3", "--set", "fusion.device_gib=1", "--set", "os.cores=4"]
+MIX = ["--set", "workload.instances=8", "--set", "workload.scale_percent=40", "--set", "workload.interval_ns=0"]
+
+
+def test_amf_hides_memory_until_it_is_wanted_and_saves_energy(cli: Cli) -> None:
+    unified, amf = cli.json("compare", "spec-mix", "--on", "unified,amf", *SMALL, *MIX)["machines"]
+    assert unified["stats"]["os.minor_faults"] == amf["stats"]["os.minor_faults"] > 500_000
+    for machine in (unified, amf):
+        assert machine["stats"]["os.programs_ended"] == 8
+        assert machine["series"]["pm_integrated_gib"][-1] <= 2.0
+    assert unified["series"]["pm_integrated_gib"][0] == 2.0
+    assert amf["series"]["pm_integrated_gib"][0] == 0.0
+    assert amf["stats"]["fusion.sections_integrated"] > 0
+    assert amf["stats"]["energy_j"] < unified["stats"]["energy_j"]
+
+
+def test_every_design_runs_the_same_programs_to_their_end(cli: Cli) -> None:
+    designs = "unified@pm,amf@pm,hotplug,tiering,dram-cache,pm-block,dram-swap"
+    rows = cli.json("compare", "spec-mix", "--on", designs, *SMALL, *MIX, "--set", "workload.passes=2")["machines"]
+    stats = {r["machine"]: r["stats"] for r in rows}
+    assert all(s["os.programs_ended"] == 8 and s["os.oom_kills"] == 0 for s in stats.values())
+    assert len({s["os.visits"] for s in stats.values()}) == 1
+    assert stats["dram-swap"]["os.major_faults"] > stats["unified@pm"]["os.major_faults"]
+    assert stats["tiering"]["os.promoted_pages"] > 0 and stats["tiering"]["os.demoted_pages"] > 0
+    assert stats["dram-cache"]["fusion.cache_misses"] > 0
+    assert stats["dram-swap"]["memory.bytes_written"] == 0
+
+
+@pytest.mark.parametrize("workload", ["sqlite-mem", "redis-mem"])
+def test_recorded_programs_do_all_their_operations(cli: Cli, workload: str, tmp_path: Path) -> None:
+    out = cli.json("run", "amf", workload, *SMALL, "--set", "workload.operations=300000", "--out", "r")
+    assert len(out["phases"]) == 4 and all(p["operations_per_second"] > 0 for p in out["phases"])
+    assert out["phases"][0]["operations"] >= 300_000
+    assert out["stats"]["os.pm_integrated_bytes_max"] > 0
+    assert (tmp_path / "r/timeline.png").stat().st_size > 20_000
+    assert "timeline" in (tmp_path / "r/report.html").read_text() or (tmp_path / "r/report.html").exists()
+
+
+def test_arrays_in_device_files_are_as_fast_as_arrays(cli: Cli) -> None:
+    def stream(flag: str) -> list[float]:
+        out = cli.json("run", "amf", "stream", *SMALL, "--set", f"workload.passthrough={flag}")
+        return [p["operations_per_second"] for p in out["phases"]]
+
+    device, native = stream("true"), stream("false")
+    assert all(d == pytest.approx(n, rel=0.05) for d, n in zip(device, native, strict=True))
+
+
+def test_hidden_memory_can_be_another_system(cli: Cli) -> None:
+    def time(hidden: str) -> float:
+        sets = ["--set", f"fusion.hidden={hidden}", "--set", "nvdimm.slots_mib=64", "--set", "workload.passes=1"]
+        return cli.json("run", "amf@pm", "spec-mix", *SMALL, *MIX, *sets)["time_ns"]
+
+    assert time("nvdimmc") > 1.5 * time("pm")
+
+
+def test_a_recorded_program_runs_at_page_fidelity(cli: Cli, tmp_path: Path) -> None:
+    program = tmp_path / "p.c"
+    program.write_text("int a[100000]; int main(void) { for (int i = 0; i < 100000; i++) a[i] = i; return a[5] != 5; }\n")
+    cli("cc", str(program), "-o", str(tmp_path / "p"))
+    cli("record", "--out", str(tmp_path / "t"), "--", str(tmp_path / "p"))
+    out = cli.json("run", "amf", f"trace:{tmp_path / 't'}", *SMALL)
+    assert 98 <= out["stats"]["os.minor_faults"] <= 200
+
+
+def test_full_memory_and_bad_input_end_with_one_message(cli: Cli) -> None:
+    full = cli.run("run", "dram-swap", "spec-mix", *SMALL, *MIX, "--set", "os.swap=none")
+    out = json.loads(cli.run("run", "dram-swap", "spec-mix", *SMALL, *MIX, "--set", "os.swap=none", "--format=json").stdout)
+    assert full.returncode == 0 and out["stats"]["os.oom_kills"] > 0
+    alone = cli.run("run", "dram-swap", "spec-mix", *SMALL, "--set", "workload.instances=1", "--set", "os.swap=none")
+    assert alone.returncode == 1 and "out of memory" in alone.stderr
+    refused = {
+        ("run", "amf", "spec-mix", "--set", "fusion.pm_gib=0"): "fusion.pm_gib",
+        ("run", "amf", "spec-mix", "--set", "fusion.device_gib=448"): "fusion.device_gib",
+        ("run", "amf", "spec-mix", "--set", "os.reserved_mib=65536"): "os.reserved_mib",
+        ("run", "amf", "spec-mix", "--set", "os.min_free_kib=33554432"): "os.min_free_kib",
+        ("run", "unified", "spec-mix", "--set", "fusion.dram_gib=1"): "page descriptors",
+        ("run", "unified", "cceh"): "line fidelity",
+        ("run", "intel", "spec-mix"): "page fidelity",
+        ("run", "intel", "stream", "--set", "workload.passthrough=true"): "page fidelity",
+        ("run", "amf", "stream", "--set", "workload.passthrough=true", "--set", "fusion.device_gib=0"): "fusion.device_gib",
+        ("crash", "amf", "cceh", "--all"): "page fidelity",
+        ("run", "amf", "spec-mix", "--power-fails-at", "1us"): "page fidelity",
+    }
+    for args, word in refused.items():
+        assert word in cli.refuses(*args), args
