@@ -85,6 +85,8 @@ pub struct Memory {
     leaving: VecDeque<(Time, u64)>,
     /// Blocks kept for the descriptors of the next section: frame, order.
     collected: Vec<(u64, u8)>,
+    /// So many frames of the first zone are kept for them when they have left for the swap device.
+    wanted: u64,
     /// Frames below it are DRAM.
     dram_frames: u64,
     promotion: Promotion,
@@ -124,6 +126,7 @@ impl Memory {
             swap,
             leaving: VecDeque::new(),
             collected: Vec::new(),
+            wanted: 0,
             dram_frames,
             promotion: Promotion::default(),
             counts: Counts::default(),

@@ -287,7 +287,12 @@ impl Memory {
             self.leaving.pop_front();
             let zone = self.zone_of(frame);
             self.zones[zone].leaving -= 1;
-            self.give_frame(frame);
+            if zone == 0 && self.wanted > 0 {
+                self.wanted -= 1;
+                self.collected.push((frame, 0));
+            } else {
+                self.give_frame(frame);
+            }
         }
     }
 

@@ -72,6 +72,7 @@ impl Memory {
     /// pages of the first zone are sent away, so that a later call finds room.
     pub fn bring_online(&mut self, wanted: u64, now: Time) -> (u64, Dur) {
         let (mut done, mut time) = (0, Dur::ZERO);
+        self.wanted = 0;
         for index in 0..self.sections.len() {
             if done == wanted {
                 break;
@@ -85,19 +86,23 @@ impl Memory {
             }
             done += 1;
         }
+        if self.hidden() == 0 {
+            let collected = std::mem::take(&mut self.collected);
+            self.give_blocks(&collected);
+        }
         if done > 0 {
             self.set_marks();
         }
         (done, time + self.spec.costs.describe * SECTION * done)
     }
 
-    /// Sends pages of the first zone away until `pages` are free above its low mark, or on their way out.
+    /// Sends as many pages of the first zone away as descriptors want, at most as many as fill the device for a while: the
+    /// next call goes on. What has left is kept for the descriptors.
     fn make_room(&mut self, pages: u64, now: Time) -> Dur {
         let mut time = Dur::ZERO;
-        // As much as is under way at once elsewhere: the next call goes on.
-        let wanted = self.zones[0].marks.low + pages.min(1 << 13);
+        self.wanted = pages.min(1 << 13);
         let mut looks = 2 * self.zones[0].listed();
-        while self.zones[0].free() + self.zones[0].leaving < wanted && looks > 0 {
+        while self.zones[0].leaving < self.wanted && looks > 0 {
             let batch = self.shrink(0, now + time);
             self.counts.by_direct += batch.gone;
             time = time + batch.kernel;
@@ -129,30 +134,40 @@ impl Memory {
         true
     }
 
-    /// So many pages of the first zone above its low mark, in few blocks. What there is stays collected for the next call
+    /// So many pages of the first zone, above its minimum, in few blocks. What there is stays collected for the next call
     /// when it is not enough: others would have taken it by then.
     fn take_blocks(&mut self, pages: u64) -> Option<Vec<(u64, u8)>> {
-        let held: u64 = self.collected.iter().map(|(_, order)| 1 << order).sum();
-        let mut left = pages.saturating_sub(held);
-        let mut most = 8;
+        let (mut blocks, mut left, mut most) = (Vec::new(), pages, 8);
+        self.collected.retain(|(page, order)| {
+            let fits = 1 << order <= left;
+            if fits {
+                left -= 1 << order;
+                blocks.push((*page, *order));
+            }
+            !fits
+        });
         while left > 0 {
             let zone = &mut self.zones[0];
             let spare = zone.free().saturating_sub(zone.marks.min);
             if spare == 0 {
+                self.collected.append(&mut blocks);
                 return None;
             }
             let order = (left.min(spare).ilog2() as usize).min(most);
             match zone.buddy.take(order) {
                 Some(page) => {
                     self.sections[(page / SECTION) as usize].used += 1 << order;
-                    self.collected.push((page, order as u8));
+                    blocks.push((page, order as u8));
                     left -= 1 << order;
                 }
                 None if order > 0 => most = order - 1,
-                None => return None,
+                None => {
+                    self.collected.append(&mut blocks);
+                    return None;
+                }
             }
         }
-        Some(std::mem::take(&mut self.collected))
+        Some(blocks)
     }
 
     fn give_blocks(&mut self, blocks: &[(u64, u8)]) {
