@@ -96,7 +96,7 @@ fn declare() -> Result<Runs, ConfigError> {
         runs.add(Key::new(stream(passthrough), "stream", 1), AMF, &sets)?;
     }
     let eighth = || {
-        let mut sets = mix(24, 16);
+        let mut sets = mix(20, 16);
         sets.extend([
             ("fusion.dram_gib", "8".into()),
             ("os.cores", "4".into()),

@@ -210,6 +210,7 @@ fn spec(machine: &Description, options: &RunOptions) -> Result<FusionSpec, RunEr
             active: number("fusion.active_mw"),
             transition: number("fusion.transition_mw"),
         },
+        block_bytes: if design == "pm-block" { number("fusion.pm_gib") << 30 } else { 0 },
     })
 }
 

@@ -248,7 +248,9 @@ impl Machine {
         self.memory.settle(now);
         let [dram, pm] = [Medium::Dram, Medium::Pm].map(|m| self.memory.online_bytes(m));
         let used = self.memory.used_bytes(Medium::Dram) + self.memory.used_bytes(Medium::Pm);
-        self.energy.pass(&self.spec.power, dram + pm, used, now.since(self.last_sample));
+        let block = self.spec.block_bytes;
+        let slots = if block > 0 { self.memory.swap_bytes().0 } else { 0 };
+        self.energy.pass(&self.spec.power, dram + pm + block, used + slots, now.since(self.last_sample));
         self.last_sample = now;
         let marks = self.memory.marks();
         if self.samples.len() == MOST_SAMPLES {

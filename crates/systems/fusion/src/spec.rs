@@ -73,4 +73,6 @@ pub struct FusionSpec {
     pub sample: Dur,
     /// Power.
     pub power: PowerSpec,
+    /// Bytes of persistent memory that are the swap device: online, and in use as far as slots are.
+    pub block_bytes: u64,
 }

@@ -76,6 +76,7 @@ fn spec(dram: u64, pm: u64, online: bool) -> FusionSpec {
         tiering: None,
         sample: Dur::ns(10_000_000),
         power: PowerSpec { idle: 230, active: 1340, transition: 760 },
+        block_bytes: 0,
     }
 }
 

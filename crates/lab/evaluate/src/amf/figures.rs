@@ -211,7 +211,7 @@ fn designs(runs: &Runs) -> Figure {
     Lines {
         name: "designs",
         title: "The same persistent memory in other designs",
-        caption: "Beyond the paper: 24 programs of 1 GiB on 8 GiB of DRAM and 16 GiB of persistent memory at 300 ns; over one space from boot on.",
+        caption: "Beyond the paper: 20 programs of 1 GiB on 8 GiB of DRAM and 16 GiB of persistent memory at 300 ns; over one space from boot on.",
         axis: "relative",
         x: "",
         order: &DESIGNS,

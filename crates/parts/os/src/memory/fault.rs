@@ -138,6 +138,12 @@ impl Memory {
                 let frame = self.take_frame(zone).ok_or(FaultError::OutOfMemory)?;
                 return Ok((frame, kernel, now));
             }
+            // What is under way is enough: wait for it (`throttle_direct_reclaim`).
+            let under_way = self.leaving.len() as u64;
+            if under_way > self.marks().high.max(1 << 10) {
+                now = self.next_free().unwrap_or(now).max(now);
+                continue;
+            }
             let listed: u64 = self.zones.iter().map(super::Zone::listed).sum();
             let (mut gone, mut spent) = (0, Dur::ZERO);
             for zone in 0..self.zones.len() {

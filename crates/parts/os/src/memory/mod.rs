@@ -83,6 +83,8 @@ pub struct Memory {
     swap: Option<Swap>,
     /// Frames whose contents are on their way to the swap device, in order of time.
     leaving: VecDeque<(Time, u64)>,
+    /// Sections that the allocator does not know.
+    hidden: u64,
     /// Blocks kept for the descriptors of the next section: frame, order.
     collected: Vec<(u64, u8)>,
     /// So many frames of the first zone are kept for them when they have left for the swap device.
@@ -125,6 +127,7 @@ impl Memory {
             processes: Vec::new(),
             swap,
             leaving: VecDeque::new(),
+            hidden: 0,
             collected: Vec::new(),
             wanted: 0,
             dram_frames,

@@ -45,6 +45,7 @@ impl Memory {
             }
             first += spec.sections as usize;
         }
+        self.hidden = self.sections.iter().filter(|s| !s.online && !s.device).count() as u64;
         self.set_marks();
         Ok(())
     }
@@ -64,7 +65,7 @@ impl Memory {
 
     /// Hidden sections of persistent memory.
     pub fn hidden(&self) -> u64 {
-        self.sections.iter().filter(|s| !s.online && !s.device).count() as u64
+        self.hidden
     }
 
     /// Brings up to `wanted` hidden sections online, lowest first, and allocates their descriptors. Gives how many
@@ -73,6 +74,9 @@ impl Memory {
     pub fn bring_online(&mut self, wanted: u64, now: Time) -> (u64, Dur) {
         let (mut done, mut time) = (0, Dur::ZERO);
         self.wanted = 0;
+        if self.hidden == 0 {
+            return (0, Dur::ZERO);
+        }
         for index in 0..self.sections.len() {
             if done == wanted {
                 break;
@@ -131,6 +135,7 @@ impl Memory {
         zone.buddy.give_range(given.0, given.1);
         zone.managed += given.1;
         self.sections[index].online = true;
+        self.hidden -= 1;
         true
     }
 
@@ -201,6 +206,7 @@ impl Memory {
             buddy.take_range(start, SECTION);
             *managed -= SECTION;
             self.sections[index].online = false;
+            self.hidden += 1;
             let blocks = std::mem::take(&mut self.sections[index].descriptors);
             self.give_blocks(&blocks);
         }
