@@ -143,6 +143,8 @@ def memory_over_time(series: dict[str, list[float]], title: str) -> alt.VConcatC
         return found
 
     memory = {"free": "free_gib", "low watermark": "low_gib", "high watermark": "high_gib", "integrated PM": "pm_integrated_gib"}
+    if "integrates_below_gib" in series:
+        memory["kpmemd integrates below"] = "integrates_below_gib"
     return alt.vconcat(
         over_time(rows(memory), title, "seconds", "GiB"),
         over_time(rows({"swap device": "swap_gib", "page descriptors": "descriptors_gib"}), "In use", "seconds", "GiB"),

@@ -39,6 +39,8 @@ def run(folder: Path) -> Path | None:
 def compare(folder: Path) -> Path:
     """Writes the report of a comparison from the compare.json in ``folder``."""
     data = json.loads((folder / "compare.json").read_text())
+    if "series" in data["machines"][0]:
+        return _compare_pages(folder, data)
     charts = {"speedup": figures.speedups(data), "stalls": figures.stalls(data)}
     head = ["machine", "time (us)", "speedup", "PM writes", "PM reads", "epochs", "cross dependences", "stalled"]
     rows = []
@@ -50,6 +52,21 @@ def compare(folder: Path) -> Path:
     about = f"seed {data['machines'][0]['seed']}; speedups over {data['baseline']}"
     body = [_table(head, rows), *(_figure(folder, name, chart) for name, chart in charts.items())]
     return _page(folder, data["workload"], about, body + [_configuration(data)])
+
+
+def _compare_pages(folder: Path, data: dict[str, Any]) -> Path:
+    """Of machines at page fidelity: what they did, and free memory, swap and integrated memory over time."""
+    shown = {"minor faults": "os.minor_faults", "major faults": "os.major_faults", "energy (J)": "energy_j", "user share": "os.user_share"}
+    head = ["machine", "time (s)", "speedup", *shown]
+    rows = []
+    for r in data["machines"]:
+        rows.append([r["machine"], f"{r['time_ns'] * 1e-9:,.2f}", f"{r['speedup']:.2f}", *(f"{r['stats'].get(k, 0):,.4g}" for k in shown.values())])
+    body = [_table(head, rows), _figure(folder, "speedup", figures.speedups(data))]
+    for name, title in (("free_gib", "Free memory"), ("pm_integrated_gib", "Persistent memory known to the allocator"), ("swap_gib", "Swap device in use")):
+        lines = [{"x": x, "machine": r["machine"], "value": y} for r in data["machines"] for x, y in zip(r["series"]["seconds"], r["series"][name], strict=True)]
+        body.append(_figure(folder, name.removesuffix("_gib"), figures.over_time(lines, title, "seconds", "GiB")))
+    about = f"seed {data['machines'][0]['seed']}; speedups over {data['baseline']}"
+    return _page(folder, data["workload"], about, [*body, _configuration(data)])
 
 
 def reproduce(folder: Path) -> Path:

@@ -130,7 +130,7 @@ pub(crate) fn run(
     m.run().map_err(|e| stopped(machine, &e))?;
     if m.totals().failed_maps > 0 {
         let text = format!(
-            "{} of the program's mappings failed: device files do not fit into fusion.device_gib = {}, or an area was mapped twice",
+            "{} of the programs' mappings failed: device files do not fit into fusion.device_gib = {}, or programs map more than 2 TiB together",
             m.totals().failed_maps,
             machine.settings.number("fusion.device_gib")
         );
@@ -180,10 +180,6 @@ fn spec(machine: &Description, options: &RunOptions) -> Result<FusionSpec, RunEr
     };
     let number = |key: &str| s.number(key);
     let period = s.dur("fusion.period_ns");
-    let page_min = match number("fusion.page_min") {
-        0 => (4097 * number("fusion.dram_gib") / 64).max(1),
-        set => set,
-    };
     Ok(FusionSpec {
         memory: memory(s),
         cores: s.count("os.cores"),
@@ -194,7 +190,7 @@ fn spec(machine: &Description, options: &RunOptions) -> Result<FusionSpec, RunEr
         cache,
         amf: (design == "amf").then(|| AmfSpec {
             dram_sections: number("fusion.dram_gib") * SECTIONS,
-            page_min,
+            page_min: page_min(s),
             period,
             reclaim_per_mille: number("fusion.reclaim_per_mille"),
             section: s.dur("fusion.section_ns"),
@@ -322,7 +318,7 @@ fn report(
         workload_description: workload.clone(),
         timeline: None,
         phases: kinds.iter().zip(&t.operations).map(phase).collect(),
-        series: series(m.samples()),
+        series: Some(series(m.samples(), integrates_below(&machine.settings))),
     }
 }
 
@@ -373,10 +369,22 @@ fn statistics(m: &Machine, cores: usize) -> Vec<Statistic> {
     rows.into_iter().map(|(name, value)| Statistic { name: name.into(), value }).collect()
 }
 
-fn series(samples: &[Sample]) -> Option<Series> {
+/// Free pages below which kpmemd integrates memory; none on machines without it.
+fn integrates_below(s: &Settings) -> Option<u64> {
+    (s.text("fusion.design") == "amf").then(|| page_min(s) * 3 / 2 * 1024)
+}
+
+fn page_min(s: &Settings) -> u64 {
+    match s.number("fusion.page_min") {
+        0 => (4097 * s.number("fusion.dram_gib") / 64).max(1),
+        set => set,
+    }
+}
+
+fn series(samples: &[Sample], integrates_below: Option<u64>) -> Series {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     let column = |name, value: &dyn Fn(&Sample) -> f64| (name, samples.iter().map(value).collect());
-    Some(Series {
+    let mut all = Series {
         seconds: samples.iter().map(|s| s.at.as_ns() * 1e-9).collect(),
         columns: vec![
             column("free_gib", &|s| gib(s.free * 4096)),
@@ -391,5 +399,9 @@ fn series(samples: &[Sample]) -> Option<Series> {
             column("system_s", &|s| s.system.as_ns() * 1e-9),
             column("energy_j", &|s| s.joules),
         ],
-    })
+    };
+    if let Some(pages) = integrates_below {
+        all.columns.push(column("integrates_below_gib", &|_| gib(pages * 4096)));
+    }
+    all
 }

@@ -180,6 +180,7 @@ fn integration(runs: &Runs) -> Figure {
         ("low watermark", "low_gib"),
         ("high watermark", "high_gib"),
         ("integrated PM", "pm_integrated_gib"),
+        ("kpmemd integrates below", "integrates_below_gib"),
     ];
     let rows = lines
         .into_iter()

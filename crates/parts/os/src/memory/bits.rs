@@ -21,6 +21,22 @@ impl Bits {
         }
     }
 
+    /// All numbers below `bound`.
+    pub(crate) fn full(bound: u64) -> Bits {
+        let mut bits = Bits::new(bound);
+        bits.members = bound;
+        let mut count = bound;
+        for level in &mut bits.levels {
+            let (whole, rest) = ((count / 64) as usize, count % 64);
+            level[..whole].fill(u64::MAX);
+            if rest > 0 {
+                level[whole] = (1 << rest) - 1;
+            }
+            count = count.div_ceil(64);
+        }
+        bits
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.members
     }
@@ -75,5 +91,32 @@ impl Bits {
         }
         let next = words[start + 1..].iter().position(|w| *w != 0)? + start + 1;
         Some(next as u64 * 64 + u64::from(words[next].trailing_zeros()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use units::Random;
+
+    #[test]
+    fn a_set_is_a_set() {
+        for bound in [1, 63, 64, 65, 4096, 5000] {
+            let mut bits = Bits::full(bound);
+            let mut wanted: BTreeSet<u64> = (0..bound).collect();
+            let mut random = Random::new(bound, 0);
+            for _ in 0..3000 {
+                let n = random.below(bound);
+                if wanted.remove(&n) {
+                    bits.remove(n);
+                } else {
+                    wanted.insert(n);
+                    bits.insert(n);
+                }
+                assert_eq!((bits.len(), bits.first()), (wanted.len() as u64, wanted.first().copied()));
+                assert_eq!(bits.first_from(n), wanted.range(n..).next().copied());
+            }
+        }
     }
 }

@@ -59,7 +59,7 @@ impl Memory {
     pub(super) fn shrink(&mut self, zone: usize, now: Time) -> Batch {
         let mut batch = Batch::default();
         // Pages without a file are left alone when no slot is free for them (`get_nr_swap_pages`).
-        if !self.spec.demotes && self.swap.as_ref().is_none_or(|s| s.is_full()) {
+        if self.swap.as_ref().is_none_or(|s| s.is_full()) && self.slower_zone(zone).is_none() {
             return batch;
         }
         self.age(zone, &mut batch);

@@ -39,8 +39,7 @@ pub(crate) struct Swap {
 
 impl Swap {
     pub(crate) fn new(spec: SwapSpec) -> Swap {
-        let mut free = Bits::new(spec.pages);
-        (0..spec.pages).for_each(|slot| free.insert(slot));
+        let free = Bits::full(spec.pages);
         let channels = vec![Time::ZERO; spec.channels.max(1)];
         Swap {
             spec,

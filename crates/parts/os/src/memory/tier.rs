@@ -24,13 +24,17 @@ impl Default for Promotion {
 }
 
 impl Memory {
+    /// Where pages of `zone` may be demoted to.
+    pub(super) fn slower_zone(&self, zone: usize) -> Option<usize> {
+        if !self.spec.demotes || self.zones[zone].medium == Medium::Pm {
+            return None;
+        }
+        self.zones.iter().position(|z| z.medium == Medium::Pm && z.free() > z.marks.high)
+    }
+
     /// Moves a page of DRAM that reclaim has taken off its list to slower memory, where that has room.
     pub(super) fn demote(&mut self, page: Page, frame: u64) -> bool {
-        if !self.spec.demotes || self.medium(frame) == Medium::Pm {
-            return false;
-        }
-        let slower = |z: &super::Zone| z.medium == Medium::Pm && z.free() > z.marks.high;
-        let Some(zone) = self.zones.iter().position(slower) else { return false };
+        let Some(zone) = self.slower_zone(self.zone_of(frame)) else { return false };
         let Some(to) = self.take_frame(zone) else { return false };
         self.counts.demoted += 1;
         self.moved(page, frame, to, false);
