@@ -74,8 +74,8 @@ def test_a_recorded_program_runs_at_page_fidelity(cli: Cli, tmp_path: Path) -> N
     program = tmp_path / "p.c"
     program.write_text("int a[100000]; int main(void) { for (int i = 0; i < 100000; i++) a[i] = i; return a[5] != 5; }\n")
     cli("cc", str(program), "-o", str(tmp_path / "p"))
-    cli("record", "--out", str(tmp_path / "t"), "--", str(tmp_path / "p"))
-    out = cli.json("run", "amf", f"trace:{tmp_path / 't'}", *SMALL)
+    cli("record", "--out", str(tmp_path / "t.cpt"), "--", str(tmp_path / "p"))
+    out = cli.json("run", "amf", f"trace:{tmp_path / 't.cpt'}", *SMALL)
     assert 98 <= out["stats"]["os.minor_faults"] <= 200
 
 
@@ -96,7 +96,7 @@ def test_full_memory_and_bad_input_end_with_one_message(cli: Cli) -> None:
         ("run", "intel", "stream", "--set", "workload.passthrough=true"): "page fidelity",
         ("run", "amf", "stream", "--set", "workload.passthrough=true", "--set", "fusion.device_gib=0"): "fusion.device_gib",
         ("crash", "amf", "cceh", "--all"): "page fidelity",
-        ("run", "amf", "spec-mix", "--power-fails-at", "1us"): "page fidelity",
+        ("run", "amf", "spec-mix", "--power-fails-at", "1us", "--out", "o"): "page fidelity",
     }
     for args, word in refused.items():
         assert word in cli.refuses(*args), args
