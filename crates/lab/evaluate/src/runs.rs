@@ -40,6 +40,7 @@ struct Job {
 struct Done {
     stats: BTreeMap<String, f64>,
     series: Option<Series>,
+    lines_a_page: Option<Vec<u64>>,
 }
 
 /// Runs to do, then their statistics.
@@ -97,7 +98,7 @@ impl Runs {
             let phases = report.phases.iter().map(|p| (format!("phase.{}", p.name), p.rate()));
             let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]);
             let stats = stats.chain(phases).collect();
-            Ok((job.key.clone(), Done { stats, series: report.series }))
+            Ok((job.key.clone(), Done { stats, series: report.series, lines_a_page: report.lines_a_page }))
         };
         let results: Result<Vec<_>, RunError> = jobs.par_iter().map(one).collect();
         self.done.extend(results?);
@@ -113,6 +114,11 @@ impl Runs {
     /// What was seen over time in a run at page fidelity.
     pub fn series(&self, machine: &str, workload: &str) -> Option<&Series> {
         self.done.get(&Key::new(machine, workload, 1))?.series.as_ref()
+    }
+
+    /// Dirty pages of a run by how many of their lines were stored to in a window, 0 to 64.
+    pub fn lines_a_page(&self, machine: &str, workload: &str) -> Option<&[u64]> {
+        self.done.get(&Key::new(machine, workload, 1))?.lines_a_page.as_deref()
     }
 
     /// Simulated time of a run, in nanoseconds.

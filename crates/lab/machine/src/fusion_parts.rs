@@ -319,6 +319,7 @@ fn report(
         timeline: None,
         phases: kinds.iter().zip(&t.operations).map(phase).collect(),
         series: Some(series(m.samples(), integrates_below(&machine.settings))),
+        lines_a_page: None,
     }
 }
 

@@ -51,4 +51,12 @@ impl Pager {
             Pager::Remote(host) => host.stats(sink),
         }
     }
+
+    /// Pages by how many of their lines were stored to in a window, where somebody counts.
+    pub(crate) fn lines_a_page(&self) -> Option<Vec<u64>> {
+        match self {
+            Pager::Nvdimm(_) => None,
+            Pager::Remote(host) => Some(host.lines_a_page().to_vec()),
+        }
+    }
 }

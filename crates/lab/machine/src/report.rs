@@ -2,6 +2,7 @@
 
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
+use crate::pager::Pager;
 use crate::run::RunOptions;
 use crate::stats::STATISTICS;
 use engine::Timeline;
@@ -75,6 +76,8 @@ pub struct Report {
     pub phases: Vec<Phase>,
     /// What was seen over time, on machines at page fidelity.
     pub series: Option<Series>,
+    /// Dirty pages by how many of their lines were stored to in a window, 0 to 64, on machines of remote memory.
+    pub lines_a_page: Option<Vec<u64>>,
 }
 
 impl Report {
@@ -121,6 +124,9 @@ impl Report {
                 all["series"][*name] = values.clone().into();
             }
         }
+        if let Some(pages) = &self.lines_a_page {
+            all["lines_a_page"] = pages.clone().into();
+        }
         all
     }
 }
@@ -162,6 +168,7 @@ impl Machine {
             timeline: self.engine.timeline.take(),
             phases: Vec::new(),
             series: None,
+            lines_a_page: self.host.as_ref().and_then(Pager::lines_a_page),
         }
     }
 }

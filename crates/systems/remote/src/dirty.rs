@@ -55,7 +55,7 @@ pub struct DirtyWindows {
     windows: u64,
     stored: DirtySet,
     changed: DirtySet,
-    /// For each window so far, pages by their count of changed lines, 0 to 64.
+    /// For each window of the part that counts, pages by how many of their lines were stored to, 0 to 64.
     lines_a_page: [u64; 65],
 }
 
@@ -113,6 +113,7 @@ impl DirtyWindows {
             let bytes = t.stored.iter().map(|m| u64::from(m.count_ones())).sum();
             let lines = t.stored.iter().filter(|m| **m != 0).count() as u64;
             self.stored.add(page, bytes, lines, &mut last_stored);
+            self.lines_a_page[lines as usize] += 1;
             let pairs = t.before.as_chunks::<64>().0.iter().zip(t.now.as_chunks::<64>().0);
             let differs =
                 |(a, b): (&[u8; 64], &[u8; 64])| a.iter().zip(b).filter(|(a, b)| a != b).count() as u64;
@@ -122,7 +123,6 @@ impl DirtyWindows {
                 lines += u64::from(count > 0);
             }
             self.changed.add(page, bytes, lines, &mut last_changed);
-            self.lines_a_page[lines as usize] += 1;
             t.stored = [0; 64];
             t.in_window = false;
         }
@@ -149,7 +149,12 @@ impl DirtyWindows {
         }
     }
 
-    /// Pages by how many of their lines changed in a window, 0 to 64.
+    /// The part that counts begins.
+    pub fn begin(&mut self) {
+        self.lines_a_page = [0; 65];
+    }
+
+    /// Pages by how many of their lines were stored to in a window, 0 to 64.
     pub fn lines_a_page(&self) -> &[u64; 65] {
         &self.lines_a_page
     }
@@ -176,6 +181,6 @@ mod tests {
         );
         assert_eq!(all.changed, DirtySet { bytes: 1 + 1 + 1, lines: 1 + 1 + 1, pages: 2 + 1, huge_pages: 2 });
         assert_eq!(all.windows, 2);
-        assert_eq!(all.lines_a_page[1], 3);
+        assert_eq!(all.lines_a_page[..3], [0, 2, 1]);
     }
 }

@@ -131,6 +131,7 @@ impl Host {
     /// The part that counts begins.
     pub fn begin_uses(&self, now: Time) {
         let shared = &mut *self.0.borrow_mut();
+        shared.dirty.begin();
         shared.uses.iter_mut().for_each(|u| u.begin(&shared.use_spec, now));
     }
 
@@ -144,7 +145,7 @@ impl Host {
         self.0.borrow().error.clone()
     }
 
-    /// Pages by how many of their lines changed in a window, 0 to 64.
+    /// Pages by how many of their lines were stored to in a window, 0 to 64.
     pub fn lines_a_page(&self) -> [u64; 65] {
         *self.0.borrow().dirty.lines_a_page()
     }

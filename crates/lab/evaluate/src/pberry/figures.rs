@@ -11,6 +11,7 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
     vec![
         amplification(runs),
         lines_a_page(runs),
+        distribution(runs),
         windows(runs),
         run_time(runs),
         ways(runs),
@@ -62,6 +63,24 @@ fn lines_a_page(runs: &Runs) -> Figure {
         order: &names,
     }
     .figure("grouped", for_each(&names, of))
+}
+
+fn distribution(runs: &Runs) -> Figure {
+    let rows = WORKLOADS.into_iter().flat_map(|(workload, _)| {
+        let pages = runs.lines_a_page(TRACKED, workload).unwrap_or_default();
+        let all = pages.iter().sum::<u64>().max(1) as f64;
+        let up_to = |lines: usize| pages.iter().take(lines + 1).sum::<u64>() as f64 / all;
+        (0..=64).map(|lines| row("", workload, Some(lines as f64), up_to(lines))).collect::<Vec<_>>()
+    });
+    Lines {
+        name: "dirty-lines",
+        title: "Dirty pages with so many dirty lines, or fewer",
+        caption: "Bytes stored, in windows of 1 ms: what a page-granular tracker would send whole.",
+        axis: "share of dirty pages",
+        x: "dirty lines of 64",
+        order: &WORKLOADS.map(|(w, _)| w),
+    }
+    .figure("time", rows.collect())
 }
 
 fn windows(runs: &Runs) -> Figure {
