@@ -55,6 +55,7 @@ presets!(
     "nearpm-md@cxl",
     "nearpm-md@asap",
     "pberry@cxl",
+    "remote-pages@2m",
     "unified@pm",
     "amf@pm",
 );

@@ -37,7 +37,17 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
         let given = s.count("memory.controllers");
         return wrong(format!("memory.controllers = {given}: remote memory is behind one agent; give 1"));
     }
-    let (frames, batch) = (frames(s), s.number("remote.reclaim_batch"));
+    let (size, used) = (s.number("remote.page_kib"), s.text("remote.use"));
+    if size > 4 && (kind(s) == Some(Kind::Lines) || used != "none") {
+        return wrong(format!(
+            "remote.page_kib = {size}: larger pages are those of remote.kind = pages with remote.use = none; give 4"
+        ));
+    }
+    if !(s.number("remote.capacity_mib") * 1024).is_multiple_of(size) {
+        let given = s.number("remote.capacity_mib");
+        return wrong(format!("remote.capacity_mib = {given}: is no multiple of remote.page_kib = {size}"));
+    }
+    let (frames, batch) = (frames(s) / span(s), s.number("remote.reclaim_batch"));
     if u64::from(frames) < 4 * batch {
         return wrong(format!(
             "remote.reclaim_batch = {batch}: remote.local_kib = {} has {frames} pages; give 1 to {}",
@@ -58,6 +68,11 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
 
 fn frames(s: &Settings) -> u32 {
     (s.number("remote.local_kib") / 4) as u32
+}
+
+/// Pages of 4 KiB in one of the operating system's.
+fn span(s: &Settings) -> u32 {
+    (s.number("remote.page_kib") / 4) as u32
 }
 
 fn layout(s: &Settings, kind: Kind) -> Layout {
@@ -133,8 +148,9 @@ pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
     let layout = layout(s, kind);
     let daemon = Daemon::new(DaemonSpec {
         kind,
-        frames: frames(s),
-        pages: layout.pages,
+        span: span(s),
+        frames: frames(s) / span(s),
+        pages: layout.pages / span(s),
         batch: s.number("remote.reclaim_batch") as u32,
         prefetch: match s.text("remote.prefetch") {
             "next" => Prefetch::Next,

@@ -43,6 +43,26 @@ const VARIANTS: [Sets<'_>; 12] = [
 ];
 
 #[test]
+fn larger_pages_keep_every_byte_and_move_more_of_them() {
+    let local = ran("intel", "cceh", &[SHORT]).unwrap();
+    let small =
+        ran("remote-pages", "cceh", &[SHORT, &[("remote.local_kib", "64"), ("remote.reclaim_batch", "1")]])
+            .unwrap();
+    for (page, kib) in [("16", "64"), ("256", "1024")] {
+        let sets: Sets<'_> =
+            &[("remote.page_kib", page), ("remote.local_kib", kib), ("remote.reclaim_batch", "1")];
+        for faults in [&[] as Sets<'_>, &[("remote.fault.lose_one_in", "97"), ("remote.retry_ns", "90000")]] {
+            let large = ran("remote-pages", "cceh", &[SHORT, sets, faults]).unwrap();
+            assert!(large.visible == local.visible, "{page} KiB");
+            let a_fault = |r: &Report| {
+                r.get("remote.lines_fetched").unwrap() / r.get("os.major_faults").unwrap().max(1.0)
+            };
+            assert!(a_fault(&large) >= 3.0 * a_fault(&small), "{page} KiB: {}", a_fault(&large));
+        }
+    }
+}
+
+#[test]
 fn a_program_leaves_the_same_memory_as_on_local_memory() {
     for workload in ["cceh", "pmemkv"] {
         let local = ran("intel", workload, &[SHORT]).unwrap();

@@ -56,12 +56,12 @@ struct Spent {
 
 impl Spent {
     fn system(&mut self, time: Dur) {
-        self.now = self.now + time;
+        self.now += time;
         self.system += time;
     }
 
     fn user(&mut self, time: Dur) {
-        self.now = self.now + time;
+        self.now += time;
         self.user += time;
     }
 }
@@ -91,7 +91,7 @@ impl Machine {
             if lines > 0 {
                 *bus = (*bus).max(began) + service * lines;
                 let late = bus.since(spent.now);
-                spent.now = spent.now + late;
+                spent.now += late;
                 spent.user += late;
             }
         }

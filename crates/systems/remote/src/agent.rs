@@ -11,7 +11,8 @@ use crate::uses::Using;
 use engine::{Device, Out, PortId};
 use memory::Controller;
 use protocol::{
-    Block, Image, Line, Mask, Msg, Node, Occupancy, PM_BASE, Remains, StatSink, View, line_of, ports,
+    Block, Image, Line, Mask, Msg, Node, Occupancy, PAGE_BYTES, PM_BASE, Remains, StatSink, View, line_of,
+    ports,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -293,7 +294,9 @@ impl Agent {
             }
             _ => {}
         }
-        self.late.push(Reverse((now + self.spec.retry, packet.number())));
+        // What was asked for before comes first: without that, many requests at once would all be sent again and again.
+        let ahead = self.spec.network.byte * (PAGE_BYTES + 64) * self.late.len() as u64;
+        self.late.push(Reverse((now + self.spec.retry + ahead, packet.number())));
         self.network.send(now, packet);
     }
 }

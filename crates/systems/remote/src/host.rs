@@ -256,7 +256,7 @@ impl Port {
     fn page(&self, offset: u64, shared: &mut Shared) -> Option<u32> {
         let pages = shared.layout.pages;
         if offset / PAGE_BYTES < pages.into() {
-            return Some((offset / PAGE_BYTES) as u32);
+            return Some((offset / PAGE_BYTES) as u32 / shared.daemon.spec().span);
         }
         shared.error = Some(format!(
             "hart {} accesses byte {offset} of {} MiB of remote memory (remote.capacity_mib)",

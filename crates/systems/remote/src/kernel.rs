@@ -207,7 +207,7 @@ impl Paging {
     /// False when the remote host does not answer.
     async fn bring(&self, miss: Miss, kind: Kind) -> bool {
         self.shared.borrow_mut().daemon.counts.major += 1;
-        let ticket = self.post(Command::Fetch { page: miss.page }).await;
+        let ticket = self.post_all(miss.page, |page| Command::Fetch { page }).await;
         let there = self.without_lock(self.wait(ticket)).await;
         if there {
             self.present(miss.page, miss.write, kind).await;
@@ -233,7 +233,7 @@ impl Paging {
                 return;
             }
             self.shared.borrow_mut().daemon.counts.prefetched += 1;
-            let ticket = self.post(Command::Fetch { page }).await;
+            let ticket = self.post_all(page, |page| Command::Fetch { page }).await;
             // What software fetches is mapped once it is there; the agent's pages are mapped already.
             if kind == Kind::Lines {
                 self.shared.borrow_mut().daemon.unpin(page);
@@ -261,9 +261,19 @@ impl Paging {
                 Kind::Pages if dirty => What::Page,
                 Kind::Pages => What::Nothing,
             };
-            let ticket = self.post(Command::Reclaim { page, what }).await;
+            let ticket = self.post_all(page, |page| Command::Reclaim { page, what }).await;
             self.shared.borrow_mut().daemon.give_back(ticket);
         }
+    }
+
+    /// A command for each 4 KiB of a page; gives the number of commands after which all are carried out.
+    async fn post_all(&self, page: u32, command: impl Fn(u32) -> Command) -> u64 {
+        let span = self.shared.borrow().daemon.spec().span;
+        let mut ticket = 0;
+        for small in page * span..(page + 1) * span {
+            ticket = self.post(command(small)).await;
+        }
+        ticket
     }
 
     /// Stores a command into the mailbox; gives the number of commands after which it is carried out.

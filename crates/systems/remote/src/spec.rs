@@ -134,7 +134,9 @@ pub struct AgentSpec {
 pub struct DaemonSpec {
     /// Which system.
     pub kind: Kind,
-    /// Frames of one page.
+    /// Pages of 4 KiB that are mapped, moved and protected together: 1, or 512 for pages of 2 MiB. All else counts in these.
+    pub span: u32,
+    /// Frames.
     pub frames: u32,
     /// Pages of remote memory.
     pub pages: u32,

@@ -890,6 +890,13 @@ const LINES: &[Param] = &[
     ),
     p("remote.capacity_mib", Count { min: 1, max: 1 << 20 }, "8192", "estimate", "MiB of remote memory"),
     p(
+        "remote.page_kib",
+        PowerOfTwo { min: 4, max: 2048 },
+        "4",
+        "datasheet: x86-64 has 4 KiB and 2 MiB",
+        "KiB that are mapped, fetched, protected and written back together (pages)",
+    ),
+    p(
         "remote.local_kib",
         PowerOfTwo { min: 64, max: 1 << 30 },
         "8192",

@@ -57,13 +57,13 @@ impl Memory {
             return Ok(Fault { kernel: costs.fault + more, ready: now + costs.fault + more, filled: None });
         }
         let (frame, mut kernel, ready) = self.find_page(now, relief)?;
-        kernel = kernel + costs.fault;
+        kernel += costs.fault;
         let mut ready = ready + costs.fault;
         if entry == 0 {
             self.counts.minor += 1;
         } else {
             self.counts.major += 1;
-            kernel = kernel + costs.major;
+            kernel += costs.major;
             ready = self.swap_in(page, entry - 1, ready + costs.major);
             self.processes[process as usize].swapped -= 1;
         }
@@ -150,11 +150,11 @@ impl Memory {
                 let batch = self.shrink(zone, now);
                 looked += batch.looked;
                 gone += batch.gone;
-                spent = spent + batch.kernel;
+                spent += batch.kernel;
             }
             self.counts.by_direct += gone;
-            kernel = kernel + spent;
-            now = now + spent;
+            kernel += spent;
+            now += spent;
             if gone == 0 && looked > PASSES * listed || spent == Dur::ZERO {
                 match self.next_free() {
                     Some(at) => now = at.max(now),

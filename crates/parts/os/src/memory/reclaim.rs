@@ -79,7 +79,7 @@ impl Memory {
             }
             if self.demote(page, frame) {
                 batch.gone += 1;
-                batch.kernel = batch.kernel + self.spec.costs.unmap;
+                batch.kernel += self.spec.costs.unmap;
                 continue;
             }
             let Some(slot) = self.swap.as_mut().and_then(|s| s.take(page)) else {
@@ -95,7 +95,7 @@ impl Memory {
         }
         batch.gone += leaving as u64;
         let costs = self.spec.costs;
-        batch.kernel = batch.kernel + costs.scan * batch.looked + costs.unmap * leaving as u64;
+        batch.kernel += costs.scan * batch.looked + costs.unmap * leaving as u64;
         self.write_out(zone, &slots[..leaving], now + batch.kernel);
         self.counts.scanned += batch.looked;
         let z = &mut self.zones[zone];

@@ -109,7 +109,7 @@ impl Memory {
         while self.zones[0].leaving < self.wanted && looks > 0 {
             let batch = self.shrink(0, now + time);
             self.counts.by_direct += batch.gone;
-            time = time + batch.kernel;
+            time += batch.kernel;
             looks = looks.saturating_sub(batch.looked.max(1));
         }
         time

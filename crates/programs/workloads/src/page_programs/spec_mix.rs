@@ -112,7 +112,7 @@ mod tests {
     fn every_program_touches_all_of_its_memory_and_ends() {
         for row in &ROWS {
             for passes in [1, 2, 4, 7] {
-                let mut touched = vec![false; 100];
+                let mut touched = [false; 100];
                 let mut step = 0;
                 loop {
                     match row.step(step, 100, passes) {
