@@ -70,6 +70,35 @@ def test_hidden_memory_can_be_another_system(cli: Cli) -> None:
     assert time("nvdimmc") > 1.5 * time("pm")
 
 
+def test_recorded_visits_of_ones_own_run(cli: Cli, tmp_path: Path) -> None:
+    from coreplane import visits
+
+    folder = visits.Folder()
+    lines = " L 1000,8\nPHASE put 10\n" + "".join(f"I  {n:x},4\n S {0x10000 + n * 4096:x},8\n L 1008,8\n" for n in range(200)) + "PHASE end\n"
+    with (tmp_path / "lackey").open("wb+") as stream:
+        stream.write(lines.encode())
+        stream.seek(0)
+        visits.fold(stream, folder)
+    assert (len(folder.fixed), len(folder.grown), folder.phases[0].instructions) == (1, 200, 200)
+    (tmp_path / "v").write_bytes(folder.bytes())
+    out = cli.json("run", "amf", f"visits:{tmp_path / 'v'}", *SMALL, "--set", "workload.operations=1000")
+    assert [(p["name"], p["operations"]) for p in out["phases"]] == [("put", 1000)]
+    assert out["stats"]["os.minor_faults"] == 200 * 100 + 1
+    (tmp_path / "v").write_bytes(folder.bytes()[:-1])
+    assert "ends too early" in cli.refuses("run", "amf", f"visits:{tmp_path / 'v'}")
+
+
+def test_python_sees_runs_over_time() -> None:
+    import coreplane as cp
+
+    machine = cp.Machine("amf", fusion={"dram_gib": 1, "pm_gib": 3, "device_gib": 1}, os={"cores": 2})
+    run = cp.run(machine, cp.Workload("spec-mix", instances=2, scale_percent=20))
+    assert {"seconds", "free_gib", "pm_integrated_gib"} <= set(run.series.columns) and len(run.series) > 2
+    assert "vconcat" in run.plot().to_dict()
+    with pytest.raises(ValueError, match="page fidelity"):
+        cp.run("intel", cp.Workload("queue", operations=100)).plot()
+
+
 def test_a_recorded_program_runs_at_page_fidelity(cli: Cli, tmp_path: Path) -> None:
     program = tmp_path / "p.c"
     program.write_text("int a[100000]; int main(void) { for (int i = 0; i < 100000; i++) a[i] = i; return a[5] != 5; }\n")

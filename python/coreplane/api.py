@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from coreplane import _core
+from coreplane import _core, figures
 
 Value = str | int | float | bool
 
@@ -54,6 +54,20 @@ class Run:
         rows = [(n, float(v), *_meanings().get(n, ("", ""))) for n, v in self.data["stats"].items()]
         schema = {"name": pl.String, "value": pl.Float64, "unit": pl.String, "description": pl.String}
         return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """What was seen over time, on machines at page fidelity: seconds, and a column each; empty on others."""
+        return pl.DataFrame(self.data.get("series", {}))
+
+    def plot(self) -> alt.VConcatChart:
+        """Free memory, watermarks and integrated memory, swap, faults and processor time over simulated time.
+
+        Raises ValueError on machines at line fidelity, which have no such series.
+        """
+        if "series" not in self.data:
+            raise ValueError(f"{self.data['machine']}: only machines at page fidelity have something to see over time")
+        return figures.memory_over_time(self.data["series"], f"{self.data['workload']} on {self.data['machine']}")
 
     def __repr__(self) -> str:
         return f"<{self.data['workload']} on {self.data['machine']}: {self.time:.1f} ns>"

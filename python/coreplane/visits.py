@@ -4,7 +4,7 @@ The unmodified program runs under Valgrind's lackey, which prints every load and
 of 4 KiB, in order, with the lines that they touched and whether they wrote. A visit ends when 64 other pages have been
 visited since (the reach of a first-level TLB). Pages first touched before the first operation keep their number;
 pages that the operations made the program touch are numbered by first touch, so that a larger run can stand on them.
-Needs ``valgrind`` and ``sqlite3`` or ``redis-server``, ``redis-benchmark`` and ``redis-cli``.
+``coreplane run amf visits:FILE`` runs the result. Needs ``valgrind`` and ``sqlite3`` or ``redis-server``, ``redis-benchmark`` and ``redis-cli``.
 """
 
 import random

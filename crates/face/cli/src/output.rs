@@ -5,7 +5,7 @@ use crate::args::{Common, EngineChoice, Format, Settings};
 use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription};
 use std::io::IsTerminal;
 use std::path::Path;
-use workloads::PageStream;
+use workloads::{PageStream, Visits};
 
 /// A table of text, its columns padded; the first column to the left, the others to the right.
 pub(crate) struct Table {
@@ -119,12 +119,17 @@ pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
     Description::parse(&stem, name, &text)
 }
 
-/// A workload by name, or a recorded one (`trace:FILE`, `tpch:FILE`).
+/// A workload by name, or a recorded one (`trace:FILE`, `tpch:FILE`, `visits:FILE`).
 pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
     if let Some(file) = name.strip_prefix("tpch:") {
         let named = |e: String| Failure::BadInput(format!("{file}: {e}"));
         let bytes = std::fs::read(file).map_err(|e| named(e.to_string()))?;
         return Ok(WorkloadDescription::page_stream(name, PageStream::parse(&bytes).map_err(named)?)?);
+    }
+    if let Some(file) = name.strip_prefix("visits:") {
+        let named = |e: String| Failure::BadInput(format!("{file}: {e}"));
+        let bytes = std::fs::read(file).map_err(|e| named(e.to_string()))?;
+        return Ok(WorkloadDescription::visits(name, Visits::parse(&bytes).map_err(named)?)?);
     }
     match name.strip_prefix("trace:") {
         Some(file) => Ok(WorkloadDescription::replay(name, crate::trace_command::read(Path::new(file))?)),

@@ -221,6 +221,17 @@ impl WorkloadDescription {
         Ok(WorkloadDescription { name: name.into(), pages: Some(Arc::new(pages)), ..tpch })
     }
 
+    /// A recorded program's visits of pages, called `name`: scaled up as `redis-mem` is.
+    ///
+    /// # Errors
+    /// Never, as long as `redis-mem` is a workload.
+    pub fn visits(name: &str, visits: Visits) -> Result<WorkloadDescription, ConfigError> {
+        let recorded = visits.phases[0].operations.to_string();
+        let mut described = WorkloadDescription::named("redis-mem")?;
+        described.set("workload.operations", &recorded)?;
+        Ok(WorkloadDescription { name: name.into(), visits: Some(Arc::new(visits)), ..described })
+    }
+
     /// Whether the program can do what its parameters ask for, with a cache of `cache` bytes in front of its memory.
     pub(crate) fn check(&self, cache: Option<u64>) -> Result<(), ConfigError> {
         let Some(built_in) = self.built_in() else { return Ok(()) };

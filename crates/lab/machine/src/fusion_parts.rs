@@ -114,7 +114,7 @@ pub(crate) fn run(
         ))
         .into());
     }
-    let (arrivals, kinds): (_, Vec<&str>) = match &workload.source {
+    let (arrivals, mut kinds): (_, Vec<&str>) = match &workload.source {
         Source::Trace(trace) => (trace::page_programs(trace), vec!["recording"]),
         _ => {
             let pages = workload_of(workload)?;
@@ -126,6 +126,9 @@ pub(crate) fn run(
             ((pages.programs)(&context), pages.kinds.to_vec())
         }
     };
+    if let Some(visits) = &workload.visits {
+        kinds = visits.phases.iter().map(|p| p.name.as_str()).collect();
+    }
     let mut m = Machine::new(spec(machine, options)?, arrivals).map_err(|e| stopped(machine, &e))?;
     m.run().map_err(|e| stopped(machine, &e))?;
     if m.totals().failed_maps > 0 {
@@ -182,6 +185,7 @@ fn spec(machine: &Description, options: &RunOptions) -> Result<FusionSpec, RunEr
     let period = s.dur("fusion.period_ns");
     Ok(FusionSpec {
         memory: memory(s),
+        seed: options.seed,
         cores: s.count("os.cores"),
         quantum: s.dur("os.quantum_ns"),
         switch: s.dur("os.switch_ns"),

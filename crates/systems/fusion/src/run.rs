@@ -137,7 +137,7 @@ impl Machine {
         let Some(arrival) = self.arrivals[number as usize].take() else { return };
         let process = self.memory.spawn();
         debug_assert_eq!(process as usize, self.tasks.len());
-        self.tasks.push(Task::new(arrival.program, process));
+        self.tasks.push(Task::new(arrival.program, process, self.spec.seed));
         self.make_ready(process, now);
     }
 

@@ -24,8 +24,8 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    pub(crate) fn new(program: Box<dyn PageProgram>, process: u32) -> Task {
-        let random = Random::new(u64::from(process), 0x7061_6765);
+    pub(crate) fn new(program: Box<dyn PageProgram>, process: u32, seed: u64) -> Task {
+        let random = Random::new(seed, u64::from(process));
         Task { program, process, visit: None, random, drawn: Vec::with_capacity(DRAWN), dead: false }
     }
 }

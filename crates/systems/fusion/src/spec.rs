@@ -53,6 +53,8 @@ pub struct PowerSpec {
 pub struct FusionSpec {
     /// Memory and its manager.
     pub memory: MemorySpec,
+    /// Seed of the programs' random visits.
+    pub seed: u64,
     /// Cores.
     pub cores: usize,
     /// A program's time slice.

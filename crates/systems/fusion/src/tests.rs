@@ -66,6 +66,7 @@ fn spec(dram: u64, pm: u64, online: bool) -> FusionSpec {
     };
     FusionSpec {
         memory,
+        seed: 1,
         cores: 2,
         quantum: Dur::ns(1_000_000),
         switch: Dur::ns(2000),

@@ -253,3 +253,31 @@ fn whatever_happens_pages_are_neither_lost_nor_shared() {
         }
     }
 }
+
+#[test]
+fn groups_of_visits_do_what_visits_one_by_one_do() {
+    let mut random = Random::new(5, 0);
+    let (mut a, mut b) =
+        (Memory::new(spec(1, 2, true, 1 << 14)).unwrap(), Memory::new(spec(1, 2, true, 1 << 14)).unwrap());
+    for m in [&mut a, &mut b] {
+        m.spawn();
+        m.map(0, 0, 80_000).unwrap();
+    }
+    for _ in 0..2000 {
+        let (first, count) = (random.below(79_000), 1 + random.below(300));
+        let written = random.below(2) * 64;
+        let each: Vec<u64> = (first..first + count).collect();
+        assert_eq!(a.visit(0, 0, first, count, written), b.visit_each(0, 0, &each, written));
+        // Both fault at the same pages, so that holes differ from run to run.
+        let fill = random.below(40);
+        for page in first..first + fill {
+            let faults = [&mut a, &mut b].map(|m| m.fault(0, 0, page, Time::ZERO, &mut NoRelief));
+            assert_eq!(faults[0], faults[1]);
+        }
+        if random.chance(50) {
+            _ = [&mut a, &mut b].map(|m| m.scan_hints(0, 1 << 28, 1 << 28, Time::ZERO));
+        }
+    }
+    assert_eq!((a.counts.pm_written, a.most_worn()), (b.counts.pm_written, b.most_worn()));
+    (0..80_000).for_each(|page| assert_eq!(a.frame(0, 0, page), b.frame(0, 0, page)));
+}
