@@ -28,6 +28,14 @@ impl Memory {
         }
     }
 
+    /// The plain controller, where it is one.
+    pub(crate) fn controller(&self) -> Option<&Controller> {
+        match self {
+            Memory::Controller(c) => Some(c),
+            Memory::Dimm(_) | Memory::Near(_) | Memory::Remote(_) => None,
+        }
+    }
+
     /// The near-data device, where it is one.
     pub(crate) fn near(&self) -> Option<&NearDevice> {
         match self {

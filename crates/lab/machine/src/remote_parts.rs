@@ -43,6 +43,12 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
             "remote.page_kib = {size}: larger pages are those of remote.kind = pages with remote.use = none; give 4"
         ));
     }
+    let near = s.number("remote.cpu_kib");
+    if near > 0 && (kind(s) == Some(Kind::Pages) || used != "none") {
+        return wrong(format!(
+            "remote.cpu_kib = {near}: pages are placed by remote.kind = lines with remote.use = none; give 0"
+        ));
+    }
     if !(s.number("remote.capacity_mib") * 1024).is_multiple_of(size) {
         let given = s.number("remote.capacity_mib");
         return wrong(format!("remote.capacity_mib = {given}: is no multiple of remote.page_kib = {size}"));
@@ -150,6 +156,8 @@ pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
         kind,
         span: span(s),
         frames: frames(s) / span(s),
+        near_frames: (s.number("remote.cpu_kib") / 4) as u32,
+        near_after: s.number("remote.cpu_after") as u32,
         pages: layout.pages / span(s),
         batch: s.number("remote.reclaim_batch") as u32,
         prefetch: match s.text("remote.prefetch") {

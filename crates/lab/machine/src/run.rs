@@ -11,7 +11,10 @@ use cpu::{Directory, Hart};
 use engine::{Device, Mode, NodeId, Timeline};
 use neardata::CommandPort;
 use ordering::hops::TimestampRegister;
-use protocol::{Cpu, FenceKind, Image, Line, Msg, Node, Remains, StatSink, Tally, View};
+use protocol::{
+    Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Remains, StatSink, Tally, View,
+    line_of,
+};
 use std::rc::Rc;
 use trace::Replay;
 use units::Time;
@@ -268,7 +271,11 @@ impl Machine {
         let image = remains.settle(&self.map);
         if let Some(agent) = self.controllers.iter().find_map(Memory::remote) {
             // Local memory loses its contents with its power; the remote host keeps what it has acknowledged.
-            return if view == View::Visible { agent.seen(&image) } else { agent.kept() };
+            let mut image = if view == View::Visible { agent.seen(&image) } else { agent.kept() };
+            if let (View::Visible, Some(Pager::Remote(host))) = (view, &self.host) {
+                self.lay_near(host, &mut image);
+            }
+            return image;
         }
         match &self.host {
             Some(Pager::Nvdimm(host)) if view == View::Visible => {
@@ -277,6 +284,23 @@ impl Machine {
                 host.seen_through_slots(nand.settle(&self.map), &image)
             }
             _ => image,
+        }
+    }
+
+    /// Pages of remote memory that lie in the processor's, as loads see them.
+    fn lay_near(&self, host: &remote::Host, image: &mut Image) {
+        for (page, place) in host.near() {
+            for at in (0..PAGE_BYTES).step_by(64) {
+                let (from, to) = (line_of(place + at), line_of(PM_BASE + u64::from(page) * PAGE_BYTES + at));
+                let changed = self.harts.iter().find_map(|h| h.changed(from));
+                let dram =
+                    || self.controllers[self.map.controller(from)].controller().map(|c| c.latest(from));
+                let block = changed.or_else(|| self.directory.changed(from)).or_else(dram);
+                // A page of which nothing was ever written is not in the image at all.
+                if let Some(block) = block.filter(|b| *b != image.read(to)) {
+                    image.write(to, &block, Mask::MAX);
+                }
+            }
         }
     }
 

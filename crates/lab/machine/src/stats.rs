@@ -233,6 +233,8 @@ pub const STATISTICS: &[StatisticInfo] = &[
     s("remote.reports.false_pages", "1", "pages among them that a filter took for busy ones"),
     s("remote.reports.false_lines", "1", "lines that a filter took for reported ones"),
     s("remote.reports.overflows", "1", "pages among them because the report buffer was full"),
+    s("remote.pages_placed", "1", "pages moved to memory attached to the processor"),
+    s("remote.pages_returned", "1", "pages that went back from there changed"),
     s("remote.pages_reclaimed", "1", "pages that went back to the remote host"),
     s("remote.pages_prefetched", "1", "pages mapped or fetched before a program wanted them"),
     s("tracking.bytes", "B", "bytes that programs stored to, summed over windows"),

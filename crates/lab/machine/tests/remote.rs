@@ -63,6 +63,32 @@ fn larger_pages_keep_every_byte_and_move_more_of_them() {
 }
 
 #[test]
+fn pages_in_the_processors_memory_keep_every_byte() {
+    let near: Sets<'_> = &[("remote.cpu_kib", "32"), ("remote.cpu_after", "1")];
+    let lost: Sets<'_> = &[("remote.fault.lose_one_in", "7"), ("remote.retry_ns", "8000")];
+    for workload in ["cceh", "pmemkv"] {
+        let local = ran("intel", workload, &[SHORT]).unwrap();
+        for walks in ["whole-page", "first-line", "untracked"] {
+            for faults in [&[] as Sets<'_>, lost] {
+                let sets = [SHORT, TINY, near, faults, &[("remote.page_table", walks)]];
+                let there = ran("pberry", workload, &sets).unwrap();
+                assert!(there.visible == local.visible, "{workload}, {walks}");
+                let stat = |name: &str| there.get(name).unwrap();
+                assert!(
+                    stat("remote.pages_placed") > 0.0 && stat("remote.pages_returned") > 0.0,
+                    "{workload}"
+                );
+            }
+        }
+    }
+    let threads: Sets<'_> = &[("workload.threads", "3"), ("workload.operations", "600")];
+    for workload in ["queue", "skiplist", "heap"] {
+        let report = ran("pberry", workload, &[threads, TINY, near]).unwrap();
+        assert!(report.get("remote.pages_placed").unwrap() > 0.0, "{workload}");
+    }
+}
+
+#[test]
 fn a_program_leaves_the_same_memory_as_on_local_memory() {
     for workload in ["cceh", "pmemkv"] {
         let local = ran("intel", workload, &[SHORT]).unwrap();

@@ -1,5 +1,6 @@
 //! Which pages are local: the daemon's tables. Time passes elsewhere.
 
+use crate::near::Near;
 use crate::spec::{DaemonSpec, Prefetch};
 use std::collections::VecDeque;
 
@@ -14,6 +15,8 @@ struct PageState {
     writable: bool,
     /// It is on its way: it cannot go.
     pinned: bool,
+    /// Times that it came from the remote host.
+    came: u32,
 }
 
 /// What was counted.
@@ -45,6 +48,8 @@ pub struct Daemon {
     pub(crate) posted: u64,
     /// Commands carried out, as far as is known.
     pub(crate) completed: u64,
+    /// Pages in the processor's memory.
+    pub(crate) near: Near,
     last_fault: Option<u32>,
     last_stride: Option<i64>,
     /// What was counted.
@@ -60,6 +65,7 @@ impl Daemon {
             going: VecDeque::new(),
             posted: 0,
             completed: 0,
+            near: Near::new(spec.near_frames),
             last_fault: None,
             last_stride: None,
             counts: DaemonCounts::default(),
@@ -93,8 +99,9 @@ impl Daemon {
         if self.pages.len() <= page as usize {
             self.pages.resize(page as usize + 1, PageState::default());
         }
+        let came = self.pages[page as usize].came.saturating_add(1);
         self.pages[page as usize] =
-            PageState { local: true, referenced: true, pinned: true, ..PageState::default() };
+            PageState { local: true, referenced: true, pinned: true, came, ..PageState::default() };
         self.ring.push_back(page);
         true
     }
@@ -102,6 +109,23 @@ impl Daemon {
     /// The page is mapped: it can go again.
     pub fn unpin(&mut self, page: u32) {
         self.pages[page as usize].pinned = false;
+    }
+
+    /// Whether a local page should move to the processor's memory. It comes back there after as many more times.
+    pub(crate) fn wants_near(&mut self, page: u32) -> bool {
+        let after = self.spec.near_after;
+        let state = &mut self.pages[page as usize];
+        let wants = self.spec.near_frames > 0 && state.local && !state.pinned && state.came >= after;
+        if wants {
+            state.came = 0;
+        }
+        wants
+    }
+
+    /// The page is no longer local, though its frame is still taken.
+    pub(crate) fn detach(&mut self, page: u32) {
+        self.pages[page as usize].local = false;
+        self.ring.retain(|p| *p != page);
     }
 
     /// Whether so few frames are free, or about to be, that others should be reclaimed.

@@ -4,6 +4,7 @@ use crate::command::Layout;
 use crate::daemon::Daemon;
 use crate::dirty::DirtyWindows;
 use crate::kernel::{self, Miss};
+use crate::near;
 use crate::spec::Kind;
 use crate::uses::{UseSpec, Using};
 use os::{Entered, HartState, Harts, INTERRUPTIBLE, Task};
@@ -150,6 +151,12 @@ impl Host {
         *self.0.borrow().dirty.lines_a_page()
     }
 
+    /// Pages in the processor's memory: their number, and where each lies.
+    pub fn near(&self) -> Vec<(u32, u64)> {
+        let pages = self.0.borrow().daemon.near.pages();
+        pages.into_iter().map(|(page, frame)| (page, near::address(frame, 0))).collect()
+    }
+
     /// Hands up what the daemon counted, and what programs changed.
     pub fn stats(&self, sink: &mut dyn StatSink) {
         let shared = self.0.borrow();
@@ -162,6 +169,8 @@ impl Host {
             ("os.protections", shared.protected.times),
             ("os.protected_pages", shared.protected.pages),
             ("remote.pages_reclaimed", counts.reclaimed),
+            ("remote.pages_placed", shared.daemon.near.placements),
+            ("remote.pages_returned", shared.daemon.near.returns),
             ("remote.pages_prefetched", counts.prefetched),
         ] {
             sink.count(name, value);
@@ -179,6 +188,8 @@ struct PortState {
     kernel: Option<Task>,
     /// The kernel has carried out the computation that the program asks for.
     computed: bool,
+    /// Where the operation goes instead: a page in the processor's memory.
+    moved: Option<u64>,
 }
 
 /// A program's handle: translation before the hart.
@@ -243,8 +254,11 @@ impl Port {
             let offset = op.address - PM_BASE;
             let Some(page) = self.page(offset, &mut shared) else { continue };
             let place = shared.harts[self.id].translations.find(page);
-            match place.filter(|writable| *writable == 1 || !writes(op)) {
-                Some(_) => return Poll::Ready(true),
+            match place.filter(|place| place & 1 == 1 || !writes(op)) {
+                Some(place) => {
+                    state.moved = (place >> 1).checked_sub(1).map(|frame| near::address(frame, offset));
+                    return Poll::Ready(true);
+                }
                 None => {
                     shared.walks += 1;
                     state.kernel = Some(kernel::walk(entered(), Miss { page, write: writes(op) }));
@@ -290,13 +304,15 @@ impl Translator for Port {
     fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64> {
         let mut state = self.state.borrow_mut();
         if !state.under_way {
+            state.moved = None;
             match self.prepare(hart, op, &mut state) {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => return Poll::Ready(0),
                 Poll::Pending => return Poll::Pending,
             }
         }
-        let answer = hart.port().poll_at(op, site);
+        let there = Op { address: state.moved.unwrap_or(op.address), ..*op };
+        let answer = hart.port().poll_at(&there, site);
         state.under_way = answer.is_pending();
         if let Poll::Ready(answer) = answer {
             self.note(hart, op, answer);

@@ -2,9 +2,10 @@
 
 use crate::command::{Command, Pte, What};
 use crate::host::Shared;
+use crate::near;
 use crate::spec::Kind;
 use os::{Entered, Task};
-use protocol::FenceKind;
+use protocol::{FenceKind, PAGE_BYTES, PM_BASE};
 use units::Time;
 
 /// The most commands that the agent may not have carried out yet.
@@ -27,6 +28,11 @@ pub(crate) fn protect(entered: Entered<Shared>) -> Task {
     Box::pin(async move { Paging(entered).protect().await })
 }
 
+/// Where a page of remote memory lies in the agent's addresses.
+fn page_address(page: u32) -> u64 {
+    PM_BASE + u64::from(page) * PAGE_BYTES
+}
+
 struct Paging(Entered<Shared>);
 
 impl std::ops::Deref for Paging {
@@ -39,10 +45,11 @@ impl std::ops::Deref for Paging {
 impl Paging {
     async fn walk(&self, miss: Miss) {
         let kind = self.kind();
-        if kind == Kind::Lines
-            && !self.shared.borrow().daemon.is_local(miss.page)
-            && !self.admit(miss.page).await
-        {
+        let placed = self.shared.borrow().daemon.near.frame(miss.page);
+        if let Some((frame, writable)) = placed {
+            return self.walk_near(miss, frame, writable).await;
+        }
+        if kind == Kind::Lines && self.is_elsewhere(miss.page) && !self.admit(miss.page).await {
             return;
         }
         match self.entry(miss.page).await {
@@ -52,7 +59,101 @@ impl Paging {
         }
         if kind == Kind::Lines {
             self.shared.borrow_mut().daemon.unpin(miss.page);
+            let wants = self.shared.borrow_mut().daemon.wants_near(miss.page);
+            if wants {
+                self.place_near(miss.page).await;
+            }
         }
+    }
+
+    /// Not local, or about to be something else.
+    fn is_elsewhere(&self, page: u32) -> bool {
+        let daemon = &self.shared.borrow().daemon;
+        !daemon.is_local(page) || daemon.near.moving == Some(page)
+    }
+
+    /// A walk to a page in the processor's memory, which no agent sees; its first write takes a fault.
+    async fn walk_near(&self, miss: Miss, frame: u32, mut writable: bool) {
+        let spec = self.shared.borrow().spec;
+        self.cpu.load(near::entry(miss.page)).await;
+        if miss.write && !writable {
+            self.enter().await;
+            self.cpu.work(spec.write_fault).await;
+            self.lock(spec.poll).await;
+            self.shared.borrow_mut().daemon.near.written(miss.page);
+            self.cpu.store(near::entry(miss.page), 2).await;
+            self.unlock().await;
+            self.leave();
+            writable = true;
+        }
+        let mut shared = self.shared.borrow_mut();
+        // The page may have gone while the walk was under way.
+        if shared.daemon.near.frame(miss.page).is_some_and(|(f, w)| f == frame && w == writable) {
+            shared.daemon.near.walked(miss.page);
+            let place = (frame + 1) << 1 | u32::from(writable);
+            shared.harts[self.hart].translations.keep(miss.page, place);
+        }
+    }
+
+    /// Moves a local page to the processor's memory. The agent's copy goes to the remote host: a page that is only read
+    /// from then on can be dropped.
+    async fn place_near(&self, page: u32) {
+        let spec = self.shared.borrow().spec;
+        self.enter().await;
+        self.lock(spec.poll).await;
+        let room = self.shared.borrow().daemon.near.has_room() || self.displace().await;
+        // The lock may have been given back meanwhile.
+        let frame = match room && !self.is_elsewhere(page) {
+            true => self.shared.borrow_mut().daemon.near.take(),
+            false => None,
+        };
+        if let Some(frame) = frame {
+            self.shared.borrow_mut().daemon.near.moving = Some(page);
+            self.shared.borrow_mut().daemon.detach(page);
+            self.shoot_down(&[page]).await;
+            self.copy(page_address(page), near::address(frame, 0)).await;
+            self.cpu.store(near::entry(page), 1).await;
+            self.set_entry(page, Kind::Lines.initial()).await;
+            let ticket = self.post(Command::Reclaim { page, what: What::Tracked }).await;
+            let daemon = &mut self.shared.borrow_mut().daemon;
+            daemon.give_back(ticket);
+            daemon.near.place(page, frame);
+            daemon.near.moving = None;
+        }
+        self.unlock().await;
+        self.leave();
+    }
+
+    /// A page leaves the processor's memory; false where none can.
+    async fn displace(&self) -> bool {
+        let busy = self.shared.borrow().daemon.near.moving.is_some();
+        let chosen = if busy { None } else { self.shared.borrow_mut().daemon.near.choose() };
+        let Some((page, frame, written)) = chosen else { return false };
+        self.shared.borrow_mut().daemon.near.moving = Some(page);
+        self.shoot_down(&[page]).await;
+        if written {
+            if self.take_frame(page).await {
+                // The walk brings the page; then it is written over.
+                self.entry(page).await;
+                self.copy(near::address(frame, 0), page_address(page)).await;
+                self.shared.borrow_mut().daemon.unpin(page);
+            } else {
+                self.shared.borrow_mut().give_up(page);
+            }
+        }
+        let near = &mut self.shared.borrow_mut().daemon.near;
+        near.give(frame);
+        near.moving = None;
+        true
+    }
+
+    /// Copies a page by loads and stores, and waits until they are done.
+    async fn copy(&self, from: u64, to: u64) {
+        for at in (0..PAGE_BYTES).step_by(8) {
+            let word = self.cpu.load(from + at).await;
+            self.cpu.store(to + at, word).await;
+        }
+        self.cpu.fence(FenceKind::Mfence).await;
     }
 
     fn kind(&self) -> Kind {
@@ -65,6 +166,15 @@ impl Paging {
         let pause = self.shared.borrow().spec.poll;
         self.enter().await;
         self.lock(pause).await;
+        while self.shared.borrow().daemon.near.moving == Some(page) {
+            self.without_lock(self.cpu.work(pause)).await;
+        }
+        if self.shared.borrow().daemon.near.frame(page).is_some() {
+            // It has been placed meanwhile: the next walk finds it.
+            self.unlock().await;
+            self.leave();
+            return false;
+        }
         let there = self.take_frame(page).await;
         if there {
             self.beside(page, Kind::Lines).await;

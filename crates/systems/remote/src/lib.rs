@@ -32,6 +32,7 @@ mod dirty;
 mod filter;
 mod host;
 mod kernel;
+mod near;
 mod network;
 mod packet;
 mod spec;

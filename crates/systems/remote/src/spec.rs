@@ -138,6 +138,10 @@ pub struct DaemonSpec {
     pub span: u32,
     /// Frames.
     pub frames: u32,
+    /// Frames of memory attached to the processor.
+    pub near_frames: u32,
+    /// A page is placed there when it has come from the remote host so often.
+    pub near_after: u32,
     /// Pages of remote memory.
     pub pages: u32,
     /// Pages reclaimed together when no frame is free.

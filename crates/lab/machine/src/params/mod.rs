@@ -897,6 +897,20 @@ const LINES: &[Param] = &[
         "KiB that are mapped, fetched, protected and written back together (pages)",
     ),
     p(
+        "remote.cpu_kib",
+        Count { min: 0, max: 1 << 20 },
+        "0",
+        "paper: PBerry §5, caching in CPU-attached memory",
+        "KiB of memory attached to the processor for pages that come again and again (lines)",
+    ),
+    p(
+        "remote.cpu_after",
+        Count { min: 1, max: 1000 },
+        "2",
+        "estimate",
+        "a page is placed there when it has come from the remote host so often",
+    ),
+    p(
         "remote.local_kib",
         PowerOfTwo { min: 64, max: 1 << 30 },
         "8192",

@@ -383,6 +383,12 @@ impl Directory {
         self.state.find(line).is_some_and(|slot| self.state.is_dirty(slot))
     }
 
+    /// The bytes of such a line.
+    pub fn changed(&self, line: Line) -> Option<Block> {
+        let slot = self.state.find(line).filter(|slot| self.state.is_dirty(*slot))?;
+        Some(*self.state.data(slot))
+    }
+
     /// What is under way, in words; for reports of a deadlock.
     pub fn waits_for(&self) -> String {
         format!("directory: {} transactions, {} stuck", self.state.active(), self.state.stuck.len())

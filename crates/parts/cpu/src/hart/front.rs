@@ -297,8 +297,12 @@ impl Front {
     }
 
     pub(super) fn modified_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
+        self.changed_lines().filter(|(line, _)| line.is_pm())
+    }
+
+    pub(super) fn changed_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
         let waiting = self.write_back.iter().map(|v| (v.line, &v.data));
-        self.caches.modified().chain(waiting).filter(|(line, _)| line.is_pm())
+        self.caches.modified().chain(waiting)
     }
 
     pub(super) fn has_changed(&self, line: Line) -> bool {

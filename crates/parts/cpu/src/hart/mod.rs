@@ -36,7 +36,8 @@ pub use spec::{FlushSpec, HartSpec};
 use engine::{Device, Mark, Out, PortId};
 use front::Front;
 use protocol::{
-    Cpu, Depth, HartOrdering, HartPort, Line, LineWrite, Mask, Msg, Node, Op, Peer, Remains, Share, StatSink,
+    Block, Cpu, Depth, HartOrdering, HartPort, Line, LineWrite, Mask, Msg, Node, Op, Peer, Remains, Share,
+    StatSink,
 };
 use protocol::{Tally, View, ports};
 use std::cell::RefCell;
@@ -150,6 +151,11 @@ impl Hart {
     /// What the program found that must not be.
     pub fn failure(&self) -> Option<String> {
         self.port.0.borrow().failure.clone()
+    }
+
+    /// The bytes of a line that this hart has changed and nobody else has.
+    pub fn changed(&self, line: Line) -> Option<Block> {
+        self.port.0.borrow().changed_lines().find(|(l, _)| *l == line).map(|(_, data)| *data)
     }
 
     /// Whether this hart has changed a line and memory does not have it yet: its caches do, or its persist buffer.

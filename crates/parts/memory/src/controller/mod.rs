@@ -298,7 +298,7 @@ impl Controller {
     }
 
     /// What a load has to see: a write that waits at the door, a held eviction, or memory.
-    fn latest(&self, line: Line) -> Block {
+    pub fn latest(&self, line: Line) -> Block {
         let mut block = self.ordering.held(line).unwrap_or_else(|| self.image.read(line));
         for input in &self.input {
             if let Input::Write { write, .. } = input
