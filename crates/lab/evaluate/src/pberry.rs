@@ -21,12 +21,13 @@ const AWAY: &str = "pberry, host away";
 const WORKLOADS: [(&str, &str); 4] =
     [("redis-random", "4096"), ("redis-seq", "4096"), ("linreg", "4096"), ("histogram", "1024")];
 
-/// Ways in which the agent answers page walks, and prefetching.
-const WAYS: [(&str, &str, &str); 4] = [
+/// Ways in which the agent answers page walks, prefetching, and as much memory again at the processor.
+const WAYS: [(&str, &str, &str); 5] = [
     ("first line", "remote.page_table", "first-line"),
     ("untracked", "remote.page_table", "untracked"),
     ("next pages", "remote.prefetch", "next"),
     ("by stride", "remote.prefetch", "stride"),
+    ("and CPU memory", "remote.cpu_kib", "4096"),
 ];
 
 /// What the speedup hangs on: costs of a page fault, one-way latencies of the network, and of the link.

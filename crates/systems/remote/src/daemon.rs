@@ -111,15 +111,16 @@ impl Daemon {
         self.pages[page as usize].pinned = false;
     }
 
-    /// Whether a local page should move to the processor's memory. It comes back there after as many more times.
+    /// Whether a local page should move to the processor's memory.
     pub(crate) fn wants_near(&mut self, page: u32) -> bool {
-        let after = self.spec.near_after;
-        let state = &mut self.pages[page as usize];
-        let wants = self.spec.near_frames > 0 && state.local && !state.pinned && state.came >= after;
-        if wants {
-            state.came = 0;
-        }
-        wants
+        let PageState { local, pinned, came, .. } = self.pages[page as usize];
+        let ripe = self.spec.near_frames > 0 && local && !pinned && came >= self.spec.near_after;
+        ripe && self.near.accepts(came)
+    }
+
+    /// Times that a page came from the remote host.
+    pub(crate) fn came(&self, page: u32) -> u32 {
+        self.pages[page as usize].came
     }
 
     /// The page is no longer local, though its frame is still taken.

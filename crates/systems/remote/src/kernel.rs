@@ -117,7 +117,8 @@ impl Paging {
             let ticket = self.post(Command::Reclaim { page, what: What::Tracked }).await;
             let daemon = &mut self.shared.borrow_mut().daemon;
             daemon.give_back(ticket);
-            daemon.near.place(page, frame);
+            let came = daemon.came(page);
+            daemon.near.place(page, frame, came);
             daemon.near.moving = None;
         }
         self.unlock().await;
@@ -149,6 +150,10 @@ impl Paging {
 
     /// Copies a page by loads and stores, and waits until they are done.
     async fn copy(&self, from: u64, to: u64) {
+        // Misses overlap: nothing waits for these values.
+        for at in (0..PAGE_BYTES).step_by(64) {
+            self.cpu.touch(from + at).await;
+        }
         for at in (0..PAGE_BYTES).step_by(8) {
             let word = self.cpu.load(from + at).await;
             self.cpu.store(to + at, word).await;

@@ -23,6 +23,8 @@ pub(crate) fn entry(page: u32) -> u64 {
 struct Placed {
     page: u32,
     frame: u32,
+    /// Times that it had come from the remote host, less what it has lost to pages that wanted its place.
+    came: u32,
     referenced: bool,
     writable: bool,
 }
@@ -71,8 +73,28 @@ impl Near {
         self.find(page).into_iter().for_each(|p| p.writable = true);
     }
 
-    pub(crate) fn has_room(&self) -> bool {
-        !self.free.is_empty()
+    /// Whether a page that came so often may move in: a frame is free, or the next page to go (CLOCK) came less often, and
+    /// ages when it did not. So pages that come in turn do not drive each other out.
+    pub(crate) fn accepts(&mut self, came: u32) -> bool {
+        if !self.free.is_empty() {
+            return true;
+        }
+        for _ in 0..self.placed.len() {
+            match self.placed.front_mut() {
+                Some(p) if p.referenced => {
+                    p.referenced = false;
+                    self.placed.rotate_left(1);
+                }
+                Some(p) if p.came >= came => {
+                    p.came -= 1;
+                    self.placed.rotate_left(1);
+                    return false;
+                }
+                Some(_) => return true,
+                None => return false,
+            }
+        }
+        false
     }
 
     /// A frame for a page that moves in.
@@ -81,22 +103,21 @@ impl Near {
     }
 
     /// The page is there.
-    pub(crate) fn place(&mut self, page: u32, frame: u32) {
+    pub(crate) fn place(&mut self, page: u32, frame: u32, came: u32) {
         self.placements += 1;
-        self.placed.push_back(Placed { page, frame, referenced: true, writable: false });
+        self.placed.push_back(Placed { page, frame, came, referenced: true, writable: false });
     }
 
-    /// A page that goes (CLOCK): its frame, which stays taken, and whether it was written.
+    /// Whether a frame is free.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// The next page to go: its frame, which stays taken, and whether it was written.
     pub(crate) fn choose(&mut self) -> Option<(u32, u32, bool)> {
-        for _ in 0..2 * self.placed.len() {
-            let mut p = self.placed.pop_front()?;
-            if !std::mem::take(&mut p.referenced) {
-                self.returns += u64::from(p.writable);
-                return Some((p.page, p.frame, p.writable));
-            }
-            self.placed.push_back(p);
-        }
-        None
+        let p = self.placed.pop_front()?;
+        self.returns += u64::from(p.writable);
+        Some((p.page, p.frame, p.writable))
     }
 
     /// The frame is free.
@@ -115,17 +136,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_that_was_not_looked_up_goes() {
+    fn a_page_goes_for_one_that_came_more_often() {
         let mut near = Near::new(2);
         for page in [7, 9] {
+            assert!(near.accepts(1));
             let frame = near.take().unwrap();
-            near.place(page, frame);
+            near.place(page, frame, 3);
         }
         assert!(!near.has_room() && near.take().is_none());
+        assert!(!near.accepts(3), "both were looked up");
+        assert!(!near.accepts(3), "7 came as often, and ages");
+        assert!(!near.accepts(3), "so does 9");
         near.written(9);
+        assert!(near.accepts(3));
         assert_eq!(near.choose(), Some((7, 0, false)));
         near.give(0);
-        near.walked(9);
         assert_eq!((near.frame(9), near.choose()), (Some((1, true)), Some((9, 1, true))));
         assert_eq!((near.placements, near.returns, near.choose()), (2, 1, None));
     }

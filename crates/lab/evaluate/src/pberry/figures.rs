@@ -124,7 +124,7 @@ fn ways(runs: &Runs) -> Figure {
     Lines {
         name: "walks",
         title: "Run time by what page walks wait for, and by prefetching",
-        caption: "Two fifths of memory local. A page walk waits for the whole page with pberry, for its first line, or for nothing; the last two prefetch.",
+        caption: "Two fifths of memory local. A page walk waits for the whole page with pberry, for its first line, or for nothing; two prefetch; the last has as much memory again at the processor.",
         axis: "run time over all memory local",
         x: "",
         order: &names,
