@@ -8,7 +8,7 @@ use units::Dur;
 
 /// Blocks of a measuring run.
 const BLOCKS: u64 = 300;
-/// Pages of a GiB's thousandth that a KiB is.
+/// KiB of a page.
 const KIB_OF_PAGE: u64 = 4;
 
 /// The cache in front of hidden memory, when that is an NVDIMM-C or remote: time of a page that misses, read by `fio` a

@@ -55,7 +55,7 @@ pub struct Machine {
     last_sample: Time,
     period: Dur,
     samples: Vec<Sample>,
-    /// First frame behind all zones: device files.
+    /// Device files opened so far: first frame, pages.
     pub(crate) files: Vec<(u64, u64)>,
     pub(crate) totals: Totals,
     left: usize,
