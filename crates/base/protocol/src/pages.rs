@@ -32,6 +32,13 @@ pub struct Visit {
     pub work: Dur,
 }
 
+impl Visit {
+    /// One visit each of `count` pages of `area` from `first` on, of `lines` lines.
+    pub fn sweep(area: usize, first: u64, count: u64, lines: u64, write: bool, work: Dur) -> Visit {
+        Visit { area, first, span: count, count, pattern: Pattern::Sweep, lines, write, work }
+    }
+}
+
 /// What a program does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageStep {

@@ -182,7 +182,6 @@ fn spec(machine: &Description, options: &RunOptions) -> Result<FusionSpec, RunEr
         _ => hidden,
     };
     let number = |key: &str| s.number(key);
-    let period = s.dur("fusion.period_ns");
     Ok(FusionSpec {
         memory: memory(s),
         seed: options.seed,
@@ -192,13 +191,7 @@ fn spec(machine: &Description, options: &RunOptions) -> Result<FusionSpec, RunEr
         dram,
         pm,
         cache,
-        amf: (design == "amf").then(|| AmfSpec {
-            dram_sections: number("fusion.dram_gib") * SECTIONS,
-            page_min: page_min(s),
-            period,
-            reclaim_per_mille: number("fusion.reclaim_per_mille"),
-            section: s.dur("fusion.section_ns"),
-        }),
+        amf: amf(s),
         tiering: (design == "tiering").then(|| TieringSpec {
             period: s.dur("os.scan_period_ns"),
             scan: number("os.scan_mib") << 20,
@@ -322,7 +315,7 @@ fn report(
         workload_description: workload.clone(),
         timeline: None,
         phases: kinds.iter().zip(&t.operations).map(phase).collect(),
-        series: Some(series(m.samples(), integrates_below(&machine.settings))),
+        series: Some(series(m.samples(), amf(&machine.settings).map(|a| a.integrates_below()))),
         lines_a_page: None,
     }
 }
@@ -374,16 +367,20 @@ fn statistics(m: &Machine, cores: usize) -> Vec<Statistic> {
     rows.into_iter().map(|(name, value)| Statistic { name: name.into(), value }).collect()
 }
 
-/// Free pages below which kpmemd integrates memory; none on machines without it.
-fn integrates_below(s: &Settings) -> Option<u64> {
-    (s.text("fusion.design") == "amf").then(|| page_min(s) * 3 / 2 * 1024)
-}
-
-fn page_min(s: &Settings) -> u64 {
-    match s.number("fusion.page_min") {
-        0 => (4097 * s.number("fusion.dram_gib") / 64).max(1),
+/// kpmemd's parameters; none on machines without it.
+fn amf(s: &Settings) -> Option<AmfSpec> {
+    let (design, dram) = (s.text("fusion.design"), s.number("fusion.dram_gib"));
+    let page_min = match s.number("fusion.page_min") {
+        0 => (4097 * dram / 64).max(1),
         set => set,
-    }
+    };
+    (design == "amf").then(|| AmfSpec {
+        dram_sections: dram * SECTIONS,
+        page_min,
+        period: s.dur("fusion.period_ns"),
+        reclaim_per_mille: s.number("fusion.reclaim_per_mille"),
+        section: s.dur("fusion.section_ns"),
+    })
 }
 
 fn series(samples: &[Sample], integrates_below: Option<u64>) -> Series {

@@ -1,7 +1,7 @@
 //! A recording at page fidelity: its loads and stores as visits of pages.
 
 use crate::record::{Kind, Trace};
-use protocol::pages::{Arrival, PageProgram, PageStep, Pattern, Visit};
+use protocol::pages::{Arrival, PageProgram, PageStep, Visit};
 use rustc_hash::FxHashMap;
 use units::{Dur, Time};
 
@@ -59,16 +59,7 @@ fn access(kind: Kind) -> Option<bool> {
 }
 
 fn step(s: Stretch) -> PageStep {
-    PageStep::Visit(Visit {
-        area: 0,
-        first: s.page,
-        span: 1,
-        count: 1,
-        pattern: Pattern::Sweep,
-        lines: s.lines,
-        write: s.write,
-        work: WORK * s.records,
-    })
+    PageStep::Visit(Visit::sweep(0, s.page, 1, s.lines, s.write, WORK * s.records))
 }
 
 struct Steps<I>(I);

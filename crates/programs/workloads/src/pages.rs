@@ -98,11 +98,16 @@ fn numbers(rest: &mut &[u8], count: usize, bound: u32) -> Result<Vec<u32>, Strin
     for nth in 0..count {
         let value =
             varint(rest).ok_or_else(|| format!("reference {nth} of {count}: the file ends too early"))?;
-        last += (value >> 1) as i64 ^ -((value & 1) as i64);
+        last += zigzag(value);
         let page = u32::try_from(last).ok().filter(|p| *p < bound);
         pages.push(page.ok_or_else(|| format!("reference {nth}: page {last} of {bound}"))?);
     }
     Ok(pages)
+}
+
+/// A difference, its sign in the lowest bit.
+pub(crate) fn zigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 pub(crate) fn varint(rest: &mut &[u8]) -> Option<u64> {

@@ -23,6 +23,11 @@ impl AmfSpec {
     pub fn marks(&self) -> [u64; 3] {
         [self.page_min, self.page_min + self.page_min / 4, self.page_min + self.page_min / 2]
     }
+
+    /// Free pages at which kpmemd integrates memory, or fewer.
+    pub fn integrates_below(&self) -> u64 {
+        self.marks()[2] * 1024
+    }
 }
 
 /// Table 2: DRAM's capacity times this is integrated when `free` pages are left.
@@ -76,7 +81,7 @@ impl Kpmemd {
         let mut idle = memory.idle_sections();
         let each = memory.section_descriptor_bytes();
         let worth = self.spec.dram_sections * SECTION * os::memory::PAGE / 1000 * self.spec.reclaim_per_mille;
-        let keep = self.spec.marks()[2] * 1024 + self.spec.dram_sections * SECTION / 2;
+        let keep = self.spec.integrates_below() + self.spec.dram_sections * SECTION / 2;
         let spare = memory.free().saturating_sub(keep) / SECTION;
         idle.truncate(spare as usize);
         if idle.len() as u64 * each <= worth {

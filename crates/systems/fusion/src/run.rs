@@ -178,11 +178,10 @@ impl Machine {
     }
 
     fn wake_kswapd(&mut self, now: Time) {
-        for zone in 0..self.kswapd_runs.len() {
-            if !self.kswapd_runs[zone] && self.memory.awake().any(|z| z == zone) {
-                self.kswapd_runs[zone] = true;
-                self.at(now, Event::Kswapd(zone as u32));
-            }
+        let woken: Vec<usize> = self.memory.awake().filter(|z| !self.kswapd_runs[*z]).collect();
+        for zone in woken {
+            self.kswapd_runs[zone] = true;
+            self.at(now, Event::Kswapd(zone as u32));
         }
     }
 

@@ -15,17 +15,7 @@ fn program(steps: Vec<PageStep>) -> Vec<Arrival> {
 }
 
 fn sweep(area: usize, pages: u64, write: bool) -> PageStep {
-    let visit = Visit {
-        area,
-        first: 0,
-        span: pages,
-        count: pages,
-        pattern: Pattern::Sweep,
-        lines: 1,
-        write,
-        work: Dur::ns(100),
-    };
-    PageStep::Visit(visit)
+    PageStep::Visit(Visit::sweep(area, 0, pages, 1, write, Dur::ns(100)))
 }
 
 fn spec(dram: u64, pm: u64, online: bool) -> FusionSpec {

@@ -16,11 +16,11 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
         faults_over_time(runs),
         swap_over_time(runs),
         processor(runs),
-        totals(runs, "figure-13", "Page faults", "million", &|m, n| faults(runs, m, n) / 1e6),
-        totals(runs, "figure-14", "Most of the swap device in use", "GiB", &|m, n| {
+        totals("figure-13", "Page faults", "million", &|m, n| faults(runs, m, n) / 1e6),
+        totals("figure-14", "Most of the swap device in use", "GiB", &|m, n| {
             of(runs, m, n, "os.swap_bytes_max") / f64::from(1 << 30)
         }),
-        totals(runs, "figure-15", "Energy of memory", "kJ", &|m, n| of(runs, m, n, "energy_j") / 1e3),
+        totals("figure-15", "Energy of memory", "kJ", &|m, n| of(runs, m, n, "energy_j") / 1e3),
         pass_through(runs),
         database(runs, 0, "figure-17"),
         database(runs, 1, "figure-18"),
@@ -120,13 +120,7 @@ fn processor(runs: &Runs) -> Figure {
     .figure("time", rows)
 }
 
-fn totals(
-    _runs: &Runs,
-    name: &'static str,
-    title: &str,
-    axis: &'static str,
-    value: &dyn Fn(&str, usize) -> f64,
-) -> Figure {
+fn totals(name: &'static str, title: &str, axis: &'static str, value: &dyn Fn(&str, usize) -> f64) -> Figure {
     let machines = [UNIFIED, AMF];
     let rows = (0..EXPERIMENTS.len())
         .flat_map(|n| machines.map(|m| row(&experiment(n), m, None, value(m, n))))

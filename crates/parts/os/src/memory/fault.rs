@@ -3,7 +3,7 @@
 use super::process::AreaError;
 use super::spec::Medium;
 use super::table::{ACCESSED, HINT, PLACE, PRESENT, Page};
-use super::{Counts, Memory};
+use super::{Counts, Memory, Watermarks};
 use units::{Dur, Time};
 
 /// Help before kswapd is woken.
@@ -110,10 +110,15 @@ impl Memory {
         }
     }
 
-    /// A page from the first zone that stays above its low mark.
-    pub(super) fn take_above_low(&mut self) -> Option<u64> {
-        let zone = self.zones.iter().position(|z| z.free() > z.marks.low)?;
+    /// A page from the first zone that has more free than `mark` asks for.
+    fn take_above(&mut self, mark: impl Fn(Watermarks) -> u64) -> Option<u64> {
+        let zone = self.zones.iter().position(|z| z.free() > mark(z.marks))?;
         self.take_frame(zone)
+    }
+
+    /// A page from the first zone that is above its low mark.
+    fn take_above_low(&mut self) -> Option<u64> {
+        self.take_above(|m| m.low)
     }
 
     /// A page, with the kernel's time and when it was found.
@@ -134,8 +139,7 @@ impl Memory {
         let mut looked = 0;
         loop {
             self.settle(now);
-            if let Some(zone) = self.zones.iter().position(|z| z.free() > z.marks.min) {
-                let frame = self.take_frame(zone).ok_or(FaultError::OutOfMemory)?;
+            if let Some(frame) = self.take_above(|m| m.min) {
                 return Ok((frame, kernel, now));
             }
             // What is under way is enough: wait for it (`throttle_direct_reclaim`).
@@ -160,8 +164,7 @@ impl Memory {
                     Some(at) => now = at.max(now),
                     // The last reserve, then the end.
                     None => {
-                        let zone = self.zones.iter().position(|z| z.free() > z.marks.min / 2);
-                        let frame = zone.and_then(|z| self.take_frame(z)).ok_or(FaultError::OutOfMemory)?;
+                        let frame = self.take_above(|m| m.min / 2).ok_or(FaultError::OutOfMemory)?;
                         return Ok((frame, kernel, now));
                     }
                 }

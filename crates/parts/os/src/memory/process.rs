@@ -50,11 +50,16 @@ pub struct Touched {
     pub pm: u64,
 }
 
+/// Whether a visit of the page faults.
+#[inline]
+fn blocked(entry: &u32) -> bool {
+    entry & (PRESENT | HINT) != PRESENT
+}
+
 /// Pages of a group before one that faults. Looks at few first, since a program that fills memory faults at each; then at
 /// all together, which takes a few vector instructions.
 #[inline]
 fn ready(group: &[u32]) -> usize {
-    let blocked = |e: &u32| *e & (PRESENT | HINT) != PRESENT;
     let few = group.len().min(FEW);
     if let Some(at) = group[..few].iter().position(blocked) {
         return at;
@@ -182,7 +187,7 @@ impl Memory {
         for page in pages.iter().take_while(|p| **p < area.pages) {
             let chunk = table.chunk_mut(area.chunks[(*page / CHUNK as u64) as usize]);
             let entry = &mut chunk.entries[(*page % CHUNK as u64) as usize];
-            if *entry & (PRESENT | HINT) != PRESENT {
+            if blocked(entry) {
                 break;
             }
             *entry |= ACCESSED;

@@ -2,7 +2,7 @@
 
 use super::Memory;
 use super::spec::Medium;
-use super::table::{ACCESSED, HINT, PLACE};
+use super::table::{ACCESSED, PLACE};
 use units::{Dur, Time};
 
 /// Pages looked at in one go (`SWAP_CLUSTER_MAX`).
@@ -126,23 +126,5 @@ impl Memory {
             self.leaving.extend(run.iter().map(|(_, frame)| (done, *frame)));
         }
         self.zones[zone].leaving += slots.len() as u64;
-    }
-
-    /// Sets hints on the pages of slower memory in `chunk`; gives how many.
-    pub(super) fn hint_chunk(&mut self, chunk: u32, now: Time) -> u64 {
-        let dram = self.dram_frames as u32;
-        let chunk = self.table.chunk_mut(chunk);
-        if chunk.device {
-            return 0;
-        }
-        chunk.hinted = now;
-        let mut hinted = 0;
-        for entry in chunk.entries.iter_mut() {
-            if *entry & super::table::PRESENT != 0 && *entry & PLACE >= dram {
-                *entry |= HINT;
-                hinted += 1;
-            }
-        }
-        hinted
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Memory;
 use super::spec::{Medium, PAGE};
-use super::table::{CHUNK, PLACE, Page};
+use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, Page};
 use units::{Dur, Time};
 
 /// How promotion is decided.
@@ -72,12 +72,11 @@ impl Memory {
     fn moved(&mut self, page: Page, from: u64, to: u64, active: bool) {
         let owner = self.table.owner(page) as usize;
         self.processes[owner].resident -= 1;
-        let accessed = self.table.entry(page) & !PLACE & super::table::ACCESSED;
+        let accessed = self.table.entry(page) & !PLACE & ACCESSED;
         self.place(page, to, accessed, active);
         self.give_frame(from);
         if self.medium(to) == Medium::Pm {
-            self.counts.pm_written += PAGE;
-            self.sections[(to / super::SECTION) as usize].written += PAGE;
+            self.wear(to, PAGE);
         }
     }
 
@@ -111,5 +110,23 @@ impl Memory {
             last = chunk + 1;
         }
         (last, self.spec.costs.scan * hinted)
+    }
+
+    /// Sets hints on the pages of slower memory in `chunk`; gives how many.
+    fn hint_chunk(&mut self, chunk: u32, now: Time) -> u64 {
+        let dram = self.dram_frames as u32;
+        let chunk = self.table.chunk_mut(chunk);
+        if chunk.device {
+            return 0;
+        }
+        chunk.hinted = now;
+        let mut hinted = 0;
+        for entry in chunk.entries.iter_mut() {
+            if *entry & PRESENT != 0 && *entry & PLACE >= dram {
+                *entry |= HINT;
+                hinted += 1;
+            }
+        }
+        hinted
     }
 }

@@ -6,7 +6,7 @@
 
 use super::visits::{PageVisit, Visits};
 use super::{PageContext, Script};
-use protocol::pages::{Arrival, PageStep, Pattern, Visit};
+use protocol::pages::{Arrival, PageStep, Visit};
 use std::sync::{Arc, LazyLock};
 use units::{Dur, Time};
 
@@ -81,16 +81,7 @@ impl Player {
             Some(fixed) => (FIXED, u64::from(fixed), 1, work * self.scale),
         };
         let lines = u64::from(lines);
-        PageStep::Visit(Visit {
-            area,
-            first,
-            span: count,
-            count,
-            pattern: Pattern::Sweep,
-            lines,
-            write,
-            work,
-        })
+        PageStep::Visit(Visit::sweep(area, first, count, lines, write, work))
     }
 }
 

@@ -64,18 +64,9 @@ pub(super) fn programs(context: &PageContext) -> Vec<Arrival> {
 impl Row {
     /// Map; fill; passes; one operation; end.
     fn step(&self, step: u64, pages: u64, passes: u64) -> PageStep {
-        let sweep = |first: u64, count: u64, write: bool| {
-            PageStep::Visit(Visit {
-                area: 0,
-                first,
-                span: count,
-                count,
-                pattern: Pattern::Sweep,
-                lines: 64,
-                write,
-                work: Dur::ns(self.work_ns),
-            })
-        };
+        let work = Dur::ns(self.work_ns);
+        let all = |first, count, write| Visit::sweep(0, first, count, 64, write, work);
+        let sweep = |first, count, write| PageStep::Visit(all(first, count, write));
         let last = match self.way {
             Way::Grow => 2 * passes,
             _ => 1 + passes,
@@ -87,8 +78,7 @@ impl Row {
             (s, _) if s > last + 1 => PageStep::End,
             (s, Way::Sweep) => sweep(0, pages, s % 2 == 0),
             (_, Way::Chase) => {
-                let PageStep::Visit(all) = sweep(0, pages, true) else { return PageStep::End };
-                PageStep::Visit(Visit { pattern: Pattern::Random, lines: 8, ..all })
+                PageStep::Visit(Visit { pattern: Pattern::Random, lines: 8, ..all(0, pages, true) })
             }
             (s, Way::Grow) => {
                 // In turn: a quarter more, then over what there is.

@@ -1,7 +1,7 @@
 //! STREAM at page fidelity: three arrays, four kernels, in memory or in device files of hidden persistent memory.
 
 use super::{PageContext, Script};
-use protocol::pages::{Arrival, PageStep, Pattern, Visit};
+use protocol::pages::{Arrival, PageStep, Visit};
 use units::{Dur, Time};
 
 /// Pages that a kernel works on before it goes on to the next array.
@@ -52,14 +52,5 @@ pub(super) fn programs(context: &PageContext) -> Vec<Arrival> {
 }
 
 fn visit(area: usize, first: u64, count: u64, write: bool) -> PageStep {
-    PageStep::Visit(Visit {
-        area,
-        first,
-        span: count,
-        count,
-        pattern: Pattern::Sweep,
-        lines: 64,
-        write,
-        work: WORK,
-    })
+    PageStep::Visit(Visit::sweep(area, first, count, 64, write, WORK))
 }

@@ -1,6 +1,6 @@
 //! Recorded visits of pages, as `python -m coreplane.visits` writes them.
 
-use crate::pages::varint;
+use crate::pages::{varint, zigzag};
 
 const MAGIC: &str = "COREPLANE-VISITS 1";
 /// Pages of a recording, at most.
@@ -92,8 +92,7 @@ fn visits(rest: &mut &[u8], count: usize, bound: u64) -> Result<Vec<PageVisit>, 
         let value = varint(rest).ok_or_else(early)?;
         let (lines, after) = rest.split_first().ok_or_else(early)?;
         *rest = after;
-        let step = value >> 1;
-        last += (step >> 1) as i64 ^ -((step & 1) as i64);
+        last += zigzag(value >> 1);
         let page = u64::try_from(last).ok().filter(|p| *p < bound);
         let page = page.ok_or_else(|| format!("visit {nth}: page {last} of {bound}"))? as u32;
         let lines =
