@@ -1,9 +1,10 @@
 //! The translation layer: page mapping, garbage collection, wear levelling, bad blocks, recovery.
 
-use super::blocks::ByValid;
+use super::blocks::{PageSet, ValidPages};
 use super::{Array, Block, Flash, FlashError, FtlError, Geometry, HostPage, Page, Spare};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
@@ -79,6 +80,20 @@ impl Counts {
     }
 }
 
+/// A page whose block is known, so that nobody has to divide for it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: Block,
+    page: Page,
+}
+
+/// The block that is written, and which of its pages are erased still.
+#[derive(Clone, Debug)]
+struct Open {
+    block: Block,
+    pages: Range<Page>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Erased,
@@ -87,24 +102,23 @@ enum State {
     Bad,
 }
 
-/// The translation layer over some flash. Cost of a write: the map, its inverse, and the block's list; a block's
-/// collection costs its valid pages.
+/// The translation layer over some flash. Cost of a write: the map at random, its inverse in order, and a bit and a count
+/// of the page before; a block's collection costs its valid pages.
 #[derive(Clone, Debug)]
 pub struct Ftl<F> {
     spec: FtlSpec,
     flash: F,
-    /// For each host page its page, and the other way round.
+    /// For each host page its page, and the other way round for those that are valid.
     map: Vec<Page>,
     owner: Vec<HostPage>,
-    valid: Vec<u32>,
+    is_valid: PageSet,
+    valid: ValidPages,
     erases: Vec<u32>,
     state: Vec<State>,
     /// The least worn first.
     erased: BinaryHeap<Reverse<(u32, Block)>>,
-    by_valid: ByValid,
     closed_in_order: VecDeque<Block>,
-    /// The open block, and how many of its pages are programmed.
-    open: Option<(Block, u32)>,
+    open: Option<Open>,
     sequence: u64,
     counts: Counts,
 }
@@ -133,11 +147,11 @@ impl<F: Flash> Ftl<F> {
             flash,
             map: vec![NONE; spec.host_pages as usize],
             owner: vec![NONE; pages],
-            valid: vec![0; blocks],
+            is_valid: PageSet::new(spec.geometry.pages()),
+            valid: ValidPages::new(spec.geometry.blocks),
             erases: vec![0; blocks],
             state: vec![State::Erased; blocks],
             erased: BinaryHeap::with_capacity(blocks),
-            by_valid: ByValid::new(spec.geometry.blocks, spec.geometry.pages_per_block),
             closed_in_order: VecDeque::with_capacity(blocks),
             open: None,
             sequence: 0,
@@ -198,11 +212,11 @@ impl<F: Flash> Ftl<F> {
         self.sequence += 1;
         let spare = Spare { host, sequence: self.sequence };
         loop {
-            let page = self.next_page()?;
-            match self.flash.program(page, spare, data) {
+            let to = self.next_page()?;
+            match self.flash.program(to.page, spare, data) {
                 Ok(()) => {
                     self.counts.host_writes += 1;
-                    self.assign(host, page);
+                    self.assign(host, to);
                     return Ok(());
                 }
                 Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
@@ -232,34 +246,35 @@ impl<F: Flash> Ftl<F> {
         }
     }
 
-    /// The data of `host` is now in `page`.
+    /// The data of `host` is now at `to`.
     #[inline]
-    fn assign(&mut self, host: HostPage, page: Page) {
-        let old = std::mem::replace(&mut self.map[host as usize], page);
-        if old != NONE {
-            self.invalidate(old);
+    fn assign(&mut self, host: HostPage, to: Place) {
+        let page = self.map[host as usize];
+        if page != NONE {
+            self.invalidate(Place { block: page / self.spec.geometry.pages_per_block, page });
         }
-        self.owner[page as usize] = host;
-        self.valid[(page / self.spec.geometry.pages_per_block) as usize] += 1;
+        self.take_in(host, to);
     }
 
     #[inline]
-    fn invalidate(&mut self, page: Page) {
-        self.owner[page as usize] = NONE;
-        let block = page / self.spec.geometry.pages_per_block;
-        let valid = self.valid[block as usize];
-        self.valid[block as usize] = valid - 1;
-        if self.state[block as usize] == State::Closed {
-            self.by_valid.remove(block, valid);
-            self.by_valid.insert(block, valid - 1);
-        }
+    fn invalidate(&mut self, old: Place) {
+        self.is_valid.remove(old.page);
+        self.valid.remove(old.block);
+    }
+
+    #[inline]
+    fn take_in(&mut self, host: HostPage, new: Place) {
+        self.map[host as usize] = new.page;
+        self.owner[new.page as usize] = host;
+        self.is_valid.insert(new.page);
+        self.valid.add(new.block);
     }
 
     /// The next page of the open block; a full one is closed, and blocks are collected before another is opened.
     #[inline]
-    fn next_page(&mut self) -> Result<Page, FtlError> {
-        if let Some(page) = self.page_of_open() {
-            return Ok(page);
+    fn next_page(&mut self) -> Result<Place, FtlError> {
+        if let Some(place) = self.page_of_open() {
+            return Ok(place);
         }
         self.close_open();
         // What collection leaves of the block that it opened counts as one.
@@ -274,35 +289,31 @@ impl<F: Flash> Ftl<F> {
     }
 
     fn open_has_room(&self) -> bool {
-        self.open.is_some_and(|(_, used)| used < self.spec.geometry.pages_per_block)
+        self.open.as_ref().is_some_and(|open| !open.pages.is_empty())
     }
 
     #[inline]
-    fn page_of_open(&mut self) -> Option<Page> {
-        let (block, used) = self.open.as_mut()?;
-        if *used == self.spec.geometry.pages_per_block {
-            return None;
-        }
-        *used += 1;
-        Some(self.spec.geometry.first(*block) + *used - 1)
+    fn page_of_open(&mut self) -> Option<Place> {
+        let open = self.open.as_mut()?;
+        Some(Place { block: open.block, page: open.pages.next()? })
     }
 
     fn open_block(&mut self) -> Result<(), FtlError> {
         let Reverse((_, block)) = self.erased.pop().ok_or(FtlError::WornOut)?;
         self.state[block as usize] = State::Open;
-        self.open = Some((block, 0));
+        self.open = Some(Open { block, pages: self.spec.geometry.pages_of(block) });
         Ok(())
     }
 
     fn close_open(&mut self) {
-        if let Some((block, _)) = self.open.take() {
-            self.close(block);
+        if let Some(open) = self.open.take() {
+            self.close(open.block);
         }
     }
 
     fn close(&mut self, block: Block) {
         self.state[block as usize] = State::Closed;
-        self.by_valid.insert(block, self.valid[block as usize]);
+        self.valid.close(block);
         if self.spec.collection == Collection::Fifo {
             self.closed_in_order.push_back(block);
         }
@@ -310,8 +321,8 @@ impl<F: Flash> Ftl<F> {
 
     /// Frees one block: moves what is valid in it, and erases it.
     fn collect(&mut self) -> Result<(), FtlError> {
-        let fewest = self.by_valid.least().ok_or(FtlError::WornOut)?;
-        if self.valid[fewest as usize] == self.spec.geometry.pages_per_block {
+        let fewest = self.valid.least().ok_or(FtlError::WornOut)?;
+        if self.valid.of(fewest) == self.spec.geometry.pages_per_block {
             return Err(FtlError::WornOut);
         }
         let block = self.victim(fewest);
@@ -343,7 +354,7 @@ impl<F: Flash> Ftl<F> {
     }
 
     fn take_closed(&mut self, block: Block) {
-        self.by_valid.remove(block, self.valid[block as usize]);
+        self.valid.take(block);
         if self.closed_in_order.front() == Some(&block) {
             self.closed_in_order.pop_front();
         } else if self.spec.collection == Collection::Fifo {
@@ -354,26 +365,34 @@ impl<F: Flash> Ftl<F> {
 
     /// Copies every valid page of a block to the log.
     fn move_out(&mut self, block: Block) -> Result<(), FtlError> {
-        let first = self.spec.geometry.first(block);
-        for page in first..first + self.spec.geometry.pages_per_block {
-            let host = self.owner[page as usize];
-            while host != NONE && self.owner[page as usize] == host {
-                let to = match self.page_of_open() {
-                    Some(to) => to,
-                    None => {
-                        self.close_open();
-                        self.open_block()?;
-                        continue;
-                    }
-                };
-                match self.flash.copy(page, to) {
-                    Ok(()) => {
-                        self.counts.copies += 1;
-                        self.assign(host, to);
-                    }
-                    Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
-                    Err(_) => self.abandon_open()?,
+        let mut rest = self.spec.geometry.pages_of(block);
+        while !rest.is_empty() {
+            for page in self.is_valid.some_of(&mut rest) {
+                self.move_page(Place { block, page })?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn move_page(&mut self, from: Place) -> Result<(), FtlError> {
+        let host = self.owner[from.page as usize];
+        // Who abandons a block on the way may have moved it.
+        while self.is_valid.has(from.page) {
+            let Some(to) = self.page_of_open() else {
+                self.close_open();
+                self.open_block()?;
+                continue;
+            };
+            match self.flash.copy(from.page, to.page) {
+                Ok(()) => {
+                    self.counts.copies += 1;
+                    // The map is not asked where the data was: that would be a miss of this host's caches.
+                    self.invalidate(from);
+                    self.take_in(host, to);
                 }
+                Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
+                Err(_) => self.abandon_open()?,
             }
         }
         Ok(())
@@ -403,7 +422,7 @@ impl<F: Flash> Ftl<F> {
 
     /// A program failed in the open block: what is in it moves, and it is used no more.
     fn abandon_open(&mut self) -> Result<(), FtlError> {
-        let Some((block, _)) = self.open.take() else { return Ok(()) };
+        let Some(Open { block, .. }) = self.open.take() else { return Ok(()) };
         self.retire(block);
         self.move_out(block)
     }
@@ -423,16 +442,18 @@ impl Ftl<Array> {
         let room = |block: &Block| spec.geometry.pages_per_block - ftl.flash.used(*block);
         let used = (0..spec.geometry.blocks).filter(|b| good(&ftl.flash, b));
         let open = used.max_by_key(room).filter(|b| room(b) > 0);
-        ftl.open = open.map(|block| (block, ftl.flash.used(block)));
+        ftl.open = open.map(|block| {
+            let pages = spec.geometry.pages_of(block);
+            Open { block, pages: pages.start + ftl.flash.used(block)..pages.end }
+        });
         for block in open.into_iter().chain((0..spec.geometry.blocks).filter(|b| Some(*b) != open)) {
-            let first = spec.geometry.first(block);
-            for page in first..first + spec.geometry.pages_per_block {
+            for page in spec.geometry.pages_of(block) {
                 let Some(spare) = ftl.flash.spare(page) else { continue };
                 ftl.sequence = ftl.sequence.max(spare.sequence);
                 let known = newest.get(spare.host as usize).copied();
                 if known.is_some_and(|known| known < spare.sequence) {
                     newest[spare.host as usize] = spare.sequence;
-                    ftl.assign(spare.host, page);
+                    ftl.assign(spare.host, Place { block, page });
                 }
             }
         }

@@ -27,6 +27,8 @@ mod media;
 mod tests;
 mod timed;
 
+use std::ops::Range;
+
 pub use array::{Array, Errors};
 pub use ftl::{Collection, Counts, Ftl, FtlSpec};
 pub use media::{Media, MediaSpec};
@@ -56,9 +58,9 @@ impl Geometry {
         self.blocks * self.pages_per_block
     }
 
-    /// The first page of a block.
-    pub fn first(&self, block: Block) -> Page {
-        block * self.pages_per_block
+    /// The pages of a block.
+    pub fn pages_of(&self, block: Block) -> Range<Page> {
+        block * self.pages_per_block..(block + 1) * self.pages_per_block
     }
 }
 
