@@ -14,13 +14,16 @@
 //!
 //! Not modelled: power-down, per-device differences, error correction, ODT and calibration.
 //!
-//! Cost: one decision for each command, over the banks that have requests: two comparisons of time a bank, whose needs
-//! are kept until its state or its queue changes. Nothing happens between commands.
+//! Cost: one decision for each command, over all banks of a rank at once in vectors (some 80 instructions); a bank's need is
+//! followed from PRECHARGE to ACTIVATE to column command, and found anew only when its queue changes otherwise. Nothing
+//! happens between commands.
 //!
 //! Sources: JESD79-4 (timing tables, §4.26 refresh); Rixner et al. (ISCA 2000) for FR-FCFS.
 
 mod command;
+mod lanes;
 mod legality;
+mod needs;
 mod queue;
 mod rank;
 mod spec;
@@ -31,9 +34,11 @@ pub use command::{Command, Kind, Place};
 pub use legality::{Legality, Violation};
 pub use spec::{BANKS, BURST, LINES_PER_ROW, Spec};
 
+use lanes::NEVER;
+use needs::First;
 use protocol::Full;
 use queue::{Queue, Waiting};
-use rank::{RULES, Rank};
+use rank::Rank;
 use spec::SHORTEST_SLEEP;
 use units::Time;
 
@@ -93,18 +98,21 @@ pub struct Counts {
 pub struct Channel {
     spec: Spec,
     ranks: Vec<Rank>,
-    reads: Queue,
-    writes: Queue,
+    /// Reads, and writes.
+    queues: [Queue; 2],
     writing: bool,
     /// Banks whose row was opened for a request that still waits: bit `b` of the first for reads, of the second for
     /// writes. They serve it whatever the direction is by then, or the row would have been opened for nothing.
     owed: [u64; 2],
     /// The first clock at which the command bus is free.
     free: u64,
-    /// For reads and for writes: what each bank needs next, and which of these have to be found anew (bit `b`: bank `b`).
-    needs: [Vec<Needs>; 2],
+    /// When the first rank stops serving requests for its refresh.
+    first_refresh: u64,
+    /// For reads and for writes: the banks whose needs have to be found anew (bit `b`: bank `b`).
     stale: [u64; 2],
-    chosen: Option<Chosen>,
+    /// Whether `next` still holds.
+    is_chosen: bool,
+    next: Chosen,
     /// In self-refresh since this clock.
     asleep: Option<u64>,
     sequence: u64,
@@ -112,66 +120,16 @@ pub struct Channel {
     log: Option<Vec<Command>>,
 }
 
-/// The command that goes next, unless a request comes before.
+/// The command that goes next, unless a request comes before. Words, not bytes: it is written and read at once, and this
+/// host hands a word on from a store to a load, but not several bytes to one load.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
     clock: u64,
-    rank: u8,
-    bank: u8,
+    kind: Kind,
     /// For a write.
     write: bool,
-    /// In its bank's queue, for column commands.
-    index: usize,
-    kind: Kind,
-}
-
-/// What the requests of one direction need of each bank of a rank next: a column for each question, since the search for
-/// the next command asks the first three of all banks.
-#[derive(Clone, Debug)]
-struct Needs {
-    /// When the bank allows it.
-    from: [u64; BANKS],
-    /// Which of the rank's rules holds for it.
-    rule: [u8; BANKS],
-    /// See [`Needs::order`].
-    order: [u64; BANKS],
-    /// In the bank's queue, for column commands.
-    index: [usize; BANKS],
-    kind: [Kind; BANKS],
-}
-
-impl Needs {
-    const ORDER_BITS: u32 = 40;
-    const NOTHING: Needs = Needs {
-        from: [0; BANKS],
-        rule: [0; BANKS],
-        order: [0; BANKS],
-        index: [0; BANKS],
-        kind: [Kind::Refresh; BANKS],
-    };
-
-    /// Column commands before row commands, then older requests before younger ones. The low bits of a sequence tell
-    /// requests apart for longer than a run lasts.
-    fn order(row: bool, sequence: u64) -> u64 {
-        let low = (1 << (Self::ORDER_BITS - 1)) - 1;
-        u64::from(row) << (Self::ORDER_BITS - 1) | (sequence & low)
-    }
-
-    /// The first of the commands that `banks` need, by clock and then by order: its bank, and both in one number, the
-    /// clock counted from `free`. A wait is shorter than 2^24 clocks.
-    #[inline]
-    fn first(&self, mut banks: u64, allows: &[u64; RULES], free: u64) -> (u64, usize) {
-        let (mut first, mut bank) = (u64::MAX, 0);
-        while banks != 0 {
-            let b = banks.trailing_zeros() as usize % BANKS;
-            banks &= banks - 1;
-            let clock = self.from[b].max(allows[self.rule[b] as usize % RULES]);
-            let key = clock.saturating_sub(free) << Self::ORDER_BITS | self.order[b];
-            bank = if key < first { b } else { bank };
-            first = first.min(key);
-        }
-        (first, bank)
-    }
+    /// The bank, counted over all ranks.
+    bank: usize,
 }
 
 impl Channel {
@@ -184,14 +142,14 @@ impl Channel {
         let banks = spec.ranks * BANKS;
         Ok(Channel {
             ranks: vec![Rank::new(spec.refi); spec.ranks],
-            reads: Queue::new(banks, spec.queue),
-            writes: Queue::new(banks, spec.queue),
+            queues: [Queue::new(banks, spec.queue), Queue::new(banks, spec.queue)],
             writing: false,
             owed: [0; 2],
             free: 0,
-            needs: [vec![Needs::NOTHING; spec.ranks], vec![Needs::NOTHING; spec.ranks]],
+            first_refresh: 0,
             stale: [0; 2],
-            chosen: None,
+            is_chosen: false,
+            next: Chosen { clock: 0, kind: Kind::Refresh, write: false, bank: 0 },
             asleep: None,
             sequence: 0,
             counts: Counts::default(),
@@ -222,12 +180,12 @@ impl Channel {
 
     /// Whether no request waits.
     pub fn is_idle(&self) -> bool {
-        self.reads.len + self.writes.len == 0
+        self.queues.iter().all(|queue| queue.len == 0)
     }
 
     /// Whether a request finds room.
     pub fn has_room(&self, write: bool) -> bool {
-        if write { self.writes.has_room() } else { self.reads.has_room() }
+        self.queues[usize::from(write)].has_room()
     }
 
     /// Takes a request in at `at`. A read of a line whose write waits is answered at once.
@@ -242,7 +200,7 @@ impl Channel {
         self.wake(clock);
         let place = Place::of(request.line, &self.spec);
         let bank = place.rank as usize * BANKS + place.bank as usize;
-        if self.writes.holds(bank, place) {
+        if self.queues[1].holds(bank, place) {
             if request.write {
                 return Ok(None);
             }
@@ -257,12 +215,16 @@ impl Channel {
             tag: request.tag,
             column: place.column,
         };
-        let queue = if request.write { &mut self.writes } else { &mut self.reads };
-        queue.push(bank, waiting)?;
-        self.stale[usize::from(request.write)] |= 1 << bank;
+        let direction = usize::from(request.write);
+        let rank = &self.ranks[place.rank as usize];
+        let is_first = self.queues[direction].banks >> bank & 1 == 0;
+        // A younger request changes what a bank needs where it alone finds its row open.
+        let is_news = is_first | rank.would_close(place.bank, request.write, place.row);
+        self.stale[direction] |= u64::from(is_news) << bank;
+        self.queues[direction].push(bank, waiting)?;
         self.sequence += 1;
         self.free = self.free.max(clock);
-        self.chosen = None;
+        self.is_chosen = false;
         Ok(None)
     }
 
@@ -285,7 +247,7 @@ impl Channel {
             let clock = self.free.max(self.ranks[rank].refresh_from());
             self.send(Command { clock, kind: Kind::SelfRefreshEntry, rank: rank as u8, bank: 0, row: 0 });
         }
-        (self.asleep, self.chosen, self.stale) = (Some(self.free - 1), None, [u64::MAX; 2]);
+        (self.asleep, self.is_chosen, self.stale) = (Some(self.free - 1), false, [u64::MAX; 2]);
         Ok(self.time(self.free - 1))
     }
 
@@ -314,8 +276,8 @@ impl Channel {
         if self.asleep.is_some() {
             return Time::NEVER;
         }
-        let clock = self.choose().clock;
-        self.time(clock)
+        self.choose();
+        self.time(self.next.clock)
     }
 
     /// Issues the command that goes next, if there is one.
@@ -323,24 +285,28 @@ impl Channel {
         if self.asleep.is_some() {
             return None;
         }
-        let c = self.choose();
-        self.chosen = None;
-        let (s, rank) = (&self.spec, &mut self.ranks[c.rank as usize]);
-        let (bank, mut row) = (c.rank as usize * BANKS + c.bank as usize, 0);
+        self.choose();
+        self.is_chosen = false;
+        let c = self.next;
+        let (number, bank_of_rank) = (c.bank / BANKS, (c.bank % BANKS) as u8);
+        let (s, rank) = (&self.spec, &mut self.ranks[number]);
+        let (bank, mut row) = (c.bank, 0);
         match c.kind {
             Kind::Activate => {
-                row = if c.write { &self.writes } else { &self.reads }.oldest(bank).row;
+                row = self.queues[usize::from(c.write)].oldest(bank).row;
                 self.owed[usize::from(c.write)] |= 1 << bank;
-                rank.activate(c.clock, c.bank, row, s);
+                rank.activate(c.clock, bank_of_rank, row, s);
+                rank.follow(bank_of_rank, c.write, if c.write { Kind::Write } else { Kind::Read }, self.free);
                 self.counts.activates += 1;
             }
             Kind::Precharge => {
-                rank.precharge(c.clock, c.bank, s);
+                rank.precharge(c.clock, bank_of_rank, s);
+                rank.follow(bank_of_rank, c.write, Kind::Activate, self.free);
                 self.counts.precharges += 1;
             }
             Kind::PrechargeAll => {
                 (0..BANKS as u8).for_each(|bank| rank.precharge(c.clock, bank, s));
-                let all = 0xFFFF << (c.rank as usize * BANKS);
+                let all = 0xFFFF << (number * BANKS);
                 self.owed.iter_mut().for_each(|owed| *owed &= !all);
                 self.stale.iter_mut().for_each(|stale| *stale |= all);
             }
@@ -351,8 +317,11 @@ impl Channel {
             }
             Kind::Read | Kind::Write | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
         }
-        self.stale.iter_mut().for_each(|stale| *stale |= 1 << bank);
-        let command = Command { clock: c.clock, kind: c.kind, rank: c.rank, bank: c.bank, row };
+        // A request whose bank is closed and opened for it is followed; for others nothing is known any more.
+        let is_followed = matches!(c.kind, Kind::Activate | Kind::Precharge);
+        self.stale[usize::from(c.write)] |= u64::from(!is_followed) << bank;
+        self.stale[usize::from(!c.write)] |= 1 << bank;
+        let command = Command { clock: c.clock, kind: c.kind, rank: number as u8, bank: bank_of_rank, row };
         self.send(command);
         if !matches!(c.kind, Kind::Read | Kind::Write) {
             return Some(Issued { command, tag: None, done: None });
@@ -373,15 +342,15 @@ impl Channel {
     /// The request that a column command serves: its tag, and when a read's data is there.
     fn column(&mut self, c: &Chosen) -> (u32, Option<Done>) {
         let (s, write) = (&self.spec, c.write);
-        self.ranks[c.rank as usize].column(c.clock, c.bank, write, s);
+        let number = c.bank / BANKS;
+        self.ranks[number].column(c.clock, (c.bank % BANKS) as u8, write, s);
         let free = c.clock + BURST + if write { s.cwl } else { s.cl };
-        for (_, other) in (0..).zip(&mut self.ranks).filter(|(rank, _)| *rank != c.rank) {
+        for (_, other) in self.ranks.iter_mut().enumerate().filter(|(rank, _)| *rank != number) {
             other.bus_taken(free, s);
         }
-        let bank = c.rank as usize * BANKS + c.bank as usize;
+        let (bank, index) = (c.bank, self.ranks[number].needs[usize::from(write)].index[c.bank % BANKS]);
         self.owed.iter_mut().for_each(|owed| *owed &= !(1 << bank));
-        let queue = if write { &mut self.writes } else { &mut self.reads };
-        let waiting = queue.take(bank, c.index);
+        let waiting = self.queues[usize::from(write)].take(bank, index);
         if write {
             self.counts.writes += 1;
             return (waiting.tag, None);
@@ -396,65 +365,63 @@ impl Channel {
         Time::from_ps(clock * self.spec.clock_ps)
     }
 
-    fn queue(&self, write: bool) -> &Queue {
-        if write { &self.writes } else { &self.reads }
-    }
-
-    fn choose(&mut self) -> Chosen {
-        if let Some(chosen) = self.chosen {
-            return chosen;
-        }
-        self.choose_direction();
-        let mut best = None;
-        let owed = self.owed[usize::from(!self.writing)];
-        self.best_of(self.writing, self.queue(self.writing).banks & !owed, &mut best);
-        self.best_of(!self.writing, owed, &mut best);
-        // Looking at the refresh of a rank goes over its banks: only when it could come first.
-        let soon = (0..self.spec.ranks).map(|rank| self.refresh_begins(rank)).min().unwrap_or(0);
-        let chosen = match best {
-            Some((_, best)) if best.clock < soon => best,
-            best => {
-                let refresh = self.next_refresh();
-                best.map(|(_, b)| b).filter(|b| b.clock < refresh.clock).unwrap_or(refresh)
-            }
-        };
-        self.chosen = Some(chosen);
-        chosen
-    }
-
-    /// The first of the commands that `banks` need, before the refresh of their rank begins. Without a branch for
-    /// each kind: which a bank needs is as good as random.
+    /// Makes `next` the command that goes next.
     #[inline]
-    fn best_of(&mut self, write: bool, banks: u64, best: &mut Option<(u64, Chosen)>) {
-        if banks == 0 {
-            return;
+    fn choose(&mut self) {
+        if !self.is_chosen {
+            self.choose_anew();
+            self.is_chosen = true;
         }
-        let direction = usize::from(write);
-        let mut stale = self.stale[direction] & banks;
-        self.stale[direction] &= !banks;
+    }
+
+    fn choose_anew(&mut self) {
+        self.choose_direction();
+        let writing = self.writing;
+        let owed = self.owed[usize::from(!writing)];
+        let mut best = self.first_of(writing, self.queues[usize::from(writing)].banks & !owed);
+        let mut write = writing;
+        if owed != 0 {
+            let other = self.first_of(!writing, owed);
+            (best, write) = if other.goes_before(&best) { (other, !writing) } else { (best, writing) };
+        }
+        let kind = self.ranks[best.bank / BANKS].needs[usize::from(write)].kind[best.bank % BANKS];
+        self.next = Chosen { clock: self.free + best.wait as u64, kind, write, bank: best.bank };
+        // Looking at the refresh of a rank goes over its banks: only when it could come first.
+        if best.wait == NEVER || self.next.clock >= self.first_refresh {
+            let refresh = self.next_refresh();
+            if best.wait == NEVER || self.next.clock >= refresh.clock {
+                self.next = refresh;
+            }
+        }
+    }
+
+    /// The first of the commands that `banks` need, before the refresh of their rank begins.
+    #[inline]
+    fn first_of(&mut self, write: bool, banks: u64) -> First {
+        let mut stale = self.stale[usize::from(write)] & banks;
+        self.stale[usize::from(write)] &= !banks;
         while stale != 0 {
             self.find_need(stale.trailing_zeros() as usize, write);
             stale &= stale - 1;
         }
+        let (mut best, postponed) = (First::NONE, self.postponed());
+        self.first_refresh = u64::MAX;
         for (number, rank) in self.ranks.iter().enumerate() {
-            let needs = &self.needs[direction][number];
-            let banks = banks >> (number * BANKS) & 0xFFFF;
-            let (first, bank) = needs.first(banks, &rank.allows, self.free);
-            if banks == 0 || best.as_ref().is_some_and(|(key, _)| *key <= first) {
-                continue;
-            }
-            let clock = self.free + (first >> Needs::ORDER_BITS);
-            if clock < self.refresh_begins(number) {
-                let (kind, index) = (needs.kind[bank], needs.index[bank]);
-                let (rank, bank) = (number as u8, bank as u8);
-                *best = Some((first, Chosen { clock, rank, bank, write, index, kind }));
+            let refresh = rank.due + postponed;
+            self.first_refresh = self.first_refresh.min(refresh);
+            let first =
+                rank.first(write, (banks >> (number * BANKS)) as u32 & 0xFFFF, self.free, self.sequence);
+            if first.goes_before(&best) && self.free + (first.wait as u64) < refresh {
+                best = first;
+                best.bank += number * BANKS;
             }
         }
+        best
     }
 
     /// Writes wait until many are there, or nothing else is.
     fn choose_direction(&mut self) {
-        let (reads, writes) = (self.reads.len, self.writes.len);
+        let [reads, writes] = [&self.queues[0], &self.queues[1]].map(|queue| queue.len);
         self.writing = if self.writing {
             writes > 0 && (reads == 0 || writes * 5 >= self.spec.queue)
         } else {
@@ -462,10 +429,9 @@ impl Channel {
         };
     }
 
-    /// When a rank stops serving requests for its refresh.
-    fn refresh_begins(&self, rank: usize) -> u64 {
-        let waits = self.reads.len + self.writes.len > 0;
-        self.ranks[rank].due + if waits { self.spec.postponed * self.spec.refi } else { 0 }
+    /// Clocks from when a refresh is due until its rank stops serving requests for it.
+    fn postponed(&self) -> u64 {
+        if self.is_idle() { 0 } else { self.spec.postponed * self.spec.refi }
     }
 
     fn next_refresh(&self) -> Chosen {
@@ -475,28 +441,25 @@ impl Channel {
             } else {
                 (Kind::Refresh, rank.refresh_from())
             };
-            let clock = self.refresh_begins(number).max(from).max(self.free);
-            Chosen { clock, rank: number as u8, bank: 0, write: false, index: 0, kind }
+            let clock = (rank.due + self.postponed()).max(from).max(self.free);
+            Chosen { clock, kind, write: false, bank: number * BANKS }
         });
         each.min_by_key(|c| c.clock).expect("a channel has a rank")
     }
 
     /// Finds what the requests of one direction need of a bank that has some.
     fn find_need(&mut self, number: usize, write: bool) {
-        let (rank, bank) = (&self.ranks[number / BANKS], number % BANKS);
-        let queue = self.queue(write);
-        let (kind, order, index) = match rank.banks[bank].open {
-            None => (Kind::Activate, Needs::order(true, queue.oldest(number).sequence), 0),
+        let (rank, bank) = (&mut self.ranks[number / BANKS], number % BANKS);
+        let queue = &self.queues[usize::from(write)];
+        let oldest = queue.oldest(number).sequence;
+        let (kind, sequence, index) = match rank.banks[bank].open {
+            None => (Kind::Activate, oldest, 0),
             Some(row) => match queue.hit(number, row) {
-                Some((index, sequence)) => {
-                    (if write { Kind::Write } else { Kind::Read }, Needs::order(false, sequence), index)
-                }
-                None => (Kind::Precharge, Needs::order(true, queue.oldest(number).sequence), 0),
+                Some((index, sequence)) => (if write { Kind::Write } else { Kind::Read }, sequence, index),
+                None => (Kind::Precharge, oldest, 0),
             },
         };
-        let (from, rule) = (rank.bank_allows(bank as u8, kind), rank::rule(bank as u8, kind) as u8);
-        let needs = &mut self.needs[usize::from(write)][number / BANKS];
-        (needs.from[bank], needs.rule[bank], needs.order[bank]) = (from, rule, order);
-        (needs.index[bank], needs.kind[bank]) = (index, kind);
+        let from = rank.bank_allows(bank as u8, kind).max(self.free);
+        rank.needs[usize::from(write)].set(bank, kind, from, sequence, index);
     }
 }

@@ -1,7 +1,9 @@
 //! What a rank allows next: for each bank and for the rank, the first clock of each kind of command.
 
-use super::command::{Kind, group};
-use super::spec::{BANKS, BURST, GROUPS, Spec};
+use super::command::Kind;
+use super::lanes::Allowed;
+use super::needs::{First, Needs};
+use super::spec::{BANKS, BURST, Spec};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bank {
@@ -11,34 +13,20 @@ pub(super) struct Bank {
     column: u64,
 }
 
-/// Places in [`Rank::allows`]: for each bank group ACTIVATE, READ and WRITE, and one for what no rank forbids.
-const ACTIVATE: usize = 0;
-const READ: usize = GROUPS;
-const WRITE: usize = 2 * GROUPS;
-const FREE: usize = 3 * GROUPS;
-/// A power of two, so that an index needs no check.
-pub(super) const RULES: usize = 16;
-
-/// Which entry of [`Rank::allows`] holds for a command.
-pub(super) fn rule(bank: u8, kind: Kind) -> usize {
-    match kind {
-        Kind::Activate => ACTIVATE + group(bank),
-        Kind::Read => READ + group(bank),
-        Kind::Write => WRITE + group(bank),
-        _ => FREE,
-    }
-}
-
 /// The banks of a rank.
 #[derive(Clone, Debug)]
 pub(super) struct Rank {
     pub(super) banks: [Bank; BANKS],
-    /// When the rank allows a command, whatever the state of its bank: by [`rule`].
-    pub(super) allows: [u64; RULES],
+    /// When the rank allows a command, whatever the state of its bank.
+    pub(super) activate: Allowed,
+    read: Allowed,
+    write: Allowed,
     /// The last four ACTIVATEs, as the first clock that tFAW allows after each.
     window: [u64; 4],
     oldest: usize,
     pub(super) open_banks: u32,
+    /// Of the reads, and of the writes.
+    pub(super) needs: [Needs; 2],
     /// When the next REFRESH is due.
     pub(super) due: u64,
 }
@@ -51,10 +39,13 @@ impl Rank {
     pub(super) fn new(due: u64) -> Rank {
         Rank {
             banks: [Bank { open: None, activate: 0, precharge: 0, column: 0 }; BANKS],
-            allows: [0; RULES],
+            activate: Allowed::AT_ONCE,
+            read: Allowed::AT_ONCE,
+            write: Allowed::AT_ONCE,
             window: [0; 4],
             oldest: 0,
             open_banks: 0,
+            needs: [Needs::NOTHING; 2],
             due,
         }
     }
@@ -88,11 +79,8 @@ impl Rank {
         push(&mut b.activate, clock + s.ras + s.rp);
         self.window[self.oldest] = clock + s.faw;
         self.oldest = (self.oldest + 1) % 4;
-        let by_window = self.window[self.oldest];
-        for g in 0..GROUPS {
-            let rrd = if g == group(bank) { s.rrd_l } else { s.rrd_s };
-            push(&mut self.allows[ACTIVATE + g], by_window.max(clock + rrd));
-        }
+        let by_window = self.window[self.oldest].saturating_sub(clock);
+        self.activate.not_before(clock, bank, s.rrd_l.max(by_window), s.rrd_s.max(by_window));
         self.open_banks += 1;
     }
 
@@ -100,24 +88,54 @@ impl Rank {
         let data_end = clock + s.cwl + BURST;
         let b = &mut self.banks[bank as usize];
         push(&mut b.precharge, if write { data_end + s.wr } else { clock + s.rtp });
-        for g in 0..GROUPS {
-            let same = g == group(bank);
-            let ccd = clock + if same { s.ccd_l } else { s.ccd_s };
-            if write {
-                push(&mut self.allows[WRITE + g], ccd);
-                push(&mut self.allows[READ + g], data_end + if same { s.wtr_l } else { s.wtr_s });
-            } else {
-                push(&mut self.allows[READ + g], ccd);
-                push(&mut self.allows[WRITE + g], clock + s.read_to_write());
-            }
+        if write {
+            self.write.not_before(clock, bank, s.ccd_l, s.ccd_s);
+            self.read.not_before(clock, bank, s.cwl + BURST + s.wtr_l, s.cwl + BURST + s.wtr_s);
+        } else {
+            self.read.not_before(clock, bank, s.ccd_l, s.ccd_s);
+            self.write.not_before(clock, bank, s.read_to_write(), s.read_to_write());
         }
     }
 
     /// Another rank's burst is on the data bus until `free`.
     pub(super) fn bus_taken(&mut self, free: u64, s: &Spec) {
-        for g in 0..GROUPS {
-            push(&mut self.allows[READ + g], (free + s.cs).saturating_sub(s.cl));
-            push(&mut self.allows[WRITE + g], (free + s.cs).saturating_sub(s.cwl));
+        self.read.not_before((free + s.cs).saturating_sub(s.cl), 0, 0, 0);
+        self.write.not_before((free + s.cs).saturating_sub(s.cwl), 0, 0, 0);
+    }
+
+    /// What was allowed long before `clock` is from then on.
+    fn settle(&mut self, clock: u64) {
+        let allowed = [&mut self.activate, &mut self.read, &mut self.write];
+        allowed.into_iter().for_each(|allowed| allowed.not_before(clock, 0, 0, 0));
+    }
+
+    /// After a command for its oldest request of one direction a bank needs `kind` next, for the same request.
+    pub(super) fn follow(&mut self, bank: u8, write: bool, kind: Kind, free: u64) {
+        let from = self.bank_allows(bank, kind).max(free);
+        self.needs[usize::from(write)].follow(bank as usize, kind, from);
+    }
+
+    /// Whether the requests of one direction need `row` closed.
+    pub(super) fn would_close(&self, bank: u8, write: bool, row: u32) -> bool {
+        let bank = bank as usize;
+        (self.needs[usize::from(write)].kind[bank] == Kind::Precharge) & (self.banks[bank].open == Some(row))
+    }
+
+    /// The first of the commands that `banks` need, none of them before `free`.
+    #[inline]
+    pub(super) fn first(&self, write: bool, banks: u32, free: u64, sequence: u64) -> First {
+        let column = if write { self.write } else { self.read };
+        self.needs[usize::from(write)].first(banks, self.activate, column, free, sequence)
+    }
+
+    /// When the rank allows a command for one bank; none for one that it never forbids.
+    #[cfg(test)]
+    pub(super) fn allowed(&self, kind: Kind) -> Option<&Allowed> {
+        match kind {
+            Kind::Activate => Some(&self.activate),
+            Kind::Read => Some(&self.read),
+            Kind::Write => Some(&self.write),
+            _ => None,
         }
     }
 
@@ -135,6 +153,7 @@ impl Rank {
             push(&mut b.activate, clock + s.xs());
         }
         self.due = clock + s.xs() + s.refi;
+        self.settle(clock);
     }
 
     pub(super) fn refresh(&mut self, clock: u64, s: &Spec) {
@@ -142,5 +161,6 @@ impl Rank {
             push(&mut b.activate, clock + s.rfc);
         }
         self.due += s.refi;
+        self.settle(clock);
     }
 }

@@ -146,6 +146,11 @@ impl Spec {
         self.cl + BURST + 2 - self.cwl
     }
 
+    /// A REFRESH waits for PRECHARGE, something has to fit between two of them, and waits are counted in 15 bits.
+    fn longest_refresh(&self) -> u64 {
+        self.refi.saturating_sub(self.ras + 2 * self.rp + self.wr + self.cl).min(16_384)
+    }
+
     /// Whether the numbers can be those of a device.
     ///
     /// # Errors
@@ -168,8 +173,8 @@ impl Spec {
             ("twtr_l", self.wtr_l, self.wtr_s, 64),
             ("trtp", self.rtp, 1, 64),
             ("tcs", self.cs, 0, 64),
-            // A REFRESH waits for PRECHARGE, and something has to fit between two of them.
-            ("trfc", self.rfc, 1, self.refi.saturating_sub(self.ras + 2 * self.rp + self.wr + self.cl)),
+            ("trefi", self.refi, 1, 1 << 24),
+            ("trfc", self.rfc, 1, self.longest_refresh()),
             ("postponed", self.postponed, 0, 8),
             ("controller", self.controller, 0, 1000),
             ("ranks", self.ranks as u64, 1, 4),

@@ -1,5 +1,6 @@
 use super::*;
 use std::collections::HashMap;
+use units::Random;
 
 const GOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 const STREAM: u64 = 0xD1B5_4A32_D192_ED03;
@@ -99,7 +100,7 @@ fn the_reference_streams_take_as_long_as_on_the_reference_simulators() {
 fn busy(spec: Spec, seed: u64, count: u64) -> Channel {
     let mut channel = Channel::new(spec).unwrap();
     channel.keep_log();
-    let mut random = units::Random::new(seed, 0);
+    let mut random = Random::new(seed, 0);
     let lines: Vec<(u64, bool)> = (0..count)
         .map(|i| {
             let near = random.chance(700);
@@ -256,4 +257,61 @@ fn impossible_timing_names_the_key_and_its_bound() {
     assert_eq!(wrong(Spec { ranks: 3, ..s }), "ranks = 3: accepted are 1, 2, 4");
     assert_eq!(wrong(Spec { rows: 12, ..s }), "rows = 12: accepted are powers of two");
     assert!(s.with_density(32).unwrap_err().contains("4, 8 or 16"));
+}
+
+/// A bank's need: what, from when on, for which request.
+type Need = (u8, Kind, u64, u64);
+
+/// The first command by comparing one bank after the other: its wait and its bank.
+fn first_by_hand(needs: &[Need], rank: &Rank, free: u64) -> Option<(i64, u8)> {
+    let key = |&(bank, kind, from, sequence): &Need| {
+        let by_rank = rank.allowed(kind).map_or(0, |a| a.low_clock(bank).wrapping_sub(free as u32) as i32);
+        let wait = (from as i64 - free as i64).max(by_rank.into()).max(0);
+        (wait, matches!(kind, Kind::Activate | Kind::Precharge), sequence, bank)
+    };
+    needs.iter().map(key).min().map(|(wait, _, _, bank)| (wait, bank))
+}
+
+#[test]
+fn all_banks_at_once_need_what_one_after_the_other_do() {
+    let s = Spec::DDR4_1600;
+    let mut found = 0;
+    for seed in 0..2_000 {
+        let mut random = Random::new(seed, 4);
+        // Beyond 32 bits too.
+        let mut free =
+            if seed % 2 == 0 { random.below(1 << 20) } else { (1 << 32) - 100 + random.below(200) };
+        let mut rank = Rank::new(s.refi);
+        rank.refresh(free.saturating_sub(random.below(1000)), &s);
+        let write = random.chance(500);
+        for sequence in 0..20 {
+            let bank = random.below(16) as u8;
+            match random.below(3) {
+                0 => rank.activate(free, bank, 0, &s),
+                1 => rank.column(free, bank, random.chance(500), &s),
+                _ => rank.precharge(free, bank, &s),
+            }
+            free += random.below(12);
+            let kinds = [Kind::Activate, Kind::Precharge, if write { Kind::Write } else { Kind::Read }];
+            let mut banks: Vec<_> = (0..16).filter(|_| random.chance(400)).collect();
+            banks.truncate(random.below(16) as usize);
+            let of: Vec<_> = banks
+                .iter()
+                .map(|&b| {
+                    let kind = kinds[random.below(3) as usize];
+                    let from = rank.bank_allows(b, kind).max(free + random.below(3) * random.below(40));
+                    (b, kind, from, sequence * 100 + random.below(50) * 2 + u64::from(b % 2))
+                })
+                .collect();
+            for &(bank, kind, from, sequence) in &of {
+                rank.needs[usize::from(write)].set(bank as usize, kind, from, sequence, 0);
+            }
+            let set = of.iter().fold(0, |set, (bank, ..)| set | 1 << bank);
+            let first = rank.first(write, set, free, 3_000);
+            let first = (first.wait != NEVER).then_some((first.wait.into(), first.bank as u8));
+            assert_eq!(first, first_by_hand(&of, &rank, free), "seed {seed}: {of:?}");
+            found += usize::from(first.is_some());
+        }
+    }
+    assert!(found > 10_000, "{found}");
 }
