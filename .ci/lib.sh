@@ -8,7 +8,7 @@ need() {
 
 environment() {
     export PATH="$PWD/.venv/bin:$PATH"
-    need cargo "Rust, stable, 1.88 or later: https://rustup.rs"
+    need cargo "Rust, stable, 1.89 or later: https://rustup.rs"
     need cc "a C compiler"
     need python3 "Python 3.11 or later, with venv"
     [ -x .venv/bin/python ] || python3 -m venv .venv

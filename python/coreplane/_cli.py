@@ -9,6 +9,11 @@ from coreplane import _core
 def main() -> int:
     """Runs ``coreplane`` with the arguments of the process."""
     args = sys.argv[1:]
+    url, rest = _taken(args, "--on")
+    if args[:1] == ["sweep"] and url not in (None, "local"):
+        from coreplane import sweep
+
+        return sweep.main(rest, url)
     code = _core.cli_main(["coreplane", *args])
     out = _out(args)
     if out is None or code == 2 or not args or args[0] not in ("run", "compare", "reproduce"):
@@ -32,12 +37,18 @@ def main() -> int:
 
 def _out(args: list[str]) -> Path | None:
     """The folder given with --out."""
+    folder = _taken(args, "--out")[0] or _taken(args, "-o")[0]
+    return Path(folder) if folder else None
+
+
+def _taken(args: list[str], option: str) -> tuple[str | None, list[str]]:
+    """The value of an option, and the arguments without it."""
     for index, arg in enumerate(args):
-        if arg in ("--out", "-o") and index + 1 < len(args):
-            return Path(args[index + 1])
-        if arg.startswith("--out="):
-            return Path(arg.removeprefix("--out="))
-    return None
+        if arg == option and index + 1 < len(args):
+            return args[index + 1], args[:index] + args[index + 2 :]
+        if arg.startswith(f"{option}="):
+            return arg.removeprefix(f"{option}="), args[:index] + args[index + 1 :]
+    return None, args
 
 
 if __name__ == "__main__":

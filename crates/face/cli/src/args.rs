@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// A paper's evaluation: published beside ours, and the figures
     Reproduce(ReproduceArgs),
+    /// A campaign of runs, on this machine's cores or on a cluster's scheduler
+    Sweep(SweepArgs),
     /// What there is, with every parameter, its unit, default and source
     Show(ShowArgs),
     /// Simulation speed on this host
@@ -368,6 +370,35 @@ pub(crate) struct CompareArgs {
     /// A folder for the report: report.html, PNG and SVG of each figure, results as Parquet
     #[arg(long, short)]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// The campaign: a TOML file with machines, workloads, seeds, [set] and [vary]
+    pub(crate) campaign: PathBuf,
+    /// Where the runs are made: local, or a Dask scheduler's address (tcp://HOST:8786)
+    #[arg(long, value_name = "local|URL", default_value = "local")]
+    pub(crate) on: String,
+    /// Go on where an earlier sweep ended: runs whose results are there are not made again
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// The folder of results, a Parquet file each run [default: the campaign's name and .sweep]
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+    /// Runs at a time [default: one a core]
+    #[arg(long, short, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Only the runs whose number leaves I when divided by N: for an array of jobs that share a folder (with --resume)
+    #[arg(long, value_name = "I/N", conflicts_with = "only")]
+    pub(crate) share: Option<String>,
+    /// Only the run with this name (repeatable; --plan lists them)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Check everything and say as JSON what would be run; run nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]

@@ -49,7 +49,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let all = json!({"workload": args.workload, "baseline": baseline, "machines": rows});
     if let Some(folder) = &args.out {
         let table: Vec<StatisticRow> = reports.iter().flat_map(|(r, _)| self::rows(r)).collect();
-        output::write(folder, "results.parquet", &trace::tables::statistics(&table)?)?;
+        output::write(folder, "results.parquet", &trace::tables::statistics(&table, &[])?)?;
         output::write(folder, "compare.json", format!("{all:#}\n").as_bytes())?;
     }
     if output::is_json(&args.common) {

@@ -22,6 +22,7 @@ mod record;
 mod reproduce;
 mod run;
 mod show;
+mod sweep;
 mod trace_command;
 mod track_command;
 
@@ -99,6 +100,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Run(a) => run::run(a),
         Command::Compare(a) => compare::compare(a),
         Command::Reproduce(a) => reproduce::reproduce(a),
+        Command::Sweep(a) => sweep::sweep(a),
         Command::Show(a) => show::show(a),
         Command::Bench(a) => bench::bench(a),
         Command::Record(a) => record::record(a),

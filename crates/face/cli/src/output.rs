@@ -181,7 +181,8 @@ pub(crate) fn progress(common: &Common, steps: usize, what: &str) -> indicatif::
 pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     let fail = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", folder.join(name).display()));
     std::fs::create_dir_all(folder).map_err(fail)?;
-    let partial = folder.join(format!(".{name}.partial"));
+    // Of this process alone: several may write into one folder.
+    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
     std::fs::write(&partial, bytes).and_then(|()| std::fs::rename(&partial, folder.join(name))).map_err(|e| {
         _ = std::fs::remove_file(&partial);
         fail(e)

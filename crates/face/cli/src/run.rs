@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: bool) -> Result<(), Failure> {
     output::write(folder, "run.json", format!("{json:#}\n").as_bytes())?;
-    let rows = trace::tables::statistics(&crate::compare::rows(report))?;
+    let rows = trace::tables::statistics(&crate::compare::rows(report), &[])?;
     output::write(folder, "stats.parquet", &rows)?;
     if let Some(timeline) = &report.timeline {
         output::write(folder, "timeline.pftrace", &timeline.to_perfetto())?;

@@ -6,6 +6,7 @@ use crate::near_parts;
 use crate::nvdimm_parts;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
+use crate::reader::Reader;
 use crate::remote_parts;
 use protocol::params::Setting;
 use protocol::{Param, Settings};
@@ -270,6 +271,14 @@ impl WorkloadDescription {
         Err(ConfigError::new(format!("workload.query = {wanted}: give one of {names}, all")))
     }
 
+    /// Whether `machine` can run it, as far as that is known before.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn check_on(&self, machine: &Description) -> Result<(), ConfigError> {
+        if machine.is_page() { Ok(()) } else { self.check_line(&machine.name) }
+    }
+
     /// Whether a machine at line fidelity can run it.
     pub(crate) fn check_line(&self, machine: &str) -> Result<(), ConfigError> {
         let passes_through = self.settings.get("workload.passthrough") == Some(&Setting::Flag(true));
@@ -339,33 +348,7 @@ fn unknown_key(key: &str, table: &'static [Param]) -> ConfigError {
     ConfigError::new(format!("unknown key \"{key}\"{near}"))
 }
 
-/// Reads a TOML file; errors name file and line.
-struct Reader<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl<'a> Reader<'a> {
-    fn parse(&self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
-        DeTable::parse(self.text).map_err(|e| {
-            let at = e.span().map_or(0, |s| s.start);
-            self.error(at, &format!("not TOML: {}", e.message()))
-        })
-    }
-
-    fn error(&self, at: usize, text: &str) -> ConfigError {
-        let line =
-            self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1;
-        ConfigError::new(format!("{}:{line}: {text}", self.file))
-    }
-
-    fn string<'v>(&self, value: &'v Spanned<DeValue<'_>>, key: &str) -> Result<&'v str, ConfigError> {
-        match value.get_ref() {
-            DeValue::String(s) => Ok(s),
-            _ => Err(self.error(value.span().start, &format!("{key}: give a text in quotes"))),
-        }
-    }
-
+impl Reader<'_> {
     fn apply(&self, root: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {
         let sources = root.get("sources");
         for (name, value) in root {
@@ -403,18 +386,6 @@ impl<'a> Reader<'a> {
         machine.settings.set(param.key, setting);
         machine.sources.insert(param.key, self.file.to_string());
         Ok(())
-    }
-
-    fn scalar(&self, value: &Spanned<DeValue<'_>>, key: &str) -> Result<String, ConfigError> {
-        match value.get_ref() {
-            DeValue::String(s) => Ok(s.to_string()),
-            DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_string()),
-            DeValue::Float(f) => Ok(f.as_str().to_string()),
-            DeValue::Boolean(b) => Ok(b.to_string()),
-            _ => {
-                Err(self.error(value.span().start, &format!("{key}: give a number, a text or true or false")))
-            }
-        }
     }
 
     fn sources(&self, table: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod campaign;
 mod crash;
 mod describe;
 mod error;
@@ -13,6 +14,7 @@ mod nvdimm_parts;
 mod pager;
 pub mod params;
 mod presets;
+mod reader;
 mod remote_parts;
 mod report;
 mod run;
@@ -20,6 +22,7 @@ mod stats;
 
 pub mod schema;
 
+pub use campaign::{Assignment, Campaign, Point};
 pub use crash::{CrashEvery, CrashPoint, can_crash, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};

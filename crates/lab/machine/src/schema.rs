@@ -24,6 +24,35 @@ pub fn machine() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": properties,
+        "$defs": {"campaign": campaign()},
+    })
+}
+
+/// The schema of a campaign (`coreplane sweep`).
+fn campaign() -> Value {
+    let names = |what: &str| {
+        let text = format!("{what}, by name or file; one, or a list");
+        json!({"type": ["string", "array"], "items": {"type": "string"}, "minItems": 1, "description": text})
+    };
+    let keys = |what: &str| json!({"type": "object", "description": what});
+    json!({
+        "title": "Coreplane campaign",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["machines", "workloads"],
+        "properties": {
+            "about": {"type": "string", "description": "what the campaign asks"},
+            "machines": names("machines"),
+            "workloads": names("workloads"),
+            "seeds": {
+                "type": ["integer", "array"],
+                "items": {"type": "integer", "minimum": 0},
+                "minItems": 1,
+                "description": "seeds of the random streams; 1 unless given",
+            },
+            "set": keys("keys of machines and workloads, for every run"),
+            "vary": keys("keys of machines and workloads, each with a list of values: every combination is run"),
+        },
     })
 }
 

@@ -1,11 +1,11 @@
 //! Results as Parquet: one row a statistic; and the text form of source places.
 
 use crate::error::TraceError;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -29,25 +29,37 @@ pub struct StatisticRow {
     pub description: &'static str,
 }
 
-const SCHEMA: &str = "message statistics {
-  required binary machine (UTF8);
-  required binary workload (UTF8);
-  required int64 seed (INTEGER(64,false));
-  required binary name (UTF8);
-  required double value;
-  required binary unit (UTF8);
-  required binary description (UTF8);
-}";
+/// A column that holds one value in every row: what a campaign varied. Its type is that of all its values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// Whole numbers.
+    Integer(i64),
+    /// Numbers.
+    Number(f64),
+    /// Anything else.
+    Text(String),
+}
 
-/// A Parquet file with a row for every statistic.
+impl Constant {
+    /// `value`, one of `all`, by the type that holds all of them.
+    pub fn of(value: &str, all: &[String]) -> Constant {
+        let (integer, number) = (value.parse(), value.parse());
+        match (integer, number) {
+            (Ok(integer), _) if all.iter().all(|v| v.parse::<i64>().is_ok()) => Constant::Integer(integer),
+            (_, Ok(number)) if all.iter().all(|v| v.parse::<f64>().is_ok()) => Constant::Number(number),
+            _ => Constant::Text(value.into()),
+        }
+    }
+}
+
+/// A Parquet file with a row for every statistic, and after its columns those of `constants`.
 ///
 /// # Errors
-/// When Parquet cannot be written, for want of memory.
-pub fn statistics(rows: &[StatisticRow]) -> Result<Vec<u8>, TraceError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
+/// When Parquet cannot be written, for want of memory, or for two columns of one name.
+pub fn statistics(rows: &[StatisticRow], constants: &[(String, Constant)]) -> Result<Vec<u8>, TraceError> {
     let properties =
         WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
-    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema(constants)?), Arc::new(properties))?;
     let mut group = file.next_row_group()?;
     let text =
         |f: &dyn Fn(&StatisticRow) -> &str| rows.iter().map(|r| ByteArray::from(f(r))).collect::<Vec<_>>();
@@ -58,8 +70,43 @@ pub fn statistics(rows: &[StatisticRow]) -> Result<Vec<u8>, TraceError> {
     column::<DoubleType, _>(&mut group, &rows.iter().map(|r| r.value).collect::<Vec<_>>())?;
     column::<ByteArrayType, _>(&mut group, &text(&|r| r.unit))?;
     column::<ByteArrayType, _>(&mut group, &text(&|r| r.description))?;
+    for (_, constant) in constants {
+        match constant {
+            Constant::Integer(i) => column::<Int64Type, _>(&mut group, &vec![*i; rows.len()])?,
+            Constant::Number(n) => column::<DoubleType, _>(&mut group, &vec![*n; rows.len()])?,
+            Constant::Text(t) => {
+                column::<ByteArrayType, _>(&mut group, &vec![ByteArray::from(t.as_str()); rows.len()])?;
+            }
+        }
+    }
     group.close()?;
     Ok(file.into_inner()?)
+}
+
+fn schema(constants: &[(String, Constant)]) -> Result<Type, TraceError> {
+    let field = |name: &str, physical: Physical, logical: Option<LogicalType>| {
+        let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        builder.with_logical_type(logical).build().map(Arc::new)
+    };
+    let text = |name: &str| field(name, Physical::BYTE_ARRAY, Some(LogicalType::String));
+    let unsigned = LogicalType::integer(64, false);
+    let mut fields = vec![
+        text("machine")?,
+        text("workload")?,
+        field("seed", Physical::INT64, Some(unsigned))?,
+        text("name")?,
+        field("value", Physical::DOUBLE, None)?,
+        text("unit")?,
+        text("description")?,
+    ];
+    for (name, constant) in constants {
+        fields.push(match constant {
+            Constant::Integer(_) => field(name, Physical::INT64, None)?,
+            Constant::Number(_) => field(name, Physical::DOUBLE, None)?,
+            Constant::Text(_) => text(name)?,
+        });
+    }
+    Ok(Type::group_type_builder("statistics").with_fields(fields).build()?)
 }
 
 pub(crate) fn column<T: DataType, W: Write + Send>(

@@ -1,0 +1,321 @@
+//! `coreplane sweep`: a campaign of runs, a Parquet file each, on this machine's cores.
+
+use crate::Failure;
+use crate::args::SweepArgs;
+use crate::output::{self, Table};
+use machine::{Campaign, Description, Point, RunOptions, WorkloadDescription};
+use rayon::prelude::*;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trace::tables::Constant;
+use twox_hash::XxHash3_64;
+
+/// A run that is described and checked, and the name of its files.
+struct Job {
+    point: Point,
+    machine: Description,
+    workload: WorkloadDescription,
+    columns: Vec<(String, Constant)>,
+    name: String,
+}
+
+/// What became of a job.
+enum End {
+    /// Its report as JSON.
+    Done(serde_json::Value),
+    /// It broke a promise.
+    Failed(String),
+}
+
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    if args.on != "local" {
+        return Err(Failure::BadInput(format!(
+            "--on {}: a Dask scheduler is reached from the Python package's command line; accepted here is local",
+            args.on
+        )));
+    }
+    let file = args.campaign.display().to_string();
+    let text =
+        std::fs::read_to_string(&args.campaign).map_err(|e| Failure::BadInput(format!("{file}: {e}")))?;
+    let campaign = Campaign::parse(&file, &text)?;
+    let sources = Sources::of(&campaign, &args.campaign)?;
+    let jobs = chosen(args, sources.jobs(&campaign, &file)?)?;
+    let folder = folder(args);
+    may_begin(args, &folder, &campaign)?;
+    if args.plan {
+        output::print_json(&plan(&folder, &jobs, &sources));
+        return Ok(());
+    }
+    keep_campaign(&folder, &campaign, &text)?;
+    let ends = run_all(args, &folder, &jobs)?;
+    print(args, &folder, &campaign, &jobs, &ends);
+    let failed = ends.iter().filter(|end| matches!(end, End::Failed(_))).count();
+    match failed {
+        0 => Ok(()),
+        n => Err(Failure::DoesNotHold(format!(
+            "{n} of {} runs broke a promise: see *.failed in {}",
+            jobs.len(),
+            folder.display()
+        ))),
+    }
+}
+
+fn folder(args: &SweepArgs) -> PathBuf {
+    let stem = || args.campaign.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", stem())))
+}
+
+/// Machines and workloads as the campaign names them, each read once; files are found from the campaign's folder.
+struct Sources {
+    machines: BTreeMap<String, Description>,
+    workloads: BTreeMap<String, (WorkloadDescription, u64)>,
+    /// Files among them, as the campaign names them.
+    files: Vec<String>,
+}
+
+impl Sources {
+    fn of(campaign: &Campaign, file: &Path) -> Result<Sources, Failure> {
+        let base = file.parent().unwrap_or(Path::new(""));
+        let at = |name: &str| base.join(name).to_string_lossy().into_owned();
+        let mut sources =
+            Sources { machines: BTreeMap::new(), workloads: BTreeMap::new(), files: Vec::new() };
+        for name in &campaign.machines {
+            let is_file = name.ends_with(".toml");
+            sources.files.extend(is_file.then(|| name.clone()));
+            let machine = output::machine(&if is_file { at(name) } else { name.clone() })?;
+            sources.machines.insert(name.clone(), machine);
+        }
+        for name in &campaign.workloads {
+            let recorded = ["trace", "tpch", "visits"]
+                .iter()
+                .find_map(|kind| name.strip_prefix(kind)?.strip_prefix(':').map(|path| (kind, path)));
+            let mut contents = 0;
+            let mut workload = match recorded {
+                None => output::workload(name)?,
+                Some((kind, path)) => {
+                    sources.files.push(path.into());
+                    let bytes = std::fs::read(at(path))
+                        .map_err(|e| Failure::BadInput(format!("{}: {e}", at(path))))?;
+                    contents = XxHash3_64::oneshot(&bytes);
+                    output::workload(&format!("{kind}:{}", at(path)))?
+                }
+            };
+            workload.name.clone_from(name);
+            sources.workloads.insert(name.clone(), (workload, contents));
+        }
+        Ok(sources)
+    }
+
+    /// Every run, described and checked before the first begins.
+    fn jobs(&self, campaign: &Campaign, file: &str) -> Result<Vec<Job>, Failure> {
+        campaign.points().map(|point| self.job(campaign, file, point)).collect()
+    }
+
+    fn job(&self, campaign: &Campaign, file: &str, point: Point) -> Result<Job, Failure> {
+        let mut machine = self.machines[&point.machine].clone();
+        let (mut workload, contents) = self.workloads[&point.workload].clone();
+        for a in &point.settings {
+            let set = if a.key.starts_with("workload.") {
+                workload.set(&a.key, &a.value)
+            } else {
+                machine.set(&a.key, &a.value)
+            };
+            set.map_err(|e| Failure::BadInput(format!("{file}:{}: {e}", a.line)))?;
+        }
+        let wrong = |e| Failure::BadInput(format!("{file}: {}: {e}", described(&point)));
+        machine.check().and_then(|()| workload.check_on(&machine)).map_err(wrong)?;
+        let varied = &point.settings[campaign.set.len()..];
+        let column = |(a, (key, _, values)): (&machine::Assignment, &(String, usize, Vec<String>))| {
+            (key.clone(), Constant::of(&a.value, values))
+        };
+        let columns: Vec<_> = varied.iter().zip(&campaign.vary).map(column).collect();
+        let name = name(&point, &machine, &workload, contents, &columns);
+        Ok(Job { point, machine, workload, columns, name })
+    }
+}
+
+/// A run in words.
+fn described(point: &Point) -> String {
+    let set = point.settings.iter().map(|a| format!(" {}={}", a.key, a.value)).collect::<String>();
+    format!("{} on {}{set}, seed {}", point.workload, point.machine, point.seed)
+}
+
+/// What is set, as JSON: numbers as such, and everything else as text.
+fn settings(point: &Point) -> serde_json::Value {
+    let value = |text: &str| {
+        let parsed = serde_json::from_str::<serde_json::Value>(text).ok();
+        parsed.filter(|v| v.is_number() || v.is_boolean()).unwrap_or_else(|| text.into())
+    };
+    point.settings.iter().map(|a| (a.key.clone(), value(&a.value))).collect()
+}
+
+/// Machine, workload, and a hash of everything that the result depends on.
+fn name(
+    point: &Point,
+    machine: &Description,
+    workload: &WorkloadDescription,
+    contents: u64,
+    columns: &[(String, Constant)],
+) -> String {
+    let mut all = format!("{} {} {contents} {columns:?}\n", env!("CARGO_PKG_VERSION"), described(point));
+    for (param, value, _) in machine.rows() {
+        all += &format!("{} = {value}\n", param.key);
+    }
+    for param in workload.params {
+        all += &format!("{} = {:?}\n", param.key, workload.settings.get(param.key));
+    }
+    let plain = |text: &str| -> String {
+        let last = text.rsplit(['/', ':']).next().unwrap_or(text);
+        let keep = |c: char| if c.is_ascii_alphanumeric() || "-_@.".contains(c) { c } else { '_' };
+        last.chars().take(40).map(keep).collect()
+    };
+    format!(
+        "{}.{}.{:016x}",
+        plain(&point.machine),
+        plain(&point.workload),
+        XxHash3_64::oneshot(all.as_bytes())
+    )
+}
+
+/// The runs that this call is to make.
+fn chosen(args: &SweepArgs, jobs: Vec<Job>) -> Result<Vec<Job>, Failure> {
+    if let Some(name) = args.only.iter().find(|name| jobs.iter().all(|job| job.name != **name)) {
+        return Err(Failure::BadInput(format!(
+            "--only {name}: the campaign has no such run (--plan lists them)"
+        )));
+    }
+    let Some(text) = &args.share else {
+        let wanted = |job: &Job| args.only.is_empty() || args.only.contains(&job.name);
+        return Ok(jobs.into_iter().filter(wanted).collect());
+    };
+    let numbers =
+        text.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+    let Some((number, of)) = numbers.filter(|(i, n)| i < n) else {
+        return Err(Failure::BadInput(format!("--share {text}: give I/N, I from 0 to N-1 (0/16 to 15/16)")));
+    };
+    Ok(jobs.into_iter().enumerate().filter(|(index, _)| index % of == number).map(|(_, job)| job).collect())
+}
+
+/// Whether the folder holds nothing yet, or may go on.
+fn may_begin(args: &SweepArgs, folder: &Path, campaign: &Campaign) -> Result<(), Failure> {
+    let Ok(there) = std::fs::read_to_string(folder.join("campaign.json")) else { return Ok(()) };
+    let at = folder.display();
+    if !args.resume {
+        return Err(Failure::BadInput(format!(
+            "{at}: holds the results of a campaign; give --resume to go on with it, or another --out"
+        )));
+    }
+    let before: serde_json::Value = serde_json::from_str(&there).unwrap_or_default();
+    if before["vary"] == json!(varied(campaign)) {
+        return Ok(());
+    }
+    Err(Failure::BadInput(format!(
+        "{at}: holds the results of a campaign that varies {}, not {}; give another --out",
+        before["vary"],
+        json!(varied(campaign))
+    )))
+}
+
+fn varied(campaign: &Campaign) -> Vec<&str> {
+    campaign.vary.iter().map(|(key, ..)| key.as_str()).collect()
+}
+
+fn keep_campaign(folder: &Path, campaign: &Campaign, text: &str) -> Result<(), Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    let about = json!({"vary": varied(campaign), "runs": campaign.len(), "version": version});
+    output::write(folder, "campaign.toml", text.as_bytes())?;
+    output::write(folder, "campaign.json", format!("{about:#}\n").as_bytes())
+}
+
+/// The report of a run whose results are whole.
+fn done(folder: &Path, job: &Job) -> Option<serde_json::Value> {
+    let file = |extension: &str| folder.join(format!("{}.{extension}", job.name));
+    if !file("parquet").exists() {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(file("json")).ok()?).ok()
+}
+
+fn run_all(args: &SweepArgs, folder: &Path, jobs: &[Job]) -> Result<Vec<End>, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs.unwrap_or(0)).build()?;
+    let bar = output::progress(&args.common, jobs.len(), "sweep");
+    let all = || {
+        let each = jobs.par_iter().map(|job| {
+            let end = done(folder, job).map_or_else(|| one(folder, job), |report| Ok(End::Done(report)));
+            bar.inc(1);
+            end
+        });
+        each.collect()
+    };
+    let ends = pool.install(all);
+    bar.finish_and_clear();
+    ends
+}
+
+/// Makes one run. The Parquet file comes last: where it is, the rest is.
+fn one(folder: &Path, job: &Job) -> Result<End, Failure> {
+    let options = RunOptions { seed: job.point.seed, ..RunOptions::default() };
+    let failed = folder.join(format!("{}.failed", job.name));
+    let report = match machine::run(&job.machine, &job.workload, &options).map_err(output::failed) {
+        Ok(report) => report,
+        Err(Failure::BadInput(text)) => {
+            return Err(Failure::BadInput(format!("{}: {text}", described(&job.point))));
+        }
+        Err(Failure::DoesNotHold(text)) => {
+            output::write(
+                folder,
+                &format!("{}.failed", job.name),
+                format!("{}: {text}\n", described(&job.point)).as_bytes(),
+            )?;
+            return Ok(End::Failed(text));
+        }
+    };
+    let mut json = report.to_json();
+    json["settings"] = settings(&job.point);
+    output::write(folder, &format!("{}.json", job.name), format!("{json:#}\n").as_bytes())?;
+    let table = trace::tables::statistics(&crate::compare::rows(&report), &job.columns)?;
+    output::write(folder, &format!("{}.parquet", job.name), &table)?;
+    _ = std::fs::remove_file(failed);
+    Ok(End::Done(json))
+}
+
+/// What would be run, for who spreads the runs over a cluster.
+fn plan(folder: &Path, jobs: &[Job], sources: &Sources) -> serde_json::Value {
+    let run = |job: &Job| json!({"name": job.name, "run": described(&job.point), "done": done(folder, job).is_some()});
+    json!({"folder": folder, "files": sources.files, "runs": jobs.iter().map(run).collect::<Vec<_>>()})
+}
+
+fn print(args: &SweepArgs, folder: &Path, campaign: &Campaign, jobs: &[Job], ends: &[End]) {
+    let rows = jobs.iter().zip(ends);
+    if output::is_json(&args.common) {
+        let row = |(job, end): (&Job, &End)| {
+            let mut row = json!({
+                "machine": job.point.machine, "workload": job.point.workload, "seed": job.point.seed,
+                "settings": settings(&job.point), "name": job.name,
+            });
+            match end {
+                End::Done(report) => row["time_ns"] = report["time_ns"].clone(),
+                End::Failed(text) => row["failed"] = text.clone().into(),
+            }
+            row
+        };
+        return output::print_json(&json!({"folder": folder, "runs": rows.map(row).collect::<Vec<_>>()}));
+    }
+    let varied = varied(campaign);
+    let mut table =
+        Table::new(["machine", "workload"].into_iter().chain(varied).chain(["seed", "time us"])).left(2);
+    for (job, end) in rows {
+        let names = [job.point.machine.clone(), job.point.workload.clone()];
+        let varied = job.point.settings[campaign.set.len()..].iter().map(|a| a.value.clone());
+        let time = match end {
+            End::Done(report) => format!("{:.1}", report["time_ns"].as_f64().unwrap_or(0.0) / 1e3),
+            End::Failed(_) => "failed".into(),
+        };
+        table.row(names.into_iter().chain(varied).chain([job.point.seed.to_string(), time]));
+    }
+    table.print();
+    if !args.common.quiet {
+        println!("\none table: SELECT * FROM '{}/*.parquet'", folder.display());
+    }
+}

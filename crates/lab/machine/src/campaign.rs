@@ -1,0 +1,324 @@
+//! Campaigns: which machines run which workloads with which settings, from a TOML file.
+//!
+//! ```toml
+//! machines = ["hops-rp", "asap-rp"]
+//! workloads = ["cceh", "queue"]
+//! seeds = [1, 2]
+//! [set]
+//! workload.operations = 2000
+//! [vary]
+//! ordering.persist_buffer = [4, 8, 16, 32]
+//! ```
+
+use crate::error::{ConfigError, suggestion};
+use crate::reader::Reader;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The most runs of one campaign: more would be a mistake.
+const MOST_RUNS: usize = 1_000_000;
+
+const KEYS: [&str; 6] = ["about", "machines", "workloads", "seeds", "set", "vary"];
+
+/// What a campaign asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Campaign {
+    /// Machines by name or file.
+    pub machines: Vec<String>,
+    /// Workloads by name or file.
+    pub workloads: Vec<String>,
+    /// Seeds; 1 alone unless said.
+    pub seeds: Vec<u64>,
+    /// What every run sets.
+    pub set: Vec<Assignment>,
+    /// What runs differ in: keys, with their line in the file, and the values of each.
+    pub vary: Vec<(String, usize, Vec<String>)>,
+}
+
+/// A key, its value as text, and its line in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// A key of the machine or of the workload.
+    pub key: String,
+    /// What it is set to.
+    pub value: String,
+    /// Where that stands.
+    pub line: usize,
+}
+
+/// One run of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The machine.
+    pub machine: String,
+    /// The workload.
+    pub workload: String,
+    /// What is set, the values that vary last and in the order of [`Campaign::vary`].
+    pub settings: Vec<Assignment>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Campaign {
+    /// A campaign from the text of a TOML file called `file`.
+    ///
+    /// # Errors
+    /// When the text is no TOML, a key is unknown or missing, a list is empty, something is named twice, or there are
+    /// more than a million runs: the message names file, line and what is accepted.
+    pub fn parse(file: &str, text: &str) -> Result<Campaign, ConfigError> {
+        let reader = Reader { file, text };
+        let root = reader.parse()?;
+        let table = root.get_ref();
+        if let Some((name, _)) = table.iter().find(|(name, _)| !KEYS.contains(&&**name.get_ref())) {
+            let near = suggestion(name.get_ref(), KEYS);
+            let text = format!("unknown key \"{}\"{near} (accepted are {})", name.get_ref(), KEYS.join(", "));
+            return Err(reader.error(name.span().start, &text));
+        }
+        let seeds = match table.get("seeds") {
+            Some(value) => reader.seeds(value)?,
+            None => vec![1],
+        };
+        let campaign = Campaign {
+            machines: reader.names(table, "machines")?,
+            workloads: reader.names(table, "workloads")?,
+            seeds,
+            set: reader.assignments(table)?,
+            vary: reader.variations(table)?,
+        };
+        campaign.check().map_err(|text| ConfigError::new(format!("{file}: {text}")))?;
+        Ok(campaign)
+    }
+
+    /// How many runs it has.
+    pub fn len(&self) -> usize {
+        self.counts().fold(1, usize::saturating_mul)
+    }
+
+    /// Never: each list has something.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Every run: seeds change first, then the key that varies last, machines last.
+    pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        (0..self.len()).map(|index| self.point(index))
+    }
+
+    fn counts(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        let varied = self.vary.iter().map(|(_, _, values)| values.len());
+        [self.machines.len(), self.workloads.len()].into_iter().chain(varied).chain([self.seeds.len()])
+    }
+
+    fn point(&self, mut index: usize) -> Point {
+        let mut digits: Vec<usize> = self
+            .counts()
+            .rev()
+            .map(|count| {
+                let digit = index % count;
+                index /= count;
+                digit
+            })
+            .collect();
+        digits.reverse();
+        let varied = self.vary.iter().zip(&digits[2..]).map(|((key, line, values), digit)| Assignment {
+            key: key.clone(),
+            value: values[*digit].clone(),
+            line: *line,
+        });
+        Point {
+            machine: self.machines[digits[0]].clone(),
+            workload: self.workloads[digits[1]].clone(),
+            settings: self.set.iter().cloned().chain(varied).collect(),
+            seed: self.seeds[digits[digits.len() - 1]],
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (what, names) in [("machines", &self.machines), ("workloads", &self.workloads)] {
+            no_twice(what, names)?;
+        }
+        no_twice("seeds", &self.seeds.iter().map(u64::to_string).collect::<Vec<_>>())?;
+        for (key, _, values) in &self.vary {
+            no_twice(key, values)?;
+        }
+        if let Some(a) = self.set.iter().find(|a| self.vary.iter().any(|(key, ..)| *key == a.key)) {
+            return Err(format!("{}: stands under [set] and under [vary]", a.key));
+        }
+        if self.len() > MOST_RUNS {
+            return Err(format!("{} runs: at most {MOST_RUNS} are accepted", self.len()));
+        }
+        Ok(())
+    }
+}
+
+fn no_twice(what: &str, values: &[String]) -> Result<(), String> {
+    let twice = (1..values.len()).find(|i| values[..*i].contains(&values[*i]));
+    twice.map_or(Ok(()), |i| Err(format!("{what}: {} stands there twice", values[i])))
+}
+
+impl Reader<'_> {
+    /// A list that is not empty, or one value for a list of one.
+    fn list<'v, 'd>(
+        &self,
+        value: &'v Spanned<DeValue<'d>>,
+        key: &str,
+    ) -> Result<&'v [Spanned<DeValue<'d>>], ConfigError> {
+        match value.get_ref() {
+            DeValue::Array(list) if list.is_empty() => {
+                Err(self.error(value.span().start, &format!("{key}: the list is empty")))
+            }
+            DeValue::Array(list) => Ok(list),
+            _ => Ok(std::slice::from_ref(value)),
+        }
+    }
+
+    fn names(&self, table: &DeTable<'_>, key: &str) -> Result<Vec<String>, ConfigError> {
+        let missing = || ConfigError::new(format!("{}: {key} is missing: give a list of names", self.file));
+        let value = table.get(key).ok_or_else(missing)?;
+        self.list(value, key)?.iter().map(|name| self.string(name, key).map(str::to_string)).collect()
+    }
+
+    fn seeds(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<u64>, ConfigError> {
+        let seed = |value: &Spanned<DeValue<'_>>| {
+            let number = match value.get_ref() {
+                DeValue::Integer(i) if i.radix() == 10 => i.as_str().parse().ok(),
+                _ => None,
+            };
+            number.ok_or_else(|| self.error(value.span().start, "seeds: give whole numbers from 0 on"))
+        };
+        self.list(value, "seeds")?.iter().map(seed).collect()
+    }
+
+    fn assignments(&self, table: &DeTable<'_>) -> Result<Vec<Assignment>, ConfigError> {
+        let mut all = Vec::new();
+        self.flatten(table, "set", &mut |key, line, value| {
+            all.push(Assignment { value: self.scalar(value, &key)?, key, line });
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn variations(&self, table: &DeTable<'_>) -> Result<Vec<(String, usize, Vec<String>)>, ConfigError> {
+        let mut all = Vec::new();
+        self.flatten(table, "vary", &mut |key, line, value| {
+            let values: Result<_, _> = self.list(value, &key)?.iter().map(|v| self.scalar(v, &key)).collect();
+            all.push((key, line, values?));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Every key under `section`, dotted or in tables of its own.
+    fn flatten<'d>(
+        &self,
+        table: &DeTable<'d>,
+        section: &str,
+        each: &mut impl FnMut(String, usize, &Spanned<DeValue<'d>>) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Some(value) = table.get(section) else { return Ok(()) };
+        let DeValue::Table(inner) = value.get_ref() else {
+            let text = format!("{section}: give a table of keys of machines and workloads");
+            return Err(self.error(value.span().start, &text));
+        };
+        // In the order of the file.
+        let mut rest: Vec<(String, usize, &Spanned<DeValue<'d>>)> = Vec::new();
+        rest.extend(inner.iter().map(|(name, v)| (name.get_ref().to_string(), name.span().start, v)));
+        rest.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
+        while let Some((key, at, value)) = rest.pop() {
+            match value.get_ref() {
+                DeValue::Table(inner) => {
+                    let named = |(name, v): (&Spanned<std::borrow::Cow<'d, str>>, _)| {
+                        (format!("{key}.{}", name.get_ref()), name.span().start, v)
+                    };
+                    rest.extend(inner.iter().map(named));
+                    rest.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
+                }
+                _ => each(key, self.line(at), value)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Random;
+
+    const WHOLE: &str = "about = 'x'\nmachines = ['intel', 'asap-rp']\nworkloads = 'cceh'\nseeds = [3, 1]\n\
+        [set]\nworkload.operations = 100\n[vary]\nordering.persist_buffer = [4, 8]\n[vary.memory.pm]\nread_ns = ['1 us', 7.5]\n";
+
+    #[test]
+    fn every_combination_is_run_once_and_in_the_order_of_the_file() {
+        let campaign = Campaign::parse("c.toml", WHOLE).unwrap();
+        let all: Vec<Point> = campaign.points().collect();
+        assert_eq!((all.len(), campaign.len()), (16, 16));
+        let text = |p: &Point| {
+            let set: Vec<_> =
+                p.settings.iter().map(|a| format!("{}={}:{}", a.key, a.value, a.line)).collect();
+            format!("{} {} {} {}", p.machine, p.workload, set.join(" "), p.seed)
+        };
+        let set = "cceh workload.operations=100:6 ordering.persist_buffer";
+        assert_eq!(text(&all[0]), format!("intel {set}=4:8 memory.pm.read_ns=1 us:10 3"));
+        assert_eq!(text(&all[1]), format!("intel {set}=4:8 memory.pm.read_ns=1 us:10 1"));
+        assert_eq!(text(&all[2]), format!("intel {set}=4:8 memory.pm.read_ns=7.5:10 3"));
+        assert_eq!(text(&all[15]), format!("asap-rp {set}=8:8 memory.pm.read_ns=7.5:10 1"));
+        let different = all.iter().map(text).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(different.len(), 16);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let cases = [
+            ("machines = ", "c.toml:1: not TOML"),
+            ("workloads = ['cceh']", "c.toml: machines is missing: give a list of names"),
+            ("machines = []\nworkloads = 'a'", "c.toml:1: machines: the list is empty"),
+            ("machines = [1]\nworkloads = 'a'", "c.toml:1: machines: give a text in quotes"),
+            ("machine = 'a'", "c.toml:1: unknown key \"machine\"; did you mean machines?"),
+            (
+                "machines = 'a'\nworkloads = 'b'\nseeds = [-1]",
+                "c.toml:3: seeds: give whole numbers from 0 on",
+            ),
+            ("machines = ['a', 'a']\nworkloads = 'b'", "c.toml: machines: a stands there twice"),
+            ("machines = 'a'\nworkloads = 'b'\nset = 3", "c.toml:3: set: give a table of keys"),
+            ("machines = 'a'\nworkloads = 'b'\n[vary]\nx.y = []", "c.toml:4: x.y: the list is empty"),
+            ("machines = 'a'\nworkloads = 'b'\n[vary]\nx.y = [[1]]", "c.toml:4: x.y: give a number, a text"),
+            (
+                "machines = 'a'\nworkloads = 'b'\n[set]\nx.y = 1\n[vary]\nx.y = [1]",
+                "c.toml: x.y: stands under [set] and under [vary]",
+            ),
+        ];
+        for (text, message) in cases {
+            let error = Campaign::parse("c.toml", text).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{text}\n{error}");
+        }
+        let seeds: Vec<_> = (0..2000).map(|n| n.to_string()).collect();
+        let seeds = seeds.join(",");
+        let text = format!("machines = 'a'\nworkloads = 'b'\nseeds = [{seeds}]\nvary.k.a = [{seeds}]");
+        assert!(Campaign::parse("c.toml", &text).unwrap_err().0.contains("4000000 runs: at most 1000000"));
+    }
+
+    /// Damaged files give a message or a campaign, and never anything else.
+    #[test]
+    fn damaged_files_are_refused_in_words() {
+        let mut random = Random::new(1, 6);
+        for _ in 0..20_000 {
+            let mut bytes = WHOLE.as_bytes().to_vec();
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len() as u64) as usize;
+                match random.below(3) {
+                    0 => bytes[at] = random.below(128) as u8,
+                    1 => drop(bytes.remove(at)),
+                    _ => bytes.insert(at, b"[]='\".\n,1"[random.below(9) as usize]),
+                }
+            }
+            let text = String::from_utf8(bytes).unwrap();
+            match Campaign::parse("c.toml", &text) {
+                Ok(campaign) => assert!(
+                    campaign.points().take(100).all(|p| !p.machine.contains('\0') || text.contains('\0'))
+                ),
+                Err(error) => assert!(error.0.starts_with("c.toml:"), "{error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Reads TOML files of the user; errors name file, line and what is accepted.
+
+use crate::error::ConfigError;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Reads a TOML file; errors name file and line.
+pub(crate) struct Reader<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
+        DeTable::parse(self.text).map_err(|e| {
+            let at = e.span().map_or(0, |s| s.start);
+            self.error(at, &format!("not TOML: {}", e.message()))
+        })
+    }
+
+    pub(crate) fn error(&self, at: usize, text: &str) -> ConfigError {
+        ConfigError::new(format!("{}:{}: {text}", self.file, self.line(at)))
+    }
+
+    /// The line of a place in the text, the first being 1.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1
+    }
+
+    pub(crate) fn string<'v>(
+        &self,
+        value: &'v Spanned<DeValue<'_>>,
+        key: &str,
+    ) -> Result<&'v str, ConfigError> {
+        match value.get_ref() {
+            DeValue::String(s) => Ok(s),
+            _ => Err(self.error(value.span().start, &format!("{key}: give a text in quotes"))),
+        }
+    }
+
+    pub(crate) fn scalar(&self, value: &Spanned<DeValue<'_>>, key: &str) -> Result<String, ConfigError> {
+        match value.get_ref() {
+            DeValue::String(s) => Ok(s.to_string()),
+            DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_string()),
+            DeValue::Float(f) => Ok(f.as_str().to_string()),
+            DeValue::Boolean(b) => Ok(b.to_string()),
+            _ => {
+                Err(self.error(value.span().start, &format!("{key}: give a number, a text or true or false")))
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+"""``coreplane sweep --on tcp://HOST:8786``: the runs of a campaign on the workers of a Dask scheduler.
+
+Each worker needs coreplane and nothing else: the campaign and the files that it names travel with the runs, and what a
+run writes comes back. A run is made by the command line that makes it at home, so that results are the same bytes.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from coreplane import _core
+
+
+def main(args: list[str], url: str) -> int:
+    """Runs ``coreplane sweep`` with ``args``, without their ``--on``, on the scheduler at ``url``; gives the exit code."""
+    try:
+        from distributed import Client
+    except ImportError:
+        print("coreplane: --on: Dask is not installed: pip install 'coreplane[cluster]'", file=sys.stderr)
+        return 2
+    try:
+        plan = json.loads(_core.call([*args, "--plan"]))
+    except _core.ConfigError as error:
+        print(f"coreplane: {error}", file=sys.stderr)
+        return 2
+    folder, campaign = Path(plan["folder"]), _campaign(args)
+    outside = [name for name in plan["files"] if Path(name).is_absolute() or ".." in Path(name).parts]
+    if outside:
+        print(f"coreplane: {campaign}: {outside[0]}: on a cluster, a campaign's files have to lie in its folder", file=sys.stderr)
+        return 2
+    files = {name: (campaign.parent / name).read_bytes() for name in plan["files"]}
+    files[campaign.name] = campaign.read_bytes()
+    missing = [run["name"] for run in plan["runs"] if not run["done"]]
+    try:
+        client = Client(url, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        print(f"coreplane: --on {url}: no Dask scheduler answers there: {error}", file=sys.stderr)
+        return 2
+    with client:
+        code = _all(client, campaign.name, files, missing, folder)
+    # Everything is there now, or has failed once: the rest, the campaign's own files and the table are made at home.
+    return code or _core.cli_main(["coreplane", *args, *(() if "--resume" in args else ("--resume",))])
+
+
+def _all(client, campaign: str, files: dict[str, bytes], names: list[str], folder: Path) -> int:
+    """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well."""
+    from distributed import as_completed
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (shared,) = client.scatter([files], broadcast=True, hash=False)
+    runs = [client.submit(_work, campaign, shared, name, key=f"coreplane-{name}", pure=False) for name in names]
+    worst = 0
+    for future in as_completed(runs):
+        try:
+            code, messages, results = future.result()
+        except Exception as error:  # a worker that died, or cannot import coreplane
+            code, messages, results = 2, f"coreplane: --on: a worker could not do it: {error}\n", {}
+        for name, content in sorted(results.items()):
+            _write(folder / name, content)
+        if code:
+            print(messages, end="", file=sys.stderr)
+        worst = max(worst, code)
+    return worst
+
+
+def _work(campaign: str, files: dict[str, bytes], name: str) -> tuple[int, str, dict[str, bytes]]:
+    """On a worker: makes one run; gives its exit code, its messages, and the files that it wrote."""
+    import subprocess
+
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place) / "campaign"
+        for path, content in files.items():
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        command = [sys.executable, "-m", "coreplane._cli", "sweep", campaign, "--only", name, "--out", "../out", "--quiet"]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        found = Path(place).glob(f"out/{name}.*")
+        return done.returncode, done.stderr, {path.name: path.read_bytes() for path in found}
+
+
+def _write(path: Path, content: bytes) -> None:
+    """As the core writes: never half a file under its own name."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+def _campaign(args: list[str]) -> Path:
+    """The campaign's file among the arguments: the plan was made of it, so it is there."""
+    valued = {"--out", "-o", "--jobs", "-j", "--share", "--only", "--format"}
+    rest = iter(args[1:])
+    for arg in rest:
+        if arg in valued:
+            next(rest, None)
+        elif not arg.startswith("-"):
+            return Path(arg)
+    raise AssertionError("a plan was made of no campaign")

@@ -1,0 +1,146 @@
+"""Campaigns: at home, interrupted, shared by several processes, and on a Dask scheduler."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pytest
+from conftest import COREPLANE, Cli
+
+CAMPAIGN = """
+about = "How deep a persist buffer has to be"
+machines = ["hops-rp", "mine.toml"]
+workloads = ["cceh", "queue"]
+seeds = [1, 2]
+
+[set]
+workload.operations = 300
+
+[vary]
+ordering.persist_buffer = [4, 32]
+"""
+
+
+@pytest.fixture
+def campaign(cli: Cli) -> Cli:
+    (cli.folder / "depth.toml").write_text(CAMPAIGN)
+    (cli.folder / "mine.toml").write_text('extends = "asap-rp"\n[memory.pm]\nread_ns = 300\n')
+    return cli
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".json", ".parquet")}
+
+
+def test_a_campaign_is_one_table_and_each_run_is_what_run_makes(campaign: Cli) -> None:
+    swept = campaign.json("sweep", "depth.toml")
+    assert swept["folder"] == "depth.sweep" and len(swept["runs"]) == 16
+    table = f"'{campaign.folder}/depth.sweep/*.parquet'"
+    question = f"""SELECT machine, workload, seed, "ordering.persist_buffer", value FROM {table} WHERE name = 'time_ns'"""
+    times = {tuple(row[:4]): row[4] for row in duckdb.sql(question).fetchall()}
+    assert len(times) == 16
+    for run in swept["runs"]:
+        depth = run["settings"]["ordering.persist_buffer"]
+        machine = Path(run["machine"]).stem
+        assert times[machine, run["workload"], run["seed"], depth] == run["time_ns"]
+    one = campaign.json("run", "mine.toml", "queue", "--seed", 2, "--set", "workload.operations=300", "--set", "ordering.persist_buffer=4")
+    assert times["mine", "queue", 2, 4] == one["time_ns"]
+    kept = json.loads((campaign.folder / "depth.sweep/campaign.json").read_text())
+    assert kept["vary"] == ["ordering.persist_buffer"] and kept["runs"] == 16
+
+
+def test_a_killed_sweep_goes_on_and_gives_the_same_files(campaign: Cli) -> None:
+    text = CAMPAIGN.replace("300", "3000")
+    (campaign.folder / "depth.toml").write_text(text)
+    begun = subprocess.Popen([COREPLANE, "sweep", "depth.toml", "--jobs", "1", "--quiet"], cwd=campaign.folder, stdout=subprocess.DEVNULL)
+    folder = campaign.folder / "depth.sweep"
+    while len(list(folder.glob("*.parquet"))) < 3:
+        assert begun.poll() is None, "it ended before it could be killed"
+        time.sleep(0.001)
+    begun.send_signal(signal.SIGKILL)
+    begun.wait()
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("*.parquet")}
+    assert 3 <= len(before) < 16
+    assert "give --resume" in campaign.refuses("sweep", "depth.toml")
+    campaign("sweep", "depth.toml", "--resume")
+    assert all(path.stat().st_mtime_ns == at for path, at in before.items()), "what was there was made again"
+    campaign("sweep", "depth.toml", "--out", "whole")
+    assert results(folder) == results(campaign.folder / "whole")
+
+
+def test_jobs_of_an_array_share_a_folder(campaign: Cli) -> None:
+    command = [COREPLANE, "sweep", "depth.toml", "--resume", "--out", "shared", "--share"]
+    jobs = [subprocess.Popen([*command, f"{i}/3"], cwd=campaign.folder, stdout=subprocess.DEVNULL) for i in range(3)]
+    assert [job.wait() for job in jobs] == [0, 0, 0]
+    assert not list((campaign.folder / "shared").glob(".*")), "half files are left"
+    campaign("sweep", "depth.toml", "--out", "whole")
+    assert results(campaign.folder / "shared") == results(campaign.folder / "whole")
+
+
+def test_a_broken_promise_fails_its_run_alone(cli: Cli) -> None:
+    text = """machines = ["nvdimmc-poc"]\nworkloads = ["stream"]\n[vary]\nnvdimm.device.ignore_window = [false, true]\n"""
+    (cli.folder / "collide.toml").write_text(text)
+    swept = json.loads(cli("sweep", "collide.toml", "--format", "json", code=1))
+    good, bad = swept["runs"]
+    assert "time_ns" in good and "failed" not in good and "collision" in bad["failed"]
+    assert len(list((cli.folder / "collide.sweep").glob("*.parquet"))) == 1
+    assert bad["failed"] in (cli.folder / f"collide.sweep/{bad['name']}.failed").read_text()
+
+
+def test_what_is_wrong_is_said_before_the_first_run(campaign: Cli) -> None:
+    def says(change: tuple[str, str], *words: str) -> None:
+        (campaign.folder / "depth.toml").write_text(CAMPAIGN.replace(*change))
+        message = campaign.refuses("sweep", "depth.toml")
+        assert all(word in message for word in words), message
+        assert not (campaign.folder / "depth.sweep").exists()
+
+    says(("persist_buffer", "persist_bufer"), "depth.toml:11:", "did you mean ordering.persist_buffer")
+    says(("[4, 32]", "[4, 0]"), "depth.toml:11:", "a whole number from 1")
+    says(("hops-rp", "hops"), "hops-rp")
+    says(("mine.toml", "other.toml"), "other.toml", "No such file")
+    says(('"queue"', '"trace:gone.cpt"'), "gone.cpt", "No such file")
+    says(('"queue"', '"spec-mix"'), "spec-mix", "page fidelity")
+    (campaign.folder / "depth.toml").write_text(CAMPAIGN)
+    assert "0/16" in campaign.refuses("sweep", "depth.toml", "--share", "3/3")
+    assert "no such run" in campaign.refuses("sweep", "depth.toml", "--only", "x")
+    assert "no Dask scheduler" in campaign.refuses("sweep", "depth.toml", "--on", "tcp://127.0.0.1:1")
+    campaign("sweep", "depth.toml")
+    (campaign.folder / "depth.toml").write_text(CAMPAIGN.replace("ordering.persist_buffer", "ordering.epoch_table"))
+    assert "varies" in campaign.refuses("sweep", "depth.toml", "--resume")
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[str]:
+    """A real scheduler and two workers, each a process of its own."""
+    place = folder / "scheduler.json"
+    module = [str(COREPLANE.parent / "python"), "-m", "distributed.cli"]
+    options = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    scheduler = [*module[:2], "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place]
+    worker = [*module[:2], "distributed.cli.dask_worker", "--scheduler-file", place, "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
+    processes = [subprocess.Popen(scheduler, **options)]
+    try:
+        while not place.exists():
+            assert processes[0].poll() is None
+            time.sleep(0.05)
+        processes.append(subprocess.Popen(worker, **options))
+        yield json.loads(place.read_text())["address"]
+    finally:
+        for process in processes:
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in processes:
+            process.wait(timeout=60)
+
+
+def test_a_cluster_gives_the_same_files(campaign: Cli) -> None:
+    with cluster(campaign.folder) as url:
+        swept = json.loads(campaign("sweep", "depth.toml", "--on", url, "--out", "far", "--format", "json"))
+        assert len(swept["runs"]) == 16 and all("time_ns" in run for run in swept["runs"])
+        assert "give --resume" in campaign.refuses("sweep", "depth.toml", "--on", url, "--out", "far")
+    campaign("sweep", "depth.toml", "--out", "near")
+    assert results(campaign.folder / "far") == results(campaign.folder / "near")
