@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import COREPLANE, Cli
+from conftest import COREPLANE, ROOT, Cli
 
 CAMPAIGN = """
 about = "How deep a persist buffer has to be"
@@ -51,6 +51,8 @@ def test_a_campaign_is_one_table_and_each_run_is_what_run_makes(campaign: Cli) -
         assert times[machine, run["workload"], run["seed"], depth] == run["time_ns"]
     one = campaign.json("run", "mine.toml", "queue", "--seed", 2, "--set", "workload.operations=300", "--set", "ordering.persist_buffer=4")
     assert times["mine", "queue", 2, 4] == one["time_ns"]
+    plan = campaign.json("sweep", ROOT / "examples/sweep/depth.toml", "--plan")
+    assert len(plan["runs"]) == 180 and not any(run["done"] for run in plan["runs"])
     kept = json.loads((campaign.folder / "depth.sweep/campaign.json").read_text())
     assert kept["vary"] == ["ordering.persist_buffer"] and kept["runs"] == 16
 
@@ -105,7 +107,7 @@ def test_what_is_wrong_is_said_before_the_first_run(campaign: Cli) -> None:
     says(("hops-rp", "hops"), "hops-rp")
     says(("mine.toml", "other.toml"), "other.toml", "No such file")
     says(('"queue"', '"trace:gone.cpt"'), "gone.cpt", "No such file")
-    says(('"queue"', '"spec-mix"'), "spec-mix", "page fidelity")
+    says((CAMPAIGN, 'machines = "asap-rp"\nworkloads = "spec-mix"'), "spec-mix", "page fidelity")
     (campaign.folder / "depth.toml").write_text(CAMPAIGN)
     assert "0/16" in campaign.refuses("sweep", "depth.toml", "--share", "3/3")
     assert "no such run" in campaign.refuses("sweep", "depth.toml", "--only", "x")

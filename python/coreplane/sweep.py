@@ -20,7 +20,7 @@ def main(args: list[str], url: str) -> int:
         print("coreplane: --on: Dask is not installed: pip install 'coreplane[cluster]'", file=sys.stderr)
         return 2
     try:
-        plan = json.loads(_core.call([*args, "--plan"]))
+        plan = json.loads(_core.call([*_quietly(args), "--plan"]))
     except _core.ConfigError as error:
         print(f"coreplane: {error}", file=sys.stderr)
         return 2
@@ -33,7 +33,7 @@ def main(args: list[str], url: str) -> int:
     files[campaign.name] = campaign.read_bytes()
     missing = [run["name"] for run in plan["runs"] if not run["done"]]
     try:
-        client = Client(url, timeout="10s", set_as_default=False)
+        client = Client(url, timeout="5s", set_as_default=False)
     except (OSError, ValueError) as error:
         print(f"coreplane: --on {url}: no Dask scheduler answers there: {error}", file=sys.stderr)
         return 2
@@ -51,7 +51,7 @@ def _all(client, campaign: str, files: dict[str, bytes], names: list[str], folde
     (shared,) = client.scatter([files], broadcast=True, hash=False)
     runs = [client.submit(_work, campaign, shared, name, key=f"coreplane-{name}", pure=False) for name in names]
     worst = 0
-    for future in as_completed(runs):
+    for future in as_completed(runs, loop=client.loop):
         try:
             code, messages, results = future.result()
         except Exception as error:  # a worker that died, or cannot import coreplane
@@ -85,6 +85,17 @@ def _write(path: Path, content: bytes) -> None:
     partial = path.with_name(f".{path.name}.partial")
     partial.write_bytes(content)
     partial.replace(path)
+
+
+def _quietly(args: list[str]) -> list[str]:
+    """The arguments without those that say how to print."""
+    kept, rest = [], iter(args)
+    for arg in rest:
+        if arg == "--format":
+            next(rest, None)
+        elif arg not in ("--quiet", "-q") and not arg.startswith("--format="):
+            kept.append(arg)
+    return kept
 
 
 def _campaign(args: list[str]) -> Path:
