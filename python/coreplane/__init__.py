@@ -7,6 +7,6 @@ True
 """
 
 from coreplane._core import ConfigError, __version__
-from coreplane.api import Comparison, Machine, Run, Workload, compare, run
+from coreplane.api import Comparison, Machine, Run, Workload, compare, run, sweep
 
-__all__ = ["Comparison", "ConfigError", "Machine", "Run", "Workload", "__version__", "compare", "run"]
+__all__ = ["Comparison", "ConfigError", "Machine", "Run", "Workload", "__version__", "compare", "run", "sweep"]

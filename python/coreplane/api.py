@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -127,6 +128,17 @@ def compare(
         r.data["speedup"] = runs[base].time / r.time
     data = {"workload": workload.name, "baseline": names[base], "machines": [r.data for r in runs]}
     return Comparison(data)
+
+
+def sweep(campaign: str | Path, *, out: str | Path | None = None, resume: bool = False) -> pl.DataFrame:
+    """Makes the runs of a campaign (a TOML file) on this machine's cores.
+
+    Gives a row for each statistic of each run: machine, workload, seed, name, value, unit, description, and the keys that the
+    campaign varies. Raises ConfigError when the campaign is not accepted, or a run broke a promise.
+    """
+    args = ["sweep", str(campaign), *(["--out", str(out)] if out else []), *(["--resume"] if resume else [])]
+    done = json.loads(_core.call(args))
+    return pl.read_parquet([Path(done["folder"]) / f"{run['name']}.parquet" for run in done["runs"]])
 
 
 @cache

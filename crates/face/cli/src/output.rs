@@ -119,22 +119,23 @@ pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
     Description::parse(&stem, name, &text)
 }
 
-/// A workload by name, or a recorded one (`trace:FILE`, `tpch:FILE`, `visits:FILE`).
+/// The kind of a recorded workload (`trace:FILE`, `tpch:FILE`, `visits:FILE`) and its file.
+pub(crate) fn recording(name: &str) -> Option<(&str, &str)> {
+    name.split_once(':').filter(|(kind, _)| ["trace", "tpch", "visits"].contains(kind))
+}
+
+/// A workload by name, or a recorded one.
 pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
-    if let Some(file) = name.strip_prefix("tpch:") {
-        let named = |e: String| Failure::BadInput(format!("{file}: {e}"));
-        let bytes = std::fs::read(file).map_err(|e| named(e.to_string()))?;
-        return Ok(WorkloadDescription::page_stream(name, PageStream::parse(&bytes).map_err(named)?)?);
+    let Some((kind, file)) = recording(name) else { return Ok(WorkloadDescription::named(name)?) };
+    if kind == "trace" {
+        return Ok(WorkloadDescription::replay(name, crate::trace_command::read(Path::new(file))?));
     }
-    if let Some(file) = name.strip_prefix("visits:") {
-        let named = |e: String| Failure::BadInput(format!("{file}: {e}"));
-        let bytes = std::fs::read(file).map_err(|e| named(e.to_string()))?;
-        return Ok(WorkloadDescription::visits(name, Visits::parse(&bytes).map_err(named)?)?);
-    }
-    match name.strip_prefix("trace:") {
-        Some(file) => Ok(WorkloadDescription::replay(name, crate::trace_command::read(Path::new(file))?)),
-        None => Ok(WorkloadDescription::named(name)?),
-    }
+    let named = |e: String| Failure::BadInput(format!("{file}: {e}"));
+    let bytes = std::fs::read(file).map_err(|e| named(e.to_string()))?;
+    Ok(match kind {
+        "tpch" => WorkloadDescription::page_stream(name, PageStream::parse(&bytes).map_err(named)?)?,
+        _ => WorkloadDescription::visits(name, Visits::parse(&bytes).map_err(named)?)?,
+    })
 }
 
 /// Applies `--set` to the machine and to the workload.

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::SweepArgs;
 use crate::output::{self, Table};
-use machine::{Campaign, Description, Point, RunOptions, WorkloadDescription};
+use machine::{Assignment, Campaign, Description, Point, RunOptions, WorkloadDescription};
 use rayon::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -11,19 +11,18 @@ use std::path::{Path, PathBuf};
 use trace::tables::Constant;
 use twox_hash::XxHash3_64;
 
-/// A run that is described and checked, and the name of its files.
+/// A run that was described and checked, and the name of its files. Its description is made anew when it begins: a campaign
+/// may have very many.
 struct Job {
     point: Point,
-    machine: Description,
-    workload: WorkloadDescription,
     columns: Vec<(String, Constant)>,
     name: String,
 }
 
 /// What became of a job.
 enum End {
-    /// Its report as JSON.
-    Done(serde_json::Value),
+    /// In so many simulated nanoseconds.
+    Done(f64),
     /// It broke a promise.
     Failed(String),
 }
@@ -48,7 +47,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         return Ok(());
     }
     keep_campaign(&folder, &campaign, &text)?;
-    let ends = run_all(args, &folder, &jobs)?;
+    let ends = run_all(args, &folder, &sources, &jobs)?;
     print(args, &folder, &campaign, &jobs, &ends);
     let failed = ends.iter().filter(|end| matches!(end, End::Failed(_))).count();
     match failed {
@@ -87,11 +86,8 @@ impl Sources {
             sources.machines.insert(name.clone(), machine);
         }
         for name in &campaign.workloads {
-            let recorded = ["trace", "tpch", "visits"]
-                .iter()
-                .find_map(|kind| name.strip_prefix(kind)?.strip_prefix(':').map(|path| (kind, path)));
             let mut contents = 0;
-            let mut workload = match recorded {
+            let mut workload = match output::recording(name) {
                 None => output::workload(name)?,
                 Some((kind, path)) => {
                     sources.files.push(path.into());
@@ -113,8 +109,22 @@ impl Sources {
     }
 
     fn job(&self, campaign: &Campaign, file: &str, point: Point) -> Result<Job, Failure> {
+        let (machine, workload) = self.describe(&point, file)?;
+        let wrong = |e| Failure::BadInput(format!("{file}: {}: {e}", described(&point)));
+        machine.check().and_then(|()| workload.check_on(&machine)).map_err(wrong)?;
+        let varied = &point.settings[campaign.set.len()..];
+        let column = |(a, (key, _, values)): (&Assignment, &(String, usize, Vec<String>))| {
+            (key.clone(), Constant::of(&a.value, values))
+        };
+        let columns: Vec<_> = varied.iter().zip(&campaign.vary).map(column).collect();
+        let contents = self.workloads[&point.workload].1;
+        let name = name(&point, &machine, &workload, contents, &columns);
+        Ok(Job { point, columns, name })
+    }
+
+    fn describe(&self, point: &Point, file: &str) -> Result<(Description, WorkloadDescription), Failure> {
         let mut machine = self.machines[&point.machine].clone();
-        let (mut workload, contents) = self.workloads[&point.workload].clone();
+        let mut workload = self.workloads[&point.workload].0.clone();
         for a in &point.settings {
             let set = if a.key.starts_with("workload.") {
                 workload.set(&a.key, &a.value)
@@ -123,15 +133,7 @@ impl Sources {
             };
             set.map_err(|e| Failure::BadInput(format!("{file}:{}: {e}", a.line)))?;
         }
-        let wrong = |e| Failure::BadInput(format!("{file}: {}: {e}", described(&point)));
-        machine.check().and_then(|()| workload.check_on(&machine)).map_err(wrong)?;
-        let varied = &point.settings[campaign.set.len()..];
-        let column = |(a, (key, _, values)): (&machine::Assignment, &(String, usize, Vec<String>))| {
-            (key.clone(), Constant::of(&a.value, values))
-        };
-        let columns: Vec<_> = varied.iter().zip(&campaign.vary).map(column).collect();
-        let name = name(&point, &machine, &workload, contents, &columns);
-        Ok(Job { point, machine, workload, columns, name })
+        Ok((machine, workload))
     }
 }
 
@@ -228,21 +230,23 @@ fn keep_campaign(folder: &Path, campaign: &Campaign, text: &str) -> Result<(), F
     output::write(folder, "campaign.json", format!("{about:#}\n").as_bytes())
 }
 
-/// The report of a run whose results are whole.
-fn done(folder: &Path, job: &Job) -> Option<serde_json::Value> {
+/// The simulated nanoseconds of a run whose results are whole.
+fn done(folder: &Path, job: &Job) -> Option<f64> {
     let file = |extension: &str| folder.join(format!("{}.{extension}", job.name));
     if !file("parquet").exists() {
         return None;
     }
-    serde_json::from_slice(&std::fs::read(file("json")).ok()?).ok()
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(file("json")).ok()?).ok()?;
+    report["time_ns"].as_f64()
 }
 
-fn run_all(args: &SweepArgs, folder: &Path, jobs: &[Job]) -> Result<Vec<End>, Failure> {
+fn run_all(args: &SweepArgs, folder: &Path, sources: &Sources, jobs: &[Job]) -> Result<Vec<End>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs.unwrap_or(0)).build()?;
     let bar = output::progress(&args.common, jobs.len(), "sweep");
     let all = || {
         let each = jobs.par_iter().map(|job| {
-            let end = done(folder, job).map_or_else(|| one(folder, job), |report| Ok(End::Done(report)));
+            let end =
+                done(folder, job).map_or_else(|| one(folder, sources, job), |time_ns| Ok(End::Done(time_ns)));
             bar.inc(1);
             end
         });
@@ -254,10 +258,11 @@ fn run_all(args: &SweepArgs, folder: &Path, jobs: &[Job]) -> Result<Vec<End>, Fa
 }
 
 /// Makes one run. The Parquet file comes last: where it is, the rest is.
-fn one(folder: &Path, job: &Job) -> Result<End, Failure> {
+fn one(folder: &Path, sources: &Sources, job: &Job) -> Result<End, Failure> {
+    let (machine, workload) = sources.describe(&job.point, "")?;
     let options = RunOptions { seed: job.point.seed, ..RunOptions::default() };
     let failed = folder.join(format!("{}.failed", job.name));
-    let report = match machine::run(&job.machine, &job.workload, &options).map_err(output::failed) {
+    let report = match machine::run(&machine, &workload, &options).map_err(output::failed) {
         Ok(report) => report,
         Err(Failure::BadInput(text)) => {
             return Err(Failure::BadInput(format!("{}: {text}", described(&job.point))));
@@ -277,7 +282,7 @@ fn one(folder: &Path, job: &Job) -> Result<End, Failure> {
     let table = trace::tables::statistics(&crate::compare::rows(&report), &job.columns)?;
     output::write(folder, &format!("{}.parquet", job.name), &table)?;
     _ = std::fs::remove_file(failed);
-    Ok(End::Done(json))
+    Ok(End::Done(report.time.as_ns()))
 }
 
 /// What would be run, for who spreads the runs over a cluster.
@@ -295,7 +300,7 @@ fn print(args: &SweepArgs, folder: &Path, campaign: &Campaign, jobs: &[Job], end
                 "settings": settings(&job.point), "name": job.name,
             });
             match end {
-                End::Done(report) => row["time_ns"] = report["time_ns"].clone(),
+                End::Done(time_ns) => row["time_ns"] = (*time_ns).into(),
                 End::Failed(text) => row["failed"] = text.clone().into(),
             }
             row
@@ -309,7 +314,7 @@ fn print(args: &SweepArgs, folder: &Path, campaign: &Campaign, jobs: &[Job], end
         let names = [job.point.machine.clone(), job.point.workload.clone()];
         let varied = job.point.settings[campaign.set.len()..].iter().map(|a| a.value.clone());
         let time = match end {
-            End::Done(report) => format!("{:.1}", report["time_ns"].as_f64().unwrap_or(0.0) / 1e3),
+            End::Done(time_ns) => format!("{:.1}", time_ns / 1e3),
             End::Failed(_) => "failed".into(),
         };
         table.row(names.into_iter().chain(varied).chain([job.point.seed.to_string(), time]));

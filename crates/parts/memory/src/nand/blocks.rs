@@ -47,6 +47,13 @@ impl ValidPages {
         self.look_at(block);
     }
 
+    /// One less, in a block that is not closed.
+    #[inline]
+    pub(super) fn remove_from_taken(&mut self, block: Block) {
+        debug_assert!(self.count[block as usize] > NOT_CLOSED);
+        self.count[block as usize] -= 1;
+    }
+
     /// The block can be collected from here on.
     pub(super) fn close(&mut self, block: Block) {
         self.count[block as usize] &= !NOT_CLOSED;

@@ -388,8 +388,10 @@ impl<F: Flash> Ftl<F> {
                 Ok(()) => {
                     self.counts.copies += 1;
                     // The map is not asked where the data was: that would be a miss of this host's caches.
-                    self.invalidate(from);
+                    self.is_valid.remove(from.page);
+                    self.valid.remove_from_taken(from.block);
                     self.take_in(host, to);
+                    return Ok(());
                 }
                 Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
                 Err(_) => self.abandon_open()?,
