@@ -11,9 +11,9 @@ def main() -> int:
     args = sys.argv[1:]
     url, rest = _taken(args, "--on")
     if args[:1] == ["sweep"] and url not in (None, "local"):
-        from coreplane import sweep
+        from coreplane import cluster
 
-        return sweep.main(rest, url)
+        return cluster.main(rest, url)
     code = _core.cli_main(["coreplane", *args])
     out = _out(args)
     if out is None or code == 2 or not args or args[0] not in ("run", "compare", "reproduce"):
