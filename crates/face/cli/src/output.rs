@@ -148,14 +148,20 @@ pub(crate) fn apply(
         let (key, value) = assignment
             .split_once('=')
             .ok_or_else(|| Failure::BadInput(format!("--set {assignment}: give KEY=VALUE")))?;
-        if key.starts_with("workload.") {
-            workload.set(key, value).map_err(|e| Failure::BadInput(format!("--set {e}")))?;
-        } else {
-            machine.set(key, value).map_err(|e| Failure::BadInput(format!("--set {e}")))?;
-        }
+        set(key, value, machine, workload).map_err(|e| Failure::BadInput(format!("--set {e}")))?;
     }
     machine.check()?;
     Ok(())
+}
+
+/// Sets a key of the workload or of the machine.
+pub(crate) fn set(
+    key: &str,
+    value: &str,
+    machine: &mut Description,
+    workload: &mut WorkloadDescription,
+) -> Result<(), ConfigError> {
+    if key.starts_with("workload.") { workload.set(key, value) } else { machine.set(key, value) }
 }
 
 pub(crate) fn options(settings: &Settings) -> RunOptions {

@@ -126,11 +126,7 @@ impl Sources {
         let mut machine = self.machines[&point.machine].clone();
         let mut workload = self.workloads[&point.workload].0.clone();
         for a in &point.settings {
-            let set = if a.key.starts_with("workload.") {
-                workload.set(&a.key, &a.value)
-            } else {
-                machine.set(&a.key, &a.value)
-            };
+            let set = output::set(&a.key, &a.value, &mut machine, &mut workload);
             set.map_err(|e| Failure::BadInput(format!("{file}:{}: {e}", a.line)))?;
         }
         Ok((machine, workload))

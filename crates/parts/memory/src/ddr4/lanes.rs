@@ -6,6 +6,7 @@
 //! finds every bank's need anew, and moves what is long over up to itself. 15 bits hold any wait: see the bound of tRFC in
 //! `Spec::check`.
 
+use super::command::group;
 use super::spec::{BANKS, GROUPS};
 use wide::{i16x8, i32x4, i32x8};
 
@@ -123,7 +124,7 @@ impl Allowed {
     /// Not before `same` clocks from `clock` on in the group of `bank`, and `other` clocks in the others.
     #[inline]
     pub(super) fn not_before(&mut self, clock: u64, bank: u8, same: u64, other: u64) {
-        let group = LANE[bank as usize % GROUPS];
+        let group = LANE[group(bank)];
         let after = select(group, i32x4::splat(same as i32), i32x4::splat(other as i32));
         let clock = i32x4::splat(clock as i32);
         self.0 = clock + (self.0 - clock).max(after);
@@ -138,6 +139,6 @@ impl Allowed {
     /// When it does in the group of `bank`, by the low 32 bits.
     #[cfg(test)]
     pub(super) fn low_clock(&self, bank: u8) -> u32 {
-        self.0.to_array()[bank as usize % GROUPS] as u32
+        self.0.to_array()[group(bank)] as u32
     }
 }

@@ -251,15 +251,10 @@ impl<F: Flash> Ftl<F> {
     fn assign(&mut self, host: HostPage, to: Place) {
         let page = self.map[host as usize];
         if page != NONE {
-            self.invalidate(Place { block: page / self.spec.geometry.pages_per_block, page });
+            self.is_valid.remove(page);
+            self.valid.remove(page / self.spec.geometry.pages_per_block);
         }
         self.take_in(host, to);
-    }
-
-    #[inline]
-    fn invalidate(&mut self, old: Place) {
-        self.is_valid.remove(old.page);
-        self.valid.remove(old.block);
     }
 
     #[inline]
