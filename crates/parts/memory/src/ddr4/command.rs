@@ -23,6 +23,14 @@ pub enum Kind {
     SelfRefreshExit,
 }
 
+impl Kind {
+    /// The command that serves a request.
+    #[inline]
+    pub(super) fn column(write: bool) -> Kind {
+        if write { Kind::Write } else { Kind::Read }
+    }
+}
+
 /// A command at a clock of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {

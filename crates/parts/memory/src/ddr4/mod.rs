@@ -106,10 +106,8 @@ pub struct Channel {
     owed: [u64; 2],
     /// The first clock at which the command bus is free.
     free: u64,
-    /// When the first rank stops serving requests for its refresh.
-    first_refresh: u64,
-    /// For reads and for writes: the banks whose needs have to be found anew (bit `b`: bank `b`).
-    stale: [u64; 2],
+    /// The banks whose needs have to be found anew (bit `b`: bank `b`).
+    stale: u64,
     /// Whether `next` still holds.
     is_chosen: bool,
     next: Chosen,
@@ -146,8 +144,7 @@ impl Channel {
             writing: false,
             owed: [0; 2],
             free: 0,
-            first_refresh: 0,
-            stale: [0; 2],
+            stale: 0,
             is_chosen: false,
             next: Chosen { clock: 0, kind: Kind::Refresh, write: false, bank: 0 },
             asleep: None,
@@ -192,21 +189,26 @@ impl Channel {
     ///
     /// # Errors
     /// The queue is full.
+    #[inline]
     pub fn push(&mut self, at: Time, request: Request) -> Result<Option<Done>, Full> {
         if !self.has_room(request.write) {
             return Err(Full);
         }
+        Ok(self.admit(at, request))
+    }
+
+    fn admit(&mut self, at: Time, request: Request) -> Option<Done> {
         let clock = at.ps().div_ceil(self.spec.clock_ps);
         self.wake(clock);
         let place = Place::of(request.line, &self.spec);
         let bank = place.rank as usize * BANKS + place.bank as usize;
         if self.queues[1].holds(bank, place) {
             if request.write {
-                return Ok(None);
+                return None;
             }
             self.counts.forwarded += 1;
             self.counts.read_clocks += self.spec.controller;
-            return Ok(Some(Done { tag: request.tag, at: self.time(clock + self.spec.controller) }));
+            return Some(Done { tag: request.tag, at: self.time(clock + self.spec.controller) });
         }
         let waiting = Waiting {
             sequence: self.sequence,
@@ -219,13 +221,14 @@ impl Channel {
         let rank = &self.ranks[place.rank as usize];
         let is_first = self.queues[direction].banks >> bank & 1 == 0;
         // A younger request changes what a bank needs where it alone finds its row open.
-        let is_news = is_first | rank.would_close(place.bank, request.write, place.row);
-        self.stale[direction] |= u64::from(is_news) << bank;
-        self.queues[direction].push(bank, waiting)?;
+        let is_news =
+            (is_first | rank.would_close(place.bank, place.row)) & (self.serves(bank) == request.write);
+        self.stale |= u64::from(is_news) << bank;
+        self.queues[direction].push(bank, waiting);
         self.sequence += 1;
         self.free = self.free.max(clock);
         self.is_chosen = false;
-        Ok(None)
+        None
     }
 
     /// Puts an idle channel to sleep at `at`: its rows are closed, and the ranks refresh themselves until the next
@@ -247,7 +250,7 @@ impl Channel {
             let clock = self.free.max(self.ranks[rank].refresh_from());
             self.send(Command { clock, kind: Kind::SelfRefreshEntry, rank: rank as u8, bank: 0, row: 0 });
         }
-        (self.asleep, self.is_chosen, self.stale) = (Some(self.free - 1), false, [u64::MAX; 2]);
+        (self.asleep, self.is_chosen, self.stale) = (Some(self.free - 1), false, u64::MAX);
         Ok(self.time(self.free - 1))
     }
 
@@ -260,7 +263,7 @@ impl Channel {
             let (clock, kind) = (self.free, Kind::SelfRefreshExit);
             self.send(Command { clock, kind, rank: rank as u8, bank: 0, row: 0 });
         }
-        self.stale = [u64::MAX; 2];
+        self.stale = u64::MAX;
     }
 
     /// A command takes its clock of the bus, and its place in the log.
@@ -296,31 +299,30 @@ impl Channel {
                 row = self.queues[usize::from(c.write)].oldest(bank).row;
                 self.owed[usize::from(c.write)] |= 1 << bank;
                 rank.activate(c.clock, bank_of_rank, row, s);
-                rank.follow(bank_of_rank, c.write, if c.write { Kind::Write } else { Kind::Read }, self.free);
+                rank.follow(bank_of_rank, Kind::column(c.write), self.free);
                 self.counts.activates += 1;
             }
             Kind::Precharge => {
                 rank.precharge(c.clock, bank_of_rank, s);
-                rank.follow(bank_of_rank, c.write, Kind::Activate, self.free);
+                rank.follow(bank_of_rank, Kind::Activate, self.free);
                 self.counts.precharges += 1;
             }
             Kind::PrechargeAll => {
                 (0..BANKS as u8).for_each(|bank| rank.precharge(c.clock, bank, s));
                 let all = 0xFFFF << (number * BANKS);
                 self.owed.iter_mut().for_each(|owed| *owed &= !all);
-                self.stale.iter_mut().for_each(|stale| *stale |= all);
+                self.stale |= all;
             }
             Kind::Refresh => {
-                self.stale = [u64::MAX; 2];
+                self.stale = u64::MAX;
                 rank.refresh(c.clock, s);
                 self.counts.refreshes += 1;
             }
             Kind::Read | Kind::Write | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
         }
-        // A request whose bank is closed and opened for it is followed; for others nothing is known any more.
+        // A request whose bank is closed and opened for it is followed; after others nothing is known of the bank.
         let is_followed = matches!(c.kind, Kind::Activate | Kind::Precharge);
-        self.stale[usize::from(c.write)] |= u64::from(!is_followed) << bank;
-        self.stale[usize::from(!c.write)] |= 1 << bank;
+        self.stale |= u64::from(!is_followed) << bank;
         let command = Command { clock: c.clock, kind: c.kind, rank: number as u8, bank: bank_of_rank, row };
         self.send(command);
         if !matches!(c.kind, Kind::Read | Kind::Write) {
@@ -348,7 +350,7 @@ impl Channel {
         for (_, other) in self.ranks.iter_mut().enumerate().filter(|(rank, _)| *rank != number) {
             other.bus_taken(free, s);
         }
-        let (bank, index) = (c.bank, self.ranks[number].needs[usize::from(write)].index[c.bank % BANKS]);
+        let (bank, index) = (c.bank, self.ranks[number].needs.index[c.bank % BANKS]);
         self.owed.iter_mut().for_each(|owed| *owed &= !(1 << bank));
         let waiting = self.queues[usize::from(write)].take(bank, index);
         if write {
@@ -376,57 +378,55 @@ impl Channel {
 
     fn choose_anew(&mut self) {
         self.choose_direction();
-        let writing = self.writing;
-        let owed = self.owed[usize::from(!writing)];
-        let mut best = self.first_of(writing, self.queues[usize::from(writing)].banks & !owed);
-        let mut write = writing;
-        if owed != 0 {
-            let other = self.first_of(!writing, owed);
-            (best, write) = if other.goes_before(&best) { (other, !writing) } else { (best, writing) };
-        }
-        let kind = self.ranks[best.bank / BANKS].needs[usize::from(write)].kind[best.bank % BANKS];
-        self.next = Chosen { clock: self.free + best.wait as u64, kind, write, bank: best.bank };
-        // Looking at the refresh of a rank goes over its banks: only when it could come first.
-        if best.wait == NEVER || self.next.clock >= self.first_refresh {
+        let owed = self.owed[usize::from(!self.writing)];
+        let banks = self.queues[usize::from(self.writing)].banks | owed;
+        self.find_needs(banks);
+        let (best, refresh) = self.first_of(banks);
+        let clock = self.free + best.wait as u64;
+        if best.wait == NEVER || clock >= refresh {
+            // Looking at the refresh of a rank goes over its banks: only when it could come first.
             let refresh = self.next_refresh();
-            if best.wait == NEVER || self.next.clock >= refresh.clock {
+            if best.wait == NEVER || clock >= refresh.clock {
                 self.next = refresh;
+                return;
             }
         }
+        let kind = self.ranks[best.bank / BANKS].needs.kind[best.bank % BANKS];
+        self.next = Chosen { clock, kind, write: self.serves(best.bank), bank: best.bank };
     }
 
-    /// The first of the commands that `banks` need, before the refresh of their rank begins.
+    /// Whether a bank serves writes next: those to whom it is owed go before the others.
     #[inline]
-    fn first_of(&mut self, write: bool, banks: u64) -> First {
-        let mut stale = self.stale[usize::from(write)] & banks;
-        self.stale[usize::from(write)] &= !banks;
-        while stale != 0 {
-            self.find_need(stale.trailing_zeros() as usize, write);
-            stale &= stale - 1;
-        }
-        let (mut best, postponed) = (First::NONE, self.postponed());
-        self.first_refresh = u64::MAX;
+    fn serves(&self, bank: usize) -> bool {
+        self.writing ^ (self.owed[usize::from(!self.writing)] >> bank & 1 != 0)
+    }
+
+    /// The first of the commands that `banks` need, before the refresh of their rank begins; and when the first rank
+    /// stops serving requests for its refresh.
+    #[inline]
+    fn first_of(&self, banks: u64) -> (First, u64) {
+        let (mut best, mut first_refresh, postponed) = (First::NONE, u64::MAX, self.postponed());
         for (number, rank) in self.ranks.iter().enumerate() {
             let refresh = rank.due + postponed;
-            self.first_refresh = self.first_refresh.min(refresh);
-            let first =
-                rank.first(write, (banks >> (number * BANKS)) as u32 & 0xFFFF, self.free, self.sequence);
+            first_refresh = first_refresh.min(refresh);
+            let first = rank.first((banks >> (number * BANKS)) as u32 & 0xFFFF, self.free, self.sequence);
             if first.goes_before(&best) && self.free + (first.wait as u64) < refresh {
                 best = first;
                 best.bank += number * BANKS;
             }
         }
-        best
+        (best, first_refresh)
     }
 
     /// Writes wait until many are there, or nothing else is.
+    #[inline]
     fn choose_direction(&mut self) {
         let [reads, writes] = [&self.queues[0], &self.queues[1]].map(|queue| queue.len);
-        self.writing = if self.writing {
-            writes > 0 && (reads == 0 || writes * 5 >= self.spec.queue)
-        } else {
-            writes > 0 && (reads == 0 || writes * 5 >= self.spec.queue * 4)
-        };
+        let enough = if self.writing { self.spec.queue } else { self.spec.queue * 4 };
+        let writing = writes > 0 && (reads == 0 || writes * 5 >= enough);
+        if writing != self.writing {
+            (self.writing, self.stale) = (writing, u64::MAX);
+        }
     }
 
     /// Clocks from when a refresh is due until its rank stops serving requests for it.
@@ -447,19 +447,30 @@ impl Channel {
         each.min_by_key(|c| c.clock).expect("a channel has a rank")
     }
 
-    /// Finds what the requests of one direction need of a bank that has some.
-    fn find_need(&mut self, number: usize, write: bool) {
+    /// Finds what the stale ones of `banks` need: each has requests of the direction it serves.
+    #[inline]
+    fn find_needs(&mut self, banks: u64) {
+        let mut stale = self.stale & banks;
+        self.stale &= !banks;
+        while stale != 0 {
+            self.find_need(stale.trailing_zeros() as usize);
+            stale &= stale - 1;
+        }
+    }
+
+    fn find_need(&mut self, number: usize) {
+        let write = self.serves(number);
         let (rank, bank) = (&mut self.ranks[number / BANKS], number % BANKS);
         let queue = &self.queues[usize::from(write)];
         let oldest = queue.oldest(number).sequence;
         let (kind, sequence, index) = match rank.banks[bank].open {
             None => (Kind::Activate, oldest, 0),
             Some(row) => match queue.hit(number, row) {
-                Some((index, sequence)) => (if write { Kind::Write } else { Kind::Read }, sequence, index),
+                Some((index, sequence)) => (Kind::column(write), sequence, index),
                 None => (Kind::Precharge, oldest, 0),
             },
         };
         let from = rank.bank_allows(bank as u8, kind).max(self.free);
-        rank.needs[usize::from(write)].set(bank, kind, from, sequence, index);
+        rank.needs.set(bank, kind, from, sequence, index);
     }
 }

@@ -1,7 +1,7 @@
-//! What each bank of a rank needs next for the requests of one direction, and which of these commands goes first.
+//! What each bank of a rank needs next, and which of these commands goes first.
 
 use super::command::Kind;
-use super::lanes::{Allowed, Banks, NEVER, Shorts};
+use super::lanes::{Banks, NEVER, Shorts};
 use super::spec::BANKS;
 
 /// A column for each question. All banks are compared at once and without a branch: which of them needs what is as good
@@ -10,9 +10,8 @@ use super::spec::BANKS;
 pub(super) struct Needs {
     /// When the bank allows it.
     from: Banks,
-    /// Bit `b`: bank `b` needs an ACTIVATE; a READ or WRITE. Others that have requests need a PRECHARGE.
-    activates: u32,
-    columns: u32,
+    /// Bit `b`: bank `b` needs an ACTIVATE, a READ, a WRITE. Others that have requests need a PRECHARGE.
+    of_rank: [u32; 3],
     /// The number of the request that it is for.
     sequence: Banks,
     pub(super) kind: [Kind; BANKS],
@@ -46,8 +45,7 @@ impl First {
 impl Needs {
     pub(super) const NOTHING: Needs = Needs {
         from: Banks::ZERO,
-        activates: 0,
-        columns: 0,
+        of_rank: [0; 3],
         sequence: Banks::ZERO,
         kind: [Kind::Refresh; BANKS],
         index: [0; BANKS],
@@ -64,30 +62,24 @@ impl Needs {
     /// The same for the request that it is for already, which is the oldest.
     #[inline]
     pub(super) fn follow(&mut self, bank: usize, kind: Kind, from: u64) {
-        let with = |set: u32, is: bool| set & !(1 << bank) | u32::from(is) << bank;
-        self.activates = with(self.activates, kind == Kind::Activate);
-        self.columns = with(self.columns, matches!(kind, Kind::Read | Kind::Write));
+        for (set, of_rank) in self.of_rank.iter_mut().zip([Kind::Activate, Kind::Read, Kind::Write]) {
+            *set = *set & !(1 << bank) | u32::from(kind == of_rank) << bank;
+        }
         self.from.set(bank, from);
         self.kind[bank] = kind;
     }
 
-    /// The first of the commands that `banks` need, none of them before `free`. `sequence` is the next request's number.
+    /// The first of the commands that `banks` need, none of them before `free`. `allowed`: clocks from there until the
+    /// rank allows an ACTIVATE, a READ, a WRITE. `sequence` is the next request's number.
     #[inline]
-    pub(super) fn first(
-        &self,
-        banks: u32,
-        activate: Allowed,
-        column: Allowed,
-        free: u64,
-        sequence: u64,
-    ) -> First {
-        let activates = activate.beyond(free).and(Shorts::members(self.activates));
-        let columns = column.beyond(free).and(Shorts::members(self.columns));
-        let waits = self.from.beyond(free).max(activates.or(columns)).max(Shorts::splat(0));
+    pub(super) fn first(&self, banks: u32, allowed: [Shorts; 3], free: u64, sequence: u64) -> First {
+        let [activates, reads, writes] =
+            std::array::from_fn(|n| allowed[n].and(Shorts::members(self.of_rank[n])));
+        let waits = self.from.beyond(free).max(activates.or(reads).or(writes)).max(Shorts::splat(0));
         let waits = waits.or(Shorts::members(!banks).and(Shorts::splat(NEVER)));
         let wait = waits.least();
         let ready = waits.equal(wait);
-        let columns = ready & self.columns;
+        let columns = ready & (self.of_rank[1] | self.of_rank[2]);
         let is_column = columns != 0;
         let ready = if is_column { columns } else { ready };
         // No request's order is positive.

@@ -1,7 +1,6 @@
 //! Requests of one direction, by bank, oldest first.
 
 use super::command::Place;
-use protocol::Full;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
@@ -30,14 +29,11 @@ impl Queue {
         self.len < self.limit
     }
 
-    pub(super) fn push(&mut self, bank: usize, waiting: Waiting) -> Result<(), Full> {
-        if !self.has_room() {
-            return Err(Full);
-        }
+    pub(super) fn push(&mut self, bank: usize, waiting: Waiting) {
+        debug_assert!(self.has_room());
         self.by_bank[bank].push(waiting);
         self.banks |= 1 << bank;
         self.len += 1;
-        Ok(())
     }
 
     pub(super) fn take(&mut self, bank: usize, index: usize) -> Waiting {

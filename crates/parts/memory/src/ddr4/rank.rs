@@ -25,8 +25,7 @@ pub(super) struct Rank {
     window: [u64; 4],
     oldest: usize,
     pub(super) open_banks: u32,
-    /// Of the reads, and of the writes.
-    pub(super) needs: [Needs; 2],
+    pub(super) needs: Needs,
     /// When the next REFRESH is due.
     pub(super) due: u64,
 }
@@ -45,7 +44,7 @@ impl Rank {
             window: [0; 4],
             oldest: 0,
             open_banks: 0,
-            needs: [Needs::NOTHING; 2],
+            needs: Needs::NOTHING,
             due,
         }
     }
@@ -109,23 +108,23 @@ impl Rank {
         allowed.into_iter().for_each(|allowed| allowed.not_before(clock, 0, 0, 0));
     }
 
-    /// After a command for its oldest request of one direction a bank needs `kind` next, for the same request.
-    pub(super) fn follow(&mut self, bank: u8, write: bool, kind: Kind, free: u64) {
+    /// After a command for its oldest request a bank needs `kind` next, for the same request.
+    pub(super) fn follow(&mut self, bank: u8, kind: Kind, free: u64) {
         let from = self.bank_allows(bank, kind).max(free);
-        self.needs[usize::from(write)].follow(bank as usize, kind, from);
+        self.needs.follow(bank as usize, kind, from);
     }
 
-    /// Whether the requests of one direction need `row` closed.
-    pub(super) fn would_close(&self, bank: u8, write: bool, row: u32) -> bool {
+    /// Whether a bank's need is to close `row`.
+    pub(super) fn would_close(&self, bank: u8, row: u32) -> bool {
         let bank = bank as usize;
-        (self.needs[usize::from(write)].kind[bank] == Kind::Precharge) & (self.banks[bank].open == Some(row))
+        (self.needs.kind[bank] == Kind::Precharge) & (self.banks[bank].open == Some(row))
     }
 
     /// The first of the commands that `banks` need, none of them before `free`.
     #[inline]
-    pub(super) fn first(&self, write: bool, banks: u32, free: u64, sequence: u64) -> First {
-        let column = if write { self.write } else { self.read };
-        self.needs[usize::from(write)].first(banks, self.activate, column, free, sequence)
+    pub(super) fn first(&self, banks: u32, free: u64, sequence: u64) -> First {
+        let allowed = [self.activate, self.read, self.write].map(|allowed| allowed.beyond(free));
+        self.needs.first(banks, allowed, free, sequence)
     }
 
     /// When the rank allows a command for one bank; none for one that it never forbids.

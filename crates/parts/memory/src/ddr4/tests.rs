@@ -283,7 +283,6 @@ fn all_banks_at_once_need_what_one_after_the_other_do() {
             if seed % 2 == 0 { random.below(1 << 20) } else { (1 << 32) - 100 + random.below(200) };
         let mut rank = Rank::new(s.refi);
         rank.refresh(free.saturating_sub(random.below(1000)), &s);
-        let write = random.chance(500);
         for sequence in 0..20 {
             let bank = random.below(16) as u8;
             match random.below(3) {
@@ -292,22 +291,22 @@ fn all_banks_at_once_need_what_one_after_the_other_do() {
                 _ => rank.precharge(free, bank, &s),
             }
             free += random.below(12);
-            let kinds = [Kind::Activate, Kind::Precharge, if write { Kind::Write } else { Kind::Read }];
+            let kinds = [Kind::Activate, Kind::Precharge, Kind::Read, Kind::Write];
             let mut banks: Vec<_> = (0..16).filter(|_| random.chance(400)).collect();
             banks.truncate(random.below(16) as usize);
             let of: Vec<_> = banks
                 .iter()
                 .map(|&b| {
-                    let kind = kinds[random.below(3) as usize];
+                    let kind = kinds[random.below(4) as usize];
                     let from = rank.bank_allows(b, kind).max(free + random.below(3) * random.below(40));
                     (b, kind, from, sequence * 100 + random.below(50) * 2 + u64::from(b % 2))
                 })
                 .collect();
             for &(bank, kind, from, sequence) in &of {
-                rank.needs[usize::from(write)].set(bank as usize, kind, from, sequence, 0);
+                rank.needs.set(bank as usize, kind, from, sequence, 0);
             }
             let set = of.iter().fold(0, |set, (bank, ..)| set | 1 << bank);
-            let first = rank.first(write, set, free, 3_000);
+            let first = rank.first(set, free, 3_000);
             let first = (first.wait != NEVER).then_some((first.wait.into(), first.bank as u8));
             assert_eq!(first, first_by_hand(&of, &rank, free), "seed {seed}: {of:?}");
             found += usize::from(first.is_some());
