@@ -1,6 +1,6 @@
 //! A hart in the kernel.
 
-use crate::HartState;
+use crate::Kernel;
 use protocol::{Cpu, DRAM_BASE, FenceKind, Order};
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -11,16 +11,10 @@ use units::Dur;
 const LOCK: u64 = DRAM_BASE + 128;
 
 /// How long a hart computes before it looks whether another waits for it.
-pub const INTERRUPTIBLE: Dur = Dur::ns(500);
+pub(crate) const INTERRUPTIBLE: Dur = Dur::ns(500);
 
 /// What the kernel does on a hart.
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
-
-/// Tables that have a state for each hart.
-pub trait Harts {
-    /// The states, by hart.
-    fn harts(&mut self) -> &mut [HartState];
-}
 
 /// One hart in the kernel, with the tables that all share.
 pub struct Entered<S> {
@@ -32,7 +26,7 @@ pub struct Entered<S> {
     pub shared: Rc<RefCell<S>>,
 }
 
-impl<S: Harts + 'static> Entered<S> {
+impl<S: Kernel> Entered<S> {
     /// Hart `hart`, whose own handle is `cpu`.
     pub fn new(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<S>>) -> Entered<S> {
         Entered { cpu: cpu.clone(), hart, shared: Rc::clone(shared) }

@@ -1,8 +1,8 @@
 //! What an operating system does: on harts, by their own loads, stores and waits (translations of pages, the mapping lock,
 //! taking a page away from every hart); and at page fidelity, where a page is the smallest thing, [`memory`].
 //!
-//! A driver keeps its tables on the host and is asked by a [`Translated`](protocol::Translated) handle before each
-//! access; what takes time runs as a [`Task`] on the hart. Harts that share such tables act in order of time, none ahead.
+//! A driver keeps its tables on the host and is asked by a program's [`Port`] before each operation; what takes time
+//! runs as a [`Task`] on the hart. Harts that share such tables act in order of time, none ahead.
 //!
 //! Modelled: a small set-associative translation buffer for each hart; shootdowns that wait until every other hart's
 //! stores are done; harts in the kernel, which need no such wait. Not modelled: the cost of a page walk (whoever
@@ -11,9 +11,12 @@
 
 mod kernel;
 pub mod memory;
+mod port;
 mod translations;
 
-pub use kernel::{Entered, Harts, INTERRUPTIBLE, Task};
+use kernel::INTERRUPTIBLE;
+pub use kernel::{Entered, Task};
+pub use port::{Kernel, Port, Step};
 pub use translations::Translations;
 
 /// What the kernel knows of a hart.

@@ -11,11 +11,10 @@
 use crate::driver::{Driver, DriverCounts};
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
 use crate::kernel;
-use os::{Entered, HartState, Harts, INTERRUPTIBLE, Task};
-use protocol::{Cpu, Image, Op, OpKind, Order, PM_BASE, Site, StatSink, Translated, Translator};
+use os::{Entered, HartState, Kernel, Port, Step};
+use protocol::{Cpu, Image, Op, OpKind, PM_BASE, StatSink};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 use units::Dur;
 
 /// Times and sizes of the host's side.
@@ -42,17 +41,55 @@ pub(crate) struct Shared {
     pub(crate) spec: HostSpec,
     pub(crate) driver: Driver,
     pub(crate) harts: Vec<HartState>,
-    pub(crate) error: Option<String>,
-    /// The fault that a hart was in has failed.
-    pub(crate) io_errors: Vec<bool>,
+    error: Option<String>,
+    pub(crate) io_errors: Vec<IoError>,
     last_lines: Vec<u64>,
     visits: u64,
     lines: u64,
 }
 
-impl Harts for Shared {
+/// A hart's I/O errors.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct IoError {
+    /// The fault that the hart was in has failed.
+    pub(crate) failed: bool,
+    /// The program looks for them, and there was one since it did.
+    catches: bool,
+    caught: bool,
+}
+
+impl Kernel for Shared {
     fn harts(&mut self) -> &mut [HartState] {
         &mut self.harts
+    }
+
+    fn error(&mut self) -> &mut Option<String> {
+        &mut self.error
+    }
+
+    fn before(&mut self, entered: Entered<Shared>, op: &Op) -> Step {
+        if std::mem::take(&mut self.io_errors[entered.hart].failed) {
+            return self.failed(entered.hart, op);
+        }
+        if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
+            return Step::Issue(op.address);
+        }
+        let (page, missing) = match self.translate(entered.hart, op) {
+            Place::At(address) => return Step::Issue(address),
+            Place::Unmapped(page) => (page, false),
+            Place::Missing(page) => (page, true),
+            Place::Beyond(error) => return Step::Fail(error),
+        };
+        let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);
+        Step::Enter(kernel::fault(entered, kernel::Fault { page, write, missing }))
+    }
+
+    fn catches_io_errors(&mut self, hart: usize) {
+        self.io_errors[hart].catches = true;
+    }
+
+    fn take_io_error(&mut self, hart: usize) -> bool {
+        std::mem::take(&mut self.io_errors[hart].caught)
     }
 }
 
@@ -65,7 +102,7 @@ impl Host {
     pub fn new(spec: HostSpec, driver: Driver) -> Host {
         Host(Rc::new(RefCell::new(Shared {
             harts: vec![HartState::new(spec.translations); spec.harts],
-            io_errors: vec![false; spec.harts],
+            io_errors: vec![IoError::default(); spec.harts],
             last_lines: vec![0; spec.harts],
             error: None,
             visits: 0,
@@ -77,9 +114,7 @@ impl Host {
 
     /// The handle for a program on hart `hart`, whose own handle is `cpu`.
     pub fn cpu(&self, hart: usize, cpu: &Cpu) -> Cpu {
-        self.0.borrow_mut().harts[hart].quiet = false;
-        let port = Port { id: hart, shared: Rc::clone(&self.0), state: RefCell::default() };
-        Translated::cpu(cpu.clone(), port)
+        Port::cpu(cpu, hart, &self.0)
     }
 
     /// A program has ended, its stores being done: nobody needs to ask its hart.
@@ -166,119 +201,21 @@ impl Shared {
         Place::At(page_address(place) + offset % PAGE_SIZE as u64)
     }
 
+    /// The access `op` of a hart has failed: the program is told, or the machine ends.
+    fn failed(&mut self, hart: usize, op: &Op) -> Step {
+        let io_error = &mut self.io_errors[hart];
+        io_error.caught = io_error.catches;
+        if io_error.catches {
+            return Step::Done;
+        }
+        let at = op.address.saturating_sub(PM_BASE);
+        Step::Fail(format!("I/O error: hart {hart} cannot reach byte {at} of the device"))
+    }
+
     /// Gives a hart the translation of a page, if that is in a slot.
     pub(crate) fn map(&mut self, hart: usize, page: u32) {
         if let Some(slot) = self.driver.place_of(page) {
             self.harts[hart].translations.keep(page, slot);
         }
-    }
-}
-
-#[derive(Default)]
-struct PortState {
-    /// The hart has this operation, translated, and has not ended it.
-    under_way: Option<Op>,
-    kernel: Option<Task>,
-    /// The kernel has carried out the computation that the program asks for.
-    computed: bool,
-    /// The program looks for I/O errors, and there was one since it did.
-    catches: bool,
-    io_error: bool,
-}
-
-/// A program's handle: translation before the hart.
-struct Port {
-    id: usize,
-    shared: Rc<RefCell<Shared>>,
-    state: RefCell<PortState>,
-}
-
-impl Port {
-    /// The machine ends: this hart does nothing any more.
-    fn halt(hart: &Cpu) {
-        let (kind, value) = (OpKind::Work, Dur::ns(1_000_000_000).as_ps());
-        let sleep = Op { kind, address: 0, size: 1, order: Order::Plain, value };
-        _ = hart.port().poll(&sleep);
-    }
-
-    /// The operation as the hart has to carry it out, once everything that comes before is done; none where nothing is
-    /// left of it: a computation, or an access with an I/O error that the program looks for.
-    fn prepare(&self, hart: &Cpu, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
-        let entered = || Entered::new(hart, self.id, &self.shared);
-        loop {
-            if let Some(kernel) = &mut state.kernel {
-                if kernel.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
-                    return Poll::Pending;
-                }
-                state.kernel = None;
-            }
-            let mut shared = self.shared.borrow_mut();
-            if shared.error.is_some() {
-                Self::halt(hart);
-                return Poll::Pending;
-            }
-            if std::mem::take(&mut shared.io_errors[self.id]) {
-                if state.catches {
-                    state.io_error = true;
-                    return Poll::Ready(None);
-                }
-                let at = op.address.saturating_sub(PM_BASE);
-                shared.error =
-                    Some(format!("I/O error: hart {} cannot reach byte {at} of the device", self.id));
-                continue;
-            }
-            if shared.harts[self.id].asked {
-                state.kernel = Some(entered().answer());
-                continue;
-            }
-            if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
-                if std::mem::take(&mut state.computed) {
-                    return Poll::Ready(None);
-                }
-                state.computed = true;
-                state.kernel = Some(entered().compute(Dur::ps(op.value)));
-                continue;
-            }
-            if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
-                return Poll::Ready(Some(*op));
-            }
-            let (page, missing) = match shared.translate(self.id, op) {
-                Place::At(address) => return Poll::Ready(Some(Op { address, ..*op })),
-                Place::Unmapped(page) => (page, false),
-                Place::Missing(page) => (page, true),
-                Place::Beyond(error) => {
-                    shared.error = Some(error);
-                    continue;
-                }
-            };
-            let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);
-            let fault = kernel::Fault { page, write, missing };
-            state.kernel = Some(kernel::fault(entered(), fault));
-        }
-    }
-}
-
-impl Translator for Port {
-    fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64> {
-        let mut state = self.state.borrow_mut();
-        let translated = match state.under_way {
-            Some(op) => op,
-            None => match self.prepare(hart, op, &mut state) {
-                Poll::Ready(Some(op)) => op,
-                Poll::Ready(None) => return Poll::Ready(0),
-                Poll::Pending => return Poll::Pending,
-            },
-        };
-        let answer = hart.port().poll_at(&translated, site);
-        state.under_way = answer.is_pending().then_some(translated);
-        answer
-    }
-
-    fn catches_io_errors(&self) {
-        self.state.borrow_mut().catches = true;
-    }
-
-    fn take_io_error(&self) -> bool {
-        std::mem::take(&mut self.state.borrow_mut().io_error)
     }
 }

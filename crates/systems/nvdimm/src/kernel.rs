@@ -40,7 +40,7 @@ impl Driving {
             self.cpu.work(spec.fault).await;
             self.bring(fault.page, fault.write, spec.poll).await;
             self.leave();
-            if self.shared.borrow().io_errors[self.hart] {
+            if self.shared.borrow().io_errors[self.hart].failed {
                 return;
             }
         }
@@ -88,7 +88,7 @@ impl Driving {
     }
 
     fn report(&self) {
-        self.shared.borrow_mut().io_errors[self.hart] = true;
+        self.shared.borrow_mut().io_errors[self.hart].failed = true;
     }
 
     /// Writes a slot's lines back and drops them: x86 has no instruction that only drops.

@@ -7,11 +7,10 @@ use crate::kernel::{self, Miss};
 use crate::near;
 use crate::spec::Kind;
 use crate::uses::{UseSpec, Using};
-use os::{Entered, HartState, Harts, INTERRUPTIBLE, Task};
-use protocol::{Cpu, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, StatSink, Translated, Translator};
+use os::{Entered, HartState, Kernel, Port, Step};
+use protocol::{Cpu, Op, OpKind, PAGE_BYTES, PM_BASE, StatSink};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 use units::{Dur, Time};
 
 /// Times and sizes of the harts' side.
@@ -69,13 +68,80 @@ pub(crate) struct Protected {
     pub(crate) time: Dur,
 }
 
-impl Harts for Shared {
+impl Kernel for Shared {
     fn harts(&mut self) -> &mut [HartState] {
         &mut self.harts
     }
+
+    fn error(&mut self) -> &mut Option<String> {
+        &mut self.error
+    }
+
+    fn before(&mut self, entered: Entered<Shared>, op: &Op) -> Step {
+        let now = entered.cpu.now();
+        if now >= self.protects_at {
+            self.protects_at = now + self.spec.protect;
+            return Step::Enter(kernel::protect(entered));
+        }
+        if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
+            return Step::Issue(op.address);
+        }
+        let wait = self.uses.as_mut().map_or(Dur::ZERO, Using::take_wait);
+        if wait > Dur::ZERO {
+            return Step::Enter(entered.compute(wait));
+        }
+        let offset = op.address - PM_BASE;
+        let page = match self.page(entered.hart, offset) {
+            Ok(page) => page,
+            Err(error) => return Step::Fail(error),
+        };
+        let place = self.harts[entered.hart].translations.find(page);
+        match place.filter(|place| place & 1 == 1 || !writes(op)) {
+            Some(place) => {
+                let near = (place >> 1).checked_sub(1).map(|frame| near::address(frame, offset));
+                Step::Issue(near.unwrap_or(op.address))
+            }
+            None => {
+                self.walks += 1;
+                Step::Enter(kernel::walk(entered, Miss { page, write: writes(op) }))
+            }
+        }
+    }
+
+    /// What the operation stored is noted, and where memory is used for more, that it was made.
+    fn after(&mut self, hart: &Cpu, op: &Op, answer: u64) {
+        let Some(offset) = op.address.checked_sub(PM_BASE) else { return };
+        let stored = match op.kind {
+            OpKind::Store | OpKind::StoreNonTemporal => Some(op.value),
+            OpKind::Rmw(kind) => kind.apply(answer, op.value),
+            OpKind::Load | OpKind::Touch => None,
+            _ => return,
+        };
+        if let Some(uses) = &mut self.uses {
+            let (page, index) = (offset / PAGE_BYTES, offset % PAGE_BYTES / 64);
+            uses.accessed(hart.now(), page as u32, index as u32, stored.is_some());
+        }
+        if let Some(value) = stored {
+            self.dirty.store(hart.now(), offset, op.size, value);
+        }
+    }
+}
+
+fn writes(op: &Op) -> bool {
+    matches!(op.kind, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_))
 }
 
 impl Shared {
+    /// The page that a hart accesses, in pages of the tables.
+    fn page(&self, hart: usize, offset: u64) -> Result<u32, String> {
+        let pages = u64::from(self.layout.pages);
+        if offset / PAGE_BYTES < pages {
+            return Ok((offset / PAGE_BYTES) as u32 / self.daemon.spec().span);
+        }
+        let mib = (pages * PAGE_BYTES) >> 20;
+        Err(format!("hart {hart} accesses byte {offset} of {mib} MiB of remote memory (remote.capacity_mib)"))
+    }
+
     /// The remote host does not answer.
     pub(crate) fn give_up(&mut self, page: u32) {
         let waited = self.spec.give_up.as_ns();
@@ -112,11 +178,9 @@ impl Host {
     /// The handle for a program on hart `hart`, whose own handle is `cpu`.
     pub fn cpu(&self, hart: usize, cpu: &Cpu) -> Cpu {
         let mut shared = self.0.borrow_mut();
-        shared.harts[hart].quiet = false;
         shared.running += 1;
         drop(shared);
-        let port = Port { id: hart, shared: Rc::clone(&self.0), state: RefCell::default() };
-        Translated::cpu(cpu.clone(), port)
+        Port::cpu(cpu, hart, &self.0)
     }
 
     /// A program has ended, its stores being done: nobody needs to ask its hart.
@@ -178,151 +242,5 @@ impl Host {
         sink.time("os.protect_time", shared.protected.time);
         shared.dirty.stats(sink);
         shared.uses.iter().for_each(|u| u.stats(sink));
-    }
-}
-
-#[derive(Default)]
-struct PortState {
-    /// The hart has this operation, and has not ended it.
-    under_way: bool,
-    kernel: Option<Task>,
-    /// The kernel has carried out the computation that the program asks for.
-    computed: bool,
-    /// Where the operation goes instead: a page in the processor's memory.
-    moved: Option<u64>,
-}
-
-/// A program's handle: translation before the hart.
-struct Port {
-    id: usize,
-    shared: Rc<RefCell<Shared>>,
-    state: RefCell<PortState>,
-}
-
-fn writes(op: &Op) -> bool {
-    matches!(op.kind, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_))
-}
-
-impl Port {
-    /// The machine ends: this hart does nothing any more.
-    fn halt(hart: &Cpu) {
-        let (kind, value) = (OpKind::Work, Dur::ns(1_000_000_000).as_ps());
-        let sleep = Op { kind, address: 0, size: 1, order: Order::Plain, value };
-        _ = hart.port().poll(&sleep);
-    }
-
-    /// Does everything that comes before the operation; whether anything is left of it.
-    fn prepare(&self, hart: &Cpu, op: &Op, state: &mut PortState) -> Poll<bool> {
-        let entered = || Entered::new(hart, self.id, &self.shared);
-        loop {
-            if let Some(kernel) = &mut state.kernel {
-                if kernel.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
-                    return Poll::Pending;
-                }
-                state.kernel = None;
-            }
-            let mut shared = self.shared.borrow_mut();
-            if shared.error.is_some() {
-                Self::halt(hart);
-                return Poll::Pending;
-            }
-            if shared.harts[self.id].asked {
-                state.kernel = Some(entered().answer());
-                continue;
-            }
-            if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
-                if std::mem::take(&mut state.computed) {
-                    return Poll::Ready(false);
-                }
-                state.computed = true;
-                state.kernel = Some(entered().compute(Dur::ps(op.value)));
-                continue;
-            }
-            if hart.now() >= shared.protects_at {
-                shared.protects_at = hart.now() + shared.spec.protect;
-                state.kernel = Some(kernel::protect(entered()));
-                continue;
-            }
-            if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
-                return Poll::Ready(true);
-            }
-            let wait = shared.uses.as_mut().map_or(Dur::ZERO, Using::take_wait);
-            if wait > Dur::ZERO {
-                state.kernel = Some(entered().compute(wait));
-                continue;
-            }
-            let offset = op.address - PM_BASE;
-            let Some(page) = self.page(offset, &mut shared) else { continue };
-            let place = shared.harts[self.id].translations.find(page);
-            match place.filter(|place| place & 1 == 1 || !writes(op)) {
-                Some(place) => {
-                    state.moved = (place >> 1).checked_sub(1).map(|frame| near::address(frame, offset));
-                    return Poll::Ready(true);
-                }
-                None => {
-                    shared.walks += 1;
-                    state.kernel = Some(kernel::walk(entered(), Miss { page, write: writes(op) }));
-                }
-            }
-        }
-    }
-
-    fn page(&self, offset: u64, shared: &mut Shared) -> Option<u32> {
-        let pages = shared.layout.pages;
-        if offset / PAGE_BYTES < pages.into() {
-            return Some((offset / PAGE_BYTES) as u32 / shared.daemon.spec().span);
-        }
-        shared.error = Some(format!(
-            "hart {} accesses byte {offset} of {} MiB of remote memory (remote.capacity_mib)",
-            self.id,
-            (u64::from(pages) * PAGE_BYTES) >> 20
-        ));
-        None
-    }
-
-    /// The operation is done: what it stored is noted, and where memory is used for more, that it was made.
-    fn note(&self, hart: &Cpu, op: &Op, answer: u64) {
-        let Some(offset) = op.address.checked_sub(PM_BASE) else { return };
-        let mut shared = self.shared.borrow_mut();
-        let stored = match op.kind {
-            OpKind::Store | OpKind::StoreNonTemporal => Some(op.value),
-            OpKind::Rmw(kind) => kind.apply(answer, op.value),
-            OpKind::Load | OpKind::Touch => None,
-            _ => return,
-        };
-        if let Some(uses) = &mut shared.uses {
-            let (page, index) = (offset / PAGE_BYTES, offset % PAGE_BYTES / 64);
-            uses.accessed(hart.now(), page as u32, index as u32, stored.is_some());
-        }
-        if let Some(value) = stored {
-            shared.dirty.store(hart.now(), offset, op.size, value);
-        }
-    }
-}
-
-impl Translator for Port {
-    fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64> {
-        let mut state = self.state.borrow_mut();
-        if !state.under_way {
-            state.moved = None;
-            match self.prepare(hart, op, &mut state) {
-                Poll::Ready(true) => {}
-                Poll::Ready(false) => return Poll::Ready(0),
-                Poll::Pending => return Poll::Pending,
-            }
-        }
-        let there = Op { address: state.moved.unwrap_or(op.address), ..*op };
-        let answer = hart.port().poll_at(&there, site);
-        state.under_way = answer.is_pending();
-        if let Poll::Ready(answer) = answer {
-            self.note(hart, op, answer);
-        }
-        answer
-    }
-
-    fn catches_io_errors(&self) {}
-
-    fn take_io_error(&self) -> bool {
-        false
     }
 }

@@ -6,7 +6,7 @@ use crate::near;
 use crate::spec::Kind;
 use os::{Entered, Task};
 use protocol::{FenceKind, PAGE_BYTES, PM_BASE};
-use units::Time;
+use units::{Dur, Time};
 
 /// The most commands that the agent may not have carried out yet.
 const COMMANDS: u64 = 64;
@@ -44,24 +44,25 @@ impl std::ops::Deref for Paging {
 
 impl Paging {
     async fn walk(&self, miss: Miss) {
-        let kind = self.kind();
+        let (kind, spec) = (self.kind(), self.shared.borrow().spec);
         let placed = self.shared.borrow().daemon.near.frame(miss.page);
         if let Some((frame, writable)) = placed {
             return self.walk_near(miss, frame, writable).await;
         }
-        if kind == Kind::Lines && self.is_elsewhere(miss.page) && !self.admit(miss.page).await {
+        if kind == Kind::Lines && self.is_elsewhere(miss.page) && !self.in_kernel(self.admit(miss.page)).await
+        {
             return;
         }
         match self.entry(miss.page).await {
-            Pte::Absent => self.fault(miss, kind).await,
-            Pte::Protected if miss.write => self.write_fault(miss.page).await,
+            Pte::Absent => self.trap(spec.fault, self.fault(miss, kind)).await,
+            Pte::Protected if miss.write => self.trap(spec.write_fault, self.write_fault(miss.page)).await,
             pte => self.keep(miss.page, pte),
         }
         if kind == Kind::Lines {
             self.shared.borrow_mut().daemon.unpin(miss.page);
             let wants = self.shared.borrow_mut().daemon.wants_near(miss.page);
             if wants {
-                self.place_near(miss.page).await;
+                self.in_kernel(self.place_near(miss.page)).await;
             }
         }
     }
@@ -77,13 +78,11 @@ impl Paging {
         let spec = self.shared.borrow().spec;
         self.cpu.load(near::entry(miss.page)).await;
         if miss.write && !writable {
-            self.enter().await;
-            self.cpu.work(spec.write_fault).await;
-            self.lock(spec.poll).await;
-            self.shared.borrow_mut().daemon.near.written(miss.page);
-            self.cpu.store(near::entry(miss.page), 2).await;
-            self.unlock().await;
-            self.leave();
+            let note = async {
+                self.shared.borrow_mut().daemon.near.written(miss.page);
+                self.cpu.store(near::entry(miss.page), 2).await;
+            };
+            self.trap(spec.write_fault, note).await;
             writable = true;
         }
         let mut shared = self.shared.borrow_mut();
@@ -96,11 +95,8 @@ impl Paging {
     }
 
     /// Moves a local page to the processor's memory. The agent's copy goes to the remote host: a page that is only read
-    /// from then on can be dropped.
+    /// from then on can be dropped. Under the lock.
     async fn place_near(&self, page: u32) {
-        let spec = self.shared.borrow().spec;
-        self.enter().await;
-        self.lock(spec.poll).await;
         let room = self.shared.borrow().daemon.near.has_room() || self.displace().await;
         // The lock may have been given back meanwhile.
         let frame = match room && !self.is_elsewhere(page) {
@@ -121,8 +117,6 @@ impl Paging {
             daemon.near.place(page, frame, came);
             daemon.near.moving = None;
         }
-        self.unlock().await;
-        self.leave();
     }
 
     /// A page leaves the processor's memory; false where none can.
@@ -165,19 +159,15 @@ impl Paging {
         self.shared.borrow().daemon.spec().kind
     }
 
-    /// The daemon makes room for a page that the walk is going to bring: no fault, but its own work. False where the
-    /// remote host takes nothing.
+    /// The daemon makes room for a page that the walk is going to bring, under the lock: no fault, but its own work.
+    /// False where the remote host takes nothing.
     async fn admit(&self, page: u32) -> bool {
         let pause = self.shared.borrow().spec.poll;
-        self.enter().await;
-        self.lock(pause).await;
         while self.shared.borrow().daemon.near.moving == Some(page) {
             self.without_lock(self.cpu.work(pause)).await;
         }
         if self.shared.borrow().daemon.near.frame(page).is_some() {
             // It has been placed meanwhile: the next walk finds it.
-            self.unlock().await;
-            self.leave();
             return false;
         }
         let there = self.take_frame(page).await;
@@ -186,8 +176,6 @@ impl Paging {
         } else {
             self.shared.borrow_mut().give_up(page);
         }
-        self.unlock().await;
-        self.leave();
         there
     }
 
@@ -243,34 +231,30 @@ impl Paging {
         self.cpu.fence(FenceKind::Sfence).await;
     }
 
+    /// Under the lock: the first write to a protected page.
     async fn write_fault(&self, page: u32) {
         let spec = self.shared.borrow().spec;
-        self.enter().await;
-        self.cpu.work(spec.write_fault).await;
-        self.lock(spec.poll).await;
         if self.shared.borrow().daemon.is_local(page) {
             self.shared.borrow_mut().daemon.counts.write += 1;
             self.set_entry(page, Pte::Writable).await;
             self.shared.borrow_mut().harts[self.hart].translations.forget(page);
             self.cpu.work(spec.invalidate).await;
         }
-        self.unlock().await;
-        self.leave();
     }
 
     async fn protect(&self) {
-        let spec = self.shared.borrow().spec;
+        let each = self.shared.borrow().spec.protect_page;
         let begun = self.cpu.now();
-        self.enter().await;
-        self.lock(spec.poll).await;
-        let (local, written) = self.shared.borrow_mut().daemon.protect();
-        self.cpu.work(spec.protect_page * local as u64).await;
-        for page in &written {
-            self.set_entry(*page, Pte::Protected).await;
-        }
-        self.shoot_down(&written).await;
-        self.unlock().await;
-        self.leave();
+        let protect = async {
+            let (local, written) = self.shared.borrow_mut().daemon.protect();
+            self.cpu.work(each * local as u64).await;
+            for page in &written {
+                self.set_entry(*page, Pte::Protected).await;
+            }
+            self.shoot_down(&written).await;
+            local
+        };
+        let local = self.in_kernel(protect).await;
         let protected = &mut self.shared.borrow_mut().protected;
         protected.times += 1;
         protected.pages += local as u64;
@@ -286,12 +270,8 @@ impl Paging {
         self.shared.borrow_mut().daemon.counts.shootdowns += u64::from(asked > 0);
     }
 
-    /// A page fault: software fetches the page, and waits for it.
+    /// A page fault, under the lock: software fetches the page, and waits for it.
     async fn fault(&self, miss: Miss, kind: Kind) {
-        let spec = self.shared.borrow().spec;
-        self.enter().await;
-        self.cpu.work(spec.fault).await;
-        self.lock(spec.poll).await;
         // Another hart may have been faster.
         if self.entry_is_absent(miss.page, kind).await {
             let there = self.take_frame(miss.page).await && self.bring(miss, kind).await;
@@ -301,13 +281,33 @@ impl Paging {
                 self.shared.borrow_mut().give_up(miss.page);
             }
         }
-        self.unlock().await;
-        self.leave();
     }
 
     /// Under the lock. The agent would take a load of the entry for a walk: its own tables tell the daemon enough.
     async fn entry_is_absent(&self, page: u32, kind: Kind) -> bool {
         kind == Kind::Lines || self.entry(page).await == Pte::Absent
+    }
+
+    /// Does `work` in the kernel, under the lock.
+    async fn in_kernel<T>(&self, work: impl Future<Output = T>) -> T {
+        self.enter().await;
+        self.locked(work).await
+    }
+
+    /// The same after a fault, which takes `time` to come to its handler and back.
+    async fn trap<T>(&self, time: Dur, work: impl Future<Output = T>) -> T {
+        self.enter().await;
+        self.cpu.work(time).await;
+        self.locked(work).await
+    }
+
+    async fn locked<T>(&self, work: impl Future<Output = T>) -> T {
+        let pause = self.shared.borrow().spec.poll;
+        self.lock(pause).await;
+        let done = work.await;
+        self.unlock().await;
+        self.leave();
+        done
     }
 
     /// Others may enter while this hart waits.

@@ -1,0 +1,142 @@
+//! What stands between a program and its hart: everything that the kernel does before an operation.
+
+use crate::{Entered, HartState, INTERRUPTIBLE, Task};
+use protocol::{Cpu, Op, OpKind, Order, Site, Translated, Translator};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use units::Dur;
+
+/// Tables of a kernel that all harts share, and what it does before an operation of a program.
+pub trait Kernel: Sized + 'static {
+    /// The harts' states, by number.
+    fn harts(&mut self) -> &mut [HartState];
+
+    /// Where a message goes that ends the machine.
+    fn error(&mut self) -> &mut Option<String>;
+
+    /// What comes before `op`; asked again after each [`Step::Enter`].
+    fn before(&mut self, entered: Entered<Self>, op: &Op) -> Step;
+
+    /// The hart has carried `op` out, as the program said it, with this answer.
+    fn after(&mut self, _hart: &Cpu, _op: &Op, _answer: u64) {}
+
+    /// The program on a hart looks for I/O errors.
+    fn catches_io_errors(&mut self, _hart: usize) {}
+
+    /// Whether a hart has met one since it was asked last.
+    fn take_io_error(&mut self, _hart: usize) -> bool {
+        false
+    }
+}
+
+/// What comes before an operation of a program.
+pub enum Step {
+    /// The kernel does something on the hart.
+    Enter(Task),
+    /// Nothing: the hart carries the operation out at this address.
+    Issue(u64),
+    /// Nothing, and nothing is left of the operation.
+    Done,
+    /// The machine ends with this message.
+    Fail(String),
+}
+
+#[derive(Default)]
+struct PortState {
+    /// The hart has this operation, translated, and has not ended it.
+    under_way: Option<Op>,
+    kernel: Option<Task>,
+    /// The kernel has carried out the computation that the program asks for.
+    computed: bool,
+}
+
+/// A program's handle: the kernel before the hart.
+pub struct Port<K> {
+    id: usize,
+    shared: Rc<RefCell<K>>,
+    state: RefCell<PortState>,
+}
+
+impl<K: Kernel> Port<K> {
+    /// The handle for a program on hart `id`, whose own handle is `hart`.
+    pub fn cpu(hart: &Cpu, id: usize, shared: &Rc<RefCell<K>>) -> Cpu {
+        shared.borrow_mut().harts()[id].quiet = false;
+        Translated::cpu(hart.clone(), Port { id, shared: Rc::clone(shared), state: RefCell::default() })
+    }
+
+    /// The machine ends: this hart does nothing any more.
+    fn halt(hart: &Cpu) {
+        let (kind, value) = (OpKind::Work, Dur::ns(1_000_000_000).as_ps());
+        let sleep = Op { kind, address: 0, size: 1, order: Order::Plain, value };
+        _ = hart.port().poll(&sleep);
+    }
+
+    /// The operation as the hart has to carry it out, once everything that comes before is done; none where nothing is
+    /// left of it.
+    fn prepare(&self, hart: &Cpu, op: &Op, state: &mut PortState) -> Poll<Option<Op>> {
+        loop {
+            if let Some(kernel) = &mut state.kernel {
+                if kernel.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+                    return Poll::Pending;
+                }
+                state.kernel = None;
+            }
+            let mut shared = self.shared.borrow_mut();
+            if shared.error().is_some() {
+                Self::halt(hart);
+                return Poll::Pending;
+            }
+            match self.step(hart, op, state, &mut shared) {
+                Step::Enter(task) => state.kernel = Some(task),
+                Step::Issue(address) => return Poll::Ready(Some(Op { address, ..*op })),
+                Step::Done => return Poll::Ready(None),
+                Step::Fail(error) => *shared.error() = Some(error),
+            }
+        }
+    }
+
+    /// Another hart's question comes first, then what the kernel has to do; a long computation can be interrupted.
+    fn step(&self, hart: &Cpu, op: &Op, state: &mut PortState, shared: &mut K) -> Step {
+        let entered = Entered::new(hart, self.id, &self.shared);
+        if shared.harts()[self.id].asked {
+            return Step::Enter(entered.answer());
+        }
+        if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
+            if std::mem::take(&mut state.computed) {
+                return Step::Done;
+            }
+            state.computed = true;
+            return Step::Enter(entered.compute(Dur::ps(op.value)));
+        }
+        shared.before(entered, op)
+    }
+}
+
+impl<K: Kernel> Translator for Port<K> {
+    fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64> {
+        let mut state = self.state.borrow_mut();
+        let translated = match state.under_way {
+            Some(op) => op,
+            None => match self.prepare(hart, op, &mut state) {
+                Poll::Ready(Some(op)) => op,
+                Poll::Ready(None) => return Poll::Ready(0),
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        let answer = hart.port().poll_at(&translated, site);
+        state.under_way = answer.is_pending().then_some(translated);
+        if let Poll::Ready(answer) = answer {
+            self.shared.borrow_mut().after(hart, op, answer);
+        }
+        answer
+    }
+
+    fn catches_io_errors(&self) {
+        self.shared.borrow_mut().catches_io_errors(self.id);
+    }
+
+    fn take_io_error(&self) -> bool {
+        self.shared.borrow_mut().take_io_error(self.id)
+    }
+}
