@@ -3,6 +3,7 @@
 use check::crash::{self, Bounds, Event, Kind, Log, Persistency, Replay, Search};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
 use protocol::{FenceKind, FlushKind};
+use rayon::prelude::*;
 use std::collections::BTreeSet;
 use workloads::{Crashed, Persistent};
 
@@ -65,7 +66,7 @@ fn search(w: &WorkloadDescription, model: Persistency) -> (Log, Search) {
 
 #[test]
 fn correct_programs_are_clean_under_every_model() {
-    for name in structures() {
+    structures().into_par_iter().for_each(|name| {
         for (model_name, model) in Persistency::ALL {
             if RELY_ON_A_LINE.contains(&(name, model)) {
                 continue;
@@ -78,7 +79,7 @@ fn correct_programs_are_clean_under_every_model() {
                 "{name} under {model_name}: {found:?}"
             );
         }
-    }
+    });
     let log = crash::of_program(&workload("hashmap", &[]), 1).unwrap();
     assert_eq!(crash::hygiene(&log), []);
 }

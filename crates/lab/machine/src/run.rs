@@ -130,17 +130,19 @@ impl Machine {
         if let Some(at) = power_fails_at {
             self.engine.stop_after(at);
         }
-        let mut before = None;
+        let (mut before, mut began) = (None, Time::NEVER);
         let mut msg = Msg::Wake;
         while let Some((now, to, port)) = self.engine.next(&mut msg) {
-            if before.is_none()
-                && let Some(began) = self.region_began()
-                && now > began
-            {
+            if before.is_none() && now > began {
                 self.begin_uses(began);
                 before = Some(self.shared_tally(began));
             }
             self.dispatch(now, to, port, &msg);
+            if before.is_none()
+                && let Some((Some(at), _)) = self.harts.get(to.0 as usize).map(|hart| hart.region())
+            {
+                began = began.min(at);
+            }
             if self.is_broken() {
                 break;
             }

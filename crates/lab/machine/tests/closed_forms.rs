@@ -2,6 +2,7 @@
 
 use machine::{Description, Report, RunOptions, WorkloadDescription, run};
 use protocol::PM_BASE;
+use rayon::prelude::*;
 use trace::{Kind, Record, Trace};
 
 const BASE: u64 = 0x10_0000;
@@ -101,20 +102,22 @@ fn whatever_the_instant_an_ordered_write_is_never_there_without_the_one_before()
         (Kind::Clwb, 256, 0),
         SFENCE,
     ];
-    for machine in ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"] {
-        let mut d = Description::preset(machine).unwrap();
-        d.set("ordering.sfence", "ofence").unwrap();
-        let mut seen = [false; 3];
-        for ns in (0..900).chain((900..5_000).step_by(20)) {
-            let at = units::Time::ZERO + units::Dur::ns(ns);
-            let options = RunOptions { power_fails_at: Some(at), ..RunOptions::default() };
-            let image = run(&d, &program(&records), &options).unwrap().durable;
-            let (first, second) = (image.number(PM_BASE, 8), image.number(PM_BASE + 256, 8));
-            assert!(second <= first, "{machine}: at {ns} ns the second write is there without the first");
-            seen[(first + second) as usize] = true;
-        }
-        // Where the store buffer is saved, a store is there as soon as it has retired, within the first nanosecond.
-        let at_once = matches!(machine, "bbb" | "eadr");
-        assert!((seen[0] || at_once) && seen[2], "{machine}: the power failed before, and after");
-    }
+    ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"].into_par_iter().for_each(
+        |machine| {
+            let mut d = Description::preset(machine).unwrap();
+            d.set("ordering.sfence", "ofence").unwrap();
+            let mut seen = [false; 3];
+            for ns in (0..900).chain((900..5_000).step_by(20)) {
+                let at = units::Time::ZERO + units::Dur::ns(ns);
+                let options = RunOptions { power_fails_at: Some(at), ..RunOptions::default() };
+                let image = run(&d, &program(&records), &options).unwrap().durable;
+                let (first, second) = (image.number(PM_BASE, 8), image.number(PM_BASE + 256, 8));
+                assert!(second <= first, "{machine}: at {ns} ns the second write is there without the first");
+                seen[(first + second) as usize] = true;
+            }
+            // Where the store buffer is saved, a store is there as soon as it has retired, within the first nanosecond.
+            let at_once = matches!(machine, "bbb" | "eadr");
+            assert!((seen[0] || at_once) && seen[2], "{machine}: the power failed before, and after");
+        },
+    );
 }

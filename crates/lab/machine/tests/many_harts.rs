@@ -1,6 +1,7 @@
 //! Machines with as many harts as there can be, whose lines crowd into the same sets of the shared cache.
 
 use machine::{Description, RunOptions, WorkloadDescription, run};
+use rayon::prelude::*;
 
 #[test]
 fn sixty_four_harts_run_to_the_end_on_every_kind_of_machine() {
@@ -19,8 +20,12 @@ fn sixty_four_harts_run_to_the_end_on_every_kind_of_machine() {
 }
 
 /// What differs from the defaults, so that a run is short.
-const SIZES: [(&str, &str, &str); 6] = [
+const SIZES: [(&str, &str, &str); 10] = [
     ("*", "workload.operations", "800"),
+    ("redis-random", "workload.keys", "4000"),
+    ("redis-seq", "workload.keys", "4000"),
+    ("linreg", "workload.input_bytes", "1048576"),
+    ("histogram", "workload.input_bytes", "1048576"),
     ("fio", "workload.rw", "write"),
     ("fio", "workload.file_bytes", "262144"),
     ("filecopy", "workload.file_bytes", "262144"),
@@ -32,7 +37,7 @@ const SIZES: [(&str, &str, &str); 6] = [
 #[test]
 fn every_workload_ends_with_durable_memory_equal_to_what_loads_see() {
     // With more threads than words in a line, `mix` races.
-    for workload in workloads::WORKLOADS.iter().map(|w| w.name).filter(|w| *w != "mix") {
+    workloads::WORKLOADS.par_iter().map(|w| w.name).filter(|w| *w != "mix").for_each(|workload| {
         for machine in ["hops-rp", "asap-rp", "asap-ep"] {
             let mut w = WorkloadDescription::named(workload).unwrap();
             w.set("workload.threads", "16").unwrap();
@@ -43,5 +48,5 @@ fn every_workload_ends_with_durable_memory_equal_to_what_loads_see() {
             let report = run(&Description::preset(machine).unwrap(), &w, &RunOptions::default()).unwrap();
             assert!(report.durable == report.visible, "{workload} on {machine}");
         }
-    }
+    });
 }
