@@ -297,20 +297,22 @@ impl Front {
     }
 
     pub(super) fn modified_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
-        self.changed_lines().filter(|(line, _)| line.is_pm())
+        let waiting = self.write_back.iter().map(|v| (v.line, &v.data));
+        self.caches.modified().chain(waiting).filter(|(line, _)| line.is_pm())
     }
 
-    pub(super) fn changed_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
-        let waiting = self.write_back.iter().map(|v| (v.line, &v.data));
-        self.caches.modified().chain(waiting)
+    /// The bytes of a line that the caches have changed.
+    pub(super) fn changed(&self, line: Line) -> Option<&Block> {
+        let cached = self.caches.find(line).filter(|slot| self.caches.state(*slot) == State::Modified);
+        let waiting = || self.write_back.iter().find(|v| v.line == line).map(|v| &v.data);
+        cached.map(|slot| self.caches.data(slot)).or_else(waiting)
     }
 
     pub(super) fn has_changed(&self, line: Line) -> bool {
         if self.traits.persist_path {
             return self.ordering.holds(line);
         }
-        let cached = self.caches.find(line).is_some_and(|s| self.caches.state(s) == State::Modified);
-        cached || self.write_back.iter().any(|v| v.line == line)
+        self.changed(line).is_some()
     }
 
     pub(super) fn waits_for(&self) -> String {

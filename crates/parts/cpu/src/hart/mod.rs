@@ -155,7 +155,7 @@ impl Hart {
 
     /// The bytes of a line that this hart has changed and nobody else has.
     pub fn changed(&self, line: Line) -> Option<Block> {
-        self.port.0.borrow().changed_lines().find(|(l, _)| *l == line).map(|(_, data)| *data)
+        self.port.0.borrow().changed(line).copied()
     }
 
     /// Whether this hart has changed a line and memory does not have it yet: its caches do, or its persist buffer.
