@@ -8,9 +8,19 @@ use crate::args::CcArgs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-const RUNTIME: &str = include_str!("../../../../capture/runtime.c");
-const ASSEMBLER: &str = include_str!("../../../../capture/as.c");
-const HEADER: &str = include_str!("../../../../capture/coreplane.h");
+/// What is compiled on the user's machine, by name; `runtime.c` is one unit of the files before it.
+macro_rules! sources {
+    ($($folder:literal: $($name:literal)+;)+) => {
+        &[$($(($name, include_str!(concat!("../../../../capture/", $folder, $name))),)+)+]
+    };
+}
+
+const SOURCES: &[(&str, &str)] = sources! {
+    "runtime/":
+        "shared.h" "output.h" "records.h" "program.h" "accesses.h" "ranges.h" "atomics.h" "fences.h" "threads.h"
+        "mappings.h" "pmem.h" "runtime.c";
+    "": "as.c" "coreplane.h";
+};
 
 /// Library functions that write memory, and that compilers like to expand in line.
 const LIBRARY_WRITERS: &str =
@@ -58,7 +68,7 @@ fn env(name: &str) -> Option<String> {
 
 /// A name that changes with the contents: an old cache is never used for new sources.
 fn fingerprint() -> u64 {
-    let bytes = RUNTIME.bytes().chain(ASSEMBLER.bytes()).chain(HEADER.bytes());
+    let bytes = SOURCES.iter().flat_map(|(name, text)| name.bytes().chain(text.bytes()));
     bytes.fold(0xCBF2_9CE4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3))
 }
 
@@ -89,9 +99,9 @@ impl Tools {
         let fresh = self.folder.with_extension(format!("{}", std::process::id()));
         std::fs::create_dir_all(&fresh)?;
         let file = |name: &str| fresh.join(name);
-        std::fs::write(file("runtime.c"), RUNTIME)?;
-        std::fs::write(file("as.c"), ASSEMBLER)?;
-        std::fs::write(file("coreplane.h"), HEADER)?;
+        for (name, text) in SOURCES {
+            std::fs::write(file(name), text)?;
+        }
         let cc = env("COREPLANE_CC").unwrap_or_else(|| "cc".into());
         let run = |args: &[&str], from: &str, to: &str| {
             output(Command::new(&cc).args(args).arg(file(from)).arg("-o").arg(file(to)))

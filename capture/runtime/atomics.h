@@ -1,0 +1,110 @@
+/* Atomic operations: carried out here, stamped in their order. */
+
+/* Held while an atomic operation and its stamp are made, so that stamps are in the order of the operations. */
+static atomic_flag stamp_locks[256];
+
+static inline atomic_flag *lock_stamp(uint64_t address) {
+    atomic_flag *lock = &stamp_locks[(address >> 3 ^ address >> 11) % 256];
+    while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) __builtin_ia32_pause();
+    return lock;
+}
+
+static inline uint32_t next_stamp(void) { return atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1; }
+
+#define LOG2(n) (n == 8 ? 0 : n == 16 ? 1 : n == 32 ? 2 : 3)
+
+#define RMW_BODY(n, type, operation, new_value) \
+    struct buffer *b = begin(); \
+    if (!b) { operation; return old; } \
+    atomic_flag *lock = lock_stamp((uint64_t)p); \
+    operation; \
+    uint32_t stamp = next_stamp(); \
+    atomic_flag_clear_explicit(lock, memory_order_release); \
+    emit(b, RMW, LOG2(n), (uint64_t)p, PC, (type)(new_value), stamp); \
+    return old;
+
+#define FETCH(n, type, name, builtin, new_value) \
+    EXPORT type __tsan_atomic##n##_##name(volatile type *p, type v, int order) { \
+        (void)order; \
+        type old; \
+        RMW_BODY(n, type, old = builtin(p, v, __ATOMIC_SEQ_CST), new_value) \
+    }
+
+#define ATOMIC(n, type) \
+    EXPORT type __tsan_atomic##n##_load(const volatile type *p, int order) { \
+        struct buffer *b = begin(); \
+        if (!b || order == __ATOMIC_RELAXED) { \
+            if (b) emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
+            return __atomic_load_n(p, __ATOMIC_SEQ_CST); \
+        } \
+        atomic_flag *lock = lock_stamp((uint64_t)p); \
+        type v = __atomic_load_n(p, __ATOMIC_SEQ_CST); \
+        uint32_t stamp = next_stamp(); \
+        atomic_flag_clear_explicit(lock, memory_order_release); \
+        emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, 0, stamp); \
+        return v; \
+    } \
+    EXPORT void __tsan_atomic##n##_store(volatile type *p, type v, int order) { \
+        struct buffer *b = begin(); \
+        if (!b || order == __ATOMIC_RELAXED) { \
+            if (b) emit(b, STORE, LOG2(n), (uint64_t)p, PC, v, 0); \
+            __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
+            return; \
+        } \
+        atomic_flag *lock = lock_stamp((uint64_t)p); \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
+        uint32_t stamp = next_stamp(); \
+        atomic_flag_clear_explicit(lock, memory_order_release); \
+        emit(b, STORE_RELEASE, LOG2(n), (uint64_t)p, PC, v, stamp); \
+    } \
+    FETCH(n, type, exchange, __atomic_exchange_n, v) \
+    FETCH(n, type, fetch_add, __atomic_fetch_add, old + v) \
+    FETCH(n, type, fetch_sub, __atomic_fetch_sub, old - v) \
+    FETCH(n, type, fetch_and, __atomic_fetch_and, old & v) \
+    FETCH(n, type, fetch_or, __atomic_fetch_or, old | v) \
+    FETCH(n, type, fetch_xor, __atomic_fetch_xor, old ^ v) \
+    FETCH(n, type, fetch_nand, __atomic_fetch_nand, ~(old & v)) \
+    static type exchange_if##n(volatile type *p, type expected, type v, uint32_t location) { \
+        struct buffer *b = begin(); \
+        type old = expected; \
+        if (!b) { \
+            __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+            return old; \
+        } \
+        atomic_flag *lock = lock_stamp((uint64_t)p); \
+        int done = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+        uint32_t stamp = next_stamp(); \
+        atomic_flag_clear_explicit(lock, memory_order_release); \
+        emit(b, RMW, LOG2(n), (uint64_t)p, location, done ? v : old, stamp); \
+        return old; \
+    } \
+    EXPORT type __tsan_atomic##n##_compare_exchange_val(volatile type *p, type expected, type v, int o, int f) { \
+        (void)o, (void)f; \
+        return exchange_if##n(p, expected, v, PC); \
+    } \
+    EXPORT int __tsan_atomic##n##_compare_exchange_strong(volatile type *p, type *expected, type v, int o, int f) { \
+        (void)o, (void)f; \
+        type wanted = *expected; \
+        *expected = exchange_if##n(p, wanted, v, PC); \
+        return *expected == wanted; \
+    } \
+    EXPORT int __tsan_atomic##n##_compare_exchange_weak(volatile type *p, type *expected, type v, int o, int f) { \
+        (void)o, (void)f; \
+        type wanted = *expected; \
+        *expected = exchange_if##n(p, wanted, v, PC); \
+        return *expected == wanted; \
+    }
+ATOMIC(8, uint8_t)
+ATOMIC(16, uint16_t)
+ATOMIC(32, uint32_t)
+ATOMIC(64, uint64_t)
+
+EXPORT void __tsan_atomic_thread_fence(int order) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    struct buffer *b = begin();
+    if (b && order == __ATOMIC_SEQ_CST) emit(b, MFENCE, 0, 0, PC, 0, 0);
+}
+EXPORT void __tsan_atomic_signal_fence(int order) {
+    (void)order;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,25 @@
+/* The recorder's half that lives in the recorded program (C11, Linux, x86-64).
+ *
+ * The compiler calls a hook before every load and store (-fsanitize=thread code generation, gcc or clang); the
+ * hooks here pack what happened into a buffer of the thread, and a full buffer becomes one block of the trace
+ * (crates/programs/trace/src/file.rs describes the format). Nothing is shared between threads on the way but the
+ * counter that stamps synchronisation. A block is written by one system call on a file opened for appending, so
+ * that what a killed program leaves is readable up to its last whole block.
+ *
+ * A store's hook runs before the store: its value is read when the same thread next records anything but a load.
+ *
+ * Without COREPLANE_TRACE in the environment nothing is recorded. This is never instrumented, and one unit, so that a
+ * hook is one function. */
+
+#include "shared.h"
+
+#include "output.h"
+#include "records.h"
+#include "program.h"
+#include "accesses.h"
+#include "ranges.h"
+#include "atomics.h"
+#include "fences.h"
+#include "threads.h"
+#include "mappings.h"
+#include "pmem.h"
