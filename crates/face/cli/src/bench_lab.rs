@@ -5,7 +5,6 @@ use crate::output;
 use check::crash::{self, Bounds, Persistency};
 use check::explore::{self, asap::AsapSpace};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
-use workloads::{Crashed, Persistent};
 
 /// A thousand crash points of a hash map of 10,000 operations in ten seconds.
 pub(crate) const GOAL_CRASH_POINTS: f64 = 100.0;
@@ -23,27 +22,20 @@ pub(crate) fn rates() -> Result<Rates, Failure> {
         w.set("workload.operations", operations)?;
         Ok::<_, Failure>(w)
     };
-    let recovery = |w: &WorkloadDescription, memory: &mut dyn Persistent, ended: &[u64]| match w
-        .built_in()
-        .and_then(|b| b.recover)
-    {
-        Some(recover) => recover(memory, &Crashed { settings: &w.settings, seed: 1, ended }),
-        None => Err("no recovery".into()),
-    };
     let (large, small) = (map("10000")?, map("1000")?);
+    let none = || Failure::BadInput("no recovery".into());
+    let (mut recover_large, mut recover_small) =
+        (large.recovery(1).ok_or_else(none)?, small.recovery(1).ok_or_else(none)?);
     let options = RunOptions { seed: 1, ..RunOptions::default() };
     let machine = Description::preset("asap-rp")?;
     let (timed, seconds) = output::timed(|| {
-        crash::timed(&machine, &large, &options, CrashEvery::Persists(50), 1000, &mut |m, e| {
-            recovery(&large, m, e)
-        })
+        crash::timed(&machine, &large, &options, CrashEvery::Persists(50), 1000, &mut recover_large)
     });
     let crash_points = timed?.points as f64 / seconds;
     let log = crash::of_program(&small, 1).ok_or_else(|| Failure::BadInput("no program".into()))?;
     let bounds = Bounds { points: 500, images: 64, failures: 1, skip: 0 };
-    let (search, seconds) = output::timed(|| {
-        crash::search(&log, Persistency::Px86Line, bounds, &mut |m, e| recovery(&small, m, e), &mut |_| {})
-    });
+    let (search, seconds) =
+        output::timed(|| crash::search(&log, Persistency::Px86Line, bounds, &mut recover_small, &mut |_| {}));
     let images = search.images as f64 / seconds;
     let (outcome, seconds) = output::timed(|| explore::explore(&AsapSpace::SMALL, 1_000_000, |_| {}));
     Ok(Rates { crash_points, images, states: outcome.states as f64 / seconds })

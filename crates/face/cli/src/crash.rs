@@ -11,7 +11,7 @@ use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use units::{Time, parse_dur};
-use workloads::{Crashed, Persistent, Recover, Workload};
+use workloads::Workload;
 
 /// Operations of a workload whose own default is higher; what `--set` says goes before.
 const OPERATIONS: u64 = 1000;
@@ -132,7 +132,8 @@ fn built_in_lab(
     built_in: &'static Workload,
     model: Persistency,
 ) -> Result<Lab, Failure> {
-    let recover = built_in.recover.ok_or_else(|| {
+    let seed = args.settings.seed;
+    let mut check = workload.recovery(seed).ok_or_else(|| {
         let able = workloads::WORKLOADS.iter().filter(|w| w.recover.is_some()).map(|w| w.name);
         let able = able.collect::<Vec<_>>().join(", ");
         Failure::BadInput(format!(
@@ -141,8 +142,6 @@ fn built_in_lab(
         ))
     })?;
     let every = every(args)?;
-    let seed = args.settings.seed;
-    let mut check = |memory: &mut dyn Persistent, ended: &[u64]| run(recover, memory, workload, seed, ended);
     let log = crash::of_program(workload, seed)
         .ok_or_else(|| Failure::BadInput("the program cannot be run without a machine".into()))?;
     if let Some(text) = &args.replay {
@@ -170,16 +169,6 @@ fn built_in_lab(
         seconds,
         events: log.events.len(),
     })
-}
-
-fn run(
-    recover: Recover,
-    memory: &mut dyn Persistent,
-    workload: &WorkloadDescription,
-    seed: u64,
-    ended: &[u64],
-) -> Result<(), String> {
-    recover(memory, &Crashed { settings: &workload.settings, seed, ended })
 }
 
 fn replay(text: &str) -> Result<Replay, Failure> {

@@ -5,7 +5,7 @@ use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
 use protocol::{FenceKind, FlushKind};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use workloads::{Crashed, Persistent};
+use workloads::Persistent;
 
 const BOUNDS: Bounds = Bounds { points: 300, images: 64, failures: 4, skip: 0 };
 
@@ -54,8 +54,7 @@ fn workload(name: &str, sets: &[(&str, &str)]) -> WorkloadDescription {
 }
 
 fn recovery(w: &WorkloadDescription) -> impl FnMut(&mut dyn Persistent, &[u64]) -> Result<(), String> {
-    let recover = w.built_in().unwrap().recover.unwrap();
-    move |memory, ended| recover(memory, &Crashed { settings: &w.settings, seed: 1, ended })
+    w.recovery(1).unwrap()
 }
 
 fn search(w: &WorkloadDescription, model: Persistency) -> (Log, Search) {
@@ -183,11 +182,8 @@ fn power_failures_of_every_machine_are_survived() {
             let w = workload(name, &[]);
             let d = Description::preset(machine).unwrap();
             let every = CrashEvery::Persists(7);
-            let timed = crash::timed(&d, &w, &RunOptions::default(), every, 400, &mut |memory, ended| {
-                let recover = w.built_in().unwrap().recover.unwrap();
-                recover(memory, &Crashed { settings: &w.settings, seed: 0, ended })
-            });
-            let timed = timed.unwrap();
+            let mut recover = w.recovery(0).unwrap();
+            let timed = crash::timed(&d, &w, &RunOptions::default(), every, 400, &mut recover).unwrap();
             assert!(timed.failures.is_empty(), "{name} on {machine}: {:?}", timed.failures);
             assert!(timed.points > 0, "{name} on {machine}");
         }
@@ -211,9 +207,7 @@ fn what_loads_see_at_the_end_is_sound_on_every_machine() {
             for seed in 0..6 {
                 let w = workload(name, &[]);
                 let report = machine::run(&d, &w, &RunOptions { seed, ..RunOptions::default() }).unwrap();
-                let recover = w.built_in().unwrap().recover.unwrap();
-                let crashed = Crashed { settings: &w.settings, seed, ended: &[50; 4] };
-                let sound = recover(&mut Visible(&report.visible), &crashed);
+                let sound = w.recovery(seed).unwrap()(&mut Visible(&report.visible), &[50; 4]);
                 assert_eq!(sound, Ok(()), "{name} on {machine}, seed {seed}");
             }
         }

@@ -4,7 +4,6 @@
 use check::crash::{self, Bounds, Persistency, Timed, timed};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
 use units::{Dur, Time};
-use workloads::{Crashed, Persistent, Recover};
 
 const STORES: [&str; 9] =
     ["tpcc", "tatp", "btree", "rbtree", "pm-skiplist", "hashmap", "pm-memcached", "redis", "pmemkv"];
@@ -29,15 +28,9 @@ fn workload(name: &str, mechanism: &str, operations: &str) -> WorkloadDescriptio
     workload
 }
 
-fn recovery(workload: &WorkloadDescription) -> impl Fn(&mut dyn Persistent, &[u64]) -> Result<(), String> {
-    let (settings, recover) = (workload.settings.clone(), workload.built_in().unwrap().recover.unwrap());
-    let recover: Recover = recover;
-    move |memory, ended| recover(memory, &Crashed { settings: &settings, seed: 0, ended })
-}
-
 fn cut(machine: &Description, workload: &WorkloadDescription, every: CrashEvery) -> Timed {
-    let recover = recovery(workload);
-    timed(machine, workload, &RunOptions::default(), every, 20_000, &mut |m, e| recover(m, e)).unwrap()
+    let mut recover = workload.recovery(0).unwrap();
+    timed(machine, workload, &RunOptions::default(), every, 20_000, &mut recover).unwrap()
 }
 
 #[test]
@@ -101,7 +94,7 @@ fn every_image_that_caches_may_leave_is_recovered_from() {
             let workload = workload(name, mechanism, "12");
             let log = crash::of_program(&workload, 0).unwrap();
             let bounds = Bounds { points: 300, images: 64, failures: 1, skip: 0 };
-            let recover = recovery(&workload);
+            let recover = workload.recovery(0).unwrap();
             for (model, of) in [("px86-line", Persistency::Px86Line), ("px86", Persistency::Px86)] {
                 let found = crash::search(&log, of, bounds, &mut |m, e| recover(m, e), &mut |_| {});
                 let first = found.failures.first().map(|f| &f.message);

@@ -2,7 +2,6 @@
 
 use check::crash::{Timed, timed};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
-use workloads::{Crashed, Persistent};
 
 fn crash(every: CrashEvery, sets: &[(&str, &str)]) -> Timed {
     let base = [
@@ -19,11 +18,8 @@ fn crash(every: CrashEvery, sets: &[(&str, &str)]) -> Timed {
         if key.starts_with("workload.") { workload.set(key, value) } else { machine.set(key, value) }
             .unwrap();
     }
-    let (settings, recover) = (workload.settings.clone(), workload.built_in().unwrap().recover.unwrap());
-    let mut check = |memory: &mut dyn Persistent, ended: &[u64]| {
-        recover(memory, &Crashed { settings: &settings, seed: 0, ended })
-    };
-    timed(&machine, &workload, &RunOptions::default(), every, 20_000, &mut check).unwrap()
+    let mut recover = workload.recovery(0).unwrap();
+    timed(&machine, &workload, &RunOptions::default(), every, 20_000, &mut recover).unwrap()
 }
 
 #[test]

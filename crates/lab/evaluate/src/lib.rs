@@ -9,6 +9,7 @@ mod figure;
 pub mod nearpm;
 pub mod nvdimmc;
 pub mod pberry;
+mod power;
 mod runs;
 mod verdict;
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use trace::Trace;
-use workloads::{PageStream, Visits};
+use workloads::{Crashed, PageStream, Persistent, Visits};
 
 /// A machine, fully described.
 #[derive(Clone, Debug)]
@@ -305,6 +305,18 @@ impl WorkloadDescription {
             Source::BuiltIn(workload) => Some(workload),
             Source::Trace(_) | Source::Pages(_) => None,
         }
+    }
+
+    /// The program's own recovery after a power failure in a run with `seed`, on memory and on how many operations each
+    /// thread had ended; none where it keeps nothing that could be recovered.
+    pub fn recovery(
+        &self,
+        seed: u64,
+    ) -> Option<impl Fn(&mut dyn Persistent, &[u64]) -> Result<(), String> + use<'_>> {
+        let recover = self.built_in()?.recover?;
+        Some(move |memory: &mut dyn Persistent, ended: &[u64]| {
+            recover(memory, &Crashed { settings: &self.settings, seed, ended })
+        })
     }
 
     /// The recording, where it is one.

@@ -2,12 +2,11 @@
 //! its rules left out once.
 
 use super::{MD, MECHANISMS, SWSYNC};
+use crate::power::cut;
 use crate::verdict::Finding;
-use check::crash::{Timed, timed};
 use check::explore::{explore, nearpm::NearSpace};
-use machine::{CrashEvery, Description, RunError, RunOptions, WorkloadDescription, run};
+use machine::{Description, RunError, RunOptions, WorkloadDescription, run};
 use neardata::Mutant;
-use workloads::Crashed;
 
 const EVERY: u64 = 20;
 const POINTS: usize = 2000;
@@ -33,7 +32,8 @@ fn decide(seed: u64) -> Result<Finding, RunError> {
     for machine in [MD, SWSYNC] {
         for (mechanism, _) in MECHANISMS {
             for workload in CUT {
-                let found = cut(machine, workload, mechanism, seed)?;
+                let (machine, workload) = (Description::preset(machine)?, small(workload, mechanism)?);
+                let found = cut(&machine, &workload, EVERY, POINTS, seed)?;
                 points += found.points;
                 failures += found.failures.len();
             }
@@ -63,17 +63,6 @@ fn small(workload: &str, mechanism: &str) -> Result<WorkloadDescription, RunErro
     workload.set("workload.mechanism", mechanism)?;
     _ = workload.set("workload.subscribers", "1000");
     Ok(workload)
-}
-
-fn cut(machine: &str, workload: &str, mechanism: &str, seed: u64) -> Result<Timed, RunError> {
-    let (machine, workload) = (Description::preset(machine)?, small(workload, mechanism)?);
-    let options = RunOptions { seed, ..RunOptions::default() };
-    let recover = workload.built_in().and_then(|w| w.recover);
-    let settings = workload.settings.clone();
-    timed(&machine, &workload, &options, CrashEvery::Persists(EVERY), POINTS, &mut |memory, ended| {
-        let crashed = Crashed { settings: &settings, seed, ended };
-        recover.map_or(Ok(()), |recover| recover(memory, &crashed))
-    })
 }
 
 /// What a run says that goes without one rule; none when nobody notices.

@@ -1,10 +1,10 @@
 //! Power failures of the proof of concept under fio, recovered and checked.
 
 use super::POC;
+use crate::power::cut;
 use crate::verdict::Finding;
-use check::crash::{Timed, timed};
-use machine::{CrashEvery, Description, RunError, RunOptions, WorkloadDescription};
-use workloads::{Crashed, Persistent};
+use check::crash::Timed;
+use machine::{Description, RunError, WorkloadDescription};
 
 /// Small, so that pages come and go: 256 slots, and no access hits.
 const SMALL: [(&str, &str); 2] = [("nvdimm.slots_mib", "1"), ("nvdimm.dram_mib", "2")];
@@ -38,12 +38,5 @@ fn crash(changes: &[(&str, &str)], seed: u64) -> Result<Timed, RunError> {
     for (key, value) in FIO {
         workload.set(key, value)?;
     }
-    let settings = workload.settings.clone();
-    let recover = workload.built_in().and_then(|w| w.recover);
-    let mut check = |memory: &mut dyn Persistent, ended: &[u64]| match recover {
-        Some(recover) => recover(memory, &Crashed { settings: &settings, seed, ended }),
-        None => Err("fio has no recovery".into()),
-    };
-    let options = RunOptions { seed, ..RunOptions::default() };
-    timed(&machine, &workload, &options, CrashEvery::Persists(EVERY), POINTS, &mut check)
+    cut(&machine, &workload, EVERY, POINTS, seed)
 }
