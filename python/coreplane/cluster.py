@@ -11,6 +11,9 @@ from pathlib import Path
 
 from coreplane import _core
 
+#: Tasks for each thread of the workers.
+TASKS_A_THREAD = 8
+
 
 def main(args: list[str], url: str) -> int:
     """Runs ``coreplane sweep`` with ``args``, without their ``--on``, on the scheduler at ``url``; gives the exit code."""
@@ -24,7 +27,7 @@ def main(args: list[str], url: str) -> int:
     except _core.ConfigError as error:
         print(f"coreplane: {error}", file=sys.stderr)
         return 2
-    folder, campaign = Path(plan["folder"]), _campaign(args)
+    folder, campaign = Path(plan["folder"]), Path(plan["campaign"])
     outside = [name for name in plan["files"] if Path(name).is_absolute() or ".." in Path(name).parts]
     if outside:
         print(f"coreplane: {campaign}: {outside[0]}: on a cluster, a campaign's files have to lie in its folder", file=sys.stderr)
@@ -44,14 +47,19 @@ def main(args: list[str], url: str) -> int:
 
 
 def _all(client, campaign: str, files: dict[str, bytes], names: list[str], folder: Path) -> int:
-    """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well."""
+    """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well.
+
+    A task makes several short runs, which share the reading of the campaign; there are enough tasks for all to end together.
+    """
     from distributed import as_completed
 
     folder.mkdir(parents=True, exist_ok=True)
     (shared,) = client.scatter([files], broadcast=True, hash=False)
-    runs = [client.submit(_work, campaign, shared, name, key=f"coreplane-{name}", pure=False) for name in names]
+    tasks = TASKS_A_THREAD * max(1, sum(client.nthreads().values()))
+    shares = [share for n in range(tasks) if (share := names[n::tasks])]
+    work = [client.submit(_work, campaign, shared, share, key=f"coreplane-{share[0]}", pure=False) for share in shares]
     worst = 0
-    for future in as_completed(runs, loop=client.loop):
+    for future in as_completed(work, loop=client.loop):
         try:
             code, messages, results = future.result()
         except Exception as error:  # a worker that died, or cannot import coreplane
@@ -64,8 +72,8 @@ def _all(client, campaign: str, files: dict[str, bytes], names: list[str], folde
     return worst
 
 
-def _work(campaign: str, files: dict[str, bytes], name: str) -> tuple[int, str, dict[str, bytes]]:
-    """On a worker: makes one run; gives its exit code, its messages, and the files that it wrote."""
+def _work(campaign: str, files: dict[str, bytes], names: list[str]) -> tuple[int, str, dict[str, bytes]]:
+    """On a worker: makes some runs one after the other; gives the exit code, the messages, and the files that were written."""
     import subprocess
 
     with tempfile.TemporaryDirectory() as place:
@@ -74,9 +82,10 @@ def _work(campaign: str, files: dict[str, bytes], name: str) -> tuple[int, str, 
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        command = [sys.executable, "-m", "coreplane._cli", "sweep", campaign, "--only", name, "--out", "../out", "--quiet"]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
-        found = Path(place).glob(f"out/{name}.*")
+        command = [sys.executable, "-m", "coreplane._cli", "sweep", campaign, "--out", "../out", "--jobs", "1", "--quiet"]
+        only = [word for name in names for word in ("--only", name)]
+        done = subprocess.run([*command, *only], cwd=root, capture_output=True, text=True)
+        found = [path for name in names for path in Path(place).glob(f"out/{name}.*")]
         return done.returncode, done.stderr, {path.name: path.read_bytes() for path in found}
 
 
@@ -96,15 +105,3 @@ def _quietly(args: list[str]) -> list[str]:
         elif arg not in ("--quiet", "-q") and not arg.startswith("--format="):
             kept.append(arg)
     return kept
-
-
-def _campaign(args: list[str]) -> Path:
-    """The campaign's file among the arguments: the plan was made of it, so it is there."""
-    valued = {"--out", "-o", "--jobs", "-j", "--share", "--only", "--format"}
-    rest = iter(args[1:])
-    for arg in rest:
-        if arg in valued:
-            next(rest, None)
-        elif not arg.startswith("-"):
-            return Path(arg)
-    raise AssertionError("a plan was made of no campaign")

@@ -43,7 +43,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let folder = folder(args);
     may_begin(args, &folder, &campaign)?;
     if args.plan {
-        output::print_json(&plan(&folder, &jobs, &sources));
+        output::print_json(&plan(args, &folder, &jobs, &sources));
         return Ok(());
     }
     keep_campaign(&folder, &campaign, &text)?;
@@ -282,9 +282,10 @@ fn one(folder: &Path, sources: &Sources, job: &Job) -> Result<End, Failure> {
 }
 
 /// What would be run, for who spreads the runs over a cluster.
-fn plan(folder: &Path, jobs: &[Job], sources: &Sources) -> serde_json::Value {
+fn plan(args: &SweepArgs, folder: &Path, jobs: &[Job], sources: &Sources) -> serde_json::Value {
     let run = |job: &Job| json!({"name": job.name, "run": described(&job.point), "done": done(folder, job).is_some()});
-    json!({"folder": folder, "files": sources.files, "runs": jobs.iter().map(run).collect::<Vec<_>>()})
+    let runs: Vec<_> = jobs.iter().map(run).collect();
+    json!({"campaign": args.campaign, "folder": folder, "files": sources.files, "runs": runs})
 }
 
 fn print(args: &SweepArgs, folder: &Path, campaign: &Campaign, jobs: &[Job], ends: &[End]) {
