@@ -109,12 +109,12 @@ impl Array {
     }
 
     fn cell(&self, page: Page) -> &Cell {
-        let (block, at) = (page / self.geometry.pages_per_block, page % self.geometry.pages_per_block);
+        let (block, at) = (self.geometry.block_of(page), page % self.geometry.pages_per_block);
         self.cells[block as usize].get(at as usize).unwrap_or(&Cell::Erased)
     }
 
     fn set(&mut self, page: Page, cell: Cell) {
-        let (block, at) = (page / self.geometry.pages_per_block, page % self.geometry.pages_per_block);
+        let (block, at) = (self.geometry.block_of(page), page % self.geometry.pages_per_block);
         let cells = &mut self.cells[block as usize];
         cells.resize(self.geometry.pages_per_block as usize, Cell::Erased);
         cells[at as usize] = cell;
@@ -153,7 +153,7 @@ impl Array {
         }
         if self.happens(self.errors.program) {
             self.set(page, Cell::Torn(None));
-            self.bad[(page / self.geometry.pages_per_block) as usize] = true;
+            self.bad[self.geometry.block_of(page) as usize] = true;
             return Err(FlashError::Failed);
         }
         self.set(page, cell);

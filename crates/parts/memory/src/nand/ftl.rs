@@ -205,6 +205,7 @@ impl<F: Flash> Ftl<F> {
     ///
     /// # Errors
     /// See [`FtlError`]; the page then has its old or its new contents.
+    #[inline]
     pub fn write(&mut self, host: HostPage, data: &[u8]) -> Result<(), FtlError> {
         if host >= self.spec.host_pages {
             return Err(FtlError::Beyond);
@@ -252,7 +253,7 @@ impl<F: Flash> Ftl<F> {
         let page = self.map[host as usize];
         if page != NONE {
             self.is_valid.remove(page);
-            self.valid.remove(page / self.spec.geometry.pages_per_block);
+            self.valid.remove(self.spec.geometry.block_of(page));
         }
         self.take_in(host, to);
     }
@@ -268,9 +269,15 @@ impl<F: Flash> Ftl<F> {
     /// The next page of the open block; a full one is closed, and blocks are collected before another is opened.
     #[inline]
     fn next_page(&mut self) -> Result<Place, FtlError> {
-        if let Some(place) = self.page_of_open() {
-            return Ok(place);
+        match self.page_of_open() {
+            Some(place) => Ok(place),
+            None => self.page_of_next(),
         }
+    }
+
+    /// Apart from what every write does, which is short so that a host has the next write under way meanwhile.
+    #[inline(never)]
+    fn page_of_next(&mut self) -> Result<Place, FtlError> {
         self.close_open();
         // What collection leaves of the block that it opened counts as one.
         while self.erased.len() + usize::from(self.open_has_room()) < self.spec.reserve as usize {
@@ -418,6 +425,7 @@ impl<F: Flash> Ftl<F> {
     }
 
     /// A program failed in the open block: what is in it moves, and it is used no more.
+    #[cold]
     fn abandon_open(&mut self) -> Result<(), FtlError> {
         let Some(Open { block, .. }) = self.open.take() else { return Ok(()) };
         self.retire(block);

@@ -58,6 +58,13 @@ impl Geometry {
         self.blocks * self.pages_per_block
     }
 
+    /// The block of a page: without a division where a block has a power of two of them, as most have.
+    #[inline]
+    pub fn block_of(&self, page: Page) -> Block {
+        let pages = self.pages_per_block;
+        if pages.is_power_of_two() { page >> pages.trailing_zeros() } else { page / pages }
+    }
+
     /// The pages of a block.
     pub fn pages_of(&self, block: Block) -> Range<Page> {
         block * self.pages_per_block..(block + 1) * self.pages_per_block
