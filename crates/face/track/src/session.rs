@@ -33,8 +33,6 @@ pub struct Report {
     pub start_pause_ms: f64,
     /// Pages that could not be read.
     pub unreadable: u64,
-    /// The tracker was asked to end.
-    pub interrupted: bool,
 }
 
 /// Tracks as `options` say; `each` is shown every window as it ends.
@@ -49,7 +47,7 @@ pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report,
     let asked = Asked::new().map_err(|e| Error::at("signals cannot be waited for", e))?;
     let mut session = Session::begin(&mut target, options)?;
     let interrupted = session.run(&mut target, &asked, each);
-    let report = session.report(matches!(interrupted, Ok(true)));
+    let report = session.report();
     target.finish(!matches!(interrupted, Ok(false)));
     interrupted.map(|_| report)
 }
@@ -364,7 +362,7 @@ impl Session {
         Ok(())
     }
 
-    fn report(&self, interrupted: bool) -> Report {
+    fn report(&self) -> Report {
         Report {
             windows: self.windows.clone(),
             mechanism: self.mechanism,
@@ -373,7 +371,6 @@ impl Session {
             compared_bytes: self.compared_bytes,
             start_pause_ms: self.start_pause_ms,
             unreadable: self.unreadable,
-            interrupted,
         }
     }
 }

@@ -68,8 +68,7 @@ fn declare() -> Result<Runs, ConfigError> {
     for workload in WORKLOADS {
         let half = half_of_operations(workload)?;
         let ops = || ("workload.operations", half.clone());
-        let key =
-            |machine: &str, threads| Key { machine: machine.into(), workload: workload.into(), threads };
+        let key = |machine: &str, threads| Key::new(machine, workload, threads);
         for machine in MACHINES {
             runs.add(key(machine, 4), machine, &[ops()])?;
         }
@@ -89,8 +88,7 @@ fn declare() -> Result<Runs, ConfigError> {
     }
     for (service, _) in WRITE_SERVICES {
         for machine in ["hops-rp", "asap-rp"] {
-            let key =
-                Key { machine: format!("{machine} {service}"), workload: "bandwidth".into(), threads: 1 };
+            let key = Key::new(&format!("{machine} {service}"), "bandwidth", 1);
             runs.add(key, machine, &[("memory.pm.write_service_ns", service.into())])?;
         }
     }

@@ -48,11 +48,7 @@ impl Machine {
     /// Builds `harts` harts and everything that they need.
     pub(crate) fn build(description: &Description, harts: usize, mode: Mode) -> Result<Machine, ConfigError> {
         let s = &description.settings;
-        let map = AddressMap {
-            pm_controllers: near_parts::controllers(s),
-            dram_controllers: s.count("memory.dram.controllers"),
-            interleave_bytes: s.number("memory.interleave_bytes"),
-        };
+        let map = near_parts::address_map(s);
         let plan = Plan { harts, map };
         let hart =
             |id: usize| Hart::new(id as u8, hart_spec(s), hart_side(s, id as u8, map), map.pm_controllers);

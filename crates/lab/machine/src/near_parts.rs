@@ -35,7 +35,7 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
     }
     let (hart, port) = (s.dur("wires.hart_controller_ns"), s.dur("wires.hart_directory_ns"));
     let link = s.dur("neardata.link_ns");
-    if s.text("ordering.model") != "intel" && hart < port + link {
+    if model != "intel" && hart < port + link {
         return Err(ConfigError::new(format!(
             "wires.hart_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
             hart.as_ns(),
@@ -48,6 +48,15 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
 /// Controllers of persistent memory: each near-data device is one.
 pub(crate) fn controllers(s: &Settings) -> usize {
     s.count(if is_near(s) { "neardata.devices" } else { "memory.controllers" })
+}
+
+/// Which controller has which address.
+pub(crate) fn address_map(s: &Settings) -> AddressMap {
+    AddressMap {
+        pm_controllers: controllers(s),
+        dram_controllers: s.count("memory.dram.controllers"),
+        interleave_bytes: s.number("memory.interleave_bytes"),
+    }
 }
 
 fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
@@ -79,12 +88,7 @@ fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
 /// A near-data device's state machine as a machine describes it.
 pub fn near_core(machine: &Description, index: u8) -> CoreSpec {
     let s = &machine.settings;
-    let map = AddressMap {
-        pm_controllers: controllers(s),
-        dram_controllers: s.count("memory.dram.controllers"),
-        interleave_bytes: s.number("memory.interleave_bytes"),
-    };
-    core(s, map, index)
+    core(s, address_map(s), index)
 }
 
 /// Device `index` before its memory.

@@ -226,16 +226,20 @@ impl Machine {
 
     fn shared_tally(&mut self, now: Time) -> Tally {
         let mut tally = Tally::default();
+        self.hand_up_shared(now, &mut tally);
+        tally
+    }
+
+    fn hand_up_shared(&mut self, now: Time, tally: &mut Tally) {
         for node in shared(&mut self.directory, &mut self.controllers, &mut self.register, &mut self.commands)
         {
-            node.stats(now, &mut tally);
+            node.stats(now, tally);
         }
-        self.host.iter().for_each(|host| host.stats(&mut tally));
+        self.host.iter().for_each(|host| host.stats(tally));
         if self.checker.is_some() {
             self.at_work.pass(now);
             tally.occupancy("neardata.at_work", &self.at_work);
         }
-        tally
     }
 
     pub(crate) fn region_began(&self) -> Option<Time> {
@@ -248,14 +252,8 @@ impl Machine {
 
     pub(crate) fn tally(&mut self, now: Time) -> Tally {
         let mut tally = Tally::default();
-        for node in self.nodes() {
-            node.stats(now, &mut tally);
-        }
-        self.host.iter().for_each(|host| host.stats(&mut tally));
-        if self.checker.is_some() {
-            self.at_work.pass(now);
-            tally.occupancy("neardata.at_work", &self.at_work);
-        }
+        self.harts.iter_mut().for_each(|hart| hart.stats(now, &mut tally));
+        self.hand_up_shared(now, &mut tally);
         tally
     }
 

@@ -66,9 +66,7 @@ impl Mechanism {
             _ => Mechanism::Logging,
         }
     }
-}
 
-impl Mechanism {
     /// Where a redo log begins in a thread's part of a device: behind the undo log, where there are both.
     fn redo_start(self) -> u64 {
         if self == Mechanism::UndoRedo { LOG_BYTES / 2 } else { 0 }
