@@ -125,6 +125,13 @@ pub enum OpKind {
     Work,
 }
 
+impl OpKind {
+    /// Whether memory may be different after it.
+    pub fn writes(self) -> bool {
+        matches!(self, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_))
+    }
+}
+
 /// A place in a program's source.
 pub type Site = &'static std::panic::Location<'static>;
 

@@ -27,11 +27,6 @@ pub struct Entered<S> {
 }
 
 impl<S: Kernel> Entered<S> {
-    /// Hart `hart`, whose own handle is `cpu`.
-    pub fn new(cpu: &Cpu, hart: usize, shared: &Rc<RefCell<S>>) -> Entered<S> {
-        Entered { cpu: cpu.clone(), hart, shared: Rc::clone(shared) }
-    }
-
     /// Another hart takes a page away: this hart's stores are done before it goes on.
     pub fn answer(self) -> Task {
         Box::pin(async move { self.finish_stores().await })

@@ -16,7 +16,7 @@ mod translations;
 
 use kernel::INTERRUPTIBLE;
 pub use kernel::{Entered, Task};
-pub use port::{Kernel, Port, Step};
+pub use port::{Caller, Kernel, Port, Step};
 pub use translations::Translations;
 
 /// What the kernel knows of a hart.

@@ -16,7 +16,7 @@ pub trait Kernel: Sized + 'static {
     fn error(&mut self) -> &mut Option<String>;
 
     /// What comes before `op`; asked again after each [`Step::Enter`].
-    fn before(&mut self, entered: Entered<Self>, op: &Op) -> Step;
+    fn before(&mut self, caller: &Caller<Self>, op: &Op) -> Step;
 
     /// The hart has carried `op` out, as the program said it, with this answer.
     fn after(&mut self, _hart: &Cpu, _op: &Op, _answer: u64) {}
@@ -27,6 +27,22 @@ pub trait Kernel: Sized + 'static {
     /// Whether a hart has met one since it was asked last.
     fn take_io_error(&mut self, _hart: usize) -> bool {
         false
+    }
+}
+
+/// A program's hart, which may enter the kernel. Asking before an operation costs nothing that only entering needs.
+pub struct Caller<'a, K> {
+    /// The hart.
+    pub cpu: &'a Cpu,
+    /// Its number.
+    pub hart: usize,
+    shared: &'a Rc<RefCell<K>>,
+}
+
+impl<K> Caller<'_, K> {
+    /// The hart in the kernel.
+    pub fn enter(&self) -> Entered<K> {
+        Entered { cpu: self.cpu.clone(), hart: self.hart, shared: Rc::clone(self.shared) }
     }
 }
 
@@ -98,18 +114,18 @@ impl<K: Kernel> Port<K> {
 
     /// Another hart's question comes first, then what the kernel has to do; a long computation can be interrupted.
     fn step(&self, hart: &Cpu, op: &Op, state: &mut PortState, shared: &mut K) -> Step {
-        let entered = Entered::new(hart, self.id, &self.shared);
+        let caller = Caller { cpu: hart, hart: self.id, shared: &self.shared };
         if shared.harts()[self.id].asked {
-            return Step::Enter(entered.answer());
+            return Step::Enter(caller.enter().answer());
         }
         if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
             if std::mem::take(&mut state.computed) {
                 return Step::Done;
             }
             state.computed = true;
-            return Step::Enter(entered.compute(Dur::ps(op.value)));
+            return Step::Enter(caller.enter().compute(Dur::ps(op.value)));
         }
-        shared.before(entered, op)
+        shared.before(&caller, op)
     }
 }
 

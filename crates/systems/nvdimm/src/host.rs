@@ -11,7 +11,7 @@
 use crate::driver::{Driver, DriverCounts};
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
 use crate::kernel;
-use os::{Entered, HartState, Kernel, Port, Step};
+use os::{Caller, HartState, Kernel, Port, Step};
 use protocol::{Cpu, Image, Op, OpKind, PM_BASE, StatSink};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -67,21 +67,21 @@ impl Kernel for Shared {
         &mut self.error
     }
 
-    fn before(&mut self, entered: Entered<Shared>, op: &Op) -> Step {
-        if std::mem::take(&mut self.io_errors[entered.hart].failed) {
-            return self.failed(entered.hart, op);
+    fn before(&mut self, caller: &Caller<Shared>, op: &Op) -> Step {
+        if std::mem::take(&mut self.io_errors[caller.hart].failed) {
+            return self.failed(caller.hart, op);
         }
         if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
             return Step::Issue(op.address);
         }
-        let (page, missing) = match self.translate(entered.hart, op) {
+        let (page, missing) = match self.translate(caller.hart, op) {
             Place::At(address) => return Step::Issue(address),
             Place::Unmapped(page) => (page, false),
             Place::Missing(page) => (page, true),
             Place::Beyond(error) => return Step::Fail(error),
         };
         let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);
-        Step::Enter(kernel::fault(entered, kernel::Fault { page, write, missing }))
+        Step::Enter(kernel::fault(caller.enter(), kernel::Fault { page, write, missing }))
     }
 
     fn catches_io_errors(&mut self, hart: usize) {
@@ -191,8 +191,7 @@ impl Shared {
                 None => Place::Missing(page),
             };
         };
-        let writes = matches!(op.kind, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_));
-        self.driver.access(page, writes);
+        self.driver.access(page, op.kind.writes());
         let line = op.address / 64;
         let last = std::mem::replace(&mut self.last_lines[hart], line);
         self.lines += u64::from(line != last);

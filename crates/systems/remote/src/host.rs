@@ -7,7 +7,7 @@ use crate::kernel::{self, Miss};
 use crate::near;
 use crate::spec::Kind;
 use crate::uses::{UseSpec, Using};
-use os::{Entered, HartState, Kernel, Port, Step};
+use os::{Caller, HartState, Kernel, Port, Step};
 use protocol::{Cpu, Op, OpKind, PAGE_BYTES, PM_BASE, StatSink};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -77,33 +77,34 @@ impl Kernel for Shared {
         &mut self.error
     }
 
-    fn before(&mut self, entered: Entered<Shared>, op: &Op) -> Step {
-        let now = entered.cpu.now();
+    fn before(&mut self, caller: &Caller<Shared>, op: &Op) -> Step {
+        let now = caller.cpu.now();
         if now >= self.protects_at {
             self.protects_at = now + self.spec.protect;
-            return Step::Enter(kernel::protect(entered));
+            return Step::Enter(kernel::protect(caller.enter()));
         }
         if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
             return Step::Issue(op.address);
         }
         let wait = self.uses.as_mut().map_or(Dur::ZERO, Using::take_wait);
         if wait > Dur::ZERO {
-            return Step::Enter(entered.compute(wait));
+            return Step::Enter(caller.enter().compute(wait));
         }
         let offset = op.address - PM_BASE;
-        let page = match self.page(entered.hart, offset) {
+        let page = match self.page(caller.hart, offset) {
             Ok(page) => page,
             Err(error) => return Step::Fail(error),
         };
-        let place = self.harts[entered.hart].translations.find(page);
-        match place.filter(|place| place & 1 == 1 || !writes(op)) {
+        let write = op.kind.writes();
+        let place = self.harts[caller.hart].translations.find(page);
+        match place.filter(|place| place & 1 == 1 || !write) {
             Some(place) => {
                 let near = (place >> 1).checked_sub(1).map(|frame| near::address(frame, offset));
                 Step::Issue(near.unwrap_or(op.address))
             }
             None => {
                 self.walks += 1;
-                Step::Enter(kernel::walk(entered, Miss { page, write: writes(op) }))
+                Step::Enter(kernel::walk(caller.enter(), Miss { page, write }))
             }
         }
     }
@@ -125,10 +126,6 @@ impl Kernel for Shared {
             self.dirty.store(hart.now(), offset, op.size, value);
         }
     }
-}
-
-fn writes(op: &Op) -> bool {
-    matches!(op.kind, OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_))
 }
 
 impl Shared {
