@@ -84,14 +84,15 @@ pub fn run_with_crashes(
     if let CrashEvery::At(at) = every {
         m.engine.stop_after(at);
     }
-    let (mut done, mut next) = (0, 0);
+    let (mut done, mut next, mut began) = (0, 0, Time::NEVER);
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
         if m.is_broken() {
             break;
         }
-        if m.region_began().is_none_or(|began| now < began) {
+        began = began.min(m.region_began_on(to));
+        if now < began {
             continue;
         }
         done = match every {

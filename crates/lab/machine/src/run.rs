@@ -138,20 +138,18 @@ impl Machine {
                 before = Some(self.shared_tally(began));
             }
             self.dispatch(now, to, port, &msg);
-            if before.is_none()
-                && let Some((Some(at), _)) = self.harts.get(to.0 as usize).map(|hart| hart.region())
-            {
-                began = began.min(at);
+            if before.is_none() {
+                began = began.min(self.region_began_on(to));
             }
             if self.is_broken() {
                 break;
             }
         }
-        match (before, self.region_began()) {
-            (Some(before), _) => before,
+        match before {
+            Some(before) => before,
+            None if began == Time::NEVER => Tally::default(),
             // Nothing reached a shared device after the beginning.
-            (None, Some(began)) => self.shared_tally(began),
-            (None, None) => Tally::default(),
+            None => self.shared_tally(began),
         }
     }
 
@@ -240,6 +238,12 @@ impl Machine {
             self.at_work.pass(now);
             tally.occupancy("neardata.at_work", &self.at_work);
         }
+    }
+
+    /// When the part that counts began on a node that is a hart; never elsewhere. The first of these is the machine's:
+    /// asking the one hart that an event went to is cheaper than all of them.
+    pub(crate) fn region_began_on(&self, node: NodeId) -> Time {
+        self.harts.get(node.0 as usize).and_then(|hart| hart.region().0).unwrap_or(Time::NEVER)
     }
 
     pub(crate) fn region_began(&self) -> Option<Time> {
