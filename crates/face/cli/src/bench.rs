@@ -141,34 +141,22 @@ fn decode_rate() -> Result<f64, Failure> {
         trace::Record { address, value, stamp: 0, location: 4096 + n % 64 * 8, thread: 0, kind, size: 8 }
     };
     let block = trace::encode_block(&(0..BLOCK).map(&mut next).collect::<Vec<_>>());
-    let mut best = f64::MAX;
     let mut sum = 0u64;
-    for _ in 0..50 {
-        let each = |r: trace::Record| sum = sum.wrapping_add(r.address ^ r.value);
-        let (done, seconds) = output::timed(|| trace::decode_block(&block, 0, BLOCK, each));
-        done?;
-        best = best.min(seconds);
-    }
+    let mut each = |r: trace::Record| sum = sum.wrapping_add(r.address ^ r.value);
+    let ((), seconds) = output::fastest(50, || trace::decode_block(&block, 0, BLOCK, &mut each))?;
     std::hint::black_box(sum);
-    Ok(f64::from(BLOCK) / best / 1e6)
+    Ok(f64::from(BLOCK) / seconds / 1e6)
 }
 
 fn one(name: &str) -> Result<serde_json::Value, Failure> {
     let machine = Description::preset(name)?;
     let workload = WorkloadDescription::named("bench")?;
     let options = RunOptions { seed: 1, ..RunOptions::default() };
-    let mut best = f64::MAX;
-    let mut last = None;
-    for _ in 0..3 {
-        let (report, seconds) = output::timed(|| machine::run(&machine, &workload, &options));
-        best = best.min(seconds);
-        last = Some(report?);
-    }
-    let report = last.ok_or_else(|| Failure::BadInput("no run".into()))?;
+    let (report, seconds) = output::fastest(3, || machine::run(&machine, &workload, &options))?;
     let references = report.references as f64;
     Ok(json!({
         "machine": name,
-        "million_references_per_second": references / best / 1e6,
+        "million_references_per_second": references / seconds / 1e6,
         "l1_hit_share": report.get("cpu.l1.hits").unwrap_or(0.0) / report.get("cpu.references").unwrap_or(1.0),
         "events_per_reference": report.events as f64 / references,
     }))

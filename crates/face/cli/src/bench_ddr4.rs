@@ -19,13 +19,9 @@ pub(crate) fn rates() -> Result<Vec<serde_json::Value>, Failure> {
     let patterns = ["sequential", "random"].into_iter().zip(REFERENCE);
     patterns
         .map(|(pattern, reference)| {
-            let mut best = f64::MAX;
-            for _ in 0..3 {
-                let (done, seconds) = output::timed(|| saturate(pattern == "random"));
-                done.map_err(Failure::BadInput)?;
-                best = best.min(seconds);
-            }
-            let rate = REQUESTS as f64 / best / 1e6;
+            let done = output::fastest(3, || saturate(pattern == "random"));
+            let (_, seconds) = done.map_err(Failure::BadInput)?;
+            let rate = REQUESTS as f64 / seconds / 1e6;
             Ok(json!({
                 "pattern": pattern,
                 "million_requests_per_second": rate,

@@ -14,9 +14,10 @@
 //!
 //! Not modelled: power-down, per-device differences, error correction, ODT and calibration.
 //!
-//! Cost: one decision for each command, over all banks of a rank at once in vectors (some 80 instructions); a bank's need is
-//! followed from PRECHARGE to ACTIVATE to column command, and found anew only when its queue changes otherwise. Nothing
-//! happens between commands.
+//! Cost: one decision for each command, over all banks of a rank at once in vectors, some 300 instructions with the needs that
+//! it finds, and 200 that carry the command out (counted under random requests); a bank's need is followed from PRECHARGE to
+//! ACTIVATE to column command, and found anew only when its queue changes otherwise or the direction does. Nothing happens
+//! between commands.
 //!
 //! Sources: JESD79-4 (timing tables, §4.26 refresh); Rixner et al. (ISCA 2000) for FR-FCFS.
 
