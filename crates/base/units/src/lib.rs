@@ -212,9 +212,23 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The numbers of the bits that are set, in order. Cost: one step a set bit.
+#[inline]
+pub fn bits(mask: u64) -> impl Iterator<Item = u32> {
+    let next = |m: u64| (m & (m - 1) != 0).then(|| m & (m - 1));
+    std::iter::successors((mask != 0).then_some(mask), move |m| next(*m)).map(u64::trailing_zeros)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_come_in_order() {
+        assert_eq!(bits(0).count(), 0);
+        assert_eq!(bits(1 << 63 | 0b101).collect::<Vec<_>>(), [0, 2, 63]);
+        assert_eq!(bits(u64::MAX).count(), 64);
+    }
 
     #[test]
     fn a_clock_that_does_not_divide_a_nanosecond_does_not_drift() {

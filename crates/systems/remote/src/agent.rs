@@ -5,7 +5,7 @@ use crate::core::{Core, Effect};
 use crate::dirty::DirtySet;
 use crate::filter::Tracker;
 use crate::network::Network;
-use crate::packet::{Bytes, Packet, RemoteHost, bits, line_at};
+use crate::packet::{Bytes, Packet, RemoteHost, line_at};
 use crate::spec::{AgentSpec, Kind, Mutant};
 use crate::uses::Using;
 use engine::{Device, Out, PortId};
@@ -16,7 +16,7 @@ use protocol::{
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-use units::{Dur, Time};
+use units::{Dur, Time, bits};
 
 impl Bytes for Controller {
     fn read(&self, line: Line) -> Block {

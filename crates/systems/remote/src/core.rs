@@ -1,9 +1,10 @@
 //! The agent's protocol: a state machine without clock or queue. What it wants done leaves as effects.
 
 use crate::command::{Command, What};
-use crate::packet::{Bytes, Packet, bits, line_at};
+use crate::packet::{Bytes, Packet, line_at};
 use crate::spec::{CoreSpec, Mutant, Walks};
 use std::collections::{BTreeMap, VecDeque};
+use units::bits;
 
 /// What the state machine wants.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use protocol::{Block, Line, PM_BASE};
 use std::collections::BTreeMap;
+use units::bits;
 
 /// Lines of a page.
 pub(crate) const PAGE_LINES: u64 = 64;
@@ -12,12 +13,6 @@ const HEADER: u64 = 64;
 /// The line `index` of page `page`, in a memory whose first page is page 0.
 pub(crate) fn line_at(page: u32, index: u32) -> Line {
     Line(PM_BASE / 64 + u64::from(page) * PAGE_LINES + u64::from(index))
-}
-
-/// The lines of a bitmap, in order.
-pub(crate) fn bits(mask: u64) -> impl Iterator<Item = u32> {
-    let next = |m: u64| (m & (m - 1) != 0).then(|| m & (m - 1));
-    std::iter::successors((mask != 0).then_some(mask), move |m| next(*m)).map(u64::trailing_zeros)
 }
 
 /// A packet. A request's number is never used again; an answer names its request.

@@ -5,7 +5,7 @@ use crate::path::{Epoch, Path, PathHart, Policy};
 use crate::spec::{AsapSpec, PathSpec};
 use protocol::{EpochId, EpochTag, FlushRequest, Msg, Outbox, Peer};
 use std::hash::{Hash, Hasher};
-use units::Time;
+use units::{Time, bits};
 
 /// The hart side of ASAP.
 pub type AsapHart = PathHart<Eager>;
@@ -50,18 +50,15 @@ impl Eager {
 
     fn committed(&self, path: &mut Path, now: Time, out: &mut Outbox) {
         let Some(epoch) = path.tracker.epochs.pop() else { return };
-        for hart in (0..64).filter(|h| epoch.dependents >> h & 1 == 1) {
-            tell(path, now, hart, epoch.id, out);
-        }
+        bits(epoch.dependents).for_each(|hart| tell(path, now, hart as u8, epoch.id, out));
         path.tracker.untag(now, epoch.id, out);
     }
 }
 
 fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
-    let controllers = path.spec.map.pm_controllers;
     let Some(epoch) = path.tracker.epochs.get_mut(id) else { return };
-    for controller in (0..controllers).filter(|c| epoch.early >> c & 1 == 1) {
-        out.send(now, Peer::Controller(controller), Msg::Commit { epoch: id });
+    for controller in bits(epoch.early) {
+        out.send(now, Peer::Controller(controller as usize), Msg::Commit { epoch: id });
     }
     epoch.committing = true;
     epoch.commits_left = epoch.early.count_ones();

@@ -48,7 +48,10 @@ impl PersistBuffer {
     pub(crate) fn insert(&mut self, now: Time, write: &LineWrite, epoch: EpochId) -> Result<bool, Full> {
         for slot in self.unsent.iter().rev() {
             let entry = self.slots[*slot as usize].as_mut().expect("an unsent entry is used");
-            if entry.write.line == write.line && entry.epoch == epoch && !entry.refused {
+            if entry.epoch != epoch {
+                break; // What is older is of older epochs.
+            }
+            if entry.write.line == write.line && !entry.refused {
                 entry.write.merge(write);
                 entry.at = now;
                 self.coalesced += 1;
@@ -113,10 +116,10 @@ impl PersistBuffer {
         let mut entry = self.slots[slot as usize].expect("a refused entry is used");
         entry.refused = true;
         entry.flying = false;
-        let mut younger: Vec<Entry> = self.slots.iter().flatten().copied().collect();
-        younger.retain(|e| {
+        let is_younger = |e: &&Entry| {
             e.sequence > entry.sequence && e.epoch == entry.epoch && e.write.line == entry.write.line
-        });
+        };
+        let mut younger: Vec<Entry> = self.slots.iter().flatten().filter(is_younger).copied().collect();
         younger.sort_by_key(|e| e.sequence);
         younger.iter().for_each(|e| entry.write.merge(&e.write));
         self.slots[slot as usize] = Some(entry);

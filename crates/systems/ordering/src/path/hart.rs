@@ -64,6 +64,11 @@ impl<P: Policy> PathHart<P> {
 
     fn advance(&mut self, now: Time, out: &mut Outbox) {
         self.policy.advance(&mut self.path, now, out);
+        self.look_again(now);
+    }
+
+    /// Finds the entry that may go next.
+    fn look_again(&mut self, now: Time) {
         self.path.pace.not_before(now);
         self.sendable = self.policy.sendable(&self.path);
         let blocked = self.path.buffer.unsent() > 0 && self.sendable.is_none();
@@ -81,12 +86,13 @@ impl<P: Policy> HartOrdering for PathHart<P> {
         Traits { persist_path: true, flush_instructions: false, caches_persist: false, fences: true }
     }
 
-    fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, Full> {
+    fn store(&mut self, now: Time, write: &LineWrite, _: &mut Outbox) -> Result<EpochId, Full> {
         let epoch = self.path.tracker.epochs.open();
         let new = self.path.buffer.insert(now, write, epoch)?;
         self.path.pace.woken(now);
         self.path.tracker.epochs.write(new);
-        self.advance(now, out);
+        // A write into the open epoch lets no epoch commit.
+        self.look_again(now);
         Ok(epoch)
     }
 
