@@ -88,6 +88,9 @@ struct Wires {
 impl Wires {
     fn sent(&mut self, to: NodeId, at: Time) {
         let Some(line) = self.arrivals.get_mut(to.0 as usize) else { return };
+        if line.back().is_none_or(|last| *last <= at) {
+            return line.push_back(at);
+        }
         let later = line.iter().rev().take_while(|t| **t > at).count();
         line.insert(line.len() - later, at);
     }

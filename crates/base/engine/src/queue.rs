@@ -1,4 +1,4 @@
-//! The event queue: small sortable handles; the messages wait in a slab.
+//! The event queue: a timing wheel over a slab of messages, and a heap for what is far away.
 
 use crate::{NodeId, PortId};
 use std::cmp::Reverse;
@@ -24,86 +24,142 @@ impl Key {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Handle {
+/// A place in the slab.
+type Place = u32;
+
+const NOBODY: Place = Place::MAX;
+
+struct Event<M> {
     key: Key,
-    slot: u32,
     to: u16,
     port: u8,
+    /// The next one in the same slot, or the next free place.
+    next: Place,
+    msg: M,
 }
 
-/// The next few events in a sorted list, the rest in a heap. A push costs a short shift of 32-byte handles.
+/// A timing wheel: events of the next 131 ns hang in slots of 2 ns, each slot's in order; one word tells which slots
+/// are used. The rest waits in a heap until the wheel has come round. Cost of a push: a walk along the few events of
+/// a slot; of a pop: finding the first bit of a word. No event is moved.
 pub(crate) struct EventQueue<M> {
-    /// Sorted, latest first, so that the next event is popped from the end.
-    near: Vec<Handle>,
-    far: BinaryHeap<Reverse<Handle>>,
-    slab: Vec<M>,
-    free: Vec<u32>,
+    slab: Vec<Event<M>>,
+    free: Place,
+    slots: [Place; SLOTS],
+    used: u64,
+    /// The slot of the last event popped, counted from power-on: the wheel holds this one and those that follow.
+    turn: u64,
+    far: BinaryHeap<Reverse<(Key, Place)>>,
+}
+
+const SLOTS: usize = u64::BITS as usize;
+/// A slot is 2^11 ps.
+const SLOT_BITS: u32 = 11;
+
+fn slot_of(key: Key) -> u64 {
+    key.at().ps() >> SLOT_BITS
 }
 
 impl<M: Copy> EventQueue<M> {
-    const NEAR: usize = 32;
-
     pub(crate) fn new() -> EventQueue<M> {
         EventQueue {
-            near: Vec::with_capacity(Self::NEAR + 1),
-            far: BinaryHeap::with_capacity(256),
             slab: Vec::with_capacity(256),
-            free: Vec::with_capacity(256),
+            free: NOBODY,
+            slots: [NOBODY; SLOTS],
+            used: 0,
+            turn: 0,
+            far: BinaryHeap::with_capacity(256),
         }
     }
 
+    /// Takes an event in; it is not earlier than the last one popped.
     #[inline]
     pub(crate) fn push(&mut self, key: Key, to: NodeId, port: PortId, msg: M) {
-        let slot = self.store(msg);
-        let handle = Handle { key, slot, to: to.0, port: port.0 };
-        if self.far.peek().is_some_and(|f| key > f.0.key) {
-            self.far.push(Reverse(handle));
-            return;
-        }
-        let place = self.near.iter().rposition(|h| h.key > key).map_or(0, |i| i + 1);
-        self.near.insert(place, handle);
-        if self.near.len() > Self::NEAR {
-            self.far.extend(self.near.drain(..Self::NEAR / 2).map(Reverse));
-        }
+        let place = self.store(Event { key, to: to.0, port: port.0, next: NOBODY, msg });
+        self.place(key, place);
     }
 
     #[inline]
-    pub(crate) fn next_at(&mut self) -> Option<Time> {
-        self.refill();
-        self.near.last().map(|h| h.key.at())
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        match self.first() {
+            Some(place) => Some(self.slab[place as usize].key.at()),
+            None => self.far.peek().map(|first| first.0.0.at()),
+        }
     }
 
     #[inline]
     pub(crate) fn pop(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
-        self.refill();
-        let h = self.near.pop()?;
-        self.free.push(h.slot);
-        *msg = self.slab[h.slot as usize];
-        Some((h.key.at(), NodeId(h.to), PortId(h.port)))
+        if self.used == 0 {
+            self.turn_to(slot_of(self.far.peek()?.0.0));
+        }
+        let place = self.first()?;
+        let event = &mut self.slab[place as usize];
+        *msg = event.msg;
+        let (key, to, port) = (event.key, event.to, event.port);
+        let after = std::mem::replace(&mut event.next, self.free);
+        self.free = place;
+        let turn = slot_of(key);
+        let slot = turn as usize % SLOTS;
+        self.slots[slot] = after;
+        self.used &= !(u64::from(after == NOBODY) << slot);
+        if turn != self.turn {
+            self.turn_to(turn);
+        }
+        Some((key.at(), NodeId(to), PortId(port)))
+    }
+
+    /// The first event on the wheel.
+    #[inline]
+    fn first(&self) -> Option<Place> {
+        let ahead = self.used.rotate_right(self.turn as u32 % u64::BITS).trailing_zeros();
+        let place = self.slots[(self.turn + u64::from(ahead)) as usize % SLOTS];
+        (place != NOBODY).then_some(place)
     }
 
     #[inline]
-    fn store(&mut self, msg: M) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slab[slot as usize] = msg;
-            slot
-        } else {
-            self.slab.push(msg);
-            (self.slab.len() - 1) as u32
+    fn store(&mut self, event: Event<M>) -> Place {
+        let place = self.free;
+        if let Some(old) = self.slab.get_mut(place as usize) {
+            self.free = old.next;
+            *old = event;
+            return place;
+        }
+        self.slab.push(event);
+        (self.slab.len() - 1) as Place
+    }
+
+    /// Hangs an event into its slot, behind those that come before it; into the heap when the wheel does not reach it.
+    #[inline]
+    fn place(&mut self, key: Key, place: Place) {
+        debug_assert!(slot_of(key) >= self.turn, "no event is pushed into the past");
+        if slot_of(key) - self.turn >= SLOTS as u64 {
+            return self.far.push(Reverse((key, place)));
+        }
+        let slot = slot_of(key) as usize % SLOTS;
+        self.used |= 1 << slot;
+        let mut before = NOBODY;
+        let mut after = self.slots[slot];
+        while let Some(event) = self.slab.get(after as usize).filter(|event| event.key < key) {
+            before = after;
+            after = event.next;
+        }
+        self.slab[place as usize].next = after;
+        match self.slab.get_mut(before as usize) {
+            Some(event) => event.next = place,
+            None => self.slots[slot] = place,
         }
     }
 
+    /// The wheel turns; what comes within its reach leaves the heap.
     #[inline]
-    fn refill(&mut self) {
-        if !self.near.is_empty() {
-            return;
+    fn turn_to(&mut self, turn: u64) {
+        self.turn = turn;
+        while let Some(Reverse((key, place))) = self.far.peek().copied() {
+            if slot_of(key) - turn >= SLOTS as u64 {
+                return;
+            }
+            self.far.pop();
+            self.place(key, place);
         }
-        while self.near.len() < Self::NEAR / 2 {
-            let Some(Reverse(h)) = self.far.pop() else { break };
-            self.near.push(h);
-        }
-        self.near.reverse();
     }
 }
 
@@ -121,7 +177,7 @@ mod tests {
             let mut now = 0;
             for n in 0..2_000u64 {
                 if r.chance(550) || map.is_empty() {
-                    let (at, rank) = (Time::from_ps(now + r.below(1 << (1 + seed % 12))), r.below(7) as u16);
+                    let (at, rank) = (Time::from_ps(now + r.below(1 << (1 + seed % 24))), r.below(7) as u16);
                     queue.push(Key::new(at, rank, n), NodeId(rank), PortId(0), n);
                     map.insert((at, rank, n), n);
                 } else {

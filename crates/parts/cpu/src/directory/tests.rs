@@ -9,6 +9,7 @@ struct Bench {
     directory: Directory,
     engine: Engine<Msg>,
     reads: usize,
+    now: Time,
 }
 
 impl Bench {
@@ -25,14 +26,20 @@ impl Bench {
             keeps_data: true,
             caches_persist: false,
         };
-        Bench { directory: Directory::new(spec, map), engine: Engine::new(links, 0, Mode::Fast), reads: 0 }
+        Bench {
+            directory: Directory::new(spec, map),
+            engine: Engine::new(links, 0, Mode::Fast),
+            reads: 0,
+            now: Time::ZERO,
+        }
     }
 
     /// Hart 0 sends; everybody answers at once; how many reads the controller has seen by the end.
     fn send(&mut self, msg: Msg) -> usize {
-        self.engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, msg);
+        self.engine.out(NodeId(0), self.now).send(PortId(0), Dur::ZERO, msg);
         let mut msg = Msg::Wake;
         while let Some((now, to, port)) = self.engine.next(&mut msg) {
+            self.now = now;
             match (to, msg) {
                 (NodeId(1), _) => self.directory.on(now, port, &msg, &mut self.engine.out(to, now)),
                 (NodeId(2), Msg::Read { line }) => {
