@@ -185,15 +185,26 @@ impl State {
     /// The place for a new line: free, or least recently used among those that are neither busy nor pinned;
     /// lines without private copies and without an epoch tag first.
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
-        let usable = |slot: &Slot| match self.line(*slot) {
-            None => true,
-            Some(old) => self.pins[*slot] == 0 && !self.is_active(old),
-        };
-        let rank = |slot: &Slot| {
-            let (taken, tagged) = (self.lines[*slot] != NOTHING, self.tags[*slot] != NOTHING);
-            (taken, tagged, self.has_copies(*slot), self.ages[*slot])
-        };
-        self.set(line).filter(usable).min_by_key(rank)
+        let mut least = 0;
+        loop {
+            let usable = |slot: &Slot| self.pins[*slot] == 0 && self.rank(*slot) >= least;
+            let slot = self.set(line).filter(usable).min_by_key(|slot| self.rank(*slot))?;
+            // Few lines are busy: asking for the best one alone is cheaper than asking for all.
+            if !self.line(slot).is_some_and(|old| self.is_active(old)) {
+                return Some(slot);
+            }
+            least = self.rank(slot) + 1;
+        }
+    }
+
+    /// How much a place's line is worth keeping; no two lines are worth the same.
+    fn rank(&self, slot: Slot) -> u64 {
+        let (taken, tagged) = (self.lines[slot] != NOTHING, self.tags[slot] != NOTHING);
+        debug_assert!(self.ages[slot] >> 61 == 0);
+        u64::from(taken) << 63
+            | u64::from(tagged) << 62
+            | u64::from(self.has_copies(slot)) << 61
+            | self.ages[slot]
     }
 
     pub(super) fn reserve(&mut self, slot: Slot, line: Line) {

@@ -43,15 +43,15 @@ pub(super) struct Caches {
     l2: CacheShape,
     l1_tags: Vec<u64>,
     l1_slots: Vec<u32>,
-    l1_ages: Vec<u32>,
+    l1_ages: Vec<u64>,
     l1_recent: Vec<u8>,
     l2_tags: Vec<u64>,
-    l2_ages: Vec<u32>,
+    l2_ages: Vec<u64>,
     states: Vec<State>,
     data: Vec<Block>,
     written: Vec<EpochId>,
     released: Vec<EpochId>,
-    tick: u32,
+    tick: u64,
 }
 
 impl Caches {
@@ -74,16 +74,23 @@ impl Caches {
         }
     }
 
+    /// The place of a line that is the one asked for last in its set of the first level.
+    #[inline]
+    pub(super) fn recent(&self, line: Line) -> Option<Slot> {
+        let set = self.l1.set_of(line);
+        let place = set * self.l1.ways + self.l1_recent[set] as usize;
+        (self.l1_tags[place] == tag(line)).then(|| self.l1_slots[place] as Slot)
+    }
+
     /// Finds a line for an access and brings it close. Cost on a first-level hit: one tag comparison when the
     /// set's last line is asked for again, one pass over the set otherwise.
     #[inline]
     pub(super) fn access(&mut self, line: Line) -> Option<(Slot, Level)> {
+        if let Some(slot) = self.recent(line) {
+            return Some((slot, Level::L1));
+        }
         let set = self.l1.set_of(line);
         let first = set * self.l1.ways;
-        let recent = first + self.l1_recent[set] as usize;
-        if self.l1_tags[recent] == tag(line) {
-            return Some((self.l1_slots[recent] as Slot, Level::L1));
-        }
         self.tick += 1;
         if let Some(way) = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == tag(line)) {
             self.l1_recent[set] = way as u8;
@@ -107,16 +114,13 @@ impl Caches {
     fn bring_close(&mut self, line: Line, slot: Slot) {
         let set = self.l1.set_of(line);
         let first = set * self.l1.ways;
-        let ways = first..first + self.l1.ways;
-        let way = ways
-            .clone()
-            .find(|i| self.l1_tags[*i] == NOBODY)
-            .or_else(|| ways.min_by_key(|i| self.l1_ages[*i]))
-            .expect("a set has ways");
-        self.l1_tags[way] = tag(line);
-        self.l1_slots[way] = slot as u32;
-        self.l1_ages[way] = self.tick;
-        self.l1_recent[set] = (way - first) as u8;
+        // A free place has age 0, and so goes first.
+        let ages = self.l1_ages[first..first + self.l1.ways].iter().enumerate();
+        let way = ages.min_by_key(|(_, age)| **age).map_or(0, |(way, _)| way);
+        self.l1_tags[first + way] = tag(line);
+        self.l1_slots[first + way] = slot as u32;
+        self.l1_ages[first + way] = self.tick;
+        self.l1_recent[set] = way as u8;
     }
 
     /// Where a new line may go: a free place, or the least recently used one, those that `busy` names last.
@@ -153,10 +157,10 @@ impl Caches {
         let line = Line(self.l2_tags[slot] - 1);
         self.l2_tags[slot] = NOBODY;
         let first = self.l1.set_of(line) * self.l1.ways;
-        for tag in &mut self.l1_tags[first..first + self.l1.ways] {
-            if *tag == line.0 + 1 {
-                *tag = NOBODY;
-            }
+        let place = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == tag(line));
+        if let Some(way) = place {
+            self.l1_tags[first + way] = NOBODY;
+            self.l1_ages[first + way] = 0;
         }
         Victim {
             line,

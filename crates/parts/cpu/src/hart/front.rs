@@ -35,6 +35,9 @@ pub(super) struct Front {
     /// Nothing may happen here after this time without asking the engine again.
     pub(super) horizon: Time,
     shortest_wire: Dur,
+    /// Before this time the program has nobody to wait for and nothing to bring up to its clock; in the past when
+    /// that has to be worked out.
+    pub(super) clear_until: Time,
     pub(super) runnable: bool,
     /// The operation that waited may be finished.
     pub(super) resumed: bool,
@@ -90,6 +93,7 @@ impl Front {
             now: Time::ZERO,
             horizon: Time::ZERO,
             shortest_wire: Dur::ZERO,
+            clear_until: Time::ZERO,
             runnable: false,
             resumed: false,
             wait: Wait::Nothing,
@@ -128,6 +132,7 @@ impl Front {
     pub(super) fn set_horizon(&mut self, horizon: Time, shortest_wire: Dur) {
         self.horizon = horizon;
         self.shortest_wire = shortest_wire;
+        self.clear_until = Time::ZERO;
     }
 
     /// A message at `now`: nothing local before it is left to do.
@@ -210,6 +215,7 @@ impl Front {
 
     /// What is sent can be answered: an answer arrives later than one shortest wire after the sending.
     pub(super) fn shrink_horizon(&mut self) {
+        self.clear_until = Time::ZERO;
         if let Some(first) = self.outbox.0.iter().map(|(at, ..)| *at).min() {
             self.horizon = self.horizon.min(first + self.shortest_wire);
         }

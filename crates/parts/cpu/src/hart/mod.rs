@@ -119,6 +119,7 @@ impl Hart {
     /// Gives the hart its program; it starts with the first timer.
     pub fn load(&mut self, program: Program) {
         self.program = Some(program);
+        self.wakes_at = Time::ZERO;
         self.port.0.borrow_mut().runnable = true;
     }
 
@@ -180,6 +181,9 @@ impl Hart {
 
     /// Puts what the front wants to send on the wires; true when there was something.
     fn hand_over(&self, front: &mut Front, out: &mut Out<'_, Msg>) -> bool {
+        if front.outbox.0.is_empty() && front.marks.is_none() {
+            return false;
+        }
         let sends = !front.outbox.0.is_empty();
         for (at, to, msg) in &front.outbox.0 {
             let port = match *to {
@@ -216,10 +220,10 @@ impl Hart {
     /// Everything that may happen by the horizon, in order of time.
     fn run(&mut self, out: &mut Out<'_, Msg>) {
         let port = Rc::clone(&self.port);
+        let mut front = port.0.borrow_mut();
         let shortest = out.shortest_wire();
         let mut first = true;
         loop {
-            let mut front = port.0.borrow_mut();
             // The queue, and with it the horizon, changes by what is sent alone.
             if self.hand_over(&mut front, out) || first {
                 front.set_horizon(out.horizon(), shortest);
@@ -239,10 +243,11 @@ impl Hart {
             }
             if background <= program {
                 front.background(background);
-                continue;
+            } else {
+                drop(front);
+                self.poll_program();
+                front = port.0.borrow_mut();
             }
-            drop(front);
-            self.poll_program();
         }
     }
 
@@ -260,6 +265,9 @@ impl Device<Msg> for Hart {
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
+        } else if port == PortId::TIMER {
+            // Another timer, set since, has been here or is still to come: nothing is due now.
+            return;
         }
         if port != PortId::TIMER {
             let from = self.sender(port);
