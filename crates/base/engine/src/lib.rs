@@ -72,6 +72,12 @@ pub struct Engine<M> {
     links: Vec<Vec<Link>>,
     counters: Vec<u64>,
     wires: Wires,
+    quiet: Dur,
+    /// When the events come that are not quiet.
+    prompt: Arrivals,
+    /// Fronts that may pass something on at once, and how many they are.
+    alert: Vec<bool>,
+    alerts: usize,
     mode: Mode,
     stop: Time,
     events: u64,
@@ -81,33 +87,51 @@ pub struct Engine<M> {
 
 /// For every front: when the messages already sent to it arrive, and how soon any other could.
 struct Wires {
-    arrivals: Vec<VecDeque<Time>>,
+    arrivals: Vec<Arrivals>,
     shortest: Vec<Dur>,
 }
 
-impl Wires {
-    fn sent(&mut self, to: NodeId, at: Time) {
-        let Some(line) = self.arrivals.get_mut(to.0 as usize) else { return };
-        if line.back().is_none_or(|last| *last <= at) {
-            return line.push_back(at);
-        }
-        let later = line.iter().rev().take_while(|t| **t > at).count();
-        line.insert(line.len() - later, at);
+/// Points in time to come, in order.
+struct Arrivals(VecDeque<Time>);
+
+impl Arrivals {
+    fn new() -> Arrivals {
+        Arrivals(VecDeque::with_capacity(64))
     }
 
-    fn arrived(&mut self, to: NodeId) {
-        if let Some(line) = self.arrivals.get_mut(to.0 as usize) {
-            line.pop_front();
+    #[inline]
+    fn add(&mut self, at: Time) {
+        if self.0.back().is_none_or(|last| *last <= at) {
+            return self.0.push_back(at);
         }
+        let later = self.0.iter().rev().take_while(|t| **t > at).count();
+        self.0.insert(self.0.len() - later, at);
+    }
+
+    /// The first, [`Time::NEVER`] when there is none.
+    #[inline]
+    fn first(&self) -> Time {
+        self.0.front().copied().unwrap_or(Time::NEVER)
     }
 }
 
-impl<M: Copy> Engine<M> {
-    /// An engine for the wiring `links` (outgoing, by node and port). Nodes `0..fronts` may run ahead.
+/// What travels in a machine.
+pub trait Message: Copy {
+    /// Whether whoever gets it takes a machine's quiet time (see [`Engine::new`]) to reach a front, other than its
+    /// own program, and to send anything that is not quiet; given that no front is alert ([`Out::alert`]).
+    fn is_quiet(&self) -> bool {
+        false
+    }
+}
+
+impl<M: Message> Engine<M> {
+    /// An engine for the wiring `links` (outgoing, by node and port). Nodes `0..fronts` may run ahead. `quiet` is the
+    /// least time from the arrival of a quiet message to the first arrival at a front that can come of it; zero where
+    /// the shortest wire is all that is known.
     ///
     /// # Panics
     /// When a wire to a front has no length: nothing could ever run ahead of it.
-    pub fn new(links: Vec<Vec<Link>>, fronts: usize, mode: Mode) -> Engine<M> {
+    pub fn new(links: Vec<Vec<Link>>, fronts: usize, mode: Mode, quiet: Dur) -> Engine<M> {
         let mut shortest = vec![Dur::ps(u64::MAX); fronts];
         for link in links.iter().flatten().filter(|l| (l.to.0 as usize) < fronts) {
             assert!(link.latency > Dur::ZERO, "a wire to a front has a length");
@@ -117,7 +141,11 @@ impl<M: Copy> Engine<M> {
         Engine {
             queue: EventQueue::new(),
             counters: vec![0; links.len()],
-            wires: Wires { arrivals: (0..fronts).map(|_| VecDeque::with_capacity(64)).collect(), shortest },
+            wires: Wires { arrivals: (0..fronts).map(|_| Arrivals::new()).collect(), shortest },
+            quiet,
+            prompt: Arrivals::new(),
+            alert: vec![false; fronts],
+            alerts: 0,
             links,
             mode,
             stop: Time::NEVER,
@@ -149,8 +177,13 @@ impl<M: Copy> Engine<M> {
         }
         let (at, to, port) = self.queue.pop(msg)?;
         self.events += 1;
-        if port != PortId::TIMER {
-            self.wires.arrived(to);
+        if port != PortId::TIMER
+            && let Some(arrivals) = self.wires.arrivals.get_mut(to.0 as usize)
+        {
+            arrivals.0.pop_front();
+        }
+        if !msg.is_quiet() {
+            self.prompt.0.pop_front();
         }
         Some((at, to, port))
     }
@@ -163,7 +196,7 @@ pub struct Out<'a, M> {
     now: Time,
 }
 
-impl<M: Copy> Out<'_, M> {
+impl<M: Message> Out<'_, M> {
     /// Sends on an outgoing port after `think` of the device's own time; the wire adds its latency.
     #[inline]
     pub fn send(&mut self, port: PortId, think: Dur, msg: M) {
@@ -177,9 +210,11 @@ impl<M: Copy> Out<'_, M> {
         debug_assert!(at >= self.now, "nothing leaves in the past");
         let link = self.engine.links[self.me.0 as usize][port.0 as usize];
         let arrives = at + link.latency;
-        self.engine.wires.sent(link.to, arrives);
+        if let Some(arrivals) = self.engine.wires.arrivals.get_mut(link.to.0 as usize) {
+            arrivals.add(arrives);
+        }
         let key = self.key(arrives, self.me.0);
-        self.engine.queue.push(key, link.to, link.port, msg);
+        self.push(key, arrives, link.to, link.port, msg);
         arrives
     }
 
@@ -194,22 +229,39 @@ impl<M: Copy> Out<'_, M> {
     pub fn wake(&mut self, at: Time, msg: M) {
         debug_assert!(at >= self.now, "nobody wakes in the past");
         let key = self.key(at, self.me.0 | 0x8000);
-        self.engine.queue.push(key, self.me, PortId::TIMER, msg);
+        self.push(key, at, self.me, PortId::TIMER, msg);
+    }
+
+    #[inline]
+    fn push(&mut self, key: Key, at: Time, to: NodeId, port: PortId, msg: M) {
+        if !msg.is_quiet() {
+            self.engine.prompt.add(at);
+        }
+        self.engine.queue.push(key, to, port, msg);
+    }
+
+    /// This front may pass something on at once from now on, or no longer: while one may, wires alone bound how far
+    /// the others run ahead.
+    #[inline]
+    pub fn alert(&mut self, is_alert: bool) {
+        let was = std::mem::replace(&mut self.engine.alert[self.me.0 as usize], is_alert);
+        self.engine.alerts = self.engine.alerts + usize::from(is_alert) - usize::from(was);
     }
 
     /// The last point in time at which this front may act on its own state without being contradicted later.
     ///
     /// Exact, not an approximation: nothing already on its wire arrives by then, and no event still to come
-    /// can reach it sooner than the shortest wire. Cost: one look at the head of the queue.
+    /// can reach it sooner than the shortest wire, or than the quiet time where that holds. Cost: a look at the head
+    /// of three queues.
     pub fn horizon(&mut self) -> Time {
         let me = self.me.0 as usize;
         let engine = &mut *self.engine;
-        let on_the_wire = engine.wires.arrivals[me].front().map_or(Time::NEVER, |t| t.just_before());
-        let still_to_come = match engine.queue.next_at() {
-            Some(at) => (at + engine.wires.shortest[me]).just_before(),
-            None => Time::NEVER,
-        };
-        let fast = on_the_wire.min(still_to_come).min(engine.stop);
+        let shortest = engine.wires.shortest[me];
+        let quiet = if engine.alerts == 0 { engine.quiet.max(shortest) } else { shortest };
+        let of_any = engine.queue.next_at().unwrap_or(Time::NEVER) + quiet;
+        let of_prompt = engine.prompt.first() + shortest;
+        let first = engine.wires.arrivals[me].first().min(of_prompt).min(of_any);
+        let fast = if first == Time::NEVER { first } else { first.just_before() }.min(engine.stop);
         if engine.mode == Mode::Reference { fast.min(self.now) } else { fast }
     }
 

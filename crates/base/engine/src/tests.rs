@@ -1,5 +1,12 @@
 use super::*;
 
+/// Numbers from a hundred on are quiet.
+impl Message for u32 {
+    fn is_quiet(&self) -> bool {
+        *self >= 100
+    }
+}
+
 /// Sends every message back after a nanosecond, and notes when it heard what.
 struct Echo {
     heard: std::rc::Rc<std::cell::RefCell<Vec<(u64, PortId, u32)>>>,
@@ -15,8 +22,12 @@ impl Device<u32> for Echo {
 }
 
 fn pair(mode: Mode) -> Engine<u32> {
+    quiet_pair(mode, Dur::ZERO)
+}
+
+fn quiet_pair(mode: Mode, quiet: Dur) -> Engine<u32> {
     let to = |n| vec![Link { to: NodeId(n), port: PortId(3), latency: Dur::ns(4) }];
-    Engine::new(vec![to(1), to(0)], 2, mode)
+    Engine::new(vec![to(1), to(0)], 2, mode, quiet)
 }
 
 #[test]
@@ -51,6 +62,29 @@ fn the_horizon_ends_just_before_a_message_on_the_wire_and_one_wire_after_the_nex
     assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(13_999));
     engine.out(NodeId(1), Time::ZERO).send(PortId(0), Dur::ZERO, 1);
     assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(3_999));
+}
+
+#[test]
+fn quiet_messages_leave_a_front_the_quiet_time_unless_another_is_alert() {
+    let mut engine = quiet_pair(Mode::Fast, Dur::ns(20));
+    let at = |e: &mut Engine<u32>| e.out(NodeId(0), Time::ZERO).horizon().ps();
+    engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 100);
+    assert_eq!(at(&mut engine), 29_999);
+    engine.out(NodeId(1), Time::ZERO).alert(true);
+    assert_eq!(at(&mut engine), 13_999);
+    engine.out(NodeId(1), Time::ZERO).alert(false);
+    engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(12_000), 7);
+    assert_eq!(at(&mut engine), 15_999, "that one is not quiet");
+    let mut msg = 0;
+    while engine.next(&mut msg).is_some() {}
+    assert_eq!(engine.out(NodeId(0), Time::from_ps(12_000)).horizon(), Time::NEVER);
+}
+
+#[test]
+fn a_quiet_time_shorter_than_the_wire_is_the_wire() {
+    let mut engine = quiet_pair(Mode::Fast, Dur::ns(1));
+    engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 100);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(13_999));
 }
 
 #[test]

@@ -67,8 +67,9 @@ pub enum Msg {
     // Directory to memory and back.
     /// Read a line.
     Read { line: Line },
-    /// The answer to `Read`.
-    ReadReply { line: Line, data: Block },
+    /// The answer to `Read`. `waits` says that some of these bytes wait at the controller's door: a power failure would
+    /// lose them.
+    ReadReply { line: Line, data: Block, waits: bool },
     /// Write a line back; where `ack` names a hart, it is told once the write is durable.
     Write { line: Line, data: Block, mask: Mask, ack: Option<u8> },
     /// A memory agent wants a line out of every cache; what is changed of it is written back first.
@@ -129,6 +130,30 @@ pub enum Msg {
     Poll { hart: u8 },
     /// The answer to `Poll`.
     Timestamp { tag: EpochTag },
+}
+
+impl engine::Message for Msg {
+    /// The directory looks a line up before it answers a request, controllers take time to read and to acknowledge, and
+    /// a hart that is told that it may go on only asks for more. Not quiet: snoops and their answers, data on its way
+    /// up, word of commits, and all that devices say to each other.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        use Msg::*;
+        let asks_directory = matches!(
+            self,
+            GetS { .. }
+                | GetM { .. }
+                | PutM { .. }
+                | Clean { .. }
+                | NonTemporal { .. }
+                | Drained { .. }
+                | Untag { .. }
+        );
+        let asks_controller = matches!(self, Read { .. } | Write { .. } | Flush(_) | Commit { .. });
+        let tells_hart =
+            matches!(self, Data { .. } | CleanAck { .. } | Ack { .. } | Nack { .. } | CommitAck { .. });
+        asks_directory || asks_controller || tells_hart || matches!(self, Wake)
+    }
 }
 
 /// Port numbers: the same on every machine, so that a device knows its peers by them.

@@ -183,6 +183,11 @@ pub trait HartOrdering {
     /// Time has come to `now`: issues what is due.
     fn tick(&mut self, now: Time, out: &mut Outbox);
 
+    /// Whether another hart waits to be told that an epoch of this one has committed.
+    fn owes_word(&self) -> bool {
+        false
+    }
+
     /// How full the persist buffer is.
     fn level(&self) -> usize;
 

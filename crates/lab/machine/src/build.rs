@@ -58,6 +58,9 @@ impl Machine {
         let host = driver.or_else(|| Some(Pager::Remote(remote_parts::host(s, harts, remote?))));
         // Harts that share a driver's tables on the host act in order of time.
         let mode = if host.is_some() { Mode::Reference } else { mode };
+        // Devices and agents answer when they will; the directory and the controllers take their time.
+        let is_plain = nvdimm.is_none() && remote.is_none() && !near_parts::is_near(s);
+        let quiet = if is_plain { quiet_time(s) } else { Dur::ZERO };
         let pm_cache_bytes = nvdimm.as_ref().and_then(|n| n.cache_bytes);
         let mut dimm = nvdimm.map(|n| n.dimm);
         let mut memory = |index: usize| match dimm.take().filter(|_| index == 0) {
@@ -75,7 +78,7 @@ impl Machine {
             },
         };
         Ok(Machine {
-            engine: Engine::new(plan.links(s), harts, mode),
+            engine: Engine::new(plan.links(s), harts, mode, quiet),
             harts: (0..harts).map(hart).collect(),
             directory: Directory::new(directory_spec(s, harts), map),
             controllers: (0..map.controllers()).map(&mut memory).collect(),
@@ -200,6 +203,19 @@ impl Plan {
             (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, s.dur("neardata.peer_ns")));
         std::iter::once(first).chain(harts).chain([commands]).chain(peers).collect()
     }
+}
+
+/// How long the directory and the controllers take at least to answer a hart, wires included.
+fn quiet_time(s: &Settings) -> Dur {
+    let d = |key: &str| s.dur(key);
+    let reads = d("memory.pm.read_ns").min(d("memory.pm.buffer_read_ns")).min(d("memory.dram.read_ns"));
+    let paths = [
+        d("llc.latency_ns") + d("wires.hart_directory_ns"),
+        d("memory.pm.acknowledge_ns") + d("wires.hart_controller_ns"),
+        d("ordering.commit_ns") + d("wires.hart_controller_ns"),
+        reads + d("wires.directory_controller_ns") + d("wires.hart_directory_ns"),
+    ];
+    paths.into_iter().min().unwrap_or(Dur::ZERO)
 }
 
 fn link(to: NodeId, port: PortId, latency: Dur) -> Link {

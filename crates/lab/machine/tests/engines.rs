@@ -18,7 +18,7 @@ fn random_machine(r: &mut Random) -> Description {
     };
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();
-    let small: [(&str, &[&str]); 24] = [
+    let small: [(&str, &[&str]); 32] = [
         ("cpu.harts", &["1", "2"]),
         ("cpu.store_buffer", &["1", "4", "32"]),
         ("cpu.outstanding_misses", &["1", "2", "16"]),
@@ -43,6 +43,15 @@ fn random_machine(r: &mut Random) -> Description {
         ("ordering.sfence", &["dfence", "ofence"]),
         ("ordering.sfence_blocks", &["hart", "stores"]),
         ("wires.hart_directory_ns", &["0.5", "4", "30"]),
+        // How far a hart may run ahead hangs on each of these.
+        ("wires.hart_controller_ns", &["0.5", "5", "30"]),
+        ("wires.hart_hart_ns", &["0.5", "5", "30"]),
+        ("wires.directory_controller_ns", &["0.5", "5", "30"]),
+        ("llc.latency_ns", &["0.5", "12", "100"]),
+        ("memory.pm.acknowledge_ns", &["0", "5", "90"]),
+        ("ordering.commit_ns", &["0", "5", "50"]),
+        ("memory.pm.read_ns", &["1", "20", "175"]),
+        ("memory.dram.read_ns", &["1", "50"]),
     ];
     for (key, values) in small {
         let before = d.clone();

@@ -12,8 +12,9 @@
 //! last (until told that it committed), so that a later reader is made dependent; and a line handed over while a
 //! persist buffer still holds writes of it is pinned, since memory does not have them yet.
 //!
-//! Not modelled: banks and ports of the cache (its bandwidth is not a limit), and the difference between a tag
-//! and a data access.
+//! Not modelled: banks and ports of the cache (its bandwidth is not a limit), the difference between a tag and a data
+//! access, and that a flush of a line which another hart is just flushing waits for that one: the line is clean, and
+//! the second flush is answered at once.
 //!
 //! Sources: Sorin, Hill and Wood, A Primer on Memory Consistency and Cache Coherence, chapter 8 (blocking
 //! directory); ASAP (HPCA 2022) §IV-E and §V-F.
@@ -39,13 +40,16 @@ pub struct Directory {
     spec: DirectorySpec,
     map: AddressMap,
     state: State,
+    /// When the last message to each controller leaves: none overtakes another.
+    leaves: Vec<Time>,
     stats: stats::Stats,
 }
 
 impl Directory {
     /// A directory for `spec.harts` harts.
     pub fn new(spec: DirectorySpec, map: AddressMap) -> Directory {
-        Directory { state: State::new(&spec), spec, map, stats: stats::Stats::default() }
+        let leaves = vec![Time::ZERO; map.controllers()];
+        Directory { state: State::new(&spec), spec, map, leaves, stats: stats::Stats::default() }
     }
 
     fn submit(&mut self, line: Line, request: Request, out: &mut Out<'_, Msg>) {
@@ -112,7 +116,7 @@ impl Directory {
         self.stats.misses += 1;
         self.state.reserve(slot, line);
         self.state.set_phase(line, Phase::Memory);
-        self.to_memory(line, self.spec.latency, Msg::Read { line }, out);
+        self.send_to_memory(line, self.spec.latency, Msg::Read { line }, out);
     }
 
     fn evict(&mut self, slot: Slot, out: &mut Out<'_, Msg>) {
@@ -120,7 +124,7 @@ impl Directory {
         if self.state.is_dirty(slot) {
             self.stats.write_backs += 1;
             let msg = Msg::Write { line, data: *self.state.data(slot), mask: Mask::MAX, ack: None };
-            self.to_memory(line, self.spec.latency, msg, out);
+            self.send_to_memory(line, self.spec.latency, msg, out);
         }
         self.state.free(slot);
     }
@@ -145,7 +149,7 @@ impl Directory {
         }
         self.stats.misses += 1;
         self.state.set_phase(line, Phase::Memory);
-        self.to_memory(line, think, Msg::Read { line }, out);
+        self.send_to_memory(line, think, Msg::Read { line }, out);
     }
 
     fn begin_clean(&mut self, line: Line, slot: Slot, hart: u8, forget: bool, out: &mut Out<'_, Msg>) {
@@ -211,13 +215,15 @@ impl Directory {
             Some(Request::Get { .. }) => self.serve_get(line, slot, think, out),
             Some(Request::Clean { hart, forget }) => {
                 let dirty = self.state.is_dirty(slot);
-                let data = *self.state.data(slot);
+                // An empty write goes behind what still leaves.
+                let mask = if dirty { Mask::MAX } else { 0 };
+                let write = LineWrite { line, mask, data: *self.state.data(slot) };
+                let leaves = dirty || (line.is_pm() && self.state.is_leaving(slot));
                 self.state.set_clean(slot);
                 if forget && !self.state.is_pinned(slot) {
                     self.state.free(slot);
                 }
-                let write = dirty.then_some(LineWrite { line, mask: Mask::MAX, data });
-                self.write_through(write, line, hart, out);
+                self.write_through(leaves.then_some(write), line, hart, out);
                 self.finish(line, out);
             }
             Some(Request::NonTemporal { hart, write }) => {
@@ -249,20 +255,20 @@ impl Directory {
 
     /// Tells a memory agent that no cache holds a line; what was changed of it is ahead of this on the same wire.
     fn surrendered(&mut self, line: Line, out: &mut Out<'_, Msg>) {
-        self.to_memory(line, self.spec.latency, Msg::Recalled { line }, out);
+        self.send_to_memory(line, self.spec.latency, Msg::Recalled { line }, out);
         self.finish(line, out);
     }
 
-    /// Sends a flushed write to memory, which tells the hart; a clean line is durable already.
+    /// Sends a flushed write to memory, which tells the hart. None: the line is durable already.
     fn write_through(&mut self, write: Option<LineWrite>, line: Line, hart: u8, out: &mut Out<'_, Msg>) {
         match write {
             Some(w) if line.is_pm() => {
                 let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: Some(hart) };
-                self.to_memory(line, self.spec.latency, msg, out);
+                self.send_to_memory(line, self.spec.latency, msg, out);
             }
             Some(w) => {
                 let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: None };
-                self.to_memory(line, self.spec.latency, msg, out);
+                self.send_to_memory(line, self.spec.latency, msg, out);
                 out.send(PortId(hart), self.spec.latency, Msg::CleanAck { line });
             }
             None => out.send(PortId(hart), self.spec.latency, Msg::CleanAck { line }),
@@ -299,15 +305,18 @@ impl Directory {
             && !self.state.is_pinned(slot)
         {
             self.state.set_clean(slot);
+            self.state.set_leaving(slot, true);
             self.stats.write_backs += 1;
             let msg = Msg::Write { line, data: *data, mask: Mask::MAX, ack: None };
-            self.to_memory(line, self.spec.latency, msg, out);
+            self.send_to_memory(line, self.spec.latency, msg, out);
         }
     }
 
-    fn to_memory(&self, line: Line, think: Dur, msg: Msg, out: &mut Out<'_, Msg>) {
-        let port = ports::directory_to_controller(self.map.controller(line), self.spec.harts.into());
-        out.send(port, think, msg);
+    fn send_to_memory(&mut self, line: Line, think: Dur, msg: Msg, out: &mut Out<'_, Msg>) {
+        let controller = self.map.controller(line);
+        let leaves = self.leaves[controller].max(out.now() + think);
+        self.leaves[controller] = leaves;
+        out.send_at(leaves, ports::directory_to_controller(controller, self.spec.harts.into()), msg);
     }
 }
 
@@ -342,9 +351,10 @@ impl Device<Msg> for Directory {
             Msg::Recall { line } => self.submit(line, Request::Surrender, out),
             Msg::Drained { line } => self.state.unpin(line),
             Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { hart, epoch }),
-            Msg::ReadReply { line, data } => {
+            Msg::ReadReply { line, data, waits } => {
                 let slot = self.state.find(line).expect("a place was reserved");
                 self.state.fill(slot, &data);
+                self.state.set_leaving(slot, waits);
                 self.finish_get(line, slot, Dur::ZERO, out);
             }
             Msg::Wake => {

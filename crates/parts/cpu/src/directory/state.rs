@@ -53,6 +53,8 @@ pub(super) struct State {
     /// Hart plus one.
     owners: Vec<u8>,
     dirty: Vec<bool>,
+    /// Bytes written back may still wait at the controller's door: a flush of the clean line goes behind them.
+    leaving: Vec<bool>,
     pins: Vec<u16>,
     /// Epoch, and above it hart plus one.
     tags: Vec<u64>,
@@ -77,6 +79,7 @@ impl State {
             sharers: vec![0; lines],
             owners: vec![0; lines],
             dirty: vec![false; lines],
+            leaving: vec![false; lines],
             pins: vec![0; lines],
             tags: vec![NOTHING; lines],
             data: vec![[0; 64]; lines],
@@ -218,6 +221,7 @@ impl State {
         self.sharers[slot] = 0;
         self.owners[slot] = 0;
         self.dirty[slot] = false;
+        self.leaving[slot] = false;
         self.pins[slot] = 0;
         self.tags[slot] = NOTHING;
     }
@@ -246,6 +250,14 @@ impl State {
 
     pub(super) fn set_clean(&mut self, slot: Slot) {
         self.dirty[slot] = false;
+    }
+
+    pub(super) fn is_leaving(&self, slot: Slot) -> bool {
+        self.leaving[slot]
+    }
+
+    pub(super) fn set_leaving(&mut self, slot: Slot, leaving: bool) {
+        self.leaving[slot] = leaving;
     }
 
     pub(super) fn dirty_lines(&self) -> impl Iterator<Item = (Line, &Block)> {

@@ -1,72 +1,158 @@
 use super::{Directory, DirectorySpec};
 use crate::CacheShape;
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
-use protocol::{AddressMap, Line, Msg, PM_BASE, line_of};
+use protocol::{AddressMap, Grant, Line, Mask, Msg, PM_BASE, Snoop};
 use units::{Dur, Time};
 
-/// Node 0 is hart 0, node 1 the directory, node 2 the controller.
+const HARTS: u16 = 2;
+const DIRECTORY: NodeId = NodeId(HARTS);
+const CONTROLLER: NodeId = NodeId(HARTS + 1);
+const LINE: Line = Line(PM_BASE / 64);
+
+/// Harts, then the directory, then the controller; every wire is 5 ns long. The controller answers reads at once; harts
+/// do what the test says.
 struct Bench {
     directory: Directory,
     engine: Engine<Msg>,
-    reads: usize,
+    /// What the controller heard.
+    heard: Vec<Msg>,
     now: Time,
+    /// What the controller says of the lines that are read.
+    waits: bool,
 }
 
 impl Bench {
-    fn new() -> Bench {
-        let to = |n, port| Link { to: NodeId(n), port: PortId(port), latency: Dur::ns(5) };
-        let links = vec![vec![to(1, 0)], vec![to(0, 0), to(2, 0)], vec![to(1, 1)]];
+    fn new(keeps_data: bool) -> Bench {
+        let to = |n: NodeId, port| Link { to: n, port: PortId(port), latency: Dur::ns(5) };
+        let mut links: Vec<Vec<Link>> = (0..HARTS).map(|hart| vec![to(DIRECTORY, hart as u8)]).collect();
+        let harts = (0..HARTS).map(|hart| to(NodeId(hart), 0));
+        links.push(harts.chain([to(CONTROLLER, 0)]).collect());
+        links.push(vec![to(DIRECTORY, HARTS as u8)]);
         let map = AddressMap { pm_controllers: 1, dram_controllers: 0, interleave_bytes: 4096 };
         let spec = DirectorySpec {
-            harts: 1,
+            harts: HARTS as u8,
             shape: CacheShape { sets: 4, ways: 2, latency: Dur::ns(10) },
             latency: Dur::ns(10),
             snoop: Dur::ns(1),
             retry: Dur::ns(50),
-            keeps_data: true,
+            keeps_data,
             caches_persist: false,
         };
+        let engine = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
         Bench {
             directory: Directory::new(spec, map),
-            engine: Engine::new(links, 0, Mode::Fast),
-            reads: 0,
+            engine,
+            heard: Vec::new(),
             now: Time::ZERO,
+            waits: false,
         }
     }
 
-    /// Hart 0 sends; everybody answers at once; how many reads the controller has seen by the end.
-    fn send(&mut self, msg: Msg) -> usize {
-        self.engine.out(NodeId(0), self.now).send(PortId(0), Dur::ZERO, msg);
+    fn send(&mut self, hart: u16, msg: Msg) {
+        self.engine.out(NodeId(hart), self.now).send(PortId(0), Dur::ZERO, msg);
+    }
+
+    /// Runs until a hart hears something, or all is quiet.
+    fn next_for_a_hart(&mut self) -> Option<(u16, Msg)> {
         let mut msg = Msg::Wake;
         while let Some((now, to, port)) = self.engine.next(&mut msg) {
             self.now = now;
+            let out = &mut self.engine.out(to, now);
             match (to, msg) {
-                (NodeId(1), _) => self.directory.on(now, port, &msg, &mut self.engine.out(to, now)),
-                (NodeId(2), Msg::Read { line }) => {
-                    self.reads += 1;
-                    let reply = Msg::ReadReply { line, data: [7; 64] };
-                    self.engine.out(to, now).send(PortId(0), Dur::ZERO, reply);
+                (DIRECTORY, _) => self.directory.on(now, port, &msg, out),
+                (CONTROLLER, _) => {
+                    self.heard.push(msg);
+                    if let Msg::Read { line } = msg {
+                        out.send(
+                            PortId(0),
+                            Dur::ZERO,
+                            Msg::ReadReply { line, data: [7; 64], waits: self.waits },
+                        );
+                    }
                 }
-                (NodeId(0), Msg::Snoop { line, .. }) => {
-                    let reply = Msg::SnoopReply { line, data: None, tag: None, held: false };
-                    self.engine.out(to, now).send(PortId(0), Dur::ZERO, reply);
-                }
-                _ => {}
+                (NodeId(hart), _) => return Some((hart, msg)),
             }
         }
-        self.reads
+        None
+    }
+
+    /// The same, for a request that only its sender hears of.
+    fn ask(&mut self, hart: u16, msg: Msg) -> Msg {
+        self.send(hart, msg);
+        let (heard, answer) = self.next_for_a_hart().expect("an answer");
+        assert_eq!(heard, hart);
+        answer
+    }
+
+    fn reads(&self) -> usize {
+        self.heard.iter().filter(|m| matches!(m, Msg::Read { .. })).count()
     }
 }
 
-const LINE: Line = Line(PM_BASE / 64);
-
 #[test]
 fn clwb_keeps_a_line_in_the_shared_cache_and_clflush_drops_it() {
-    let mut b = Bench::new();
-    assert_eq!(line_of(PM_BASE), LINE);
-    assert_eq!(b.send(Msg::GetS { line: LINE }), 1);
-    b.send(Msg::Clean { line: LINE, data: None, forget: false });
-    assert_eq!(b.send(Msg::GetS { line: LINE }), 1, "it is there");
-    b.send(Msg::Clean { line: LINE, data: None, forget: true });
-    assert_eq!(b.send(Msg::GetS { line: LINE }), 2, "it comes from memory again");
+    let mut b = Bench::new(true);
+    let reply = |b: &mut Bench| {
+        b.send(0, Msg::SnoopReply { line: LINE, data: None, tag: None, held: false });
+        b.next_for_a_hart()
+    };
+    b.ask(0, Msg::GetS { line: LINE });
+    assert_eq!(b.reads(), 1);
+    b.send(0, Msg::Clean { line: LINE, data: None, forget: false });
+    b.next_for_a_hart();
+    b.ask(0, Msg::GetS { line: LINE });
+    assert_eq!(b.reads(), 1, "it is there");
+    let asked = b.ask(0, Msg::Clean { line: LINE, data: None, forget: true });
+    assert!(matches!(asked, Msg::Snoop { kind: Snoop::Invalidate, .. }), "{asked:?}");
+    reply(&mut b);
+    b.ask(0, Msg::GetS { line: LINE });
+    assert_eq!(b.reads(), 2, "it comes from memory again");
+}
+
+/// A directory without data writes back what a hart evicts, and reads what another asks for. The write was first.
+#[test]
+fn a_read_does_not_overtake_the_write_back_that_it_has_to_see() {
+    let mut b = Bench::new(false);
+    let granted = b.ask(0, Msg::GetM { line: LINE });
+    assert!(matches!(granted, Msg::Data { grant: Grant::Modified, .. }), "{granted:?}");
+    b.send(1, Msg::GetM { line: LINE });
+    let (hart, asked) = b.next_for_a_hart().expect("the owner is asked");
+    assert!(hart == 0 && matches!(asked, Msg::Snoop { .. }), "{hart} {asked:?}");
+    // It has just evicted the line.
+    b.send(0, Msg::PutM { line: LINE, data: [9; 64] });
+    b.send(0, Msg::SnoopReply { line: LINE, data: None, tag: None, held: false });
+    b.heard.clear();
+    b.next_for_a_hart();
+    assert!(matches!(b.heard[..], [Msg::Write { mask: Mask::MAX, .. }, Msg::Read { .. }]), "{:?}", b.heard);
+}
+
+/// Whether a flush of a line that is clean in the shared cache asks the controller, too.
+fn asks_controller(b: &mut Bench, hart: u16) -> bool {
+    b.heard.clear();
+    b.send(hart, Msg::Clean { line: LINE, data: None, forget: false });
+    while let Some((to, msg)) = b.next_for_a_hart() {
+        if let Msg::Snoop { .. } = msg {
+            b.send(to, Msg::SnoopReply { line: LINE, data: None, tag: None, held: false });
+        }
+    }
+    let behind = |m: &Msg| matches!(*m, Msg::Write { mask: 0, ack: Some(a), .. } if u16::from(a) == hart);
+    b.heard.iter().any(behind)
+}
+
+#[test]
+fn a_flush_of_a_line_that_was_read_while_its_write_back_waits_waits_too() {
+    for waits in [false, true] {
+        let mut b = Bench::new(true);
+        b.waits = waits;
+        b.ask(0, Msg::GetS { line: LINE });
+        assert_eq!(asks_controller(&mut b, 0), waits);
+    }
+}
+
+#[test]
+fn a_directory_without_data_asks_for_lines_that_it_wrote_back() {
+    let mut b = Bench::new(false);
+    b.ask(0, Msg::GetM { line: LINE });
+    b.send(0, Msg::PutM { line: LINE, data: [9; 64] });
+    assert!(asks_controller(&mut b, 0));
 }

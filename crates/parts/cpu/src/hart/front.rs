@@ -189,6 +189,13 @@ impl Front {
         self.after_ordering(at);
     }
 
+    /// Whether this hart passes something on as soon as its turn comes: an answer that it owes the directory, or word
+    /// of a commit. Otherwise it only ever asks.
+    #[inline]
+    pub(super) fn is_alert(&self) -> bool {
+        !self.deferred.is_empty() || self.ordering.owes_word()
+    }
+
     /// When the program has something to do.
     #[inline]
     pub(super) fn program_next(&self) -> Time {

@@ -274,6 +274,7 @@ impl Device<Msg> for Hart {
             self.port.0.borrow_mut().message(now, from, msg);
         }
         self.run(out);
+        out.alert(self.port.0.borrow().is_alert());
     }
 }
 

@@ -278,8 +278,9 @@ impl Controller {
         self.busy_until = out.now() + cost.busy;
         if read.answer {
             self.stats.reads += 1;
-            let data = self.latest(read.line);
-            out.send(ports::DIRECTORY, cost.latency, Msg::ReadReply { line: read.line, data });
+            let (line, data) = (read.line, self.latest(read.line));
+            let waits = self.waiting(line).next().is_some();
+            out.send(ports::DIRECTORY, cost.latency, Msg::ReadReply { line, data, waits });
             return;
         }
         self.stats.undo_reads += 1;
@@ -299,17 +300,18 @@ impl Controller {
 
     /// What a load has to see: a write that waits at the door, a held eviction, or memory.
     pub fn latest(&self, line: Line) -> Block {
-        let mut block = self.ordering.held(line).unwrap_or_else(|| self.image.read(line));
-        for input in &self.input {
-            if let Input::Write { write, .. } = input
-                && write.line == line
-            {
-                let mut whole = LineWrite { line, mask: Mask::MAX, data: block };
-                whole.merge(write);
-                block = whole.data;
-            }
-        }
-        block
+        let data = self.ordering.held(line).unwrap_or_else(|| self.image.read(line));
+        let mut whole = LineWrite { line, mask: Mask::MAX, data };
+        self.waiting(line).for_each(|write| whole.merge(write));
+        whole.data
+    }
+
+    /// Writes of a line that wait at the door.
+    fn waiting(&self, line: Line) -> impl Iterator<Item = &LineWrite> {
+        self.input.iter().filter_map(move |input| match input {
+            Input::Write { write, .. } if write.line == line => Some(write),
+            _ => None,
+        })
     }
 }
 

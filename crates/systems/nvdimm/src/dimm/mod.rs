@@ -191,7 +191,8 @@ impl Dimm {
 
     fn reply(&mut self, line: Line, at: Time, out: &mut Out<'_, Msg>) {
         let data = self.latest(line);
-        out.send_at(at, ports::DIRECTORY, Msg::ReadReply { line, data });
+        let waits = self.writes_waiting.iter().any(|w| w.write.line == line);
+        out.send_at(at, ports::DIRECTORY, Msg::ReadReply { line, data, waits });
     }
 
     /// What a load has to see: what waits at the door or in the queue, or the DRAM.

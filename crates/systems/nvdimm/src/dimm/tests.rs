@@ -29,7 +29,7 @@ impl Bench {
         let faults = DeviceFaults::default();
         let spec = DimmSpec { bus: BusSpec::POC, acknowledge: Dur::ns(20), power, faults };
         let dimm = Dimm::new(spec, None).unwrap();
-        Bench { dimm, engine: Engine::new(links, 0, Mode::Fast), answers: Vec::new() }
+        Bench { dimm, engine: Engine::new(links, 0, Mode::Fast, Dur::ZERO), answers: Vec::new() }
     }
 
     fn arrive(&mut self, ns: u64, msg: Msg) -> &mut Bench {

@@ -16,12 +16,14 @@ pub struct Eager {
     spec: AsapSpec,
     /// Entries that a controller refused and that have not gone again: no early flushes meanwhile.
     refused: usize,
+    /// Epochs that other harts wait for.
+    awaited: usize,
 }
 
 impl PathHart<Eager> {
     /// Nothing buffered, one epoch open.
     pub fn new(path: PathSpec, spec: AsapSpec) -> AsapHart {
-        PathHart::with(path, Eager { spec, refused: 0 })
+        PathHart::with(path, Eager { spec, refused: 0, awaited: 0 })
     }
 
     /// Everything that decides about the future, without times and counts: for the explorer.
@@ -48,8 +50,9 @@ impl Eager {
         }
     }
 
-    fn committed(&self, path: &mut Path, now: Time, out: &mut Outbox) {
+    fn committed(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
         let Some(epoch) = path.tracker.epochs.pop() else { return };
+        self.awaited -= usize::from(epoch.dependents != 0);
         bits(epoch.dependents).for_each(|hart| tell(path, now, hart as u8, epoch.id, out));
         path.tracker.untag(now, epoch.id, out);
     }
@@ -139,11 +142,18 @@ impl Policy for Eager {
             }
             Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
             Msg::Register { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
-                Some(e) => e.dependents |= 1 << dependent,
+                Some(e) => {
+                    self.awaited += usize::from(e.dependents == 0);
+                    e.dependents |= 1 << dependent;
+                }
                 None => tell(path, now, dependent, epoch, out),
             },
             _ => debug_assert!(false, "no message for a persist buffer: {msg:?}"),
         }
+    }
+
+    fn owes_word(&self) -> bool {
+        self.awaited > 0
     }
 
     fn timer(&self) -> Time {

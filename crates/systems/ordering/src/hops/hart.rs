@@ -78,6 +78,11 @@ impl Policy for Conservative {
         self.poll_at
     }
 
+    /// Nobody is told: others look at the register.
+    fn owes_word(&self) -> bool {
+        false
+    }
+
     fn on_timer(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
         self.poll_at = Time::NEVER;
         if let Some(tag) = path.tracker.epochs.first_wait() {

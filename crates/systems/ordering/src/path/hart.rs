@@ -35,6 +35,8 @@ pub trait Policy {
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox);
     /// A timer of the policy's own.
     fn timer(&self) -> Time;
+    /// As [`HartOrdering::owes_word`].
+    fn owes_word(&self) -> bool;
     /// That timer has come.
     fn on_timer(&mut self, path: &mut Path, now: Time, out: &mut Outbox);
 }
@@ -184,6 +186,10 @@ impl<P: Policy> HartOrdering for PathHart<P> {
             self.path.pace.sent(now);
         }
         self.advance(now, out);
+    }
+
+    fn owes_word(&self) -> bool {
+        self.policy.owes_word()
     }
 
     fn level(&self) -> usize {
