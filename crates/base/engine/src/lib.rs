@@ -101,9 +101,14 @@ impl Arrivals {
 
     #[inline]
     fn add(&mut self, at: Time) {
-        if self.0.back().is_none_or(|last| *last <= at) {
-            return self.0.push_back(at);
+        match self.0.back() {
+            Some(last) if *last > at => self.add_before_others(at),
+            _ => self.0.push_back(at),
         }
+    }
+
+    #[inline(never)]
+    fn add_before_others(&mut self, at: Time) {
         let later = self.0.iter().rev().take_while(|t| **t > at).count();
         self.0.insert(self.0.len() - later, at);
     }
@@ -172,10 +177,7 @@ impl<M: Message> Engine<M> {
     /// The next event in order, none when the machine is quiet or the stop is reached. Its message is written to
     /// `msg`: the one copy between the queue and the device, which would otherwise be four.
     pub fn next(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
-        if self.queue.next_at()? > self.stop {
-            return None;
-        }
-        let (at, to, port) = self.queue.pop(msg)?;
+        let (at, to, port) = self.queue.pop(self.stop, msg)?;
         self.events += 1;
         if port != PortId::TIMER
             && let Some(arrivals) = self.wires.arrivals.get_mut(to.0 as usize)

@@ -49,6 +49,8 @@ pub(crate) struct EventQueue<M> {
     /// The slot of the last event popped, counted from power-on: the wheel holds this one and those that follow.
     turn: u64,
     far: BinaryHeap<Reverse<(Key, Place)>>,
+    /// The slot of the heap's first event, [`u64::MAX`] when it has none.
+    far_turn: u64,
 }
 
 const SLOTS: usize = u64::BITS as usize;
@@ -68,6 +70,7 @@ impl<M: Copy> EventQueue<M> {
             used: 0,
             turn: 0,
             far: BinaryHeap::with_capacity(256),
+            far_turn: u64::MAX,
         }
     }
 
@@ -86,13 +89,22 @@ impl<M: Copy> EventQueue<M> {
         }
     }
 
+    /// The next event, if it comes by `last`; its message is written to `msg`.
     #[inline]
-    pub(crate) fn pop(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
+    pub(crate) fn pop(&mut self, last: Time, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
         if self.used == 0 {
-            self.turn_to(slot_of(self.far.peek()?.0.0));
+            let far = self.far.peek()?.0.0;
+            if far.at() > last {
+                return None;
+            }
+            self.turn = slot_of(far);
+            self.bring_near();
         }
         let place = self.first()?;
         let event = &mut self.slab[place as usize];
+        if event.key.at() > last {
+            return None;
+        }
         *msg = event.msg;
         let (key, to, port) = (event.key, event.to, event.port);
         let after = std::mem::replace(&mut event.next, self.free);
@@ -102,7 +114,10 @@ impl<M: Copy> EventQueue<M> {
         self.slots[slot] = after;
         self.used &= !(u64::from(after == NOBODY) << slot);
         if turn != self.turn {
-            self.turn_to(turn);
+            self.turn = turn;
+            if self.far_turn - turn < SLOTS as u64 {
+                self.bring_near();
+            }
         }
         Some((key.at(), NodeId(to), PortId(port)))
     }
@@ -132,7 +147,7 @@ impl<M: Copy> EventQueue<M> {
     fn place(&mut self, key: Key, place: Place) {
         debug_assert!(slot_of(key) >= self.turn, "no event is pushed into the past");
         if slot_of(key) - self.turn >= SLOTS as u64 {
-            return self.far.push(Reverse((key, place)));
+            return self.place_far(key, place);
         }
         let slot = slot_of(key) as usize % SLOTS;
         self.used |= 1 << slot;
@@ -149,12 +164,19 @@ impl<M: Copy> EventQueue<M> {
         }
     }
 
-    /// The wheel turns; what comes within its reach leaves the heap.
-    #[inline]
-    fn turn_to(&mut self, turn: u64) {
-        self.turn = turn;
+    #[inline(never)]
+    fn place_far(&mut self, key: Key, place: Place) {
+        self.far.push(Reverse((key, place)));
+        self.far_turn = self.far_turn.min(slot_of(key));
+    }
+
+    /// The wheel has turned: what comes within its reach leaves the heap.
+    #[inline(never)]
+    fn bring_near(&mut self) {
+        self.far_turn = u64::MAX;
         while let Some(Reverse((key, place))) = self.far.peek().copied() {
-            if slot_of(key) - turn >= SLOTS as u64 {
+            if slot_of(key) - self.turn >= SLOTS as u64 {
+                self.far_turn = slot_of(key);
                 return;
             }
             self.far.pop();
@@ -185,7 +207,7 @@ mod tests {
                     now = at.ps();
                     assert_eq!(queue.next_at(), Some(at));
                     let mut msg = 0;
-                    let (popped, ..) = queue.pop(&mut msg).unwrap();
+                    let (popped, ..) = queue.pop(Time::NEVER, &mut msg).unwrap();
                     assert_eq!((popped, msg), (at, n));
                 }
             }

@@ -1,6 +1,6 @@
 //! The store buffer's head becomes visible: stores, locked operations, flushes and fences, one at a time.
 
-use super::caches::{Slot, State};
+use super::caches::{Slot, State, put};
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
 use protocol::{
@@ -276,6 +276,6 @@ impl Front {
 fn line_write(entry: &Entry, value: u64) -> LineWrite {
     let (at, size) = (offset_of(entry.address), entry.size as usize);
     let mut data = [0; 64];
-    data[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+    put(&mut data, at, entry.size, value);
     LineWrite { line: entry.line(), mask: mask_of(at, size), data }
 }

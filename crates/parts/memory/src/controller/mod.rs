@@ -236,13 +236,11 @@ impl Controller {
 
     /// Starts what the media can start now, and sets the next timer.
     fn serve(&mut self, out: &mut Out<'_, Msg>) {
-        self.admit_waiting(out);
-        while self.busy_until <= out.now() {
-            if !self.serve_one(out) {
-                break;
-            }
+        // Whoever waits at the door can come in when a line is retired or written, and at no other time.
+        if !self.retired.is_empty() {
             self.admit_waiting(out);
         }
+        while self.busy_until <= out.now() && self.serve_one(out) {}
         let idle = self.reads.is_empty() && self.queue.is_empty();
         let next = if idle {
             // Whatever arrives next looks at the media itself.
@@ -296,6 +294,7 @@ impl Controller {
         self.busy_until = out.now() + cost.busy;
         self.stats.writes += 1;
         self.note_queue(out);
+        self.admit_waiting(out);
     }
 
     /// What a load has to see: a write that waits at the door, a held eviction, or memory.
