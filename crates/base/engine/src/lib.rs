@@ -122,8 +122,9 @@ impl Arrivals {
 
 /// What travels in a machine.
 pub trait Message: Copy {
-    /// Whether whoever gets it takes a machine's quiet time (see [`Engine::new`]) to reach a front, other than its
-    /// own program, and to send anything that is not quiet; given that no front is alert ([`Out::alert`]).
+    /// Whether it is quiet: as long as no front is alert ([`Out::alert`]), what comes of it reaches a front no sooner
+    /// than the machine's quiet time after its arrival ([`Engine::new`]). Where it arrives at a front itself, what
+    /// that one sends then is meant. A message that is not said to be quiet only makes fronts stop more often.
     fn is_quiet(&self) -> bool {
         false
     }
