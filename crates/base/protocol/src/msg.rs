@@ -72,6 +72,8 @@ pub enum Msg {
     ReadReply { line: Line, data: Block, waits: bool },
     /// Write a line back; where `ack` names a hart, it is told once the write is durable.
     Write { line: Line, data: Block, mask: Mask, ack: Option<u8> },
+    /// A `Write` with an `ack` is durable from now on; the hart hears of it when its acknowledgement is there.
+    Written { line: Line },
     /// A memory agent wants a line out of every cache; what is changed of it is written back first.
     Recall { line: Line },
     /// The answer to `Recall`: no cache holds the line.
@@ -148,6 +150,7 @@ impl engine::Message for Msg {
                 | NonTemporal { .. }
                 | Drained { .. }
                 | Untag { .. }
+                | Written { .. }
         );
         let asks_controller = matches!(self, Read { .. } | Write { .. } | Flush(_) | Commit { .. });
         let tells_hart =

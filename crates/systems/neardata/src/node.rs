@@ -141,6 +141,7 @@ impl NearDevice {
         match effect {
             Effect::Perform { port, msg } => self.memory.on(out.now(), port, &msg, out),
             Effect::Durable { hart, line } => {
+                out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line });
                 let told = self.memory.acknowledge();
                 out.send(ports::from_hart(hart), told, Msg::CleanAck { line });
             }

@@ -8,13 +8,12 @@
 //!
 //! Modelled: requests for one line are served in order of arrival; a line that is modified elsewhere is fetched
 //! from its owner; evicting a line recalls every private copy; flush instructions reach memory from wherever the
-//! line is dirty. For ordering models with a persist path, a line remembers the epoch that wrote or released it
+//! line is dirty, and wait for its last write-back where that is not durable yet, whoever flushed it. For ordering models with a persist path, a line remembers the epoch that wrote or released it
 //! last (until told that it committed), so that a later reader is made dependent; and a line handed over while a
 //! persist buffer still holds writes of it is pinned, since memory does not have them yet.
 //!
-//! Not modelled: banks and ports of the cache (its bandwidth is not a limit), the difference between a tag and a data
-//! access, and that a flush of a line which another hart is just flushing waits for that one: the line is clean, and
-//! the second flush is answered at once.
+//! Not modelled: banks and ports of the cache (its bandwidth is not a limit), and the difference between a tag
+//! and a data access.
 //!
 //! Sources: Sorin, Hill and Wood, A Primer on Memory Consistency and Cache Coherence, chapter 8 (blocking
 //! directory); ASAP (HPCA 2022) §IV-E and §V-F.
@@ -218,7 +217,7 @@ impl Directory {
                 // An empty write goes behind what still leaves.
                 let mask = if dirty { Mask::MAX } else { 0 };
                 let write = LineWrite { line, mask, data: *self.state.data(slot) };
-                let leaves = dirty || (line.is_pm() && self.state.is_leaving(slot));
+                let leaves = dirty || (line.is_pm() && self.state.is_leaving(slot, line));
                 self.state.set_clean(slot);
                 if forget && !self.state.is_pinned(slot) {
                     self.state.free(slot);
@@ -263,6 +262,7 @@ impl Directory {
     fn write_through(&mut self, write: Option<LineWrite>, line: Line, hart: u8, out: &mut Out<'_, Msg>) {
         match write {
             Some(w) if line.is_pm() => {
+                self.state.write_leaves(line);
                 let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: Some(hart) };
                 self.send_to_memory(line, self.spec.latency, msg, out);
             }
@@ -350,6 +350,7 @@ impl Device<Msg> for Directory {
             }
             Msg::Recall { line } => self.submit(line, Request::Surrender, out),
             Msg::Drained { line } => self.state.unpin(line),
+            Msg::Written { line } => self.state.write_is_durable(line),
             Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { hart, epoch }),
             Msg::ReadReply { line, data, waits } => {
                 let slot = self.state.find(line).expect("a place was reserved");

@@ -55,6 +55,8 @@ pub(super) struct State {
     dirty: Vec<bool>,
     /// Bytes written back may still wait at the controller's door: a flush of the clean line goes behind them.
     leaving: Vec<bool>,
+    /// Flushed writes that are not durable yet, by line.
+    flushed: FxHashMap<u64, u32>,
     pins: Vec<u16>,
     /// Epoch, and above it hart plus one.
     tags: Vec<u64>,
@@ -80,6 +82,7 @@ impl State {
             owners: vec![0; lines],
             dirty: vec![false; lines],
             leaving: vec![false; lines],
+            flushed: FxHashMap::default(),
             pins: vec![0; lines],
             tags: vec![NOTHING; lines],
             data: vec![[0; 64]; lines],
@@ -252,8 +255,24 @@ impl State {
         self.dirty[slot] = false;
     }
 
-    pub(super) fn is_leaving(&self, slot: Slot) -> bool {
-        self.leaving[slot]
+    /// Whether some of a clean line's bytes are not durable yet, or may not be.
+    pub(super) fn is_leaving(&self, slot: Slot, line: Line) -> bool {
+        self.leaving[slot] || self.flushed.contains_key(&line.0)
+    }
+
+    pub(super) fn write_leaves(&mut self, line: Line) {
+        *self.flushed.entry(line.0).or_default() += 1;
+    }
+
+    pub(super) fn write_is_durable(&mut self, line: Line) {
+        let Some(left) = self.flushed.get_mut(&line.0) else {
+            debug_assert!(false, "a write that has left is durable once");
+            return;
+        };
+        *left -= 1;
+        if *left == 0 {
+            self.flushed.remove(&line.0);
+        }
     }
 
     pub(super) fn set_leaving(&mut self, slot: Slot, leaving: bool) {

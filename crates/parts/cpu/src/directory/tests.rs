@@ -52,6 +52,11 @@ impl Bench {
         self.engine.out(NodeId(hart), self.now).send(PortId(0), Dur::ZERO, msg);
     }
 
+    fn controller_says(&mut self, msg: Msg) {
+        self.engine.out(CONTROLLER, self.now).send(PortId(0), Dur::ZERO, msg);
+        assert!(self.next_for_a_hart().is_none());
+    }
+
     /// Runs until a hart hears something, or all is quiet.
     fn next_for_a_hart(&mut self) -> Option<(u16, Msg)> {
         let mut msg = Msg::Wake;
@@ -137,6 +142,21 @@ fn asks_controller(b: &mut Bench, hart: u16) -> bool {
     }
     let behind = |m: &Msg| matches!(*m, Msg::Write { mask: 0, ack: Some(a), .. } if u16::from(a) == hart);
     b.heard.iter().any(behind)
+}
+
+#[test]
+fn a_flush_of_a_line_that_another_hart_is_flushing_waits_for_that_write() {
+    let mut b = Bench::new(true);
+    b.ask(0, Msg::GetM { line: LINE });
+    assert!(!asks_controller(&mut b, 1), "nothing of it was ever written");
+    b.ask(0, Msg::GetM { line: LINE });
+    b.send(0, Msg::Clean { line: LINE, data: Some([9; 64]), forget: false });
+    assert!(asks_controller(&mut b, 1));
+    // Both are durable: the first with its bytes, the second because it came behind.
+    for _ in 0..2 {
+        b.controller_says(Msg::Written { line: LINE });
+    }
+    assert!(!asks_controller(&mut b, 1));
 }
 
 #[test]

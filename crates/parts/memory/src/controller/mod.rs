@@ -34,7 +34,7 @@ use protocol::{
     Node, PM_BASE, Remains, Retired, StatSink, View, ports,
 };
 use std::collections::VecDeque;
-use units::Time;
+use units::{Dur, Time};
 
 /// A memory controller.
 pub struct Controller {
@@ -127,7 +127,7 @@ impl Controller {
     }
 
     /// Time from a write's acceptance to its acknowledgement.
-    pub fn acknowledge(&self) -> units::Dur {
+    pub fn acknowledge(&self) -> Dur {
         self.spec.acknowledge
     }
 
@@ -200,6 +200,7 @@ impl Controller {
                 self.image.write(write.line, &write.data, write.mask);
                 self.enqueue(write.line, false, out);
             }
+            out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line: write.line });
             let done = Msg::CleanAck { line: write.line };
             out.send(ports::from_hart(hart), self.spec.acknowledge, done);
         } else if self.ordering.evict(write, &mut self.image) == Evicted::Written {

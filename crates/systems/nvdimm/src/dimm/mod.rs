@@ -151,6 +151,7 @@ impl Dimm {
             }
             self.writes_waiting.pop_front();
             if let Some(hart) = waiting.acknowledge {
+                out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line: waiting.write.line });
                 let done = Msg::CleanAck { line: waiting.write.line };
                 out.send(ports::from_hart(hart), self.spec.acknowledge, done);
             }
