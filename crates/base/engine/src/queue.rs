@@ -78,7 +78,7 @@ impl<M: Copy> EventQueue<M> {
     #[inline]
     pub(crate) fn push(&mut self, key: Key, to: NodeId, port: PortId, msg: M) {
         let place = self.store(Event { key, to: to.0, port: port.0, next: NOBODY, msg });
-        self.place(key, place);
+        self.hang(key, place);
     }
 
     #[inline]
@@ -144,10 +144,10 @@ impl<M: Copy> EventQueue<M> {
 
     /// Hangs an event into its slot, behind those that come before it; into the heap when the wheel does not reach it.
     #[inline]
-    fn place(&mut self, key: Key, place: Place) {
+    fn hang(&mut self, key: Key, place: Place) {
         debug_assert!(slot_of(key) >= self.turn, "no event is pushed into the past");
         if slot_of(key) - self.turn >= SLOTS as u64 {
-            return self.place_far(key, place);
+            return self.leave_for_later(key, place);
         }
         let slot = slot_of(key) as usize % SLOTS;
         self.used |= 1 << slot;
@@ -165,7 +165,7 @@ impl<M: Copy> EventQueue<M> {
     }
 
     #[inline(never)]
-    fn place_far(&mut self, key: Key, place: Place) {
+    fn leave_for_later(&mut self, key: Key, place: Place) {
         self.far.push(Reverse((key, place)));
         self.far_turn = self.far_turn.min(slot_of(key));
     }
@@ -180,7 +180,7 @@ impl<M: Copy> EventQueue<M> {
                 return;
             }
             self.far.pop();
-            self.place(key, place);
+            self.hang(key, place);
         }
     }
 }
