@@ -91,7 +91,9 @@ def test_mappings_come_and_go(cli: Cli) -> None:
         time.sleep(0.1)
     windows = json.loads(dirty.stop_tracker())
     assert len(windows) > 4
-    assert max(w["pages"] for w in windows) >= 1000
+    # A window may end in the midst of a step: the thousand pages of "s" lie in a few that follow each other.
+    pages = [w["pages"] for w in windows]
+    assert max(sum(pages[i : i + 3]) for i in range(len(pages))) >= 1000
     dirty.end()
 
 
