@@ -175,7 +175,7 @@ impl<M: Message> Engine<M> {
         Out { engine: self, me, now }
     }
 
-    /// The next event in order, none when the machine is quiet or the stop is reached. Its message is written to
+    /// The next event in order, none when nothing is left or the stop is reached. Its message is written to
     /// `msg`: the one copy between the queue and the device, which would otherwise be four.
     pub fn next(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
         let (at, to, port) = self.queue.pop(self.stop, msg)?;
