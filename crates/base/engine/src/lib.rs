@@ -113,6 +113,12 @@ impl Arrivals {
         self.0.insert(self.0.len() - later, at);
     }
 
+    /// The first has come.
+    #[inline]
+    fn pass(&mut self) {
+        self.0.pop_front();
+    }
+
     /// The first, [`Time::NEVER`] when there is none.
     #[inline]
     fn first(&self) -> Time {
@@ -183,12 +189,18 @@ impl<M: Message> Engine<M> {
         if port != PortId::TIMER
             && let Some(arrivals) = self.wires.arrivals.get_mut(to.0 as usize)
         {
-            arrivals.0.pop_front();
+            arrivals.pass();
         }
-        if !msg.is_quiet() {
-            self.prompt.0.pop_front();
+        if self.is_prompt(msg) {
+            self.prompt.pass();
         }
         Some((at, to, port))
+    }
+
+    /// Whether a message has to be kept in mind as one that is not quiet: never where no quiet time is known.
+    #[inline]
+    fn is_prompt(&self, msg: &M) -> bool {
+        self.quiet > Dur::ZERO && !msg.is_quiet()
     }
 }
 
@@ -237,7 +249,7 @@ impl<M: Message> Out<'_, M> {
 
     #[inline]
     fn push(&mut self, key: Key, at: Time, to: NodeId, port: PortId, msg: M) {
-        if !msg.is_quiet() {
+        if self.engine.is_prompt(&msg) {
             self.engine.prompt.add(at);
         }
         self.engine.queue.push(key, to, port, msg);

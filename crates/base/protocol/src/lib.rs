@@ -22,7 +22,7 @@ pub use cpu::{
     Translator,
 };
 pub use image::{Block, Image, Mask, mask_of};
-pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports};
+pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable};
 pub use near::{NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};

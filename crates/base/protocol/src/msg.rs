@@ -1,6 +1,8 @@
 //! Every message that travels on a wire of a machine.
 
 use crate::{Block, FlushRequest, Line, Mask, NearRefusal, NearRequest};
+use engine::Out;
+use units::Dur;
 
 /// The number of an epoch on its hart, from 1 on; 0 is before the first.
 pub type EpochId = u32;
@@ -157,6 +159,12 @@ impl engine::Message for Msg {
             matches!(self, Data { .. } | CleanAck { .. } | Ack { .. } | Nack { .. } | CommitAck { .. });
         asks_directory || asks_controller || tells_hart || matches!(self, Wake)
     }
+}
+
+/// A write that `hart` waits for is durable: the directory hears of it at once, the hart `after` a while.
+pub fn tell_durable(line: Line, hart: u8, after: Dur, out: &mut Out<'_, Msg>) {
+    out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line });
+    out.send(ports::from_hart(hart), after, Msg::CleanAck { line });
 }
 
 /// Port numbers: the same on every machine, so that a device knows its peers by them.

@@ -10,7 +10,7 @@ use crate::core::{Bytes, Core, Effect, Seen};
 use crate::spec::DeviceSpec;
 use engine::{Device, Out, PortId};
 use memory::Controller;
-use protocol::{Block, Line, Mask, Msg, Node, Occupancy, Remains, StatSink, View, ports};
+use protocol::{Block, Line, Mask, Msg, Node, Occupancy, Remains, StatSink, View, ports, tell_durable};
 use units::{Dur, Time};
 
 impl Bytes for Controller {
@@ -141,9 +141,7 @@ impl NearDevice {
         match effect {
             Effect::Perform { port, msg } => self.memory.on(out.now(), port, &msg, out),
             Effect::Durable { hart, line } => {
-                out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line });
-                let told = self.memory.acknowledge();
-                out.send(ports::from_hart(hart), told, Msg::CleanAck { line });
+                tell_durable(line, hart, self.memory.acknowledge(), out);
             }
             Effect::Started { unit } => {
                 self.stats.requests += 1;

@@ -193,13 +193,14 @@ impl State {
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
         let mut least = 0;
         loop {
-            let usable = |slot: &Slot| self.pins[*slot] == 0 && self.rank(*slot) >= least;
-            let slot = self.set(line).filter(usable).min_by_key(|slot| self.rank(*slot))?;
+            let usable = self.set(line).filter(|slot| self.pins[*slot] == 0);
+            let ranked = usable.map(|slot| (self.rank(slot), slot)).filter(|(rank, _)| *rank >= least);
+            let (rank, slot) = ranked.min()?;
             // Few lines are busy: asking for the best one alone is cheaper than asking for all.
             if !self.line(slot).is_some_and(|old| self.is_active(old)) {
                 return Some(slot);
             }
-            least = self.rank(slot) + 1;
+            least = rank + 1;
         }
     }
 

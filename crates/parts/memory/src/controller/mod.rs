@@ -31,7 +31,7 @@ use engine::{Device, Mark, Out, PortId, Track};
 use media::Media;
 use protocol::{
     Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
-    Node, PM_BASE, Remains, Retired, StatSink, View, ports,
+    Node, PM_BASE, Remains, Retired, StatSink, View, ports, tell_durable,
 };
 use std::collections::VecDeque;
 use units::{Dur, Time};
@@ -200,9 +200,7 @@ impl Controller {
                 self.image.write(write.line, &write.data, write.mask);
                 self.enqueue(write.line, false, out);
             }
-            out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line: write.line });
-            let done = Msg::CleanAck { line: write.line };
-            out.send(ports::from_hart(hart), self.spec.acknowledge, done);
+            tell_durable(write.line, hart, self.spec.acknowledge, out);
         } else if self.ordering.evict(write, &mut self.image) == Evicted::Written {
             self.enqueue(write.line, false, out);
         }

@@ -23,7 +23,9 @@ use crate::firmware::{Dram, Firmware, Move, PAGE_LINES};
 use crate::pins::{Pins, RefreshDetector};
 use engine::{Device, Out, PortId};
 use memory::ddr4::{Channel, Command, Issued, Kind, Request};
-use protocol::{Block, Image, Line, LineWrite, Mask, Msg, Node, PM_BASE, Remains, StatSink, View, ports};
+use protocol::{
+    Block, Image, Line, LineWrite, Mask, Msg, Node, PM_BASE, Remains, StatSink, View, ports, tell_durable,
+};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
@@ -151,9 +153,7 @@ impl Dimm {
             }
             self.writes_waiting.pop_front();
             if let Some(hart) = waiting.acknowledge {
-                out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line: waiting.write.line });
-                let done = Msg::CleanAck { line: waiting.write.line };
-                out.send(ports::from_hart(hart), self.spec.acknowledge, done);
+                tell_durable(waiting.write.line, hart, self.spec.acknowledge, out);
             }
         }
         while let Some(line) = self.reads_waiting.front().copied() {
