@@ -28,17 +28,27 @@ class Dirty:
         assert self.program.stdout.readline() == b"ready\n"
         for step in before:
             self.say(step)
+        while self.status("State") != "S":
+            time.sleep(0.01)
+        switches = self.switches()
         command = [COREPLANE, "track", str(self.program.pid), *map(str, options)]
         self.tracker = subprocess.Popen(command, cwd=cli.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while self.traced() == 0:
+        # A tracer stops the program only a moment after it has come: the program has slept till then.
+        while self.traced() == 0 or self.switches() == switches:
             assert self.tracker.poll() is None, self.tracker.stderr.read()
             time.sleep(0.01)
         # The first copy is there once the program runs again.
         self.say("-")
 
-    def traced(self) -> int:
+    def status(self, key: str) -> str:
         status = Path(f"/proc/{self.program.pid}/status").read_text()
-        return int(re.search(r"TracerPid:\s*(\d+)", status)[1])
+        return re.search(rf"^{key}:\s*(\w+)", status, re.MULTILINE)[1]
+
+    def traced(self) -> int:
+        return int(self.status("TracerPid"))
+
+    def switches(self) -> int:
+        return int(self.status("voluntary_ctxt_switches")) + int(self.status("nonvoluntary_ctxt_switches"))
 
     def say(self, what: str) -> None:
         self.program.stdin.write(what.encode())
