@@ -9,8 +9,6 @@ static inline atomic_flag *lock_stamp(uint64_t address) {
     return lock;
 }
 
-static inline uint32_t next_stamp(void) { return atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1; }
-
 #define LOG2(n) (n == 8 ? 0 : n == 16 ? 1 : n == 32 ? 2 : 3)
 
 #define RMW_BODY(n, type, operation, new_value) \

@@ -19,7 +19,7 @@ static int is_persistent(int fd, int protection, int flags) {
 
 static void mapped(const void *address, uint64_t bytes, uint32_t location) {
     struct buffer *b = begin();
-    if (b) emit(b, MAP, 0, (uint64_t)address, location, bytes, 0);
+    if (b) emit(b, MAP, 0, (uint64_t)address, location, bytes, next_stamp());
 }
 
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
@@ -38,7 +38,7 @@ void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, o
 int __real_munmap(void *, size_t);
 int __wrap_munmap(void *address, size_t bytes) {
     struct buffer *b = begin();
-    if (b) emit(b, UNMAP, 0, (uint64_t)address, PC, bytes, 0);
+    if (b) emit(b, UNMAP, 0, (uint64_t)address, PC, bytes, next_stamp());
     return __real_munmap(address, bytes);
 }
 void __wrap_free(void *p) {

@@ -15,7 +15,7 @@ static void finish(void) {
     for (struct buffer *b = atomic_load(&all_buffers); b; b = b->next) {
         if (b == self) {
             settle(b);
-            emit(b, END, 0, 0, 0, 0, 0);
+            emit(b, END, 0, 0, 0, 0, next_stamp());
         }
         hand_over(b);
     }
@@ -50,7 +50,7 @@ __attribute__((constructor(101))) static void start(void) {
         (void)!write(2, text, sizeof text - 1);
         return;
     }
-    static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 1};
+    static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 2};
     if (write(trace_fd, head, 16) != 16) return;
     unsetenv("COREPLANE_TRACE");
     pthread_key_create(&at_thread_end, end_thread);

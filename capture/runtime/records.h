@@ -11,8 +11,10 @@ static inline uint8_t *put(uint8_t *at, uint64_t v) {
 
 static inline uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v >> 63); }
 
-static inline int has_value(enum kind k) { return (1u << k & 0x9E036u) != 0; }
-static inline int has_stamp(enum kind k) { return (1u << k & 0x7838u) != 0; }
+static inline int has_value(enum kind k) { return (1u << k & 0x3F9E036u) != 0; }
+static inline int has_stamp(enum kind k) { return (1u << k & 0x227F838u) != 0; }
+
+static inline uint32_t next_stamp(void) { return atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1; }
 
 static inline uint32_t place(const void *pc) {
     uintptr_t offset = (uintptr_t)pc - text_base;
@@ -82,7 +84,7 @@ static struct buffer *new_buffer(void) {
     while (!atomic_compare_exchange_weak(&all_buffers, &b->next, b)) {}
     self = b;
     pthread_setspecific(at_thread_end, b);
-    emit(b, START, 0, 0, 0, 0, 0);
+    emit(b, START, 0, 0, 0, 0, next_stamp());
     return b;
 }
 
@@ -102,7 +104,7 @@ static inline struct buffer *begin(void) {
 static void end_thread(void *p) {
     struct buffer *b = p;
     settle(b);
-    emit(b, END, 0, 0, 0, 0, 0);
+    emit(b, END, 0, 0, 0, 0, next_stamp());
     hand_over(b);
     self = NULL;
 }

@@ -138,7 +138,16 @@ fn decode_rate() -> Result<f64, Failure> {
         address = if random.chance(300) { (1 << 40) + random.below(1 << 26) } else { address + 8 };
         let kind = if n.is_multiple_of(3) { trace::Kind::Store } else { trace::Kind::Load };
         let value = if kind.has_value() { random.below(1 << 20) } else { 0 };
-        trace::Record { address, value, stamp: 0, location: 4096 + n % 64 * 8, thread: 0, kind, size: 8 }
+        trace::Record {
+            address,
+            value,
+            stamp: 0,
+            location: 4096 + n % 64 * 8,
+            instructions: 0,
+            thread: 0,
+            kind,
+            size: 8,
+        }
     };
     let block = trace::encode_block(&(0..BLOCK).map(&mut next).collect::<Vec<_>>());
     let mut sum = 0u64;

@@ -8,7 +8,7 @@ use trace::{Kind, Record, Trace};
 const BASE: u64 = 0x10_0000;
 
 fn record(kind: Kind, address: u64, value: u64) -> Record {
-    Record { address, value, stamp: 0, location: 0, thread: 0, kind, size: 8 }
+    Record { address, value, stamp: 0, location: 0, instructions: 0, thread: 0, kind, size: 8 }
 }
 
 /// A program of one thread on one mapped range.

@@ -9,7 +9,16 @@ const BASE: u64 = 0x10_0000;
 fn two_epochs() -> WorkloadDescription {
     let mut trace = Trace::default();
     let mut push = |kind, address, value| {
-        trace.push(Record { address, value, stamp: 0, location: 0, thread: 0, kind, size: 8 });
+        trace.push(Record {
+            address,
+            value,
+            stamp: 0,
+            location: 0,
+            instructions: 0,
+            thread: 0,
+            kind,
+            size: 8,
+        });
     };
     push(Kind::Map, BASE, 4096);
     push(Kind::Store, BASE, 1);

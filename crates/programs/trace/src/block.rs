@@ -1,8 +1,8 @@
 //! The records of one thread, packed: a head byte, differences as variable-length numbers.
 //!
-//! Head: kind in bits 0 to 4, logarithm of the size in bits 5 and 6. Then the zigzag difference of the address
-//! and of the location from the record before, the value and the stamp where the kind has them. A block starts
-//! from zeros, so that each can be read alone.
+//! Head: kind in bits 0 to 4, logarithm of the size in bits 5 and 6; bit 7 where instructions are counted. Then the
+//! zigzag difference of the address and of the location from the record before, the value and the stamp where the
+//! kind has them, and the instructions. A block starts from zeros, so that each can be read alone.
 
 use crate::error::TraceError;
 use crate::record::{Kind, Record};
@@ -12,7 +12,8 @@ pub fn encode_block(records: &[Record]) -> Vec<u8> {
     let mut out = Vec::with_capacity(records.len() * 6);
     let (mut address, mut location) = (0u64, 0u32);
     for r in records {
-        out.push(r.kind as u8 | (r.size.max(1).trailing_zeros() as u8) << 5);
+        let counted = u8::from(r.instructions > 0) << 7;
+        out.push(r.kind as u8 | (r.size.max(1).trailing_zeros() as u8) << 5 | counted);
         put(&mut out, zigzag(r.address.wrapping_sub(address) as i64));
         put(&mut out, zigzag(i64::from(r.location.wrapping_sub(location) as i32)));
         if r.kind.has_value() {
@@ -20,6 +21,9 @@ pub fn encode_block(records: &[Record]) -> Vec<u8> {
         }
         if r.kind.has_stamp() {
             put(&mut out, u64::from(r.stamp));
+        }
+        if r.instructions > 0 {
+            put(&mut out, u64::from(r.instructions));
         }
         (address, location) = (r.address, r.location);
     }
@@ -46,7 +50,17 @@ pub fn decode_block(
         location = location.wrapping_add(unzigzag(cursor.number()?) as u32);
         let value = if kind.has_value() { cursor.number()? } else { 0 };
         let stamp = if kind.has_stamp() { cursor.number()? as u32 } else { 0 };
-        each(Record { address, value, stamp, location, thread, kind, size: 1 << (head >> 5 & 3) });
+        let instructions = if head & 0x80 == 0 { 0 } else { cursor.number()? as u32 };
+        each(Record {
+            address,
+            value,
+            stamp,
+            location,
+            instructions,
+            thread,
+            kind,
+            size: 1 << (head >> 5 & 3),
+        });
     }
     if cursor.at != bytes.len() {
         return Err(TraceError::damaged(cursor.at, "a block goes on after its last record"));
@@ -111,14 +125,13 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     pub(crate) fn any_record(thread: u16) -> impl Strategy<Value = Record> {
-        (0..KINDS.len(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>(), 0u8..4).prop_map(
-            move |(kind, address, value, stamp, location, size)| {
+        (0..KINDS.len(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>(), 0u8..4)
+            .prop_map(move |(kind, address, value, stamp, location, instructions, size)| {
                 let kind = KINDS[kind];
                 let value = if kind.has_value() { value } else { 0 };
                 let stamp = if kind.has_stamp() { stamp } else { 0 };
-                Record { address, value, stamp, location, thread, kind, size: 1 << size }
-            },
-        )
+                Record { address, value, stamp, location, instructions, thread, kind, size: 1 << size }
+            })
     }
 
     proptest! {

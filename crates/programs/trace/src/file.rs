@@ -1,7 +1,7 @@
 //! The recorder's block file: a header, then blocks that can each be read alone, so that what a killed program
 //! left is readable up to its last whole block.
 //!
-//! Header: `COREPLNT`, version (u32, 1), zero (u32). Block: `CBLK`, kind (u32), thread (u32), records (u32),
+//! Header: `COREPLNT`, version (u32, 2), zero (u32). Block: `CBLK`, kind (u32), thread (u32), records (u32),
 //! length when unpacked (u32), length in the file (u32), checksum of the bytes in the file (u32, FNV-1a), bytes.
 //! Kinds: 1 records, 2 records packed with zstd, 3 text (key, newline, value), 4 the end. All little-endian.
 
@@ -11,7 +11,7 @@ use crate::record::Trace;
 
 const MAGIC: &[u8; 8] = b"COREPLNT";
 const BLOCK: &[u8; 4] = b"CBLK";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = 16;
 const BLOCK_HEADER: usize = 28;
 /// No block is larger when unpacked: a damaged length cannot ask for all memory.

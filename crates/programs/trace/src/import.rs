@@ -66,6 +66,7 @@ fn access(trace: &mut Trace, kind: Kind, address: u64, size: u64) {
             value: 0,
             stamp: 0,
             location: 0,
+            instructions: 0,
             thread: 0,
             kind,
             size: size as u8,

@@ -19,7 +19,7 @@ pub use error::TraceError;
 pub use file::{BlockFile, is_block_file, write_block_file};
 pub use pages::page_programs;
 pub use parquet_file::{is_parquet, read_parquet, write_parquet};
-pub use record::{Kind, Record, Trace};
+pub use record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Trace};
 pub use replay::{PARAMS as REPLAY_PARAMS, Replay};
 
 /// Reads a trace of either kind from the bytes of a file.

@@ -22,9 +22,11 @@ const SCHEMA: &str = "message trace {
   required int64 value (INTEGER(64,false));
   required int32 stamp (INTEGER(32,false));
   required int32 location (INTEGER(32,false));
+  required int32 instructions (INTEGER(32,false));
 }";
 
-const COLUMNS: [&str; 7] = ["thread", "kind", "size", "address", "value", "stamp", "location"];
+const COLUMNS: [&str; 8] =
+    ["thread", "kind", "size", "address", "value", "stamp", "location", "instructions"];
 const ROWS_PER_GROUP: usize = 1 << 20;
 
 /// Whether the bytes begin as Parquet does.
@@ -64,6 +66,7 @@ pub fn write_parquet(trace: &Trace) -> Result<Vec<u8>, TraceError> {
         column::<Int64Type, _>(&mut group, &wide(&|r| r.value))?;
         column::<Int32Type, _>(&mut group, &narrow(&|r| r.stamp))?;
         column::<Int32Type, _>(&mut group, &narrow(&|r| r.location))?;
+        column::<Int32Type, _>(&mut group, &narrow(&|r| r.instructions))?;
         group.close()?;
     }
     Ok(file.into_inner()?)
@@ -137,7 +140,7 @@ fn read_group(group: &dyn RowGroupReader, trace: &mut Trace) -> Result<(), Trace
     };
     let (thread, kind, size) = (narrow(0)?, narrow(1)?, narrow(2)?);
     let (address, value) = (wide(3)?, wide(4)?);
-    let (stamp, location) = (narrow(5)?, narrow(6)?);
+    let (stamp, location, instructions) = (narrow(5)?, narrow(6)?, narrow(7)?);
     for i in 0..rows {
         let kind = u8::try_from(kind[i]).ok().and_then(Kind::from_number);
         let thread = u16::try_from(thread[i]).ok().filter(|t| *t < 4096);
@@ -151,6 +154,7 @@ fn read_group(group: &dyn RowGroupReader, trace: &mut Trace) -> Result<(), Trace
             value,
             stamp: stamp[i] as u32,
             location: location[i] as u32,
+            instructions: instructions[i] as u32,
             thread,
             kind,
             size,
@@ -189,7 +193,7 @@ mod tests {
         #[test]
         fn damaged_parquet_is_refused_or_read(place in 0.0f64..1.0, byte: u8) {
             let mut t = Trace::default();
-            t.push(Record { address: 1, value: 2, stamp: 0, location: 0, thread: 0, kind: Kind::Store, size: 8 });
+            t.push(Record { address: 1, value: 2, stamp: 0, location: 0, instructions: 0, thread: 0, kind: Kind::Store, size: 8 });
             let mut bytes = write_parquet(&t).unwrap();
             let at = (bytes.len() as f64 * place) as usize;
             bytes[at] = byte;

@@ -11,7 +11,7 @@ use crate::record::{Kind, Record, Trace};
 pub(crate) const LACKS: &str = "loads, threads and source places";
 
 fn record(kind: Kind, address: u64, value: u64, size: u8) -> Record {
-    Record { address, value, stamp: 0, location: 0, thread: 0, kind, size }
+    Record { address, value, stamp: 0, location: 0, instructions: 0, thread: 0, kind, size }
 }
 
 /// Reads a log. Entries of other kinds (transactions, markers) are left out.

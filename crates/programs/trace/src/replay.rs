@@ -81,11 +81,7 @@ impl Replay {
         }
         let mut turn = self.turns[thread].iter().copied();
         for record in &self.threads[thread] {
-            let stamped = if record.kind.has_stamp() && !matches!(record.kind, Kind::Create | Kind::Join) {
-                turn.next()
-            } else {
-                None
-            };
+            let stamped = if takes_turn(record.kind) { turn.next() } else { None };
             if let Some((word, k)) = stamped {
                 wait(&cpu, word, k).await;
             }
@@ -116,7 +112,16 @@ impl Replay {
             Kind::Create => self.signal(cpu, r.value, |(born, _)| born, true).await,
             Kind::Join => self.signal(cpu, r.value, |(_, ended)| ended, false).await,
             Kind::Mark => cpu.operation_done(),
-            Kind::Map | Kind::Unmap | Kind::Start | Kind::End => {}
+            Kind::Map
+            | Kind::Unmap
+            | Kind::Start
+            | Kind::End
+            | Kind::Operand
+            | Kind::Call
+            | Kind::Written
+            | Kind::Observed
+            | Kind::Contents
+            | Kind::Unseen => {}
         }
     }
 
@@ -140,18 +145,28 @@ async fn wait(cpu: &Cpu, word: u64, value: u64) {
 }
 
 fn uses_address(kind: Kind) -> bool {
-    !matches!(
+    use Kind::{
+        Clflush, Clflushopt, Clwb, Load, LoadAcquire, Lock, Rmw, Store, StoreNonTemporal, StoreRelease,
+        Unlock,
+    };
+    matches!(
         kind,
-        Kind::Sfence
-            | Kind::Mfence
-            | Kind::Create
-            | Kind::Join
-            | Kind::Map
-            | Kind::Unmap
-            | Kind::Start
-            | Kind::End
-            | Kind::Mark
+        Load | Store
+            | StoreNonTemporal
+            | LoadAcquire
+            | StoreRelease
+            | Rmw
+            | Clwb
+            | Clflushopt
+            | Clflush
+            | Lock
+            | Unlock
     )
+}
+
+/// Whether the kind waits for its turn at an address.
+fn takes_turn(kind: Kind) -> bool {
+    matches!(kind, Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw | Kind::Lock | Kind::Unlock)
 }
 
 /// Words of the replay's own, a line each.
@@ -177,8 +192,7 @@ fn births(trace: &Trace, words: &mut Words) -> Vec<(u64, u64)> {
 fn turns(trace: &Trace, words: &mut Words) -> Vec<Vec<(u64, u64)>> {
     let mut stamped: Vec<(u32, usize, usize, u64)> = Vec::new();
     for (thread, records) in trace.threads.iter().enumerate() {
-        let own =
-            records.iter().filter(|r| r.kind.has_stamp() && !matches!(r.kind, Kind::Create | Kind::Join));
+        let own = records.iter().filter(|r| takes_turn(r.kind));
         stamped.extend(own.enumerate().map(|(n, r)| (r.stamp, thread, n, r.address & !7)));
     }
     stamped.sort_unstable();

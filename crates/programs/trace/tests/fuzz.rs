@@ -8,12 +8,13 @@ use units::Random;
 fn sample(r: &mut Random) -> Trace {
     let mut trace = Trace { source: "sample".into(), ..Trace::default() };
     for _ in 0..1 + r.below(60) {
-        let kind = Kind::from_number(r.below(20) as u8).unwrap();
+        let kind = Kind::from_number(r.below(26) as u8).unwrap();
         trace.push(Record {
             address: r.next_u64() >> r.below(64),
             value: if kind.has_value() { r.next_u64() >> r.below(64) } else { 0 },
             stamp: if kind.has_stamp() { r.next_u64() as u32 } else { 0 },
             location: r.below(1 << 20) as u32,
+            instructions: r.below(100) as u32,
             thread: r.below(3) as u16,
             kind,
             size: 1 << r.below(4),
