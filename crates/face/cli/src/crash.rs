@@ -208,10 +208,10 @@ fn recorded_lab(
     model: Persistency,
 ) -> Result<Lab, Failure> {
     let trace = workload.trace().ok_or_else(|| Failure::BadInput("no trace".into()))?;
-    if !trace.lacks.is_empty() && trace.lacks.contains("value") {
+    if !trace.about.lacks.is_empty() && trace.about.lacks.contains("value") {
         let text = format!(
             "{}: its stores have no values (it lacks {}); it serves for timing only",
-            args.workload, trace.lacks
+            args.workload, trace.about.lacks
         );
         return Err(Failure::BadInput(text));
     }

@@ -81,7 +81,7 @@ fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Trace, F
         return refuse(format!("ended with exit code {code} (--allow-failure records it all the same)"));
     }
     let mut trace = file.to_trace()?;
-    trace.source = args.command.join(" ");
+    trace.about.source = args.command.join(" ");
     let text = |key: &str| file.texts().find(|(k, _)| *k == key).map(|(_, v)| v.to_string());
     if let Some(path) = text("program") {
         let bias = text("bias").and_then(|b| u64::from_str_radix(&b, 16).ok()).unwrap_or(0);
@@ -106,7 +106,7 @@ fn name_places(trace: &mut Trace, program: &str, bias: u64) {
             let (Some(function), Some(place)) = (lines.next(), lines.next()) else { return };
             let place = place.split(" (discriminator").next().unwrap_or(place);
             if !place.starts_with('?') {
-                trace.locations.insert(*offset, format!("{place} {function}"));
+                trace.about.locations.insert(*offset, format!("{place} {function}"));
             }
         }
     }

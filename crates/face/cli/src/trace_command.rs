@@ -43,10 +43,10 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 None => save(&trace, to, format_of(to)?)?,
             }
             if !common.quiet {
-                let lacks = if trace.lacks.is_empty() {
+                let lacks = if trace.about.lacks.is_empty() {
                     String::new()
                 } else {
-                    format!("; it lacks {}", trace.lacks)
+                    format!("; it lacks {}", trace.about.lacks)
                 };
                 eprintln!("coreplane: {} records in {}{lacks}", trace.len(), to.display());
             }
@@ -67,7 +67,7 @@ fn salvaged(path: &Path) -> Result<Trace, Failure> {
     let bytes = std::fs::read(path).map_err(|e| named(&e))?;
     let file = BlockFile::prefix(&bytes).map_err(|e| named(&e))?;
     let mut trace = file.to_trace().map_err(|e| named(&e))?;
-    trace.lacks = format!("its end ({} bytes after the last whole block)", file.left_over);
+    trace.about.lacks = format!("its end ({} bytes after the last whole block)", file.left_over);
     Ok(trace)
 }
 
@@ -118,22 +118,22 @@ pub(crate) fn summary(trace: &Trace) -> serde_json::Value {
         .records()
         .filter(|r| matches!(r.kind, Kind::Store | Kind::StoreNonTemporal) && in_pm(r.address));
     json!({
-        "source": trace.source,
-        "lacks": trace.lacks,
+        "source": trace.about.source,
+        "lacks": trace.about.lacks,
         "records": trace.len(),
         "threads": trace.threads.iter().map(Vec::len).collect::<Vec<_>>(),
         "kinds": kinds.iter().map(|(k, n)| (k.name().to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
         "pm_ranges": ranges.iter().map(|(a, n)| json!({"address": a, "bytes": n})).collect::<Vec<_>>(),
         "pm_stores": pm_stores.count(),
-        "locations": trace.locations.len(),
+        "locations": trace.about.locations.len(),
     })
 }
 
 fn print_info(trace: &Trace) {
     let s = summary(trace);
-    println!("recorded from: {}", trace.source);
-    if !trace.lacks.is_empty() {
-        println!("it lacks: {}", trace.lacks);
+    println!("recorded from: {}", trace.about.source);
+    if !trace.about.lacks.is_empty() {
+        println!("it lacks: {}", trace.about.lacks);
     }
     println!("{} records, {} threads, {} source places", s["records"], trace.threads.len(), s["locations"]);
     for (address, bytes) in trace.pm_ranges() {
@@ -152,13 +152,13 @@ fn head(trace: &Trace, count: usize, json: bool) {
     if json {
         let all = rows.iter().map(|r| {
             json!({"thread": r.thread, "kind": r.kind.name(), "size": r.size, "address": r.address,
-                   "value": r.value, "stamp": r.stamp, "location": trace.locations.get(&r.location)})
+                   "value": r.value, "stamp": r.stamp, "location": trace.about.locations.get(&r.location)})
         });
         return output::print_json(&all.collect());
     }
     let mut table = Table::new(["kind", "thread", "address", "size", "value", "stamp", "place"]);
     for r in rows {
-        let place = trace.locations.get(&r.location).cloned().unwrap_or_default();
+        let place = trace.about.locations.get(&r.location).cloned().unwrap_or_default();
         table.row([
             r.kind.name().to_string(),
             r.thread.to_string(),

@@ -168,13 +168,7 @@ fn read_text(block: &Block<'_>, trace: &mut Trace) -> Result<(), TraceError> {
     let text = std::str::from_utf8(block.bytes)
         .map_err(|_| TraceError::damaged(block.at, "text that is not UTF-8"))?;
     let (key, value) = text.split_once('\n').unwrap_or((text, ""));
-    match key {
-        "source" => trace.source = value.to_string(),
-        "lacks" => trace.lacks = value.to_string(),
-        "locations" => trace.locations = crate::tables::parse_locations(value),
-        _ => {}
-    }
-    Ok(())
+    trace.about.read(key, value)
 }
 
 /// FNV-1a over 8-byte words, then the rest byte by byte; folded to 32 bits. Cheap enough for the recorder.
@@ -208,8 +202,7 @@ pub fn write_block_file(trace: &Trace) -> Result<Vec<u8>, TraceError> {
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
     out.extend_from_slice(&0u32.to_le_bytes());
-    let locations = crate::tables::write_locations(&trace.locations);
-    for (key, value) in [("source", &trace.source), ("lacks", &trace.lacks), ("locations", &locations)] {
+    for (key, value) in trace.about.texts() {
         let text = format!("{key}\n{value}");
         append(&mut out, TEXT, 0, 0, text.len(), text.as_bytes());
     }
@@ -231,8 +224,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn trace(records: Vec<crate::Record>) -> Trace {
-        let mut t = Trace { source: "test".into(), ..Trace::default() };
-        t.locations.insert(7, "a.c:3 main".into());
+        let mut t = Trace { about: crate::about::tests::sample(), ..Trace::default() };
         records.into_iter().for_each(|r| t.push(r));
         t
     }

@@ -1,4 +1,4 @@
-//! Traces of other tools. What they lack is said in [`Trace::lacks`].
+//! Traces of other tools. What they lack is said in [`About::lacks`](crate::About::lacks).
 
 use crate::error::TraceError;
 use crate::pmemcheck;
@@ -42,8 +42,8 @@ pub fn import(format: Format, bytes: &[u8], name: &str) -> Result<Trace, TraceEr
         Format::Ramulator => ramulator(&text(bytes)?),
         Format::Pmemcheck => pmemcheck::read(&text(bytes)?),
     }?;
-    trace.source = format!("{format:?} {name}");
-    trace.lacks = if format == Format::Pmemcheck { pmemcheck::LACKS } else { NO_VALUES }.into();
+    trace.about.source = format!("{format:?} {name}");
+    trace.about.lacks = if format == Format::Pmemcheck { pmemcheck::LACKS } else { NO_VALUES }.into();
     if trace.is_empty() {
         return Err(TraceError::foreign("it has no memory access"));
     }
@@ -182,7 +182,7 @@ mod tests {
             (Kind::Store, 0x2000, 1),
         ];
         assert_eq!(kinds(&t), expected);
-        assert!(t.lacks.contains("values"));
+        assert!(t.about.lacks.contains("values"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Parsers here read untrusted files: every length is checked before it is used, every error says what and where.
 #![forbid(unsafe_code)]
 
+mod about;
 mod block;
 mod error;
 mod file;
@@ -12,8 +13,10 @@ mod parquet_file;
 pub mod pmemcheck;
 mod record;
 mod replay;
+pub mod space;
 pub mod tables;
 
+pub use about::{About, Differs, File, Object};
 pub use block::{decode_block, encode_block};
 pub use error::TraceError;
 pub use file::{BlockFile, is_block_file, write_block_file};

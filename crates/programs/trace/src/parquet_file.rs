@@ -1,8 +1,9 @@
 //! Traces as Parquet: one row a record, thread after thread; readable with DuckDB, polars and pandas.
 
+use crate::about::About;
 use crate::error::TraceError;
 use crate::record::{Kind, Record, Trace};
-use crate::tables::{column, parse_locations, write_locations};
+use crate::tables::column;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -12,6 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const SCHEMA: &str = "message trace {
@@ -40,13 +42,7 @@ pub fn is_parquet(bytes: &[u8]) -> bool {
 /// When Parquet cannot be written, for want of memory.
 pub fn write_parquet(trace: &Trace) -> Result<Vec<u8>, TraceError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let entry = |key: &str, value: &str| KeyValue::new(format!("coreplane.{key}"), value.to_string());
-    let about = vec![
-        entry("source", &trace.source),
-        entry("lacks", &trace.lacks),
-        entry("locations", &write_locations(&trace.locations)),
-        entry("kinds", &crate::record::KINDS.map(Kind::name).join(" ")),
-    ];
+    let about = texts(&trace.about);
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(Default::default()))
         .set_dictionary_enabled(false)
@@ -70,6 +66,23 @@ pub fn write_parquet(trace: &Trace) -> Result<Vec<u8>, TraceError> {
         group.close()?;
     }
     Ok(file.into_inner()?)
+}
+
+/// Texts as metadata. A key that may come more than once has a number behind it: readers make dictionaries of them.
+fn texts(about: &About) -> Vec<KeyValue> {
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    let numbered = about.texts().into_iter().map(|(key, value)| {
+        let nth = seen.entry(key).or_default();
+        *nth += 1;
+        let name = if matches!(key, "source" | "lacks" | "locations") {
+            format!("coreplane.{key}")
+        } else {
+            format!("coreplane.{key}.{nth}")
+        };
+        KeyValue::new(name, value)
+    });
+    let kinds = KeyValue::new("coreplane.kinds".into(), crate::record::KINDS.map(Kind::name).join(" "));
+    numbered.chain([kinds]).collect()
 }
 
 /// Reads a trace from Parquet.
@@ -115,11 +128,8 @@ fn read_checked(bytes: Vec<u8>) -> Result<Trace, TraceError> {
     let mut trace = Trace::default();
     for pair in about.key_value_metadata().into_iter().flatten() {
         let value = pair.value.clone().unwrap_or_default();
-        match pair.key.as_str() {
-            "coreplane.source" => trace.source = value,
-            "coreplane.lacks" => trace.lacks = value,
-            "coreplane.locations" => trace.locations = parse_locations(&value),
-            _ => {}
+        if let Some(key) = pair.key.strip_prefix("coreplane.") {
+            trace.about.read(key.split('.').next().unwrap_or(key), &value)?;
         }
     }
     for index in 0..file.num_row_groups() {
@@ -184,8 +194,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn parquet_comes_back_as_it_was(records in prop::collection::vec(any_record(2), 1..100)) {
-            let mut t = Trace { source: "cmd".into(), lacks: "time".into(), ..Trace::default() };
-            t.locations.insert(9, "x.c:1 f".into());
+            let mut t = Trace { about: crate::about::tests::sample(), ..Trace::default() };
             records.into_iter().for_each(|r| t.push(r));
             prop_assert_eq!(crate::read(write_parquet(&t).unwrap()).unwrap(), t);
         }

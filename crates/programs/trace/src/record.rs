@@ -1,6 +1,6 @@
 //! What a trace holds.
 
-use std::collections::BTreeMap;
+use crate::about::About;
 
 /// What a thread did. The numbers are part of the file formats and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,6 +192,16 @@ impl Kind {
         0x227_F838 >> self as u32 & 1 == 1
     }
 
+    /// Whether `address` is a byte of memory or of a file that the record touches.
+    pub fn has_place(self) -> bool {
+        use Kind::{
+            Clflush, Clflushopt, Clwb, Contents, Load, LoadAcquire, Observed, Rmw, Store, StoreNonTemporal,
+            StoreRelease, Written,
+        };
+        matches!(self, Load | LoadAcquire | Store | StoreNonTemporal | StoreRelease | Rmw | Clwb | Clflushopt)
+            || matches!(self, Clflush | Written | Observed | Contents)
+    }
+
     /// The name shown to people and stored nowhere.
     pub fn name(self) -> &'static str {
         [
@@ -251,12 +261,8 @@ pub struct Record {
 pub struct Trace {
     /// Records by thread.
     pub threads: Vec<Vec<Record>>,
-    /// Source places by code offset.
-    pub locations: BTreeMap<u32, String>,
-    /// Where the trace comes from: the command, or the imported tool and file.
-    pub source: String,
-    /// What the trace lacks, in words; empty when nothing.
-    pub lacks: String,
+    /// What is said beside them.
+    pub about: About,
 }
 
 impl Trace {

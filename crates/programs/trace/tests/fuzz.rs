@@ -6,7 +6,8 @@ use trace::{BlockFile, Kind, Record, Trace};
 use units::Random;
 
 fn sample(r: &mut Random) -> Trace {
-    let mut trace = Trace { source: "sample".into(), ..Trace::default() };
+    let mut trace =
+        Trace { about: trace::About { source: "sample".into(), ..Default::default() }, ..Trace::default() };
     for _ in 0..1 + r.below(60) {
         let kind = Kind::from_number(r.below(26) as u8).unwrap();
         trace.push(Record {

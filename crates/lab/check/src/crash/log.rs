@@ -258,8 +258,8 @@ pub fn of_trace(trace: &Trace, ranges: &[(u64, u64)]) -> Log {
     let persistent = |a: u64| ranges.iter().any(|(from, to)| (*from..*to).contains(&a));
     let mut log = Log { threads: trace.threads.len(), ..Log::default() };
     let ids: BTreeMap<u32, SiteId> =
-        trace.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect();
-    log.sites = trace.locations.values().map(|name| short(name)).collect();
+        trace.about.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect();
+    log.sites = trace.about.locations.values().map(|name| short(name)).collect();
     for r in trace.in_order() {
         let thread = r.thread;
         let site = ids.get(&r.location).copied().unwrap_or(SiteId::MAX);

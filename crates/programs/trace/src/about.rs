@@ -1,0 +1,178 @@
+//! What a trace says beside its records: where it comes from, its files, names, and what it lacks.
+
+use crate::error::TraceError;
+use crate::tables::{parse_locations, write_locations};
+use std::collections::BTreeMap;
+
+/// A file of the recorded program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// Device and inode, `device:inode`.
+    pub identity: String,
+    /// Its path when it was first seen.
+    pub path: String,
+    /// Its size in bytes when it was first seen.
+    pub bytes: u64,
+}
+
+/// Bytes that the recording does not explain: after the program's end the file held others than replay gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Differs {
+    /// The file's number.
+    pub file: u32,
+    /// The first such byte.
+    pub offset: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+/// A part of the program that was loaded: the program itself or a shared library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Object {
+    /// Its first [`Record::location`](crate::Record::location).
+    pub first: u32,
+    /// Address in the object's own file of that location.
+    pub bias: u64,
+    /// Its file.
+    pub path: String,
+}
+
+/// What a trace says beside its records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Where the trace comes from: the command, or the imported tool and file.
+    pub source: String,
+    /// What the trace lacks, in words; empty when nothing.
+    pub lacks: String,
+    /// Source places by code offset.
+    pub locations: BTreeMap<u32, String>,
+    /// Files by number.
+    pub files: BTreeMap<u32, File>,
+    /// Names of files by number: what link, unlink and rename speak of.
+    pub names: BTreeMap<u64, String>,
+    /// Texts of what was seen and is not modelled, by number.
+    pub unseen: BTreeMap<u64, String>,
+    /// Bytes that the recording does not explain.
+    pub differs: Vec<Differs>,
+    /// Further remarks.
+    pub notes: Vec<String>,
+    /// Parts of the program.
+    pub objects: Vec<Object>,
+}
+
+impl About {
+    /// Takes one text of a file; unknown keys are left out.
+    ///
+    /// # Errors
+    /// When the value is not what the key asks for.
+    pub(crate) fn read(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
+        let bad = || TraceError::foreign(format!("its text \"{key}\" is not understood: {value:.60}"));
+        match key {
+            "source" => self.source = value.into(),
+            "lacks" => self.lacks = value.into(),
+            "locations" => self.locations = parse_locations(value),
+            "note" => self.notes.push(value.into()),
+            "file" => {
+                let (number, file) = file(value).ok_or_else(bad)?;
+                self.files.entry(number).or_insert(file);
+            }
+            "name" => _ = self.names.extend([numbered(value).ok_or_else(bad)?]),
+            "unseen" => _ = self.unseen.extend([numbered(value).ok_or_else(bad)?]),
+            "differs" => self.differs.push(differs(value).ok_or_else(bad)?),
+            "object" => self.objects.push(object(value).ok_or_else(bad)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Keys and values that [`About::read`] makes the same of; a key may come more than once.
+    pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
+        let mut all = vec![("source", self.source.clone()), ("lacks", self.lacks.clone())];
+        all.push(("locations", write_locations(&self.locations)));
+        let file = |(n, f): (&u32, &File)| format!("{n}\n{}\n{}\n{}", f.identity, f.path, f.bytes);
+        all.extend(self.files.iter().map(|f| ("file", file(f))));
+        all.extend(self.names.iter().map(|(n, text)| ("name", format!("{n}\n{text}"))));
+        all.extend(self.unseen.iter().map(|(n, text)| ("unseen", format!("{n}\n{text}"))));
+        let differs = |d: &Differs| format!("{} {} {}", d.file, d.offset, d.bytes);
+        all.extend(self.differs.iter().map(|d| ("differs", differs(d))));
+        all.extend(self.notes.iter().map(|text| ("note", text.clone())));
+        let object = |o: &Object| format!("{:x} {:x} {}", o.first, o.bias, o.path);
+        all.extend(self.objects.iter().map(|o| ("object", object(o))));
+        all
+    }
+
+    /// The path of a file, as far as it is known; see [`crate::space::is_memory`] for the others.
+    pub fn path(&self, number: u32) -> &str {
+        self.files.get(&number).map_or("", |f| &f.path)
+    }
+}
+
+/// Number, identity, path and size, a line each; a path may have line breaks.
+fn file(value: &str) -> Option<(u32, File)> {
+    let (number, rest) = value.split_once('\n')?;
+    let (identity, rest) = rest.split_once('\n')?;
+    let (path, bytes) = rest.rsplit_once('\n')?;
+    let number = number.trim().parse().ok().filter(|n| *n < crate::space::MEMORY)?;
+    let file = File { identity: identity.into(), path: path.into(), bytes: bytes.trim().parse().ok()? };
+    (file.bytes <= 1 << crate::FILE_SHIFT).then_some((number, file))
+}
+
+fn numbered(value: &str) -> Option<(u64, String)> {
+    let (number, text) = value.split_once(['\n', ' '])?;
+    Some((number.parse().ok()?, text.into()))
+}
+
+fn differs(value: &str) -> Option<Differs> {
+    let mut words = value.split_whitespace();
+    let file = words.next()?.parse().ok()?;
+    let (offset, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    Some(Differs { file, offset, bytes })
+}
+
+/// First location and bias in hexadecimal, and the path.
+fn object(value: &str) -> Option<Object> {
+    let (first, rest) = value.split_once(' ')?;
+    let (bias, path) = rest.split_once(' ')?;
+    let first = u32::from_str_radix(first, 16).ok()?;
+    Some(Object { first, bias: u64::from_str_radix(bias, 16).ok()?, path: path.into() })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn sample() -> About {
+        About {
+            source: "./kv 5".into(),
+            lacks: "time".into(),
+            locations: BTreeMap::from([(9, "x.c:1 f".into())]),
+            files: BTreeMap::from([(
+                3,
+                File { identity: "8:77".into(), path: "/tmp/a\nb".into(), bytes: 8192 },
+            )]),
+            names: BTreeMap::from([(1, "/tmp/a journal".into())]),
+            unseen: BTreeMap::from([(0, "vmsplice into the file".into())]),
+            differs: vec![Differs { file: 3, offset: 64, bytes: 8 }],
+            notes: vec!["libx.so has no hooks".into()],
+            objects: vec![Object { first: 0x1000, bias: 0x40_0000, path: "/lib/a b.so".into() }],
+        }
+    }
+
+    #[test]
+    fn texts_come_back_as_they_were() {
+        let mut back = About::default();
+        for (key, value) in sample().texts() {
+            back.read(key, &value).unwrap();
+        }
+        assert_eq!(back, sample());
+    }
+
+    #[test]
+    fn texts_that_are_not_understood_are_named() {
+        for (key, value) in [("file", "1\n8:7\n/x"), ("file", "1\n8:7\n/x\n99999999999999"), ("name", "x")] {
+            let e = About::default().read(key, value).expect_err(value).to_string();
+            assert!(e.contains(key), "{e}");
+        }
+        assert!(About::default().read("file", &format!("{}\n8:7\n/x\n0", 1 << 17)).is_err());
+    }
+}

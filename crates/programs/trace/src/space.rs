@@ -1,0 +1,378 @@
+//! Which byte of which file a program address is, and where files lie when they are put one after the other.
+//!
+//! A file may be mapped twice, in parts, elsewhere after a remap, or over another; what the program does to memory
+//! keeps its program addresses in the trace. [`Space`] follows the records in the order of their stamps and gives
+//! addresses of the file space. [`Layout`] gives each file a room in one dense range.
+
+use crate::about::About;
+use crate::record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Trace};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+const PAGE: u64 = 4096;
+
+/// Numbers of files from here on are memory without a file that the program declared persistent.
+pub const MEMORY: u32 = 1 << 17;
+
+/// Numbers of files are below.
+const FILES: u32 = 1 << (62 - FILE_SHIFT);
+
+/// The most bytes of a file.
+pub const LARGEST_FILE: u64 = 1 << FILE_SHIFT;
+
+/// The address in the file space of a byte of a file.
+pub fn file_address(number: u32, offset: u64) -> u64 {
+    FILE_SPACE | u64::from(number) << FILE_SHIFT | offset & (LARGEST_FILE - 1)
+}
+
+/// The file and the offset of an address of the file space; none for an address of the program.
+pub fn file_of(address: u64) -> Option<(u32, u64)> {
+    let number = ((address & !FILE_SPACE) >> FILE_SHIFT) as u32;
+    (address >> 62 == 1).then_some((number, address & (LARGEST_FILE - 1)))
+}
+
+/// Whether the number is that of memory without a file.
+pub fn is_memory(number: u32) -> bool {
+    number >= MEMORY
+}
+
+/// Program addresses from a start to `end` are those of the file space from `target` on.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    end: u64,
+    target: u64,
+}
+
+/// The last range that was looked up: mapped or not.
+#[derive(Clone, Copy)]
+struct Last {
+    from: u64,
+    to: u64,
+    target: Option<u64>,
+}
+
+/// A range that no address is in.
+const NOWHERE: Last = Last { from: 1, to: 0, target: None };
+
+/// What is mapped where, at one moment of the recorded program.
+pub struct Space {
+    mapped: BTreeMap<u64, Stretch>,
+    /// The operand that awaits the next record, by thread.
+    operands: Vec<Option<u64>>,
+    memory: u32,
+    last: Cell<Last>,
+}
+
+impl Default for Space {
+    fn default() -> Space {
+        Space::new()
+    }
+}
+
+impl Space {
+    /// Nothing is mapped.
+    pub fn new() -> Space {
+        Space { mapped: BTreeMap::new(), operands: Vec::new(), memory: MEMORY, last: Cell::new(NOWHERE) }
+    }
+
+    /// Follows the next record in the order of stamps. Gives the operand that belongs to it.
+    pub fn follow(&mut self, record: &Record) -> Option<u64> {
+        let thread = record.thread as usize;
+        if record.kind == Kind::Operand {
+            if thread >= self.operands.len() {
+                self.operands.resize(thread + 1, None);
+            }
+            self.operands[thread] = Some(record.value);
+            return None;
+        }
+        let operand = self.operands.get_mut(thread).and_then(Option::take);
+        match (record.kind, operand.and_then(file_of)) {
+            (Kind::Map, Some((number, offset))) => self.map(record, number, offset),
+            (Kind::Map, None) => self.declare(record.address, record.value),
+            (Kind::Unmap, _) => {
+                self.unmap(record.address, record.address.saturating_add(whole_pages(record.value)));
+            }
+            _ => {}
+        }
+        operand
+    }
+
+    /// The address in the file space of a byte; none where it is of no file.
+    #[inline]
+    pub fn place(&self, address: u64) -> Option<u64> {
+        let last = self.last.get();
+        let last = if (last.from..last.to).contains(&address) { last } else { self.look_up(address) };
+        Some(last.target? + (address - last.from))
+    }
+
+    /// The pieces of `bytes` bytes from `address` on that are of files: where in the file space, and how many bytes.
+    pub fn pieces(&self, address: u64, bytes: u64) -> Vec<(u64, u64)> {
+        let end = address.saturating_add(bytes);
+        if file_of(address).is_some() {
+            return vec![(address, bytes)];
+        }
+        let before = self.mapped.range(..=address).next_back();
+        let all = before.into_iter().chain(self.mapped.range(address.saturating_add(1)..end));
+        let cut = all.filter_map(|(from, s)| {
+            let (first, last) = (address.max(*from), end.min(s.end));
+            (first < last).then(|| (s.target + (first - from), last - first))
+        });
+        cut.collect()
+    }
+
+    /// How many pieces of memory without a file were declared.
+    pub fn memories(&self) -> u32 {
+        self.memory - MEMORY
+    }
+
+    #[cold]
+    fn look_up(&self, address: u64) -> Last {
+        let found = if address >= FILE_SPACE {
+            let target = file_of(address).is_some().then_some(FILE_SPACE);
+            let (from, to) = if target.is_some() { (FILE_SPACE, 1 << 63) } else { (1 << 63, u64::MAX) };
+            Last { from, to, target }
+        } else {
+            let before = self.mapped.range(..=address).next_back();
+            match before.filter(|(_, s)| address < s.end) {
+                Some((from, s)) => Last { from: *from, to: s.end, target: Some(s.target) },
+                None => {
+                    let next = self.mapped.range(address..).next().map_or(FILE_SPACE, |(from, _)| *from);
+                    Last { from: before.map_or(0, |(_, s)| s.end), to: next, target: None }
+                }
+            }
+        };
+        if (found.from..found.to).contains(&address) {
+            self.last.set(found);
+        }
+        found
+    }
+
+    /// A mapping of a file replaces what was there, as the kernel's does; it has whole pages.
+    fn map(&mut self, record: &Record, number: u32, offset: u64) {
+        let (from, room) = (record.address, LARGEST_FILE - offset);
+        let end = from.saturating_add(whole_pages(record.value).min(room)).min(FILE_SPACE);
+        if from < end {
+            self.unmap(from, end);
+            self.mapped.insert(from, Stretch { end, target: file_address(number, offset) });
+        }
+    }
+
+    /// Memory that the program declares persistent stays what it is where it is a file's or was declared before.
+    fn declare(&mut self, from: u64, bytes: u64) {
+        let end = from.saturating_add(bytes.min(LARGEST_FILE - PAGE)).min(FILE_SPACE);
+        let mut at = from;
+        while at < end && self.memory < FILES {
+            let inside = self.mapped.range(..=at).next_back().filter(|(_, s)| at < s.end);
+            if let Some((_, s)) = inside {
+                at = s.end;
+                continue;
+            }
+            let next = self.mapped.range(at..end).next().map_or(end, |(start, _)| *start);
+            // Lines stay lines, and pages pages.
+            let target = file_address(self.memory, at % PAGE);
+            self.mapped.insert(at, Stretch { end: next, target });
+            self.memory += 1;
+            at = next;
+        }
+        self.last.set(NOWHERE);
+    }
+
+    fn unmap(&mut self, from: u64, end: u64) {
+        self.last.set(NOWHERE);
+        let before = self.mapped.range(..from).next_back().map(|(start, s)| (*start, *s));
+        if let Some((start, s)) = before.filter(|(_, s)| from < s.end) {
+            self.mapped.insert(start, Stretch { end: from, target: s.target });
+            if end < s.end {
+                self.mapped.insert(end, Stretch { end: s.end, target: s.target + (end - start) });
+            }
+        }
+        while let Some((start, s)) = self.mapped.range(from..end).next().map(|(start, s)| (*start, *s)) {
+            self.mapped.remove(&start);
+            if end < s.end {
+                self.mapped.insert(end, Stretch { end: s.end, target: s.target + (end - start) });
+            }
+        }
+    }
+}
+
+fn whole_pages(bytes: u64) -> u64 {
+    bytes.min(1 << 62).next_multiple_of(PAGE)
+}
+
+/// The size of each file at a moment of the recorded program.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes(BTreeMap<u32, u64>);
+
+impl Sizes {
+    /// As the program found them.
+    pub fn new(about: &About) -> Sizes {
+        Sizes(about.files.iter().map(|(n, f)| (*n, f.bytes)).collect())
+    }
+
+    /// Follows the next record in the order of stamps.
+    pub fn follow(&mut self, record: &Record) {
+        let Some((number, offset)) = file_of(record.address) else { return };
+        match record.kind {
+            Kind::Call => {
+                let (call, bytes) = (Call::from_number(record.value as u8), record.value >> 8);
+                let end = offset.saturating_add(bytes).min(LARGEST_FILE);
+                match call {
+                    Some(Call::Resize) => _ = self.0.insert(number, bytes.min(LARGEST_FILE)),
+                    Some(Call::Write | Call::Allocate) => self.at_least(number, end),
+                    _ => {}
+                }
+            }
+            Kind::Written => self.at_least(number, (offset + u64::from(record.size)).min(LARGEST_FILE)),
+            _ => {}
+        }
+    }
+
+    fn at_least(&mut self, number: u32, bytes: u64) {
+        let size = self.0.entry(number).or_default();
+        *size = bytes.max(*size);
+    }
+
+    /// The size of a file now.
+    pub fn of(&self, number: u32) -> u64 {
+        self.0.get(&number).copied().unwrap_or(0)
+    }
+}
+
+/// How far each file reaches: what it held, what was written, touched or resized at any moment.
+pub struct Extents {
+    space: Space,
+    sizes: Sizes,
+    ends: BTreeMap<u32, u64>,
+}
+
+impl Extents {
+    /// Nothing was done yet.
+    pub fn new(about: &About) -> Extents {
+        let sizes = Sizes::new(about);
+        Extents { space: Space::new(), ends: sizes.0.clone(), sizes }
+    }
+
+    /// Those of a whole trace.
+    pub fn of(trace: &Trace) -> Extents {
+        let mut extents = Extents::new(&trace.about);
+        trace.in_order().for_each(|r| extents.follow(r));
+        extents
+    }
+
+    /// Follows the next record in the order of stamps.
+    pub fn follow(&mut self, record: &Record) {
+        self.space.follow(record);
+        self.sizes.follow(record);
+        match record.kind {
+            Kind::Map => {
+                // All of what was declared counts; of a mapped file, what is there or touched.
+                for (address, bytes) in self.space.pieces(record.address, record.value) {
+                    if file_of(address).is_some_and(|(n, _)| is_memory(n)) {
+                        self.reach(address, bytes);
+                    }
+                }
+            }
+            Kind::Call => {
+                if let Some((n, _)) = file_of(record.address) {
+                    self.reach(file_address(n, 0), self.sizes.of(n));
+                }
+            }
+            kind if kind.has_place() => {
+                if let Some(address) = self.space.place(record.address) {
+                    self.reach(address, record.size.max(1).into());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn reach(&mut self, address: u64, bytes: u64) {
+        if let Some((number, offset)) = file_of(address) {
+            let end = self.ends.entry(number).or_default();
+            *end = offset.saturating_add(bytes).min(LARGEST_FILE).max(*end);
+        }
+    }
+
+    /// Bytes of each file, by number.
+    pub fn by_file(&self) -> &BTreeMap<u32, u64> {
+        &self.ends
+    }
+}
+
+/// A file in a [`Layout`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The file's number.
+    pub number: u32,
+    /// Its path; for memory without a file, that it is.
+    pub path: String,
+    /// The address of its first byte.
+    pub base: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// The files of a trace one after the other, each from the start of a page on.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    files: Vec<Placed>,
+    end: u64,
+    last: Cell<usize>,
+}
+
+impl Layout {
+    /// Puts files with something in them one after the other from `base` on, in the order of their numbers.
+    pub fn new(about: &About, extents: &Extents, base: u64) -> Layout {
+        let mut end = base;
+        let placed = extents.ends.iter().filter(|(_, bytes)| **bytes > 0).map(|(number, bytes)| {
+            let base = end;
+            end += bytes.next_multiple_of(PAGE);
+            let path = match about.path(*number) {
+                "" if is_memory(*number) => format!("memory {}", number - MEMORY),
+                "" => format!("file {number}"),
+                path => path.to_string(),
+            };
+            Placed { number: *number, path, base, bytes: *bytes }
+        });
+        let files = placed.collect();
+        Layout { files, end, last: Cell::new(0) }
+    }
+
+    /// The files, by number and by place.
+    pub fn files(&self) -> &[Placed] {
+        &self.files
+    }
+
+    /// The first address after all files.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Where a byte of a file lies.
+    #[inline]
+    pub fn compact(&self, file_space: u64) -> Option<u64> {
+        let (number, offset) = file_of(file_space)?;
+        let last = self.files.get(self.last.get()).filter(|f| f.number == number);
+        let file = match last {
+            Some(file) => file,
+            None => {
+                let index = self.files.binary_search_by_key(&number, |f| f.number).ok()?;
+                self.last.set(index);
+                &self.files[index]
+            }
+        };
+        (offset < file.bytes.next_multiple_of(PAGE)).then_some(file.base + offset)
+    }
+
+    /// The opposite of [`Layout::compact`].
+    pub fn file_space(&self, compact: u64) -> Option<u64> {
+        let index = self.files.partition_point(|f| f.base <= compact).checked_sub(1)?;
+        let file = &self.files[index];
+        let offset = compact - file.base;
+        (offset < file.bytes.next_multiple_of(PAGE)).then(|| file_address(file.number, offset))
+    }
+}
+
+#[cfg(test)]
+#[path = "space_tests.rs"]
+mod tests;
