@@ -27,11 +27,7 @@ const LIBRARY_WRITERS: &str =
     "memcpy memmove memset strcpy strncpy strcat sprintf snprintf vsprintf vsnprintf";
 
 /// Functions whose calls go through the runtime, beside [`LIBRARY_WRITERS`].
-const WRAPPED: &str = "read pread pread64 recv pthread_mutex_lock pthread_mutex_trylock \
-    pthread_mutex_unlock pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_spin_lock \
-    pthread_spin_unlock pthread_cond_wait pthread_cond_timedwait pthread_create pthread_join mmap mmap64 munmap \
-    free _exit pmem_persist pmem_msync pmem_flush pmem_drain pmem_map_file pmem_memcpy_persist \
-    pmem_memmove_persist pmem_memset_persist pmem_memcpy_nodrain pmem_memset_nodrain";
+const WRAPPED: &str = include_str!("../../../../capture/runtime/wrapped.txt");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
