@@ -5,7 +5,7 @@ use crate::args::CrashArgs;
 use crate::crash_check::External;
 use crate::crash_found::{Found, SO_FAR, keeper, print_failure, resumed};
 use crate::output::{self, Table};
-use check::crash::{self, Bounds, Log, Persistency, Replay, Timed, TimedFailure};
+use check::crash::{self, Bounds, Candidate, Log, Outcome, Persistency, Replay, Timed, TimedFailure};
 use machine::{CrashEvery, Description, WorkloadDescription};
 use protocol::PM_BASE;
 use serde_json::{Value, json};
@@ -229,13 +229,14 @@ fn recorded_lab(
         let r = replay(text)?;
         let mut tracker = crash::Tracker::new(&log, r.model);
         while tracker.at() < r.point && tracker.step() {}
-        return replayed(model, external.run(&tracker.image(&r.choice)).err());
+        return replayed(model, external.run(&tracker.candidate(&r.choice)).err());
     }
     let before = resumed(args, model)?;
     let (search, seconds) = output::timed(|| {
         let mut keep = keeper(args, model, &before, 1);
         let bounds = bounds(args, before.points);
-        before.with(&crash::search_whole(&log, model, bounds, &|image| external.run(image), &mut keep))
+        let check = |image: &Candidate<'_>| Outcome::of(external.run(image));
+        before.with(&crash::search_whole(&log, model, bounds, &check, &|| true, &mut keep))
     });
     let hygiene = crash::hygiene(&log);
     Ok(Lab { model, timed: None, search: Some(search), hygiene, seconds, events: log.events.len() })

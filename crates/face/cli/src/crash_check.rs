@@ -1,7 +1,8 @@
 //! A user's own recovery: a command that gets an image and decides by its exit status.
 
 use crate::Failure;
-use protocol::Image;
+use check::crash::Candidate;
+use protocol::PAGE_BYTES;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -45,7 +46,7 @@ impl External {
     ///
     /// # Errors
     /// How the command ended, when not with success.
-    pub(crate) fn run(&self, image: &Image) -> Result<(), String> {
+    pub(crate) fn run(&self, image: &Candidate<'_>) -> Result<(), String> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (file, said) =
             (self.folder.join(format!("{number}.pm")), self.folder.join(format!("{number}.out")));
@@ -55,12 +56,16 @@ impl External {
         result
     }
 
-    fn run_on(&self, image: &Image, file: &PathBuf, said: &PathBuf) -> Result<(), String> {
+    fn run_on(&self, image: &Candidate<'_>, file: &PathBuf, said: &PathBuf) -> Result<(), String> {
         // As the DAX file would be: from its first byte, whatever else is mapped before it.
-        let skip = self.from.saturating_sub(image.base()) as usize;
-        let mut bytes = image.to_vec();
-        bytes.drain(..skip.min(bytes.len()));
-        bytes.resize((self.to - self.from) as usize, 0);
+        let mut bytes = vec![0; (self.to - self.from) as usize];
+        for (address, page) in image.pages() {
+            let (from, to) = (address.max(self.from), (address + PAGE_BYTES).min(self.to));
+            if from < to {
+                let (at, end) = ((from - address) as usize, (to - address) as usize);
+                bytes[(from - self.from) as usize..(to - self.from) as usize].copy_from_slice(&page[at..end]);
+            }
+        }
         std::fs::write(file, bytes).map_err(|e| format!("{}: {e}", file.display()))?;
         let out = File::create(said).map_err(|e| format!("{}: {e}", said.display()))?;
         let err = out.try_clone().map_err(|e| e.to_string())?;

@@ -1,9 +1,9 @@
 //! Every image that recovery could be given at every point of a log, as far as recovery looks.
 
+use super::candidate::{Candidate, Outcome, Verdict};
 use super::log::Log;
 use super::pending::{Persistency, Tracker, Unit};
 use super::why::{Explanation, explain};
-use protocol::Image;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use workloads::Persistent;
@@ -45,6 +45,12 @@ pub struct Search {
     pub points: usize,
     /// Crash points of the log.
     pub points_in_log: usize,
+    /// Images that the model allows at the points tried.
+    pub possible: f64,
+    /// `possible` is exact; otherwise there are at least so many.
+    pub counted: bool,
+    /// The check ended the search.
+    pub stopped: bool,
     /// Images tried.
     pub images: usize,
     /// Points at which the bound on images left some out.
@@ -73,20 +79,26 @@ pub fn search(
     })
 }
 
-/// As [`search`], for recovery that is a program of its own and takes a whole image: nothing, everything, all but
-/// one unit, and one unit alone are tried at each point. `check` is called from several threads.
+/// As [`search`], for recovery that is a program of its own and takes a whole image. `check` is called from several
+/// threads. `go_on` is asked while a failing image is made small: once it says no, the image is taken as it is.
 pub fn search_whole(
     log: &Log,
     model: Persistency,
     bounds: Bounds,
-    check: &(dyn Fn(&Image) -> Result<(), String> + Sync),
+    check: &(dyn Fn(&Candidate<'_>) -> Outcome + Sync),
+    go_on: &(dyn Fn() -> bool + Sync),
     progress: &mut Progress<'_>,
 ) -> Search {
     over_points(log, model, bounds, progress, |tracker| {
         let (choices, bounded) = whole_choices(tracker, bounds.images);
-        let run = |choice: &BTreeMap<Unit, usize>| check(&tracker.image(choice)).err();
+        let run = |choice: &BTreeMap<Unit, usize>| match check(&tracker.candidate(choice)).verdict {
+            Verdict::Fails(message) => Some(message),
+            Verdict::Holds | Verdict::Stop => None,
+        };
         let failing = choices.par_iter().find_first(|choice| run(choice).is_some());
-        let failing = failing.and_then(|choice| smaller(tracker, choice.clone(), &mut |c| run(c)));
+        let failing = failing.and_then(|choice| {
+            smaller(tracker, choice.clone(), &mut |c| if go_on() { run(c) } else { None })
+        });
         (choices.len(), bounded, failing)
     })
 }

@@ -28,7 +28,7 @@ pub struct Event {
     /// Where it stands in the program.
     pub site: SiteId,
     /// Who.
-    pub thread: u8,
+    pub thread: u16,
     /// Bytes of an access.
     pub size: u8,
 }
@@ -53,10 +53,19 @@ pub enum Kind {
     Flush(FlushKind),
     /// A fence.
     Fence(FenceKind),
-    /// The program ended an operation.
+    /// The program ended an operation; a recorded program made mark `value`.
     Ended,
     /// The part that counts begins.
     Begins,
+}
+
+/// A mark of a recorded program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Who.
+    pub thread: u16,
+    /// Its number.
+    pub number: u64,
 }
 
 /// A program's events and their places.
@@ -79,6 +88,13 @@ impl Log {
     /// The index of the first event of the part that counts.
     pub fn begins(&self) -> usize {
         self.events.iter().rposition(|e| e.kind == Kind::Begins).map_or(0, |i| i + 1)
+    }
+
+    /// The marks among the first `point` events.
+    pub fn marks_before(&self, point: usize) -> impl Iterator<Item = Mark> {
+        let events = &self.events[..point.min(self.events.len())];
+        let marks = events.iter().filter(|e| e.kind == Kind::Ended);
+        marks.map(|e| Mark { thread: e.thread, number: e.value })
     }
 
     /// The place of an event.
@@ -128,7 +144,8 @@ impl Shared {
         let persistent = op.address >= PM_BASE;
         let id = self.site(site);
         let note = |log: &mut Log, kind, value| {
-            let event = Event { kind, address: op.address, value, site: id, thread: hart, size: op.size };
+            let event =
+                Event { kind, address: op.address, value, site: id, thread: hart.into(), size: op.size };
             log.events.push(event);
         };
         if op.order != Order::Plain {
@@ -211,7 +228,8 @@ impl HartPort for Tap {
 
 impl Tap {
     fn mark(&self, kind: Kind) {
-        let event = Event { kind, address: 0, value: 0, site: SiteId::MAX, thread: self.hart, size: 0 };
+        let event =
+            Event { kind, address: 0, value: 0, site: SiteId::MAX, thread: self.hart.into(), size: 0 };
         self.shared.borrow_mut().log.events.push(event);
     }
 }
@@ -264,13 +282,13 @@ pub fn of_trace(trace: &Trace, ranges: &[(u64, u64)]) -> Log {
         let thread = r.thread;
         let site = ids.get(&r.location).copied().unwrap_or(SiteId::MAX);
         let mut note = |kind, address, value, size| {
-            log.events.push(Event { kind, address, value, site, thread: thread as u8, size });
+            log.events.push(Event { kind, address, value, site, thread, size });
         };
         use trace::Kind as K;
         match r.kind {
             K::Sfence => note(Kind::Fence(FenceKind::Sfence), 0, 0, 0),
             K::Mfence => note(Kind::Fence(FenceKind::Mfence), 0, 0, 0),
-            K::Mark => note(Kind::Ended, 0, 0, 0),
+            K::Mark => note(Kind::Ended, 0, r.value, 0),
             K::Rmw => note(Kind::Locked { wrote: persistent(r.address) }, r.address, r.value, r.size),
             _ if !persistent(r.address) => {}
             K::Store | K::StoreRelease => {

@@ -14,16 +14,20 @@
 //!
 //! Not modelled: stores that are still in a store buffer (a crash before them is a crash earlier in the log).
 
+mod candidate;
 mod hygiene;
 mod images;
 mod log;
+mod pages;
 mod pending;
 mod timed;
 mod why;
 
+pub use candidate::{Candidate, FileState, Outcome, Verdict};
 pub use hygiene::{Finding, hygiene};
 pub use images::{Bounds, Check, Failure, Progress, Search, search, search_whole};
-pub use log::{Event, Kind, Log, SiteId, of_program, of_trace};
+pub use log::{Event, Kind, Log, Mark, SiteId, of_program, of_trace};
+pub use pages::Page;
 pub use pending::{Persistency, Tracker, Unit};
 pub use timed::{Timed, TimedFailure, timed};
 pub use why::{Explanation, Replay, StoreNote};

@@ -1,8 +1,10 @@
 //! What is sure to be persistent at a point of a log, and what is pending: the stores of each line (or word) that
 //! a power failure may leave or lose, oldest first.
 
+use super::candidate::{Candidate, FileState};
 use super::log::{Event, Kind, Log, block_of};
-use protocol::{FenceKind, FlushKind, Image, Line, Order, PAGE_BYTES, line_of};
+use super::pages::Pages;
+use protocol::{FenceKind, FlushKind, Line, Order, line_of, offset_of};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -59,7 +61,7 @@ pub type Unit = u64;
 pub(super) struct Pending {
     /// Its index in the log.
     pub(super) event: usize,
-    thread: u8,
+    thread: u16,
     epoch: u32,
     sequence: u64,
 }
@@ -71,7 +73,7 @@ pub struct Tracker<'a> {
     /// The next event.
     at: usize,
     /// Persistent whatever happens.
-    pub(super) sure: Image,
+    pub(super) sure: Pages,
     pub(super) pending: BTreeMap<Unit, Vec<Pending>>,
     /// Operations ended by each thread.
     pub(super) ended: Vec<u64>,
@@ -89,7 +91,7 @@ struct Epochs {
     /// For each thread's epochs: the last epoch of each thread that comes before.
     before: Vec<Vec<Vec<u32>>>,
     /// Who wrote or released a line last.
-    last: FxHashMap<u64, (u8, u32)>,
+    last: FxHashMap<u64, (u16, u32)>,
 }
 
 impl Epochs {
@@ -136,12 +138,11 @@ impl Epochs {
 impl<'a> Tracker<'a> {
     /// The beginning of `log` under `model`.
     pub fn new(log: &'a Log, model: Persistency) -> Tracker<'a> {
-        let base = log.events.iter().filter(|e| writes(e.kind)).map(|e| e.address).min().unwrap_or(0);
         Tracker {
             log,
             model,
             at: 0,
-            sure: Image::new(base / PAGE_BYTES * PAGE_BYTES),
+            sure: Pages::default(),
             pending: BTreeMap::new(),
             ended: vec![0; log.threads],
             sequence: 0,
@@ -421,23 +422,32 @@ impl<'a> Tracker<'a> {
     }
 
     fn sure_word(&self, address: u64) -> u64 {
-        if line_of(address).address() < self.sure.base() { 0 } else { self.sure.number(address, 8) }
+        let (block, at) = (self.sure.read(line_of(address)), offset_of(address));
+        u64::from_le_bytes(block[at..at + 8].try_into().expect("a word of a line"))
+    }
+
+    /// The log that it goes through.
+    pub(super) fn log(&self) -> &'a Log {
+        self.log
+    }
+
+    /// Writes what a pending store changes of a unit.
+    pub(super) fn write(&self, pages: &mut Pages, unit: Unit, store: &Pending) {
+        write(pages, unit, &self.log.events[store.event], self.model);
+    }
+
+    /// The files under a choice.
+    pub(super) fn files(&self, _choice: &BTreeMap<Unit, usize>) -> Vec<FileState> {
+        Vec::new()
     }
 
     /// The whole image under a choice; units that it does not name keep all their pending stores.
-    pub fn image(&self, choice: &BTreeMap<Unit, usize>) -> Image {
-        let mut image = self.sure.clone();
-        for (unit, stores) in &self.pending {
-            let kept = choice.get(unit).copied().unwrap_or(stores.len());
-            for p in &stores[..kept] {
-                write(&mut image, *unit, &self.log.events[p.event], self.model);
-            }
-        }
-        image
+    pub fn candidate(&self, choice: &BTreeMap<Unit, usize>) -> Candidate<'_> {
+        Candidate::new(self, choice)
     }
 }
 
-fn write(image: &mut Image, unit: Unit, event: &Event, model: Persistency) {
+fn write(image: &mut Pages, unit: Unit, event: &Event, model: Persistency) {
     let (mut mask, block) = block_of(event);
     if model.by_word() {
         mask &= 0xFF << (unit % 64);

@@ -1,0 +1,119 @@
+//! One image that a power failure may leave, and what a check says of it.
+
+use super::log::Mark;
+use super::pages::{Page, Pages};
+use super::pending::{Tracker, Unit};
+use protocol::{Line, PAGE_BYTES};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A file as a power failure may leave it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FileState {
+    /// Its number in the recording.
+    pub number: u32,
+    /// Where its first byte is in the log's address space.
+    pub base: u64,
+    /// What it is called; nothing where no name leads to it.
+    pub names: Vec<String>,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+/// What a check says of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Recovery copes.
+    Holds,
+    /// It does not; in words.
+    Fails(String),
+    /// The check could not be done, or was interrupted: the search ends with what it has.
+    Stop,
+}
+
+/// What one run of a check gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What it says.
+    pub verdict: Verdict,
+    /// Lines of the image that it read, by address in the order in which it first read them, when that is known: what
+    /// it never read cannot have mattered. Without it the check is taken to read everything.
+    pub read: Option<Vec<u64>>,
+}
+
+impl Outcome {
+    /// An outcome of a check of which nothing is known but its verdict.
+    pub fn of(result: Result<(), String>) -> Outcome {
+        let verdict = result.map_or_else(Verdict::Fails, |()| Verdict::Holds);
+        Outcome { verdict, read: None }
+    }
+}
+
+/// An image of all files at a crash point.
+pub struct Candidate<'a> {
+    tracker: &'a Tracker<'a>,
+    /// Pages that are not as what is sure has them.
+    changed: Pages,
+    files: Vec<FileState>,
+}
+
+impl<'a> Candidate<'a> {
+    /// The image under a choice; units that it does not name keep all their pending stores.
+    pub(super) fn new(tracker: &'a Tracker<'a>, choice: &BTreeMap<Unit, usize>) -> Candidate<'a> {
+        let mut changed = Pages::default();
+        for (unit, stores) in &tracker.pending {
+            let kept = choice.get(unit).copied().unwrap_or(stores.len()).min(stores.len());
+            if kept == 0 {
+                continue;
+            }
+            if changed.page(*unit).is_none() {
+                changed.copy_page(&tracker.sure, *unit);
+            }
+            for p in &stores[..kept] {
+                tracker.write(&mut changed, *unit, p);
+            }
+        }
+        Candidate { tracker, changed, files: tracker.files(choice) }
+    }
+
+    /// The page at `address` of the log's address space; none where nothing was ever stored.
+    pub fn page(&self, address: u64) -> Option<&Page> {
+        self.changed.page(address).or_else(|| self.tracker.sure.page(address))
+    }
+
+    /// All pages that were ever stored to, by first address.
+    pub fn pages(&self) -> impl Iterator<Item = (u64, &Page)> {
+        let all: BTreeSet<u64> = self.changed.addresses().chain(self.tracker.sure.addresses()).collect();
+        all.into_iter().filter_map(|a| Some((a, self.page(a)?)))
+    }
+
+    /// The bytes of a line.
+    pub fn line(&self, line: Line) -> protocol::Block {
+        let at = (line.address() % PAGE_BYTES) as usize;
+        self.page(line.address()).map_or([0; 64], |p| p[at..at + 64].try_into().expect("a line of a page"))
+    }
+
+    /// Names and sizes of the files.
+    pub fn files(&self) -> &[FileState] {
+        &self.files
+    }
+
+    /// Events of the log that had happened.
+    pub fn point(&self) -> usize {
+        self.tracker.at()
+    }
+
+    /// Operations that each thread had ended.
+    pub fn ended(&self) -> &[u64] {
+        &self.tracker.ended
+    }
+
+    /// Marks that the program had made.
+    pub fn marks(&self) -> impl Iterator<Item = Mark> {
+        self.tracker.log().marks_before(self.tracker.at())
+    }
+
+    /// The number of the last mark, 0 before the first.
+    pub fn acknowledged(&self) -> u64 {
+        self.marks().last().map_or(0, |m| m.number)
+    }
+}

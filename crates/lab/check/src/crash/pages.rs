@@ -1,0 +1,109 @@
+//! Bytes of memory that is used here and there: only pages that were written cost anything.
+
+use protocol::{Block, Line, Mask, PAGE_BYTES};
+use rustc_hash::FxHashMap;
+
+/// A page's bytes.
+pub type Page = [u8; PAGE_BYTES as usize];
+
+/// Sparse memory, zero where nothing was written, with a hash of its bytes that follows every write.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pages {
+    pages: FxHashMap<u64, Box<Page>>,
+    hash: u128,
+}
+
+/// What a word adds to the hash of its memory. Zero adds nothing, so that pages never touched need not be looked at.
+pub(super) fn word_hash(address: u64, word: u64) -> u128 {
+    // The finaliser of SplitMix64, twice: hashes of words are added, so each has to look random.
+    let mix = |mut x: u64| {
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ (x >> 31)
+    };
+    if word == 0 {
+        return 0;
+    }
+    let half = |salt: u64| u128::from(mix(mix(address.wrapping_add(salt)) ^ word.wrapping_add(salt)));
+    half(0x9E37_79B9_7F4A_7C15) << 64 | half(0xD1B5_4A32_D192_ED03)
+}
+
+/// What the words of a line add to the hash.
+pub(super) fn line_hash(address: u64, block: &Block) -> u128 {
+    let words = block.as_chunks::<8>().0.iter().enumerate();
+    let each = words.map(|(i, w)| word_hash(address + 8 * i as u64, u64::from_le_bytes(*w)));
+    each.fold(0, u128::wrapping_add)
+}
+
+/// Copies the masked bytes of `from` over `to`.
+pub(super) fn merge(to: &mut Block, from: &Block, mask: Mask) {
+    for (i, (to, from)) in to.iter_mut().zip(from).enumerate() {
+        if mask >> i & 1 == 1 {
+            *to = *from;
+        }
+    }
+}
+
+impl Pages {
+    /// The bytes of a line.
+    pub(super) fn read(&self, line: Line) -> Block {
+        let at = (line.address() % PAGE_BYTES) as usize;
+        match self.pages.get(&(line.address() / PAGE_BYTES)) {
+            Some(page) => page[at..at + 64].try_into().expect("a page holds whole lines"),
+            None => [0; 64],
+        }
+    }
+
+    /// Writes the masked bytes of a line.
+    pub(super) fn write(&mut self, line: Line, block: &Block, mask: Mask) {
+        let (address, at) = (line.address(), (line.address() % PAGE_BYTES) as usize);
+        let page =
+            self.pages.entry(address / PAGE_BYTES).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
+        let bytes: &mut Block = (&mut page[at..at + 64]).try_into().expect("a page holds whole lines");
+        let before = line_hash(address, bytes);
+        merge(bytes, block, mask);
+        self.hash = self.hash.wrapping_sub(before).wrapping_add(line_hash(address, bytes));
+    }
+
+    /// The page at `address`, if it was ever written.
+    pub(super) fn page(&self, address: u64) -> Option<&Page> {
+        self.pages.get(&(address / PAGE_BYTES)).map(|p| &**p)
+    }
+
+    /// Makes the page at `address` as `from` has it.
+    pub(super) fn copy_page(&mut self, from: &Pages, address: u64) {
+        debug_assert!(self.page(address).is_none(), "a page is copied before it is written");
+        let page = from.pages.get(&(address / PAGE_BYTES)).cloned();
+        // Its hash is not counted: what a candidate adds to the hash is told by its units.
+        self.pages.insert(address / PAGE_BYTES, page.unwrap_or_else(|| Box::new([0; PAGE_BYTES as usize])));
+    }
+
+    /// First addresses of the pages that were written, in no order.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = u64> {
+        self.pages.keys().map(|p| p * PAGE_BYTES)
+    }
+
+    /// The hash of all bytes.
+    pub(super) fn hash(&self) -> u128 {
+        self.hash
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::line_of;
+
+    #[test]
+    fn the_hash_tells_bytes_and_not_how_they_came() {
+        let (mut one, mut other) = (Pages::default(), Pages::default());
+        one.write(line_of(64), &[1; 64], 0xFF);
+        one.write(line_of(64), &[2; 64], 0xF0);
+        other.write(line_of(64), &[2; 64], 0xF0);
+        assert_ne!(one.hash(), other.hash());
+        other.write(line_of(8192), &[0; 64], Mask::MAX);
+        other.write(line_of(64), &[1; 64], 0x0F);
+        assert_eq!(one.hash(), other.hash());
+        assert_eq!(one.hash(), line_hash(64, &one.read(line_of(64))));
+    }
+}
