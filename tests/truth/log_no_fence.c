@@ -1,0 +1,16 @@
+/* The entry is flushed, but nothing waits for the flush before the count is stored. Loses everywhere: no fence, no
+ * order. */
+#include "truth.h"
+
+static void work(const char *file) {
+    struct log *log = fresh(file, PAGE);
+    for (uint64_t n = 1; n <= ENTRIES; n++) {
+        log->entry[n - 1].word = value(n); /* LOST */
+        flush(&log->entry[n - 1], 8);
+        log->count.word = n;
+        persist(&log->count, 8);
+        coreplane_mark_here(n);
+    }
+}
+
+LOG_PROGRAM

@@ -1,0 +1,15 @@
+/* MS_ASYNC between entry and count promises nothing. Loses everywhere. */
+#include "truth.h"
+
+static void work(const char *file) {
+    struct log *log = fresh(file, PAGE);
+    for (uint64_t n = 1; n <= ENTRIES; n++) {
+        log->entry[n - 1].word = value(n); /* LOST */
+        need(!msync(log, PAGE, MS_ASYNC), "msync");
+        log->count.word = n;
+        need(!msync(log, PAGE, MS_SYNC), "msync");
+        coreplane_mark_here(n);
+    }
+}
+
+LOG_PROGRAM

@@ -1,0 +1,14 @@
+/* One msync for entry and count together: the count's line may be written back before. Loses everywhere. */
+#include "truth.h"
+
+static void work(const char *file) {
+    struct log *log = fresh(file, PAGE);
+    for (uint64_t n = 1; n <= ENTRIES; n++) {
+        log->entry[n - 1].word = value(n); /* LOST */
+        log->count.word = n;
+        need(!msync(log, PAGE, MS_SYNC), "msync");
+        coreplane_mark_here(n);
+    }
+}
+
+LOG_PROGRAM

@@ -1,0 +1,19 @@
+/* The kernel stores into the mapping for read(2); the program flushes and fences what it read. Clean everywhere. */
+#include "truth.h"
+
+static void work(const char *file) {
+    struct log *log = fresh(file, PAGE);
+    int pipes[2];
+    need(!pipe(pipes), "pipe");
+    for (uint64_t n = 1; n <= ENTRIES; n++) {
+        uint64_t word = value(n);
+        need(write(pipes[1], &word, 8) == 8, "write");
+        need(read(pipes[0], &log->entry[n - 1].word, 8) == 8, "read");
+        persist(&log->entry[n - 1], 8);
+        log->count.word = n;
+        persist(&log->count, 8);
+        coreplane_mark_here(n);
+    }
+}
+
+LOG_PROGRAM

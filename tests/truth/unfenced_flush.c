@@ -1,0 +1,38 @@
+/* One thread writes and flushes without a fence, and tells the other by a relaxed store; the other fences and
+ * commits, but a fence waits for its own thread's flushes only, and nothing is released. Loses everywhere. */
+#include "truth.h"
+#include <pthread.h>
+
+static struct log *shared;
+static uint64_t ready;
+
+static void *writes(void *unused) {
+    for (uint64_t n = 1; n <= ENTRIES; n++) {
+        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 2) {}
+        shared->entry[n - 1].word = value(n); /* LOST */
+        flush(&shared->entry[n - 1], 8);
+        __atomic_store_n(&ready, 2 * n - 1, __ATOMIC_RELAXED);
+    }
+    return unused;
+}
+
+static void *commits(void *unused) {
+    for (uint64_t n = 1; n <= ENTRIES; n++) {
+        while (__atomic_load_n(&ready, __ATOMIC_RELAXED) != 2 * n - 1) {}
+        fence();
+        shared->count.word = n;
+        persist(&shared->count, 8);
+        coreplane_mark_here(n);
+        __atomic_store_n(&ready, 2 * n, __ATOMIC_RELEASE);
+    }
+    return unused;
+}
+
+static void work(const char *file) {
+    pthread_t ids[2];
+    shared = fresh(file, PAGE);
+    need(!pthread_create(&ids[0], NULL, writes, NULL) && !pthread_create(&ids[1], NULL, commits, NULL), "pthread_create");
+    for (int i = 0; i < 2; i++) pthread_join(ids[i], NULL);
+}
+
+LOG_PROGRAM
