@@ -11,6 +11,7 @@ extern "C" {
 
 __attribute__((weak)) void coreplane_persistent(const void *address, size_t bytes);
 __attribute__((weak)) void coreplane_mark(unsigned long number);
+__attribute__((weak)) void coreplane_order(void);
 
 /* These bytes are persistent memory, although no file is mapped there. */
 static inline void coreplane_is_persistent(const void *address, size_t bytes) {
@@ -20,6 +21,13 @@ static inline void coreplane_is_persistent(const void *address, size_t bytes) {
 /* A point of the program that is worth finding again. */
 static inline void coreplane_mark_here(unsigned long number) {
     if (coreplane_mark) coreplane_mark(number);
+}
+
+/* A store fence that is needed for order alone: what was flushed before persists before what is stored after, and
+ * nobody waits. On x86-64 that is an sfence, there being nothing weaker; on machines with persist buffers an ofence. */
+static inline void coreplane_order_here(void) {
+    if (coreplane_order) coreplane_order();
+    else __builtin_ia32_sfence();
 }
 
 #ifdef __cplusplus

@@ -20,6 +20,7 @@
 #include "ranges.h"
 #include "atomics.h"
 #include "fences.h"
+#include "order.h"
 #include "threads.h"
 #include "mappings.h"
 #include "pmem.h"

@@ -1,8 +1,14 @@
-/* A small persistent key-value store with threads: a hash table in a mapped file, an undo log a thread, a lock a
- * bucket. Every change is flushed and fenced by hand, as programs for persistent memory do.
+/* A small persistent key-value store with threads: a hash table in a mapped file, an undo log for each thread, a lock
+ * for each bucket. Every change is flushed by hand, as programs for persistent memory do, and each fence says what it is
+ * for: most only order what persists, the last one of a change waits until the change is durable.
  *
  *   coreplane cc -O2 -pthread kv.c -o kv
- *   coreplane record --out kv.cpt -- ./kv FILE [THREADS [OPERATIONS]] */
+ *   coreplane record --out kv.cpt -- ./kv FILE [THREADS [OPERATIONS]]
+ *   coreplane crash intel trace:kv.cpt --check './kv --check {image} {acknowledged}'
+ *
+ * With -DBUG the log's entry is not ordered before the count that makes it valid. */
+#include <coreplane.h>
+#include <cpuid.h>
 #include <fcntl.h>
 #include <immintrin.h>
 #include <pthread.h>
@@ -13,8 +19,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BUCKETS = 1024, SLOTS = 7, VALUE = 48, MAX_THREADS = 64, LOG_ENTRIES = 16 };
+enum { BUCKETS = 1024, SLOTS = 7, VALUE = 48, MAX_THREADS = 64, KEYS = 3000 };
 
+/* One cache line. */
 struct slot {
     uint64_t key;
     char value[VALUE];
@@ -27,10 +34,13 @@ struct bucket {
     struct slot slots[SLOTS];
 };
 
+/* The entry counts when `valid` is 1. */
 struct log {
-    uint64_t entries;
+    uint64_t valid;
     char pad[56];
-    struct { uint64_t place; struct slot old; } entry[LOG_ENTRIES];
+    uint64_t place;
+    char pad2[56];
+    struct slot old;
 };
 
 struct store {
@@ -40,14 +50,31 @@ struct store {
 
 static struct store *store;
 static pthread_mutex_t locks[BUCKETS];
-static uint64_t operations;
+static uint64_t operations, acknowledged;
 
-/* clflush works on every x86-64; machines with clwb would use that. */
-static void flush(const void *p, size_t n) {
-    for (uintptr_t line = (uintptr_t)p & ~63ull; line < (uintptr_t)p + n; line += 64) _mm_clflush((void *)line);
+static int has_clwb(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 24 & 1);
 }
 
-static void persist(const void *p, size_t n) {
+/* clwb keeps the line in the cache; processors without it throw it out. */
+__attribute__((target("clwb"))) static void flush(const void *p, size_t n) {
+    static int clwb = -1;
+    if (clwb < 0) clwb = has_clwb();
+    for (uintptr_t line = (uintptr_t)p & ~63ull; line < (uintptr_t)p + n; line += 64) {
+        if (clwb) _mm_clwb((void *)line);
+        else _mm_clflush((void *)line);
+    }
+}
+
+/* Persists before whatever is stored next. */
+static void before_the_next(const void *p, size_t n) {
+    flush(p, n);
+    coreplane_order_here();
+}
+
+/* Is persistent when this returns. */
+static void durable(const void *p, size_t n) {
     flush(p, n);
     _mm_sfence();
 }
@@ -64,34 +91,46 @@ static struct slot *find(struct bucket *b, uint64_t key) {
     return NULL;
 }
 
+static void change(struct log *log, struct slot *s, const char *value) {
+    log->place = (uint64_t)((char *)s - (char *)store);
+    log->old = *s;
+#ifdef BUG
+    flush(&log->place, sizeof log->place);
+    flush(&log->old, sizeof log->old);
+#else
+    flush(&log->place, sizeof log->place);
+    before_the_next(&log->old, sizeof log->old);
+#endif
+    log->valid = 1;
+    before_the_next(&log->valid, sizeof log->valid);
+    memcpy(s->value, value, VALUE);
+    s->version++;
+    before_the_next(s, sizeof *s);
+    log->valid = 0;
+    durable(&log->valid, sizeof log->valid);
+}
+
+static int add(struct bucket *b, uint64_t key, const char *value) {
+    unsigned i = (unsigned)__builtin_ctzll(~b->used);
+    if (i >= SLOTS) return 0;
+    b->slots[i].key = key;
+    memcpy(b->slots[i].value, value, VALUE);
+    b->slots[i].version = 1;
+    before_the_next(&b->slots[i], sizeof b->slots[i]);
+    b->used |= 1ull << i;
+    durable(&b->used, sizeof b->used);
+    return 1;
+}
+
 static void put(unsigned thread, uint64_t key, const char *value) {
     struct bucket *b = &store->buckets[mix(key) % BUCKETS];
-    struct log *log = &store->logs[thread];
     pthread_mutex_lock(&locks[b - store->buckets]);
     struct slot *s = find(b, key);
-    if (s) {
-        log->entry[0].place = (uint64_t)((char *)s - (char *)store);
-        log->entry[0].old = *s;
-        persist(&log->entry[0], sizeof log->entry[0]);
-        log->entries = 1;
-        persist(&log->entries, 8);
-        memcpy(s->value, value, VALUE);
-        s->version++;
-        persist(s, sizeof *s);
-        log->entries = 0;
-        persist(&log->entries, 8);
-    } else {
-        unsigned i = (unsigned)__builtin_ctzll(~b->used);
-        if (i < SLOTS) {
-            b->slots[i].key = key;
-            memcpy(b->slots[i].value, value, VALUE);
-            b->slots[i].version = 1;
-            persist(&b->slots[i], sizeof b->slots[i]);
-            b->used |= 1ull << i;
-            persist(&b->used, 8);
-        }
-    }
+    int done = 1;
+    if (s) change(&store->logs[thread], s, value);
+    else done = add(b, key, value);
     pthread_mutex_unlock(&locks[b - store->buckets]);
+    if (done) coreplane_mark_here(__atomic_add_fetch(&acknowledged, 1, __ATOMIC_RELAXED));
 }
 
 static int get(uint64_t key, char *value) {
@@ -109,7 +148,7 @@ static void *work(void *argument) {
     char value[VALUE];
     for (uint64_t n = 0; n < operations; n++) {
         uint64_t random = mix(n * MAX_THREADS + thread + 1);
-        uint64_t key = random % 3000;
+        uint64_t key = random % KEYS;
         if (random >> 32 & 3) {
             memset(value, (int)(n & 0xFF), VALUE);
             put(thread, key, value);
@@ -120,21 +159,62 @@ static void *work(void *argument) {
     return (void *)(uintptr_t)found;
 }
 
+static int map(const char *path, int flags, int sharing) {
+    int fd = open(path, flags, 0644);
+    if (fd < 0 || ((flags & O_CREAT) && ftruncate(fd, sizeof *store))) return 0;
+    store = mmap(NULL, sizeof *store, PROT_READ | PROT_WRITE, sharing, fd, 0);
+    close(fd);
+    return store != MAP_FAILED;
+}
+
+/* Recovery on a copy of the file, then what must hold. */
+static int check(const char *path, uint64_t wanted) {
+    if (!map(path, O_RDONLY, MAP_PRIVATE)) {
+        perror(path);
+        return 2;
+    }
+    for (struct log *log = store->logs; log < store->logs + MAX_THREADS; log++) {
+        if (!log->valid) continue;
+        if (log->place >= sizeof store->buckets || log->place % sizeof(struct slot)) {
+            printf("the log of thread %td names no slot\n", log - store->logs);
+            return 1;
+        }
+        memcpy((char *)store + log->place, &log->old, sizeof log->old);
+    }
+    uint64_t changes = 0;
+    for (struct bucket *b = store->buckets; b < store->buckets + BUCKETS; b++) {
+        for (unsigned i = 0; i < SLOTS; i++) {
+            const struct slot *s = &b->slots[i];
+            if (!(b->used >> i & 1)) continue;
+            int whole = s->version > 0 && !memcmp(s->value, s->value + 1, VALUE - 1);
+            if (!whole || s->key >= KEYS || mix(s->key) % BUCKETS != (uint64_t)(b - store->buckets)) {
+                printf("bucket %td, slot %u is no whole entry\n", b - store->buckets, i);
+                return 1;
+            }
+            changes += s->version;
+        }
+    }
+    if (changes < wanted) {
+        printf("%llu changes were acknowledged, %llu are there\n", (unsigned long long)wanted, (unsigned long long)changes);
+        return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc > 2 && !strcmp(argv[1], "--check")) return check(argv[2], argc > 3 ? strtoull(argv[3], NULL, 10) : 0);
     if (argc < 2) {
-        fprintf(stderr, "usage: %s FILE [THREADS [OPERATIONS]]\n", argv[0]);
+        fprintf(stderr, "usage: %s FILE [THREADS [OPERATIONS]] | --check FILE [ACKNOWLEDGED]\n", argv[0]);
         return 2;
     }
     unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) : 4;
-    operations = (argc > 3 ? strtoull(argv[3], NULL, 10) : 8000) / threads;
-    int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (fd < 0 || ftruncate(fd, sizeof *store) || threads < 1 || threads > MAX_THREADS) {
-        perror(argv[1]);
-        return 1;
+    if (threads < 1 || threads > MAX_THREADS) {
+        fprintf(stderr, "1 to %d threads\n", MAX_THREADS);
+        return 2;
     }
-    store = mmap(NULL, sizeof *store, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (store == MAP_FAILED) {
-        perror("mmap");
+    operations = (argc > 3 ? strtoull(argv[3], NULL, 10) : 8000) / threads;
+    if (!map(argv[1], O_RDWR | O_CREAT | O_TRUNC, MAP_SHARED)) {
+        perror(argv[1]);
         return 1;
     }
     for (unsigned i = 0; i < BUCKETS; i++) pthread_mutex_init(&locks[i], NULL);

@@ -17,7 +17,7 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = sources! {
     "runtime/":
-        "shared.h" "output.h" "records.h" "program.h" "accesses.h" "ranges.h" "atomics.h" "fences.h" "threads.h"
+        "shared.h" "output.h" "records.h" "program.h" "accesses.h" "ranges.h" "atomics.h" "fences.h" "order.h" "threads.h"
         "mappings.h" "pmem.h" "runtime.c";
     "": "as.c" "coreplane.h";
 };

@@ -100,7 +100,7 @@ pub fn write(trace: &Trace) -> Result<String, TraceError> {
     }
     for r in trace.in_order() {
         match r.kind {
-            Kind::Sfence | Kind::Mfence => entries.push("FENCE".into()),
+            Kind::Sfence | Kind::Mfence | Kind::Order => entries.push("FENCE".into()),
             _ if !persistent(r.address) => {}
             Kind::Store | Kind::StoreRelease => entries.push(store_entry(r)),
             // A locked operation fences; a non-temporal store needs no flush.

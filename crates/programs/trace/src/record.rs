@@ -62,6 +62,8 @@ pub enum Kind {
     /// Something that touches persistent memory and is not modelled: `value` is the number of its text, `address`
     /// where, an [`Kind::Operand`] before it how many bytes.
     Unseen = 25,
+    /// A fence that orders what persists before it and after it, and waits for nothing: the program said so.
+    Order = 26,
 }
 
 /// Addresses of files: the byte at `offset` of file `n` has the address `FILE_SPACE | n << FILE_SHIFT | offset`. No
@@ -147,7 +149,7 @@ impl Call {
 }
 
 /// All kinds, by number.
-pub(crate) const KINDS: [Kind; 26] = [
+pub(crate) const KINDS: [Kind; 27] = [
     Kind::Load,
     Kind::Store,
     Kind::StoreNonTemporal,
@@ -174,6 +176,7 @@ pub(crate) const KINDS: [Kind; 26] = [
     Kind::Observed,
     Kind::Contents,
     Kind::Unseen,
+    Kind::Order,
 ];
 
 impl Kind {
@@ -231,6 +234,7 @@ impl Kind {
             "observed",
             "contents",
             "unseen",
+            "order",
         ][self as usize]
     }
 }

@@ -106,6 +106,7 @@ impl Replay {
             Kind::Clflushopt => _ = cpu.op(op(OpKind::Flush(FlushKind::Clflushopt), Order::Plain)).await,
             Kind::Clflush => _ = cpu.op(op(OpKind::Flush(FlushKind::Clflush), Order::Plain)).await,
             Kind::Sfence => _ = cpu.fence(FenceKind::Sfence).await,
+            Kind::Order => _ = cpu.fence(FenceKind::Ofence).await,
             Kind::Mfence => _ = cpu.fence(FenceKind::Mfence).await,
             Kind::Lock => _ = cpu.compare_exchange(r.address & !7, 0, 1, Order::Acquire).await,
             Kind::Unlock => _ = cpu.store_release(r.address & !7, 0).await,

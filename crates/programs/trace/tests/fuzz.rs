@@ -9,7 +9,7 @@ fn sample(r: &mut Random) -> Trace {
     let mut trace =
         Trace { about: trace::About { source: "sample".into(), ..Default::default() }, ..Trace::default() };
     for _ in 0..1 + r.below(60) {
-        let kind = Kind::from_number(r.below(26) as u8).unwrap();
+        let kind = Kind::from_number(r.below(27) as u8).unwrap();
         trace.push(Record {
             address: r.next_u64() >> r.below(64),
             value: if kind.has_value() { r.next_u64() >> r.below(64) } else { 0 },

@@ -287,6 +287,7 @@ pub fn of_trace(trace: &Trace, ranges: &[(u64, u64)]) -> Log {
         use trace::Kind as K;
         match r.kind {
             K::Sfence => note(Kind::Fence(FenceKind::Sfence), 0, 0, 0),
+            K::Order => note(Kind::Fence(FenceKind::Ofence), 0, 0, 0),
             K::Mfence => note(Kind::Fence(FenceKind::Mfence), 0, 0, 0),
             K::Mark => note(Kind::Ended, 0, r.value, 0),
             K::Rmw => note(Kind::Locked { wrote: persistent(r.address) }, r.address, r.value, r.size),
