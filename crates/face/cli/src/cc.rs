@@ -8,18 +8,21 @@ use crate::args::CcArgs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// What is compiled on the user's machine, by name; `runtime.c` is one unit of the files before it.
+/// What is compiled on the user's machine, by path; `runtime.c` is one unit of the files before it. Programs see the
+/// folder `include` alone.
 macro_rules! sources {
-    ($($folder:literal: $($name:literal)+;)+) => {
-        &[$($(($name, include_str!(concat!("../../../../capture/", $folder, $name))),)+)+]
+    ($($folder:literal as $to:literal: $($name:literal)+;)+) => {
+        &[$($((concat!($to, $name), include_str!(concat!("../../../../capture/", $folder, $name))),)+)+]
     };
 }
 
 const SOURCES: &[(&str, &str)] = sources! {
-    "runtime/":
+    "runtime/" as "runtime/":
         "shared.h" "output.h" "records.h" "program.h" "accesses.h" "ranges.h" "atomics.h" "fences.h" "order.h" "threads.h"
         "mappings.h" "pmem.h" "runtime.c";
-    "": "as.c" "coreplane.h";
+    "assembler/" as "assembler/": "text.h" "bytes.h" "persist.h";
+    "" as "": "as.c";
+    "" as "include/": "coreplane.h";
 };
 
 /// Library functions that write memory, and that compilers like to expand in line.
@@ -96,14 +99,17 @@ impl Tools {
         std::fs::create_dir_all(&fresh)?;
         let file = |name: &str| fresh.join(name);
         for (name, text) in SOURCES {
-            std::fs::write(file(name), text)?;
+            let path = file(name);
+            std::fs::create_dir_all(path.parent().unwrap_or(&fresh))?;
+            std::fs::write(path, text)?;
         }
+        std::fs::create_dir_all(file("bin"))?;
         let cc = env("COREPLANE_CC").unwrap_or_else(|| "cc".into());
         let run = |args: &[&str], from: &str, to: &str| {
             output(Command::new(&cc).args(args).arg(file(from)).arg("-o").arg(file(to)))
         };
-        run(&["-std=gnu11", "-O2", "-g0", "-fPIC", "-c"], "runtime.c", "runtime.o")?;
-        run(&["-std=gnu11", "-O2"], "as.c", "as")?;
+        run(&["-std=gnu11", "-O2", "-g0", "-fPIC", "-c"], "runtime/runtime.c", "runtime.o")?;
+        run(&["-std=gnu11", "-O2", "-g0"], "as.c", "bin/as")?;
         std::fs::write(file("done"), "")?;
         // Another process may have been faster: its folder is as good.
         if std::fs::rename(&fresh, &self.folder).is_err() {
@@ -128,8 +134,8 @@ impl Tools {
         let mut flags = vec!["-fsanitize=thread".to_string(), "-g".into()];
         // Expanded in line, these would write without a hook; called, they go through the runtime.
         flags.extend(LIBRARY_WRITERS.split_whitespace().map(|name| format!("-fno-builtin-{name}")));
-        flags.push(format!("-B{}/", self.folder.display()));
-        flags.push(format!("-I{}", self.folder.display()));
+        flags.push(format!("-B{}/", self.folder.join("bin").display()));
+        flags.push(format!("-I{}", self.folder.join("include").display()));
         let quiet: &[&str] = if self.clang {
             &["-no-integrated-as", "-mllvm", "-tsan-instrument-func-entry-exit=0"]
         } else {
