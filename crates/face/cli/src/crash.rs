@@ -207,7 +207,8 @@ fn recorded_lab(
     command: &str,
     model: Persistency,
 ) -> Result<Lab, Failure> {
-    let trace = workload.trace().ok_or_else(|| Failure::BadInput("no trace".into()))?;
+    let recording = workload.recording().ok_or_else(|| Failure::BadInput("no trace".into()))?;
+    let trace = &recording.to_trace();
     if !trace.about.lacks.is_empty() && trace.about.lacks.contains("value") {
         let text = format!(
             "{}: its stores have no values (it lacks {}); it serves for timing only",

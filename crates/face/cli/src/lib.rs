@@ -19,6 +19,7 @@ mod explore;
 mod litmus;
 mod output;
 mod record;
+mod recordings;
 mod reproduce;
 mod run;
 mod show;

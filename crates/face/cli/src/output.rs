@@ -128,7 +128,7 @@ pub(crate) fn recording(name: &str) -> Option<(&str, &str)> {
 pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
     let Some((kind, file)) = recording(name) else { return Ok(WorkloadDescription::named(name)?) };
     if kind == "trace" {
-        return Ok(WorkloadDescription::replay(name, crate::trace_command::read(Path::new(file))?));
+        return Ok(WorkloadDescription::replay(name, crate::recordings::open(Path::new(file))?));
     }
     let named = |e: String| Failure::BadInput(format!("{file}: {e}"));
     let bytes = std::fs::read(file).map_err(|e| named(e.to_string()))?;

@@ -3,19 +3,19 @@
 use crate::Failure;
 use crate::args::RecordArgs;
 use crate::output;
-use std::collections::BTreeSet;
+use crate::recordings;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use trace::{BlockFile, Trace};
+use trace::{About, Recording};
 
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
-    let format = crate::trace_command::format_of(&out)?;
+    let format = recordings::format_of(&out)?;
     let raw = out.with_extension("recording");
     let (status, seconds) = output::timed(|| run(&args.command, &raw));
     let result = finish(args, &raw, &status?).and_then(|trace| {
-        crate::trace_command::save(&trace, &out, format)?;
+        recordings::save(&trace, &out, format)?;
         Ok(trace)
     });
     if result.is_ok() && raw.exists() {
@@ -27,12 +27,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
         let summary = crate::trace_command::summary(&trace);
         output::print_json(&serde_json::json!({"trace": path, "host_seconds": seconds, "summary": summary}));
     } else if !args.common.quiet {
-        eprintln!(
-            "coreplane: {} records of {} threads in {}",
-            trace.len(),
-            trace.threads.len(),
-            out.display()
-        );
+        eprintln!("coreplane: {} records of {} threads in {}", trace.len(), trace.threads(), out.display());
     }
     Ok(())
 }
@@ -52,13 +47,13 @@ fn run(command: &[String], raw: &Path) -> Result<ExitStatus, Failure> {
 }
 
 /// Checks how the program and its recording ended, and reads the recording.
-fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Trace, Failure> {
+fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Recording, Failure> {
     let program = &args.command[0];
     let refuse = |why: String| Err(Failure::BadInput(format!("{program}: {why}")));
-    let Ok(bytes) = std::fs::read(raw) else {
+    if !raw.exists() {
         return refuse("recorded nothing: build it with coreplane cc or coreplane c++".into());
-    };
-    let file = BlockFile::prefix(&bytes)?;
+    }
+    let file = recordings::prefix(raw)?;
     let kept = format!(
         "what it recorded until then is in {} (coreplane trace convert --salvage reads it)",
         raw.display()
@@ -66,12 +61,12 @@ fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Trace, F
     if let Some(signal) = status.signal() {
         return refuse(format!("ended by signal {signal}; {kept}"));
     }
-    if !file.finished {
+    if !file.is_finished() {
         return refuse(format!(
             "its recording was cut short (no room on the disk, or it replaced itself); {kept}"
         ));
     }
-    if file.texts().any(|(key, value)| key == "note" && value == "forked") {
+    if file.about().notes.iter().any(|n| n == "forked") {
         std::fs::remove_file(raw)?;
         return refuse("forks; only programs of one process can be recorded".into());
     }
@@ -80,25 +75,21 @@ fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Trace, F
         let code = status.code().unwrap_or(-1);
         return refuse(format!("ended with exit code {code} (--allow-failure records it all the same)"));
     }
-    let mut trace = file.to_trace()?;
-    trace.about.source = args.command.join(" ");
-    let text = |key: &str| file.texts().find(|(k, _)| *k == key).map(|(_, v)| v.to_string());
-    if let Some(path) = text("program") {
-        let bias = text("bias").and_then(|b| u64::from_str_radix(&b, 16).ok()).unwrap_or(0);
-        name_places(&mut trace, &path, bias);
+    let mut about = About { source: args.command.join(" "), ..file.about().clone() };
+    if !about.program.path.is_empty() {
+        name_places(&mut about, &file.counts().locations);
     }
-    Ok(trace)
+    Ok(file.with_about(about))
 }
 
 /// Asks addr2line for the source places of all code offsets; without it they stay numbers.
-fn name_places(trace: &mut Trace, program: &str, bias: u64) {
-    let offsets: BTreeSet<u32> = trace.records().map(|r| r.location).filter(|l| *l != 0).collect();
-    let offsets: Vec<u32> = offsets.into_iter().collect();
+fn name_places(about: &mut About, offsets: &[u32]) {
+    let (program, bias) = (about.program.path.clone(), about.program.bias);
     for chunk in offsets.chunks(2000) {
         // A return address is after the call: one byte before is in it.
-        let addresses = chunk.iter().map(|o| format!("{:x}", u64::from(*o) + bias - 1));
+        let addresses = chunk.iter().map(|o| format!("{:x}", (u64::from(*o) + bias).wrapping_sub(1)));
         let mut command = Command::new("addr2line");
-        command.args(["-s", "-f", "-e", program]).args(addresses).stderr(Stdio::null());
+        command.args(["-s", "-f", "-e", &program]).args(addresses).stderr(Stdio::null());
         let Ok(done) = command.output() else { return };
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         let mut lines = text.lines();
@@ -106,7 +97,7 @@ fn name_places(trace: &mut Trace, program: &str, bias: u64) {
             let (Some(function), Some(place)) = (lines.next(), lines.next()) else { return };
             let place = place.split(" (discriminator").next().unwrap_or(place);
             if !place.starts_with('?') {
-                trace.about.locations.insert(*offset, format!("{place} {function}"));
+                about.locations.insert(*offset, format!("{place} {function}"));
             }
         }
     }

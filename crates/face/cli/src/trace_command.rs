@@ -3,50 +3,45 @@
 use crate::Failure;
 use crate::args::{TraceArgs, TraceCommand};
 use crate::output::{self, Table};
+use crate::recordings;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::Path;
 use trace::import::Format as Foreign;
-use trace::{BlockFile, Kind, Record, Trace};
-
-/// The two formats of our own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    Parquet,
-    Blocks,
-}
+use trace::{About, Kind, Record, Recording};
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         TraceCommand::Info { file, common } => {
-            let trace = read(file)?;
+            let trace = recordings::open(file)?;
             if output::is_json(common) {
                 output::print_json(&summary(&trace));
             } else {
                 print_info(&trace);
             }
         }
-        TraceCommand::Head { file, records, common } => head(&read(file)?, *records, output::is_json(common)),
+        TraceCommand::Head { file, records, common } => {
+            head(&recordings::open(file)?, *records, output::is_json(common))
+        }
         TraceCommand::Convert { from, input, output: to, salvage, export, common } => {
             let trace = match from {
                 Some(name) => import(name, input)?,
                 None if *salvage => salvaged(input)?,
-                None => read(input)?,
+                None => recordings::open(input)?,
             };
             match export.as_deref() {
                 Some("ramulator") => save_text(to, &ramulator(&trace))?,
-                Some("pmemcheck") => save_text(to, &trace::pmemcheck::write(&trace)?)?,
+                Some("pmemcheck") => save_text(to, &trace::pmemcheck::write(&trace.to_trace())?)?,
                 Some(name) => {
                     let text = format!("--to {name}: is not accepted; give ramulator or pmemcheck");
                     return Err(Failure::BadInput(text));
                 }
-                None => save(&trace, to, format_of(to)?)?,
+                None => recordings::save(&trace, to, recordings::format_of(to)?)?,
             }
             if !common.quiet {
-                let lacks = if trace.about.lacks.is_empty() {
+                let lacks = if trace.about().lacks.is_empty() {
                     String::new()
                 } else {
-                    format!("; it lacks {}", trace.about.lacks)
+                    format!("; it lacks {}", trace.about().lacks)
                 };
                 eprintln!("coreplane: {} records in {}{lacks}", trace.len(), to.display());
             }
@@ -55,23 +50,14 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A trace from a file of either format.
-pub(crate) fn read(path: &Path) -> Result<Trace, Failure> {
-    let named = |e: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {e}", path.display()));
-    let bytes = std::fs::read(path).map_err(|e| named(&e))?;
-    trace::read(bytes).map_err(|e| named(&e))
+fn salvaged(path: &Path) -> Result<Recording, Failure> {
+    let kept = recordings::prefix(path)?;
+    let lacks = format!("its end ({} bytes after the last whole block)", kept.left_over());
+    let about = About { lacks, ..kept.about().clone() };
+    Ok(kept.with_about(about))
 }
 
-fn salvaged(path: &Path) -> Result<Trace, Failure> {
-    let named = |e: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {e}", path.display()));
-    let bytes = std::fs::read(path).map_err(|e| named(&e))?;
-    let file = BlockFile::prefix(&bytes).map_err(|e| named(&e))?;
-    let mut trace = file.to_trace().map_err(|e| named(&e))?;
-    trace.about.lacks = format!("its end ({} bytes after the last whole block)", file.left_over);
-    Ok(trace)
-}
-
-fn import(name: &str, path: &Path) -> Result<Trace, Failure> {
+fn import(name: &str, path: &Path) -> Result<Recording, Failure> {
     let format: Option<(&str, Foreign)> = Foreign::ALL.into_iter().find(|(n, _)| *n == name);
     let Some((_, format)) = format else {
         let known = Foreign::ALL.map(|(n, _)| n).join(", ");
@@ -80,26 +66,8 @@ fn import(name: &str, path: &Path) -> Result<Trace, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
     let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     trace::import::import(format, &bytes, &file)
+        .and_then(Recording::of_trace)
         .map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))
-}
-
-/// Which format a file's name asks for.
-pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("parquet") => Ok(Format::Parquet),
-        Some("cpt") => Ok(Format::Blocks),
-        _ => Err(Failure::BadInput(format!("{}: name it .parquet or .cpt", path.display()))),
-    }
-}
-
-pub(crate) fn save(trace: &Trace, path: &Path, format: Format) -> Result<(), Failure> {
-    let bytes = match format {
-        Format::Parquet => trace::write_parquet(trace)?,
-        Format::Blocks => trace::write_block_file(trace)?,
-    };
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    output::write(folder, &name, &bytes)
 }
 
 fn save_text(path: &Path, text: &str) -> Result<(), Failure> {
@@ -109,34 +77,29 @@ fn save_text(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// What a trace holds, counted.
-pub(crate) fn summary(trace: &Trace) -> serde_json::Value {
-    let mut kinds: BTreeMap<Kind, u64> = BTreeMap::new();
-    trace.records().for_each(|r| *kinds.entry(r.kind).or_default() += 1);
-    let ranges = trace.pm_ranges();
-    let in_pm = |a: u64| ranges.iter().any(|(base, n)| (*base..base + n).contains(&a));
-    let pm_stores = trace
-        .records()
-        .filter(|r| matches!(r.kind, Kind::Store | Kind::StoreNonTemporal) && in_pm(r.address));
+pub(crate) fn summary(trace: &Recording) -> serde_json::Value {
+    let counts = trace.counts();
+    let kinds = counts.kinds().map(|(k, n)| (k.name().to_string(), json!(n)));
     json!({
-        "source": trace.about.source,
-        "lacks": trace.about.lacks,
+        "source": trace.about().source,
+        "lacks": trace.about().lacks,
         "records": trace.len(),
-        "threads": trace.threads.iter().map(Vec::len).collect::<Vec<_>>(),
-        "kinds": kinds.iter().map(|(k, n)| (k.name().to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
-        "pm_ranges": ranges.iter().map(|(a, n)| json!({"address": a, "bytes": n})).collect::<Vec<_>>(),
-        "pm_stores": pm_stores.count(),
-        "locations": trace.about.locations.len(),
+        "threads": counts.threads,
+        "kinds": kinds.collect::<serde_json::Map<_, _>>(),
+        "pm_ranges": counts.ranges.iter().map(|(a, n)| json!({"address": a, "bytes": n})).collect::<Vec<_>>(),
+        "pm_stores": counts.files.values().map(|f| f.stores).sum::<u64>(),
+        "locations": trace.about().locations.len(),
     })
 }
 
-fn print_info(trace: &Trace) {
+fn print_info(trace: &Recording) {
     let s = summary(trace);
-    println!("recorded from: {}", trace.about.source);
-    if !trace.about.lacks.is_empty() {
-        println!("it lacks: {}", trace.about.lacks);
+    println!("recorded from: {}", trace.about().source);
+    if !trace.about().lacks.is_empty() {
+        println!("it lacks: {}", trace.about().lacks);
     }
-    println!("{} records, {} threads, {} source places", s["records"], trace.threads.len(), s["locations"]);
-    for (address, bytes) in trace.pm_ranges() {
+    println!("{} records, {} threads, {} source places", s["records"], trace.threads(), s["locations"]);
+    for (address, bytes) in &trace.counts().ranges {
         println!("persistent memory: {bytes} bytes at {address:#x}; {} stores to it", s["pm_stores"]);
     }
     println!();
@@ -147,18 +110,18 @@ fn print_info(trace: &Trace) {
     table.print();
 }
 
-fn head(trace: &Trace, count: usize, json: bool) {
-    let rows: Vec<&Record> = trace.records().take(count).collect();
+fn head(trace: &Recording, count: usize, json: bool) {
+    let rows: Vec<Record> = trace.records().take(count).collect();
     if json {
         let all = rows.iter().map(|r| {
             json!({"thread": r.thread, "kind": r.kind.name(), "size": r.size, "address": r.address,
-                   "value": r.value, "stamp": r.stamp, "location": trace.about.locations.get(&r.location)})
+                   "value": r.value, "stamp": r.stamp, "location": trace.about().locations.get(&r.location)})
         });
         return output::print_json(&all.collect());
     }
     let mut table = Table::new(["kind", "thread", "address", "size", "value", "stamp", "place"]);
     for r in rows {
-        let place = trace.about.locations.get(&r.location).cloned().unwrap_or_default();
+        let place = trace.about().locations.get(&r.location).cloned().unwrap_or_default();
         table.row([
             r.kind.name().to_string(),
             r.thread.to_string(),
@@ -173,7 +136,7 @@ fn head(trace: &Trace, count: usize, json: bool) {
 }
 
 /// Loads and stores as Ramulator's load-store trace; values, threads and order between threads are lost.
-fn ramulator(trace: &Trace) -> String {
+fn ramulator(trace: &Recording) -> String {
     let word = |k: Kind| match k {
         Kind::Load | Kind::LoadAcquire => Some("LD"),
         Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw => Some("ST"),

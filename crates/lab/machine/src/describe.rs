@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use trace::Trace;
+use trace::Recording;
 use workloads::{Crashed, PageStream, Persistent, Visits};
 
 /// A machine, fully described.
@@ -48,7 +48,7 @@ pub struct WorkloadDescription {
 #[derive(Clone)]
 pub(crate) enum Source {
     BuiltIn(&'static workloads::Workload),
-    Trace(Arc<Trace>),
+    Trace(Recording),
     /// At page fidelity only.
     Pages(&'static workloads::PageWorkload),
 }
@@ -200,9 +200,9 @@ impl WorkloadDescription {
     }
 
     /// A recorded program, called `name`.
-    pub fn replay(name: &str, trace: Trace) -> WorkloadDescription {
+    pub fn replay(name: &str, recording: Recording) -> WorkloadDescription {
         let params = trace::REPLAY_PARAMS;
-        let source = Source::Trace(Arc::new(trace));
+        let source = Source::Trace(recording);
         WorkloadDescription {
             name: name.into(),
             settings: Settings::defaults(params),
@@ -320,10 +320,10 @@ impl WorkloadDescription {
     }
 
     /// The recording, where it is one.
-    pub fn trace(&self) -> Option<&Trace> {
+    pub fn recording(&self) -> Option<&Recording> {
         match &self.source {
             Source::BuiltIn(_) | Source::Pages(_) => None,
-            Source::Trace(trace) => Some(trace),
+            Source::Trace(recording) => Some(recording),
         }
     }
 
@@ -331,7 +331,7 @@ impl WorkloadDescription {
     pub fn threads(&self) -> usize {
         match &self.source {
             Source::BuiltIn(_) => self.settings.count("workload.threads"),
-            Source::Trace(trace) => trace.threads.len(),
+            Source::Trace(recording) => recording.threads(),
             Source::Pages(_) => 1,
         }
     }

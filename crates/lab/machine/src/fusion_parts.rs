@@ -115,7 +115,7 @@ pub(crate) fn run(
         .into());
     }
     let (arrivals, mut kinds): (_, Vec<&str>) = match &workload.source {
-        Source::Trace(trace) => (trace::page_programs(trace), vec!["recording"]),
+        Source::Trace(recording) => (trace::page_programs(recording), vec!["recording"]),
         _ => {
             let pages = workload_of(workload)?;
             let context = PageContext {

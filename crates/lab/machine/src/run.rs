@@ -91,10 +91,10 @@ impl Machine {
         let settings = Rc::new(workload.settings.clone());
         let replay = match &workload.source {
             Source::BuiltIn(_) | Source::Pages(_) => None,
-            Source::Trace(trace) => {
+            Source::Trace(recording) => {
                 let all_pm = settings.text("workload.pm") == "all";
                 let named = |e| ConfigError::new(format!("{}: {e}", workload.name));
-                Some(Rc::new(Replay::new(trace, all_pm).map_err(named)?))
+                Some(Rc::new(Replay::new(&recording.to_trace(), all_pm).map_err(named)?))
             }
         };
         let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.near);

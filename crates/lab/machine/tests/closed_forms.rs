@@ -3,7 +3,7 @@
 use machine::{Description, Report, RunOptions, WorkloadDescription, run};
 use protocol::PM_BASE;
 use rayon::prelude::*;
-use trace::{Kind, Record, Trace};
+use trace::{Kind, Record, Recording, Trace};
 
 const BASE: u64 = 0x10_0000;
 
@@ -16,7 +16,7 @@ fn program(records: &[(Kind, u64, u64)]) -> WorkloadDescription {
     let mut trace = Trace::default();
     trace.push(record(Kind::Map, BASE, 1 << 20));
     records.iter().for_each(|(kind, offset, value)| trace.push(record(*kind, BASE + offset, *value)));
-    WorkloadDescription::replay("test", trace)
+    WorkloadDescription::replay("test", Recording::of_trace(trace).unwrap())
 }
 
 fn on(machine: &str, sets: &[(&str, &str)], records: &[(Kind, u64, u64)]) -> Report {

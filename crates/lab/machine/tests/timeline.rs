@@ -1,7 +1,7 @@
 //! Timelines of small scenarios, as a person reads them: time in ns, node, track, what.
 
 use machine::{Description, RunOptions, WorkloadDescription, run};
-use trace::{Kind, Record, Trace};
+use trace::{Kind, Record, Recording, Trace};
 
 const BASE: u64 = 0x10_0000;
 
@@ -25,7 +25,7 @@ fn two_epochs() -> WorkloadDescription {
     push(Kind::Sfence, 0, 0);
     push(Kind::Store, BASE + 256, 2);
     push(Kind::Mfence, 0, 0);
-    WorkloadDescription::replay("two epochs", trace)
+    WorkloadDescription::replay("two epochs", Recording::of_trace(trace).unwrap())
 }
 
 fn timeline(machine: &str) -> String {

@@ -56,7 +56,9 @@ pub struct About {
     pub differs: Vec<Differs>,
     /// Further remarks.
     pub notes: Vec<String>,
-    /// Parts of the program.
+    /// The program itself; its first location is 0.
+    pub program: Object,
+    /// Further parts of the program.
     pub objects: Vec<Object>,
 }
 
@@ -76,9 +78,11 @@ impl About {
                 let (number, file) = file(value).ok_or_else(bad)?;
                 self.files.entry(number).or_insert(file);
             }
-            "name" => _ = self.names.extend([numbered(value).ok_or_else(bad)?]),
-            "unseen" => _ = self.unseen.extend([numbered(value).ok_or_else(bad)?]),
+            "name" => self.names.extend([numbered(value).ok_or_else(bad)?]),
+            "unseen" => self.unseen.extend([numbered(value).ok_or_else(bad)?]),
             "differs" => self.differs.push(differs(value).ok_or_else(bad)?),
+            "program" => self.program.path = value.into(),
+            "bias" => self.program.bias = u64::from_str_radix(value.trim(), 16).map_err(|_| bad())?,
             "object" => self.objects.push(object(value).ok_or_else(bad)?),
             _ => {}
         }
@@ -89,6 +93,10 @@ impl About {
     pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
         let mut all = vec![("source", self.source.clone()), ("lacks", self.lacks.clone())];
         all.push(("locations", write_locations(&self.locations)));
+        if !self.program.path.is_empty() {
+            all.push(("program", self.program.path.clone()));
+            all.push(("bias", format!("{:x}", self.program.bias)));
+        }
         let file = |(n, f): (&u32, &File)| format!("{n}\n{}\n{}\n{}", f.identity, f.path, f.bytes);
         all.extend(self.files.iter().map(|f| ("file", file(f))));
         all.extend(self.names.iter().map(|(n, text)| ("name", format!("{n}\n{text}"))));
@@ -154,6 +162,7 @@ pub(crate) mod tests {
             unseen: BTreeMap::from([(0, "vmsplice into the file".into())]),
             differs: vec![Differs { file: 3, offset: 64, bytes: 8 }],
             notes: vec!["libx.so has no hooks".into()],
+            program: Object { first: 0, bias: 0x1000, path: "/bin/kv".into() },
             objects: vec![Object { first: 0x1000, bias: 0x40_0000, path: "/lib/a b.so".into() }],
         }
     }

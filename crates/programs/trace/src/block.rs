@@ -40,32 +40,59 @@ pub fn decode_block(
     count: u32,
     mut each: impl FnMut(Record),
 ) -> Result<(), TraceError> {
-    let mut cursor = Cursor { bytes, at: 0 };
-    let (mut address, mut location) = (0u64, 0u32);
-    for _ in 0..count {
+    let mut decoder = Decoder::new(thread, count);
+    while let Some(record) = decoder.next(bytes)? {
+        each(record);
+    }
+    Ok(())
+}
+
+/// Where the unpacking of a block stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Decoder {
+    at: usize,
+    address: u64,
+    location: u32,
+    left: u32,
+    thread: u16,
+}
+
+impl Decoder {
+    pub(crate) fn new(thread: u16, count: u32) -> Decoder {
+        Decoder { thread, left: count, ..Decoder::default() }
+    }
+
+    /// The next record of the block whose bytes these are.
+    #[inline]
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Result<Option<Record>, TraceError> {
+        if self.left == 0 {
+            if self.at != bytes.len() {
+                return Err(TraceError::damaged(self.at, "a block goes on after its last record"));
+            }
+            return Ok(None);
+        }
+        let mut cursor = Cursor { bytes, at: self.at };
         let head = cursor.byte()?;
         let kind = Kind::from_number(head & 31)
             .ok_or_else(|| TraceError::damaged(cursor.at - 1, format!("unknown kind {}", head & 31)))?;
-        address = address.wrapping_add(unzigzag(cursor.number()?) as u64);
-        location = location.wrapping_add(unzigzag(cursor.number()?) as u32);
+        self.address = self.address.wrapping_add(unzigzag(cursor.number()?) as u64);
+        self.location = self.location.wrapping_add(unzigzag(cursor.number()?) as u32);
         let value = if kind.has_value() { cursor.number()? } else { 0 };
         let stamp = if kind.has_stamp() { cursor.number()? as u32 } else { 0 };
         let instructions = if head & 0x80 == 0 { 0 } else { cursor.number()? as u32 };
-        each(Record {
-            address,
+        self.at = cursor.at;
+        self.left -= 1;
+        Ok(Some(Record {
+            address: self.address,
             value,
             stamp,
-            location,
+            location: self.location,
             instructions,
-            thread,
+            thread: self.thread,
             kind,
             size: 1 << (head >> 5 & 3),
-        });
+        }))
     }
-    if cursor.at != bytes.len() {
-        return Err(TraceError::damaged(cursor.at, "a block goes on after its last record"));
-    }
-    Ok(())
 }
 
 fn zigzag(v: i64) -> u64 {
@@ -121,13 +148,22 @@ impl Cursor<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::record::KINDS;
+    use crate::record::{FILE_SPACE, KINDS};
     use proptest::prelude::*;
 
+    /// A record that makes sense, and does not cross a line.
     pub(crate) fn any_record(thread: u16) -> impl Strategy<Value = Record> {
         (0..KINDS.len(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>(), 0u8..4)
             .prop_map(move |(kind, address, value, stamp, location, instructions, size)| {
                 let kind = KINDS[kind];
+                let in_file = FILE_SPACE | address & (FILE_SPACE - 8);
+                let (address, value) = match kind {
+                    Kind::Operand => (address, FILE_SPACE | value & (FILE_SPACE - 1)),
+                    Kind::Map | Kind::Unmap => (address >> 17, value >> 17),
+                    Kind::Call => (in_file, (value & !0xFF) | (1 + (value & 7))),
+                    Kind::Written | Kind::Contents => (in_file, value),
+                    _ => (address & !7, value),
+                };
                 let value = if kind.has_value() { value } else { 0 };
                 let stamp = if kind.has_stamp() { stamp } else { 0 };
                 Record { address, value, stamp, location, instructions, thread, kind, size: 1 << size }

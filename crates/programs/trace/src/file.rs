@@ -5,18 +5,23 @@
 //! length when unpacked (u32), length in the file (u32), checksum of the bytes in the file (u32, FNV-1a), bytes.
 //! Kinds: 1 records, 2 records packed with zstd, 3 text (key, newline, value), 4 the end. All little-endian.
 
-use crate::block::{decode_block, encode_block};
+use crate::about::About;
+use crate::block::{Decoder, encode_block};
 use crate::error::TraceError;
-use crate::record::Trace;
+use crate::record::{Record, Trace};
+use crate::source::ReadAt;
+use std::io::Write;
 
-const MAGIC: &[u8; 8] = b"COREPLNT";
+pub(crate) const MAGIC: &[u8; 8] = b"COREPLNT";
 const BLOCK: &[u8; 4] = b"CBLK";
 const VERSION: u32 = 2;
 const HEADER: usize = 16;
 const BLOCK_HEADER: usize = 28;
 /// No block is larger when unpacked: a damaged length cannot ask for all memory.
-const LARGEST: usize = 64 << 20;
-const RECORDS_PER_BLOCK: usize = 1 << 16;
+const LARGEST: u32 = 4 << 20;
+const LARGEST_TEXT: u32 = 64 << 20;
+/// Small enough that thousands of threads can be read at once.
+const RECORDS_PER_BLOCK: usize = 1 << 14;
 
 const RAW: u32 = 1;
 const ZSTD: u32 = 2;
@@ -28,38 +33,42 @@ pub fn is_block_file(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-struct Block<'a> {
-    kind: u32,
-    thread: u32,
+/// A block of records in the file.
+struct Block {
+    /// Where its contents begin.
+    at: u64,
+    length: u32,
+    unpacked: u32,
     count: u32,
-    unpacked: usize,
-    bytes: &'a [u8],
-    at: usize,
+    packed: bool,
 }
 
 /// A block file, its blocks found but not unpacked.
-pub struct BlockFile<'a> {
-    blocks: Vec<Block<'a>>,
+pub(crate) struct Blocks {
+    source: Box<dyn ReadAt>,
+    threads: Vec<Vec<Block>>,
+    /// The texts.
+    pub(crate) texts: Vec<(String, String)>,
     /// Whether the recorder finished the file.
-    pub finished: bool,
+    pub(crate) finished: bool,
     /// Bytes after the last whole block.
-    pub left_over: usize,
+    pub(crate) left_over: u64,
 }
 
-impl<'a> BlockFile<'a> {
+impl Blocks {
     /// Finds the blocks of a whole file.
     ///
     /// # Errors
     /// When the header or a block is damaged, or the file ends early.
-    pub fn parse(bytes: &'a [u8]) -> Result<BlockFile<'a>, TraceError> {
-        let file = BlockFile::prefix(bytes)?;
+    pub(crate) fn whole(source: Box<dyn ReadAt>) -> Result<Blocks, TraceError> {
+        let file = Blocks::prefix(source)?;
+        let at = (file.source.size() - file.left_over) as usize;
         if !file.finished {
-            let at = bytes.len() - file.left_over;
             let text = "the file ends without an end block: its program was cut short, or the file was (coreplane trace convert --salvage keeps what is whole)";
             return Err(TraceError::damaged(at, text));
         }
         if file.left_over > 0 {
-            return Err(TraceError::damaged(bytes.len() - file.left_over, "bytes after the end block"));
+            return Err(TraceError::damaged(at, "bytes after the end block"));
         }
         Ok(file)
     }
@@ -67,63 +76,69 @@ impl<'a> BlockFile<'a> {
     /// Finds the whole blocks at the beginning of a file, whatever follows.
     ///
     /// # Errors
-    /// When the header is damaged or of another version.
-    pub fn prefix(bytes: &'a [u8]) -> Result<BlockFile<'a>, TraceError> {
-        let head =
-            bytes.get(..HEADER).ok_or_else(|| TraceError::damaged(bytes.len(), "the header ends early"))?;
-        if !is_block_file(head) {
+    /// When the header is damaged or of another version, or a whole block makes no sense.
+    pub(crate) fn prefix(source: Box<dyn ReadAt>) -> Result<Blocks, TraceError> {
+        let size = source.size();
+        let mut head = [0; HEADER];
+        if size < HEADER as u64 {
+            return Err(TraceError::damaged(size as usize, "the header ends early"));
+        }
+        source.read_at(0, &mut head)?;
+        if !is_block_file(&head) {
             return Err(TraceError::foreign("a block file begins with COREPLNT"));
         }
-        let version = u32_at(head, 8);
+        let version = u32_at(&head, 8);
         if version != VERSION {
-            return Err(TraceError::damaged(
-                8,
-                format!("version {version}; this program reads version {VERSION}"),
-            ));
+            let text = format!("version {version}; this program reads version {VERSION}");
+            return Err(TraceError::damaged(8, text));
         }
-        let mut file = BlockFile { blocks: Vec::new(), finished: false, left_over: 0 };
-        let mut at = HEADER;
-        while let Some(block) = next_block(bytes, at) {
-            at += BLOCK_HEADER + block.bytes.len();
-            if block.kind == END {
-                file.finished = true;
-                break;
-            }
-            file.blocks.push(block);
+        let mut file =
+            Blocks { source, threads: Vec::new(), texts: Vec::new(), finished: false, left_over: 0 };
+        let (mut at, mut contents) = (HEADER as u64, Vec::new());
+        while !file.finished
+            && let Some(head) = next_block(&*file.source, size, at, &mut contents)?
+        {
+            file.add(&head, at, &contents)?;
+            at += (BLOCK_HEADER + contents.len()) as u64;
         }
-        file.left_over = bytes.len() - at;
+        file.left_over = size - at;
         Ok(file)
     }
 
-    /// Unpacks everything.
-    ///
-    /// # Errors
-    /// When a block's contents are damaged.
-    pub fn to_trace(&self) -> Result<Trace, TraceError> {
-        let mut trace = Trace::default();
-        let mut buffer = Vec::new();
-        for block in &self.blocks {
-            match block.kind {
-                RAW | ZSTD => {
-                    let thread = block_thread(block)?;
-                    let bytes = unpack(block, &mut buffer)?;
-                    if thread as usize >= trace.threads.len() {
-                        trace.threads.resize(thread as usize + 1, Vec::new());
-                    }
-                    let records = &mut trace.threads[thread as usize];
-                    decode_block(bytes, thread, block.count, |r| records.push(r))?;
+    fn add(&mut self, head: &[u8], at: u64, contents: &[u8]) -> Result<(), TraceError> {
+        let (kind, thread, count) = (u32_at(head, 4), u32_at(head, 8), u32_at(head, 12));
+        let damaged = |text: String| TraceError::damaged(at as usize, text);
+        match kind {
+            RAW | ZSTD => {
+                let thread = u16::try_from(thread).map_err(|_| damaged(format!("thread {thread}")))?;
+                let unpacked = if kind == RAW { contents.len() as u32 } else { u32_at(head, 16) };
+                // A record has three bytes at least.
+                if unpacked > LARGEST || count > unpacked {
+                    return Err(damaged(format!("{count} records in {unpacked} bytes")));
                 }
-                TEXT => read_text(block, &mut trace)?,
-                kind => return Err(TraceError::damaged(block.at, format!("unknown block kind {kind}"))),
+                let (thread, packed) = (thread as usize, kind == ZSTD);
+                if thread >= self.threads.len() {
+                    self.threads.resize_with(thread + 1, Vec::new);
+                }
+                let at = at + BLOCK_HEADER as u64;
+                let block = Block { at, length: contents.len() as u32, unpacked, count, packed };
+                self.threads[thread].push(block);
             }
+            TEXT => {
+                let text =
+                    std::str::from_utf8(contents).map_err(|_| damaged("text that is not UTF-8".into()))?;
+                let (key, value) = text.split_once('\n').unwrap_or((text, ""));
+                self.texts.push((key.into(), value.into()));
+            }
+            END => self.finished = true,
+            kind => return Err(damaged(format!("unknown block kind {kind}"))),
         }
-        Ok(trace)
+        Ok(())
     }
 
-    /// The texts of the file: key and value.
-    pub fn texts(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let texts = self.blocks.iter().filter(|b| b.kind == TEXT);
-        texts.filter_map(|b| std::str::from_utf8(b.bytes).ok()).map(|t| t.split_once('\n').unwrap_or((t, "")))
+    /// How many threads there are: one more than the highest number.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.len()
     }
 }
 
@@ -131,44 +146,67 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The whole, undamaged block at `at`, if there is one.
-fn next_block(bytes: &[u8], at: usize) -> Option<Block<'_>> {
-    let head = bytes.get(at..at + BLOCK_HEADER)?;
-    if &head[..4] != BLOCK {
-        return None;
+/// The head of the whole, undamaged block at `at`, if there is one; its contents go into `contents`.
+fn next_block(
+    source: &dyn ReadAt,
+    size: u64,
+    at: u64,
+    contents: &mut Vec<u8>,
+) -> Result<Option<[u8; BLOCK_HEADER]>, TraceError> {
+    let mut head = [0; BLOCK_HEADER];
+    if size - at < BLOCK_HEADER as u64 {
+        return Ok(None);
     }
-    let (unpacked, length) = (u32_at(head, 16) as usize, u32_at(head, 20) as usize);
-    let contents = bytes.get(at + BLOCK_HEADER..)?.get(..length)?;
-    if unpacked > LARGEST || checksum(contents) != u32_at(head, 24) {
-        return None;
+    source.read_at(at, &mut head)?;
+    let length = u32_at(&head, 20);
+    let left = size - at - BLOCK_HEADER as u64;
+    if &head[..4] != BLOCK || length > LARGEST_TEXT || u64::from(length) > left {
+        return Ok(None);
     }
-    let (kind, thread, count) = (u32_at(head, 4), u32_at(head, 8), u32_at(head, 12));
-    Some(Block { kind, thread, count, unpacked, bytes: contents, at })
+    contents.resize(length as usize, 0);
+    source.read_at(at + BLOCK_HEADER as u64, contents)?;
+    Ok((checksum(contents) == u32_at(&head, 24)).then_some(head))
 }
 
-fn block_thread(block: &Block<'_>) -> Result<u16, TraceError> {
-    // As many threads as harts can be simulated, with room for those that did little.
-    u16::try_from(block.thread)
-        .ok()
-        .filter(|t| *t < 4096)
-        .ok_or_else(|| TraceError::damaged(block.at, format!("thread {}", block.thread)))
+/// Reads the records of one thread, a block in memory at a time.
+#[derive(Default)]
+pub(crate) struct BlockCursor {
+    thread: u16,
+    next: usize,
+    bytes: Vec<u8>,
+    decoder: Decoder,
 }
 
-fn unpack<'b>(block: &Block<'b>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], TraceError> {
-    if block.kind == RAW {
-        return Ok(block.bytes);
+impl BlockCursor {
+    pub(crate) fn new(thread: u16) -> BlockCursor {
+        BlockCursor { thread, ..BlockCursor::default() }
     }
-    buffer.clear();
-    *buffer = zstd::bulk::decompress(block.bytes, block.unpacked)
-        .map_err(|e| TraceError::damaged(block.at, format!("zstd: {e}")))?;
-    Ok(buffer)
-}
 
-fn read_text(block: &Block<'_>, trace: &mut Trace) -> Result<(), TraceError> {
-    let text = std::str::from_utf8(block.bytes)
-        .map_err(|_| TraceError::damaged(block.at, "text that is not UTF-8"))?;
-    let (key, value) = text.split_once('\n').unwrap_or((text, ""));
-    trace.about.read(key, value)
+    #[inline]
+    pub(crate) fn next(&mut self, file: &Blocks) -> Result<Option<Record>, TraceError> {
+        loop {
+            if let Some(record) = self.decoder.next(&self.bytes)? {
+                return Ok(Some(record));
+            }
+            let Some(block) = file.threads.get(self.thread as usize).and_then(|t| t.get(self.next)) else {
+                *self = BlockCursor { next: usize::MAX, ..BlockCursor::new(self.thread) };
+                return Ok(None);
+            };
+            self.next += 1;
+            self.load(&*file.source, block)?;
+        }
+    }
+
+    fn load(&mut self, source: &dyn ReadAt, block: &Block) -> Result<(), TraceError> {
+        self.bytes.resize(block.length as usize, 0);
+        source.read_at(block.at, &mut self.bytes)?;
+        if block.packed {
+            self.bytes = zstd::bulk::decompress(&self.bytes, block.unpacked as usize)
+                .map_err(|e| TraceError::damaged(block.at as usize, format!("zstd: {e}")))?;
+        }
+        self.decoder = Decoder::new(self.thread, block.count);
+        Ok(())
+    }
 }
 
 /// FNV-1a over 8-byte words, then the rest byte by byte; folded to 32 bits. Cheap enough for the recorder.
@@ -185,45 +223,87 @@ fn checksum(bytes: &[u8]) -> u32 {
     (h ^ h >> 32) as u32
 }
 
-fn append(out: &mut Vec<u8>, kind: u32, thread: u32, count: u32, unpacked: usize, bytes: &[u8]) {
-    out.extend_from_slice(BLOCK);
-    for field in [kind, thread, count, unpacked as u32, bytes.len() as u32, checksum(bytes)] {
-        out.extend_from_slice(&field.to_le_bytes());
-    }
-    out.extend_from_slice(bytes);
+/// Writes a block file, its records packed with zstd, a block in memory at a time.
+pub(crate) struct BlockWriter<W> {
+    out: W,
 }
 
-/// A finished block file of a trace, its records packed with zstd.
+impl<W: Write> BlockWriter<W> {
+    /// Begins a file.
+    pub(crate) fn new(mut out: W, about: &About) -> Result<BlockWriter<W>, TraceError> {
+        out.write_all(MAGIC)?;
+        out.write_all(&VERSION.to_le_bytes())?;
+        out.write_all(&0u32.to_le_bytes())?;
+        let mut writer = BlockWriter { out };
+        for (key, value) in about.texts() {
+            let text = format!("{key}\n{value}");
+            writer.block(TEXT, 0, 0, text.len(), text.as_bytes())?;
+        }
+        Ok(writer)
+    }
+
+    /// All records of the next thread.
+    pub(crate) fn thread(
+        &mut self,
+        thread: u16,
+        mut records: impl Iterator<Item = Record>,
+    ) -> Result<(), TraceError> {
+        let mut chunk = Vec::new();
+        loop {
+            chunk.clear();
+            chunk.extend(records.by_ref().take(RECORDS_PER_BLOCK));
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            let raw = encode_block(&chunk);
+            let packed = zstd::bulk::compress(&raw, 1)?;
+            self.block(ZSTD, thread.into(), chunk.len() as u32, raw.len(), &packed)?;
+        }
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(mut self) -> Result<W, TraceError> {
+        self.block(END, 0, 0, 0, &[])?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn block(
+        &mut self,
+        kind: u32,
+        thread: u32,
+        count: u32,
+        unpacked: usize,
+        bytes: &[u8],
+    ) -> Result<(), TraceError> {
+        self.out.write_all(BLOCK)?;
+        for field in [kind, thread, count, unpacked as u32, bytes.len() as u32, checksum(bytes)] {
+            self.out.write_all(&field.to_le_bytes())?;
+        }
+        Ok(self.out.write_all(bytes)?)
+    }
+}
+
+/// A finished block file of a trace.
 ///
 /// # Errors
 /// When zstd fails, which it does for want of memory only.
 pub fn write_block_file(trace: &Trace) -> Result<Vec<u8>, TraceError> {
-    let mut out = Vec::new();
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-    out.extend_from_slice(&0u32.to_le_bytes());
-    for (key, value) in trace.about.texts() {
-        let text = format!("{key}\n{value}");
-        append(&mut out, TEXT, 0, 0, text.len(), text.as_bytes());
-    }
+    let mut writer = BlockWriter::new(Vec::new(), &trace.about)?;
     for (thread, records) in trace.threads.iter().enumerate() {
-        for chunk in records.chunks(RECORDS_PER_BLOCK) {
-            let raw = encode_block(chunk);
-            let packed = zstd::bulk::compress(&raw, 1)?;
-            append(&mut out, ZSTD, thread as u32, chunk.len() as u32, raw.len(), &packed);
-        }
+        writer.thread(thread as u16, records.iter().copied())?;
     }
-    append(&mut out, END, 0, 0, 0, &[]);
-    Ok(out)
+    writer.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Recording;
     use crate::block::tests::any_record;
     use proptest::prelude::*;
 
-    fn trace(records: Vec<crate::Record>) -> Trace {
+    fn trace(records: Vec<Record>) -> Trace {
         let mut t = Trace { about: crate::about::tests::sample(), ..Trace::default() };
         records.into_iter().for_each(|r| t.push(r));
         t
@@ -233,17 +313,22 @@ mod tests {
         #[test]
         fn a_block_file_comes_back_as_it_was(records in prop::collection::vec(any_record(1), 1..100)) {
             let t = trace(records);
-            let bytes = write_block_file(&t).unwrap();
-            prop_assert_eq!(crate::read(bytes).unwrap(), t);
+            prop_assert_eq!(crate::read(write_block_file(&t).unwrap()).unwrap(), t);
         }
 
         #[test]
-        fn a_cut_file_is_refused_and_its_whole_blocks_are_kept(records in prop::collection::vec(any_record(0), 1..50), cut in 0.0f64..1.0) {
-            let bytes = write_block_file(&trace(records)).unwrap();
+        fn a_cut_file_is_refused_and_its_whole_blocks_are_kept(
+            records in prop::collection::vec(any_record(0), 1..50), cut in 0.0f64..1.0
+        ) {
+            let t = trace(records);
+            let bytes = write_block_file(&t).unwrap();
             let cut = (bytes.len() as f64 * cut) as usize;
             prop_assert!(crate::read(bytes[..cut].to_vec()).is_err());
             if cut >= HEADER {
-                BlockFile::prefix(&bytes[..cut]).unwrap().to_trace().unwrap();
+                let kept = Recording::prefix(Box::new(bytes[..cut].to_vec())).unwrap();
+                prop_assert!(!kept.is_finished());
+                let kept = kept.to_trace();
+                prop_assert!(kept.is_empty() || kept == t);
             }
         }
 

@@ -8,35 +8,37 @@ mod block;
 mod error;
 mod file;
 pub mod import;
+mod normal;
 mod pages;
 mod parquet_file;
+mod parquet_rows;
+mod places;
 pub mod pmemcheck;
 mod record;
+mod recording;
 mod replay;
+mod scan;
+mod source;
 pub mod space;
 pub mod tables;
 
 pub use about::{About, Differs, File, Object};
 pub use block::{decode_block, encode_block};
 pub use error::TraceError;
-pub use file::{BlockFile, is_block_file, write_block_file};
+pub use file::{is_block_file, write_block_file};
 pub use pages::page_programs;
-pub use parquet_file::{is_parquet, read_parquet, write_parquet};
+pub use parquet_file::{is_parquet, write_parquet};
+pub use places::{Places, Turns};
 pub use record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Trace};
+pub use recording::{InOrder, Recording, Thread};
 pub use replay::{PARAMS as REPLAY_PARAMS, Replay};
+pub use scan::{Counts, FileCounts, UnseenCounts};
+pub use source::ReadAt;
 
-/// Reads a trace of either kind from the bytes of a file.
+/// Reads all of a trace of either kind from the bytes of a file.
 ///
 /// # Errors
-/// When the bytes are neither, or damaged; a block file's whole blocks before the damage can be read with
-/// [`BlockFile::prefix`].
+/// When the bytes are neither, or damaged.
 pub fn read(bytes: Vec<u8>) -> Result<Trace, TraceError> {
-    if is_block_file(&bytes) {
-        BlockFile::parse(&bytes)?.to_trace()
-    } else if is_parquet(&bytes) {
-        read_parquet(bytes)
-    } else {
-        let text = "neither a block file (COREPLNT) nor Parquet (PAR1); other tools' traces go through coreplane trace convert";
-        Err(TraceError::foreign(text))
-    }
+    Ok(Recording::open(Box::new(bytes))?.to_trace())
 }

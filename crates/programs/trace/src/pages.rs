@@ -1,6 +1,7 @@
 //! A recording at page fidelity: its loads and stores as visits of pages.
 
-use crate::record::{Kind, Trace};
+use crate::record::{Kind, Record};
+use crate::recording::{Recording, Thread};
 use protocol::pages::{Arrival, PageProgram, PageStep, Visit};
 use rustc_hash::FxHashMap;
 use units::{Dur, Time};
@@ -8,46 +9,78 @@ use units::{Dur, Time};
 /// A program's time for a load or store: four instructions at 2 GHz.
 const WORK: Dur = Dur::ns(2);
 
+/// Consecutive accesses of one page.
 struct Stretch {
     page: u64,
     records: u64,
-    lines: u64,
+    touched: u64,
     write: bool,
 }
 
 /// The recording as one program: threads take turns, a record each, and records in a row that meet one page are one
 /// visit. Pages are numbered by first use.
-pub fn page_programs(trace: &Trace) -> Vec<Arrival> {
-    let mut numbers: FxHashMap<u64, u64> = FxHashMap::default();
-    let mut stretches: Vec<Stretch> = Vec::new();
-    let longest = trace.threads.iter().map(Vec::len).max().unwrap_or(0);
-    let mut last_page = None;
-    let mut touched = 0_u64;
-    for nth in 0..longest {
-        for record in trace.threads.iter().filter_map(|t| t.get(nth)) {
-            let Some(write) = access(record.kind) else { continue };
-            let line = 1 << (record.address >> 6 & 63);
-            let page = record.address >> 12;
-            if last_page != Some(page) {
-                let next = numbers.len() as u64;
-                let page = *numbers.entry(page).or_insert(next);
-                stretches.push(Stretch { page, records: 0, lines: 0, write: false });
-                touched = 0;
-            }
-            last_page = Some(page);
-            touched |= line;
-            if let Some(stretch) = stretches.last_mut() {
-                stretch.records += 1;
-                stretch.lines = u64::from(touched.count_ones());
-                stretch.write |= write;
-            }
-        }
-    }
-    let (pages, mut next) = (numbers.len().max(1) as u64, stretches.into_iter());
+pub fn page_programs(recording: &Recording) -> Vec<Arrival> {
+    // The program maps all its pages first: how many is known after a pass of its own.
+    let pages = Stretches::new(recording).map(|s| s.page + 1).max().unwrap_or(1);
     let steps = std::iter::once(PageStep::Map { area: 0, pages })
-        .chain(std::iter::from_fn(move || next.next().map(step)))
+        .chain(Stretches::new(recording).map(step))
         .chain([PageStep::Operations { kind: 0, count: 1 }]);
     vec![Arrival { at: Time::ZERO, program: Box::new(Steps(steps)) }]
+}
+
+/// The visits of a recording.
+struct Stretches {
+    threads: Vec<Thread>,
+    next_thread: usize,
+    numbers: FxHashMap<u64, u64>,
+    current: Option<(u64, Stretch)>,
+}
+
+impl Stretches {
+    fn new(recording: &Recording) -> Stretches {
+        let threads = (0..recording.threads()).map(|t| recording.thread(t)).collect();
+        Stretches { threads, next_thread: 0, numbers: FxHashMap::default(), current: None }
+    }
+
+    /// The next thread's next record.
+    fn record(&mut self) -> Option<Record> {
+        while !self.threads.is_empty() {
+            if self.next_thread >= self.threads.len() {
+                self.next_thread = 0;
+            }
+            if let Some(record) = self.threads[self.next_thread].next() {
+                self.next_thread += 1;
+                return Some(record);
+            }
+            // The others keep their order.
+            self.threads.remove(self.next_thread);
+        }
+        None
+    }
+}
+
+impl Iterator for Stretches {
+    type Item = Stretch;
+
+    fn next(&mut self) -> Option<Stretch> {
+        while let Some(record) = self.record() {
+            let Some(write) = access(record.kind) else { continue };
+            let (line, page) = (1 << (record.address >> 6 & 63), record.address >> 12);
+            if let Some((_, current)) = self.current.as_mut().filter(|(p, _)| *p == page) {
+                current.records += 1;
+                current.touched |= line;
+                current.write |= write;
+                continue;
+            }
+            let next = self.numbers.len() as u64;
+            let number = *self.numbers.entry(page).or_insert(next);
+            let stretch = Stretch { page: number, records: 1, touched: line, write };
+            if let Some((_, done)) = self.current.replace((page, stretch)) {
+                return Some(done);
+            }
+        }
+        self.current.take().map(|(_, done)| done)
+    }
 }
 
 fn access(kind: Kind) -> Option<bool> {
@@ -59,7 +92,7 @@ fn access(kind: Kind) -> Option<bool> {
 }
 
 fn step(s: Stretch) -> PageStep {
-    PageStep::Visit(Visit::sweep(0, s.page, 1, s.lines, s.write, WORK * s.records))
+    PageStep::Visit(Visit::sweep(0, s.page, 1, s.touched.count_ones().into(), s.write, WORK * s.records))
 }
 
 struct Steps<I>(I);

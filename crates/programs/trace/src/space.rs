@@ -86,6 +86,12 @@ impl Space {
             return None;
         }
         let operand = self.operands.get_mut(thread).and_then(Option::take);
+        self.apply(record, operand);
+        operand
+    }
+
+    /// Follows a record whose operand is known.
+    pub(crate) fn apply(&mut self, record: &Record, operand: Option<u64>) {
         match (record.kind, operand.and_then(file_of)) {
             (Kind::Map, Some((number, offset))) => self.map(record, number, offset),
             (Kind::Map, None) => self.declare(record.address, record.value),
@@ -94,7 +100,6 @@ impl Space {
             }
             _ => {}
         }
-        operand
     }
 
     /// The address in the file space of a byte; none where it is of no file.
@@ -123,6 +128,11 @@ impl Space {
     /// How many pieces of memory without a file were declared.
     pub fn memories(&self) -> u32 {
         self.memory - MEMORY
+    }
+
+    /// Whether no further piece of memory without a file can be told apart.
+    pub(crate) fn is_full(&self) -> bool {
+        self.memory >= FILES
     }
 
     #[cold]
@@ -239,29 +249,52 @@ impl Sizes {
 }
 
 /// How far each file reaches: what it held, what was written, touched or resized at any moment.
-pub struct Extents {
-    space: Space,
-    sizes: Sizes,
-    ends: BTreeMap<u32, u64>,
-}
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extents(BTreeMap<u32, u64>);
 
 impl Extents {
-    /// Nothing was done yet.
-    pub fn new(about: &About) -> Extents {
-        let sizes = Sizes::new(about);
-        Extents { space: Space::new(), ends: sizes.0.clone(), sizes }
-    }
-
     /// Those of a whole trace.
     pub fn of(trace: &Trace) -> Extents {
-        let mut extents = Extents::new(&trace.about);
-        trace.in_order().for_each(|r| extents.follow(r));
-        extents
+        let mut reached = Reached::new(&trace.about);
+        trace.in_order().for_each(|r| _ = reached.follow(r));
+        reached.extents
     }
 
-    /// Follows the next record in the order of stamps.
-    pub fn follow(&mut self, record: &Record) {
-        self.space.follow(record);
+    /// Bytes of each file, by number.
+    pub fn by_file(&self) -> &BTreeMap<u32, u64> {
+        &self.0
+    }
+}
+
+/// How far each file reaches until a moment of the recorded program.
+pub struct Reached {
+    space: Space,
+    sizes: Sizes,
+    extents: Extents,
+    /// The file that was met last, and how far it reaches.
+    last: (u32, u64),
+}
+
+impl Reached {
+    /// Nothing was done yet.
+    pub fn new(about: &About) -> Reached {
+        let sizes = Sizes::new(about);
+        Reached { space: Space::new(), extents: Extents(sizes.0.clone()), last: (u32::MAX, 0), sizes }
+    }
+
+    /// How far it is.
+    pub fn into_extents(self) -> Extents {
+        self.extents
+    }
+
+    /// What is mapped now.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Follows the next record in the order of stamps. Gives the operand that belongs to it.
+    pub fn follow(&mut self, record: &Record) -> Option<u64> {
+        let operand = self.space.follow(record);
         self.sizes.follow(record);
         match record.kind {
             Kind::Map => {
@@ -284,18 +317,19 @@ impl Extents {
             }
             _ => {}
         }
+        operand
     }
 
+    #[inline]
     fn reach(&mut self, address: u64, bytes: u64) {
-        if let Some((number, offset)) = file_of(address) {
-            let end = self.ends.entry(number).or_default();
-            *end = offset.saturating_add(bytes).min(LARGEST_FILE).max(*end);
+        let Some((number, offset)) = file_of(address) else { return };
+        let to = offset.saturating_add(bytes).min(LARGEST_FILE);
+        if self.last.0 == number && to <= self.last.1 {
+            return;
         }
-    }
-
-    /// Bytes of each file, by number.
-    pub fn by_file(&self) -> &BTreeMap<u32, u64> {
-        &self.ends
+        let end = self.extents.0.entry(number).or_default();
+        *end = to.max(*end);
+        self.last = (number, *end);
     }
 }
 
@@ -317,14 +351,13 @@ pub struct Placed {
 pub struct Layout {
     files: Vec<Placed>,
     end: u64,
-    last: Cell<usize>,
 }
 
 impl Layout {
     /// Puts files with something in them one after the other from `base` on, in the order of their numbers.
     pub fn new(about: &About, extents: &Extents, base: u64) -> Layout {
         let mut end = base;
-        let placed = extents.ends.iter().filter(|(_, bytes)| **bytes > 0).map(|(number, bytes)| {
+        let placed = extents.0.iter().filter(|(_, bytes)| **bytes > 0).map(|(number, bytes)| {
             let base = end;
             end += bytes.next_multiple_of(PAGE);
             let path = match about.path(*number) {
@@ -335,7 +368,7 @@ impl Layout {
             Placed { number: *number, path, base, bytes: *bytes }
         });
         let files = placed.collect();
-        Layout { files, end, last: Cell::new(0) }
+        Layout { files, end }
     }
 
     /// The files, by number and by place.
@@ -352,15 +385,8 @@ impl Layout {
     #[inline]
     pub fn compact(&self, file_space: u64) -> Option<u64> {
         let (number, offset) = file_of(file_space)?;
-        let last = self.files.get(self.last.get()).filter(|f| f.number == number);
-        let file = match last {
-            Some(file) => file,
-            None => {
-                let index = self.files.binary_search_by_key(&number, |f| f.number).ok()?;
-                self.last.set(index);
-                &self.files[index]
-            }
-        };
+        let index = self.files.binary_search_by_key(&number, |f| f.number).ok()?;
+        let file = &self.files[index];
         (offset < file.bytes.next_multiple_of(PAGE)).then_some(file.base + offset)
     }
 

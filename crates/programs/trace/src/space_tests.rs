@@ -89,12 +89,12 @@ fn files_lie_one_after_the_other_from_page_to_page() {
     let mut about = About::default();
     about.files.insert(1, File { identity: "1:1".into(), path: "a".into(), bytes: 5000 });
     about.files.insert(4, File { identity: "1:4".into(), path: "b".into(), bytes: 0 });
-    let mut extents = Extents::new(&about);
+    let mut extents = Reached::new(&about);
     extents.follow(&record(Kind::Operand, 0, file_address(4, 0)));
     extents.follow(&record(Kind::Map, 0x10000, 1 << 40));
     extents.follow(&record(Kind::Store, 0x10ff8, 1));
     extents.follow(&record(Kind::Map, 0x8020, 8));
-    let layout = Layout::new(&about, &extents, 1 << 30);
+    let layout = Layout::new(&about, &extents.into_extents(), 1 << 30);
     let places: Vec<_> =
         layout.files().iter().map(|f| (f.path.as_str(), f.base - (1 << 30), f.bytes)).collect();
     assert_eq!(places, [("a", 0, 5000), ("b", 8192, 4096), ("memory 0", 12288, 40)]);

@@ -1,0 +1,84 @@
+//! Recordings on the disk: opened without reading them into memory, written a piece at a time.
+
+use crate::Failure;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use trace::{ReadAt, Recording, TraceError};
+
+/// The two formats of our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Parquet,
+    Blocks,
+}
+
+/// Which format a file's name asks for.
+pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("parquet") => Ok(Format::Parquet),
+        Some("cpt") => Ok(Format::Blocks),
+        _ => Err(Failure::BadInput(format!("{}: name it .parquet or .cpt", path.display()))),
+    }
+}
+
+struct OnDisk {
+    file: File,
+    size: u64,
+}
+
+impl ReadAt for OnDisk {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, at)
+    }
+}
+
+fn source(path: &Path) -> Result<Box<dyn ReadAt>, Failure> {
+    let named = |e: io::Error| Failure::BadInput(format!("{}: {e}", path.display()));
+    let file = File::open(path).map_err(named)?;
+    let about = file.metadata().map_err(named)?;
+    if !about.is_file() {
+        // What cannot be read anywhere, a pipe say, is read into memory.
+        return Ok(Box::new(std::fs::read(path).map_err(named)?));
+    }
+    Ok(Box::new(OnDisk { file, size: about.len() }))
+}
+
+fn named(path: &Path) -> impl Fn(TraceError) -> Failure {
+    move |e| Failure::BadInput(format!("{}: {e}", path.display()))
+}
+
+/// Opens a recording of either format, and checks it.
+pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
+    Recording::open(source(path)?).map_err(named(path))
+}
+
+/// What is whole of a block file that was cut short.
+pub(crate) fn prefix(path: &Path) -> Result<Recording, Failure> {
+    Recording::prefix(source(path)?).map_err(named(path))
+}
+
+/// Writes a recording: first under another name, then in one step, so that no half of it is ever seen.
+pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result<(), Failure> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let fail = |e: io::Error| Failure::BadInput(format!("{}: {e}", path.display()));
+    std::fs::create_dir_all(folder).map_err(fail)?;
+    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
+    let write = || -> Result<(), Failure> {
+        let mut out = BufWriter::with_capacity(1 << 18, File::create(&partial).map_err(fail)?);
+        match format {
+            Format::Parquet => recording.write_parquet(&mut out),
+            Format::Blocks => recording.write_blocks(&mut out),
+        }
+        .map_err(named(path))?;
+        out.flush().map_err(fail)?;
+        std::fs::rename(&partial, path).map_err(fail)
+    };
+    write().inspect_err(|_| _ = std::fs::remove_file(&partial))
+}

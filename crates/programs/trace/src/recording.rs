@@ -1,0 +1,390 @@
+//! A recorded program that is read as it is needed: from a block file, from Parquet or from memory.
+//!
+//! Opening it finds each thread's records; the first pass over them in order checks every record and counts. Later
+//! passes are plain iterators that hold one block of each thread that is alive.
+
+use crate::about::About;
+use crate::error::TraceError;
+use crate::file::{BlockCursor, BlockWriter, Blocks, MAGIC};
+use crate::normal::{crosses, cut};
+use crate::parquet_file::{ParquetWriter, is_parquet};
+use crate::parquet_rows::{RowCursor, Rows, quietly};
+use crate::record::{Kind, Record, Trace};
+use crate::scan::{Counts, Scan};
+use crate::source::ReadAt;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Write;
+use std::sync::{Arc, OnceLock};
+
+enum Input {
+    Memory(Vec<Vec<Record>>),
+    Blocks(Blocks),
+    Rows(Rows),
+}
+
+/// What cursors read.
+struct Opened {
+    input: Input,
+    /// The place of each thread's first record in the order of all; none for threads without one.
+    starts: Vec<Option<u64>>,
+    /// What went wrong after the first pass: the file changed while it was read.
+    failed: OnceLock<TraceError>,
+}
+
+/// A recorded program. Clones are cheap.
+#[derive(Clone)]
+pub struct Recording {
+    opened: Arc<Opened>,
+    about: Arc<About>,
+    counts: Arc<Counts>,
+    finished: bool,
+    left_over: u64,
+}
+
+impl Recording {
+    /// Opens a block file or Parquet, and checks all of it.
+    ///
+    /// # Errors
+    /// When the bytes are neither, or damaged; a block file's whole blocks before the damage can be read with
+    /// [`Recording::prefix`].
+    pub fn open(source: Box<dyn ReadAt>) -> Result<Recording, TraceError> {
+        let mut head = [0; 8];
+        if source.size() >= 8 {
+            source.read_at(0, &mut head)?;
+        }
+        if head.starts_with(MAGIC) {
+            Recording::of_blocks(Blocks::whole(source)?)
+        } else if is_parquet(&head) {
+            quietly(|| Recording::of_rows(Rows::open(source)?))
+                .unwrap_or_else(|| Err(TraceError::foreign("its Parquet metadata contradict themselves")))
+        } else {
+            let text = "neither a block file (COREPLNT) nor Parquet (PAR1); other tools' traces go through coreplane trace convert";
+            Err(TraceError::foreign(text))
+        }
+    }
+
+    /// The whole blocks at the beginning of a block file, whatever follows.
+    ///
+    /// # Errors
+    /// When its header or a whole block is damaged.
+    pub fn prefix(source: Box<dyn ReadAt>) -> Result<Recording, TraceError> {
+        Recording::of_blocks(Blocks::prefix(source)?)
+    }
+
+    /// A trace in memory.
+    ///
+    /// # Errors
+    /// When a record makes no sense.
+    pub fn of_trace(trace: Trace) -> Result<Recording, TraceError> {
+        Recording::new(Input::Memory(trace.threads), trace.about)
+    }
+
+    fn of_blocks(file: Blocks) -> Result<Recording, TraceError> {
+        let mut about = About::default();
+        for (key, value) in &file.texts {
+            about.read(key, value)?;
+        }
+        let (finished, left_over) = (file.finished, file.left_over);
+        Ok(Recording { finished, left_over, ..Recording::new(Input::Blocks(file), about)? })
+    }
+
+    fn of_rows(file: Rows) -> Result<Recording, TraceError> {
+        let mut about = About::default();
+        for (key, value) in file.texts() {
+            about.read(key, value)?;
+        }
+        Recording::new(Input::Rows(file), about)
+    }
+
+    fn new(input: Input, about: About) -> Result<Recording, TraceError> {
+        let mut opened = Opened { input, starts: Vec::new(), failed: OnceLock::new() };
+        for thread in 0..opened.threads() {
+            let first = Cursor::default().next_of(&opened, thread as u16)?;
+            opened.starts.push(first.map(|r| place(&r)));
+        }
+        let mut merge = Merge::new(&opened);
+        let mut scan = Scan::new(&about, opened.threads());
+        while let Some(record) = merge.next(&opened)? {
+            scan.follow(&record)?;
+        }
+        let counts = Arc::new(scan.finish());
+        let (opened, about) = (Arc::new(opened), Arc::new(about));
+        Ok(Recording { opened, about, counts, finished: true, left_over: 0 })
+    }
+
+    /// What is said beside the records.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The same records with something else said beside them.
+    pub fn with_about(self, about: About) -> Recording {
+        Recording { about: Arc::new(about), ..self }
+    }
+
+    /// What the first pass counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    pub(crate) fn shared_counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// How many threads there are: one more than the highest number.
+    pub fn threads(&self) -> usize {
+        self.opened.threads()
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> u64 {
+        self.counts.threads.iter().sum()
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the recorder finished the file.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Bytes after the last whole block.
+    pub fn left_over(&self) -> u64 {
+        self.left_over
+    }
+
+    /// The records of one thread, in program order.
+    pub fn thread(&self, thread: usize) -> Thread {
+        Thread { opened: Arc::clone(&self.opened), thread: thread as u16, cursor: Cursor::default() }
+    }
+
+    /// All records in one order: a thread goes on until its next record has a place in the order of synchronisation,
+    /// and these come in that order.
+    pub fn in_order(&self) -> InOrder {
+        InOrder { opened: Arc::clone(&self.opened), merge: Merge::new(&self.opened) }
+    }
+
+    /// All records, thread after thread.
+    pub fn records(&self) -> impl Iterator<Item = Record> + use<> {
+        let all = self.clone();
+        (0..self.threads()).flat_map(move |t| all.thread(t))
+    }
+
+    /// What went wrong since it was opened: the file changed while it was read, and its iterators ended early.
+    pub fn failed(&self) -> Option<&TraceError> {
+        self.opened.failed.get()
+    }
+
+    /// All of it in memory.
+    pub fn to_trace(&self) -> Trace {
+        let threads = (0..self.threads()).map(|t| self.thread(t).collect());
+        Trace { threads: threads.collect(), about: (*self.about).clone() }
+    }
+
+    /// Writes it as a block file.
+    ///
+    /// # Errors
+    /// When it cannot be written, or not be read any more.
+    pub fn write_blocks(&self, out: impl Write) -> Result<(), TraceError> {
+        let mut writer = BlockWriter::new(out, &self.about)?;
+        for thread in 0..self.threads() {
+            writer.thread(thread as u16, self.thread(thread))?;
+        }
+        writer.finish()?;
+        self.failed().map_or(Ok(()), |e| Err(e.clone()))
+    }
+
+    /// Writes it as Parquet.
+    ///
+    /// # Errors
+    /// When it cannot be written, or not be read any more.
+    pub fn write_parquet(&self, out: impl Write + Send) -> Result<(), TraceError> {
+        let mut writer = ParquetWriter::new(out, &self.about)?;
+        for thread in 0..self.threads() {
+            writer.thread(self.thread(thread))?;
+        }
+        writer.finish()?;
+        self.failed().map_or(Ok(()), |e| Err(e.clone()))
+    }
+}
+
+impl Opened {
+    fn threads(&self) -> usize {
+        match &self.input {
+            Input::Memory(threads) => threads.len(),
+            Input::Blocks(file) => file.threads(),
+            Input::Rows(file) => file.threads(),
+        }
+    }
+
+    /// Keeps an error; an iterator then ends.
+    fn kept(&self, next: Result<Option<Record>, TraceError>) -> Option<Record> {
+        next.unwrap_or_else(|e| {
+            _ = self.failed.set(e);
+            None
+        })
+    }
+}
+
+/// Where the reading of one thread stands.
+#[derive(Default)]
+struct Cursor {
+    at: At,
+    /// What is left of an access that crosses the end of its line.
+    rest: Option<Record>,
+}
+
+#[derive(Default)]
+enum At {
+    #[default]
+    Start,
+    Memory(usize),
+    Blocks(BlockCursor),
+    Rows(Box<RowCursor>),
+}
+
+impl Cursor {
+    #[inline]
+    fn next_of(&mut self, opened: &Opened, thread: u16) -> Result<Option<Record>, TraceError> {
+        let whole = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.whole(opened, thread)?,
+        };
+        match whole {
+            Some(r) if crosses(&r) || self.is_cut(&r) => {
+                let (piece, rest) = cut(r);
+                self.rest = rest;
+                Ok(Some(piece))
+            }
+            whole => Ok(whole),
+        }
+    }
+
+    /// What is left of a cut access may have a size that no access has.
+    #[inline]
+    fn is_cut(&self, r: &Record) -> bool {
+        !r.size.is_power_of_two() && r.size > 0
+    }
+
+    #[inline]
+    fn whole(&mut self, opened: &Opened, thread: u16) -> Result<Option<Record>, TraceError> {
+        loop {
+            match (&mut self.at, &opened.input) {
+                (At::Blocks(cursor), Input::Blocks(file)) => return cursor.next(file),
+                (At::Rows(cursor), Input::Rows(file)) => return cursor.next(file),
+                (At::Memory(at), Input::Memory(threads)) => {
+                    let record = threads.get(thread as usize).and_then(|t| t.get(*at)).copied();
+                    *at += usize::from(record.is_some());
+                    return Ok(record);
+                }
+                (at, Input::Blocks(_)) => *at = At::Blocks(BlockCursor::new(thread)),
+                (at, Input::Rows(_)) => *at = At::Rows(Box::new(RowCursor::new(thread))),
+                (at, Input::Memory(_)) => *at = At::Memory(0),
+            }
+        }
+    }
+}
+
+/// The records of one thread, in program order.
+pub struct Thread {
+    opened: Arc<Opened>,
+    thread: u16,
+    cursor: Cursor,
+}
+
+impl Iterator for Thread {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        let next = self.cursor.next_of(&self.opened, self.thread);
+        self.opened.kept(next)
+    }
+}
+
+/// The place of a record in the order of all: first what has none of its own.
+fn place(r: &Record) -> u64 {
+    if r.kind.has_stamp() { u64::from(r.stamp) + 1 } else { 0 }
+}
+
+/// Where a pass in order stands. A thread's cursor is there from its first record's turn to its end.
+struct Merge {
+    /// The next place of each thread that waits for its turn, and the thread.
+    waiting: BinaryHeap<Reverse<(u64, u16)>>,
+    live: Vec<Option<Box<(Cursor, Record)>>>,
+    /// The thread whose records come now.
+    current: Option<u16>,
+}
+
+impl Merge {
+    fn new(opened: &Opened) -> Merge {
+        let starts = opened.starts.iter().enumerate();
+        let waiting = starts.filter_map(|(t, place)| Some(Reverse(((*place)?, t as u16)))).collect();
+        let live = opened.starts.iter().map(|_| None).collect();
+        Merge { waiting, live, current: None }
+    }
+
+    #[inline]
+    fn next(&mut self, opened: &Opened) -> Result<Option<Record>, TraceError> {
+        let Some(thread) = self.turn(opened)? else { return Ok(None) };
+        let live = &mut self.live[thread as usize];
+        let Some(entry) = live.as_deref_mut() else { return Ok(None) };
+        let (cursor, next) = entry;
+        let record = *next;
+        match cursor.next_of(opened, thread)? {
+            Some(following) => {
+                *next = following;
+                let place = place(&following);
+                if place > 0 {
+                    self.current = None;
+                    self.waiting.push(Reverse((place, thread)));
+                }
+            }
+            None => (*live, self.current) = (None, None),
+        }
+        Ok(Some(record))
+    }
+
+    /// The thread whose turn it is, its cursor there.
+    #[inline]
+    fn turn(&mut self, opened: &Opened) -> Result<Option<u16>, TraceError> {
+        if let Some(thread) = self.current {
+            return Ok(Some(thread));
+        }
+        let Some(Reverse((_, thread))) = self.waiting.pop() else { return Ok(None) };
+        let live = &mut self.live[thread as usize];
+        if live.is_none() {
+            let mut cursor = Cursor::default();
+            *live = cursor.next_of(opened, thread)?.map(|first| Box::new((cursor, first)));
+        }
+        self.current = Some(thread);
+        Ok(self.current)
+    }
+}
+
+/// All records in one order: see [`Recording::in_order`].
+pub struct InOrder {
+    opened: Arc<Opened>,
+    merge: Merge,
+}
+
+impl Iterator for InOrder {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        let next = self.merge.next(&self.opened);
+        self.opened.kept(next)
+    }
+}
+
+/// Whether the kind changes what is mapped.
+pub(crate) fn maps(kind: Kind) -> bool {
+    matches!(kind, Kind::Map | Kind::Unmap)
+}
+
+#[cfg(test)]
+#[path = "recording_tests.rs"]
+mod tests;
