@@ -1,5 +1,6 @@
 """The command line: figures and reports are drawn here, everything else is the compiled core's."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -8,15 +9,34 @@ from coreplane import _core
 
 def main() -> int:
     """Runs ``coreplane`` with the arguments of the process."""
+    try:
+        return _main()
+    except KeyboardInterrupt:
+        print("coreplane: interrupted", file=sys.stderr)
+        return 130
+
+
+def _core_main(args: list[str]) -> int:
+    """The compiled core's command line, which sees to Ctrl-C itself; Python's own handler would only wait for its end."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    code = _core.cli_main(["coreplane", *args])
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, before)
+    return code
+
+
+def _main() -> int:
     args = sys.argv[1:]
     url, rest = _taken(args, "--on")
     if args[:1] == ["sweep"] and url not in (None, "local"):
         from coreplane import cluster
 
         return cluster.main(rest, url)
-    code = _core.cli_main(["coreplane", *args])
+    code = _core_main(args)
     out = _out(args)
-    if out is None or code == 2 or not args or args[0] not in ("run", "compare", "reproduce"):
+    if out is None or code not in (0, 1) or not args or args[0] not in ("run", "compare", "reproduce"):
         return code
     from coreplane import report
 

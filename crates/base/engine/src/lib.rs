@@ -21,7 +21,10 @@ pub use timeline::{Mark, Timeline, Track};
 
 use queue::{EventQueue, Key};
 use std::collections::VecDeque;
-use units::{Dur, Time};
+use units::{Dur, Time, watch};
+
+/// Events between two looks at whether the run is to stop: about a millisecond.
+const LOOK: u64 = 1 << 12;
 
 /// A device's place in the machine; dense, from zero, fronts first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -186,6 +189,9 @@ impl<M: Message> Engine<M> {
     pub fn next(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
         let (at, to, port) = self.queue.pop(self.stop, msg)?;
         self.events += 1;
+        if self.events.is_multiple_of(LOOK) {
+            watch::at(at.ps());
+        }
         if port != PortId::TIMER
             && let Some(arrivals) = self.wires.arrivals.get_mut(to.0 as usize)
         {

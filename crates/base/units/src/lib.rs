@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod parse;
+pub mod watch;
+
 pub use parse::{ParseError, parse_bytes, parse_dur};
 
 use core::fmt;

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::BenchArgs;
 use crate::output::{self, Table};
+use crate::progress;
 use machine::{Description, RunOptions, WorkloadDescription};
 use serde_json::json;
 
@@ -27,13 +28,13 @@ const MACHINES: [&str; 11] = [
 ];
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let bar = output::progress(&args.common, MACHINES.len(), "bench");
+    let bar = progress::bar(&args.common, MACHINES.len(), "bench");
     let mut rows = Vec::new();
     for name in MACHINES {
         rows.push(one(name)?);
-        bar.inc(1);
+        bar.step();
     }
-    bar.finish_and_clear();
+    drop(bar);
     let decode = decode_rate()?;
     let recorder = crate::bench_recorder::slowdown()?;
     let lab = crate::bench_lab::rates()?;

@@ -37,6 +37,6 @@ pub(crate) fn rates() -> Result<Rates, Failure> {
     let (search, seconds) =
         output::timed(|| crash::search(&log, Persistency::Px86Line, bounds, &mut recover_small, &mut |_| {}));
     let images = search.images as f64 / seconds;
-    let (outcome, seconds) = output::timed(|| explore::explore(&AsapSpace::SMALL, 1_000_000, |_| {}));
+    let (outcome, seconds) = output::timed(|| explore::explore(&AsapSpace::SMALL, 1_000_000));
     Ok(Rates { crash_points, images, states: outcome.states as f64 / seconds })
 }

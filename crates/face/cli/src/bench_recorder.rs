@@ -1,6 +1,7 @@
 //! What recording costs: unmodified SQLite, native and recorded.
 
 use crate::Failure;
+use crate::interrupt::Temporary;
 use crate::output;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,10 +16,9 @@ pub(crate) fn slowdown() -> Result<Option<f64>, Failure> {
     }
     let Some(source) = sqlite_source(manifest) else { return Ok(None) };
     let folder = std::env::temp_dir().join(format!("coreplane-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let result = measure(&folder, &source, job);
-    std::fs::remove_dir_all(&folder)?;
-    result.map(Some)
+    let folder = Temporary::new(folder);
+    std::fs::create_dir_all(folder.path())?;
+    measure(folder.path(), &source, job).map(Some)
 }
 
 fn sqlite_source(manifest: &Path) -> Option<PathBuf> {

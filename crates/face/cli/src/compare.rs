@@ -3,10 +3,12 @@
 use crate::Failure;
 use crate::args::CompareArgs;
 use crate::output::{self, Table};
+use crate::progress;
 use machine::{Report, STATISTICS};
 use rayon::prelude::*;
 use serde_json::json;
 use trace::tables::StatisticRow;
+use units::watch;
 
 /// What the table shows of each machine, beside time and speedup.
 const SHOWN: [(&str, &str); 7] = [
@@ -70,16 +72,18 @@ fn run_all(args: &CompareArgs) -> Result<Vec<(Report, f64)>, Failure> {
         jobs.push((machine, workload));
     }
     let options = output::options(&args.settings);
-    let bar = output::progress(&args.common, jobs.len(), &args.workload);
+    let bar = progress::bar(&args.common, jobs.len(), &args.workload);
+    let own = watch::entered();
     let results: Result<Vec<_>, _> = jobs
         .par_iter()
         .map(|(machine, workload)| {
-            let (report, host) = output::timed(|| machine::run(machine, workload, &options));
-            bar.inc(1);
+            let run = || machine::run(machine, workload, &options);
+            let (report, host) = output::timed(|| watch::shared(own.as_ref(), run));
+            bar.step();
             report.map(|r| (r, host))
         })
         .collect();
-    bar.finish_and_clear();
+    drop(bar);
     results.map_err(output::failed)
 }
 

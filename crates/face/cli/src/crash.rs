@@ -142,7 +142,7 @@ fn built_in_lab(
         ))
     })?;
     let every = every(args)?;
-    let log = crash::of_program(workload, seed)
+    let log = machine::within_arenas(workload, || crash::of_program(workload, seed))?
         .ok_or_else(|| Failure::BadInput("the program cannot be run without a machine".into()))?;
     if let Some(text) = &args.replay {
         let message = replay(text)?.run(&log, &mut check).err();

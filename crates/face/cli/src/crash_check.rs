@@ -1,6 +1,7 @@
 //! A user's own recovery: a command that gets an image and decides by its exit status.
 
 use crate::Failure;
+use crate::interrupt::Temporary;
 use check::crash::Candidate;
 use protocol::PAGE_BYTES;
 use std::fs::File;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use units::watch;
 
 /// Bytes of a command's output that are looked at.
 const OUTPUT: u64 = 4096;
@@ -20,7 +22,7 @@ pub(crate) struct External {
     limit: Duration,
     from: u64,
     to: u64,
-    folder: PathBuf,
+    folder: Temporary,
     count: AtomicUsize,
 }
 
@@ -36,8 +38,9 @@ impl External {
             return Err(Failure::BadInput(format!("--time-limit {limit_s}: give seconds above 0")));
         }
         let folder = std::env::temp_dir().join(format!("coreplane-crash-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)
-            .map_err(|e| Failure::BadInput(format!("{}: {e}", folder.display())))?;
+        let folder = Temporary::new(folder);
+        std::fs::create_dir_all(folder.path())
+            .map_err(|e| Failure::BadInput(format!("{}: {e}", folder.path().display())))?;
         let limit = Duration::from_secs_f64(limit_s.min(86_400.0));
         Ok(External { command: command.into(), limit, from, to, folder, count: AtomicUsize::new(0) })
     }
@@ -48,8 +51,8 @@ impl External {
     /// How the command ended, when not with success.
     pub(crate) fn run(&self, image: &Candidate<'_>) -> Result<(), String> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let (file, said) =
-            (self.folder.join(format!("{number}.pm")), self.folder.join(format!("{number}.out")));
+        let folder = self.folder.path();
+        let (file, said) = (folder.join(format!("{number}.pm")), folder.join(format!("{number}.out")));
         let result = self.run_on(image, &file, &said);
         _ = std::fs::remove_file(&file);
         _ = std::fs::remove_file(&said);
@@ -97,22 +100,17 @@ impl External {
         loop {
             match child.try_wait() {
                 Ok(Some(status)) => return Ok(status),
-                Ok(None) if Instant::now() < end => std::thread::sleep(pause),
+                Ok(None) if Instant::now() < end && !watch::is_stopped() => std::thread::sleep(pause),
                 Ok(None) => {
                     let group = format!("-{}", child.id());
                     _ = Command::new("kill").args(["-KILL", "--", &group]).status();
                     _ = child.wait();
+                    watch::check();
                     return Err(format!("the check took longer than {} s", self.limit.as_secs_f64()));
                 }
                 Err(e) => return Err(e.to_string()),
             }
             pause = (pause * 2).min(Duration::from_millis(20));
         }
-    }
-}
-
-impl Drop for External {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::ExploreArgs;
 use crate::output;
+use crate::progress;
 use check::explore::{self, Outcome, System, asap::AsapSpace, nearpm::NearSpace, remote::RemoteSpace};
 use neardata::Mutant as NearMutant;
 use ordering::asap::Mutant;
@@ -72,10 +73,9 @@ fn remote(args: &ExploreArgs) -> Result<(), Failure> {
 }
 
 fn visit(args: &ExploreArgs, space: &impl System) -> Result<(), Failure> {
-    let bar = output::progress(&args.common, args.states, "states");
-    let (outcome, seconds) =
-        output::timed(|| explore::explore(space, args.states, |states| bar.set_position(states as u64)));
-    bar.finish_and_clear();
+    let bar = progress::count(&args.common, "states");
+    let (outcome, seconds) = output::timed(|| explore::explore(space, args.states));
+    drop(bar);
     if output::is_json(&args.common) {
         output::print_json(&json(args, &outcome, seconds));
     } else {

@@ -16,8 +16,10 @@ mod crash;
 mod crash_check;
 mod crash_found;
 mod explore;
+mod interrupt;
 mod litmus;
 mod output;
+mod progress;
 mod record;
 mod recordings;
 mod reproduce;
@@ -46,7 +48,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 /// Runs the command line `args`, the program's name first, and gives its exit code: 0 for success, 1 when what
-/// was checked does not hold, 2 for bad usage or bad input.
+/// was checked does not hold, 2 for bad usage or bad input, 128 and the signal's number when it was interrupted.
 pub fn main_from(args: &[String]) -> u8 {
     end_quietly_when_nobody_reads();
     let cli = match Cli::try_parse_from(args) {
@@ -56,16 +58,17 @@ pub fn main_from(args: &[String]) -> u8 {
             return if e.use_stderr() { 2 } else { 0 };
         }
     };
-    match dispatch(&cli) {
-        Ok(()) => 0,
-        Err(Failure::DoesNotHold(text)) => {
+    match interrupt::guarded(|| dispatch(&cli)) {
+        Ok(Ok(())) => 0,
+        Ok(Err(Failure::DoesNotHold(text))) => {
             eprintln!("coreplane: {text}");
             1
         }
-        Err(Failure::BadInput(text)) => {
+        Ok(Err(Failure::BadInput(text))) => {
             eprintln!("coreplane: {text}");
             2
         }
+        Err(code) => code,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::Failure;
 use crate::args::{Common, EngineChoice, Format, Settings};
+use crate::interrupt::Temporary;
 use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription};
-use std::io::IsTerminal;
 use std::path::Path;
 use workloads::{PageStream, Visits};
 
@@ -172,28 +172,15 @@ pub(crate) fn options(settings: &Settings) -> RunOptions {
     RunOptions { seed: settings.seed, mode, ..RunOptions::default() }
 }
 
-/// A bar on a terminal, nothing elsewhere.
-pub(crate) fn progress(common: &Common, steps: usize, what: &str) -> indicatif::ProgressBar {
-    if common.quiet || !std::io::stderr().is_terminal() {
-        return indicatif::ProgressBar::hidden();
-    }
-    let bar = indicatif::ProgressBar::new(steps as u64);
-    let style = indicatif::ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {elapsed}");
-    bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
-    bar.set_message(what.to_string());
-    bar
-}
-
 /// Writes a file into a folder: first under another name, then in one step, so that no half of it is ever seen.
 pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     let fail = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", folder.join(name).display()));
     std::fs::create_dir_all(folder).map_err(fail)?;
     // Of this process alone: several may write into one folder.
-    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
-    std::fs::write(&partial, bytes).and_then(|()| std::fs::rename(&partial, folder.join(name))).map_err(|e| {
-        _ = std::fs::remove_file(&partial);
-        fail(e)
-    })
+    let partial = Temporary::new(folder.join(format!(".{name}.{}.partial", std::process::id())));
+    std::fs::write(partial.path(), bytes)
+        .and_then(|()| std::fs::rename(partial.path(), folder.join(name)))
+        .map_err(fail)
 }
 
 /// Host seconds that `work` takes. The one place where the host's clock is read.

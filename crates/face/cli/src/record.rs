@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::RecordArgs;
+use crate::interrupt;
 use crate::output;
 use crate::recordings;
 use std::os::unix::process::ExitStatusExt;
@@ -38,12 +39,16 @@ fn run(command: &[String], raw: &Path) -> Result<ExitStatus, Failure> {
     }
     // An absolute path: the program may change its directory.
     let absolute = std::path::absolute(raw)?;
-    Command::new(&command[0])
-        .args(&command[1..])
-        .env("COREPLANE_TRACE", absolute)
-        .stdin(Stdio::inherit())
-        .status()
-        .map_err(|e| Failure::BadInput(format!("{}: {e}", command[0])))
+    let named = |e| Failure::BadInput(format!("{}: {e}", command[0]));
+    let mut program = Command::new(&command[0]);
+    program.args(&command[1..]).env("COREPLANE_TRACE", absolute).stdin(Stdio::inherit());
+    let mut child = program.spawn().map_err(named)?;
+    let kept = format!(
+        "what was recorded until then is in {} (coreplane trace convert --salvage reads it)",
+        raw.display()
+    );
+    interrupt::keeps(raw, kept);
+    interrupt::wait(&mut child).map_err(named)
 }
 
 /// Checks how the program and its recording ended, and reads the recording.

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::ReproduceArgs;
 use crate::output::{self, Table};
+use crate::progress;
 use evaluate::{Claims, Evaluation, Finding, PAPERS, Scored};
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
@@ -22,10 +23,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     };
     let mut evaluations = Vec::new();
     for paper in papers {
-        let bar = output::progress(&args.common, 0, paper.name);
-        let begin = |n: usize| bar.set_length(n as u64);
-        let done = paper.evaluate(&claims, args.seed, begin, || bar.inc(1)).map_err(output::failed)?;
-        bar.finish_and_clear();
+        let bar = progress::bar(&args.common, 0, paper.name);
+        let begin = |n: usize| bar.length(n as u64);
+        let done = paper.evaluate(&claims, args.seed, begin, || bar.step()).map_err(output::failed)?;
+        drop(bar);
         evaluations.push(done);
     }
     if let Some(folder) = &args.out {

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::RunArgs;
 use crate::output::{self, Table};
+use crate::progress;
 use machine::{Report, STATISTICS};
 use std::path::Path;
 use units::{Time, parse_dur};
@@ -21,7 +22,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--power-fails-at: {e}")))?;
         options.power_fails_at = Some(Time::ZERO + at);
     }
+    let shown = progress::simulation(&args.common, &format!("{} on {}", args.workload, args.machine));
     let (report, host_seconds) = output::timed(|| machine::run(&machine, &workload, &options));
+    drop(shown);
     let report = report.map_err(output::failed)?;
     let mut json = report.to_json();
     if let Some(folder) = &args.out {

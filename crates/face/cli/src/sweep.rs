@@ -2,7 +2,9 @@
 
 use crate::Failure;
 use crate::args::SweepArgs;
+use crate::interrupt;
 use crate::output::{self, Table};
+use crate::progress;
 use machine::{Assignment, Campaign, Description, Point, RunOptions, WorkloadDescription};
 use rayon::prelude::*;
 use serde_json::json;
@@ -10,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trace::tables::Constant;
 use twox_hash::XxHash3_64;
+use units::watch;
 
 /// A run that was described and checked, and the name of its files. Its description is made anew when it begins: a campaign
 /// may have very many.
@@ -238,19 +241,19 @@ fn done(folder: &Path, job: &Job) -> Option<f64> {
 
 fn run_all(args: &SweepArgs, folder: &Path, sources: &Sources, jobs: &[Job]) -> Result<Vec<End>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs.unwrap_or(0)).build()?;
-    let bar = output::progress(&args.common, jobs.len(), "sweep");
+    let bar = progress::bar(&args.common, jobs.len(), "sweep");
+    let own = watch::entered();
+    interrupt::keeps(folder, format!("runs that are done are in {} (--resume goes on)", folder.display()));
     let all = || {
+        let make = |job: &Job| watch::shared(own.as_ref(), || one(folder, sources, job));
         let each = jobs.par_iter().map(|job| {
-            let end =
-                done(folder, job).map_or_else(|| one(folder, sources, job), |time_ns| Ok(End::Done(time_ns)));
-            bar.inc(1);
+            let end = done(folder, job).map_or_else(|| make(job), |time_ns| Ok(End::Done(time_ns)));
+            bar.step();
             end
         });
         each.collect()
     };
-    let ends = pool.install(all);
-    bar.finish_and_clear();
-    ends
+    pool.install(all)
 }
 
 /// Makes one run. The Parquet file comes last: where it is, the rest is.

@@ -12,6 +12,7 @@ use check::explore::{Outcome, explore};
 use machine::{ConfigError, Description, WorkloadDescription};
 use rayon::prelude::*;
 use std::sync::OnceLock;
+use units::watch;
 
 const WORKLOADS: [&str; 14] = [
     "nstore",
@@ -152,7 +153,9 @@ const STATES: usize = 5_000_000;
 /// Exhaustive exploration of small machines; both theorems hang on the same one.
 fn explored() -> &'static [Outcome] {
     static EXPLORED: OnceLock<Vec<Outcome>> = OnceLock::new();
-    EXPLORED.get_or_init(|| SPACES.par_iter().map(|space| explore(space, STATES, |_| {})).collect())
+    let own = watch::entered();
+    let one = |space| watch::shared(own.as_ref(), || explore(space, STATES));
+    EXPLORED.get_or_init(|| SPACES.par_iter().map(one).collect())
 }
 
 fn theorem(is_about: impl Fn(&str) -> bool) -> Finding {

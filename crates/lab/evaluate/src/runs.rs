@@ -3,6 +3,7 @@
 use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use units::watch;
 
 /// Keys and values.
 pub(crate) type Changes = &'static [(&'static str, &'static str)];
@@ -100,7 +101,9 @@ impl Runs {
             let stats = stats.chain(phases).collect();
             Ok((job.key.clone(), Done { stats, series: report.series, lines_a_page: report.lines_a_page }))
         };
-        let results: Result<Vec<_>, RunError> = jobs.par_iter().map(one).collect();
+        let own = watch::entered();
+        let each = |job: &Job| watch::shared(own.as_ref(), || one(job));
+        let results: Result<Vec<_>, RunError> = jobs.par_iter().map(each).collect();
         self.done.extend(results?);
         Ok(())
     }

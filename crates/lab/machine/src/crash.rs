@@ -5,7 +5,7 @@ use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::memories::Memory;
 use crate::remote_parts;
-use crate::run::RunOptions;
+use crate::run::{RunOptions, within_arenas};
 use cpu::Hart;
 use neardata::{Dump, Invariant};
 use protocol::{AddressMap, Block, Image, Line, Lost, Msg, Remains, View};
@@ -79,6 +79,16 @@ pub fn run_with_crashes(
     visit: &mut dyn FnMut(CrashPoint) -> bool,
 ) -> Result<(), RunError> {
     can_crash(machine)?;
+    within_arenas(workload, || run_to_crashes(machine, workload, options, every, visit))?
+}
+
+fn run_to_crashes(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    every: CrashEvery,
+    visit: &mut dyn FnMut(CrashPoint) -> bool,
+) -> Result<(), RunError> {
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {

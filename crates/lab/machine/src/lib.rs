@@ -29,5 +29,5 @@ pub use error::{ConfigError, RunError};
 pub use near_parts::near_core;
 pub use presets::{PRESETS, Preset};
 pub use report::{Phase, Report, Series, Statistic};
-pub use run::{RunOptions, run};
+pub use run::{RunOptions, run, within_arenas};
 pub use stats::{STATISTICS, StatisticInfo};

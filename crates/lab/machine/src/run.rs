@@ -11,14 +11,18 @@ use cpu::{Directory, Hart};
 use engine::{Device, Mode, NodeId, Timeline};
 use neardata::CommandPort;
 use ordering::hops::TimestampRegister;
+use protocol::params::Kind;
 use protocol::{
-    Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Remains, StatSink, Tally, View,
+    Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Param, Remains, StatSink, Tally, View,
     line_of,
 };
 use std::rc::Rc;
 use trace::Replay;
-use units::Time;
-use workloads::Context;
+use units::{Time, watch};
+use workloads::{Context, Layout};
+
+/// Events after which the references done so far are told.
+const LOOK: u64 = 1 << 16;
 
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +51,15 @@ pub fn run(
         machine.check()?;
         return fusion_parts::run(machine, workload, options);
     }
+    within_arenas(workload, || run_lines(machine, workload, options))?
+}
+
+/// At line fidelity.
+fn run_lines(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+) -> Result<Report, RunError> {
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     let before = m.run(options.power_fails_at);
@@ -55,6 +68,27 @@ pub fn run(
         m.check_finished()?;
     }
     Ok(m.report(machine, workload, options, threads, before))
+}
+
+/// Does `work`, in which the programs of `workload` run.
+///
+/// # Errors
+/// When one of them needs more memory than a thread's arena has.
+pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T) -> Result<T, ConfigError> {
+    workloads::within_arenas(work).map_err(|_| {
+        let sizes = |p: &&Param| match p.kind {
+            Kind::Count { max, .. } => max > 100,
+            Kind::Multiple { .. } | Kind::PowerOfTwo { .. } | Kind::Bytes { .. } => true,
+            _ => p.key.contains("depth"),
+        };
+        let keys: Vec<&str> = workload.params.iter().filter(sizes).map(|p| p.key).collect();
+        ConfigError::new(format!(
+            "workload {}: a thread needs more than the {} MiB of memory that it has; give less of {}",
+            workload.name,
+            Layout::USUAL.arena_bytes >> 20,
+            keys.join(", ")
+        ))
+    })
 }
 
 impl Machine {
@@ -143,6 +177,9 @@ impl Machine {
             }
             if self.is_broken() {
                 break;
+            }
+            if self.engine.events().is_multiple_of(LOOK) {
+                watch::steps(self.harts.iter().map(Hart::references).sum());
             }
         }
         match before {

@@ -27,6 +27,23 @@ impl Layout {
     }
 }
 
+/// A program needs more memory than its arena has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaFull;
+
+/// Does `work`, in which programs allocate.
+///
+/// # Errors
+/// When one of them needs more memory than its arena has.
+pub fn within_arenas<T>(work: impl FnOnce() -> T) -> Result<T, ArenaFull> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|payload| {
+        if !payload.is::<ArenaFull>() {
+            std::panic::resume_unwind(payload);
+        }
+        ArenaFull
+    })
+}
+
 /// A bump allocator over a range of simulated memory. Freed memory is not reused: workloads are sized to fit.
 #[derive(Clone, Debug)]
 pub struct Arena {
@@ -42,12 +59,13 @@ impl Arena {
 
     /// `bytes` bytes at a multiple of `align`, a power of two.
     ///
-    /// # Panics
-    /// When the arena is full; workloads check their parameters against its size beforehand.
+    /// Unwinds with [`ArenaFull`] when there is no room: how much a program needs shows only as it runs.
     pub fn alloc(&self, bytes: u64, align: u64) -> u64 {
         let address = self.next.get().next_multiple_of(align);
-        assert!(address + bytes <= self.end, "the workload needs more memory than its arena has");
-        self.next.set(address + bytes);
+        match address.checked_add(bytes).filter(|end| *end <= self.end) {
+            Some(end) => self.next.set(end),
+            None => std::panic::resume_unwind(Box::new(ArenaFull)),
+        }
         address
     }
 

@@ -10,7 +10,7 @@ use os::memory::{Medium, Memory, NoRoom, Relief};
 use protocol::pages::Arrival;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use units::{Dur, Time};
+use units::{Dur, Time, watch};
 
 /// Samples kept, at most; then every other one is dropped and the period doubles.
 const MOST_SAMPLES: usize = 1024;
@@ -115,6 +115,7 @@ impl Machine {
     pub fn run(&mut self) -> Result<(), Stopped> {
         while self.left > 0 {
             let Some(Reverse((now, event))) = self.events.pop() else { break };
+            watch::at(now.ps());
             match event {
                 Event::Arrive(number) => self.arrive(number, now),
                 Event::Wake(task) => self.make_ready(task, now),

@@ -13,6 +13,10 @@ pub mod remote;
 use rustc_hash::FxHashSet;
 use std::fmt::Display;
 use std::hash::Hasher;
+use units::watch;
+
+/// States between two looks at whether the search is to stop.
+const LOOK: u32 = 1 << 10;
 
 /// What can be explored.
 pub trait System {
@@ -118,18 +122,21 @@ struct Visit {
     action: u16,
 }
 
-/// Visits every state of `system`, at most `limit`.
-pub fn explore<S: System>(system: &S, limit: usize, mut progress: impl FnMut(usize)) -> Outcome {
+/// Visits every state of `system`, at most `limit`; its watch is told how many were found.
+pub fn explore<S: System>(system: &S, limit: usize) -> Outcome {
     let mut search = Search { system, visits: Vec::new(), seen: FxHashSet::default(), steps: 0 };
     let start = system.start();
     let key = search.key(&start);
     search.seen.insert(key);
     search.visits.push(Visit { parent: 0, action: 0 });
-    let (mut level, mut depth, mut finals) = (vec![(0, key, start)], 0, Vec::new());
+    let (mut level, mut depth, mut finals) = (vec![(0_u32, key, start)], 0, Vec::new());
     let mut complete = true;
     while !level.is_empty() {
         let mut next = Vec::new();
         for (id, key, state) in level {
+            if id.is_multiple_of(LOOK) {
+                watch::steps(search.visits.len() as u64);
+            }
             if let Some(message) = search.wrong(&state, &mut finals, id) {
                 return search.outcome(depth, finals.len(), complete, Some((id, message)));
             }
@@ -144,7 +151,6 @@ pub fn explore<S: System>(system: &S, limit: usize, mut progress: impl FnMut(usi
             }
         }
         depth += usize::from(!next.is_empty());
-        progress(search.visits.len());
         level = next;
     }
     search.outcome(depth, finals.len(), complete, None)

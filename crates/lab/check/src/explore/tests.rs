@@ -16,7 +16,7 @@ fn asap_neither_gets_stuck_nor_loses_anything() {
         AsapSpace { cores: 1, epochs: 4, persist_buffer: 3, ..AsapSpace::SMALL },
     ];
     for space in spaces {
-        let outcome = explore(&space, 2_000_000, |_| {});
+        let outcome = explore(&space, 2_000_000);
         assert!(outcome.complete && outcome.violation.is_none(), "{space:?}: {outcome:?}");
         assert!(outcome.finals > 0 && outcome.depth > 10);
     }
@@ -26,7 +26,7 @@ fn asap_neither_gets_stuck_nor_loses_anything() {
 fn every_mutant_is_caught_with_a_trace_that_replays() {
     for (name, mutant, _) in Mutant::ALL {
         let space = AsapSpace { mutant: Some(mutant), epochs: 3, ..AsapSpace::SMALL };
-        let outcome = explore(&space, 2_000_000, |_| {});
+        let outcome = explore(&space, 2_000_000);
         let violation = outcome.violation.expect(name);
         assert_eq!(violation.trace.len(), outcome.depth, "{name}: {violation:?}");
         assert!(violation.message.starts_with("a power failure"), "{name}: {violation:?}");
@@ -42,7 +42,7 @@ fn nearpm_s_devices_neither_get_stuck_nor_lose_anything() {
         NearSpace { devices: 1, cores: 2, ..NearSpace::SMALL },
     ];
     for space in spaces {
-        let outcome = explore(&space, 2_000_000, |_| {});
+        let outcome = explore(&space, 2_000_000);
         assert!(outcome.complete && outcome.violation.is_none(), "{space:?}: {outcome:?}");
         assert!(outcome.finals > 0 && outcome.depth > 10);
     }
@@ -53,7 +53,7 @@ fn nearpm_s_devices_neither_get_stuck_nor_lose_anything() {
 fn every_mutant_of_nearpm_is_caught_with_a_trace_that_replays() {
     for (name, mutant, _) in neardata::Mutant::ALL {
         let space = NearSpace { mutant: Some(mutant), ..NearSpace::SMALL };
-        let outcome = explore(&space, 2_000_000, |_| {});
+        let outcome = explore(&space, 2_000_000);
         let violation = outcome.violation.expect(name);
         assert_eq!(violation.trace.len(), outcome.depth, "{name}: {violation:?}");
     }
@@ -69,7 +69,7 @@ fn remote_memory_gives_every_byte_whatever_the_network_and_the_host_do() {
         RemoteSpace { pages: 3, frames: 2, lines: 1, losses: 0, duplicates: 0, ..RemoteSpace::SMALL },
     ];
     for space in spaces {
-        let outcome = explore(&space, 2_000_000, |_| {});
+        let outcome = explore(&space, 2_000_000);
         assert!(outcome.complete && outcome.violation.is_none(), "{space:?}: {outcome:?}");
         assert!(outcome.finals > 0 && outcome.depth > 10);
     }
@@ -90,7 +90,7 @@ fn every_mutant_of_remote_memory_is_caught_with_a_trace_that_replays() {
             }
             _ => RemoteSpace { duplicates: 0, ..small },
         };
-        let outcome = explore(&space, 4_000_000, |_| {});
+        let outcome = explore(&space, 4_000_000);
         let violation = outcome.violation.expect(name);
         assert_eq!(violation.trace.len(), outcome.depth, "{name}: {violation:?}");
     }
@@ -99,6 +99,6 @@ fn every_mutant_of_remote_memory_is_caught_with_a_trace_that_replays() {
 /// What is explored depends on the limit alone.
 #[test]
 fn a_limit_ends_the_search_and_is_told() {
-    let outcome = explore(&AsapSpace::SMALL, 100, |_| {});
+    let outcome = explore(&AsapSpace::SMALL, 100);
     assert!(!outcome.complete && outcome.violation.is_none() && outcome.states >= 100);
 }

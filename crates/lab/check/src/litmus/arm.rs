@@ -12,6 +12,7 @@ use super::{
     Value,
 };
 use std::collections::BTreeSet;
+use units::watch;
 
 /// A set of events, as bits.
 type Set = u64;
@@ -276,6 +277,9 @@ impl<'a> Candidate<'a> {
     ) -> Result<(), Unfinished> {
         if location == self.order.len() {
             *work += 1;
+            if work.is_multiple_of(1024) {
+                watch::check();
+            }
             if *work > STATE_LIMIT {
                 return Err(Unfinished::TooManyStates);
             }

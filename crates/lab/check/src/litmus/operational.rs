@@ -7,6 +7,7 @@ use super::{
 };
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
+use units::watch;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Buffered {
@@ -47,6 +48,7 @@ pub(super) fn images(
     };
     let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![first], BTreeSet::new());
     while let Some(mut state) = todo.pop() {
+        watch::check();
         for (thread, program) in state.threads.iter_mut().zip(&test.threads) {
             thread.advance(program)?;
         }

@@ -4,6 +4,7 @@ use super::{Flush, ImageValues, Instruction, Location, Model, STATE_LIMIT, Test,
 use crate::litmus::FenceKind;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
+use units::watch;
 
 /// A place in the list of messages; 0 is before the first.
 type Stamp = usize;
@@ -76,6 +77,7 @@ pub(super) fn images(
     let explorer = Explorer { test, model, failed_rmw_fences };
     let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![State::new(test)], BTreeSet::new());
     while let Some(mut state) = todo.pop() {
+        watch::check();
         for (view, program) in state.views.iter_mut().zip(&test.threads) {
             view.thread.advance(program)?;
         }

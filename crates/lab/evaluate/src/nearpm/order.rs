@@ -22,10 +22,9 @@ pub(super) fn finding(seed: u64) -> Finding {
 }
 
 fn decide(seed: u64) -> Result<Finding, RunError> {
-    let explored = explore(&NearSpace::SMALL, STATES, |_| {});
-    let caught = |m: Mutant| {
-        explore(&NearSpace { mutant: Some(m), ..NearSpace::SMALL }, STATES, |_| {}).violation.is_some()
-    };
+    let explored = explore(&NearSpace::SMALL, STATES);
+    let caught =
+        |m: Mutant| explore(&NearSpace { mutant: Some(m), ..NearSpace::SMALL }, STATES).violation.is_some();
     let missed: Vec<&str> =
         Mutant::ALL.iter().filter(|(_, m, _)| !caught(*m)).map(|(name, ..)| *name).collect();
     let (mut points, mut failures) = (0, 0);

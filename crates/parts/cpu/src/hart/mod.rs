@@ -45,7 +45,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use units::{Dur, Time};
+use units::{Dur, Time, watch};
+
+/// How far a hart runs, at most, before it looks whether the run is to stop.
+const LEG: Dur = Dur::ns(1_000_000);
 
 /// What runs on a hart.
 pub type Program = Pin<Box<dyn Future<Output = ()>>>;
@@ -222,17 +225,23 @@ impl Hart {
         let port = Rc::clone(&self.port);
         let mut front = port.0.borrow_mut();
         let shortest = out.shortest_wire();
-        let mut first = true;
+        let (mut first, mut exact) = (true, Time::ZERO);
         loop {
             // The queue, and with it the horizon, changes by what is sent alone.
             if self.hand_over(&mut front, out) || first {
-                front.set_horizon(out.horizon(), shortest);
+                exact = out.horizon();
+                let end = exact.min(front.now + LEG);
+                front.set_horizon(end, shortest);
                 first = false;
             }
             let (background, program) = (front.background_next(), front.program_next());
             let next = background.min(program);
             if next == Time::NEVER {
                 return;
+            }
+            if next > front.horizon && next <= exact {
+                watch::at(next.ps());
+                front.set_horizon(exact.min(next + LEG), shortest);
             }
             if next > front.horizon {
                 if next < self.wakes_at {

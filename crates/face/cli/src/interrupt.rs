@@ -1,0 +1,194 @@
+//! Ctrl-C, SIGTERM and SIGHUP: the work is stopped, what is temporary goes, one line says what is kept.
+//!
+//! A thread waits for the signals. It tells the work to stop ([`units::watch`]), which then unwinds to [`guarded`], and every
+//! guard on the way cleans up. Work that does not look within [`PATIENCE`] (a compiler, one long read) is not waited for:
+//! the thread removes what is registered here and ends the process.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::Duration;
+use units::watch;
+
+/// How long the work may take to stop.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// The signal that came, 0 for none.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// Whether there is work that could stop by itself.
+static AT_WORK: AtomicBool = AtomicBool::new(false);
+static LEFT: Mutex<Left> = Mutex::new(Left { temporary: BTreeSet::new(), kept: None, closing: false });
+
+/// What is there when the process ends.
+struct Left {
+    temporary: BTreeSet<PathBuf>,
+    /// Where something stays, and what is said of it when it is there.
+    kept: Option<(PathBuf, String)>,
+    /// The process is about to end: nothing new may be made.
+    closing: bool,
+}
+
+fn left() -> MutexGuard<'static, Left> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file or folder that goes with this value, or with the process when that is asked to end.
+pub(crate) struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Call it before the file or folder is made.
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Temporary {
+        let path = path.into();
+        loop {
+            let mut left = left();
+            if !left.closing {
+                left.temporary.insert(path.clone());
+                return Temporary(path);
+            }
+            drop(left);
+            std::thread::sleep(PATIENCE);
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        remove(&self.0);
+        left().temporary.remove(&self.0);
+    }
+}
+
+fn remove(path: &Path) {
+    if path.is_dir() {
+        _ = std::fs::remove_dir_all(path);
+    } else {
+        _ = std::fs::remove_file(path);
+    }
+}
+
+/// Where the command keeps what is whole, and what to say of it when the command is interrupted from here on.
+pub(crate) fn keeps(at: &Path, text: String) {
+    left().kept = Some((at.into(), text));
+}
+
+/// Does `work`. When it is interrupted meanwhile: an exit code, after the one line was printed.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, u8> {
+    static LISTEN: Once = Once::new();
+    LISTEN.call_once(listen);
+    AT_WORK.store(true, SeqCst);
+    let done = std::panic::catch_unwind(AssertUnwindSafe(work));
+    AT_WORK.store(false, SeqCst);
+    if SIGNAL.load(SeqCst) != 0 {
+        return Err(said());
+    }
+    done.map_err(|payload| {
+        if !watch::stopped_by(&*payload) {
+            std::panic::resume_unwind(payload);
+        }
+        said()
+    })
+}
+
+/// Prints the line, once, and gives the exit code.
+fn said() -> u8 {
+    static SAID: Once = Once::new();
+    let signal = SIGNAL.load(SeqCst);
+    SAID.call_once(|| {
+        // A bar that was drawn is wiped out.
+        let begin = if std::io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
+        let kept = left().kept.take().filter(|(at, _)| at.exists());
+        let kept = kept.map(|(_, text)| format!("; {text}")).unwrap_or_default();
+        eprintln!("{begin}coreplane: interrupted{kept}");
+    });
+    u8::try_from(128 + signal).unwrap_or(128)
+}
+
+/// Starts the thread that waits for signals. One that was ignored when the process began (`nohup`, `&` in a script) stays so.
+fn listen() {
+    let ignored = ignored();
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| ignored >> (s - 1) & 1 == 0);
+    // Without signals everything works but Ctrl-C, which then ends the process as usual.
+    let Ok(mut signals) = Signals::new(wanted) else { return };
+    _ = std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            let again = SIGNAL.swap(signal, SeqCst) != 0;
+            watch::process().stop();
+            // Whoever is at work and stops ends the process by itself.
+            if again || !AT_WORK.load(SeqCst) || !stops() {
+                end();
+            }
+        }
+    });
+}
+
+/// Whether the work stops by itself.
+fn stops() -> bool {
+    const LOOKS: u32 = 50;
+    (0..LOOKS).any(|_| {
+        std::thread::sleep(PATIENCE / LOOKS);
+        !AT_WORK.load(SeqCst)
+    })
+}
+
+/// The signals that this process ignores, as the kernel shows them: signal n is bit n - 1.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Ends the process, whatever it does.
+fn end() -> ! {
+    let temporary = {
+        let mut left = left();
+        left.closing = true;
+        left.temporary.clone()
+    };
+    temporary.iter().for_each(|path| remove(path));
+    let code = said();
+    signal_hook::low_level::exit(code.into())
+}
+
+/// Waits for a program that was started. When the command is interrupted, the program is ended with it.
+pub(crate) fn wait(child: &mut Child) -> std::io::Result<ExitStatus> {
+    let mut pause = Duration::from_micros(200);
+    while !watch::is_stopped() {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+    stop(child);
+    watch::check();
+    child.wait()
+}
+
+/// Passes the signal on, unless the terminal has sent it to the program too, and ends the program if it does not obey.
+fn stop(child: &mut Child) {
+    let from_terminal = SIGNAL.load(SeqCst) == SIGINT && std::io::stdin().is_terminal();
+    if let (false, Ok(pid)) = (from_terminal, i32::try_from(child.id())) {
+        let signal = Signal::try_from(SIGNAL.load(SeqCst)).unwrap_or(Signal::SIGTERM);
+        _ = kill(Pid::from_raw(pid), signal);
+    }
+    for _ in 0..40 {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    _ = child.kill();
+    _ = child.wait();
+}

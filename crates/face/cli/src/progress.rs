@@ -1,0 +1,74 @@
+//! How far a command is: on a terminal, unless `--quiet` is given, and nothing elsewhere.
+
+use crate::args::Common;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::time::Duration;
+use units::watch;
+
+/// Between two looks at what the work says of itself.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A bar that is wiped out when it goes.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// One more is done.
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+    }
+
+    /// So many there are.
+    pub(crate) fn length(&self, steps: u64) {
+        self.0.set_length(steps);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A bar of so many steps, which the caller counts.
+pub(crate) fn bar(common: &Common, steps: usize, what: &str) -> Progress {
+    shown(common, ProgressBar::new(steps as u64), "{msg} {bar:30} {pos}/{len} {elapsed}", what)
+}
+
+/// Simulated time and references, as the work under this process's watch says them: nobody knows how many are left.
+pub(crate) fn simulation(common: &Common, what: &str) -> Progress {
+    shown(common, ProgressBar::new_spinner(), "{spinner} {msg} {told} {elapsed}", what)
+}
+
+/// Steps done, as the work says them: for work whose end nobody knows.
+pub(crate) fn count(common: &Common, what: &str) -> Progress {
+    shown(common, ProgressBar::new_spinner(), "{spinner} {steps} {msg} {elapsed}", what)
+}
+
+fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progress {
+    if common.quiet || !std::io::stderr().is_terminal() {
+        return Progress(ProgressBar::hidden());
+    }
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.with_key("told", told).with_key("steps", steps));
+    bar.set_message(what.to_string());
+    bar.enable_steady_tick(LOOK);
+    Progress(bar)
+}
+
+fn told(state: &ProgressState, out: &mut dyn Write) {
+    let (ns, references) = (watch::process().now_ps() as f64 / 1e3, watch::process().steps());
+    _ = match ns {
+        ns if ns < 1e6 => write!(out, "{:.1} us simulated", ns / 1e3),
+        ns => write!(out, "{:.2} ms simulated", ns / 1e6),
+    };
+    let seconds = state.elapsed().as_secs_f64();
+    if references > 0 && seconds > 0.0 {
+        _ = write!(out, ", {:.1} M references/s", references as f64 / seconds / 1e6);
+    }
+}
+
+fn steps(_: &ProgressState, out: &mut dyn Write) {
+    _ = write!(out, "{}", watch::process().steps());
+}

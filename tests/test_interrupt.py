@@ -1,0 +1,130 @@
+"""Ctrl-C and its like: every command ends soon, says so in one line, keeps what is whole and leaves nothing else."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import COREPLANE, Cli
+
+LONG = ("--set", "workload.operations=10000000")
+CAMPAIGN = """
+machines = ["asap-rp", "intel"]
+workloads = ["mix"]
+seeds = [1, 2, 3, 4, 5, 6, 7, 8]
+[vary]
+workload.operations = [100, 10000000]
+"""
+COMMANDS = {
+    "run": ("run", "intel", "mix", *LONG),
+    "run of hits alone": ("run", "intel", "bench", *LONG),
+    "run of pages": ("run", "dram-swap", "redis-mem"),
+    "compare": ("compare", "mix", "--on", "intel,asap-rp,eadr", *LONG),
+    "reproduce": ("reproduce", "asap"),
+    "crash": ("crash", "asap-rp", "cceh", "--points", "1000000", "--every", "1"),
+    "explore": ("explore", "asap", "--epochs", "6"),
+    "bench": ("bench",),
+    "record": ("record", "--", "sleep", "600"),
+}
+
+
+def started(folder: Path, *args: str, **options: object) -> subprocess.Popen[str]:
+    # Whoever runs the tests may have signals ignored; those who run commands by hand do not.
+    before = lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]  # noqa: E731
+    env = {**os.environ, "TMPDIR": str(folder)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": folder, "env": env}
+    return subprocess.Popen([str(COREPLANE), *args], preexec_fn=before, **(pipes | options))
+
+
+def ended(process: subprocess.Popen[str], number: int) -> str:
+    """What it said after the signal; the limit is for a loaded machine."""
+    time.sleep(1)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, said
+    assert "Traceback" not in said
+    assert "panicked" not in said
+    return said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_a_signal_ends_a_command_with_one_line_and_nothing_left(tmp_path: Path, command: tuple[str, ...], number: int) -> None:
+    said = ended(started(tmp_path, *command), number)
+    assert said == "coreplane: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_keeps_the_runs_that_are_done(cli: Cli) -> None:
+    (cli.folder / "c.toml").write_text(CAMPAIGN)
+    sweep = started(cli.folder, "sweep", "c.toml", "--jobs", "2")
+    for _ in range(600):
+        if list(cli.folder.glob("c.sweep/*.parquet")):
+            break
+        time.sleep(0.1)
+    said = ended(sweep, signal.SIGINT)
+    assert said == "coreplane: interrupted; runs that are done are in c.sweep (--resume goes on)\n"
+    files = [path for path in (cli.folder / "c.sweep").iterdir() if path.suffix not in (".json", ".parquet", ".toml")]
+    assert files == []
+    plan = cli.json("sweep", "c.toml", "--resume", "--plan")
+    assert 0 < sum(run["done"] for run in plan["runs"]) < len(plan["runs"])
+
+
+def test_ctrl_c_on_a_terminal_ends_a_run_and_its_progress(tmp_path: Path) -> None:
+    above, below = pty.openpty()
+    run = started(tmp_path, "run", "intel", "mix", *LONG, stdin=below, stdout=below, stderr=below, start_new_session=True)
+    os.close(below)
+    said = b""
+    while b"references/s" not in said:
+        said += os.read(above, 4096)
+    assert b"us simulated" in said or b"ms simulated" in said
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.wait(timeout=60) == 130
+    rest = os.read(above, 65536)
+    assert rest.count(b"coreplane: interrupted") == 1
+
+
+def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
+    ignored = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731
+    run = subprocess.Popen([str(COREPLANE), "run", "intel", "mix", *LONG], preexec_fn=ignored, cwd=tmp_path)
+    time.sleep(1)
+    run.send_signal(signal.SIGHUP)
+    time.sleep(1)
+    assert run.poll() is None
+    run.kill()
+    run.wait()
+
+
+PYTHON = """
+import signal, threading, time
+import coreplane as cp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+before = cp.run("asap-rp", "queue")
+threading.Timer(1, lambda: signal.raise_signal(signal.SIGINT) or None).start()
+try:
+    WORK
+except KeyboardInterrupt:
+    print("interrupted")
+print(cp.run("asap-rp", "queue").data["stats"] == before.data["stats"])
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        'cp.run("intel", cp.Workload("mix", operations=10000000))',
+        'cp.compare(cp.Workload("mix", operations=10000000), on=["intel", "asap-rp"])',
+        'cp.sweep("c.toml")',
+    ],
+)
+def test_python_raises_keyboard_interrupt_and_goes_on(tmp_path: Path, work: str) -> None:
+    pytest.importorskip("coreplane._core")
+    (tmp_path / "c.toml").write_text(CAMPAIGN)
+    script = PYTHON.replace("WORK", work)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["interrupted", "True"], done.stderr
