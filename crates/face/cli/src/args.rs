@@ -102,15 +102,25 @@ pub(crate) struct CrashArgs {
     /// Cut the power at this time ("12.5 us")
     #[arg(long, value_name = "TIME", conflicts_with_all = ["every", "all"])]
     pub(crate) at: Option<String>,
-    /// Cut the power after every N writes that reach the controllers [default: 100]
+    /// Cut the power after every N writes that reach the controllers [default: 100; recordings: --points, spread evenly]
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub(crate) every: Option<u64>,
     /// Cut the power at every event
     #[arg(long)]
     pub(crate) all: bool,
-    /// Recovery of a recorded program: a command; {image} is the file with its persistent memory
+    /// Recovery of a recorded program: a command that decides by its exit status. {image} is the file's path,
+    /// {folder} that of all files, {acknowledged} the number of the last mark, {marks} a file with each thread's
     #[arg(long, value_name = "CMD")]
     pub(crate) check: Option<String>,
+    /// Which file of a recorded program is {image}: its path or its name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file: Option<String>,
+    /// Only power failures after the recorded program's mark N
+    #[arg(long, value_name = "N")]
+    pub(crate) after: Option<u64>,
+    /// Go on although a recording does not explain all that happened to its files
+    #[arg(long)]
+    pub(crate) accept_unseen: bool,
     /// px86-line, px86, armv8, epoch, release or strict; the machine's own unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
@@ -123,6 +133,9 @@ pub(crate) struct CrashArgs {
     /// Seconds that the check command may take
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     pub(crate) time_limit: f64,
+    /// Seconds of checks that making failures small may take
+    #[arg(long, value_name = "S", default_value_t = 60.0)]
+    pub(crate) minimise_seconds: f64,
     /// A folder for the result (crash.json), and for what was found so far
     #[arg(long, short)]
     pub(crate) out: Option<PathBuf>,

@@ -1,116 +1,175 @@
-//! A user's own recovery: a command that gets an image and decides by its exit status.
+//! A user's own recovery: a command that gets the files that a power failure left and decides by its exit status.
 
 use crate::Failure;
+use crate::crash_files::{Left, temporary};
 use crate::interrupt::Temporary;
-use check::crash::Candidate;
-use protocol::PAGE_BYTES;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use units::watch;
+use units::watch::{self, Watch};
 
 /// Bytes of a command's output that are looked at.
 const OUTPUT: u64 = 4096;
 
-/// A check command. Each run has an image of its own, which it may change.
+/// The smallest limit on the size of files that a command writes: what it prints is a file too.
+const LEAST_LIMIT: u64 = 1 << 20;
+
+/// What a shell says of a command that it cannot run, and that it does not find.
+const CANNOT_RUN: [i32; 2] = [126, 127];
+
+/// Ended for a file over the limit, as a process and as a shell says it.
+const TOO_LARGE: i32 = 25;
+
+/// A check command. Each run has files of its own, which it may change.
 pub(crate) struct External {
     command: String,
     limit: Duration,
-    from: u64,
-    to: u64,
+    /// Bytes of the largest file that it may write.
+    pub(crate) file_limit: u64,
     folder: Temporary,
     count: AtomicUsize,
+    watch: Option<Arc<Watch>>,
 }
 
+/// The check could not be run: what is unwound with, as [`watch::check`] does, so that a search ends at once.
+struct Broken(String);
+
 impl External {
-    /// `command`, for the persistent memory from address `from` to `to`.
-    pub(crate) fn new(command: &str, limit_s: f64, from: u64, to: u64) -> Result<External, Failure> {
-        if !command.contains("{image}") {
+    /// `command`, for files of `bytes` bytes in all.
+    pub(crate) fn new(command: &str, limit_s: f64, bytes: u64) -> Result<External, Failure> {
+        if !["{image}", "{folder}"].iter().any(|name| command.contains(name)) {
             return Err(Failure::BadInput(format!(
-                "--check '{command}': write {{image}} where the image's file belongs"
+                "--check '{command}': write {{image}} where the file's path belongs, or {{folder}} for that of all files"
             )));
         }
         if !limit_s.is_finite() || limit_s <= 0.0 {
             return Err(Failure::BadInput(format!("--time-limit {limit_s}: give seconds above 0")));
         }
-        let folder = std::env::temp_dir().join(format!("coreplane-crash-{}", std::process::id()));
-        let folder = Temporary::new(folder);
-        std::fs::create_dir_all(folder.path())
-            .map_err(|e| Failure::BadInput(format!("{}: {e}", folder.path().display())))?;
-        let limit = Duration::from_secs_f64(limit_s.min(86_400.0));
-        Ok(External { command: command.into(), limit, from, to, folder, count: AtomicUsize::new(0) })
+        Ok(External {
+            command: command.into(),
+            limit: Duration::from_secs_f64(limit_s.min(86_400.0)),
+            file_limit: (bytes.saturating_mul(4)).max(LEAST_LIMIT).next_multiple_of(512),
+            folder: temporary(bytes)?,
+            count: AtomicUsize::new(0),
+            watch: watch::entered(),
+        })
     }
 
-    /// Writes the image, runs the command on it.
+    /// Lays out what is left, runs the command on it. To be called within [`External::ends`].
     ///
     /// # Errors
     /// How the command ended, when not with success.
-    pub(crate) fn run(&self, image: &Candidate<'_>) -> Result<(), String> {
-        let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let folder = self.folder.path();
-        let (file, said) = (folder.join(format!("{number}.pm")), folder.join(format!("{number}.out")));
-        let result = self.run_on(image, &file, &said);
-        _ = std::fs::remove_file(&file);
-        _ = std::fs::remove_file(&said);
-        result
+    pub(crate) fn run(&self, left: &Left<'_>) -> Result<(), String> {
+        watch::shared(self.watch.as_ref(), || {
+            let number = self.count.fetch_add(1, Ordering::Relaxed);
+            let folder = self.folder.path().join(number.to_string());
+            let result = self.run_in(&folder, left);
+            _ = std::fs::remove_dir_all(&folder);
+            match result {
+                Ok(verdict) => verdict,
+                Err(broken) => std::panic::resume_unwind(Box::new(broken)),
+            }
+        })
     }
 
-    fn run_on(&self, image: &Candidate<'_>, file: &PathBuf, said: &PathBuf) -> Result<(), String> {
-        // As the DAX file would be: from its first byte, whatever else is mapped before it.
-        let mut bytes = vec![0; (self.to - self.from) as usize];
-        for (address, page) in image.pages() {
-            let (from, to) = (address.max(self.from), (address + PAGE_BYTES).min(self.to));
-            if from < to {
-                let (at, end) = ((from - address) as usize, (to - address) as usize);
-                bytes[(from - self.from) as usize..(to - self.from) as usize].copy_from_slice(&page[at..end]);
-            }
-        }
-        std::fs::write(file, bytes).map_err(|e| format!("{}: {e}", file.display()))?;
-        let out = File::create(said).map_err(|e| format!("{}: {e}", said.display()))?;
-        let err = out.try_clone().map_err(|e| e.to_string())?;
-        let command = self.command.replace("{image}", &file.display().to_string());
-        let mut child = Command::new("sh")
-            .args(["-c", &format!("exec 2>&1; ulimit -f 65536; {command}")])
+    /// Does `work`, which runs the check.
+    ///
+    /// # Errors
+    /// When the check could not be run.
+    pub(crate) fn ends<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        caught.or_else(|payload| match payload.downcast::<Broken>() {
+            Ok(broken) => Err(Failure::BadInput(format!("--check: {}", broken.0))),
+            Err(other) => std::panic::resume_unwind(other),
+        })
+    }
+
+    fn run_in(&self, folder: &Path, left: &Left<'_>) -> Result<Result<(), String>, Broken> {
+        let broken = |what: &dyn std::fmt::Display| Broken(format!("{}: {what}", folder.display()));
+        let command = left.lay_out(folder, &self.command).map_err(|e| broken(&e))?;
+        let said = folder.join("output");
+        let out = File::create(&said).map_err(|e| broken(&e))?;
+        let err = out.try_clone().map_err(|e| broken(&e))?;
+        let limits = format!("ulimit -c 0; ulimit -f {}", self.file_limit / 512);
+        let child = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; {limits}; {command}")])
             // A group of its own, so that what it started can be ended with it.
             .process_group(0)
+            .env_remove("COREPLANE_TRACE")
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
             .spawn()
-            .map_err(|e| format!("sh: {e}"))?;
-        let status = self.wait(&mut child)?;
-        if status.success() {
-            return Ok(());
+            .map_err(|e| Broken(format!("sh: {e}")))?;
+        let status = match self.wait(child).map_err(|e| broken(&e))? {
+            Some(status) if status.success() => return Ok(Ok(())),
+            Some(status) => status,
+            None => return Ok(Err(format!("the check took longer than {} s", self.limit.as_secs_f64()))),
+        };
+        let line = last_line(&said);
+        let said = if line.is_empty() { String::new() } else { format!(": {line}") };
+        if let Some(code) = status.code().filter(|code| CANNOT_RUN.contains(code)) {
+            return Err(Broken(format!(
+                "'{}' could not be run (exit code {code}{said}); that is no verdict on the image",
+                self.command
+            )));
         }
-        let mut text = Vec::new();
-        _ = File::open(said).and_then(|f| f.take(OUTPUT).read_to_end(&mut text));
-        let text = String::from_utf8_lossy(&text);
-        let line = text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
-        Err(format!("the check ended with {status}{}{line}", if line.is_empty() { "" } else { ": " }))
+        let large = status.signal() == Some(TOO_LARGE) || status.code() == Some(128 + TOO_LARGE);
+        let limit = if large {
+            format!(" (it wrote a file of more than {} bytes, the limit)", self.file_limit)
+        } else {
+            String::new()
+        };
+        Ok(Err(format!("the check ended with {status}{limit}{said}")))
     }
 
+    /// How it ended; none when it took too long. Unwinds when the search is to stop.
     #[expect(clippy::disallowed_methods, reason = "a command that hangs is ended by the host's clock")]
-    fn wait(&self, child: &mut Child) -> Result<std::process::ExitStatus, String> {
+    fn wait(&self, child: Child) -> std::io::Result<Option<ExitStatus>> {
+        let mut group = Group(child);
         let end = Instant::now() + self.limit;
-        let mut pause = Duration::from_micros(200);
+        let mut pause = Duration::from_micros(100);
         loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) if Instant::now() < end && !watch::is_stopped() => std::thread::sleep(pause),
-                Ok(None) => {
-                    let group = format!("-{}", child.id());
-                    _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-                    _ = child.wait();
-                    watch::check();
-                    return Err(format!("the check took longer than {} s", self.limit.as_secs_f64()));
-                }
-                Err(e) => return Err(e.to_string()),
+            if let Some(status) = group.0.try_wait()? {
+                return Ok(Some(status));
             }
-            pause = (pause * 2).min(Duration::from_millis(20));
+            if Instant::now() >= end {
+                return Ok(None);
+            }
+            watch::check();
+            std::thread::sleep(pause);
+            pause = (pause * 3 / 2).min(Duration::from_millis(20));
         }
     }
+}
+
+/// A command and what it started: ended with it, whatever happens.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+            let group = nix::unistd::Pid::from_raw(self.0.id() as i32);
+            _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
+            _ = self.0.wait();
+        }
+    }
+}
+
+/// The last line that a command printed, of what is looked at.
+fn last_line(said: &Path) -> String {
+    use std::io::{Seek, SeekFrom};
+    let mut text = Vec::new();
+    _ = File::open(said).and_then(|mut f| {
+        let bytes = f.metadata()?.len();
+        f.seek(SeekFrom::Start(bytes.saturating_sub(OUTPUT)))?;
+        f.take(OUTPUT).read_to_end(&mut text)
+    });
+    let text = String::from_utf8_lossy(&text);
+    text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string()
 }

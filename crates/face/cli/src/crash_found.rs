@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::CrashArgs;
 use crate::output;
-use check::crash::{self, Persistency, Search, StoreNote};
+use check::crash::{self, Log, Persistency, Search, StoreNote};
 use serde_json::{Value, json};
 
 /// What a search has found so far, in the folder of its results.
@@ -15,6 +15,10 @@ pub(crate) struct Found {
     pub(crate) points: usize,
     pub(crate) points_in_log: usize,
     pub(crate) images: usize,
+    /// Images that the model allows at the points tried.
+    pub(crate) possible: f64,
+    /// `possible` is exact; otherwise there are at least so many.
+    pub(crate) counted: bool,
     pub(crate) bounded_points: usize,
     pub(crate) failing_points: usize,
     pub(crate) failures: Vec<Value>,
@@ -22,9 +26,9 @@ pub(crate) struct Found {
 
 impl Found {
     /// With what another part of the same search found.
-    pub(crate) fn with(&self, s: &Search) -> Found {
+    pub(crate) fn with(&self, log: &Log, s: &Search) -> Found {
         let mut failures = self.failures.clone();
-        for f in s.failures.iter().map(failure) {
+        for f in s.failures.iter().map(|f| failure(log, f)) {
             if failures.iter().all(|g| g["why"] != f["why"]) {
                 failures.push(f);
             }
@@ -33,6 +37,8 @@ impl Found {
             points: self.points + s.points,
             points_in_log: s.points_in_log,
             images: self.images + s.images,
+            possible: self.possible + s.possible,
+            counted: (self.points == 0 || self.counted) && s.counted,
             bounded_points: self.bounded_points + s.bounded_points,
             failing_points: self.failing_points + s.failing_points,
             failures,
@@ -44,10 +50,22 @@ impl Found {
             "points": self.points,
             "points_in_log": self.points_in_log,
             "images": self.images,
+            "images_possible": self.possible,
+            "images_possible_is_exact": self.counted,
             "bounded_points": self.bounded_points,
             "failing_points": self.failing_points,
             "failures": self.failures,
         })
+    }
+
+    /// How many images there are beside those that were tried.
+    pub(crate) fn possible_text(&self) -> String {
+        let least = if self.counted { "" } else { "at least " };
+        let bytes =
+            if self.possible <= self.images as f64 { return String::new() } else { many(self.possible) };
+        format!(
+            " of {least}{bytes} possible; those left out look the same to what was tried, or are over a bound"
+        )
     }
 
     fn read(v: &Value) -> Option<Found> {
@@ -56,6 +74,8 @@ impl Found {
             points: number("points")?,
             points_in_log: number("points_in_log")?,
             images: number("images")?,
+            possible: v["images_possible"].as_f64()?,
+            counted: v["images_possible_is_exact"].as_bool()?,
             bounded_points: number("bounded_points")?,
             failing_points: number("failing_points")?,
             failures: v["failures"].as_array()?.clone(),
@@ -63,10 +83,16 @@ impl Found {
     }
 }
 
-fn failure(f: &crash::Failure) -> Value {
+/// A number of images: every digit as long as a person reads them.
+fn many(n: f64) -> String {
+    if n < 1e6 { format!("{n:.0}") } else { format!("{n:.1e}") }
+}
+
+fn failure(log: &Log, f: &crash::Failure) -> Value {
     let note = |n: &StoreNote| json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size});
     json!({
         "point": f.point,
+        "acknowledged": log.marks_before(f.point).last().map(|m| m.number),
         "message": f.message,
         "why": f.why.text,
         "missing": f.why.missing.iter().map(note).collect::<Vec<_>>(),
@@ -105,7 +131,8 @@ fn identity(args: &CrashArgs, model: Persistency) -> Value {
         args.images,
         settings.seed,
         settings.set,
-        model.name()
+        model.name(),
+        [json!(args.file), json!(args.after), json!(args.accept_unseen), json!(args.time_limit)],
     ])
 }
 
@@ -130,12 +157,13 @@ pub(crate) fn resumed(args: &CrashArgs, model: Persistency) -> Result<Found, Fai
 pub(crate) fn keeper<'a>(
     args: &'a CrashArgs,
     model: Persistency,
+    log: &'a Log,
     before: &'a Found,
     every: usize,
 ) -> impl FnMut(&Search) + 'a {
     move |search| {
         let Some(folder) = args.out.as_ref().filter(|_| search.points.is_multiple_of(every)) else { return };
-        let text = json!({"arguments": identity(args, model), "found": before.with(search).json()});
+        let text = json!({"arguments": identity(args, model), "found": before.with(log, search).json()});
         // The search goes on without: what it finds is printed all the same.
         _ = output::write(folder, SO_FAR, text.to_string().as_bytes());
     }

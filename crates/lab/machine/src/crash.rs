@@ -7,6 +7,7 @@ use crate::memories::Memory;
 use crate::remote_parts;
 use crate::run::{RunOptions, within_arenas};
 use cpu::Hart;
+use engine::NodeId;
 use neardata::{Dump, Invariant};
 use protocol::{AddressMap, Block, Image, Line, Lost, Msg, Remains, View};
 use units::Time;
@@ -18,15 +19,33 @@ pub enum CrashEvery {
     Persists(u64),
     /// After every event of the simulation.
     Event,
+    /// After every so many events.
+    Events(u64),
     /// Once.
     At(Time),
 }
 
+/// When the power fails, and from when on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cuts {
+    /// How often.
+    pub every: CrashEvery,
+    /// Only once this thread has ended so many operations, or made so many marks.
+    pub after: Option<(usize, u64)>,
+}
+
+impl From<CrashEvery> for Cuts {
+    fn from(every: CrashEvery) -> Cuts {
+        Cuts { every, after: None }
+    }
+}
+
 /// What one power failure leaves.
+#[derive(Clone)]
 pub struct CrashPoint {
     /// When.
     pub at: Time,
-    /// For each thread: operations that it had ended.
+    /// For each thread: operations that it had ended; of a recording, marks that it had made.
     pub ended: Vec<u64>,
     /// What the program had been told was durable, and is not.
     pub lost: Vec<Lost>,
@@ -38,6 +57,11 @@ impl CrashPoint {
     /// The bytes of a line of persistent memory.
     pub fn read(&self, line: Line) -> Block {
         self.parts[self.map.controller(line)].read(line)
+    }
+
+    /// Whether a check that is told the same could not tell it from `other`.
+    pub fn is_as(&self, other: &CrashPoint) -> bool {
+        self.ended == other.ended && self.parts == other.parts
     }
 
     /// All of persistent memory, as a DAX file would hold it.
@@ -75,45 +99,47 @@ pub fn run_with_crashes(
     machine: &Description,
     workload: &WorkloadDescription,
     options: &RunOptions,
-    every: CrashEvery,
+    cuts: impl Into<Cuts>,
     visit: &mut dyn FnMut(CrashPoint) -> bool,
 ) -> Result<(), RunError> {
     can_crash(machine)?;
-    within_arenas(workload, || run_to_crashes(machine, workload, options, every, visit))?
+    let cuts = cuts.into();
+    within_arenas(workload, || run_to_crashes(machine, workload, options, cuts, visit))?
 }
 
 fn run_to_crashes(
     machine: &Description,
     workload: &WorkloadDescription,
     options: &RunOptions,
-    every: CrashEvery,
+    cuts: Cuts,
     visit: &mut dyn FnMut(CrashPoint) -> bool,
 ) -> Result<(), RunError> {
+    let Cuts { every, after } = cuts;
     let mut m = Machine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {
         m.engine.stop_after(at);
     }
-    let (mut done, mut next, mut began) = (0, 0, Time::NEVER);
+    let (mut done, mut next, mut counts) = (0, 0, Counts::new(workload, after));
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
         if m.is_broken() {
             break;
         }
-        began = began.min(m.region_began_on(to));
-        if now < began {
+        if !counts.from(&m, to, now) {
             continue;
         }
         done = match every {
-            CrashEvery::Event => done + 1,
+            CrashEvery::Event | CrashEvery::Events(_) => done + 1,
             CrashEvery::At(_) => continue,
             CrashEvery::Persists(_) => m.controllers.iter().map(Memory::persists).sum(),
         };
         if done < next {
             continue;
         }
-        next = done + if let CrashEvery::Persists(n) = every { n } else { 1 };
+        let step = if let CrashEvery::Persists(n) | CrashEvery::Events(n) = every { n } else { 1 };
+        next = done + step;
         if !visit(m.crash(now, threads)) {
             return m.check_promises();
         }
@@ -129,6 +155,58 @@ fn run_to_crashes(
     visit(m.crash(end, threads));
     // Devices that replay may have found what must not be, at this last point too.
     m.check_promises()
+}
+
+/// How many events the part of a run has at which its power can fail.
+///
+/// # Errors
+/// As [`crate::run`].
+pub fn events_to_cut(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    after: Option<(usize, u64)>,
+) -> Result<u64, RunError> {
+    can_crash(machine)?;
+    let mut m = Machine::prepare(machine, workload, options)?;
+    let (mut events, mut counts) = (0, Counts::new(workload, after));
+    let mut msg = Msg::Wake;
+    while let Some((now, to, port)) = m.engine.next(&mut msg) {
+        m.dispatch(now, to, port, &msg);
+        if m.is_broken() {
+            break;
+        }
+        events += u64::from(counts.from(&m, to, now));
+    }
+    m.check_promises()?;
+    m.check_finished()?;
+    Ok(events)
+}
+
+/// Whether the part that counts has begun.
+struct Counts {
+    after: Option<(usize, u64)>,
+    began: Time,
+}
+
+impl Counts {
+    fn new(workload: &WorkloadDescription, after: Option<(usize, u64)>) -> Counts {
+        // A recording has no set-up of its own.
+        let began = if workload.recording().is_some() { Time::ZERO } else { Time::NEVER };
+        Counts { after, began }
+    }
+
+    /// After an event of `to` at `now`.
+    fn from(&mut self, m: &Machine, to: NodeId, now: Time) -> bool {
+        self.began = self.began.min(m.region_began_on(to));
+        if let Some((thread, operations)) = self.after {
+            if m.harts.get(thread).is_none_or(|h| h.operations() < operations) {
+                return false;
+            }
+            self.after = None;
+        }
+        now >= self.began
+    }
 }
 
 impl Machine {

@@ -13,6 +13,7 @@ mod near_parts;
 mod nvdimm_parts;
 mod pager;
 pub mod params;
+mod preload;
 mod presets;
 mod reader;
 mod remote_parts;
@@ -23,7 +24,7 @@ mod stats;
 pub mod schema;
 
 pub use campaign::{Assignment, Campaign, Point};
-pub use crash::{CrashEvery, CrashPoint, can_crash, run_with_crashes};
+pub use crash::{CrashEvery, CrashPoint, Cuts, can_crash, events_to_cut, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use near_parts::near_core;

@@ -4,7 +4,7 @@ use engine::{Device, Out, PortId};
 use memory::Controller;
 use neardata::NearDevice;
 use nvdimm::{Collision, Dimm};
-use protocol::{Msg, Node, Remains, StatSink, View};
+use protocol::{Line, Msg, Node, PAGE_BYTES, Remains, StatSink, View, line_of};
 use remote::Agent;
 use units::Time;
 
@@ -26,6 +26,27 @@ impl Memory {
             Memory::Near(d) => d.persists(),
             Memory::Remote(_) => 0,
         }
+    }
+
+    /// Puts the lines of a page for which `owns` says so into persistent memory before the machine starts.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub(crate) fn preload(
+        &mut self,
+        address: u64,
+        page: &[u8; PAGE_BYTES as usize],
+        owns: impl Fn(Line) -> bool,
+    ) -> Result<(), String> {
+        let first = line_of(address).0;
+        let blocks = (first..).map(Line).zip(page.as_chunks::<64>().0).filter(|(line, _)| owns(*line));
+        match self {
+            Memory::Controller(c) => blocks.for_each(|(line, block)| c.preload(line, block)),
+            Memory::Near(d) => blocks.for_each(|(line, block)| d.preload(line, block)),
+            Memory::Dimm(d) => return d.preload(address, page),
+            Memory::Remote(_) => return Err("remote memory is empty when a machine starts".into()),
+        }
+        Ok(())
     }
 
     /// The plain controller, where it is one.

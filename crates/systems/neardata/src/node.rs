@@ -65,6 +65,11 @@ impl NearDevice {
         }
     }
 
+    /// Puts bytes into memory before the machine starts.
+    pub fn preload(&mut self, line: Line, block: &Block) {
+        self.memory.preload(line, block);
+    }
+
     /// Writes that have changed persistent memory so far.
     pub fn persists(&self) -> u64 {
         self.memory.persists()

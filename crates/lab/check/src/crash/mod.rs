@@ -15,6 +15,7 @@
 //! Not modelled: stores that are still in a store buffer (a crash before them is a crash earlier in the log).
 
 mod candidate;
+mod facts;
 mod hygiene;
 mod images;
 mod log;
@@ -24,10 +25,11 @@ mod timed;
 mod why;
 
 pub use candidate::{Candidate, FileState, Outcome, Verdict};
+pub use facts::{Facts, FileFacts, Gap, GapKind};
 pub use hygiene::{Finding, hygiene};
 pub use images::{Bounds, Check, Failure, Progress, Search, search, search_whole};
 pub use log::{Event, Kind, Log, Mark, SiteId, of_program, of_trace};
 pub use pages::Page;
 pub use pending::{Persistency, Tracker, Unit};
-pub use timed::{Timed, TimedFailure, timed};
+pub use timed::{Timed, TimedFailure, WholeCheck, spread, timed, timed_whole};
 pub use why::{Explanation, Replay, StoreNote};

@@ -3,19 +3,26 @@
 use super::images::Check;
 use engine::Mode;
 use machine::{
-    CrashEvery, CrashPoint, Description, RunError, RunOptions, WorkloadDescription, run_with_crashes,
+    CrashEvery, CrashPoint, Cuts, Description, RunError, RunOptions, WorkloadDescription, events_to_cut,
+    run_with_crashes,
 };
 use protocol::{Block, Line, Lost, PM_BASE, line_of, offset_of};
+use rayon::prelude::*;
 use units::Time;
 use workloads::Persistent;
+
+/// Different failures that are kept.
+const FAILURES: usize = 8;
 
 /// A power failure that recovery does not cope with.
 #[derive(Clone, Debug)]
 pub struct TimedFailure {
     /// When.
     pub at: Time,
-    /// Operations that each thread had ended.
+    /// Operations that each thread had ended; of a recording, marks that it had made.
     pub ended: Vec<u64>,
+    /// The number of a recording's last mark before, where somebody asked for it.
+    pub acknowledged: Option<u64>,
     /// What recovery said.
     pub message: String,
     /// Pages that the machine's dump did not save, by first address.
@@ -28,6 +35,8 @@ pub struct Timed {
     /// Crash points tried.
     pub points: usize,
     /// Those that recovery does not cope with.
+    pub failing: usize,
+    /// The first of them, as far as they differ.
     pub failures: Vec<TimedFailure>,
     /// The bound on crash points ended the search.
     pub bounded: bool,
@@ -46,20 +55,116 @@ pub fn timed(
     check: &mut Check<'_>,
 ) -> Result<Timed, RunError> {
     let mut found = Timed::default();
-    // Where caches or buffers persist, a hart that runs ahead would leave what it has not stored yet.
-    let exact = matches!(machine.settings.text("ordering.model"), "bbb" | "eadr");
-    let mode = if exact { Mode::Reference } else { options.mode };
-    let options = RunOptions { mode, ..*options };
+    let options = exact(machine, options);
     run_with_crashes(machine, workload, &options, every, &mut |point| {
         found.points += 1;
         if let Err(message) = check(&mut Left { point: &point, at: None }, &point.ended) {
-            let lost = lost_pages(&point);
-            found.failures.push(TimedFailure { at: point.at, ended: point.ended.clone(), message, lost });
+            found.failing += 1;
+            found.failures.push(failure(&point, message));
         }
         found.bounded = found.points >= most;
-        !found.bounded && found.failures.len() < 8
+        !found.bounded && found.failures.len() < FAILURES
     })?;
     Ok(found)
+}
+
+/// Where caches or buffers persist, a hart that runs ahead would leave what it has not stored yet.
+fn exact(machine: &Description, options: &RunOptions) -> RunOptions {
+    let exact = matches!(machine.settings.text("ordering.model"), "bbb" | "eadr");
+    RunOptions { mode: if exact { Mode::Reference } else { options.mode }, ..*options }
+}
+
+/// Instants spread evenly over the events of a run, at most `most`, of those after `after` (see [`Cuts`]). Costs a run.
+///
+/// # Errors
+/// As [`machine::run`].
+pub fn spread(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    most: usize,
+    after: Option<(usize, u64)>,
+) -> Result<Cuts, RunError> {
+    let events = events_to_cut(machine, workload, &exact(machine, options), after)?;
+    // The end of the run is one of them.
+    let every = CrashEvery::Events(events.div_ceil(most.saturating_sub(1).max(1) as u64).max(1));
+    Ok(Cuts { every, after })
+}
+
+/// What recovery that is a program of its own does with what is left. Called from several threads.
+pub type WholeCheck<'c> = dyn Fn(&CrashPoint) -> Result<(), String> + Sync + 'c;
+
+/// As [`timed`], for such recovery. An instant that leaves what the one before it left is not checked again.
+/// `progress` is told how many were tried.
+///
+/// # Errors
+/// As [`machine::run`].
+pub fn timed_whole(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    cuts: Cuts,
+    most: usize,
+    check: &WholeCheck<'_>,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Timed, RunError> {
+    let at_once = 4 * rayon::current_num_threads();
+    let mut batch = Batch { found: Timed::default(), points: Vec::new(), last: None, check };
+    run_with_crashes(machine, workload, &exact(machine, options), cuts, &mut |point| {
+        batch.points.push(point);
+        let tried = batch.found.points + batch.points.len();
+        batch.found.bounded = tried >= most;
+        if batch.points.len() >= at_once || batch.found.bounded {
+            batch.try_all();
+            progress(tried);
+        }
+        !batch.found.bounded
+    })?;
+    batch.try_all();
+    Ok(batch.found)
+}
+
+/// Instants whose checks run side by side.
+struct Batch<'c> {
+    found: Timed,
+    points: Vec<CrashPoint>,
+    /// The last instant of the batch before, and what the check said.
+    last: Option<(CrashPoint, Option<String>)>,
+    check: &'c WholeCheck<'c>,
+}
+
+impl Batch<'_> {
+    fn try_all(&mut self) {
+        let points = std::mem::take(&mut self.points);
+        let before = |i: usize| match i {
+            0 => self.last.as_ref().map(|(point, _)| point),
+            _ => Some(&points[i - 1]),
+        };
+        let said: Vec<Option<Option<String>>> = (0..points.len())
+            .into_par_iter()
+            .map(|i| {
+                let is_new = before(i).is_none_or(|b| !points[i].is_as(b));
+                is_new.then(|| (self.check)(&points[i]).err())
+            })
+            .collect();
+        for (point, said) in points.into_iter().zip(said) {
+            let said = said.unwrap_or_else(|| self.last.as_ref().and_then(|(_, said)| said.clone()));
+            self.found.points += 1;
+            if let Some(message) = &said {
+                let kept = &mut self.found.failures;
+                self.found.failing += 1;
+                if kept.len() < FAILURES && kept.iter().all(|f| f.message != *message) {
+                    kept.push(failure(&point, message.clone()));
+                }
+            }
+            self.last = Some((point, said));
+        }
+    }
+}
+
+fn failure(point: &CrashPoint, message: String) -> TimedFailure {
+    let (ended, lost) = (point.ended.clone(), lost_pages(point));
+    TimedFailure { at: point.at, ended, acknowledged: None, message, lost }
 }
 
 fn lost_pages(point: &CrashPoint) -> Vec<u64> {

@@ -97,6 +97,12 @@ impl Media {
         Ok(Media { channels: vec![Time::ZERO; channels], dies: vec![Die::default(); dies], spec })
     }
 
+    /// Nothing is under way any more.
+    pub(super) fn rest(&mut self) {
+        self.channels.fill(Time::ZERO);
+        self.dies.fill(Die::default());
+    }
+
     fn die(&self, page: Page) -> usize {
         (page % self.spec.dies) as usize
     }

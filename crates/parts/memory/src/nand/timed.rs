@@ -37,6 +37,12 @@ impl Timed {
         &self.array
     }
 
+    /// Whatever was done so far took no time.
+    pub(super) fn rest(&mut self) {
+        self.media.rest();
+        (self.now, self.done) = (Time::ZERO, Time::ZERO);
+    }
+
     fn until(&mut self, done: Time) {
         self.done = self.done.max(done);
     }

@@ -24,9 +24,11 @@ use crate::pins::{Pins, RefreshDetector};
 use engine::{Device, Out, PortId};
 use memory::ddr4::{Channel, Command, Issued, Kind, Request};
 use protocol::{
-    Block, Image, Line, LineWrite, Mask, Msg, Node, PM_BASE, Remains, StatSink, View, ports, tell_durable,
+    Block, Image, Line, LineWrite, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Remains, StatSink, View, ports,
+    tell_durable,
 };
 use std::collections::VecDeque;
+use std::sync::Arc;
 use units::{Dur, Time};
 
 /// Mistakes of the device that the checker has to find.
@@ -119,6 +121,24 @@ impl Dimm {
             wakes_at: Time::NEVER,
             spec,
         })
+    }
+
+    /// Puts a page into the device before the machine starts: on the NAND, where there is one.
+    ///
+    /// # Errors
+    /// When the device is too small.
+    pub fn preload(&mut self, address: u64, page: &[u8; PAGE_BYTES as usize]) -> Result<(), String> {
+        let number = (address - PM_BASE) / PAGE_BYTES;
+        let Some(firmware) = &mut self.firmware else {
+            self.dram.put_page(address, Some(Arc::new(*page)));
+            return Ok(());
+        };
+        let kept = u32::try_from(number).is_ok_and(|n| firmware.ftl_mut().preload(n, page).is_ok());
+        if kept {
+            Ok(())
+        } else {
+            Err(format!("the NVDIMM has no room for page {number} (nvdimm.capacity_mib)"))
+        }
     }
 
     /// Writes that the write pending queue has taken so far.

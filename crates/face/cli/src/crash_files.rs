@@ -1,0 +1,212 @@
+//! What a power failure left, as files: a folder for each run of a check.
+
+use crate::Failure;
+use crate::interrupt::Temporary;
+use protocol::PAGE_BYTES;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs::File;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A file that a power failure left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its path in the folder.
+    pub(crate) name: PathBuf,
+    /// The address of its first byte, a multiple of the page size.
+    pub(crate) base: u64,
+    /// Its size.
+    pub(crate) bytes: u64,
+}
+
+/// What the program had said when the power failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// The number of its last mark; 0 when there is none.
+    pub(crate) acknowledged: u64,
+    /// The number of the last mark of each thread that has one.
+    pub(crate) marks: Vec<(u16, u64)>,
+}
+
+/// What a power failure left.
+pub(crate) struct Left<'a> {
+    /// Pages that were ever stored to, by address in ascending order.
+    pub(crate) pages: Vec<(u64, &'a [u8; PAGE_BYTES as usize])>,
+    /// All files.
+    pub(crate) files: Vec<Place>,
+    /// The path of `{image}` in the folder; it need not be there.
+    pub(crate) chosen: PathBuf,
+    /// What the check may rely on.
+    pub(crate) said: Said,
+}
+
+impl Left<'_> {
+    /// Writes the files into a new folder, and what a check is told beside them; gives the command with its
+    /// placeholders filled in.
+    pub(crate) fn lay_out(&self, folder: &Path, command: &str) -> std::io::Result<String> {
+        let files = folder.join("files");
+        std::fs::create_dir_all(&files)?;
+        for place in &self.files {
+            let path = files.join(&place.name);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            self.write(place, &path)?;
+        }
+        let mut filled = command.replace("{folder}", &quoted(&files));
+        filled = filled.replace("{image}", &quoted(&files.join(&self.chosen)));
+        if filled.contains("{marks}") {
+            let path = folder.join("marks");
+            let mut text = String::new();
+            for (thread, number) in &self.said.marks {
+                _ = writeln!(text, "{thread} {number}");
+            }
+            std::fs::write(&path, text)?;
+            filled = filled.replace("{marks}", &quoted(&path));
+        }
+        Ok(filled.replace("{acknowledged}", &self.said.acknowledged.to_string()))
+    }
+
+    /// The pages that were touched, and holes.
+    fn write(&self, place: &Place, path: &Path) -> std::io::Result<()> {
+        let file = File::create(path)?;
+        file.set_len(place.bytes)?;
+        let end = place.base + place.bytes;
+        let from = self.pages.partition_point(|(address, _)| *address < place.base);
+        for (address, page) in self.pages[from..].iter().take_while(|(address, _)| *address < end) {
+            let bytes = PAGE_BYTES.min(end - address) as usize;
+            file.write_all_at(&page[..bytes], address - place.base)?;
+        }
+        Ok(())
+    }
+}
+
+/// A path for a shell: as it is where nothing in it means anything there.
+fn quoted(path: &Path) -> String {
+    let mut text = String::new();
+    for c in path.to_string_lossy().chars() {
+        if !(c.is_alphanumeric() || "/._-+,:@%".contains(c)) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// Recorded paths, and where they are in the folder of all files: without the folders that all have in common.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    common: Vec<OsString>,
+}
+
+/// The parts of a path that name something; what leads out of a folder does not.
+fn parts(path: &str) -> Vec<OsString> {
+    let mut parts = Vec::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_os_string()),
+            Component::ParentDir => _ = parts.pop(),
+            _ => {}
+        }
+    }
+    parts
+}
+
+impl Names {
+    /// For all of these paths.
+    pub(crate) fn new<'p>(paths: impl Iterator<Item = &'p str>) -> Names {
+        let folder = |path| {
+            let mut parts = parts(path);
+            parts.pop();
+            parts
+        };
+        let shorter = |a: Vec<OsString>, b: Vec<OsString>| {
+            let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+            a[..same].to_vec()
+        };
+        Names { common: paths.filter(|p| !p.is_empty()).map(folder).reduce(shorter).unwrap_or_default() }
+    }
+
+    /// Where a recorded path is in the folder.
+    pub(crate) fn relative(&self, path: &str) -> PathBuf {
+        let parts = parts(path);
+        let own = parts.strip_prefix(&self.common[..]).unwrap_or(&parts[..]);
+        own.iter().collect()
+    }
+}
+
+/// A new folder for checks on files of `bytes` bytes: in memory where there is room and `TMPDIR` says nothing.
+pub(crate) fn temporary(bytes: u64) -> Result<Temporary, Failure> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("coreplane-crash-{}-{number}", std::process::id());
+    let make = |root: &Path| {
+        let folder = Temporary::new(root.join(&name));
+        std::fs::DirBuilder::new().mode(0o700).create(folder.path()).map(|()| folder)
+    };
+    let memory = Path::new(MEMORY);
+    if std::env::var_os("TMPDIR").is_none()
+        && has_room(memory, bytes)
+        && let Ok(made) = make(memory)
+    {
+        return Ok(made);
+    }
+    let root = std::env::temp_dir();
+    make(&root).map_err(|e| Failure::BadInput(format!("{}: {e}", root.display())))
+}
+
+/// Where memory is a file system.
+const MEMORY: &str = "/dev/shm";
+
+/// Whether a file system has room for a check on each processor, and what it may write, and as much again.
+fn has_room(root: &Path, bytes: u64) -> bool {
+    let checks = rayon::current_num_threads() as u64;
+    let needed = bytes.saturating_mul(4 * 2 * checks).max(64 << 20);
+    nix::sys::statvfs::statvfs(root).is_ok_and(|s| s.blocks_available() * s.fragment_size() > needed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_keep_their_names_below_the_folder_that_they_share() {
+        let names = Names::new(["/home/a/db/data", "/home/a/db/log/1", "/home/a/db/x"].into_iter());
+        assert_eq!(names.relative("/home/a/db/data"), Path::new("data"));
+        assert_eq!(names.relative("/home/a/db/log/../log/1"), Path::new("log/1"));
+        let one = Names::new(["/home/a/kv.pm"].into_iter());
+        assert_eq!(one.relative("/home/a/kv.pm"), Path::new("kv.pm"));
+        let far = Names::new(["a", "/b/c"].into_iter());
+        assert_eq!(far.relative("../../b/c"), Path::new("b/c"), "nothing leads out of the folder");
+    }
+
+    #[test]
+    fn only_touched_pages_are_written_and_the_command_is_filled_in() {
+        let page = [7; PAGE_BYTES as usize];
+        let left = Left {
+            pages: vec![(4096, &page), (3 << 12, &page), (9 << 12, &page)],
+            files: vec![
+                Place { name: "a b".into(), base: 4096, bytes: 3 * 4096 - 10 },
+                Place { name: "sub/c".into(), base: 8 << 12, bytes: 5000 },
+            ],
+            chosen: "a b".into(),
+            said: Said { acknowledged: 4, marks: vec![(0, 4), (2, 3)] },
+        };
+        let folder = temporary(1).unwrap();
+        let command = left.lay_out(folder.path(), "x {image} {folder} {acknowledged} {marks}").unwrap();
+        let root = folder.path().display().to_string();
+        assert_eq!(command, format!("x {root}/files/a\\ b {root}/files 4 {root}/marks"));
+        let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+        let (a, c) = (read("files/a b"), read("files/sub/c"));
+        assert_eq!((a.len(), c.len()), (3 * 4096 - 10, 5000));
+        assert!(a[..4096].iter().chain(&a[2 * 4096..]).all(|b| *b == 7));
+        assert!(a[4096..2 * 4096].iter().all(|b| *b == 0));
+        assert!(c[..4096].iter().all(|b| *b == 0) && c[4096..].iter().all(|b| *b == 7));
+        assert_eq!(read("marks"), b"0 4\n2 3\n");
+        let gone = folder.path().to_path_buf();
+        drop(folder);
+        assert!(!gone.exists());
+    }
+}

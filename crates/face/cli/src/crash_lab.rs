@@ -1,0 +1,162 @@
+//! What `coreplane crash` found: as JSON, and for people.
+
+use crate::args::CrashArgs;
+use crate::crash_found::{Found, print_failure};
+use crate::output::Table;
+use check::crash::{self, Persistency, Timed, TimedFailure};
+use protocol::PM_BASE;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use units::Time;
+
+/// What the lab found.
+pub(crate) struct Lab {
+    pub(crate) model: Persistency,
+    pub(crate) timed: Option<Timed>,
+    pub(crate) search: Option<Found>,
+    pub(crate) hygiene: Vec<crash::Finding>,
+    pub(crate) seconds: f64,
+    pub(crate) events: usize,
+    /// Of a recorded program: its file, and what its check may do.
+    pub(crate) recording: Option<Value>,
+    /// What has to be known to read the result.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Lab {
+    /// Nothing yet.
+    pub(crate) fn of(model: Persistency) -> Lab {
+        Lab {
+            model,
+            timed: None,
+            search: None,
+            hygiene: Vec::new(),
+            seconds: 0.0,
+            events: 0,
+            recording: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// One image of `model`, tried again.
+    pub(crate) fn replayed(model: Persistency, message: Option<String>) -> Lab {
+        let failure = |message| TimedFailure {
+            at: Time::ZERO,
+            ended: vec![],
+            acknowledged: None,
+            message,
+            lost: vec![],
+        };
+        let failures: Vec<TimedFailure> = message.into_iter().map(failure).collect();
+        let failing = failures.len();
+        Lab { timed: Some(Timed { points: 1, failing, failures, bounded: false }), ..Lab::of(model) }
+    }
+
+    pub(crate) fn failures(&self) -> usize {
+        self.timed.as_ref().map_or(0, |t| t.failing) + self.search.as_ref().map_or(0, |s| s.failing_points)
+    }
+
+    pub(crate) fn json(&self, args: &CrashArgs) -> Value {
+        let timed = self.timed.as_ref().map(|t| {
+            let failures = t.failures.iter().map(|f| {
+                let mut failure = json!({
+                    "at_ns": f.at.since(Time::ZERO).as_ns(),
+                    "ended": f.ended,
+                    "message": f.message,
+                    "lost_pages": f.lost,
+                });
+                if let Some(number) = f.acknowledged {
+                    failure["acknowledged"] = json!(number);
+                }
+                failure
+            });
+            json!({"points": t.points, "bounded": t.bounded, "failing_points": t.failing, "failures": failures.collect::<Vec<_>>()})
+        });
+        let search = self.search.as_ref().map(Found::json);
+        let hygiene = self.hygiene.iter().map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times}));
+        json!({
+            "machine": args.machine,
+            "workload": args.workload,
+            "seed": args.settings.seed,
+            "model": self.model.name(),
+            "clean": self.failures() == 0,
+            "recording": self.recording,
+            "notes": self.notes,
+            "timed": timed,
+            "model_images": search,
+            "hygiene": hygiene.collect::<Vec<_>>(),
+            "host_seconds": self.seconds,
+        })
+    }
+
+    pub(crate) fn print(&self, args: &CrashArgs) {
+        println!(
+            "{} on {}, seed {}, model {}",
+            args.workload,
+            args.machine,
+            args.settings.seed,
+            self.model.name()
+        );
+        self.notes.iter().for_each(|note| println!("{note}"));
+        if let Some(t) = &self.timed {
+            self.print_timed(t);
+        }
+        if let Some(s) = &self.search {
+            self.print_search(s);
+        }
+        self.print_hygiene();
+    }
+
+    fn print_timed(&self, t: &Timed) {
+        let bound = if t.bounded { " (the bound; --points raises it)" } else { "" };
+        println!("\npower failures in the run   {}{bound}", t.points);
+        println!("recovery fails              {}", t.failing);
+        for f in &t.failures {
+            let said = f.acknowledged.map(|n| format!(", after mark {n}")).unwrap_or_default();
+            println!("  at {:.1} ns{said}: {}", f.at.since(Time::ZERO).as_ns(), f.message);
+            print_lost(&f.lost);
+        }
+    }
+
+    fn print_search(&self, s: &Found) {
+        println!(
+            "\ncrash points of the model   {} of {} in {} events",
+            s.points, s.points_in_log, self.events
+        );
+        println!("images                      {}{}", s.images, s.possible_text());
+        if s.bounded_points > 0 {
+            println!("points with images left out {} (--images raises the bound)", s.bounded_points);
+        }
+        println!("recovery fails              {} points", s.failing_points);
+        s.failures.iter().for_each(print_failure);
+    }
+
+    fn print_hygiene(&self) {
+        if self.hygiene.is_empty() {
+            return;
+        }
+        println!("\nwithout any crash:");
+        let mut table = Table::new(["finding", "place", "times"]).left(2);
+        let meaning: BTreeMap<&str, &str> = BTreeMap::from([
+            ("never-flushed", "stored, and not flushed up to the end"),
+            ("flushed-twice", "flushed without a store since the last flush"),
+            ("idle-fence", "a fence with nothing to wait for"),
+        ]);
+        for f in &self.hygiene {
+            let text = meaning.get(f.kind).copied().unwrap_or(f.kind);
+            table.row([text.to_string(), f.site.clone(), f.times.to_string()]);
+        }
+        table.print();
+    }
+}
+
+/// Pages that a dump did not save.
+fn print_lost(pages: &[u64]) {
+    const SHOWN: usize = 8;
+    if pages.is_empty() {
+        return;
+    }
+    let shown: Vec<String> = pages.iter().take(SHOWN).map(|p| format!("{:#x}", p - PM_BASE)).collect();
+    let more = if pages.len() > SHOWN { ", ..." } else { "" };
+    println!("    not saved, the battery being empty: {} pages, at {}{more}", pages.len(), shown.join(", "));
+}

@@ -1,0 +1,315 @@
+//! `coreplane crash` on a recorded program: its files, what a check sees of them, and both ways of cutting its power.
+
+use crate::args::CrashArgs;
+use crate::crash_check::External;
+use crate::crash_files::{Left, Names, Place, Said};
+use crate::crash_found::{keeper, resumed};
+use crate::crash_lab::Lab;
+use crate::crash_refused as refused;
+use crate::crash_time::Budget;
+use crate::{Failure, output, progress};
+use check::crash::{
+    self, Candidate, Event, Facts, FileState, Kind, Log, Outcome, Persistency, Timed, Tracker,
+};
+use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
+use protocol::{PAGE_BYTES, PM_BASE};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trace::space::{Layout, MEMORY};
+use trace::{About, Recording};
+
+/// Threads that a machine can run.
+const MOST_THREADS: usize = 64;
+
+/// A recording, its files, and which of them the check is about.
+pub(crate) struct Recorded<'a> {
+    about: &'a About,
+    pub(crate) facts: Facts,
+    /// How the recording left its files.
+    pub(crate) files: Vec<FileState>,
+    pub(crate) names: Names,
+    /// The recorded path of `{image}`.
+    pub(crate) chosen: String,
+    /// Where files lie in a machine's memory, by number.
+    bases: BTreeMap<u32, u64>,
+}
+
+pub(crate) fn lab(
+    args: &CrashArgs,
+    machine: &Description,
+    workload: &WorkloadDescription,
+    command: &str,
+    model: Persistency,
+) -> Result<Lab, Failure> {
+    let recording = workload.recording().ok_or_else(|| {
+        Failure::BadInput(format!("{}: --check is for recorded programs (trace:FILE)", args.workload))
+    })?;
+    let facts = Facts::of(recording);
+    refused::without_values(args, recording.about())?;
+    refused::without_stores(args, &facts)?;
+    let ranges: Vec<(u64, u64)> =
+        recording.to_trace().pm_ranges().iter().map(|(from, bytes)| (*from, from + bytes)).collect();
+    let mut log = crash::of_trace(&recording.to_trace(), &ranges);
+    begin_after(args, &mut log)?;
+    let mut end = Tracker::new(&log, model);
+    while end.step() {}
+    let everything = end.candidate(&BTreeMap::new());
+    let files = first_range(&ranges, everything.files());
+    let recorded = Recorded::new(args, recording, facts, &files)?;
+    refused::unseen(args, &recorded)?;
+    refused::never_durable(args, &recorded, model)?;
+    let bytes = recorded.files.iter().map(|f| f.size).sum();
+    let external = External::new(command, args.time_limit, bytes)?;
+    let mut lab = External::ends(|| {
+        if let Some(text) = &args.replay {
+            return replayed(text, &log, &recorded, &external);
+        }
+        let whole = external.run(&recorded.left(&everything));
+        whole.map_err(|message| refused::uncut(args, &recorded, &message))?;
+        search(args, machine, workload, model, &log, &recorded, &external)
+    })??;
+    lab.recording = Some(recorded.json(args, &external));
+    lab.notes.splice(0..0, recorded.notes(args, &external));
+    Ok(lab)
+}
+
+/// The files of an image; the first persistent range where nothing is known of files.
+fn first_range(ranges: &[(u64, u64)], files: &[FileState]) -> Vec<FileState> {
+    if !files.is_empty() {
+        return files.to_vec();
+    }
+    let (base, end) = ranges.first().copied().unwrap_or_default();
+    vec![FileState { number: MEMORY, base, names: vec!["memory".into()], size: end - base }]
+}
+
+/// One image of the model, tried again.
+fn replayed(text: &str, log: &Log, recorded: &Recorded<'_>, external: &External) -> Result<Lab, Failure> {
+    let replay = crate::crash::replay(text)?;
+    let mut tracker = Tracker::new(log, replay.model);
+    while tracker.at() < replay.point && tracker.step() {}
+    let message = external.run(&recorded.left(&tracker.candidate(&replay.choice))).err();
+    Ok(Lab::replayed(replay.model, message))
+}
+
+/// Power failures count from the mark on that `--after` names.
+fn begin_after(args: &CrashArgs, log: &mut Log) -> Result<(), Failure> {
+    let Some(number) = args.after else { return Ok(()) };
+    let is_it = |e: &Event| e.kind == Kind::Ended && e.value == number;
+    let Some(at) = log.events.iter().position(is_it) else {
+        let marks: Vec<u64> = log.marks_before(log.events.len()).map(|m| m.number).collect();
+        let there = match (marks.iter().min(), marks.iter().max()) {
+            (Some(first), Some(last)) => format!("its {} marks are numbered {first} to {last}", marks.len()),
+            _ => "it has no mark (coreplane_mark in coreplane.h makes one)".into(),
+        };
+        return Err(Failure::BadInput(format!("--after {number}: the recording has no such mark; {there}")));
+    };
+    let begins = Event { kind: Kind::Begins, ..log.events[at] };
+    log.events.insert(at + 1, begins);
+    Ok(())
+}
+
+fn search(
+    args: &CrashArgs,
+    machine: &Description,
+    workload: &WorkloadDescription,
+    model: Persistency,
+    log: &Log,
+    recorded: &Recorded<'_>,
+    external: &External,
+) -> Result<Lab, Failure> {
+    let before = resumed(args, model)?;
+    let budget = Budget::new(args.minimise_seconds)?;
+    let mut notes = Vec::new();
+    let (result, seconds) = output::timed(|| {
+        let timed = on_the_machine(args, machine, workload, recorded, external, &mut notes)?;
+        // One instant was asked for, not the model.
+        let search = args.at.is_none().then(|| {
+            let bar = progress::bar(&args.common, args.points, "crash points");
+            let mut keep = keeper(args, model, log, &before, 1);
+            let mut step = |found: &crash::Search| {
+                bar.length(found.points_in_log.min(args.points) as u64);
+                bar.step();
+                keep(found);
+            };
+            let check = |image: &Candidate<'_>| {
+                let left = recorded.left(image);
+                Outcome::of(budget.spend(|| external.run(&left)))
+            };
+            let bounds = crate::crash::bounds(args, before.points);
+            let go_on = || budget.goes_on();
+            before.with(log, &crash::search_whole(log, model, bounds, &check, &go_on, &mut step))
+        });
+        Ok::<_, Failure>((timed, search))
+    });
+    let (timed, search) = result?;
+    if budget.is_spent() {
+        notes.push(format!(
+            "failures are not as small as they could be: --minimise-seconds {} was used up",
+            args.minimise_seconds
+        ));
+    }
+    let by_flush = model.needs_flushes();
+    let hygiene = if by_flush { crash::hygiene(log) } else { Vec::new() };
+    Ok(Lab { timed, search, hygiene, seconds, events: log.events.len(), notes, ..Lab::of(model) })
+}
+
+/// The recording runs on the machine, and its power is cut there.
+fn on_the_machine(
+    args: &CrashArgs,
+    machine: &Description,
+    workload: &WorkloadDescription,
+    recorded: &Recorded<'_>,
+    external: &External,
+    notes: &mut Vec<String>,
+) -> Result<Option<Timed>, Failure> {
+    let asked = args.at.is_some() || args.every.is_some() || args.all;
+    let threads = workload.threads();
+    if threads > MOST_THREADS && !asked {
+        notes.push(format!(
+            "not cut on the machine: the recording has {threads} threads, a machine at most {MOST_THREADS} harts"
+        ));
+        return Ok(None);
+    }
+    let after = args.after.and_then(|number| recorded.nth_mark(number));
+    let options = output::options(&args.settings);
+    let cuts = if asked {
+        Cuts { every: crate::crash::every(args)?, after }
+    } else {
+        crash::spread(machine, workload, &options, args.points, after).map_err(output::failed)?
+    };
+    let bar = progress::bar(&args.common, args.points, "power failures");
+    let check = |point: &CrashPoint| recorded.check_on(point, external);
+    let mut tried = 0;
+    let mut step = |now: usize| {
+        (tried..now).for_each(|_| bar.step());
+        tried = now;
+    };
+    let most = if matches!(cuts.every, CrashEvery::At(_)) { 1 } else { args.points };
+    let timed = crash::timed_whole(machine, workload, &options, cuts, most, &check, &mut step);
+    let mut timed = timed.map_err(output::failed)?;
+    for failure in &mut timed.failures {
+        failure.acknowledged = Some(recorded.facts.acknowledged(&failure.ended));
+    }
+    Ok(Some(timed))
+}
+
+impl<'a> Recorded<'a> {
+    fn new(
+        args: &CrashArgs,
+        recording: &'a Recording,
+        facts: Facts,
+        files: &[FileState],
+    ) -> Result<Recorded<'a>, Failure> {
+        let about = recording.about();
+        let layout = Layout::new(about, &recording.counts().extents, PM_BASE);
+        let at_first = about.files.values().map(|f| f.path.as_str());
+        let later = about.names.values().map(String::as_str);
+        let placed = layout.files().iter().map(|f| f.path.as_str());
+        let names = Names::new(at_first.chain(later).chain(placed));
+        let chosen = refused::choose(args, &facts, files, &names)?;
+        let bases = layout.files().iter().map(|f| (f.number, f.base)).collect();
+        Ok(Recorded { about, facts, files: files.to_vec(), names, chosen, bases })
+    }
+
+    /// What a check sees of an image of the model.
+    fn left<'c>(&self, image: &'c Candidate<'_>) -> Left<'c> {
+        Left {
+            pages: image.pages().collect(),
+            files: match image.files() {
+                [] => self.places(self.files.iter().map(|f| (f, f.base))),
+                files => self.places(files.iter().map(|f| (f, f.base))),
+            },
+            chosen: self.names.relative(&self.chosen),
+            said: self.said(image.ended()),
+        }
+    }
+
+    /// The check on what a machine left.
+    fn check_on(&self, point: &CrashPoint, external: &External) -> Result<(), String> {
+        let image = point.image();
+        let touched = (image.base()..image.base() + image.len()).step_by(PAGE_BYTES as usize);
+        let pages: Vec<(u64, Arc<_>)> = touched.filter_map(|a| Some((a, image.page(a)?))).collect();
+        let files = self.files.iter().filter_map(|f| Some((f, *self.bases.get(&f.number)?)));
+        external.run(&Left {
+            pages: pages.iter().map(|(address, page)| (*address, &**page)).collect(),
+            files: self.places(files),
+            chosen: self.names.relative(&self.chosen),
+            said: self.said(&point.ended),
+        })
+    }
+
+    fn places<'f>(&self, files: impl Iterator<Item = (&'f FileState, u64)>) -> Vec<Place> {
+        let named = files.flat_map(|(file, base)| file.names.iter().map(move |name| (name, base, file.size)));
+        named.map(|(name, base, bytes)| Place { name: self.names.relative(name), base, bytes }).collect()
+    }
+
+    /// What the program had said when each thread had made so many marks.
+    fn said(&self, ended: &[u64]) -> Said {
+        let mut said = Said::default();
+        let mut marks = BTreeMap::new();
+        for mark in self.facts.passed(ended) {
+            said.acknowledged = mark.number;
+            marks.insert(mark.thread, mark.number);
+        }
+        said.marks = marks.into_iter().collect();
+        said
+    }
+
+    /// The thread that makes the mark `number` first, and how many it has made then.
+    fn nth_mark(&self, number: u64) -> Option<(usize, u64)> {
+        let at = self.facts.marks.iter().position(|m| m.number == number)?;
+        let thread = self.facts.marks[at].thread;
+        let made = self.facts.marks[..=at].iter().filter(|m| m.thread == thread).count();
+        Some((thread.into(), made as u64))
+    }
+
+    fn json(&self, args: &CrashArgs, external: &External) -> Value {
+        let files = self.files.iter().filter(|f| !f.names.is_empty());
+        let files = files.map(|f| json!({"name": self.shown_file(f.number), "bytes": f.size}));
+        json!({
+            "file": self.shown(),
+            "files": files.collect::<Vec<_>>(),
+            "file_size_limit_bytes": external.file_limit,
+            "time_limit_s": args.time_limit,
+            "after": args.after,
+            "marks": self.facts.marks.len(),
+            "remarks": refused::remarks(self),
+        })
+    }
+
+    /// What a reader of the result has to know.
+    fn notes(&self, args: &CrashArgs, external: &External) -> Vec<String> {
+        let others = self.files.iter().filter(|f| !f.names.is_empty() && !f.names.contains(&self.chosen));
+        let others: Vec<String> = others.map(|f| self.shown_file(f.number)).collect();
+        let beside = match others.len() {
+            0 => String::new(),
+            1..=4 => format!(", beside {}", others.join(", ")),
+            n => format!(", beside {n} others"),
+        };
+        let after = args.after.map(|n| format!("; power failures after mark {n}")).unwrap_or_default();
+        let mut notes = vec![
+            format!("file {}{beside}{after}", self.shown().display()),
+            format!(
+                "the check may take {} s and write files of {} bytes",
+                args.time_limit, external.file_limit
+            ),
+        ];
+        notes.extend(refused::remarks(self).into_iter().map(|text| format!("accepted: {text}")));
+        notes
+    }
+
+    /// The name of the chosen file as it is shown.
+    pub(crate) fn shown(&self) -> PathBuf {
+        self.names.relative(&self.chosen)
+    }
+
+    /// The name of a file by its number, as it is shown.
+    pub(crate) fn shown_file(&self, number: u32) -> String {
+        let name = self.files.iter().find(|f| f.number == number).and_then(|f| f.names.first());
+        let path = name.map_or_else(|| self.about.path(number), String::as_str);
+        let path = self.names.relative(path);
+        if path == Path::new("") { format!("file {number}") } else { path.display().to_string() }
+    }
+}

@@ -1,0 +1,157 @@
+//! What `coreplane crash` refuses to judge of a recorded program, and why.
+
+use crate::Failure;
+use crate::args::CrashArgs;
+use crate::crash_files::Names;
+use crate::crash_recorded::Recorded;
+use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
+use std::path::Path;
+use trace::About;
+
+/// Gaps that are told one by one.
+const SHOWN: usize = 8;
+
+/// A trace of accesses without what was stored.
+pub(crate) fn without_values(args: &CrashArgs, about: &About) -> Result<(), Failure> {
+    if !about.lacks.contains("value") {
+        return Ok(());
+    }
+    Err(Failure::BadInput(format!(
+        "{}: its stores have no values (it lacks {}); it serves for timing only",
+        args.workload, about.lacks
+    )))
+}
+
+/// Nothing that a power failure could lose.
+pub(crate) fn without_stores(args: &CrashArgs, facts: &Facts) -> Result<(), Failure> {
+    if facts.stores > 0 {
+        return Ok(());
+    }
+    Err(Failure::BadInput(format!(
+        "{}: the trace has no store to persistent memory (its program mapped no file for writing and wrote to none), \
+         so there is no image",
+        args.workload
+    )))
+}
+
+/// Stores that nothing makes durable: either the program has that mistake everywhere, or the recorder does not see how
+/// it does it.
+pub(crate) fn never_durable(
+    args: &CrashArgs,
+    recorded: &Recorded<'_>,
+    model: Persistency,
+) -> Result<(), Failure> {
+    if model == Persistency::Strict || !recorded.facts.persists_nothing() {
+        return Ok(());
+    }
+    Err(Failure::BadInput(format!(
+        "{}: the program stores to {} and the recording has not one flush (clwb, clflushopt, clflush), fence (sfence, \
+         mfence) or sync (msync, fsync, fdatasync, sync, O_SYNC): under {} every store could be lost. Either the \
+         program makes nothing durable, or it does so in a way that the recorder does not see",
+        args.workload,
+        recorded.shown().display(),
+        model.name()
+    )))
+}
+
+/// Whether a gap belongs to the files of the check.
+fn touches(gap: &Gap) -> bool {
+    gap.file.is_some()
+}
+
+/// A gap, in words.
+pub(crate) fn gap_text(recorded: &Recorded<'_>, gap: &Gap) -> String {
+    let (offset, bytes) = gap.bytes;
+    let place = match gap.file {
+        None => String::new(),
+        Some(file) if bytes == 0 => format!(" ({})", recorded.shown_file(file)),
+        Some(file) => format!(" ({bytes} bytes of {} from {offset:#x} on)", recorded.shown_file(file)),
+    };
+    let site = if gap.site.is_empty() { String::new() } else { format!(" at {}", gap.site) };
+    match gap.kind {
+        GapKind::Unseen => format!("not modelled: {}{site}{place}", gap.what),
+        GapKind::Observed => format!("stored by code without hooks, found{site}{place}"),
+        GapKind::Differs => format!("the program left other bytes than its recording gives{place}"),
+    }
+}
+
+fn list(recorded: &Recorded<'_>, gaps: &[&Gap]) -> String {
+    let mut text: String =
+        gaps.iter().take(SHOWN).map(|gap| format!("\n  {}", gap_text(recorded, gap))).collect();
+    if gaps.len() > SHOWN {
+        text += &format!("\n  and {} more", gaps.len() - SHOWN);
+    }
+    text
+}
+
+/// A recording that does not explain what its files hold.
+pub(crate) fn unseen(args: &CrashArgs, recorded: &Recorded<'_>) -> Result<(), Failure> {
+    let gaps: Vec<&Gap> = recorded.facts.gaps.iter().filter(|g| touches(g)).collect();
+    let Some(first) = gaps.first().filter(|_| !args.accept_unseen) else { return Ok(()) };
+    Err(Failure::BadInput(format!(
+        "{}: the recording does not explain all that happened to its files, so no verdict would be sure \
+         (--accept-unseen goes on all the same): {}{}",
+        args.workload,
+        gap_text(recorded, first),
+        list(recorded, &gaps[1..])
+    )))
+}
+
+/// What was accepted or belongs to no file: said with the result.
+pub(crate) fn remarks(recorded: &Recorded<'_>) -> Vec<String> {
+    recorded.facts.gaps.iter().map(|gap| gap_text(recorded, gap)).collect()
+}
+
+/// A check that fails where no power fails says nothing of power failures.
+pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) -> Failure {
+    let gaps: Vec<&Gap> = recorded.facts.gaps.iter().collect();
+    let seen = if gaps.is_empty() {
+        ". The recording says of nothing that it was not seen: try the command on the files as the program left them"
+            .to_string()
+    } else {
+        format!(". Not seen:{}", list(recorded, &gaps))
+    };
+    Failure::BadInput(format!(
+        "{}: the end of the recording does not satisfy the check, before any power failure, so the check could tell \
+         nothing of one: {message}{seen}",
+        args.workload
+    ))
+}
+
+/// The recorded path of the file that the check is about.
+pub(crate) fn choose(
+    args: &CrashArgs,
+    facts: &Facts,
+    files: &[FileState],
+    names: &Names,
+) -> Result<String, Failure> {
+    let known = |f: &&FileState| facts.files.get(&f.number).is_some_and(|f| f.stored) || f.size > 0;
+    let there: Vec<&FileState> = files.iter().filter(|f| !f.names.is_empty()).filter(known).collect();
+    let shown = || {
+        let all = there.iter().flat_map(|f| &f.names).map(|n| names.relative(n).display().to_string());
+        all.collect::<Vec<_>>().join(", ")
+    };
+    if let Some(asked) = &args.file {
+        let is_it = |name: &str| {
+            let relative = names.relative(name);
+            name == asked
+                || relative == Path::new(asked)
+                || Path::new(name).file_name().is_some_and(|n| n == asked.as_str())
+        };
+        let mut found = there.iter().flat_map(|f| &f.names).filter(|name| is_it(name));
+        return match (found.next(), found.next()) {
+            (Some(one), None) => Ok(one.clone()),
+            (Some(_), Some(_)) => {
+                Err(Failure::BadInput(format!("--file {asked}: several have that name: {}", shown())))
+            }
+            (None, _) => Err(Failure::BadInput(format!("--file {asked}: the recording has {}", shown()))),
+        };
+    }
+    let fact = |f: &FileState| facts.files.get(&f.number);
+    let durable = there.iter().find(|f| fact(f).is_some_and(|f| f.durable));
+    let stored = || there.iter().find(|f| fact(f).is_some_and(|f| f.stored));
+    let chosen = durable.or_else(stored).or(there.first()).and_then(|f| f.names.first());
+    chosen.cloned().ok_or_else(|| {
+        Failure::BadInput(format!("{}: the program left no file behind, so there is no image", args.workload))
+    })
+}

@@ -1,0 +1,290 @@
+//! What a recording says of its files before any power is cut: whether anything was made durable, and what was not seen.
+
+use super::log::Mark;
+use std::collections::{BTreeMap, BTreeSet};
+use trace::space::{self, Space};
+use trace::{About, Call, Kind, Record, Recording};
+
+/// A file of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Its place in the order in which the program first mapped or wrote files.
+    pub first: usize,
+    /// The program or the kernel stored to it.
+    pub stored: bool,
+    /// Something of it was made durable: flushed and fenced, or synced.
+    pub durable: bool,
+}
+
+/// How a gap is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GapKind {
+    /// The recorder saw something that it does not model.
+    Unseen,
+    /// After the program's end the file held other bytes than the recording gives.
+    Differs,
+    /// Bytes that code without hooks stored at an unknown time.
+    Observed,
+}
+
+/// Something that the recording does not explain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// How it is known.
+    pub kind: GapKind,
+    /// The file; none when it belongs to no one file.
+    pub file: Option<u32>,
+    /// The first byte of the file, and how many.
+    pub bytes: (u64, u64),
+    /// What was seen, in words; empty where nothing is known.
+    pub what: String,
+    /// Where it stands in the program; empty where that is not known.
+    pub site: String,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Files by number.
+    pub files: BTreeMap<u32, FileFacts>,
+    /// Stores to files, by the program or the kernel.
+    pub stores: u64,
+    /// Flushes of lines of files.
+    pub flushes: u64,
+    /// Fences.
+    pub fences: u64,
+    /// Calls that make files durable.
+    pub syncs: u64,
+    /// In the order of the recording, neighbours put together.
+    pub gaps: Vec<Gap>,
+    /// The program's marks in the recorded order.
+    pub marks: Vec<Mark>,
+}
+
+struct Reader<'a> {
+    about: &'a About,
+    space: Space,
+    facts: Facts,
+    /// For each thread: files of which it flushed something, or stored past the caches, since its last fence.
+    flushed: Vec<BTreeSet<u32>>,
+}
+
+impl Facts {
+    /// Those of `recording`. Reads it once.
+    pub fn of(recording: &Recording) -> Facts {
+        let about = recording.about();
+        let mut reader = Reader {
+            about,
+            space: Space::new(),
+            facts: Facts::default(),
+            flushed: vec![BTreeSet::new(); recording.threads()],
+        };
+        for record in recording.in_order() {
+            reader.follow(&record);
+        }
+        let Reader { mut facts, .. } = reader;
+        let gap = |d: &trace::Differs| Gap {
+            kind: GapKind::Differs,
+            file: Some(d.file),
+            bytes: (d.offset, d.bytes),
+            what: String::new(),
+            site: String::new(),
+        };
+        facts.gaps.extend(about.differs.iter().map(gap));
+        facts
+    }
+
+    /// Whether nothing in the recording makes anything durable.
+    pub fn persists_nothing(&self) -> bool {
+        self.flushes + self.fences + self.syncs == 0
+    }
+
+    /// The number of the last of the first `ended[t]` marks of each thread `t`, in the recorded order; 0 when there is
+    /// none.
+    pub fn acknowledged(&self, ended: &[u64]) -> u64 {
+        self.passed(ended).last().map_or(0, |m| m.number)
+    }
+
+    /// The first `ended[t]` marks of each thread `t`, in the recorded order.
+    pub fn passed(&self, ended: &[u64]) -> impl Iterator<Item = Mark> {
+        let mut left = ended.to_vec();
+        self.marks.iter().copied().filter(move |m| match left.get_mut(m.thread as usize) {
+            Some(n) if *n > 0 => {
+                *n -= 1;
+                true
+            }
+            _ => false,
+        })
+    }
+}
+
+impl Reader<'_> {
+    fn follow(&mut self, r: &Record) {
+        let operand = self.space.follow(r);
+        let thread = r.thread as usize;
+        match r.kind {
+            Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::StoreNonTemporal | Kind::Written => {
+                let Some((file, _)) = self.place(r.address) else { return };
+                self.facts.stores += 1;
+                self.file(file).stored = true;
+                if r.kind == Kind::StoreNonTemporal {
+                    self.flushed[thread].insert(file);
+                }
+            }
+            Kind::Clwb | Kind::Clflushopt | Kind::Clflush => {
+                let Some((file, _)) = self.place(r.address) else { return };
+                self.facts.flushes += 1;
+                self.file(file);
+                self.flushed[thread].insert(file);
+            }
+            Kind::Sfence | Kind::Mfence => {
+                self.facts.fences += 1;
+                for file in std::mem::take(&mut self.flushed[thread]) {
+                    self.file(file).durable = true;
+                }
+            }
+            Kind::Map => {
+                if let Some((file, _)) = operand.and_then(space::file_of).or_else(|| self.place(r.address)) {
+                    self.file(file);
+                }
+            }
+            Kind::Call => self.call(r),
+            Kind::Observed => {
+                // One that the recorder knows to be a library's is a fact like a store.
+                if operand.unwrap_or(0) == 0 {
+                    self.gap(GapKind::Observed, r, r.size.into(), String::new());
+                } else if let Some((file, _)) = self.place(r.address) {
+                    self.facts.stores += 1;
+                    self.file(file).stored = true;
+                }
+            }
+            Kind::Unseen => {
+                let what = self.about.unseen.get(&r.value).cloned().unwrap_or_default();
+                self.gap(GapKind::Unseen, r, operand.unwrap_or(0), what);
+            }
+            Kind::Mark => self.facts.marks.push(Mark { thread: r.thread, number: r.value }),
+            _ => {}
+        }
+    }
+
+    fn place(&self, address: u64) -> Option<(u32, u64)> {
+        self.space.place(address).and_then(space::file_of)
+    }
+
+    fn file(&mut self, number: u32) -> &mut FileFacts {
+        let first = self.facts.files.len();
+        self.facts.files.entry(number).or_insert_with(|| FileFacts { first, ..FileFacts::default() })
+    }
+
+    fn call(&mut self, r: &Record) {
+        let place = self.place(r.address);
+        if let Some((file, _)) = place {
+            self.file(file);
+        }
+        match Call::from_number(r.value as u8) {
+            Some(Call::Msync | Call::Fdatasync | Call::Fsync) => {
+                self.facts.syncs += 1;
+                if let Some((file, _)) = place {
+                    self.file(file).durable = true;
+                }
+            }
+            Some(Call::Sync) => {
+                self.facts.syncs += 1;
+                self.facts.files.values_mut().for_each(|f| f.durable |= f.stored);
+            }
+            _ => {}
+        }
+    }
+
+    fn gap(&mut self, kind: GapKind, r: &Record, bytes: u64, what: String) {
+        let place = self.place(r.address);
+        let site = self.about.locations.get(&r.location).cloned().unwrap_or_default();
+        let (file, offset) = (place.map(|p| p.0), place.map_or(0, |p| p.1));
+        // What one comparison found in a row is one gap.
+        if let Some(last) = self.facts.gaps.last_mut()
+            && (last.kind, last.file, &last.what, &last.site) == (kind, file, &what, &site)
+            && kind == GapKind::Observed
+            && last.bytes.0 + last.bytes.1 == offset
+        {
+            last.bytes.1 += bytes;
+            return;
+        }
+        self.facts.gaps.push(Gap { kind, file, bytes: (offset, bytes), what, site });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::Trace;
+    use trace::space::file_address;
+
+    fn record(kind: Kind, address: u64, value: u64, size: u8) -> Record {
+        Record { address, value, stamp: 0, location: 0, instructions: 0, thread: 0, kind, size }
+    }
+
+    fn trace(records: &[Record]) -> Trace {
+        let mut trace = Trace::default();
+        records.iter().for_each(|r| trace.push(*r));
+        trace
+    }
+
+    fn facts_of(trace: Trace) -> Facts {
+        Facts::of(&Recording::of_trace(trace).unwrap())
+    }
+
+    #[test]
+    fn a_file_is_durable_once_it_is_flushed_and_fenced_or_synced() {
+        let map =
+            |file, at| [record(Kind::Operand, 0, file_address(file, 0), 0), record(Kind::Map, at, 4096, 0)];
+        let sync = record(Kind::Call, file_address(7, 0), 64 << 8 | Call::Fdatasync as u64, 0);
+        let records = [
+            &map(4, 0x10000)[..],
+            &map(2, 0x20000)[..],
+            &map(7, 0x30000)[..],
+            &[
+                record(Kind::Store, 0x10000, 1, 8),
+                record(Kind::Store, 0x20000, 1, 8),
+                record(Kind::Clwb, 0x20000, 0, 0),
+                record(Kind::Store, 0x30000, 1, 8),
+                record(Kind::Mark, 0, 5, 0),
+            ],
+        ];
+        let facts = facts_of(trace(&records.concat()));
+        assert!(facts.files.values().all(|f| f.stored && !f.durable));
+        assert_eq!([4, 2, 7].map(|n| facts.files[&n].first), [0, 1, 2]);
+        let all = [&records.concat()[..], &[record(Kind::Sfence, 0, 0, 0), sync]].concat();
+        let facts = facts_of(trace(&all));
+        assert_eq!([4, 2, 7].map(|n| facts.files[&n].durable), [false, true, true]);
+        assert_eq!((facts.stores, facts.flushes, facts.fences, facts.syncs), (3, 1, 1, 1));
+        assert_eq!((facts.acknowledged(&[0]), facts.acknowledged(&[1])), (0, 5));
+    }
+
+    #[test]
+    fn what_was_not_seen_has_its_file_and_bytes() {
+        let at = |offset| file_address(3, offset);
+        let mut t = trace(&[
+            record(Kind::Observed, at(64), 1, 8),
+            record(Kind::Observed, at(72), 1, 8),
+            record(Kind::Observed, at(128), 1, 8),
+            record(Kind::Operand, 0, 1, 0),
+            record(Kind::Observed, at(256), 1, 8),
+            record(Kind::Operand, 0, 4096, 0),
+            record(Kind::Unseen, at(0), 9, 0),
+        ]);
+        t.about.unseen.insert(9, "vmsplice".into());
+        t.about.differs.push(trace::Differs { file: 3, offset: 4, bytes: 2 });
+        let facts = facts_of(t);
+        let seen: Vec<_> = facts.gaps.iter().map(|g| (g.kind, g.bytes, g.what.as_str())).collect();
+        assert_eq!(
+            seen,
+            [
+                (GapKind::Observed, (64, 16), ""),
+                (GapKind::Observed, (128, 8), ""),
+                (GapKind::Unseen, (0, 4096), "vmsplice"),
+                (GapKind::Differs, (4, 2), ""),
+            ]
+        );
+        assert!(facts.files[&3].stored && facts.gaps.iter().all(|g| g.file == Some(3)));
+    }
+}

@@ -1,0 +1,167 @@
+"""The crash lab on recorded programs: what is refused, what a check is told, and cuts of whole machines."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import COREPLANE, ROOT, Cli
+
+PROGRAMS = ROOT / "tests/programs"
+CHECK = "./log check {image} {acknowledged}"
+
+
+@pytest.fixture
+def log(cli: Cli) -> Cli:
+    cli("cc", "-O1", "-I", ROOT / "capture", PROGRAMS / "log.c", "-o", "log")
+    return cli
+
+
+def record(cli: Cli, name: str, *how: str) -> str:
+    cli("record", "--quiet", "--out", f"{name}.cpt", "--", "./log", f"{name}.pm", *how)
+    return f"trace:{name}.cpt"
+
+
+def found(cli: Cli, *args: object, code: int) -> dict:
+    done = cli.run("crash", *args, "--format", "json", "--quiet")
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_correct_log_is_clean_on_machines_of_every_kind(log: Cli) -> None:
+    trace = record(log, "ok")
+    for machine in ("intel", "eadr", "bbb"):
+        result = found(log, machine, trace, "--check", CHECK, "--points", 60, code=0)
+        assert result["timed"]["points"] > 20 and result["timed"]["failing_points"] == 0
+        assert result["model_images"]["points"] > 20
+        assert result["recording"]["marks"] == 40
+
+
+def test_a_store_that_comes_too_early_is_found_by_both(log: Cli) -> None:
+    trace = record(log, "bad", "order")
+    result = found(log, "intel", trace, "--check", CHECK, code=1)
+    assert result["timed"]["failing_points"] > 0
+    assert {f["acknowledged"] for f in result["timed"]["failures"]} <= set(range(41))
+    assert any("log.c" in f["why"] for f in result["model_images"]["failures"])
+    machine = found(log, "asap-rp", trace, "--check", CHECK, code=1)
+    assert machine["timed"]["failing_points"] > 0, "the machine itself leaves the counter without its entry"
+
+
+def test_checks_that_cannot_be_run_are_no_verdict(log: Cli) -> None:
+    trace = record(log, "ok")
+    (log.folder / "text").write_text("not a program\n")
+    for command, word in [("./absent {image}", "127"), ("./text {image}", "126"), ("exit 127 # {image}", "127")]:
+        said = log.refuses("crash", "intel", trace, "--check", command)
+        assert "could not be run" in said and word in said
+    assert "{image}" in log.refuses("crash", "intel", trace, "--check", "true")
+
+
+def test_a_check_that_fails_without_a_power_failure_is_refused(log: Cli) -> None:
+    trace = record(log, "ok")
+    said = log.refuses("crash", "intel", trace, "--check", "echo bad magic; false {image}", "--out", "o")
+    assert "end of the recording does not satisfy the check" in said and "bad magic" in said
+    assert "end of the recording" in json.loads((log.folder / "o/crash.json").read_text())["refused"]
+
+
+def test_a_program_that_makes_nothing_durable_is_refused_where_that_is_needed(log: Cli) -> None:
+    trace = record(log, "bare", "bare")
+    for machine in ("intel", "asap-rp", "hops-ep", "nvdimmc-poc"):
+        said = log.refuses("crash", machine, trace, "--check", CHECK)
+        assert "not one flush" in said and "sync" in said
+    found(log, "eadr", trace, "--check", "./log check {image} 0", "--points", 20, code=0)
+
+
+def test_what_a_check_is_told(log: Cli) -> None:
+    trace = record(log, "ok")
+    tell = 'echo {acknowledged} $(cat {marks}) $(basename {image}) $(ls {folder}) "${COREPLANE_TRACE-no}" >> '
+    command = f"{tell} {shlex.quote(str(log.folder / 'told'))}; {CHECK}"
+    found(log, "intel", trace, "--check", command, "--points", 10, code=0)
+    told = [line.split() for line in (log.folder / "told").read_text().splitlines()]
+    assert told[0][0] == "40" and told[0][1:3] == ["0", "40"], "the uncut image comes first"
+    assert all(line[-1] == "no" for line in told)
+    numbers = {int(line[0]) for line in told}
+    assert len(numbers) > 5 and max(numbers) == 40
+
+
+def test_power_fails_after_a_mark_alone(log: Cli) -> None:
+    trace = record(log, "ok")
+    all_points = found(log, "intel", trace, "--check", CHECK, code=0)
+    least = "test {acknowledged} -ge 30 && " + CHECK
+    late = found(log, "intel", trace, "--check", least, "--after", 30, code=0)
+    for kind, key in (("timed", "points"), ("model_images", "points")):
+        assert 0 < late[kind][key] < all_points[kind][key]
+    assert "1 to 40" in log.refuses("crash", "intel", trace, "--check", CHECK, "--after", 41)
+
+
+def test_instants_and_settings_act_on_recordings(log: Cli) -> None:
+    trace = record(log, "bad", "order")
+    every = found(log, "intel", trace, "--check", CHECK, "--every", 1, code=1)
+    at = every["timed"]["failures"][0]["at_ns"]
+    one = found(log, "intel", trace, "--check", CHECK, "--at", f"{at} ns", code=1)
+    assert one["timed"]["points"] == 1 and one["model_images"] is None
+    assert one["timed"]["failures"][0]["at_ns"] == at
+    assert found(log, "intel", trace, "--check", CHECK, "--at", "1 s", code=0)["timed"]["points"] == 1
+    whole = found(log, "intel", trace, "--check", CHECK, "--all", "--points", 5000, code=1)
+    assert whole["timed"]["points"] > every["timed"]["points"]
+    slow = found(
+        log, "intel", trace, "--check", CHECK, "--at", f"{at} ns", "--set", "wires.directory_controller_ns=1000", code=0
+    )
+    assert slow["timed"]["failing_points"] == 0, "nothing is durable yet"
+    assert "0" in log.refuses("crash", "intel", trace, "--check", CHECK, "--every", 0)
+
+
+def test_the_limit_on_files_is_four_times_the_image_and_shown(log: Cli) -> None:
+    trace = record(log, "ok")
+    result = found(log, "intel", trace, "--check", CHECK, "--points", 3, code=0)
+    limit = result["recording"]["file_size_limit_bytes"]
+    assert limit == 1 << 20, "the least there is"
+    large = f"head -c {limit + 1} /dev/zero > {log.folder}/large; {CHECK}"
+    said = log.refuses("crash", "intel", trace, "--check", f"set -e; {large}")
+    assert str(limit) in log("crash", "intel", trace, "--check", CHECK, "--points", 3)
+    assert "limit" in said or "end of the recording" in said
+
+
+def test_a_slow_check_ends_with_its_limits(log: Cli) -> None:
+    trace = record(log, "bad", "order")
+    assert "took longer" in log.refuses("crash", "intel", trace, "--check", "sleep 5 # {image}", "--time-limit", 0.2)
+    begun = time.monotonic()
+    slow = f"sleep 0.05; {CHECK}"
+    args = ["--check", slow, "--points", 4, "--images", 4, "--minimise-seconds", 0.1]
+    result = found(log, "intel", trace, *args, code=1)
+    assert time.monotonic() - begun < 30
+    assert result["model_images"]["failing_points"] > 0
+
+
+def test_interruption_leaves_nothing_running_and_keeps_what_was_found(log: Cli) -> None:
+    trace = record(log, "ok")
+    (log.folder / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(log.folder / "tmp")}
+    command = [str(COREPLANE), "crash", "intel", trace, "--out", "o", "--points", "50"]
+    command += ["--check", f"sleep 0.02; {CHECK}", "--quiet"]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        running = subprocess.Popen(command, cwd=log.folder, env=environment, stderr=subprocess.PIPE)
+        so_far = log.folder / "o/crash.so-far.json"
+        while not so_far.exists():
+            assert running.poll() is None
+            time.sleep(0.02)
+        begun = time.monotonic()
+        running.send_signal(number)
+        assert running.wait(timeout=10) == 128 + number
+        assert time.monotonic() - begun < 1
+        assert list((log.folder / "tmp").iterdir()) == []
+        assert json.loads(so_far.read_text())["found"]["failing_points"] == 0
+        so_far.unlink()
+
+
+def test_workloads_say_that_they_were_made_shorter(cli: Cli) -> None:
+    text = cli("crash", "intel", "hashmap", "--points", 3, "--images", 2)
+    assert "workload.operations=1000" in text
+    assert "workload.operations" not in cli(
+        "crash", "intel", "hashmap", "--points", 3, "--images", 2, "--set", "workload.operations=50"
+    )
+    assert "recorded programs" in cli.refuses("crash", "intel", "hashmap", "--after", 3)
