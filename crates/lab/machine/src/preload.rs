@@ -2,7 +2,26 @@
 
 use crate::build::Machine;
 use crate::error::ConfigError;
-use protocol::{Image, PAGE_BYTES};
+use protocol::{Image, PAGE_BYTES, PM_BASE, line_of, mask_of, offset_of};
+use trace::space::Layout;
+use trace::{Kind, Recording};
+
+/// What the files of a recording held before its program changed them, laid out as its replay has them.
+pub(crate) fn contents(recording: &Recording) -> Image {
+    let mut image = Image::new(PM_BASE);
+    if recording.counts().kind(Kind::Contents) == 0 {
+        return image;
+    }
+    let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
+    for record in recording.records().filter(|r| r.kind == Kind::Contents) {
+        let Some(address) = layout.compact(record.address) else { continue };
+        let (at, size) = (offset_of(address), usize::from(record.size));
+        let mut block = [0; 64];
+        block[at..at + size].copy_from_slice(&record.value.to_le_bytes()[..size]);
+        image.write(line_of(address), &block, mask_of(at, size));
+    }
+    image
+}
 
 impl Machine {
     /// Puts the touched pages of `image` into persistent memory. Takes no simulated time.

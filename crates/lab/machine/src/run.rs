@@ -6,6 +6,7 @@ use crate::error::{ConfigError, RunError};
 use crate::fusion_parts;
 use crate::memories::Memory;
 use crate::pager::Pager;
+use crate::preload::contents;
 use crate::report::Report;
 use cpu::{Directory, Hart};
 use engine::{Device, Mode, NodeId, Timeline};
@@ -131,6 +132,9 @@ impl Machine {
                 Some(Rc::new(Replay::new(&recording.to_trace(), all_pm).map_err(named)?))
             }
         };
+        if let Source::Trace(recording) = &workload.source {
+            self.preload(&contents(recording))?;
+        }
         let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.near);
         for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
             let cpu = |hart: &Hart| match &self.host {
