@@ -1,6 +1,7 @@
 //! Bytes of memory, in pages that snapshots share.
 
 use crate::{Line, PAGE_BYTES};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The 64 bytes of a line.
@@ -33,19 +34,30 @@ pub(crate) fn merge(to: &mut Block, from: &Block, mask: Mask) {
 
 type Page = [u8; PAGE_BYTES as usize];
 
+/// Pages of a chunk.
+const CHUNK: usize = 512;
+
+/// Chunks that an index finds: the first 64 GiB. Those further away are few, or memory is sparse.
+const NEAR: usize = 1 << 15;
+
+type Chunk = [Option<Arc<Page>>; CHUNK];
+
 /// A range of memory with its bytes; untouched pages are zero and cost nothing. A clone shares every page
 /// until one of the two writes it, so a crash point costs what changed, not the footprint.
 #[derive(Clone, Default)]
 pub struct Image {
     base: u64,
-    pages: Vec<Option<Arc<Page>>>,
+    near: Vec<Option<Arc<Chunk>>>,
+    far: BTreeMap<usize, Arc<Chunk>>,
+    /// One more than the last page that was touched.
+    pages: usize,
 }
 
 impl Image {
     /// An empty image whose first byte is at `base`, a multiple of the page size.
     pub fn new(base: u64) -> Image {
         debug_assert_eq!(base % PAGE_BYTES, 0);
-        Image { base, pages: Vec::new() }
+        Image { base, ..Image::default() }
     }
 
     /// The address of the first byte.
@@ -53,53 +65,81 @@ impl Image {
         self.base
     }
 
+    #[inline]
     fn place(&self, line: Line) -> (usize, usize) {
         let offset = line.address() - self.base;
         ((offset / PAGE_BYTES) as usize, (offset % PAGE_BYTES) as usize)
     }
 
+    #[inline]
+    fn get(&self, page: usize) -> Option<&Arc<Page>> {
+        let chunk = match self.near.get(page / CHUNK) {
+            Some(chunk) => chunk.as_ref(),
+            None => self.far.get(&(page / CHUNK)),
+        };
+        chunk?[page % CHUNK].as_ref()
+    }
+
+    fn slot(&mut self, page: usize) -> &mut Option<Arc<Page>> {
+        const EMPTY: Option<Arc<Page>> = None;
+        let (index, fresh) = (page / CHUNK, || Arc::new([EMPTY; CHUNK]));
+        self.pages = self.pages.max(page + 1);
+        let chunk = if index < NEAR {
+            if index >= self.near.len() {
+                self.near.resize(index + 1, None);
+            }
+            self.near[index].get_or_insert_with(fresh)
+        } else {
+            self.far.entry(index).or_insert_with(fresh)
+        };
+        &mut Arc::make_mut(chunk)[page % CHUNK]
+    }
+
+    /// The pages that were touched, with their addresses, in order.
+    pub fn touched(&self) -> impl Iterator<Item = (u64, &[u8; PAGE_BYTES as usize])> {
+        let near = self.near.iter().enumerate().filter_map(|(i, c)| Some((i, c.as_ref()?)));
+        let chunks = near.chain(self.far.iter().map(|(i, c)| (*i, c)));
+        chunks.flat_map(move |(i, chunk)| {
+            let pages = chunk.iter().enumerate().filter_map(|(k, page)| Some((k, page.as_ref()?)));
+            pages.map(move |(k, page)| (self.base + (i * CHUNK + k) as u64 * PAGE_BYTES, &**page))
+        })
+    }
+
     /// The block of a line.
     pub fn read(&self, line: Line) -> Block {
         let (page, at) = self.place(line);
-        match self.pages.get(page) {
-            Some(Some(bytes)) => bytes[at..at + 64].try_into().expect("a page holds whole lines"),
-            _ => [0; 64],
+        match self.get(page) {
+            Some(bytes) => bytes[at..at + 64].try_into().expect("a page holds whole lines"),
+            None => [0; 64],
         }
     }
 
     /// Writes the masked bytes of a line.
     pub fn write(&mut self, line: Line, block: &Block, mask: Mask) {
         let (page, at) = self.place(line);
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, None);
-        }
-        let bytes = self.pages[page].get_or_insert_with(|| Arc::new([0; PAGE_BYTES as usize]));
+        let bytes = self.slot(page).get_or_insert_with(|| Arc::new([0; PAGE_BYTES as usize]));
         let bytes = &mut Arc::make_mut(bytes)[at..at + 64];
         merge(bytes.try_into().expect("a page holds whole lines"), block, mask);
     }
 
     /// The page at `address`, to be shared; none where it was never touched.
     pub fn page(&self, address: u64) -> Option<Arc<[u8; PAGE_BYTES as usize]>> {
-        self.pages.get(((address - self.base) / PAGE_BYTES) as usize).cloned().flatten()
+        self.get(((address - self.base) / PAGE_BYTES) as usize).cloned()
     }
 
     /// Replaces the page at `address`; none makes it zero. Costs no copy.
     pub fn put_page(&mut self, address: u64, page: Option<Arc<[u8; PAGE_BYTES as usize]>>) {
         let index = ((address - self.base) / PAGE_BYTES) as usize;
-        if index >= self.pages.len() {
-            self.pages.resize(index + 1, None);
-        }
-        self.pages[index] = page;
+        *self.slot(index) = page;
     }
 
     /// Puts every touched page of `other` into this image: used to put the parts of an interleaved memory
     /// together, `owns` telling which lines are `other`'s.
     pub fn adopt(&mut self, other: &Image, owns: impl Fn(Line) -> bool) {
         debug_assert_eq!(self.base, other.base);
-        for (index, page) in other.pages.iter().enumerate().filter_map(|(i, p)| Some((i, p.as_ref()?))) {
-            let first = (self.base + index as u64 * PAGE_BYTES) / 64;
+        for (address, page) in other.touched() {
             for (k, block) in page.as_chunks::<64>().0.iter().enumerate() {
-                let line = Line(first + k as u64);
+                let line = Line(address / 64 + k as u64);
                 if owns(line) {
                     self.write(line, block, Mask::MAX);
                 }
@@ -109,12 +149,12 @@ impl Image {
 
     /// Bytes from the base to the end of the last touched page.
     pub fn len(&self) -> u64 {
-        self.pages.len() as u64 * PAGE_BYTES
+        self.pages as u64 * PAGE_BYTES
     }
 
     /// Whether no page was touched.
     pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
+        self.pages == 0
     }
 
     /// `size` bytes from `address` on.
@@ -134,10 +174,9 @@ impl Image {
     /// The whole image as raw bytes, as a DAX file would hold them.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut all = vec![0; self.len() as usize];
-        for (page, bytes) in self.pages.iter().zip(all.chunks_exact_mut(PAGE_BYTES as usize)) {
-            if let Some(page) = page {
-                bytes.copy_from_slice(&page[..]);
-            }
+        for (address, page) in self.touched() {
+            let at = (address - self.base) as usize;
+            all[at..at + page.len()].copy_from_slice(page);
         }
         all
     }
@@ -146,14 +185,13 @@ impl Image {
 /// Equal bytes, whether their pages were touched or not. Costs the touched pages.
 impl PartialEq for Image {
     fn eq(&self, other: &Image) -> bool {
-        let page = |image: &'_ Image, i: usize| image.pages.get(i).cloned().flatten();
-        let is_zero = |p: &Page| p.iter().all(|b| *b == 0);
-        let same = |i: usize| match (page(self, i), page(other, i)) {
-            (Some(a), Some(b)) => Arc::ptr_eq(&a, &b) || a == b,
-            (Some(one), None) | (None, Some(one)) => is_zero(&one),
-            (None, None) => true,
+        let same = |from: &Image, to: &Image| {
+            from.touched().all(|(address, page)| match to.get(((address - to.base) / PAGE_BYTES) as usize) {
+                Some(other) => std::ptr::eq(page, &raw const **other) || page == &**other,
+                None => page.iter().all(|b| *b == 0),
+            })
         };
-        self.base == other.base && (0..self.pages.len().max(other.pages.len())).all(same)
+        self.base == other.base && same(self, other) && same(other, self)
     }
 }
 
@@ -177,5 +215,23 @@ mod tests {
         image.write(line, &[1; 64], Mask::MAX);
         image.write(line_of(PM_BASE + 8192), &[0; 64], Mask::MAX);
         assert!(image == before, "a zero page is as good as none");
+    }
+
+    #[test]
+    fn two_bytes_far_apart_cost_two_pages() {
+        let mut image = Image::new(PM_BASE);
+        for at in [0, 1 << 36, (1 << 44) + 4096, 1 << 60] {
+            image.write(line_of(PM_BASE + at), &[7; 64], mask_of(0, 1));
+        }
+        let places: Vec<u64> =
+            image.touched().map(|(a, page)| a - PM_BASE + u64::from(page[0]) - 7).collect();
+        assert_eq!(places, [0, 1 << 36, (1 << 44) + 4096, 1 << 60]);
+        assert_eq!(image.len(), (1 << 60) + PAGE_BYTES);
+        let mut other = image.clone();
+        assert!(other == image);
+        other.write(line_of(PM_BASE + (1 << 60)), &[8; 64], mask_of(0, 1));
+        assert!(other != image);
+        assert_eq!(image.read(line_of(PM_BASE + (1 << 60)))[0], 7);
+        assert_eq!(image.read(line_of(PM_BASE + (1 << 50))), [0; 64]);
     }
 }

@@ -1,6 +1,7 @@
 //! Recordings on the disk: opened without reading them into memory, written a piece at a time.
 
 use crate::Failure;
+use protocol::Image;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
@@ -65,20 +66,39 @@ pub(crate) fn prefix(path: &Path) -> Result<Recording, Failure> {
 
 /// Writes a recording: first under another name, then in one step, so that no half of it is ever seen.
 pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result<(), Failure> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let fail = |e: io::Error| Failure::BadInput(format!("{}: {e}", path.display()));
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
-    let write = || -> Result<(), Failure> {
-        let mut out = BufWriter::with_capacity(1 << 18, File::create(&partial).map_err(fail)?);
+    put(path, |file| {
+        let mut out = BufWriter::with_capacity(1 << 18, file);
         match format {
             Format::Parquet => recording.write_parquet(&mut out),
             Format::Blocks => recording.write_blocks(&mut out),
         }
         .map_err(named(path))?;
-        out.flush().map_err(fail)?;
-        std::fs::rename(&partial, path).map_err(fail)
-    };
-    write().inspect_err(|_| _ = std::fs::remove_file(&partial))
+        out.flush().map_err(|e| named(path)(e.into()))
+    })
+}
+
+/// Writes the bytes of a memory as a file, as DAX would hold them; what was never touched takes no room.
+pub(crate) fn save_image(image: &Image, path: &Path) -> Result<(), Failure> {
+    put(path, |file| {
+        let mut pages = image.touched();
+        pages
+            .try_for_each(|(address, page)| file.write_all_at(page, address - image.base()))
+            .and_then(|()| file.set_len(image.len()))
+            .map_err(|e| named(path)(e.into()))
+    })
+}
+
+/// Makes a file: under another name until it is whole.
+fn put(path: &Path, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<(), Failure> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let fail = |e: io::Error| named(path)(e.into());
+    std::fs::create_dir_all(folder).map_err(fail)?;
+    // Of this process alone: several may write into one folder.
+    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
+    File::create(&partial)
+        .map_err(fail)
+        .and_then(|file| write(&file))
+        .and_then(|()| std::fs::rename(&partial, path).map_err(fail))
+        .inspect_err(|_| _ = std::fs::remove_file(&partial))
 }

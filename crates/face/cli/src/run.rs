@@ -47,7 +47,7 @@ fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: 
         output::write(folder, "timeline.pftrace", &timeline.to_perfetto())?;
     }
     if power_failed {
-        output::write(folder, "image.pm", &report.durable.to_vec())?;
+        crate::recordings::save_image(&report.durable, &folder.join("image.pm"))?;
     }
     Ok(())
 }

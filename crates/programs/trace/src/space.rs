@@ -116,6 +116,9 @@ impl Space {
         if file_of(address).is_some() {
             return vec![(address, bytes)];
         }
+        if bytes == 0 || address >= FILE_SPACE {
+            return Vec::new();
+        }
         let before = self.mapped.range(..=address).next_back();
         let all = before.into_iter().chain(self.mapped.range(address.saturating_add(1)..end));
         let cut = all.filter_map(|(from, s)| {

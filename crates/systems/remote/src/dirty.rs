@@ -2,6 +2,7 @@
 //! value differs at a window's end. The third, lines that the agent saw written back, is the agent's.
 
 use protocol::StatSink;
+use rustc_hash::FxHashMap;
 use units::{Dur, Time};
 
 const PAGE: usize = 4096;
@@ -50,7 +51,7 @@ struct Tracked {
 pub struct DirtyWindows {
     length: Dur,
     ends: Time,
-    pages: Vec<Option<Box<Tracked>>>,
+    pages: FxHashMap<u32, Box<Tracked>>,
     touched: Vec<u32>,
     windows: u64,
     stored: DirtySet,
@@ -65,7 +66,7 @@ impl DirtyWindows {
         DirtyWindows {
             ends: Time::ZERO + length,
             length,
-            pages: Vec::new(),
+            pages: FxHashMap::default(),
             touched: Vec::new(),
             windows: 0,
             stored: DirtySet::default(),
@@ -77,17 +78,14 @@ impl DirtyWindows {
     /// A program stored `size` bytes, which do not cross a line.
     pub fn store(&mut self, at: Time, offset: u64, size: u8, value: u64) {
         self.pass(at);
-        let page = (offset / PAGE as u64) as usize;
-        if page >= self.pages.len() {
-            self.pages.resize_with(page + 1, || None);
-        }
-        let tracked = self.pages[page].get_or_insert_with(|| {
+        let page = (offset / PAGE as u64) as u32;
+        let tracked = self.pages.entry(page).or_insert_with(|| {
             Box::new(Tracked { now: [0; PAGE], before: [0; PAGE], stored: [0; 64], in_window: false })
         });
         if !tracked.in_window {
             tracked.in_window = true;
             tracked.before = tracked.now;
-            self.touched.push(page as u32);
+            self.touched.push(page);
         }
         let at = (offset % PAGE as u64) as usize;
         let size = usize::from(size);
@@ -109,7 +107,7 @@ impl DirtyWindows {
         self.touched.sort_unstable();
         let (mut last_stored, mut last_changed) = (None, None);
         for page in self.touched.drain(..) {
-            let Some(t) = &mut self.pages[page as usize] else { continue };
+            let Some(t) = self.pages.get_mut(&page) else { continue };
             let bytes = t.stored.iter().map(|m| u64::from(m.count_ones())).sum();
             let lines = t.stored.iter().filter(|m| **m != 0).count() as u64;
             self.stored.add(page, bytes, lines, &mut last_stored);
