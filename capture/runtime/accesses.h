@@ -14,10 +14,7 @@ static inline void on_read(uint64_t address, unsigned size, uint32_t location) {
 static inline void on_write(uint64_t address, unsigned size, uint32_t location) {
     struct buffer *b = begin();
     if (!b) return;
-    b->pending = address;
-    b->pending_size = size;
-    b->pending_location = location;
-    b->pending_kind = STORE;
+    pend(b, STORE, address, size, location);
 }
 
 #define ACCESS(n) \

@@ -3,22 +3,35 @@
 /* Held while an atomic operation and its stamp are made, so that stamps are in the order of the operations. */
 static atomic_flag stamp_locks[256];
 
-static inline atomic_flag *lock_stamp(uint64_t address) {
+static inline atomic_flag *lock_stamp(struct buffer *b, uint64_t address) {
     atomic_flag *lock = &stamp_locks[(address >> 3 ^ address >> 11) % 256];
-    while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) __builtin_ia32_pause();
+    /* A signal handler does not wait for what it interrupted. */
+    if (__builtin_expect(b->outer && b->outer->held == lock, 0)) return NULL;
+    b->held = lock;
+    for (int tries = 1; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++) {
+        if (tries % 1024) __builtin_ia32_pause();
+        else raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    }
     return lock;
 }
+static inline uint32_t stamp_and_unlock(atomic_flag *lock) {
+    uint32_t stamp = next_stamp();
+    if (lock) atomic_flag_clear_explicit(lock, memory_order_release);
+    return stamp;
+}
+/* Its record is there, and the copy of a mapped file has what it left: who compares need no longer wait. */
+static inline void atomic_done(struct buffer *b) { b->held = NULL; }
 
 #define LOG2(n) (n == 8 ? 0 : n == 16 ? 1 : n == 32 ? 2 : 3)
 
 #define RMW_BODY(n, type, operation, new_value) \
     struct buffer *b = begin(); \
     if (!b) { operation; return old; } \
-    atomic_flag *lock = lock_stamp((uint64_t)p); \
+    atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
     operation; \
-    uint32_t stamp = next_stamp(); \
-    atomic_flag_clear_explicit(lock, memory_order_release); \
+    uint32_t stamp = stamp_and_unlock(lock); \
     emit(b, RMW, LOG2(n), (uint64_t)p, PC, (type)(new_value), stamp); \
+    atomic_done(b); \
     return old;
 
 #define FETCH(n, type, name, builtin, new_value) \
@@ -35,25 +48,31 @@ static inline atomic_flag *lock_stamp(uint64_t address) {
             if (b) emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
             return __atomic_load_n(p, __ATOMIC_SEQ_CST); \
         } \
-        atomic_flag *lock = lock_stamp((uint64_t)p); \
+        atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         type v = __atomic_load_n(p, __ATOMIC_SEQ_CST); \
-        uint32_t stamp = next_stamp(); \
-        atomic_flag_clear_explicit(lock, memory_order_release); \
+        uint32_t stamp = stamp_and_unlock(lock); \
         emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, 0, stamp); \
+        atomic_done(b); \
         return v; \
     } \
     EXPORT void __tsan_atomic##n##_store(volatile type *p, type v, int order) { \
         struct buffer *b = begin(); \
-        if (!b || order == __ATOMIC_RELAXED) { \
-            if (b) emit(b, STORE, LOG2(n), (uint64_t)p, PC, v, 0); \
+        if (!b) { \
             __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
             return; \
         } \
-        atomic_flag *lock = lock_stamp((uint64_t)p); \
+        if (order == __ATOMIC_RELAXED) { \
+            pend(b, STORE, (uint64_t)p, n / 8, PC); \
+            __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
+            emit(b, STORE, LOG2(n), (uint64_t)p, PC, v, 0); \
+            b->pending_size = 0; \
+            return; \
+        } \
+        atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
-        uint32_t stamp = next_stamp(); \
-        atomic_flag_clear_explicit(lock, memory_order_release); \
+        uint32_t stamp = stamp_and_unlock(lock); \
         emit(b, STORE_RELEASE, LOG2(n), (uint64_t)p, PC, v, stamp); \
+        atomic_done(b); \
     } \
     FETCH(n, type, exchange, __atomic_exchange_n, v) \
     FETCH(n, type, fetch_add, __atomic_fetch_add, old + v) \
@@ -69,11 +88,11 @@ static inline atomic_flag *lock_stamp(uint64_t address) {
             __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
             return old; \
         } \
-        atomic_flag *lock = lock_stamp((uint64_t)p); \
+        atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         int done = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-        uint32_t stamp = next_stamp(); \
-        atomic_flag_clear_explicit(lock, memory_order_release); \
+        uint32_t stamp = stamp_and_unlock(lock); \
         emit(b, RMW, LOG2(n), (uint64_t)p, location, done ? v : old, stamp); \
+        atomic_done(b); \
         return old; \
     } \
     EXPORT type __tsan_atomic##n##_compare_exchange_val(volatile type *p, type expected, type v, int o, int f) { \

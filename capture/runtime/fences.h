@@ -1,45 +1,59 @@
 /* Flushes, fences, non-temporal stores: the assembler wrapper calls a stub before each. */
 
-/* Called by the stubs below, which the assembler wrapper puts before the instructions; general registers only,
- * since the program's vector registers are live. */
-#define PLAIN __attribute__((target("general-regs-only"), noinline, used))
+static void flush_line(struct buffer *b, enum kind k, uint64_t address, uint32_t location) {
+    /* What code without hooks stored there is told before it is flushed. */
+    if (address - shadowed_from < shadowed_bytes) compare(b, address & ~63ull, 64, location, "a flush");
+    emit(b, k, 0, address, location, 0, 0);
+}
 
-PLAIN static void on_persist(uint64_t kind, uint64_t address, const void *pc) {
+__attribute__((noinline, used, visibility("hidden"))) void coreplane_on_persist(uint64_t kind, uint64_t address, const void *pc) {
     struct buffer *b = begin();
     if (!b) return;
-    if (kind >= 0x100) {
-        /* A non-temporal store of kind - 0x100 bytes: settled like any store, then named as what it is. */
-        b->pending = address;
-        b->pending_size = (uint32_t)kind - 0x100;
-        b->pending_location = place(pc);
-        b->pending_kind = STORE_NT;
-        return;
-    }
-    emit(b, (enum kind)kind, 0, address, place(pc), 0, 0);
+    /* A non-temporal store of kind - 0x100 bytes: settled like any store, then named as what it is. */
+    if (kind >= 0x100) pend(b, STORE_NT, address, (uint32_t)kind - 0x100, place(pc));
+    else if (kind == SFENCE || kind == MFENCE) emit(b, (enum kind)kind, 0, address, place(pc), 0, 0);
+    else flush_line(b, (enum kind)kind, address, place(pc));
+}
+
+/* What the program has in vector registers is saved: all parts that xsave knows, in an area of that size. */
+__attribute__((used, visibility("hidden"))) uint32_t coreplane_vector_bytes = 4096;
+
+static void measure_vectors(void) {
+    uint32_t a = 13, b, c = 0, d;
+    __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    if (b > 4096) coreplane_vector_bytes = b;
 }
 
 /* rdi holds the address (or nothing for a fence), the stack holds the kind; everything is preserved. */
 __asm__(
     ".text\n"
     ".globl __coreplane_persist\n"
-    ".hidden __coreplane_persist\n"
     ".type __coreplane_persist, @function\n"
     "__coreplane_persist:\n"
-    "  pushfq\n  pushq %rax\n  pushq %rcx\n  pushq %rdx\n  pushq %rsi\n  pushq %rdi\n"
-    "  pushq %r8\n  pushq %r9\n  pushq %r10\n  pushq %r11\n  pushq %rbp\n"
+    "  pushfq\n"
+    "  cmpl $0, recording(%rip)\n"
+    "  je 9f\n"
+    "  pushq %rax\n  pushq %rcx\n  pushq %rdx\n  pushq %rsi\n  pushq %rdi\n"
+    "  pushq %r8\n  pushq %r9\n  pushq %r10\n  pushq %r11\n  pushq %rbp\n  pushq %rbx\n"
     "  cld\n"
     "  movq %rsp, %rbp\n"
+    "  movl coreplane_vector_bytes(%rip), %eax\n"
+    "  subq %rax, %rsp\n"
+    "  andq $-64, %rsp\n"
+    "  xorl %eax, %eax\n"
+    "  movq %rax, 512(%rsp)\n  movq %rax, 520(%rsp)\n  movq %rax, 528(%rsp)\n  movq %rax, 536(%rsp)\n"
+    "  movq %rax, 544(%rsp)\n  movq %rax, 552(%rsp)\n  movq %rax, 560(%rsp)\n  movq %rax, 568(%rsp)\n"
+    "  movl $0xE7, %eax\n  xorl %edx, %edx\n"
+    "  xsave64 (%rsp)\n"
     "  movq %rdi, %rsi\n"
-    "  movq 96(%rbp), %rdi\n"
-    "  movq 88(%rbp), %rdx\n"
-    "  andq $-16, %rsp\n"
+    "  movq 104(%rbp), %rdi\n"
+    "  movq 96(%rbp), %rdx\n"
     "  call coreplane_on_persist\n"
+    "  movl $0xE7, %eax\n  xorl %edx, %edx\n"
+    "  xrstor64 (%rsp)\n"
     "  movq %rbp, %rsp\n"
-    "  popq %rbp\n  popq %r11\n  popq %r10\n  popq %r9\n  popq %r8\n  popq %rdi\n"
-    "  popq %rsi\n  popq %rdx\n  popq %rcx\n  popq %rax\n  popfq\n"
+    "  popq %rbx\n  popq %rbp\n  popq %r11\n  popq %r10\n  popq %r9\n  popq %r8\n  popq %rdi\n"
+    "  popq %rsi\n  popq %rdx\n  popq %rcx\n  popq %rax\n"
+    "9: popfq\n"
     "  ret $8\n"
     ".size __coreplane_persist, .-__coreplane_persist\n");
-
-PLAIN __attribute__((visibility("hidden"))) void coreplane_on_persist(uint64_t kind, uint64_t address, const void *pc) {
-    on_persist(kind, address, pc);
-}

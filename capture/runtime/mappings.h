@@ -1,58 +1,142 @@
 /* Mappings of files and memory. */
 
-/* A shared, writable mapping of a file is persistent memory, as with a DAX file; COREPLANE_PM=PREFIX keeps to
- * files whose path begins so. */
-static int is_persistent(int fd, int protection, int flags) {
-    if (fd < 0 || !(protection & PROT_WRITE) || !((flags & 0xF) == MAP_SHARED || (flags & 0xF) == MAP_SHARED_VALIDATE)) return 0;
-    const char *prefix = getenv("COREPLANE_PM");
-    if (!prefix || !*prefix) return 1;
-    char link[64], path[4096];
-    int at = 0;
-    __real_memcpy(link, "/proc/self/fd/", 14);
-    char digits[12];
-    do digits[at++] = (char)('0' + fd % 10); while (fd /= 10);
-    for (int i = 0; i < at; i++) link[14 + i] = digits[at - 1 - i];
-    link[14 + at] = 0;
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    return n > 0 && (size_t)n >= strlen(prefix) && !memcmp(path, prefix, strlen(prefix));
-}
+LIBRARY(mmap)
+LIBRARY(mmap64)
+LIBRARY(munmap)
+LIBRARY(mremap)
+LIBRARY(mprotect)
 
-static void mapped(const void *address, uint64_t bytes, uint32_t location) {
+/* Memory that the program declares persistent, without a file. */
+static void declared(const void *address, uint64_t bytes, uint32_t location) {
     struct buffer *b = begin();
     if (b) emit(b, MAP, 0, (uint64_t)address, location, bytes, next_stamp());
 }
 
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
-    begin();
-    void *p = __real_mmap(at, bytes, protection, flags, fd, offset);
-    if (p != MAP_FAILED && is_persistent(fd, protection, flags)) mapped(p, bytes, PC);
-    return p;
-}
-void *__real_mmap64(void *, size_t, int, int, int, off64_t);
-void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off64_t offset) {
-    begin();
-    void *p = __real_mmap64(at, bytes, protection, flags, fd, offset);
-    if (p != MAP_FAILED && is_persistent(fd, protection, flags)) mapped(p, bytes, PC);
-    return p;
-}
-int __real_munmap(void *, size_t);
-int __wrap_munmap(void *address, size_t bytes) {
-    struct buffer *b = begin();
-    if (b) emit(b, UNMAP, 0, (uint64_t)address, PC, bytes, next_stamp());
-    return __real_munmap(address, bytes);
-}
-void __wrap_free(void *p) {
-    /* The allocator may give the memory back: a pending store is read before. */
-    begin();
-    __real_free(p);
-}
-void __real__exit(int) __attribute__((noreturn));
-void __wrap__exit(int code) {
-    finish();
-    __real__exit(code);
+/* Room for the copy of a file, at least for `bytes`; filled from the file as it is. */
+static void ensure_copy(struct buffer *b, struct file *f, const char *path, uint64_t bytes, uint32_t location) {
+    enum { LEAST = 36 };
+    if (f->copy_bytes >= bytes) return;
+    uint64_t room = 1ull << LEAST;
+    while (room < bytes * 2) room *= 2;
+    uint8_t *copy = raw_memory(room);
+    if (!copy) copy = raw_memory(room = (bytes + 4095) & ~4095ull);
+    if (!copy) return;
+    /* A shorter one is left where it is: another thread may be writing into it. */
+    f->copy = copy;
+    f->copy_bytes = room;
+    read_contents(b, f, AT_FDCWD, path, location, 0);
 }
 
-EXPORT void coreplane_persistent(const void *address, size_t bytes) { mapped(address, bytes, PC); }
+/* Whether code is of a library that stores to the pools it maps. Its flushes come through pmem.h. */
+static int is_pool_library(const void *pc) {
+    Dl_info info;
+    if (place(pc) || !dladdr(pc, &info) || !info.dli_fname) return 0;
+    const char *base = strrchr(info.dli_fname, '/');
+    base = base ? base + 1 : info.dli_fname;
+    return begins(base, "libpmemobj") || begins(base, "libpmemblk") || begins(base, "libpmemlog") || begins(base, "libpmempool");
+}
+
+static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint64_t bytes, uint64_t offset, uint32_t location) {
+    add_mapping(f, address, (bytes + 4095) & ~4095ull, offset);
+    emit(b, OPERAND, 0, address, location, file_address(f, offset), 0);
+    emit(b, MAP, 0, address, location, bytes, next_stamp());
+}
+
+/* A shared mapping of a file is persistent memory, as with a DAX file. */
+static void mapped(const void *address, uint64_t bytes, int flags, int fd, uint64_t offset, const void *pc) {
+    uint32_t location = place(pc);
+    struct buffer *b = self;
+    int type = flags & MAP_TYPE;
+    if (!b || fd < 0 || flags & MAP_ANONYMOUS || (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)) return;
+    struct file *f = file_of_fd(b, fd, location);
+    char link[40];
+    if (!f || !enter_files(b)) return;
+    numbered(link, "/proc/self/fd/", (uint64_t)fd);
+    f->library |= (uint8_t)is_pool_library(pc);
+    ensure_copy(b, f, link, offset + bytes, location);
+    mapped_file(b, f, (uint64_t)address, bytes, offset, location);
+    leave_files(b);
+}
+
+/* What a range held of files ends here: code without hooks may have stored to it until now. */
+static void unmapped(struct buffer *b, uint64_t address, uint64_t bytes, uint32_t location, const char *when, int always) {
+    compare(b, address, bytes, location, when);
+    if (!enter_files(b)) return;
+    if (remove_mappings(address, (bytes + 4095) & ~4095ull) || always) emit(b, UNMAP, 0, address, location, bytes, next_stamp());
+    leave_files(b);
+}
+
+#define MAPS(name, offset_type) \
+    INSTEAD void *name(void *at, size_t bytes, int protection, int flags, int fd, offset_type offset) { \
+        struct buffer *b = begin(); \
+        if (b && flags & MAP_FIXED) unmapped(b, (uint64_t)at, bytes, PC, "mmap", 0); \
+        void *p = REAL(name)(at, bytes, protection, flags, fd, offset); \
+        if (b && p != MAP_FAILED) mapped(p, bytes, flags, fd, (uint64_t)offset, __builtin_return_address(0)); \
+        return p; \
+    }
+MAPS(mmap, off_t)
+MAPS(mmap64, off64_t)
+
+INSTEAD int munmap(void *address, size_t bytes) {
+    struct buffer *b = begin();
+    if (b) unmapped(b, (uint64_t)address, bytes, PC, "munmap", 1);
+    return REAL(munmap)(address, bytes);
+}
+
+INSTEAD void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    void *to = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
+    va_end(rest);
+    struct buffer *b = begin();
+    struct mapping *m = b ? find_mapping(b, (uint64_t)address) : NULL;
+    struct mapping old = {0};
+    if (m) old = (struct mapping){m->from, m->offset, m->file, m->bytes};
+    if (b && flags & MREMAP_FIXED) unmapped(b, (uint64_t)to, bytes, PC, "mremap", 0);
+    if (m) compare(b, (uint64_t)address, old_bytes, PC, "mremap");
+    uint32_t stamp = b ? next_stamp() : 0;
+    void *p = REAL(mremap)(address, old_bytes, bytes, flags, to);
+    if (p == MAP_FAILED || !m || !enter_files(b)) return p;
+    if (old_bytes) {
+        emit(b, UNMAP, 0, (uint64_t)address, PC, old_bytes, stamp);
+        remove_mappings((uint64_t)address, (old_bytes + 4095) & ~4095ull);
+    }
+    uint64_t offset = old.offset + ((uint64_t)address - old.from);
+    mapped_file(b, old.file, (uint64_t)p, bytes, offset, PC);
+    leave_files(b);
+    return p;
+}
+
+/* The program may lose the right to read what it has stored. */
+INSTEAD int mprotect(void *address, size_t bytes, int protection) {
+    begin();
+    return REAL(mprotect)(address, bytes, protection);
+}
+
+/* The allocator may give memory back, or use it anew: a pending store is read before. */
+#define FREES(name, type, parameters, arguments) \
+    __attribute__((weak)) type __real_##name parameters; \
+    type __wrap_##name parameters { \
+        begin(); \
+        return __real_##name arguments; \
+    }
+FREES(free, void, (void *p), (p))
+FREES(realloc, void *, (void *p, size_t bytes), (p, bytes))
+FREES(_ZdlPv, void, (void *p), (p))
+FREES(_ZdaPv, void, (void *p), (p))
+FREES(_ZdlPvm, void, (void *p, size_t bytes), (p, bytes))
+FREES(_ZdaPvm, void, (void *p, size_t bytes), (p, bytes))
+FREES(_ZdlPvSt11align_val_t, void, (void *p, size_t align), (p, align))
+FREES(_ZdaPvSt11align_val_t, void, (void *p, size_t align), (p, align))
+FREES(_ZdlPvmSt11align_val_t, void, (void *p, size_t bytes, size_t align), (p, bytes, align))
+FREES(_ZdaPvmSt11align_val_t, void, (void *p, size_t bytes, size_t align), (p, bytes, align))
+
+/* The last word about files that are still mapped. */
+static void last_look_at_files(struct buffer *b) {
+    if (shadowed_bytes) compare(b, shadowed_from, shadowed_bytes, 0, "the end");
+}
+
+EXPORT void coreplane_persistent(const void *address, size_t bytes) { declared(address, bytes, PC); }
 EXPORT void coreplane_mark(unsigned long number) {
     struct buffer *b = begin();
     if (b) emit(b, MARK, 0, 0, PC, number, 0);

@@ -1,5 +1,8 @@
 /* Start and end of the recorded program. */
 
+LIBRARY(_exit)
+LIBRARY(_Exit)
+
 static void in_child(void) {
     /* The child of a fork records nothing: the file belongs to the parent. */
     atomic_store(&recording, 0);
@@ -10,23 +13,33 @@ static void before_fork(void) {
     if (atomic_load(&recording)) write_text("note", "forked");
 }
 
+static void last_look_at_files(struct buffer *b);
+
+/* Ends the recording. Other threads may go on meanwhile: what they have recorded whole is kept. */
 static void finish(void) {
-    if (!atomic_load(&recording)) return;
-    for (struct buffer *b = atomic_load(&all_buffers); b; b = b->next) {
-        if (b == self) {
-            settle(b);
-            emit(b, END, 0, 0, 0, 0, next_stamp());
-        }
-        hand_over(b);
+    int one = 1;
+    if (raw_pid() != owner || atomic_load(&recording) != 1) return;
+    /* From a signal handler: what it interrupted does not go on. */
+    if (self && self->outer) jump();
+    struct buffer *b = begin();
+    if (b) {
+        last_look_at_files(b);
+        emit(b, END, 0, 0, 0, 0, next_stamp());
+    }
+    if (!atomic_compare_exchange_strong(&recording, &one, 2)) return;
+    for (struct buffer *o = atomic_load(&all_buffers); o; o = o->next) {
+        take(&o->handing);
+        hand_over_for(o);
+        o->at = o->bytes + HEADER;
+        give(&o->handing);
     }
     uint8_t block[HEADER];
     write_block(block, BLOCK_END, 0, 0, 0);
-    atomic_store(&recording, 0);
 }
 
 static void describe_program(void) {
     char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    long n = raw_readlink("/proc/self/exe", path, sizeof path - 1);
     if (n > 0) {
         path[n] = 0;
         write_text("program", path);
@@ -41,21 +54,46 @@ static void describe_program(void) {
     write_text("bias", bias + at);
 }
 
+static void ignore_open_files(void);
+static void measure_vectors(void);
+
 __attribute__((constructor(101))) static void start(void) {
     const char *path = getenv("COREPLANE_TRACE");
-    if (!path || !*path) return;
-    trace_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    if (trace_fd < 0) {
+    if (!path || !*path || strlen(path) >= sizeof trace_path) return;
+    __real_memcpy(trace_path, path, strlen(path) + 1);
+    trace_fd = open_trace(O_CREAT | O_TRUNC);
+    struct stat s;
+    if (trace_fd < 0 || raw_fstat(trace_fd, &s)) {
         static const char text[] = "coreplane: the trace cannot be created\n";
-        (void)!write(2, text, sizeof text - 1);
+        raw_write(2, text, sizeof text - 1);
         return;
     }
+    trace_device = s.st_dev;
+    trace_inode = s.st_ino;
     static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 2};
-    if (write(trace_fd, head, 16) != 16) return;
+    if (raw_write(trace_fd, head, 16) != 16) return;
     unsetenv("COREPLANE_TRACE");
+    owner = raw_pid();
+    measure_vectors();
     pthread_key_create(&at_thread_end, end_thread);
     pthread_atfork(before_fork, NULL, in_child);
     atomic_store(&recording, 1);
     describe_program();
-    atexit(finish);
+    ignore_open_files();
+    watch_fatal_signals();
+    at_quick_exit(finish);
+}
+
+/* After the program's own destructors. */
+__attribute__((destructor(101))) static void end(void) { finish(); }
+
+INSTEAD void _exit(int code) {
+    finish();
+    REAL(_exit)(code);
+    __builtin_unreachable();
+}
+INSTEAD void _Exit(int code) {
+    finish();
+    REAL(_Exit)(code);
+    __builtin_unreachable();
 }

@@ -13,6 +13,7 @@ static inline uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(
 
 static inline int has_value(enum kind k) { return (1u << k & 0x3F9E036u) != 0; }
 static inline int has_stamp(enum kind k) { return (1u << k & 0x227F838u) != 0; }
+static inline int is_store(enum kind k) { return (1u << k & 0x36u) != 0; }
 
 static inline uint32_t next_stamp(void) { return atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1; }
 
@@ -20,6 +21,11 @@ static inline uint32_t place(const void *pc) {
     uintptr_t offset = (uintptr_t)pc - text_base;
     return offset < UINT32_MAX ? (uint32_t)offset : 0;
 }
+
+static void hand_over(struct buffer *b);
+/* Where mapped files lie that have a copy to compare with (shadow.h). */
+static uint64_t shadowed_from, shadowed_bytes;
+static void shadow(struct buffer *b, uint64_t address, unsigned size);
 
 static inline void emit(struct buffer *b, enum kind k, unsigned log2size, uint64_t address, uint32_t location,
                         uint64_t value, uint32_t stamp) {
@@ -33,60 +39,54 @@ static inline void emit(struct buffer *b, enum kind k, unsigned log2size, uint64
     b->address = address;
     b->location = location;
     b->count++;
-    if (__builtin_expect(at > b->bytes + HEADER + CAPACITY - LONGEST, 0)) hand_over(b);
+    if (__builtin_expect(at > b->limit, 0)) hand_over(b);
+    if (is_store(k) && __builtin_expect(address - shadowed_from < shadowed_bytes, 0)) shadow(b, address, 1u << log2size);
 }
 
-static inline uint64_t value_at(uint64_t address, unsigned size) {
-    uint64_t v = 0;
-    switch (size) {
-    case 1: v = *(const volatile uint8_t *)address; break;
-    case 2: { uint16_t w; __builtin_memcpy(&w, (const void *)address, 2); v = w; break; }
-    case 4: { uint32_t w; __builtin_memcpy(&w, (const void *)address, 4); v = w; break; }
-    default: __builtin_memcpy(&v, (const void *)address, 8);
-    }
-    return v;
-}
+/* A store to memory that was gone before its value was read: said where a file may have been there. */
+static void lost(struct buffer *b, uint64_t address, unsigned size, uint32_t location);
 
-/* An access of any size and place, in pieces that do not cross a cache line. */
-static void pieces(struct buffer *b, enum kind k, uint64_t address, uint64_t size, uint32_t location) {
-    uint64_t end = address + size;
+/* An access of any size and place, in pieces that do not cross a cache line. Their values are at `from`. */
+static void pieces_from(struct buffer *b, enum kind k, uint64_t address, uint64_t from, uint64_t size, uint32_t location) {
+    uint64_t end = address + size, value = 0;
     while (address < end) {
         uint64_t left = end - address, to_edge = 8 - address % 8;
         unsigned log2size = 63 - (unsigned)__builtin_clzll(left < to_edge ? left : to_edge);
-        emit(b, k, log2size, address, location, k == LOAD ? 0 : value_at(address, 1u << log2size), 0);
+        if (k == LOAD || peek(from, 1u << log2size, &value)) emit(b, k, log2size, address, location, value, 0);
+        else lost(b, address, 1u << log2size, location);
         address += 1u << log2size;
+        from += 1u << log2size;
     }
 }
 
+static void pieces(struct buffer *b, enum kind k, uint64_t address, uint64_t size, uint32_t location) {
+    pieces_from(b, k, address, address, size, location);
+}
+
+/* A store stays pending until its copy has its value too: who compares sees one or the other. */
 static inline void settle(struct buffer *b) {
     if (b->pending_size) {
-        uint64_t address = b->pending;
+        uint64_t address = b->pending, value;
         unsigned size = b->pending_size;
         enum kind k = b->pending_kind;
-        b->pending_size = 0;
-        if (__builtin_expect(size <= 8 && (size & (size - 1)) == 0 && (address & 63) + size <= 64, 1))
-            emit(b, k, (unsigned)__builtin_ctz(size), address, b->pending_location, value_at(address, size), 0);
-        else
+        if (__builtin_expect(size <= 8 && (size & (size - 1)) == 0 && (address & 63) + size <= 64, 1)) {
+            if (__builtin_expect(peek(address, size, &value), 1))
+                emit(b, k, (unsigned)__builtin_ctz(size), address, b->pending_location, value, 0);
+            else lost(b, address, size, b->pending_location);
+        } else
             pieces(b, k, address, size, b->pending_location);
+        b->pending_size = 0;
     }
 }
 
-static struct buffer *new_buffer(void) {
-    if (!atomic_load_explicit(&recording, memory_order_relaxed)) return NULL;
-    struct buffer *b = __real_mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (b == MAP_FAILED) {
-        stop("no memory for a buffer");
-        return NULL;
-    }
-    b->thread = atomic_fetch_add(&threads, 1);
-    b->at = b->bytes + HEADER;
-    b->next = atomic_load(&all_buffers);
-    while (!atomic_compare_exchange_weak(&all_buffers, &b->next, b)) {}
-    self = b;
-    pthread_setspecific(at_thread_end, b);
-    emit(b, START, 0, 0, 0, 0, next_stamp());
-    return b;
+static inline void pend(struct buffer *b, enum kind k, uint64_t address, uint32_t size, uint32_t location) {
+    b->pending = address;
+    b->pending_location = location;
+    b->pending_kind = k;
+    b->pending_size = size;
 }
+
+static struct buffer *new_buffer(void);
 
 /* The thread's buffer; none while not recording. */
 static inline struct buffer *current(void) {
@@ -100,14 +100,3 @@ static inline struct buffer *begin(void) {
     if (b) settle(b);
     return b;
 }
-
-static void end_thread(void *p) {
-    struct buffer *b = p;
-    settle(b);
-    emit(b, END, 0, 0, 0, 0, next_stamp());
-    hand_over(b);
-    self = NULL;
-}
-
-#define PC place(__builtin_return_address(0))
-#define EXPORT __attribute__((visibility("default")))

@@ -13,9 +13,15 @@
 
 #include "shared.h"
 
+#include "raw.h"
 #include "output.h"
+#include "peek.h"
 #include "records.h"
+#include "buffers.h"
+#include "signals.h"
 #include "program.h"
+#include "shadow.h"
+#include "files.h"
 #include "accesses.h"
 #include "ranges.h"
 #include "atomics.h"
@@ -23,4 +29,7 @@
 #include "order.h"
 #include "threads.h"
 #include "mappings.h"
+#include "calls.h"
+#include "names.h"
+#include "descriptors.h"
 #include "pmem.h"

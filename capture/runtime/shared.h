@@ -4,7 +4,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,9 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* Kinds of records, as in the trace format. */
@@ -31,10 +40,12 @@ enum call {
 #define FILE_SPACE (1ull << 62)
 enum { FILE_SHIFT = 44 };
 enum { BLOCK_RAW = 1, BLOCK_TEXT = 3, BLOCK_END = 4 };
-enum { HEADER = 28, CAPACITY = 1 << 17, LONGEST = 48 };
+enum { HEADER = 28, CAPACITY = 1 << 17, LONGEST = 48, MOST_THREADS = 65535 };
 
 struct buffer {
     uint8_t *at;
+    /* Beyond it, the buffer is handed over. */
+    uint8_t *limit;
     uint64_t address;
     uint32_t location, count, thread;
     /* A store whose value is not read yet. */
@@ -43,24 +54,55 @@ struct buffer {
     uint32_t pending_size;
     /* STORE or STORE_NT. */
     uint32_t pending_kind;
-    struct buffer *next;
+    /* The lock of an atomic operation that is under way. */
+    atomic_flag *held;
+    /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */
+    struct buffer *side, *outer;
+    struct frame *frames;
+    /* Whether the thread is in a part of the runtime that a signal handler must not enter. */
+    int busy;
+    /* Whether records were dropped: only of a signal handler's own buffer. */
+    int overflowed;
+    /* How often the thread's end was announced. */
+    unsigned endings;
+    /* Whether a library of persistent memory is at work, which is known to store and flush. */
+    unsigned library;
+    /* Records that were handed over. */
+    uint64_t handed;
+    uint32_t mapping;
+    atomic_flag handing;
+    struct buffer *next, *next_free;
     uint8_t bytes[HEADER + CAPACITY];
 };
 
-static int trace_fd = -1;
+/* 0 not recording, 1 recording, 2 the program ends. */
 static atomic_int recording;
 static atomic_uint threads, stamps;
 static _Atomic(struct buffer *) all_buffers;
 static pthread_key_t at_thread_end;
 static uintptr_t text_base;
-static __thread struct buffer *self __attribute__((tls_model("initial-exec")));
+static int owner;
+#define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+static THREAD_LOCAL struct buffer *self;
+static THREAD_LOCAL int ended;
 extern const char __executable_start[] __attribute__((weak));
-extern const char etext[] __attribute__((weak));
 
 /* The linker sends calls of these functions to the __wrap_ versions of other files, those of the runtime too: here the
  * real ones are meant. */
 void *__real_memcpy(void *, const void *, size_t);
 void *__real_memmove(void *, const void *, size_t);
 void *__real_memset(void *, int, size_t);
-void *__real_mmap(void *, size_t, int, int, int, off_t);
-void __real_free(void *);
+
+#define EXPORT __attribute__((visibility("default")))
+#define PC place(__builtin_return_address(0))
+
+/* A function of a library that the program and its libraries reach through the runtime: the runtime's is found first,
+ * and finds the library's. Weak, since a program may have a function of its own by that name. */
+#define INSTEAD __attribute__((visibility("default"), weak))
+#define LIBRARY(name) \
+    static inline __typeof__(&name) real_##name(void) { \
+        static __typeof__(&name) found; \
+        if (__builtin_expect(!found, 0)) found = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
+        return found; \
+    }
+#define REAL(name) real_##name()

@@ -54,6 +54,11 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *lock, cons
     return failed;
 }
 
+LIBRARY(pthread_create)
+LIBRARY(pthread_join)
+LIBRARY(pthread_tryjoin_np)
+LIBRARY(pthread_timedjoin_np)
+
 struct birth {
     void *(*run)(void *);
     void *argument;
@@ -69,44 +74,64 @@ static void *newborn(void *p) {
     return run(argument);
 }
 
-static pthread_t known_threads[4096];
-static atomic_uint known_ids[4096];
+/* The threads' own names, to find a thread's number when it is joined: the newest of a name first, since names come
+ * again. */
+enum { NAMES = 4096 };
+static struct {
+    pthread_t name;
+    uint32_t next;
+} born[MOST_THREADS + 1];
+static uint32_t newest[NAMES];
+static atomic_flag born_lock = ATOMIC_FLAG_INIT;
 
-int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
-    if (!begin()) return __real_pthread_create(thread, attributes, run, argument);
-    struct birth *birth = malloc(sizeof *birth);
-    if (!birth) return EAGAIN;
-    birth->run = run;
-    birth->argument = argument;
-    atomic_init(&birth->thread, 0);
-    int failed = __real_pthread_create(thread, attributes, newborn, birth);
-    if (failed) {
-        __real_free(birth);
-        return failed;
-    }
+static uint32_t *chain_of(pthread_t name) { return &newest[((uintptr_t)name >> 12 ^ (uintptr_t)name >> 24) % NAMES]; }
+
+static void remember_thread(pthread_t name, uint32_t id) {
+    take(&born_lock);
+    born[id].name = name;
+    born[id].next = *chain_of(name);
+    *chain_of(name) = id;
+    give(&born_lock);
+}
+
+static void joined(pthread_t name, uint32_t location) {
+    take(&born_lock);
+    uint32_t *link = chain_of(name);
+    while (*link && !pthread_equal(born[*link].name, name)) link = &born[*link].next;
+    uint32_t id = *link;
+    if (id) *link = born[id].next;
+    give(&born_lock);
+    if (id) sync_event(JOIN, 0, id - 1, location);
+}
+
+/* C++ threads are made and joined within the C++ library: those calls come here too. */
+INSTEAD int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    if (!begin()) return REAL(pthread_create)(thread, attributes, run, argument);
+    struct birth birth = {.run = run, .argument = argument};
+    int failed = REAL(pthread_create)(thread, attributes, newborn, &birth);
+    if (failed) return failed;
     uint32_t id;
-    while ((id = atomic_load(&birth->thread)) == 0) sched_yield();
-    __real_free(birth);
-    if (id != UINT32_MAX) {
-        known_threads[id % 4096] = *thread;
-        atomic_store(&known_ids[id % 4096], id);
+    while ((id = atomic_load(&birth.thread)) == 0) raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    if (id <= MOST_THREADS) {
+        remember_thread(*thread, id);
         sync_event(CREATE, 0, id - 1, PC);
     }
     return 0;
 }
 
-int __real_pthread_join(pthread_t, void **);
-int __wrap_pthread_join(pthread_t thread, void **result) {
-    begin();
-    int failed = __real_pthread_join(thread, result);
-    for (unsigned i = 0; !failed && i < 4096; i++) {
-        uint32_t id = atomic_load(&known_ids[i]);
-        if (id && pthread_equal(known_threads[i], thread)) {
-            atomic_store(&known_ids[i], 0);
-            sync_event(JOIN, 0, id - 1, PC);
-            break;
-        }
+#define JOINS(name, parameters, arguments) \
+    INSTEAD int name parameters { \
+        begin(); \
+        int failed = REAL(name) arguments; \
+        if (!failed) joined(thread, PC); \
+        return failed; \
     }
-    return failed;
+JOINS(pthread_join, (pthread_t thread, void **result), (thread, result))
+JOINS(pthread_tryjoin_np, (pthread_t thread, void **result), (thread, result))
+JOINS(pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *until), (thread, result, until))
+
+void __real_pthread_exit(void *) __attribute__((noreturn));
+void __attribute__((noreturn)) __wrap_pthread_exit(void *result) {
+    begin();
+    __real_pthread_exit(result);
 }

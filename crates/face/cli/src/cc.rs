@@ -18,8 +18,9 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = sources! {
     "runtime/" as "runtime/":
-        "shared.h" "output.h" "records.h" "program.h" "accesses.h" "ranges.h" "atomics.h" "fences.h" "order.h" "threads.h"
-        "mappings.h" "pmem.h" "runtime.c";
+        "shared.h" "raw.h" "output.h" "peek.h" "records.h" "buffers.h" "signals.h" "program.h" "shadow.h" "files.h"
+        "accesses.h" "ranges.h" "atomics.h" "fences.h" "order.h" "threads.h" "mappings.h" "calls.h" "names.h"
+        "descriptors.h" "pmem.h" "runtime.c";
     "assembler/" as "assembler/": "text.h" "bytes.h" "persist.h";
     "" as "": "as.c";
     "" as "include/": "coreplane.h";
@@ -109,6 +110,10 @@ impl Tools {
             output(Command::new(&cc).args(args).arg(file(from)).arg("-o").arg(file(to)))
         };
         run(&["-std=gnu11", "-O2", "-g0", "-fPIC", "-c"], "runtime/runtime.c", "runtime.o")?;
+        // A section of its own: whether a signal interrupted the recorder is seen by the address.
+        let sections =
+            [".text", ".text.unlikely", ".text.hot"].map(|s| format!("--rename-section={s}=coreplane_text"));
+        output(Command::new("objcopy").args(sections).arg(file("runtime.o")))?;
         run(&["-std=gnu11", "-O2", "-g0"], "as.c", "bin/as")?;
         std::fs::write(file("done"), "")?;
         // Another process may have been faster: its folder is as good.

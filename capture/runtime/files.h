@@ -1,0 +1,291 @@
+/* Files: their numbers, names and first contents. */
+
+enum { FILES = 1 << 16, FILE_HEADS = 1024, NAME_HEADS = 1024 };
+static struct file *files;
+static uint32_t file_count = 1, file_heads[FILE_HEADS];
+/* Held while files, names and mappings change. */
+static atomic_flag files_lock = ATOMIC_FLAG_INIT;
+
+static int enter_files(struct buffer *b) {
+    for (struct buffer *o = b->outer; o; o = o->outer)
+        if (o->busy) return 0;
+    b->busy = 1;
+    take(&files_lock);
+    return 1;
+}
+static void leave_files(struct buffer *b) {
+    give(&files_lock);
+    b->busy = 0;
+}
+
+struct name {
+    struct name *next;
+    uint32_t number;
+    char path[];
+};
+static struct name *name_heads[NAME_HEADS];
+static uint32_t name_count;
+static uint8_t *arena, *arena_end;
+
+static void *keep(size_t bytes) {
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (arena == NULL || (size_t)(arena_end - arena) < bytes) {
+        arena = raw_memory(1 << 20);
+        if (!arena) return NULL;
+        arena_end = arena + (1 << 20);
+    }
+    arena += bytes;
+    return arena - bytes;
+}
+
+static size_t hash(const char *text) {
+    uint64_t h = 0xCBF29CE484222325u;
+    for (; *text; text++) h = (h ^ (uint8_t)*text) * 0x100000001B3u;
+    return h ^ h >> 32;
+}
+
+/* A path's number; its text is recorded with the first. */
+static uint32_t name_number(const char *path) {
+    struct name **head = &name_heads[hash(path) % NAME_HEADS];
+    for (struct name *n = *head; n; n = n->next)
+        if (!strcmp(n->path, path)) return n->number;
+    struct name *n = keep(sizeof *n + strlen(path) + 1);
+    if (!n) return 0;
+    __real_memcpy(n->path, path, strlen(path) + 1);
+    n->number = name_count++;
+    n->next = *head;
+    *head = n;
+    char text[4300];
+    int at = numbered(text, "", n->number);
+    text[at++] = '\n';
+    __real_memcpy(text + at, path, strlen(path) + 1);
+    write_text("name", text);
+    return n->number;
+}
+
+static void unseen(struct buffer *b, const char *text, uint64_t address, uint64_t bytes, uint32_t location) {
+    static struct name *texts;
+    static uint32_t count;
+    static atomic_flag lock = ATOMIC_FLAG_INIT;
+    take(&lock);
+    struct name *n = texts;
+    while (n && strcmp(n->path, text)) n = n->next;
+    if (!n && (n = keep(sizeof *n + strlen(text) + 1))) {
+        __real_memcpy(n->path, text, strlen(text) + 1);
+        n->number = count++;
+        n->next = texts;
+        texts = n;
+        char numbered_text[600];
+        int at = numbered(numbered_text, "", n->number);
+        numbered_text[at++] = '\n';
+        __real_memcpy(numbered_text + at, text, strnlen(text, 500));
+        numbered_text[(size_t)at + strnlen(text, 500)] = 0;
+        write_text("unseen", numbered_text);
+    }
+    give(&lock);
+    if (!n) return;
+    emit(b, OPERAND, 0, address, location, bytes, 0);
+    emit(b, UNSEEN, 0, address, location, n->number, next_stamp());
+}
+
+static void lost(struct buffer *b, uint64_t address, unsigned size, uint32_t location) {
+    if (address - shadowed_from < shadowed_bytes && find_mapping(b, address))
+        unseen(b, "a store to memory that was gone before its value was read", address, size, location);
+}
+
+/* A path as the kernel has it: whole, without links; empty where there is none. */
+static void path_of(int fd, char *path, size_t room) {
+    char link[40];
+    numbered(link, "/proc/self/fd/", (uint64_t)fd);
+    long n = raw_readlink(link, path, room - 1);
+    path[n > 0 ? n : 0] = 0;
+    for (char *c = path; *c; c++)
+        if (*c == '\n') *c = '?';
+}
+
+static int begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
+
+/* Files that keep nothing over a power failure, and those outside of COREPLANE_PM=PREFIX. */
+static int is_interesting(const char *path) {
+    const char *prefix = getenv("COREPLANE_PM");
+    if (*path != '/' || begins(path, "/proc/") || begins(path, "/sys/") || begins(path, "/memfd:")) return 0;
+    if (begins(path, "/dev/") && !begins(path, "/dev/shm/") && !begins(path, "/dev/dax")) return 0;
+    return !prefix || !*prefix || begins(path, prefix);
+}
+
+static uint32_t *file_head(uint64_t device, uint64_t inode) { return &file_heads[(device * 31 + inode) % FILE_HEADS]; }
+
+static struct file *known_file(const struct stat *s) {
+    for (uint32_t n = *file_head(s->st_dev, s->st_ino); n; n = files[n].next)
+        if (files[n].device == s->st_dev && files[n].inode == s->st_ino) return &files[n];
+    return NULL;
+}
+
+static struct file *new_file(const struct stat *s) {
+    if (!files) files = raw_memory(sizeof *files * FILES);
+    if (!files || file_count == FILES) return NULL;
+    struct file *f = &files[file_count];
+    *f = (struct file){.device = s->st_dev, .inode = s->st_ino, .number = file_count};
+    /* The newest of an inode is found first. */
+    f->next = *file_head(s->st_dev, s->st_ino);
+    *file_head(s->st_dev, s->st_ino) = file_count++;
+    return f;
+}
+
+/* The file's text: number, device and inode, path, bytes. */
+static void write_file_text(const struct file *f, const char *path, uint64_t bytes) {
+    char text[4300];
+    int at = numbered(text, "", f->number);
+    at += numbered(text + at, "\n", f->device);
+    at += numbered(text + at, ":", f->inode);
+    text[at++] = '\n';
+    size_t n = strnlen(path, 4000);
+    __real_memcpy(text + at, path, n);
+    at += (int)n;
+    numbered(text + at, "\n", bytes);
+    write_text("file", text);
+}
+
+/* What reading a file needs. */
+struct reading {
+    struct buffer *b;
+    struct file *file;
+    const char *path;
+    int folder;
+    uint32_t location;
+    int failed, record;
+};
+
+/* The words of a file that are not zero. */
+static void record_contents(struct reading *r, uint64_t at, const uint8_t *bytes, uint64_t n) {
+    for (uint64_t i = 0; i < n; i += 8) {
+        uint64_t word = 0;
+        if (i + 8 <= n) {
+            __builtin_memcpy(&word, bytes + i, 8);
+            if (word) emit(r->b, CONTENTS, 3, file_address(r->file, at + i), r->location, word, 0);
+        } else
+            pieces_from(r->b, CONTENTS, file_address(r->file, at + i), (uint64_t)(bytes + i), n - i, r->location);
+    }
+}
+
+static int read_file(void *p) {
+    struct reading *r = p;
+    enum { CHUNK = 1 << 16 };
+    uint8_t chunk[CHUNK];
+    int fd = (int)raw(SYS_openat, r->folder, (long)r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, 0, 0);
+    struct stat s;
+    r->failed = fd < 0 || raw_fstat(fd, &s);
+    for (long at = 0, end; !r->failed && at < s.st_size; at = end) {
+        long data = raw_seek(fd, at, SEEK_DATA);
+        if (data == -ENXIO) break;
+        if (data >= 0) at = data & ~7l;
+        end = raw_seek(fd, at, SEEK_HOLE);
+        if (end <= at) end = s.st_size;
+        for (long n = 1; at < end && n > 0; at += n) {
+            n = raw_pread(fd, chunk, CHUNK, (uint64_t)at);
+            if (n <= 0) break;
+            if (r->record) record_contents(r, (uint64_t)at, chunk, (uint64_t)n);
+            if (r->file->copy && (uint64_t)at < r->file->copy_bytes)
+                __real_memcpy(r->file->copy + at, chunk, (uint64_t)(at + n) < r->file->copy_bytes ? (size_t)n : r->file->copy_bytes - (uint64_t)at);
+        }
+        if (at < end) break;
+    }
+    if (fd >= 0) raw_close(fd);
+    return 0;
+}
+
+/* Runs with a table of descriptors of its own: to close a file gives back the process's locks on it. */
+static void elsewhere(int (*run)(void *), void *argument) {
+    enum { STACK = 1 << 18 };
+    uint8_t *stack = raw_memory(STACK);
+    uint64_t signals = block_signals();
+    int saved = errno, status;
+    int child = stack ? clone(run, stack + STACK, CLONE_VM | CLONE_VFORK, argument) : -1;
+    if (child > 0) raw(SYS_wait4, child, (long)&status, __WCLONE, 0, 0, 0);
+    else run(argument);
+    errno = saved;
+    restore_signals(signals);
+    if (stack) raw_release(stack, STACK);
+}
+
+static void read_contents(struct buffer *b, struct file *f, int folder, const char *path, uint32_t location, int record) {
+    struct reading r = {b, f, path, folder, location, 0, record};
+    elsewhere(read_file, &r);
+    if (r.failed) unseen(b, "what a file held before could not be read", file_address(f, 0), UINT64_MAX >> 8, location);
+}
+
+/* The file of a descriptor or path, with its text and first contents recorded: it is about to change. None where it
+ * is not recorded. Called with the lock held. */
+static struct file *look_up(struct buffer *b, int folder, const char *path, const struct stat *s, const char *whole, uint32_t location) {
+    struct file *f = known_file(s);
+    if (f && f->nameless && s->st_nlink > 0) f = NULL;
+    if (!f) {
+        if (s->st_nlink == 0 || !(f = new_file(s))) return NULL;
+        f->ignored = !is_interesting(whole);
+    }
+    if (f->ignored) return NULL;
+    if (!f->described) {
+        f->described = 1;
+        write_file_text(f, whole, (uint64_t)s->st_size);
+        if (s->st_size > 0) read_contents(b, f, folder, path, location, 1);
+    }
+    return f;
+}
+
+static int is_file(const struct stat *s, const char *path) {
+    return S_ISREG(s->st_mode) || (S_ISCHR(s->st_mode) && begins(path, "/dev/dax"));
+}
+
+static struct file *file_of_fd(struct buffer *b, int fd, uint32_t location) {
+    struct stat s;
+    char whole[4096], link[40];
+    if (raw_fstat(fd, &s) || (!S_ISREG(s.st_mode) && !S_ISCHR(s.st_mode)) || !enter_files(b)) return NULL;
+    struct file *f = known_file(&s);
+    if (!f || (!f->described && !f->ignored) || f->nameless) {
+        path_of(fd, whole, sizeof whole);
+        numbered(link, "/proc/self/fd/", (uint64_t)fd);
+        f = is_file(&s, whole) ? look_up(b, AT_FDCWD, link, &s, whole, location) : NULL;
+    }
+    if (f && f->ignored) f = NULL;
+    leave_files(b);
+    return f;
+}
+
+/* A path without its last links resolved: that of a name. */
+static int path_of_name(int folder, const char *path, char *whole, size_t room) {
+    char parent[4096];
+    size_t n = strnlen(path, sizeof parent);
+    if (n == sizeof parent || n == 0) return 0;
+    const char *base = path + n;
+    while (base > path && base[-1] != '/') base--;
+    __real_memcpy(parent, path, (size_t)(base - path));
+    parent[base - path] = 0;
+    int fd = (int)raw(SYS_openat, folder, (long)(*parent ? parent : "."), O_PATH | O_CLOEXEC | O_DIRECTORY, 0, 0, 0);
+    if (fd < 0) return 0;
+    path_of(fd, whole, room);
+    raw_close(fd);
+    size_t at = strlen(whole);
+    if (at + strlen(base) + 2 > room || !at) return 0;
+    if (whole[at - 1] != '/') whole[at++] = '/';
+    __real_memcpy(whole + at, base, strlen(base) + 1);
+    return 1;
+}
+
+/* The file that a name is of, not following a link in its last part. */
+static struct file *file_of_name(struct buffer *b, int folder, const char *path, char *whole, struct stat *s, uint32_t location) {
+    if (raw_stat(folder, path, s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s->st_mode) || !path_of_name(folder, path, whole, 4096)) return NULL;
+    if (!enter_files(b)) return NULL;
+    struct file *f = look_up(b, folder, path, s, whole, location);
+    leave_files(b);
+    return f;
+}
+
+/* The program's standard streams, and the trace. */
+static void ignore_open_files(void) {
+    struct stat s;
+    for (int fd = 0; fd <= 3; fd++) {
+        if (raw_fstat(fd < 3 ? fd : trace_fd, &s) || !S_ISREG(s.st_mode) || known_file(&s)) continue;
+        struct file *f = new_file(&s);
+        if (f) f->ignored = 1;
+    }
+}
