@@ -1,5 +1,6 @@
-/* clflush alone, no fence after the first: on x86 a clflush is ordered with the stores round it, so this is clean
- * there. Machines with a persist path are ordered by fences, and there is none between entry and count: it loses. */
+/* clflush alone between entry and count: on x86 it is ordered with the stores round it, and the one fence before the
+ * acknowledgement waits for both: clean there. Machines with a persist path are ordered by fences, and there is none
+ * between entry and count: it loses. */
 #include "truth.h"
 
 static void work(const char *file) {
@@ -9,9 +10,9 @@ static void work(const char *file) {
         _mm_clflush(&log->entry[n - 1]);
         log->count.word = n;
         _mm_clflush(&log->count);
+        fence();
         coreplane_mark_here(n);
     }
-    fence();
 }
 
 LOG_PROGRAM
