@@ -18,8 +18,8 @@ MODELS = {
     "asap-rp": ["asap-rp"],
 }
 BY_CODE = {0: "clean", 1: "loses", 2: "refused"}
-# What libpmem takes for persistent memory decides whether it flushes or calls msync; here it flushes.
-ENVIRONMENT = os.environ | {"PMEM_IS_PMEM_FORCE": "1"}
+# What libpmem and libpmem2 take for persistent memory decides whether they flush or call msync; here they flush.
+ENVIRONMENT = os.environ | {"PMEM_IS_PMEM_FORCE": "1", "PMEM2_FORCE_GRANULARITY": "cache_line"}
 
 
 def source(name: str) -> Path:

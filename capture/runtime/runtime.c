@@ -33,3 +33,4 @@
 #include "names.h"
 #include "descriptors.h"
 #include "pmem.h"
+#include "pmem2.h"

@@ -20,7 +20,7 @@ const SOURCES: &[(&str, &str)] = sources! {
     "runtime/" as "runtime/":
         "shared.h" "raw.h" "output.h" "peek.h" "records.h" "buffers.h" "signals.h" "program.h" "shadow.h" "files.h"
         "accesses.h" "ranges.h" "atomics.h" "fences.h" "order.h" "threads.h" "mappings.h" "calls.h" "names.h"
-        "descriptors.h" "pmem.h" "runtime.c";
+        "descriptors.h" "pmem.h" "pmem2.h" "runtime.c";
     "assembler/" as "assembler/": "text.h" "bytes.h" "persist.h";
     "" as "": "as.c";
     "" as "include/": "coreplane.h";
