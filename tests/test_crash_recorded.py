@@ -165,3 +165,48 @@ def test_workloads_say_that_they_were_made_shorter(cli: Cli) -> None:
         "crash", "intel", "hashmap", "--points", 3, "--images", 2, "--set", "workload.operations=50"
     )
     assert "recorded programs" in cli.refuses("crash", "intel", "hashmap", "--after", 3)
+
+
+@pytest.fixture
+def two(cli: Cli) -> Cli:
+    cli("cc", "-O1", "-I", ROOT / "capture", PROGRAMS / "two.c", "-o", "two")
+    return cli
+
+
+def test_all_files_are_in_a_folder_and_one_is_the_image(two: Cli) -> None:
+    two("record", "--quiet", "--out", "two.cpt", "--", "./two", "store")
+    paths = f'echo {{image}} $(cd {{folder}}; find -type f | sort | tr "\\n" " ") >> {two.folder}/told; ./two check {{folder}}'
+    for asked, image in ((None, "data/main"), ("side", "data/side"), ("data/side", "data/side"), ("lock", "lock")):
+        (two.folder / "told").unlink(missing_ok=True)
+        option = ["--file", asked] if asked else []
+        result = found(two, "intel", "trace:two.cpt", "--check", paths, "--points", 6, *option, code=0)
+        assert result["recording"]["file"] == image
+        assert {f["name"] for f in result["recording"]["files"]} == {"data/main", "data/side", "lock"}
+        first = (two.folder / "told").read_text().splitlines()[0].split()
+        assert first[0].endswith(f"/files/{image}") and first[1:] == ["./data/main", "./data/side", "./lock"]
+    said = two.refuses("crash", "intel", "trace:two.cpt", "--check", "true {image}", "--file", "absent")
+    assert "data/main" in said and "lock" in said
+
+
+def test_an_entry_synced_too_late_is_found(two: Cli) -> None:
+    two("record", "--quiet", "--out", "late.cpt", "--", "./two", "late", "late")
+    result = found(two, "intel", "trace:late.cpt", "--check", "./two check {folder}", code=1)
+    assert result["model_images"]["failing_points"] > 0
+    assert any("two.c" in f["why"] for f in result["model_images"]["failures"])
+
+
+def test_a_machine_with_an_empty_battery_loses_what_was_acknowledged(log: Cli) -> None:
+    trace = record(log, "ok")
+    found(log, "nvdimmc-poc", trace, "--check", CHECK, "--points", 20, code=0)
+    dead = found(log, "nvdimmc-poc", trace, "--check", CHECK, "--points", 20, "--set", "nvdimm.battery_uj=0", code=1)
+    assert dead["timed"]["failing_points"] > 0 and dead["timed"]["failures"][0]["lost_pages"]
+    assert dead["model_images"]["failing_points"] == 0, "the model knows no battery"
+
+
+def test_a_file_of_an_earlier_run_is_there_on_the_machine(log: Cli) -> None:
+    record(log, "ok")
+    log("record", "--quiet", "--out", "more.cpt", "--", "./log", "ok.pm", "more")
+    for machine in ("intel", "asap-rp", "eadr", "nvdimmc-poc", "nearpm-cpu"):
+        least = "./log check {image} 40 && " + CHECK
+        result = found(log, machine, "trace:more.cpt", "--check", least, "--points", 20, code=0)
+        assert result["timed"]["points"] > 3

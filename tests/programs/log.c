@@ -1,5 +1,5 @@
 /* An append-only log in a mapped file: entries, then a counter of them. `order` stores the counter first; `bare` flushes
- * nothing. `check FILE [ACKNOWLEDGED]` is its recovery. */
+ * nothing; `more` goes on with the file of an earlier run. `check FILE [ACKNOWLEDGED]` is its recovery. */
 #include <coreplane.h>
 #include <fcntl.h>
 #include <immintrin.h>
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ENTRIES = 40, BYTES = 8192 };
+enum { ENTRIES = 80, BYTES = 8192 };
 struct log { uint64_t count; char pad[56]; struct { uint64_t value; char pad[56]; } entry[ENTRIES]; };
 
 static int bare;
@@ -35,10 +35,12 @@ int main(int argc, char **argv) {
     if (argc > 2 && !strcmp(argv[1], "check")) return check(argv[2], argc > 3 ? strtoull(argv[3], NULL, 10) : 0);
     int order = argc > 2 && !strcmp(argv[2], "order");
     bare = argc > 2 && !strcmp(argv[2], "bare");
-    int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (fd < 0 || ftruncate(fd, BYTES)) return 1;
+    int more = argc > 2 && !strcmp(argv[2], "more");
+    int fd = open(argv[1], O_RDWR | O_CREAT | (more ? 0 : O_TRUNC), 0644);
+    if (fd < 0 || (!more && ftruncate(fd, BYTES))) return 1;
     struct log *log = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    for (uint64_t i = 0; i < ENTRIES; i++) {
+    uint64_t first = log->count;
+    for (uint64_t i = first; i < first + ENTRIES / 2; i++) {
         if (order) { log->count = i + 1; persist(&log->count, 8); }
         log->entry[i].value = i + 7;
         persist(&log->entry[i], 8);

@@ -8,16 +8,14 @@ use crate::crash_lab::Lab;
 use crate::crash_refused as refused;
 use crate::crash_time::Budget;
 use crate::{Failure, output, progress};
-use check::crash::{
-    self, Candidate, Event, Facts, FileState, Kind, Log, Outcome, Persistency, Timed, Tracker,
-};
+use check::crash::{self, Candidate, Facts, FileState, Log, Outcome, Persistency, Timed, Tracker};
 use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
 use protocol::{PAGE_BYTES, PM_BASE};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trace::space::{Layout, MEMORY};
+use trace::space::Layout;
 use trace::{About, Recording};
 
 /// Threads that a machine can run.
@@ -30,10 +28,12 @@ pub(crate) struct Recorded<'a> {
     /// How the recording left its files.
     pub(crate) files: Vec<FileState>,
     pub(crate) names: Names,
+    /// The number of the file that is `{image}` in the end.
+    number: u32,
     /// The recorded path of `{image}`.
     pub(crate) chosen: String,
-    /// Where files lie in a machine's memory, by number.
-    bases: BTreeMap<u32, u64>,
+    /// Where files lie in a machine's memory.
+    layout: Layout,
 }
 
 pub(crate) fn lab(
@@ -46,20 +46,15 @@ pub(crate) fn lab(
     let recording = workload.recording().ok_or_else(|| {
         Failure::BadInput(format!("{}: --check is for recorded programs (trace:FILE)", args.workload))
     })?;
-    let facts = Facts::of(recording);
     refused::without_values(args, recording.about())?;
-    refused::without_stores(args, &facts)?;
-    let ranges: Vec<(u64, u64)> =
-        recording.to_trace().pm_ranges().iter().map(|(from, bytes)| (*from, from + bytes)).collect();
-    let mut log = crash::of_trace(&recording.to_trace(), &ranges);
-    begin_after(args, &mut log)?;
+    let recorded = Recorded::new(args, recording)?;
+    refused::unseen(args, &recorded)?;
+    refused::never_durable(args, &recorded, model)?;
+    let mut log = log_of(args, recording, &recorded)?;
+    log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
     let mut end = Tracker::new(&log, model);
     while end.step() {}
     let everything = end.candidate(&BTreeMap::new());
-    let files = first_range(&ranges, everything.files());
-    let recorded = Recorded::new(args, recording, facts, &files)?;
-    refused::unseen(args, &recorded)?;
-    refused::never_durable(args, &recorded, model)?;
     let bytes = recorded.files.iter().map(|f| f.size).sum();
     let external = External::new(command, args.time_limit, bytes)?;
     let mut lab = External::ends(|| {
@@ -75,13 +70,19 @@ pub(crate) fn lab(
     Ok(lab)
 }
 
-/// The files of an image; the first persistent range where nothing is known of files.
-fn first_range(ranges: &[(u64, u64)], files: &[FileState]) -> Vec<FileState> {
-    if !files.is_empty() {
-        return files.to_vec();
+/// What the program did, from the mark on that `--after` names.
+fn log_of(args: &CrashArgs, recording: &Recording, recorded: &Recorded<'_>) -> Result<Log, Failure> {
+    let marks = &recorded.facts.marks;
+    if let Some(number) = args.after.filter(|n| marks.iter().all(|m| m.number != *n)) {
+        let numbers = || marks.iter().map(|m| m.number);
+        let there = match (numbers().min(), numbers().max()) {
+            (Some(first), Some(last)) => format!("its {} marks are numbered {first} to {last}", marks.len()),
+            _ => "it has no mark (coreplane_mark in coreplane.h makes one)".into(),
+        };
+        return Err(Failure::BadInput(format!("--after {number}: the recording has no such mark; {there}")));
     }
-    let (base, end) = ranges.first().copied().unwrap_or_default();
-    vec![FileState { number: MEMORY, base, names: vec!["memory".into()], size: end - base }]
+    let what = crash::Recorded { layout: &recorded.layout, image: Some(recorded.number), after: args.after };
+    Ok(crash::of_trace(recording, &what))
 }
 
 /// One image of the model, tried again.
@@ -91,23 +92,6 @@ fn replayed(text: &str, log: &Log, recorded: &Recorded<'_>, external: &External)
     while tracker.at() < replay.point && tracker.step() {}
     let message = external.run(&recorded.left(&tracker.candidate(&replay.choice))).err();
     Ok(Lab::replayed(replay.model, message))
-}
-
-/// Power failures count from the mark on that `--after` names.
-fn begin_after(args: &CrashArgs, log: &mut Log) -> Result<(), Failure> {
-    let Some(number) = args.after else { return Ok(()) };
-    let is_it = |e: &Event| e.kind == Kind::Ended && e.value == number;
-    let Some(at) = log.events.iter().position(is_it) else {
-        let marks: Vec<u64> = log.marks_before(log.events.len()).map(|m| m.number).collect();
-        let there = match (marks.iter().min(), marks.iter().max()) {
-            (Some(first), Some(last)) => format!("its {} marks are numbered {first} to {last}", marks.len()),
-            _ => "it has no mark (coreplane_mark in coreplane.h makes one)".into(),
-        };
-        return Err(Failure::BadInput(format!("--after {number}: the recording has no such mark; {there}")));
-    };
-    let begins = Event { kind: Kind::Begins, ..log.events[at] };
-    log.events.insert(at + 1, begins);
-    Ok(())
 }
 
 fn search(
@@ -196,31 +180,24 @@ fn on_the_machine(
 }
 
 impl<'a> Recorded<'a> {
-    fn new(
-        args: &CrashArgs,
-        recording: &'a Recording,
-        facts: Facts,
-        files: &[FileState],
-    ) -> Result<Recorded<'a>, Failure> {
-        let about = recording.about();
+    fn new(args: &CrashArgs, recording: &'a Recording) -> Result<Recorded<'a>, Failure> {
+        let (facts, about) = (Facts::of(recording), recording.about());
+        refused::without_stores(args, &facts)?;
         let layout = Layout::new(about, &recording.counts().extents, PM_BASE);
+        let files = facts.named.files(about, &layout, None);
         let at_first = about.files.values().map(|f| f.path.as_str());
         let later = about.names.values().map(String::as_str);
         let placed = layout.files().iter().map(|f| f.path.as_str());
         let names = Names::new(at_first.chain(later).chain(placed));
-        let chosen = refused::choose(args, &facts, files, &names)?;
-        let bases = layout.files().iter().map(|f| (f.number, f.base)).collect();
-        Ok(Recorded { about, facts, files: files.to_vec(), names, chosen, bases })
+        let (number, chosen) = refused::choose(args, &facts, &files, &names)?;
+        Ok(Recorded { about, facts, files, names, number, chosen, layout })
     }
 
     /// What a check sees of an image of the model.
     fn left<'c>(&self, image: &'c Candidate<'_>) -> Left<'c> {
         Left {
             pages: image.pages().collect(),
-            files: match image.files() {
-                [] => self.places(self.files.iter().map(|f| (f, f.base))),
-                files => self.places(files.iter().map(|f| (f, f.base))),
-            },
+            files: self.places(image.files()),
             chosen: self.names.relative(&self.chosen),
             said: self.said(image.ended()),
         }
@@ -231,18 +208,20 @@ impl<'a> Recorded<'a> {
         let image = point.image();
         let touched = (image.base()..image.base() + image.len()).step_by(PAGE_BYTES as usize);
         let pages: Vec<(u64, Arc<_>)> = touched.filter_map(|a| Some((a, image.page(a)?))).collect();
-        let files = self.files.iter().filter_map(|f| Some((f, *self.bases.get(&f.number)?)));
+        let files = self.facts.named.files(self.about, &self.layout, None);
         external.run(&Left {
             pages: pages.iter().map(|(address, page)| (*address, &**page)).collect(),
-            files: self.places(files),
+            files: self.places(&files),
             chosen: self.names.relative(&self.chosen),
             said: self.said(&point.ended),
         })
     }
 
-    fn places<'f>(&self, files: impl Iterator<Item = (&'f FileState, u64)>) -> Vec<Place> {
-        let named = files.flat_map(|(file, base)| file.names.iter().map(move |name| (name, base, file.size)));
-        named.map(|(name, base, bytes)| Place { name: self.names.relative(name), base, bytes }).collect()
+    fn places(&self, files: &[FileState]) -> Vec<Place> {
+        let named = files.iter().flat_map(|f| f.names.iter().map(move |name| (name, f)));
+        named
+            .map(|(name, f)| Place { name: self.names.relative(name), base: f.base, bytes: f.size })
+            .collect()
     }
 
     /// What the program had said when each thread had made so many marks.

@@ -7,6 +7,7 @@ use crate::crash_recorded::Recorded;
 use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
 use std::path::Path;
 use trace::About;
+use trace::space::LARGEST_FILE;
 
 /// Gaps that are told one by one.
 const SHOWN: usize = 8;
@@ -64,7 +65,7 @@ pub(crate) fn gap_text(recorded: &Recorded<'_>, gap: &Gap) -> String {
     let (offset, bytes) = gap.bytes;
     let place = match gap.file {
         None => String::new(),
-        Some(file) if bytes == 0 => format!(" ({})", recorded.shown_file(file)),
+        Some(file) if bytes == 0 || bytes >= LARGEST_FILE => format!(" ({})", recorded.shown_file(file)),
         Some(file) => format!(" ({bytes} bytes of {} from {offset:#x} on)", recorded.shown_file(file)),
     };
     let site = if gap.site.is_empty() { String::new() } else { format!(" at {}", gap.site) };
@@ -124,7 +125,7 @@ pub(crate) fn choose(
     facts: &Facts,
     files: &[FileState],
     names: &Names,
-) -> Result<String, Failure> {
+) -> Result<(u32, String), Failure> {
     let known = |f: &&FileState| facts.files.get(&f.number).is_some_and(|f| f.stored) || f.size > 0;
     let there: Vec<&FileState> = files.iter().filter(|f| !f.names.is_empty()).filter(known).collect();
     let shown = || {
@@ -138,9 +139,10 @@ pub(crate) fn choose(
                 || relative == Path::new(asked)
                 || Path::new(name).file_name().is_some_and(|n| n == asked.as_str())
         };
-        let mut found = there.iter().flat_map(|f| &f.names).filter(|name| is_it(name));
+        let all = there.iter().flat_map(|f| f.names.iter().map(|name| (f.number, name.clone())));
+        let mut found = all.filter(|(_, name)| is_it(name));
         return match (found.next(), found.next()) {
-            (Some(one), None) => Ok(one.clone()),
+            (Some(one), None) => Ok(one),
             (Some(_), Some(_)) => {
                 Err(Failure::BadInput(format!("--file {asked}: several have that name: {}", shown())))
             }
@@ -150,8 +152,9 @@ pub(crate) fn choose(
     let fact = |f: &FileState| facts.files.get(&f.number);
     let durable = there.iter().find(|f| fact(f).is_some_and(|f| f.durable));
     let stored = || there.iter().find(|f| fact(f).is_some_and(|f| f.stored));
-    let chosen = durable.or_else(stored).or(there.first()).and_then(|f| f.names.first());
-    chosen.cloned().ok_or_else(|| {
+    let chosen = durable.or_else(stored).or(there.first());
+    let chosen = chosen.and_then(|f| Some((f.number, f.names.first()?.clone())));
+    chosen.ok_or_else(|| {
         Failure::BadInput(format!("{}: the program left no file behind, so there is no image", args.workload))
     })
 }

@@ -90,7 +90,9 @@ fn two_stores(between: &[(Kind, u64)], after: &[(Kind, u64)]) -> Log {
     let stores = [event((Kind::Store, FIRST)), event((Kind::Store, FIRST + 8))];
     let [between, after] = [between, after].map(|e| e.iter().copied().map(event).collect::<Vec<_>>());
     let events = [vec![stores[0]], between, vec![stores[1]], after].concat();
-    Log { events, sites: vec!["here".into()], threads: 1, ..Log::default() }
+    let mut log = Log::default();
+    (log.events, log.sites, log.threads) = (events, vec!["here".into()], 1);
+    log
 }
 
 /// The pairs of words that recovery may find after all of a log.

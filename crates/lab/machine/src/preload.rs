@@ -2,9 +2,26 @@
 
 use crate::build::Machine;
 use crate::error::ConfigError;
+use crate::pager::Pager;
 use protocol::{Image, PAGE_BYTES, PM_BASE, line_of, mask_of, offset_of};
-use trace::space::Layout;
-use trace::{Kind, Recording};
+use std::collections::BTreeMap;
+use trace::space::{Layout, file_of};
+use trace::{Call, Kind, Recording};
+
+/// The smallest size that the program gave each file: what was beyond is gone, and does not come back when the file
+/// grows again.
+fn least_sizes(recording: &Recording) -> BTreeMap<u32, u64> {
+    let mut least = BTreeMap::new();
+    for record in recording.records().filter(|r| r.kind == Kind::Call) {
+        if let (Some(Call::Resize), Some((file, _))) =
+            (Call::from_number(record.value as u8), file_of(record.address))
+        {
+            let size = least.entry(file).or_insert(u64::MAX);
+            *size = record.value.wrapping_shr(8).min(*size);
+        }
+    }
+    least
+}
 
 /// What the files of a recording held before its program changed them, laid out as its replay has them.
 pub(crate) fn contents(recording: &Recording) -> Image {
@@ -13,7 +30,10 @@ pub(crate) fn contents(recording: &Recording) -> Image {
         return image;
     }
     let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-    for record in recording.records().filter(|r| r.kind == Kind::Contents) {
+    let least = least_sizes(recording);
+    let stays =
+        |address| file_of(address).is_some_and(|(f, offset)| least.get(&f).is_none_or(|n| offset < *n));
+    for record in recording.records().filter(|r| r.kind == Kind::Contents && stays(r.address)) {
         let Some(address) = layout.compact(record.address) else { continue };
         let (at, size) = (offset_of(address), usize::from(record.size));
         let mut block = [0; 64];
@@ -32,6 +52,9 @@ impl Machine {
         let end = image.base() + image.len();
         for address in (image.base()..end).step_by(PAGE_BYTES as usize) {
             let Some(page) = image.page(address) else { continue };
+            if let Some(Pager::Nvdimm(driver)) = &self.host {
+                driver.preloaded(address);
+            }
             for (index, memory) in self.controllers.iter_mut().enumerate().take(self.map.pm_controllers) {
                 memory
                     .preload(address, &page, |line| self.map.controller(line) == index)

@@ -222,6 +222,13 @@ impl Driver {
         })
     }
 
+    /// The device has data of `page` before the machine starts.
+    pub fn preloaded(&mut self, page: u32) {
+        if let Some(written) = self.written.get_mut(page as usize) {
+            *written = true;
+        }
+    }
+
     /// Its parameters.
     pub fn spec(&self) -> &DriverSpec {
         &self.spec

@@ -117,6 +117,13 @@ impl Host {
         Port::cpu(cpu, hart, &self.0)
     }
 
+    /// The device has data of the page at `address` before the machine starts.
+    pub fn preloaded(&self, address: u64) {
+        if let Ok(page) = u32::try_from((address - PM_BASE) / PAGE_SIZE as u64) {
+            self.0.borrow_mut().driver.preloaded(page);
+        }
+    }
+
     /// A program has ended, its stores being done: nobody needs to ask its hart.
     pub fn leave(&self, hart: usize) {
         self.0.borrow_mut().harts[hart].leave();

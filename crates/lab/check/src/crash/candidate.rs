@@ -2,8 +2,8 @@
 
 use super::log::Mark;
 use super::pages::{Page, Pages};
-use super::pending::{Tracker, Unit};
-use protocol::{Line, PAGE_BYTES};
+use super::pending::{METADATA, Tracker, Unit};
+use protocol::{Line, Mask, PAGE_BYTES, line_of, mask_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file as a power failure may leave it.
@@ -59,20 +59,23 @@ pub struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     /// The image under a choice; units that it does not name keep all their pending stores.
     pub(super) fn new(tracker: &'a Tracker<'a>, choice: &BTreeMap<Unit, usize>) -> Candidate<'a> {
+        let changes = tracker.changes.len();
+        let there = choice.get(&METADATA).copied().unwrap_or(changes).min(changes);
+        let cuts = Cuts::new(tracker, there);
         let mut changed = Pages::default();
+        cuts.clear(&tracker.sure, &mut changed);
         for (unit, stores) in &tracker.pending {
             let kept = choice.get(unit).copied().unwrap_or(stores.len()).min(stores.len());
-            if kept == 0 {
-                continue;
-            }
-            if changed.page(*unit).is_none() {
-                changed.copy_page(&tracker.sure, *unit);
-            }
             for p in &stores[..kept] {
-                tracker.write(&mut changed, *unit, p);
+                let (mask, block) = tracker.block(*unit, p);
+                let mask = mask & cuts.mask(*unit, p.event);
+                if mask != 0 {
+                    changed.copy_page(&tracker.sure, *unit);
+                    changed.write(line_of(*unit), &block, mask);
+                }
             }
         }
-        Candidate { tracker, changed, files: tracker.files(choice) }
+        Candidate { tracker, changed, files: tracker.files(there) }
     }
 
     /// The page at `address` of the log's address space; none where nothing was ever stored.
@@ -115,5 +118,45 @@ impl<'a> Candidate<'a> {
     /// The number of the last mark, 0 before the first.
     pub fn acknowledged(&self) -> u64 {
         self.marks().last().map_or(0, |m| m.number)
+    }
+}
+
+/// Ranges that pending changes cut off files: the event, from where to where, and whether the change is there.
+struct Cuts(Vec<(usize, u64, u64, bool)>);
+
+impl Cuts {
+    fn new(tracker: &Tracker<'_>, there: usize) -> Cuts {
+        let all = tracker.changes.iter().enumerate();
+        let cuts = all.filter_map(|(i, event)| {
+            let (from, to) = tracker.log().change(*event)?.cuts?;
+            Some((*event, from, to, i < there))
+        });
+        Cuts(cuts.collect())
+    }
+
+    /// What was durable and is cut off is no more.
+    fn clear(&self, sure: &Pages, changed: &mut Pages) {
+        for (_, from, to, _) in self.0.iter().filter(|c| c.3) {
+            let inside = |p: &u64| *p < *to && p + PAGE_BYTES > *from;
+            for page in sure.addresses().filter(inside).collect::<Vec<_>>() {
+                changed.copy_page(sure, page);
+            }
+            changed.clear(*from, *to);
+        }
+    }
+
+    /// The bytes of the unit's line that a store reaches: of what is cut off, only what was stored since; of what is
+    /// not cut off yet, only what was stored before.
+    fn mask(&self, unit: Unit, event: usize) -> Mask {
+        let line = unit / 64 * 64;
+        let lost = self.0.iter().filter(|(cut, _, _, there)| (event < *cut) == *there);
+        lost.fold(Mask::MAX, |mask, (_, from, to, _)| {
+            let (first, last) = ((*from).max(line), (*to).min(line + 64));
+            if first < last {
+                mask & !mask_of((first - line) as usize, (last - first) as usize)
+            } else {
+                mask
+            }
+        })
     }
 }

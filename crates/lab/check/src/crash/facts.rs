@@ -1,6 +1,7 @@
 //! What a recording says of its files before any power is cut: whether anything was made durable, and what was not seen.
 
 use super::log::Mark;
+use super::named::Named;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::space::{self, Space};
 use trace::{About, Call, Kind, Record, Recording};
@@ -59,6 +60,8 @@ pub struct Facts {
     pub gaps: Vec<Gap>,
     /// The program's marks in the recorded order.
     pub marks: Vec<Mark>,
+    /// What its files are called, and how large they are.
+    pub named: Named,
 }
 
 struct Reader<'a> {
@@ -121,6 +124,7 @@ impl Facts {
 impl Reader<'_> {
     fn follow(&mut self, r: &Record) {
         let operand = self.space.follow(r);
+        self.facts.named.follow(self.about, r, operand);
         let thread = r.thread as usize;
         match r.kind {
             Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::StoreNonTemporal | Kind::Written => {

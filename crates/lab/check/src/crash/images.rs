@@ -2,7 +2,8 @@
 
 use super::candidate::{Candidate, Outcome, Verdict};
 use super::log::Log;
-use super::pending::{Persistency, Tracker, Unit};
+use super::model::Persistency;
+use super::pending::{Tracker, Unit};
 use super::why::{Explanation, explain};
 use rayon::prelude::*;
 use std::collections::BTreeMap;

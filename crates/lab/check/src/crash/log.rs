@@ -1,5 +1,8 @@
 //! What a program did to persistent memory, in one order.
 
+use super::candidate::FileState;
+use super::files::Change;
+use super::pages::Pages;
 use machine::WorkloadDescription;
 use protocol::{
     Cpu, FenceKind, FlushKind, HartPort, Image, Mask, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, line_of,
@@ -9,7 +12,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
-use trace::Trace;
 use units::Time;
 use workloads::Context;
 
@@ -57,6 +59,12 @@ pub enum Kind {
     Ended,
     /// The part that counts begins.
     Begins,
+    /// The kernel stored: no flush, but a sync call makes it durable.
+    Written,
+    /// A sync call for the `value` bytes from the address on; it also makes every change of names and sizes durable.
+    Sync,
+    /// Change number `value` of a file's name or size.
+    Change,
 }
 
 /// A mark of a recorded program.
@@ -79,6 +87,15 @@ pub struct Log {
     pub threads: usize,
     /// The program was cut off: more events than the bound.
     pub cut: bool,
+    /// An sfence makes sure what the thread stored before, on models with epochs too: that is what a recorded program
+    /// takes it for. Where the machine makes an ofence of it, it does not.
+    pub sfence_settles: bool,
+    /// What memory held before the first event.
+    pub(super) contents: Pages,
+    /// Files before the first event, by address.
+    pub files: Vec<FileState>,
+    /// What [`Kind::Change`] events change.
+    pub changes: Vec<Change>,
 }
 
 /// The most events of a log.
@@ -88,6 +105,17 @@ impl Log {
     /// The index of the first event of the part that counts.
     pub fn begins(&self) -> usize {
         self.events.iter().rposition(|e| e.kind == Kind::Begins).map_or(0, |i| i + 1)
+    }
+
+    /// The change of files that an event is.
+    pub(super) fn change(&self, event: usize) -> Option<&Change> {
+        let event = self.events.get(event).filter(|e| e.kind == Kind::Change)?;
+        self.changes.get(event.value as usize)
+    }
+
+    /// The index of the file that an address is in.
+    pub(super) fn file_at(&self, address: u64) -> Option<usize> {
+        self.files.partition_point(|f| f.base <= address).checked_sub(1)
     }
 
     /// The marks among the first `point` events.
@@ -270,61 +298,12 @@ pub fn of_program(workload: &WorkloadDescription, seed: u64) -> Option<Log> {
     Rc::try_unwrap(shared).ok().map(|s| s.into_inner().log)
 }
 
-/// A recorded program's events: threads in turn, synchronisation in the recorded order. Addresses are the
-/// recorded program's. `ranges` is what is persistent.
-pub fn of_trace(trace: &Trace, ranges: &[(u64, u64)]) -> Log {
-    let persistent = |a: u64| ranges.iter().any(|(from, to)| (*from..*to).contains(&a));
-    let mut log = Log { threads: trace.threads.len(), ..Log::default() };
-    let ids: BTreeMap<u32, SiteId> =
-        trace.about.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect();
-    log.sites = trace.about.locations.values().map(|name| short(name)).collect();
-    for r in trace.in_order() {
-        let thread = r.thread;
-        let site = ids.get(&r.location).copied().unwrap_or(SiteId::MAX);
-        let mut note = |kind, address, value, size| {
-            log.events.push(Event { kind, address, value, site, thread, size });
-        };
-        use trace::Kind as K;
-        match r.kind {
-            K::Sfence => note(Kind::Fence(FenceKind::Sfence), 0, 0, 0),
-            K::Order => note(Kind::Fence(FenceKind::Ofence), 0, 0, 0),
-            K::Mfence => note(Kind::Fence(FenceKind::Mfence), 0, 0, 0),
-            K::Mark => note(Kind::Ended, 0, r.value, 0),
-            K::Rmw => note(Kind::Locked { wrote: persistent(r.address) }, r.address, r.value, r.size),
-            _ if !persistent(r.address) => {}
-            K::Store | K::StoreRelease => {
-                split(r.address, r.value, r.size, |a, v, s| note(Kind::Store, a, v, s))
-            }
-            K::StoreNonTemporal => {
-                split(r.address, r.value, r.size, |a, v, s| note(Kind::NonTemporal, a, v, s))
-            }
-            K::Load | K::LoadAcquire => note(Kind::Load, r.address, 0, r.size),
-            K::Clwb => note(Kind::Flush(FlushKind::Clwb), r.address, 0, 0),
-            K::Clflushopt => note(Kind::Flush(FlushKind::Clflushopt), r.address, 0, 0),
-            K::Clflush => note(Kind::Flush(FlushKind::Clflush), r.address, 0, 0),
-            _ => {}
-        }
-    }
-    log
-}
-
-fn short(name: &str) -> String {
-    name.rsplit('/').next().unwrap_or(name).to_string()
-}
-
-/// A store that crosses a line is two.
-fn split(address: u64, value: u64, size: u8, mut note: impl FnMut(u64, u64, u8)) {
-    let first = (64 - address % 64).min(size.into()) as u8;
-    note(address, value, first);
-    if first < size {
-        note(address + u64::from(first), value >> (8 * u32::from(first)), size - first);
-    }
-}
-
 /// The bytes that a store changes in its line, and the block that holds them.
 pub(super) fn block_of(event: &Event) -> (Mask, protocol::Block) {
-    let (at, size) = (offset_of(event.address), event.size as usize);
+    let at = offset_of(event.address);
+    // What a log made by hand has beyond the end of the line, or of its value, is not there.
+    let size = (event.size as usize).min(8).min(64 - at);
     let mut block = [0; 64];
     block[at..at + size].copy_from_slice(&event.value.to_le_bytes()[..size]);
-    (mask_of(at, size), block)
+    (if size == 0 { 0 } else { mask_of(at, size) }, block)
 }

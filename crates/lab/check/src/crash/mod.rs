@@ -15,21 +15,30 @@
 //! Not modelled: stores that are still in a store buffer (a crash before them is a crash earlier in the log).
 
 mod candidate;
+mod epochs;
 mod facts;
+mod files;
 mod hygiene;
 mod images;
 mod log;
+mod model;
+mod named;
 mod pages;
 mod pending;
+mod recorded;
 mod timed;
 mod why;
 
 pub use candidate::{Candidate, FileState, Outcome, Verdict};
 pub use facts::{Facts, FileFacts, Gap, GapKind};
+pub use files::{Change, What};
 pub use hygiene::{Finding, hygiene};
 pub use images::{Bounds, Check, Failure, Progress, Search, search, search_whole};
-pub use log::{Event, Kind, Log, Mark, SiteId, of_program, of_trace};
+pub use log::{Event, Kind, Log, Mark, SiteId, of_program};
+pub use model::Persistency;
+pub use named::Named;
 pub use pages::Page;
-pub use pending::{Persistency, Tracker, Unit};
+pub use pending::{METADATA, Tracker, Unit};
+pub use recorded::{Recorded, of_trace};
 pub use timed::{Timed, TimedFailure, WholeCheck, spread, timed, timed_whole};
 pub use why::{Explanation, Replay, StoreNote};

@@ -1,6 +1,6 @@
 //! Bytes of memory that is used here and there: only pages that were written cost anything.
 
-use protocol::{Block, Line, Mask, PAGE_BYTES};
+use protocol::{Block, Line, Mask, PAGE_BYTES, line_of, mask_of};
 use rustc_hash::FxHashMap;
 
 /// A page's bytes.
@@ -70,12 +70,26 @@ impl Pages {
         self.pages.get(&(address / PAGE_BYTES)).map(|p| &**p)
     }
 
-    /// Makes the page at `address` as `from` has it.
+    /// Has a page of its own at `address`, as `from` has it, if there is none yet.
     pub(super) fn copy_page(&mut self, from: &Pages, address: u64) {
-        debug_assert!(self.page(address).is_none(), "a page is copied before it is written");
-        let page = from.pages.get(&(address / PAGE_BYTES)).cloned();
-        // Its hash is not counted: what a candidate adds to the hash is told by its units.
-        self.pages.insert(address / PAGE_BYTES, page.unwrap_or_else(|| Box::new([0; PAGE_BYTES as usize])));
+        let page = || from.page(address).map_or_else(|| Box::new([0; PAGE_BYTES as usize]), |p| Box::new(*p));
+        // The hash does not count it: that of a candidate is told by its units.
+        self.pages.entry(address / PAGE_BYTES).or_insert_with(page);
+    }
+
+    /// Makes the bytes from one address to another zero.
+    pub(super) fn clear(&mut self, from: u64, to: u64) {
+        let pages = self.addresses().filter(|p| *p < to && p + PAGE_BYTES > from).collect::<Vec<_>>();
+        for line in pages.into_iter().flat_map(|p| (p..p + PAGE_BYTES).step_by(64)) {
+            let (first, last) = (from.max(line), to.min(line + 64));
+            if first < last {
+                self.write(
+                    line_of(line),
+                    &[0; 64],
+                    mask_of((first - line) as usize, (last - first) as usize),
+                );
+            }
+        }
     }
 
     /// First addresses of the pages that were written, in no order.
@@ -92,7 +106,6 @@ impl Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::line_of;
 
     #[test]
     fn the_hash_tells_bytes_and_not_how_they_came() {

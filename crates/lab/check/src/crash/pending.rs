@@ -1,70 +1,32 @@
 //! What is sure to be persistent at a point of a log, and what is pending: the stores of each line (or word) that
-//! a power failure may leave or lose, oldest first.
+//! a power failure may leave or lose, oldest first, and the changes of files that nothing made durable yet.
 
 use super::candidate::{Candidate, FileState};
+use super::epochs::Epochs;
 use super::log::{Event, Kind, Log, block_of};
-use super::pages::Pages;
-use protocol::{FenceKind, FlushKind, Line, Order, line_of, offset_of};
-use rustc_hash::FxHashMap;
+use super::model::Persistency;
+use super::pages::{Pages, merge};
+use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of};
 use std::collections::BTreeMap;
 
-/// A persistency model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Persistency {
-    /// x86: the stores of a line persist in order; flush and fence make sure.
-    Px86Line,
-    /// x86: each aligned word on its own.
-    Px86,
-    /// Armv8: each aligned word on its own, those of a line in the order that barriers give them; DC CVAP and DSB
-    /// make sure. A flush is DC CVAP, a fence is DSB; a locked operation orders and makes nothing sure.
-    Armv8,
-    /// Epochs of a thread persist in order, and after those that they conflict with.
-    Epoch,
-    /// Epochs persist in order, and after those that they acquired from.
-    Release,
-    /// Every store persists when it becomes visible.
-    Strict,
-}
-
-impl Persistency {
-    /// All, by name.
-    pub const ALL: [(&'static str, Persistency); 6] = [
-        ("px86-line", Persistency::Px86Line),
-        ("px86", Persistency::Px86),
-        ("armv8", Persistency::Armv8),
-        ("epoch", Persistency::Epoch),
-        ("release", Persistency::Release),
-        ("strict", Persistency::Strict),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, p)| *p == self).map_or("", |(n, _)| n)
-    }
-
-    /// Whether only a flush and a fence make a store sure.
-    pub fn needs_flushes(self) -> bool {
-        matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8)
-    }
-
-    /// Whether each aligned word persists on its own; otherwise each line does.
-    fn by_word(self) -> bool {
-        matches!(self, Persistency::Px86 | Persistency::Armv8)
-    }
-}
-
-/// What persists as a whole: a line, or an aligned word, by its first address.
+/// What persists as a whole: a line, or an aligned word, by its first address; or [`METADATA`].
 pub type Unit = u64;
+
+/// In a choice: how many of the pending changes of files are there.
+pub const METADATA: Unit = Unit::MAX;
 
 /// A store that may be lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     /// Its index in the log.
     pub(super) event: usize,
-    thread: u16,
-    epoch: u32,
+    pub(super) thread: u16,
+    pub(super) epoch: u32,
     sequence: u64,
 }
+
+/// The epoch of stores by the kernel: they are in no thread's order.
+pub(super) const KERNEL: u32 = u32::MAX;
 
 /// Where a log stands.
 pub struct Tracker<'a> {
@@ -81,58 +43,10 @@ pub struct Tracker<'a> {
     /// For each thread: units flushed and not fenced, with the newest store that the flush covers.
     flushed: Vec<Vec<(Unit, u64)>>,
     epochs: Epochs,
-}
-
-/// Epochs of all threads and what each comes after.
-#[derive(Clone, Debug, Default)]
-struct Epochs {
-    open: Vec<u32>,
-    wrote: Vec<bool>,
-    /// For each thread's epochs: the last epoch of each thread that comes before.
-    before: Vec<Vec<Vec<u32>>>,
-    /// Who wrote or released a line last.
-    last: FxHashMap<u64, (u16, u32)>,
-}
-
-impl Epochs {
-    fn new(threads: usize) -> Epochs {
-        Epochs {
-            open: vec![1; threads],
-            wrote: vec![false; threads],
-            before: vec![vec![vec![0; threads]; 2]; threads],
-            last: FxHashMap::default(),
-        }
-    }
-
-    fn close(&mut self, thread: usize) {
-        if !self.wrote[thread] {
-            return;
-        }
-        let old = self.open[thread];
-        let mut before = self.before[thread][old as usize].clone();
-        before[thread] = old;
-        self.before[thread].push(before);
-        self.open[thread] += 1;
-        self.wrote[thread] = false;
-    }
-
-    /// `thread` comes after what another did last to `line`.
-    fn after(&mut self, thread: usize, line: u64) {
-        let Some((other, epoch)) = self.last.get(&line).copied() else { return };
-        let other = other as usize;
-        if other == thread {
-            return;
-        }
-        if self.open[other] == epoch {
-            self.wrote[other] = true;
-            self.close(other);
-        }
-        self.close(thread);
-        let source = self.before[other][epoch as usize].clone();
-        let own = &mut self.before[thread][self.open[thread] as usize];
-        own.iter_mut().zip(&source).for_each(|(a, b)| *a = (*a).max(*b));
-        own[other] = own[other].max(epoch);
-    }
+    /// Files with all changes that are durable.
+    durable: Vec<FileState>,
+    /// The events of changes that are not.
+    pub(super) changes: Vec<usize>,
 }
 
 impl<'a> Tracker<'a> {
@@ -142,12 +56,14 @@ impl<'a> Tracker<'a> {
             log,
             model,
             at: 0,
-            sure: Pages::default(),
+            sure: log.contents.clone(),
             pending: BTreeMap::new(),
             ended: vec![0; log.threads],
             sequence: 0,
             flushed: vec![Vec::new(); log.threads],
             epochs: Epochs::new(log.threads),
+            durable: log.files.clone(),
+            changes: Vec::new(),
         }
     }
 
@@ -161,13 +77,23 @@ impl<'a> Tracker<'a> {
         let Some(event) = self.log.events.get(self.at).copied() else { return false };
         let index = self.at;
         self.at += 1;
-        if event.kind == Kind::Ended {
-            self.ended[event.thread as usize] += 1;
-        } else {
-            match self.model {
-                Persistency::Px86 | Persistency::Px86Line => self.step_x86(index, &event),
-                Persistency::Armv8 => self.step_arm(index, &event),
-                _ => self.step_epochs(index, &event),
+        match event.kind {
+            Kind::Ended => self.ended[event.thread as usize] += 1,
+            Kind::Change => self.changes.push(index),
+            Kind::Written => self.push(index, &event, KERNEL),
+            Kind::Sync => {
+                self.commit(self.changes.len());
+                self.sync(event.address, event.address.saturating_add(event.value));
+            }
+            kind => {
+                if writes(kind) {
+                    self.commit(self.needed_changes(event.address));
+                }
+                match self.model {
+                    Persistency::Px86 | Persistency::Px86Line => self.step_x86(index, &event),
+                    Persistency::Armv8 => self.step_arm(index, &event),
+                    _ => self.step_epochs(index, &event),
+                }
             }
         }
         true
@@ -178,19 +104,38 @@ impl<'a> Tracker<'a> {
         let Some(event) = self.log.events.get(self.at) else { return false };
         let thread = event.thread as usize;
         match event.kind {
+            Kind::Sync => {
+                let end = event.address.saturating_add(event.value);
+                !self.changes.is_empty() || self.pending.range(event.address..end).next().is_some()
+            }
             Kind::Fence(_) if self.model.needs_flushes() => !self.flushed[thread].is_empty(),
-            Kind::Locked { .. } if self.is_x86() => !self.flushed[thread].is_empty(),
+            Kind::Locked { .. } if self.is_x86() && !self.flushed[thread].is_empty() => true,
             Kind::Flush(FlushKind::Clflush) if self.is_x86() => {
                 self.line_units(event.address).any(|u| self.pending.contains_key(&u))
             }
             Kind::Fence(FenceKind::Dfence) => !self.pending.is_empty(),
-            kind => self.model == Persistency::Strict && writes(kind),
+            kind => {
+                writes(kind) && (self.model == Persistency::Strict || self.needed_changes(event.address) > 0)
+            }
         }
+    }
+
+    /// Whether the next event ends an epoch of its thread. Without an event that settles anything, images only
+    /// become more; but a search that is bounded finds more when it looks in between.
+    pub(super) fn closes_next(&self) -> bool {
+        let Some(event) = self.log.events.get(self.at) else { return false };
+        matches!(self.model, Persistency::Epoch | Persistency::Release)
+            && self.epochs.wrote(event.thread)
+            && match event.kind {
+                Kind::Fence(_) => true,
+                Kind::Synchronise(order) => order.releases(),
+                _ => false,
+            }
     }
 
     /// The units of `bytes` bytes from `address` on.
     fn units(&self, address: u64, bytes: u64) -> impl Iterator<Item = Unit> + use<> {
-        (self.unit(address)..address + bytes).step_by(self.grain() as usize)
+        (self.unit(address)..address.saturating_add(bytes)).step_by(self.grain() as usize)
     }
 
     /// The units of the line of `address`.
@@ -198,7 +143,7 @@ impl<'a> Tracker<'a> {
         self.units(address / 64 * 64, 64)
     }
 
-    fn grain(&self) -> u64 {
+    pub(super) fn grain(&self) -> u64 {
         if self.model.by_word() { 8 } else { 64 }
     }
 
@@ -206,22 +151,24 @@ impl<'a> Tracker<'a> {
         matches!(self.model, Persistency::Px86 | Persistency::Px86Line)
     }
 
-    fn push(&mut self, index: usize, event: &Event) {
+    fn push(&mut self, index: usize, event: &Event, epoch: u32) {
         self.sequence += 1;
-        let thread = event.thread;
-        let epoch = self.epochs.open[thread as usize];
-        let pending = Pending { event: index, thread, epoch, sequence: self.sequence };
+        let pending = Pending { event: index, thread: event.thread, epoch, sequence: self.sequence };
         for unit in self.units(event.address, event.size.into()) {
             self.pending.entry(unit).or_default().push(pending);
         }
     }
 
+    fn push_own(&mut self, index: usize, event: &Event) {
+        self.push(index, event, self.epochs.open(event.thread));
+    }
+
     fn step_x86(&mut self, index: usize, event: &Event) {
         let thread = event.thread as usize;
         match event.kind {
-            Kind::Store => self.push(index, event),
+            Kind::Store => self.push_own(index, event),
             Kind::NonTemporal => {
-                self.push(index, event);
+                self.push_own(index, event);
                 let sequence = self.sequence;
                 let units: Vec<Unit> = self.units(event.address, event.size.into()).collect();
                 self.flushed[thread].extend(units.into_iter().map(|u| (u, sequence)));
@@ -229,7 +176,7 @@ impl<'a> Tracker<'a> {
             Kind::Locked { wrote } => {
                 self.fence(thread);
                 if wrote {
-                    self.push(index, event);
+                    self.push_own(index, event);
                 }
             }
             Kind::Flush(kind) => {
@@ -252,23 +199,22 @@ impl<'a> Tracker<'a> {
     }
 
     fn step_arm(&mut self, index: usize, event: &Event) {
-        let thread = event.thread as usize;
         match event.kind {
             Kind::Flush(_) => {
                 let sequence = self.sequence;
                 let units: Vec<Unit> = self.line_units(event.address).collect();
                 let pending = units.into_iter().filter(|u| self.pending.contains_key(u));
-                self.flushed[thread].extend(pending.map(|u| (u, sequence)));
+                self.flushed[event.thread as usize].extend(pending.map(|u| (u, sequence)));
             }
             Kind::Fence(_) => {
-                self.fence(thread);
-                self.epochs.close(thread);
+                self.fence(event.thread as usize);
+                self.epochs.close(event.thread);
             }
             // What barriers order is what they order under release persistency.
             _ => {
                 self.step_epochs(index, event);
                 if matches!(event.kind, Kind::Locked { .. }) {
-                    self.epochs.close(thread);
+                    self.epochs.close(event.thread);
                 }
             }
         }
@@ -293,50 +239,77 @@ impl<'a> Tracker<'a> {
     }
 
     fn step_epochs(&mut self, index: usize, event: &Event) {
-        let thread = event.thread as usize;
+        let thread = event.thread;
         let line = event.address / 64;
-        let acquires = |o: Order| o.acquires();
         match event.kind {
             Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
                 let locked = matches!(event.kind, Kind::Locked { .. });
                 if self.model == Persistency::Epoch || locked {
                     self.epochs.after(thread, line);
                 }
-                self.push(index, event);
-                self.epochs.wrote[thread] = true;
+                self.push_own(index, event);
+                self.epochs.stores(thread);
                 if self.model == Persistency::Epoch || locked {
-                    self.epochs.last.insert(line, (event.thread, self.epochs.open[thread]));
+                    self.epochs.leaves(thread, line);
                 }
                 if self.model == Persistency::Strict {
                     for unit in self.units(event.address, event.size.into()).collect::<Vec<_>>() {
-                        self.settle(unit, |_| true);
+                        self.settle_out_of_turn(unit, |p| p.epoch != KERNEL);
                     }
                 }
             }
             Kind::Load if self.model == Persistency::Epoch => self.epochs.after(thread, line),
             Kind::Synchronise(order) => {
-                if acquires(order) {
+                if order.acquires() {
                     self.epochs.after(thread, line);
                 }
                 if order.releases() {
                     self.epochs.close(thread);
-                    self.epochs.wrote[thread] = true;
-                    self.epochs.last.insert(line, (event.thread, self.epochs.open[thread]));
+                    self.epochs.leaves(thread, line);
                 }
             }
             Kind::Fence(FenceKind::Dfence | FenceKind::Mfence) => self.drain(thread),
+            Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => self.drain(thread),
             Kind::Fence(_) => self.epochs.close(thread),
             _ => {}
         }
     }
 
     /// A dfence: everything of this thread so far is sure, and everything that it comes after.
-    fn drain(&mut self, thread: usize) {
-        let mut sure = self.epochs.before[thread][self.epochs.open[thread] as usize].clone();
-        sure[thread] = self.epochs.open[thread];
+    fn drain(&mut self, thread: u16) {
+        let open = self.epochs.open(thread);
+        let mut sure = vec![0; self.log.threads];
+        for (t, e) in self.epochs.before(thread, open) {
+            sure[*t as usize] = *e;
+        }
+        sure[thread as usize] = open;
         self.epochs.close(thread);
         for unit in self.pending.keys().copied().collect::<Vec<_>>() {
             self.settle_out_of_turn(unit, |p| p.epoch <= sure[p.thread as usize]);
+        }
+    }
+
+    /// A sync call: everything in a range is sure, whoever stored it, and everything that it comes after.
+    fn sync(&mut self, from: u64, to: u64) {
+        let lines = from / 64 * 64..to;
+        let inside: Vec<Unit> = self.pending.range(lines).map(|(u, _)| *u).collect();
+        let mut sure: BTreeMap<u16, u32> = BTreeMap::new();
+        if matches!(self.model, Persistency::Epoch | Persistency::Release) {
+            for store in inside.iter().flat_map(|u| &self.pending[u]) {
+                for (thread, epoch) in self.before(store) {
+                    let e = sure.entry(*thread).or_default();
+                    *e = (*e).max(*epoch);
+                }
+            }
+        }
+        for unit in inside {
+            self.settle(unit, |_| true);
+        }
+        if !sure.is_empty() {
+            let is_sure = |p: &Pending| sure.get(&p.thread).is_some_and(|e| p.epoch <= *e);
+            for unit in self.pending.keys().copied().collect::<Vec<_>>() {
+                self.settle_out_of_turn(unit, is_sure);
+            }
         }
     }
 
@@ -365,9 +338,40 @@ impl<'a> Tracker<'a> {
         }
     }
 
+    /// How many of the pending changes a mapped store needs: a file that is mapped as persistent memory (`MAP_SYNC`)
+    /// has the room that a store goes to.
+    fn needed_changes(&self, address: u64) -> usize {
+        if self.changes.is_empty() {
+            return 0;
+        }
+        let file = self.log.file_at(address);
+        let own =
+            self.changes.iter().rposition(|c| self.log.change(*c).is_some_and(|c| Some(c.file) == file));
+        own.map_or(0, |at| at + 1)
+    }
+
+    /// The first so many pending changes of files are durable.
+    fn commit(&mut self, count: usize) {
+        for event in self.changes.drain(..count) {
+            let Some(change) = self.log.change(event) else { continue };
+            change.apply(&mut self.durable);
+            let Some((from, to)) = change.cuts else { continue };
+            self.sure.clear(from, to);
+            let first = from / 64 * 64;
+            for unit in self.pending.range(first..to).map(|(u, _)| *u).collect::<Vec<_>>() {
+                let stores = self.pending.get_mut(&unit).expect("a pending unit");
+                // What was stored before and is not cut off stays.
+                stores.retain(|p| p.event > event || self.log.events[p.event].address < from);
+                if stores.is_empty() {
+                    self.pending.remove(&unit);
+                }
+            }
+        }
+    }
+
     /// What must be there when `store` is: the last epoch of each thread that comes before.
-    pub(super) fn before(&self, store: &Pending) -> &[u32] {
-        &self.epochs.before[store.thread as usize][store.epoch as usize]
+    pub(super) fn before(&self, store: &Pending) -> &[(u16, u32)] {
+        if store.epoch == KERNEL { &[] } else { self.epochs.before(store.thread, store.epoch) }
     }
 
     /// Whether a choice (so many of each unit's pending stores) is one that the model allows: nothing that is there
@@ -380,7 +384,10 @@ impl<'a> Tracker<'a> {
             Persistency::Armv8 => {
                 let mut lines: Vec<u64> = choice.keys().map(|unit| unit / 64).collect();
                 lines.dedup();
-                lines.into_iter().all(|line| self.is_closed(choice.range(line * 64..(line + 1) * 64)))
+                lines.into_iter().all(|line| {
+                    let first = line * 64;
+                    self.is_closed(choice.range(first..=first + 63))
+                })
             }
         }
     }
@@ -390,7 +397,10 @@ impl<'a> Tracker<'a> {
         let mut needed = vec![0; self.log.threads];
         for (unit, kept) in choice.clone() {
             for store in self.pending.get(unit).into_iter().flatten().take(*kept) {
-                needed.iter_mut().zip(self.before(store)).for_each(|(n, b)| *n = (*n).max(*b));
+                for (thread, epoch) in self.before(store) {
+                    let n = &mut needed[*thread as usize];
+                    *n = (*n).max(*epoch);
+                }
             }
         }
         let mut choice = choice;
@@ -408,21 +418,13 @@ impl<'a> Tracker<'a> {
     /// The word at `address` when the first `kept` pending stores of its unit are there.
     pub(super) fn word(&self, address: u64, kept: usize) -> u64 {
         let unit = self.unit(address);
-        let mut bytes: [u8; 8] = self.sure_word(address).to_le_bytes();
+        let line = line_of(address);
+        let mut block = self.sure.read(line);
         for p in self.pending.get(&unit).into_iter().flatten().take(kept) {
-            let event = &self.log.events[p.event];
-            for (i, byte) in event.value.to_le_bytes().iter().take(event.size.into()).enumerate() {
-                let at = event.address + i as u64;
-                if (address..address + 8).contains(&at) {
-                    bytes[(at - address) as usize] = *byte;
-                }
-            }
+            let (mask, new) = self.block(unit, p);
+            merge(&mut block, &new, mask);
         }
-        u64::from_le_bytes(bytes)
-    }
-
-    fn sure_word(&self, address: u64) -> u64 {
-        let (block, at) = (self.sure.read(line_of(address)), offset_of(address));
+        let at = offset_of(address).min(56);
         u64::from_le_bytes(block[at..at + 8].try_into().expect("a word of a line"))
     }
 
@@ -431,14 +433,22 @@ impl<'a> Tracker<'a> {
         self.log
     }
 
-    /// Writes what a pending store changes of a unit.
-    pub(super) fn write(&self, pages: &mut Pages, unit: Unit, store: &Pending) {
-        write(pages, unit, &self.log.events[store.event], self.model);
+    /// The model.
+    pub(super) fn model(&self) -> Persistency {
+        self.model
     }
 
-    /// The files under a choice.
-    pub(super) fn files(&self, _choice: &BTreeMap<Unit, usize>) -> Vec<FileState> {
-        Vec::new()
+    /// What a pending store changes of a unit, within its line.
+    pub(super) fn block(&self, unit: Unit, store: &Pending) -> (Mask, protocol::Block) {
+        block_in(unit, &self.log.events[store.event], self.model)
+    }
+
+    /// The files when the first so many pending changes are there.
+    pub(super) fn files(&self, kept: usize) -> Vec<FileState> {
+        let mut files = self.durable.clone();
+        let there = self.changes.iter().take(kept).filter_map(|c| self.log.change(*c));
+        there.for_each(|c| c.apply(&mut files));
+        files
     }
 
     /// The whole image under a choice; units that it does not name keep all their pending stores.
@@ -447,15 +457,20 @@ impl<'a> Tracker<'a> {
     }
 }
 
-fn write(image: &mut Pages, unit: Unit, event: &Event, model: Persistency) {
+fn block_in(unit: Unit, event: &Event, model: Persistency) -> (Mask, protocol::Block) {
     let (mut mask, block) = block_of(event);
     if model.by_word() {
         mask &= 0xFF << (unit % 64);
     }
-    let line: Line = line_of(event.address);
-    image.write(line, &block, mask);
+    (mask, block)
 }
 
-fn writes(kind: Kind) -> bool {
+fn write(image: &mut Pages, unit: Unit, event: &Event, model: Persistency) {
+    let (mask, block) = block_in(unit, event, model);
+    image.write(line_of(event.address), &block, mask);
+}
+
+/// Whether the program itself stores.
+pub(super) fn writes(kind: Kind) -> bool {
     matches!(kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true })
 }

@@ -3,7 +3,8 @@
 
 use super::images::{Check, fixed};
 use super::log::{Event, Kind, Log};
-use super::pending::{Persistency, Tracker, Unit};
+use super::model::Persistency;
+use super::pending::{Tracker, Unit};
 use std::collections::BTreeMap;
 
 /// A store, for a message.

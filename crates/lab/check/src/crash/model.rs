@@ -1,0 +1,46 @@
+//! Persistency models.
+
+/// A persistency model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistency {
+    /// x86: the stores of a line persist in order; flush and fence make sure.
+    Px86Line,
+    /// x86: each aligned word on its own.
+    Px86,
+    /// Armv8: each aligned word on its own, those of a line in the order that barriers give them; DC CVAP and DSB
+    /// make sure. A flush is DC CVAP, a fence is DSB; a locked operation orders and makes nothing sure.
+    Armv8,
+    /// Epochs of a thread persist in order, and after those that they conflict with.
+    Epoch,
+    /// Epochs persist in order, and after those that they acquired from.
+    Release,
+    /// Every store persists when it becomes visible.
+    Strict,
+}
+
+impl Persistency {
+    /// All, by name.
+    pub const ALL: [(&'static str, Persistency); 6] = [
+        ("px86-line", Persistency::Px86Line),
+        ("px86", Persistency::Px86),
+        ("armv8", Persistency::Armv8),
+        ("epoch", Persistency::Epoch),
+        ("release", Persistency::Release),
+        ("strict", Persistency::Strict),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, p)| *p == self).map_or("", |(n, _)| n)
+    }
+
+    /// Whether only a flush and a fence make a store sure.
+    pub fn needs_flushes(self) -> bool {
+        matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8)
+    }
+
+    /// Whether each aligned word persists on its own; otherwise each line does.
+    pub(super) fn by_word(self) -> bool {
+        matches!(self, Persistency::Px86 | Persistency::Armv8)
+    }
+}

@@ -1,0 +1,161 @@
+//! Names and sizes of a recording's files at any moment of it.
+
+use super::candidate::FileState;
+use std::collections::BTreeMap;
+use trace::space::{Layout, file_of, is_memory};
+use trace::{About, Call, Kind, Record};
+
+/// What a call did to a name or a size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    Size(u64),
+    AtLeast(u64),
+    Link(String),
+    Unlink(String),
+    Rename(String, String),
+}
+
+/// A call of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Change {
+    thread: u16,
+    /// Records of the thread up to it, itself included.
+    nth: u64,
+    file: u32,
+    what: What,
+}
+
+/// Every change of names and sizes, in the recorded order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    changes: Vec<Change>,
+    /// Records of each thread so far.
+    records: Vec<u64>,
+}
+
+impl Named {
+    /// Follows the next record in the order of stamps; `operand` is its further number.
+    pub(super) fn follow(&mut self, about: &About, r: &Record, operand: Option<u64>) {
+        let thread = r.thread as usize;
+        if thread >= self.records.len() {
+            self.records.resize(thread + 1, 0);
+        }
+        self.records[thread] += 1;
+        let Some((file, offset)) = file_of(r.address) else { return };
+        let name = |n: u64| about.names.get(&n).cloned();
+        let what = match r.kind {
+            Kind::Call => match (Call::from_number(r.value as u8), r.value >> 8) {
+                (Some(Call::Resize), bytes) => Some(What::Size(bytes)),
+                (Some(Call::Write | Call::Allocate), bytes) => {
+                    Some(What::AtLeast(offset.saturating_add(bytes)))
+                }
+                (Some(Call::Link), n) => name(n).map(What::Link),
+                (Some(Call::Unlink), n) => name(n).map(What::Unlink),
+                (Some(Call::Rename), n) => {
+                    operand.and_then(name).zip(name(n)).map(|(from, to)| What::Rename(from, to))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(what) = what {
+            self.changes.push(Change { thread: r.thread, nth: self.records[thread], file, what });
+        }
+    }
+
+    /// The files of `layout` when each thread `t` has done its first `passed[t]` records; all of them where `passed` is
+    /// none. Addresses are those of the layout.
+    pub fn files(&self, about: &About, layout: &Layout, passed: Option<&[u64]>) -> Vec<FileState> {
+        let mut files: BTreeMap<u32, FileState> =
+            layout.files().iter().map(|f| (f.number, self.first(about, f))).collect();
+        for change in &self.changes {
+            let done = passed.is_none_or(|p| p.get(change.thread as usize).is_some_and(|n| change.nth <= *n));
+            if done {
+                apply(change, &mut files);
+            }
+        }
+        files.into_values().collect()
+    }
+
+    /// As the program found it.
+    fn first(&self, about: &About, placed: &trace::space::Placed) -> FileState {
+        let (number, base, path) = (placed.number, placed.base, placed.path.clone());
+        let size = match about.files.get(&number) {
+            Some(file) if !is_memory(number) => file.bytes,
+            _ => placed.bytes,
+        };
+        // One that the program makes has no name before.
+        let first = self.changes.iter().find(|c| c.file == number);
+        let made = size == 0 && first.is_some_and(|c| c.what == What::Link(path.clone()));
+        FileState { number, base, names: if made { Vec::new() } else { vec![path] }, size }
+    }
+}
+
+fn apply(change: &Change, files: &mut BTreeMap<u32, FileState>) {
+    let mut forget = |name: &String| files.values_mut().for_each(|f| f.names.retain(|n| n != name));
+    match &change.what {
+        What::Link(name) | What::Unlink(name) => forget(name),
+        What::Rename(from, to) => [from, to].into_iter().for_each(forget),
+        What::Size(_) | What::AtLeast(_) => {}
+    }
+    let Some(file) = files.get_mut(&change.file) else { return };
+    match &change.what {
+        What::Size(bytes) => file.size = *bytes,
+        What::AtLeast(bytes) => file.size = file.size.max(*bytes),
+        What::Link(name) | What::Rename(_, name) => file.names.push(name.clone()),
+        What::Unlink(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::space::{Extents, file_address};
+    use trace::{File, Trace};
+
+    /// SQLite's way: a journal is made, written, and goes when its transaction is done; a file takes another's name.
+    fn program() -> Trace {
+        let mut trace = Trace::default();
+        let file = |path: &str, bytes| File { identity: String::new(), path: path.into(), bytes };
+        trace.about.files = BTreeMap::from([(0, file("/d/db", 4096)), (1, file("/d/journal", 0))]);
+        trace.about.names = BTreeMap::from([(5, "/d/journal".into()), (6, "/d/new".into())]);
+        let push = |trace: &mut Trace, kind, address, value| {
+            trace.push(Record {
+                address,
+                value,
+                stamp: 0,
+                location: 0,
+                instructions: 0,
+                thread: 0,
+                kind,
+                size: 8,
+            });
+        };
+        let call = |c: Call, bytes: u64| bytes << 8 | c as u64;
+        push(&mut trace, Kind::Call, file_address(1, 0), call(Call::Link, 5));
+        push(&mut trace, Kind::Call, file_address(1, 100), call(Call::Write, 28));
+        push(&mut trace, Kind::Call, file_address(0, 0), call(Call::Resize, 8192));
+        push(&mut trace, Kind::Operand, 0, 5);
+        push(&mut trace, Kind::Call, file_address(1, 0), call(Call::Rename, 6));
+        push(&mut trace, Kind::Call, file_address(1, 0), call(Call::Unlink, 6));
+        trace
+    }
+
+    #[test]
+    fn files_have_the_names_and_sizes_of_the_moment() {
+        let trace = program();
+        let layout = Layout::new(&trace.about, &Extents::of(&trace), 0);
+        let facts = super::super::Facts::of(&trace::Recording::of_trace(trace.clone()).unwrap());
+        let at = |passed: Option<&[u64]>| -> Vec<(String, u64)> {
+            let files = facts.named.files(&trace.about, &layout, passed);
+            files.into_iter().map(|f| (f.names.join(" "), f.size)).collect()
+        };
+        let pair = |db: u64, name: &str, size: u64| vec![("/d/db".to_string(), db), (name.to_string(), size)];
+        assert_eq!(at(Some(&[0])), pair(4096, "", 0));
+        assert_eq!(at(Some(&[1])), pair(4096, "/d/journal", 0));
+        assert_eq!(at(Some(&[2])), pair(4096, "/d/journal", 128));
+        assert_eq!(at(Some(&[4])), pair(8192, "/d/journal", 128));
+        assert_eq!(at(Some(&[5])), pair(8192, "/d/new", 128));
+        assert_eq!(at(None), pair(8192, "", 128));
+    }
+}

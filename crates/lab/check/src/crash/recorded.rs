@@ -1,0 +1,373 @@
+//! The log of a recorded program: its files one after the other, stores, flushes, fences, system calls.
+
+use super::candidate::FileState;
+use super::files::{Change, What};
+use super::log::{Event, Kind, Log, SiteId};
+use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use trace::space::{Layout, Space, file_of};
+use trace::{About, Call, Record, Recording};
+
+/// The most events of a log: a recording that goes on is cut off there.
+const MOST_EVENTS: usize = 8_000_000;
+
+/// What of a recording a log is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    /// Where files lie.
+    pub layout: &'a Layout,
+    /// The file that the check is given: power fails only once it is there to stay.
+    pub image: Option<u32>,
+    /// Power fails only after the first mark with this number.
+    pub after: Option<u64>,
+}
+
+/// A recorded program's events, threads in turn and synchronisation in the recorded order. Addresses are those of the
+/// layout; files that have no place there are left out.
+pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
+    let mut recorder = Recorder::new(recording.about(), recording.threads(), what);
+    for record in recording.in_order() {
+        if !recorder.follow(&record) {
+            break;
+        }
+    }
+    recorder.log
+}
+
+/// Makes a log of records, one after the other.
+struct Recorder<'a> {
+    what: &'a Recorded<'a>,
+    about: &'a About,
+    space: Space,
+    log: Log,
+    sites: BTreeMap<u32, SiteId>,
+    /// Sizes of files as the program sees them.
+    sizes: Vec<u64>,
+    /// Files of which a change of name or size was seen, or a store.
+    touched: Vec<bool>,
+    /// The place of each thread's last call.
+    calls: Vec<u32>,
+    /// Who wrote a line last, and who read it since.
+    writers: FxHashMap<u64, (u16, u16)>,
+    /// The file asked for is there to stay.
+    there: bool,
+    /// The mark asked for was made.
+    after: bool,
+}
+
+/// The site of stores by code that the recorder does not see.
+const UNSEEN: &str = "code without hooks";
+
+impl<'a> Recorder<'a> {
+    fn new(about: &'a About, threads: usize, what: &'a Recorded<'a>) -> Recorder<'a> {
+        let placed = what.layout.files();
+        let states = placed.iter().map(|f| {
+            let known = about.files.get(&f.number);
+            FileState {
+                number: f.number,
+                base: f.base,
+                names: vec![f.path.clone()],
+                size: known.map_or(f.bytes, |k| k.bytes),
+            }
+        });
+        let mut sites: Vec<String> = about.locations.values().map(|name| short(name)).collect();
+        sites.push(UNSEEN.into());
+        let files: Vec<FileState> = states.collect();
+        Recorder {
+            sizes: files.iter().map(|f| f.size).collect(),
+            touched: vec![false; files.len()],
+            sites: about.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect(),
+            log: Log { threads, sites, files, sfence_settles: true, ..Log::default() },
+            what,
+            about,
+            space: Space::new(),
+            calls: vec![0; threads],
+            writers: FxHashMap::default(),
+            there: what.image.is_none(),
+            after: what.after.is_none(),
+        }
+    }
+
+    fn place(&self, address: u64) -> Option<u64> {
+        self.what.layout.compact(self.space.place(address)?)
+    }
+
+    /// The record after those before; false once the log is full.
+    fn follow(&mut self, r: &Record) -> bool {
+        use trace::Kind as K;
+        let operand = self.space.follow(r);
+        let site = self.sites.get(&r.location).copied().unwrap_or(SiteId::MAX);
+        match r.kind {
+            K::Sfence => self.note(Kind::Fence(FenceKind::Sfence), 0, 0, 0, r.thread, site),
+            K::Order => self.note(Kind::Fence(FenceKind::Ofence), 0, 0, 0, r.thread, site),
+            K::Mfence => self.note(Kind::Fence(FenceKind::Mfence), 0, 0, 0, r.thread, site),
+            K::Mark => self.mark(r, site),
+            K::Store | K::StoreNonTemporal | K::StoreRelease => self.store(r, site),
+            K::Observed => self.store(r, self.log.sites.len() as SiteId - 1),
+            K::Rmw => self.locked(r, site),
+            K::Load => self.load(r, site),
+            K::LoadAcquire => {
+                self.synchronise(r, Order::Acquire, r.address, site);
+                self.load(r, site);
+            }
+            K::Clwb => self.flush(r, FlushKind::Clwb, site),
+            K::Clflushopt => self.flush(r, FlushKind::Clflushopt, site),
+            K::Clflush => self.flush(r, FlushKind::Clflush, site),
+            K::Lock => self.synchronise(r, Order::Acquire, r.address, site),
+            K::Unlock => self.synchronise(r, Order::Release, r.address, site),
+            K::Create => self.synchronise(r, Order::Release, born(r.value), site),
+            K::Start => self.synchronise(r, Order::Acquire, born(r.thread.into()), site),
+            K::End => self.synchronise(r, Order::Release, ended(r.thread.into()), site),
+            K::Join => self.synchronise(r, Order::Acquire, ended(r.value), site),
+            K::Call => self.call(r, operand, site),
+            K::Written => self.written(r, site),
+            K::Contents => self.contents(r),
+            K::Map | K::Unmap | K::Operand | K::Unseen => {}
+        }
+        self.log.cut = self.log.events.len() >= MOST_EVENTS;
+        !self.log.cut
+    }
+
+    fn note(&mut self, kind: Kind, address: u64, value: u64, size: u8, thread: u16, site: SiteId) {
+        self.log.events.push(Event { kind, address, value, site, thread, size });
+    }
+
+    fn mark(&mut self, r: &Record, site: SiteId) {
+        self.note(Kind::Ended, 0, r.value, 0, r.thread, site);
+        if !self.after && self.what.after == Some(r.value) {
+            self.after = true;
+            self.begins();
+        }
+    }
+
+    fn begins(&mut self) {
+        self.note(Kind::Begins, 0, 0, 0, 0, SiteId::MAX);
+    }
+
+    /// The parts of an access, none of which crosses a line: address, bytes of the value before it, and bytes.
+    fn parts(&self, r: &Record) -> impl Iterator<Item = (u64, u32, u8)> + use<> {
+        let size = r.size.min(8);
+        let first = (64 - r.address % 64).min(size.into()) as u8;
+        let second = r.address.checked_add(first.into()).and_then(|a| self.place(a));
+        let parts = [(self.place(r.address), 0, first), (second, 8 * u32::from(first), size - first)];
+        parts.into_iter().filter_map(|(at, shift, size)| Some((at?, shift, size))).filter(|p| p.2 > 0)
+    }
+
+    fn store(&mut self, r: &Record, site: SiteId) {
+        let kind = match r.kind {
+            trace::Kind::StoreNonTemporal => Kind::NonTemporal,
+            _ => Kind::Store,
+        };
+        if r.kind == trace::Kind::StoreRelease {
+            self.synchronise(r, Order::Release, r.address, site);
+        }
+        for (address, shift, size) in self.parts(r) {
+            self.stored(r, address, size);
+            self.note(kind, address, r.value >> shift, size, r.thread, site);
+        }
+        self.is_there(r.address);
+    }
+
+    fn locked(&mut self, r: &Record, site: SiteId) {
+        self.synchronise(r, Order::AcquireRelease, r.address, site);
+        let parts: Vec<_> = self.parts(r).collect();
+        if parts.is_empty() {
+            self.note(Kind::Locked { wrote: false }, 0, r.value, 0, r.thread, site);
+        }
+        for (address, shift, size) in parts {
+            self.stored(r, address, size);
+            self.note(Kind::Locked { wrote: true }, address, r.value >> shift, size, r.thread, site);
+        }
+        self.is_there(r.address);
+    }
+
+    fn stored(&mut self, r: &Record, address: u64, size: u8) {
+        self.writers.insert(address / 64, (r.thread, r.thread));
+        if let Some(file) = self.log.file_at(address) {
+            self.touched[file] = true;
+            // What is stored to is there, whatever the recorder knows of the file's size.
+            let end = address - self.log.files[file].base + u64::from(size);
+            if end > self.sizes[file] && end > self.log.files[file].size {
+                self.log.files[file].size = end;
+                self.sizes[file] = end;
+            }
+        }
+    }
+
+    /// A mapped store to the file asked for: it is there.
+    fn is_there(&mut self, address: u64) {
+        if self.there {
+            return;
+        }
+        let file = self.space.place(address).and_then(file_of).map(|f| f.0);
+        if file.is_some() && file == self.what.image {
+            self.there = true;
+            self.begins();
+        }
+    }
+
+    /// Only loads of what another thread wrote order anything.
+    fn load(&mut self, r: &Record, site: SiteId) {
+        let parts: Vec<_> = self.parts(r).collect();
+        for (address, _, size) in parts {
+            let Some((writer, reader)) = self.writers.get_mut(&(address / 64)) else { continue };
+            if *writer != r.thread && *reader != r.thread {
+                *reader = r.thread;
+                self.note(Kind::Load, address, 0, size, r.thread, site);
+            }
+        }
+    }
+
+    fn flush(&mut self, r: &Record, kind: FlushKind, site: SiteId) {
+        if let Some(address) = self.place(r.address) {
+            self.note(Kind::Flush(kind), address, 0, 0, r.thread, site);
+        }
+    }
+
+    fn synchronise(&mut self, r: &Record, order: Order, address: u64, site: SiteId) {
+        let address = self.place(address).unwrap_or(address | OUTSIDE);
+        self.note(Kind::Synchronise(order), address, 0, 0, r.thread, site);
+    }
+
+    /// What a file held before the program changed it.
+    fn contents(&mut self, r: &Record) {
+        for (address, shift, size) in self.parts(r) {
+            let (at, mut block) = (offset_of(address), [0; 64]);
+            let size = size as usize;
+            block[at..at + size].copy_from_slice(&(r.value >> shift).to_le_bytes()[..size]);
+            self.log.contents.write(line_of(address), &block, mask_of(at, size));
+        }
+    }
+
+    fn written(&mut self, r: &Record, site: SiteId) {
+        let call = self.calls.get(r.thread as usize).and_then(|l| self.sites.get(l)).copied();
+        let site = if site == SiteId::MAX { call.unwrap_or(site) } else { site };
+        for (address, shift, size) in self.parts(r) {
+            self.writers.insert(address / 64, (r.thread, r.thread));
+            self.note(Kind::Written, address, r.value >> shift, size, r.thread, site);
+        }
+    }
+
+    fn call(&mut self, r: &Record, operand: Option<u64>, site: SiteId) {
+        if let Some(place) = self.calls.get_mut(r.thread as usize) {
+            *place = r.location;
+        }
+        let Some(call) = Call::from_number(r.value as u8) else { return };
+        let bytes = r.value >> 8;
+        match call {
+            Call::Msync => self.msync(r, bytes, site),
+            Call::Fdatasync | Call::Fsync => {
+                let whole = self.file(r.address).map(|f| (self.log.files[f].base, self.room(f)));
+                let (base, room) = whole.unwrap_or_default();
+                self.sync(r, base, room, site);
+            }
+            Call::Sync => self.sync(r, 0, u64::MAX, site),
+            Call::SyncFolder => self.sync(r, 0, 0, site),
+            Call::Write | Call::Resize | Call::Allocate => self.resize(r, call, bytes, site),
+            Call::Link | Call::Unlink | Call::Rename => self.rename(r, call, bytes, operand, site),
+            Call::MsyncAsync | Call::SyncFileRange => {}
+        }
+    }
+
+    /// Index of the file of an address of the file space.
+    fn file(&self, address: u64) -> Option<usize> {
+        let (number, _) = file_of(address)?;
+        self.log.files.iter().position(|f| f.number == number)
+    }
+
+    /// Bytes that a file has in the layout.
+    fn room(&self, file: usize) -> u64 {
+        let next = self.log.files.get(file + 1).map_or(self.what.layout.end(), |f| f.base);
+        next - self.log.files[file].base
+    }
+
+    fn msync(&mut self, r: &Record, bytes: u64, site: SiteId) {
+        // The range is whole pages, and may reach beyond the end of the file.
+        for (address, bytes) in self.space.pieces(r.address, bytes) {
+            let Some(file) = self.file(address) else { continue };
+            let Some((_, offset)) = file_of(address) else { continue };
+            let room = self.room(file);
+            let (first, end) =
+                (offset.min(room), offset.saturating_add(bytes).next_multiple_of(4096).min(room));
+            let first = first / 4096 * 4096;
+            self.sync(r, self.log.files[file].base + first, end - first, site);
+        }
+    }
+
+    fn sync(&mut self, r: &Record, address: u64, bytes: u64, site: SiteId) {
+        self.note(Kind::Sync, address, bytes, 0, r.thread, site);
+        let exists = |f: &FileState| Some(f.number) == self.what.image;
+        let image = self.log.files.iter().position(exists);
+        let created = image.is_some_and(|f| self.touched[f] || !self.log.files[f].names.is_empty());
+        if !self.there && created {
+            self.there = true;
+            self.begins();
+        }
+    }
+
+    fn change(&mut self, r: &Record, change: Change, site: SiteId) {
+        self.touched[change.file] = true;
+        self.log.changes.push(change);
+        let number = self.log.changes.len() as u64 - 1;
+        self.note(Kind::Change, 0, number, 0, r.thread, site);
+    }
+
+    fn resize(&mut self, r: &Record, call: Call, bytes: u64, site: SiteId) {
+        let Some(file) = self.file(r.address) else { return };
+        let (size, base, room) = (self.sizes[file], self.log.files[file].base, self.room(file));
+        let end = if call == Call::Resize {
+            bytes
+        } else {
+            let offset = file_of(r.address).map_or(0, |f| f.1);
+            offset.saturating_add(bytes)
+        };
+        if end == size || call != Call::Resize && end < size {
+            return;
+        }
+        let what = if call == Call::Resize { What::Size(end) } else { What::AtLeast(end) };
+        let cuts = (end < size && end < room).then(|| (base + end, base + room));
+        self.sizes[file] = end;
+        self.change(r, Change { file, what, cuts }, site);
+    }
+
+    fn rename(&mut self, r: &Record, call: Call, name: u64, operand: Option<u64>, site: SiteId) {
+        let Some(file) = self.file(r.address) else { return };
+        let text = |n: u64| self.about.names.get(&n).cloned();
+        let Some(name) = text(name) else { return };
+        let what = match (call, operand.and_then(text)) {
+            (Call::Link, _) => What::Link(name),
+            (Call::Unlink, _) => What::Unlink(name),
+            (Call::Rename, Some(from)) => What::Rename(from, name),
+            _ => return,
+        };
+        let state = &mut self.log.files[file];
+        if !self.touched[file]
+            && state.size == 0
+            && matches!(&what, What::Link(n) if state.names == [n.as_str()])
+        {
+            // The program made the file.
+            state.names.clear();
+        }
+        self.change(r, Change { file, what, cuts: None }, site);
+    }
+}
+
+/// Added to addresses that are in no file.
+const OUTSIDE: u64 = 1 << 63;
+
+/// What a thread that was created waits for.
+fn born(thread: u64) -> u64 {
+    OUTSIDE | 1 << 61 | (thread & 0xFFFF_FFFF) << 7
+}
+
+/// What who joins a thread waits for.
+fn ended(thread: u64) -> u64 {
+    born(thread) + 64
+}
+
+/// Without the folders of a place `path/file.c:12 function`.
+fn short(name: &str) -> String {
+    let (path, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
+    format!("{}{rest}", path.rsplit('/').next().unwrap_or(path))
+}
