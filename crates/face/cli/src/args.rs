@@ -255,9 +255,9 @@ pub(crate) struct RecordArgs {
     /// Where the trace goes: .parquet, or .cpt for the recorder's own block file
     #[arg(long, short)]
     pub(crate) out: Option<PathBuf>,
-    /// Keep the recording of a program that ended with an exit code other than zero
+    /// Record so many times, into NAME.1.parquet and so on: a program with threads has many schedules
     #[arg(long)]
-    pub(crate) allow_failure: bool,
+    pub(crate) times: Option<u32>,
     #[command(flatten)]
     pub(crate) common: Common,
     /// The program and its arguments

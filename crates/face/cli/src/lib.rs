@@ -26,12 +26,15 @@ mod litmus;
 mod output;
 mod progress;
 mod record;
+mod record_check;
+mod record_places;
 mod recordings;
 mod reproduce;
 mod run;
 mod show;
 mod sweep;
 mod trace_command;
+mod trace_info;
 mod track_command;
 
 use args::{Cli, Command};

@@ -4,33 +4,67 @@ use crate::Failure;
 use crate::args::RecordArgs;
 use crate::interrupt;
 use crate::output;
+use crate::record_check::{self, Check};
+use crate::record_places;
 use crate::recordings;
+use serde_json::{Value, json};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use trace::{About, Recording};
 
+/// The most recordings of one program.
+const MOST_TIMES: u32 = 1000;
+
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
-    let format = recordings::format_of(&out)?;
-    let raw = out.with_extension("recording");
-    let (status, seconds) = output::timed(|| run(&args.command, &raw));
-    let result = finish(args, &raw, &status?).and_then(|trace| {
-        recordings::save(&trace, &out, format)?;
-        Ok(trace)
-    });
-    if result.is_ok() && raw.exists() {
-        std::fs::remove_file(&raw)?;
+    recordings::format_of(&out)?;
+    let Some(times) = args.times else {
+        let done = record_once(args, &out)?;
+        if output::is_json(&args.common) {
+            output::print_json(&done);
+        }
+        return Ok(());
+    };
+    if !(1..=MOST_TIMES).contains(&times) {
+        return Err(Failure::BadInput(format!("--times {times}: give 1 to {MOST_TIMES}")));
     }
-    let trace = result?;
+    let each = (1..=times).map(|n| record_once(args, &numbered(&out, n)));
+    let all = each.collect::<Result<Vec<_>, _>>()?;
     if output::is_json(&args.common) {
-        let path = out.display().to_string();
-        let summary = crate::trace_command::summary(&trace);
-        output::print_json(&serde_json::json!({"trace": path, "host_seconds": seconds, "summary": summary}));
-    } else if !args.common.quiet {
-        eprintln!("coreplane: {} records of {} threads in {}", trace.len(), trace.threads(), out.display());
+        output::print_json(&Value::Array(all));
     }
     Ok(())
+}
+
+/// `kv.parquet` becomes `kv.1.parquet`.
+fn numbered(out: &Path, n: u32) -> PathBuf {
+    let extension = out.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
+    out.with_extension(format!("{n}.{extension}"))
+}
+
+/// Runs the program once. Gives what JSON says of it.
+fn record_once(args: &RecordArgs, out: &Path) -> Result<Value, Failure> {
+    let raw = out.with_extension("recording");
+    let (status, seconds) = output::timed(|| run(&args.command, &raw));
+    let status = status?;
+    let (trace, checks) = finish(args, &raw, &status)?;
+    recordings::save(&trace, out, recordings::format_of(out)?)?;
+    std::fs::remove_file(&raw)?;
+    if !args.common.quiet {
+        let (records, threads) = (trace.len(), trace.threads());
+        let one = if threads > 1 {
+            "; of the threads' many schedules it is one (--times N records more)"
+        } else {
+            ""
+        };
+        eprintln!("coreplane: {records} records of {threads} threads in {}{one}", out.display());
+        warnings(&trace, &checks).iter().for_each(|text| eprintln!("coreplane: {text}"));
+    }
+    let code = status.code().unwrap_or(-1);
+    let path = out.display().to_string();
+    let summary = crate::trace_info::summary(&trace);
+    Ok(json!({"trace": path, "host_seconds": seconds, "exit_code": code, "summary": summary}))
 }
 
 fn run(command: &[String], raw: &Path) -> Result<ExitStatus, Failure> {
@@ -51,8 +85,8 @@ fn run(command: &[String], raw: &Path) -> Result<ExitStatus, Failure> {
     interrupt::wait(&mut child).map_err(named)
 }
 
-/// Checks how the program and its recording ended, and reads the recording.
-fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Recording, Failure> {
+/// Checks how the program and its recording ended, reads the recording, and compares it with the files that are left.
+fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<(Recording, Vec<Check>), Failure> {
     let program = &args.command[0];
     let refuse = |why: String| Err(Failure::BadInput(format!("{program}: {why}")));
     if !raw.exists() {
@@ -75,35 +109,42 @@ fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<Recordin
         std::fs::remove_file(raw)?;
         return refuse("forks; only programs of one process can be recorded".into());
     }
-    if !status.success() && !args.allow_failure {
-        std::fs::remove_file(raw)?;
-        let code = status.code().unwrap_or(-1);
-        return refuse(format!("ended with exit code {code} (--allow-failure records it all the same)"));
-    }
     let mut about = About { source: args.command.join(" "), ..file.about().clone() };
-    if !about.program.path.is_empty() {
-        name_places(&mut about, &file.counts().locations);
+    record_places::name(&mut about, &file.counts().locations);
+    if let Some(code) = status.code().filter(|c| *c != 0) {
+        about.notes.push(format!("the program ended with exit code {code}"));
     }
-    Ok(file.with_about(about))
+    let checks = record_check::against_files(&file)?;
+    about.differs.extend(checks.iter().flat_map(|c| c.differs.iter().copied()));
+    let not_compared = checks.iter().filter(|c| !c.is_compared);
+    about
+        .notes
+        .extend(not_compared.map(|c| format!("{}: not compared with the recording: {}", c.path, c.why)));
+    Ok((file.with_about(about), checks))
 }
 
-/// Asks addr2line for the source places of all code offsets; without it they stay numbers.
-fn name_places(about: &mut About, offsets: &[u32]) {
-    let (program, bias) = (about.program.path.clone(), about.program.bias);
-    for chunk in offsets.chunks(2000) {
-        // A return address is after the call: one byte before is in it.
-        let addresses = chunk.iter().map(|o| format!("{:x}", (u64::from(*o) + bias).wrapping_sub(1)));
-        let mut command = Command::new("addr2line");
-        command.args(["-s", "-f", "-e", &program]).args(addresses).stderr(Stdio::null());
-        let Ok(done) = command.output() else { return };
-        let text = String::from_utf8_lossy(&done.stdout).into_owned();
-        let mut lines = text.lines();
-        for offset in chunk {
-            let (Some(function), Some(place)) = (lines.next(), lines.next()) else { return };
-            let place = place.split(" (discriminator").next().unwrap_or(place);
-            if !place.starts_with('?') {
-                about.locations.insert(*offset, format!("{place} {function}"));
-            }
-        }
+/// What a person should know of the recording before using it.
+fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
+    let (about, counts) = (trace.about(), trace.counts());
+    let mut all: Vec<String> = about.notes.clone();
+    for check in checks.iter().filter(|c| !c.differs.is_empty()) {
+        let ranges: Vec<String> = check.differs.iter().take(3).map(record_check::range).collect();
+        let more = check.differs.len().saturating_sub(ranges.len());
+        let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
+        all.push(format!(
+            "warning: {}: {}{more} are not what the recording gives: something that it does not see wrote them",
+            check.path,
+            ranges.join(", ")
+        ));
     }
+    let unseen = counts.unseen.iter().map(|(number, c)| {
+        let text = about.unseen.get(number).map_or("something", String::as_str);
+        format!("warning: not modelled: {text} ({} times)", c.times)
+    });
+    all.extend(unseen);
+    if counts.files.values().any(|f| f.stores + f.written > 0) && !counts.makes_durable() {
+        let text = "warning: it stores to persistent memory without one flush, fence or sync: nothing says that any of it is durable";
+        all.push(text.into());
+    }
+    all
 }

@@ -1,6 +1,7 @@
 //! Recordings on the disk: opened without reading them into memory, written a piece at a time.
 
 use crate::Failure;
+use crate::interrupt::Temporary;
 use protocol::Image;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -77,6 +78,17 @@ pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result
     })
 }
 
+/// Writes a text as it is made.
+pub(crate) fn save_text(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    put(path, |file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out).and_then(|()| out.flush()).map_err(|e| named(path)(e.into()))
+    })
+}
+
 /// Writes the bytes of a memory as a file, as DAX would hold them; what was never touched takes no room.
 pub(crate) fn save_image(image: &Image, path: &Path) -> Result<(), Failure> {
     put(path, |file| {
@@ -95,10 +107,9 @@ fn put(path: &Path, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<
     let fail = |e: io::Error| named(path)(e.into());
     std::fs::create_dir_all(folder).map_err(fail)?;
     // Of this process alone: several may write into one folder.
-    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
-    File::create(&partial)
+    let partial = Temporary::new(folder.join(format!(".{name}.{}.partial", std::process::id())));
+    File::create(partial.path())
         .map_err(fail)
         .and_then(|file| write(&file))
-        .and_then(|()| std::fs::rename(&partial, path).map_err(fail))
-        .inspect_err(|_| _ = std::fs::remove_file(&partial))
+        .and_then(|()| std::fs::rename(partial.path(), path).map_err(fail))
 }

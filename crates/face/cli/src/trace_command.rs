@@ -4,19 +4,23 @@ use crate::Failure;
 use crate::args::{TraceArgs, TraceCommand};
 use crate::output::{self, Table};
 use crate::recordings;
+use crate::trace_info;
 use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 use trace::import::Format as Foreign;
-use trace::{About, Kind, Record, Recording};
+use trace::space::file_of;
+use trace::{About, Call, Kind, Record, Recording};
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         TraceCommand::Info { file, common } => {
             let trace = recordings::open(file)?;
             if output::is_json(common) {
-                output::print_json(&summary(&trace));
+                output::print_json(&trace_info::summary(&trace));
             } else {
-                print_info(&trace);
+                trace_info::print(&trace);
             }
         }
         TraceCommand::Head { file, records, common } => {
@@ -29,7 +33,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 None => recordings::open(input)?,
             };
             match export.as_deref() {
-                Some("ramulator") => save_text(to, &ramulator(&trace))?,
+                Some("ramulator") => recordings::save_text(to, |out| ramulator(&trace, out))?,
                 Some("pmemcheck") => save_text(to, &trace::pmemcheck::write(&trace.to_trace())?)?,
                 Some(name) => {
                     let text = format!("--to {name}: is not accepted; give ramulator or pmemcheck");
@@ -76,46 +80,14 @@ fn save_text(path: &Path, text: &str) -> Result<(), Failure> {
     output::write(folder, &file, text.as_bytes())
 }
 
-/// What a trace holds, counted.
-pub(crate) fn summary(trace: &Recording) -> serde_json::Value {
-    let counts = trace.counts();
-    let kinds = counts.kinds().map(|(k, n)| (k.name().to_string(), json!(n)));
-    json!({
-        "source": trace.about().source,
-        "lacks": trace.about().lacks,
-        "records": trace.len(),
-        "threads": counts.threads,
-        "kinds": kinds.collect::<serde_json::Map<_, _>>(),
-        "pm_ranges": counts.ranges.iter().map(|(a, n)| json!({"address": a, "bytes": n})).collect::<Vec<_>>(),
-        "pm_stores": counts.files.values().map(|f| f.stores).sum::<u64>(),
-        "locations": trace.about().locations.len(),
-    })
-}
-
-fn print_info(trace: &Recording) {
-    let s = summary(trace);
-    println!("recorded from: {}", trace.about().source);
-    if !trace.about().lacks.is_empty() {
-        println!("it lacks: {}", trace.about().lacks);
-    }
-    println!("{} records, {} threads, {} source places", s["records"], trace.threads(), s["locations"]);
-    for (address, bytes) in &trace.counts().ranges {
-        println!("persistent memory: {bytes} bytes at {address:#x}; {} stores to it", s["pm_stores"]);
-    }
-    println!();
-    let mut table = Table::new(["kind", "records"]);
-    for (kind, n) in s["kinds"].as_object().into_iter().flatten() {
-        table.row([kind.clone(), n.to_string()]);
-    }
-    table.print();
-}
-
 fn head(trace: &Recording, count: usize, json: bool) {
     let rows: Vec<Record> = trace.records().take(count).collect();
     if json {
         let all = rows.iter().map(|r| {
-            json!({"thread": r.thread, "kind": r.kind.name(), "size": r.size, "address": r.address,
-                   "value": r.value, "stamp": r.stamp, "location": trace.about().locations.get(&r.location)})
+            let file = file_of(r.address).map(|(file, offset)| json!({"number": file, "offset": offset}));
+            json!({"thread": r.thread, "kind": r.kind.name(), "size": r.size, "address": r.address, "file": file,
+                   "value": r.value, "stamp": r.stamp, "instructions": r.instructions,
+                   "location": trace.about().locations.get(&r.location)})
         });
         return output::print_json(&all.collect());
     }
@@ -125,9 +97,9 @@ fn head(trace: &Recording, count: usize, json: bool) {
         table.row([
             r.kind.name().to_string(),
             r.thread.to_string(),
-            format!("{:#x}", r.address),
+            address(trace, r.address),
             r.size.to_string(),
-            if r.kind.has_value() { format!("{:#x}", r.value) } else { String::new() },
+            value(trace, &r),
             if r.kind.has_stamp() { r.stamp.to_string() } else { String::new() },
             place,
         ]);
@@ -135,12 +107,44 @@ fn head(trace: &Recording, count: usize, json: bool) {
     table.print();
 }
 
+/// An address of the program, or of a file: its name and the offset.
+fn address(trace: &Recording, address: u64) -> String {
+    let Some((number, offset)) = file_of(address) else { return format!("{address:#x}") };
+    let path = trace_info::path(trace, number);
+    format!("{}+{offset:#x}", path.rsplit('/').next().unwrap_or(&path))
+}
+
+fn value(trace: &Recording, r: &Record) -> String {
+    let text =
+        |texts: &BTreeMap<u64, String>, n: u64| texts.get(&n).cloned().unwrap_or_else(|| n.to_string());
+    match r.kind {
+        Kind::Call => {
+            let (call, bytes) = (Call::from_number(r.value as u8), r.value >> 8);
+            let name = call.map_or("?", Call::name);
+            match call {
+                Some(Call::Link | Call::Unlink | Call::Rename) => {
+                    format!("{name} {}", text(&trace.about().names, bytes))
+                }
+                // As many bytes as there are.
+                _ if bytes == u64::MAX >> 8 => name.to_string(),
+                _ => format!("{name} {bytes} bytes"),
+            }
+        }
+        Kind::Unseen => text(&trace.about().unseen, r.value),
+        Kind::Operand => address(trace, r.value),
+        Kind::Map | Kind::Unmap => format!("{} bytes", r.value),
+        kind if kind.has_value() => format!("{:#x}", r.value),
+        _ => String::new(),
+    }
+}
+
 /// Loads and stores as Ramulator's load-store trace; values, threads and order between threads are lost.
-fn ramulator(trace: &Recording) -> String {
+fn ramulator(trace: &Recording, out: &mut dyn Write) -> std::io::Result<()> {
     let word = |k: Kind| match k {
         Kind::Load | Kind::LoadAcquire => Some("LD"),
         Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw => Some("ST"),
         _ => None,
     };
-    trace.records().filter_map(|r| Some(format!("{} {:#x}\n", word(r.kind)?, r.address))).collect()
+    let accesses = trace.records().filter_map(|r| Some((word(r.kind)?, r.address)));
+    accesses.into_iter().try_for_each(|(word, address)| writeln!(out, "{word} {address:#x}"))
 }

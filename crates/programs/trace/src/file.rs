@@ -99,6 +99,7 @@ impl Blocks {
             && let Some(head) = next_block(&*file.source, size, at, &mut contents)?
         {
             file.add(&head, at, &contents)?;
+            units::watch::check();
             at += (BLOCK_HEADER + contents.len()) as u64;
         }
         file.left_over = size - at;
@@ -250,6 +251,7 @@ impl<W: Write> BlockWriter<W> {
     ) -> Result<(), TraceError> {
         let mut chunk = Vec::new();
         loop {
+            units::watch::check();
             chunk.clear();
             chunk.extend(records.by_ref().take(RECORDS_PER_BLOCK));
             if chunk.is_empty() {

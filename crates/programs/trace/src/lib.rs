@@ -8,6 +8,7 @@ mod block;
 mod error;
 mod file;
 pub mod import;
+pub mod left;
 mod normal;
 mod pages;
 mod parquet_file;

@@ -81,6 +81,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     fn group(&mut self) -> Result<(), TraceError> {
+        units::watch::check();
         let mut group = self.file.next_row_group()?;
         let rows = &self.rows;
         let narrow = |f: &dyn Fn(&Record) -> u32| rows.iter().map(|r| f(r) as i32).collect::<Vec<_>>();

@@ -14,6 +14,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::io::{BufReader, Read};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 /// Rows that are unpacked at once.
@@ -119,6 +120,7 @@ impl Rows {
         while at < total {
             values.clear();
             column.read(BATCH.min(total - at), &mut values)?;
+            units::watch::check();
             for value in &values {
                 let thread = narrow::<u16>(*value, THREAD, at)? as usize;
                 if thread >= self.threads.len() {
@@ -364,5 +366,12 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
     QUIET.set(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     QUIET.set(false);
-    result.ok()
+    // Work that was asked to stop unwinds too.
+    result
+        .map_err(|payload| {
+            if units::watch::stopped_by(&*payload) {
+                resume_unwind(payload)
+            }
+        })
+        .ok()
 }

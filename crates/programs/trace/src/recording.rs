@@ -16,6 +16,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
+use units::watch;
+
+/// Records between two looks at whether the work is to stop.
+const LOOK: u64 = 1 << 16;
 
 enum Input {
     Memory(Vec<Vec<Record>>),
@@ -105,8 +109,13 @@ impl Recording {
         }
         let mut merge = Merge::new(&opened);
         let mut scan = Scan::new(&about, opened.threads());
+        let mut done = 0u64;
         while let Some(record) = merge.next(&opened)? {
             scan.follow(&record)?;
+            done += 1;
+            if done.is_multiple_of(LOOK) {
+                watch::check();
+            }
         }
         let counts = Arc::new(scan.finish());
         let (opened, about) = (Arc::new(opened), Arc::new(about));

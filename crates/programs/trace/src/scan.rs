@@ -3,7 +3,7 @@
 use crate::about::About;
 use crate::error::TraceError;
 use crate::record::{Call, KINDS, Kind, Record};
-use crate::space::{Extents, Reached, Space, file_of};
+use crate::space::{Extents, Reached, Sizes, Space, file_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -73,6 +73,8 @@ pub struct Counts {
     pub unseen: BTreeMap<u64, UnseenCounts>,
     /// How far each file reaches.
     pub extents: Extents,
+    /// The size of each file at the end.
+    pub sizes: Sizes,
     pub(crate) changes: Vec<Change>,
     kinds: [u64; KINDS.len()],
 }
@@ -124,6 +126,7 @@ impl Scan {
             calls: BTreeMap::new(),
             unseen: BTreeMap::new(),
             extents: Extents::default(),
+            sizes: Sizes::default(),
             changes: Vec::new(),
             kinds: [0; KINDS.len()],
         };
@@ -257,6 +260,7 @@ impl Scan {
 
     pub(crate) fn finish(self) -> Counts {
         let mut counts = self.counts;
+        counts.sizes = self.reached.sizes().clone();
         counts.extents = self.reached.into_extents();
         counts.files = self.files.into_iter().collect();
         counts.synchronised = self.words.len() as u64;

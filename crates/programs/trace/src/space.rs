@@ -295,6 +295,11 @@ impl Reached {
         &self.space
     }
 
+    /// The size of each file now.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
     /// Follows the next record in the order of stamps. Gives the operand that belongs to it.
     pub fn follow(&mut self, record: &Record) -> Option<u64> {
         let operand = self.space.follow(record);

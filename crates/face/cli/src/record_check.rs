@@ -1,0 +1,94 @@
+//! What a recording says that its program left in its files, against what is there.
+
+use crate::Failure;
+use nix::unistd::{Whence, lseek};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use trace::left::{LeftFile, differences};
+use trace::{About, Differs, Recording};
+
+/// One file of the recording.
+pub(crate) struct Check {
+    pub(crate) path: String,
+    /// Whether it could be compared, and why not.
+    pub(crate) is_compared: bool,
+    pub(crate) why: String,
+    pub(crate) differs: Vec<Differs>,
+}
+
+/// Bytes of a file, in words.
+pub(crate) fn range(d: &Differs) -> String {
+    let Differs { offset, bytes, .. } = d;
+    if *bytes == 1 { format!("byte {offset}") } else { format!("bytes {offset} to {}", offset + bytes - 1) }
+}
+
+/// Compares all files of a recording that are still there.
+pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure> {
+    let about = recording.about();
+    let mut left: BTreeMap<u32, Box<dyn LeftFile>> = BTreeMap::new();
+    let mut checks: BTreeMap<u32, Check> = BTreeMap::new();
+    for (number, file) in &about.files {
+        let why = match open(about, &file.path, &file.identity) {
+            Ok(found) => {
+                left.insert(*number, Box::new(found));
+                String::new()
+            }
+            Err(why) => why,
+        };
+        let check = Check { path: file.path.clone(), is_compared: why.is_empty(), why, differs: Vec::new() };
+        checks.insert(*number, check);
+    }
+    for differs in differences(recording, &left)? {
+        if let Some(check) = checks.get_mut(&differs.file) {
+            check.differs.push(differs);
+        }
+    }
+    Ok(checks.into_values().collect())
+}
+
+struct OnDisk {
+    file: File,
+    size: u64,
+}
+
+impl LeftFile for OnDisk {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn data(&self, at: u64) -> Option<u64> {
+        if at >= self.size {
+            return None;
+        }
+        // Where a file system does not know of holes, all is data.
+        match lseek(&self.file, at as i64, Whence::SeekData) {
+            Ok(data) => u64::try_from(data).ok(),
+            Err(nix::errno::Errno::ENXIO) => None,
+            Err(_) => Some(at),
+        }
+    }
+
+    fn page(&self, at: u64, into: &mut [u8; 4096]) -> io::Result<()> {
+        let bytes = self.size.saturating_sub(at).min(4096) as usize;
+        self.file.read_exact_at(&mut into[..bytes], at)
+    }
+}
+
+/// The file under the name at which it was first seen, or under another that the program gave it.
+fn open(about: &About, path: &str, identity: &str) -> Result<OnDisk, String> {
+    let others = about.names.values().map(String::as_str);
+    let mut why = "it is gone".to_string();
+    for path in std::iter::once(path).chain(others) {
+        let Ok(meta) = std::fs::metadata(path) else { continue };
+        if format!("{}:{}", meta.dev(), meta.ino()) != identity || !meta.is_file() {
+            continue;
+        }
+        match File::open(path) {
+            Ok(file) => return Ok(OnDisk { file, size: meta.len() }),
+            Err(e) => why = e.to_string(),
+        }
+    }
+    Err(why)
+}

@@ -1,0 +1,72 @@
+//! Source places of a recording's code offsets, from addr2line.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use trace::{About, Object};
+
+/// Names all code offsets that addr2line knows; the others stay numbers.
+pub(crate) fn name(about: &mut About, offsets: &[u32]) {
+    let mut objects: Vec<Object> = about.objects.clone();
+    objects.push(about.program.clone());
+    objects.retain(|o| !o.path.is_empty());
+    objects.sort_by_key(|o| o.first);
+    for (index, object) in objects.iter().enumerate() {
+        let end = objects.get(index + 1).map_or(u32::MAX, |next| next.first);
+        let own: Vec<u32> = offsets.iter().copied().filter(|o| (object.first..end).contains(o)).collect();
+        own.chunks(2000).for_each(|chunk| name_some(about, object, chunk));
+    }
+}
+
+fn name_some(about: &mut About, object: &Object, offsets: &[u32]) {
+    let address = |offset: u32| u64::from(offset - object.first).wrapping_add(object.bias);
+    // A return address is after the call: one byte before is in it.
+    let addresses = offsets.iter().map(|o| format!("{:x}", address(*o).wrapping_sub(1)));
+    let mut command = Command::new("addr2line");
+    command.args(["-a", "-i", "-f", "-C", "-e", &object.path]).args(addresses).stderr(Stdio::null());
+    let Ok(done) = command.output() else { return };
+    let text = String::from_utf8_lossy(&done.stdout);
+    // For each address a line with it, and for each frame, the innermost first, a function and a place.
+    let mut lines = text.lines().peekable();
+    for offset in offsets {
+        if lines.next().is_none() {
+            return;
+        }
+        let mut frames = Vec::new();
+        while let Some(function) = lines.next_if(|line| !line.starts_with("0x")) {
+            frames.push((function, lines.next().unwrap_or("?")));
+        }
+        if let Some(place) = place(&frames) {
+            about.locations.insert(*offset, place);
+        }
+    }
+}
+
+/// The innermost frame that is known and no intrinsic's.
+fn place(frames: &[(&str, &str)]) -> Option<String> {
+    let known: Vec<(&str, &str)> = frames.iter().copied().filter(|(_, at)| !at.starts_with('?')).collect();
+    let (function, at) = known.iter().find(|(_, at)| !is_intrinsic(at)).or(known.first())?;
+    let at = at.split(" (discriminator").next().unwrap_or(at);
+    let name = Path::new(at).file_name()?.to_string_lossy();
+    Some(format!("{name} {function}"))
+}
+
+fn is_intrinsic(at: &str) -> bool {
+    let file = at.split(':').next().unwrap_or(at);
+    file.ends_with("intrin.h")
+        || ["/lib/gcc/", "/lib/clang/"].iter().any(|f| file.contains(f)) && file.contains("/include")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_the_innermost_frame_that_is_the_programs() {
+        let intrinsic = ("_mm_clwb", "/usr/lib/gcc/x86_64-linux-gnu/12/include/clwbintrin.h:41");
+        let flush = ("flush", "/home/x/kv.c:52 (discriminator 3)");
+        assert_eq!(place(&[intrinsic, flush, ("put", "/home/x/kv.c:90")]).as_deref(), Some("kv.c:52 flush"));
+        assert_eq!(place(&[intrinsic]).as_deref(), Some("clwbintrin.h:41 _mm_clwb"));
+        assert_eq!(place(&[("main", "??:0")]), None);
+        assert_eq!(place(&[]), None);
+    }
+}
