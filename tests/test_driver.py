@@ -48,3 +48,93 @@ def test_what_is_not_understood_is_said_where_it_stands(cli: Cli) -> None:
     assert section.stdout.split(b"\0")[:-1] == [
         b"x.c:2: bytes that are not understood", b"x.c:3: an operand of a macro",
     ]
+
+
+@pytest.fixture
+def library(cli: Cli) -> Cli:
+    cli("cc", "-O2", "-fPIC", "-shared", PROGRAMS / "store_library.c", "-o", "libstore.so")
+    return cli
+
+
+LINKED = ["-Wl,--no-as-needed", "-L.", "-lstore", "-Wl,-rpath,."]
+
+
+@pytest.mark.parametrize("hooks", [True, False], ids=["program with hooks", "program without"])
+@pytest.mark.parametrize("loaded", [True, False], ids=["plug-in", "linked"])
+def test_a_process_has_one_recorder(library: Cli, hooks: bool, loaded: bool) -> None:
+    arguments = ["-O2", PROGRAMS / "uses_library.c", "-o", "uses", *([] if loaded else LINKED), "-ldl"]
+    if hooks:
+        library("cc", *arguments)
+    else:
+        subprocess.run(["cc", *arguments], cwd=library.folder, check=True)
+    library("record", "--quiet", "--out", "u.cpt", "--", "./uses", "u.pm", *(["./libstore.so"] if loaded else []))
+    kinds = library.json("trace", "info", "u.cpt")["kinds"]
+    assert (kinds["clflush"], kinds["sfence"], kinds["map"]) == (100, 1, 1)
+    records = library.json("trace", "head", "u.cpt", "-n", 1000)
+    stores = [r for r in records if r["kind"] == "store"]
+    of_library = [r for r in stores if r["location"] == "store_library.c:13 store_all"]
+    assert len(of_library) == 100 and {r["value"] for r in of_library} == set(range(1000, 1100))
+    assert ("uses_library.c:30 main" in {r["location"] for r in stores}) == hooks
+
+
+def test_libraries_bound_to_themselves_and_several_of_them(cli: Cli) -> None:
+    for name in ("store", "other"):
+        source = (PROGRAMS / "store_library.c").read_text().replace("store_all", f"{name}_all")
+        (cli.folder / f"{name}.c").write_text(source.replace("map_words", f"map_{name}") if name == "other" else source)
+        cli("cc", "-fPIC", "-c", f"{name}.c", "-o", f"{name}.o")
+        cli("cc", "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", f"{name}.o", "-o", f"lib{name}.so")
+    cli("cc", PROGRAMS / "uses_library.c", "-o", "uses", *LINKED, "-lother", "-ldl")
+    cli("record", "--quiet", "--out", "u.cpt", "--", "./uses", "u.pm")
+    assert cli.json("trace", "info", "u.cpt")["kinds"]["clflush"] == 100
+    places = {r["location"] for r in cli.json("trace", "head", "u.cpt", "-n", 1000)}
+    assert {"store.c:9 prepare", "other.c:9 prepare", "uses_library.c:30 main"} <= places
+
+
+def test_every_way_to_call_a_compiler(cli: Cli) -> None:
+    source = "#include <coreplane.h>\n#include <threads.h>\nint main(void) { static volatile int a; a = 1; coreplane_mark_here(5); return 0; }\n"
+    (cli.folder / "a b.c").write_text(source)
+    (cli.folder / "text").write_text(source)
+    (cli.folder / "args").write_text('-O1 "a b.c"\n-o from_file')
+    cli("cc", "@args")
+    cli("cc", "-x", "c", "text", "-x", "none", "-lm", "-o", "from_text")
+    done = cli.run("cc", "-x", "c", "-", "-o", "from_input", input=source)
+    assert done.returncode == 0, done.stderr
+    cli("c++", "-v", "-x", "c++", "text", "-o", "from_cxx")
+    cli("cc", "-MD", "a b.c", "-o", "from_md")
+    assert (cli.folder / "from_md-a b.d").read_text().startswith("from_md: a\\ b.c")
+    cli("cc", "-c", "-MD", "-MF", "deps", "a b.c")
+    assert (cli.folder / "deps").read_text().startswith("a\\ b.o: ") or (cli.folder / "deps").read_text().startswith("a b.o: ")
+    cli("cc", "-r", "a b.o", "-o", "part.o")
+    cli("cc", "part.o", "-o", "from_part")
+    done = cli.run("cc", "-flto", "-O2", "a b.c", "-o", "from_lto")
+    assert done.returncode == 0 and "-flto is left out" in done.stderr
+    for program in ("file", "text", "input", "cxx", "md", "part", "lto"):
+        cli("record", "--quiet", "--out", "t.cpt", "--", f"./from_{program}")
+        kinds = cli.json("trace", "info", "t.cpt")["kinds"]
+        assert (kinds["mark"], kinds["store"]) == (1, 1), program
+
+
+def test_what_cannot_be_recorded_is_refused(cli: Cli) -> None:
+    (cli.folder / "x.c").write_text("int main(void) { return 0; }\n")
+    assert "C library itself" in cli.refuses("cc", "-static", "x.c")
+    assert "takes the place" in cli.refuses("cc", "-fsanitize=undefined,address", "x.c")
+    assert "x86-64" in cli.refuses("cc", "-m32", "x.c")
+    assert "Rust" in cli.refuses("cc", "x.rs")
+    text = cli("cc", "--help")
+    for name in ("COREPLANE_CC", "COREPLANE_CXX", "COREPLANE_PM", "coreplane.h"):
+        assert name in text
+
+
+def test_names_of_cxx_are_readable_and_exceptions_arrive(cli: Cli) -> None:
+    (cli.folder / "x.cpp").write_text(
+        "#include <stdexcept>\n#include <map>\n"
+        "namespace store { struct Table { std::map<int, int> m;\n"
+        "  void insert(int k) { if (k == 77) throw std::runtime_error(\"77\"); m[k] = k; } }; }\n"
+        "int main() { store::Table t; int caught = 0;\n"
+        "  for (int i = 0; i < 100; i++) try { t.insert(i); } catch (const std::exception &e) { caught++; }\n"
+        "  return caught == 1 && t.m.size() == 99 ? 0 : 1; }\n"
+    )
+    cli("c++", "-O1", "-fno-inline", "x.cpp", "-o", "x")
+    cli("record", "--quiet", "--out", "x.cpt", "--", "./x")
+    places = {r["location"] for r in cli.json("trace", "head", "x.cpt", "-n", 5000) if r["location"]}
+    assert any(p.startswith("x.cpp:4 store::Table::insert") for p in places), places

@@ -37,27 +37,13 @@ static void finish(void) {
     write_block(block, BLOCK_END, 0, 0, 0);
 }
 
-static void describe_program(void) {
-    char path[4096];
-    long n = raw_readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n > 0) {
-        path[n] = 0;
-        write_text("program", path);
-    }
-    const Elf64_Ehdr *elf = (const void *)__executable_start;
-    text_base = (uintptr_t)__executable_start;
-    char bias[20];
-    uintptr_t v = elf && elf->e_type == ET_EXEC ? text_base : 0;
-    int at = 19;
-    bias[at] = 0;
-    do bias[--at] = "0123456789abcdef"[v % 16]; while (v /= 16);
-    write_text("bias", bias + at);
-}
-
 static void ignore_open_files(void);
 static void measure_vectors(void);
 
-__attribute__((constructor(101))) static void start(void) {
+/* When the first object of the process announces itself (objects.h). */
+static void start(void) {
+    static int started;
+    if (started++) return;
     const char *path = getenv("COREPLANE_TRACE");
     if (!path || !*path || strlen(path) >= sizeof trace_path) return;
     __real_memcpy(trace_path, path, strlen(path) + 1);
@@ -78,7 +64,6 @@ __attribute__((constructor(101))) static void start(void) {
     pthread_key_create(&at_thread_end, end_thread);
     pthread_atfork(before_fork, NULL, in_child);
     atomic_store(&recording, 1);
-    describe_program();
     ignore_open_files();
     watch_fatal_signals();
     at_quick_exit(finish);

@@ -17,11 +17,6 @@ static inline int is_store(enum kind k) { return (1u << k & 0x36u) != 0; }
 
 static inline uint32_t next_stamp(void) { return atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1; }
 
-static inline uint32_t place(const void *pc) {
-    uintptr_t offset = (uintptr_t)pc - text_base;
-    return offset < UINT32_MAX ? (uint32_t)offset : 0;
-}
-
 static void hand_over(struct buffer *b);
 /* Where mapped files lie that have a copy to compare with (shadow.h). */
 static uint64_t shadowed_from, shadowed_bytes;

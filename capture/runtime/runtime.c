@@ -16,6 +16,7 @@
 #include "raw.h"
 #include "output.h"
 #include "peek.h"
+#include "objects.h"
 #include "records.h"
 #include "buffers.h"
 #include "signals.h"

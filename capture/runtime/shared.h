@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -80,12 +81,10 @@ static atomic_int recording;
 static atomic_uint threads, stamps;
 static _Atomic(struct buffer *) all_buffers;
 static pthread_key_t at_thread_end;
-static uintptr_t text_base;
 static int owner;
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 static THREAD_LOCAL struct buffer *self;
 static THREAD_LOCAL int ended;
-extern const char __executable_start[] __attribute__((weak));
 
 /* The linker sends calls of these functions to the __wrap_ versions of other files, those of the runtime too: here the
  * real ones are meant. */
@@ -99,10 +98,17 @@ void *__real_memset(void *, int, size_t);
 /* A function of a library that the program and its libraries reach through the runtime: the runtime's is found first,
  * and finds the library's. Weak, since a program may have a function of its own by that name. */
 #define INSTEAD __attribute__((visibility("default"), weak))
+__attribute__((visibility("hidden"))) extern const char __ehdr_start[], _end[];
+static void *library_function(const char *name) {
+    void *found = dlsym(RTLD_NEXT, name);
+    /* In a program without hooks, the runtime that a library brought comes behind the C library. */
+    if (!found) found = dlsym(RTLD_DEFAULT, name);
+    return (uintptr_t)found - (uintptr_t)__ehdr_start < (uintptr_t)(_end - __ehdr_start) ? NULL : found;
+}
 #define LIBRARY(name) \
     static inline __typeof__(&name) real_##name(void) { \
         static __typeof__(&name) found; \
-        if (__builtin_expect(!found, 0)) found = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
+        if (__builtin_expect(!found, 0)) found = (__typeof__(&name))library_function(#name); \
         return found; \
     }
 #define REAL(name) real_##name()

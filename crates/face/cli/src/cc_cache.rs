@@ -1,0 +1,99 @@
+//! The recorder's C parts, compiled once on the user's machine and kept.
+
+use super::{LIBRARY_WRITERS, WRAPPED, command, env, output};
+use crate::Failure;
+use std::path::{Path, PathBuf};
+
+/// What is compiled on the user's machine, by path; `runtime.c` is one unit of the files before it. Programs see the
+/// folder `include` alone.
+macro_rules! sources {
+    ($($folder:literal as $to:literal: $($name:literal)+;)+) => {
+        &[$($((concat!($to, $name), include_str!(concat!("../../../../capture/", $folder, $name))),)+)+]
+    };
+}
+
+const SOURCES: &[(&str, &str)] = sources! {
+    "runtime/" as "runtime/":
+        "shared.h" "raw.h" "output.h" "peek.h" "object.h" "objects.h" "records.h" "buffers.h" "signals.h" "program.h"
+        "shadow.h" "files.h" "accesses.h" "ranges.h" "atomics.h" "fences.h" "order.h" "threads.h" "mappings.h" "calls.h"
+        "names.h" "descriptors.h" "pmem.h" "pmem2.h" "runtime.c";
+    "assembler/" as "assembler/": "text.h" "bytes.h" "persist.h";
+    "" as "": "as.c" "object.c";
+    "" as "include/": "coreplane.h";
+};
+
+/// The folder of the compiled parts, by its contents: an old one is never used for new sources.
+pub(super) struct Cache {
+    folder: PathBuf,
+}
+
+fn fingerprint() -> u64 {
+    let texts = SOURCES.iter().flat_map(|(name, text)| name.bytes().chain(text.bytes()));
+    let bytes = texts.chain(WRAPPED.bytes()).chain(LIBRARY_WRITERS.bytes());
+    bytes.fold(0xCBF2_9CE4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3))
+}
+
+impl Cache {
+    /// Builds what is not there yet.
+    pub(super) fn prepare() -> Result<Cache, Failure> {
+        let cache = env("XDG_CACHE_HOME").map(PathBuf::from);
+        let cache = cache.or_else(|| env("HOME").map(|h| Path::new(&h).join(".cache")));
+        let folder = cache
+            .unwrap_or_else(std::env::temp_dir)
+            .join("coreplane")
+            .join(format!("{:016x}", fingerprint()));
+        if !folder.join("done").exists() {
+            build(&folder)?;
+        }
+        Ok(Cache { folder })
+    }
+
+    /// A file or folder of it.
+    pub(super) fn path(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+}
+
+fn build(folder: &Path) -> Result<(), Failure> {
+    let fresh = folder.with_extension(format!("{}", std::process::id()));
+    std::fs::create_dir_all(&fresh)?;
+    let file = |name: &str| fresh.join(name);
+    for (name, text) in SOURCES {
+        let path = file(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(&fresh))?;
+        std::fs::write(path, text)?;
+    }
+    std::fs::create_dir_all(file("bin"))?;
+    let cc = env("COREPLANE_CC").unwrap_or_else(|| "cc".into());
+    let run = |args: &[String], from: &str, to: &str| {
+        output(command(&cc).arg(file(from)).args(args).arg("-o").arg(file(to)))
+    };
+    let flags = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    let object = flags("-std=gnu11 -O2 -g0 -fPIC -c");
+    run(&object, "runtime/runtime.c", "runtime.o")?;
+    // A section of its own: whether a signal interrupted the recorder is seen by the address.
+    let sections =
+        [".text", ".text.unlikely", ".text.hot"].map(|s| format!("--rename-section={s}=coreplane_text"));
+    output(command("objcopy").args(sections).arg(file("runtime.o")))?;
+    run(&object, "object.c", "object.o")?;
+    run(&flags("-std=gnu11 -O2 -g0"), "as.c", "bin/as")?;
+    let names =
+        output(command("nm").args(["-g", "--defined-only", "--format=posix"]).arg(file("runtime.o")))?;
+    let names: Vec<&str> = names.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    // What a library calls by the name that --wrap gives it is what the program finds by its own name.
+    let own = |name: &str| ["__", "coreplane_"].iter().any(|start| name.starts_with(start));
+    let instead: Vec<&str> = names.iter().copied().filter(|n| !own(n)).collect();
+    let wraps = instead.iter().map(|n| format!("-Wl,--defsym=__wrap_{n}={n}")).collect::<Vec<_>>();
+    std::fs::write(file("aliases"), wraps.join("\n"))?;
+    std::fs::write(file("instead"), instead.join(" "))?;
+    std::fs::write(file("exported"), format!("{{\n__wrap_*;\n{};\n}};\n", names.join(";\n")))?;
+    // Without a name of its own, it is found by its path from every library that was linked with it.
+    let library = [flags("-shared -pthread"), super::wraps(), wraps].concat();
+    run(&library, "runtime.o", "libcoreplane-runtime.so")?;
+    std::fs::write(file("done"), "")?;
+    // Another process may have been faster: its folder is as good.
+    if std::fs::rename(&fresh, folder).is_err() {
+        std::fs::remove_dir_all(&fresh)?;
+    }
+    Ok(())
+}
