@@ -81,11 +81,11 @@ pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result
 /// Writes a text as it is made.
 pub(crate) fn save_text(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), TraceError>,
 ) -> Result<(), Failure> {
     put(path, |file| {
         let mut out = BufWriter::new(file);
-        write(&mut out).and_then(|()| out.flush()).map_err(|e| named(path)(e.into()))
+        write(&mut out).and_then(|()| Ok(out.flush()?)).map_err(named(path))
     })
 }
 

@@ -33,8 +33,8 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 None => recordings::open(input)?,
             };
             match export.as_deref() {
-                Some("ramulator") => recordings::save_text(to, |out| ramulator(&trace, out))?,
-                Some("pmemcheck") => save_text(to, &trace::pmemcheck::write(&trace.to_trace())?)?,
+                Some("ramulator") => recordings::save_text(to, |out| Ok(ramulator(&trace, out)?))?,
+                Some("pmemcheck") => recordings::save_text(to, |out| trace::pmemcheck::write(&trace, out))?,
                 Some(name) => {
                     let text = format!("--to {name}: is not accepted; give ramulator or pmemcheck");
                     return Err(Failure::BadInput(text));
@@ -72,12 +72,6 @@ fn import(name: &str, path: &Path) -> Result<Recording, Failure> {
     trace::import::import(format, &bytes, &file)
         .and_then(Recording::of_trace)
         .map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))
-}
-
-fn save_text(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    output::write(folder, &file, text.as_bytes())
 }
 
 fn head(trace: &Recording, count: usize, json: bool) {

@@ -6,6 +6,8 @@
 
 use crate::error::TraceError;
 use crate::record::{Kind, Record, Trace};
+use crate::recording::Recording;
+use std::io::Write;
 
 /// What a log does not say.
 pub(crate) const LACKS: &str = "loads, threads and source places";
@@ -87,36 +89,34 @@ fn flush(trace: &mut Trace, address: u64, size: u64) -> Option<()> {
 /// Writes a log: what the program did to persistent memory, its threads in the order of their synchronisation.
 ///
 /// # Errors
-/// When the trace has no persistent range.
-pub fn write(trace: &Trace) -> Result<String, TraceError> {
-    let ranges = trace.pm_ranges();
+/// When the trace has no persistent range, or nothing can be written.
+pub fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
+    let ranges = &recording.counts().ranges;
     if ranges.is_empty() {
         return Err(TraceError::unfit("the trace has no persistent range"));
     }
-    let persistent = |a: u64| ranges.iter().any(|(from, bytes)| (*from..from + bytes).contains(&a));
-    let mut entries = vec!["START".to_string()];
+    let persistent = |a: u64| ranges.iter().any(|(from, bytes)| a.wrapping_sub(*from) < *bytes);
+    out.write_all(b"START")?;
     for (index, (from, bytes)) in ranges.iter().enumerate() {
-        entries.push(format!("REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0"));
+        write!(out, "|REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0")?;
     }
-    for r in trace.in_order() {
+    for r in recording.in_order() {
+        let line = r.address / 64 * 64;
         match r.kind {
-            Kind::Sfence | Kind::Mfence | Kind::Order => entries.push("FENCE".into()),
+            Kind::Sfence | Kind::Mfence | Kind::Order => out.write_all(b"|FENCE")?,
             _ if !persistent(r.address) => {}
-            Kind::Store | Kind::StoreRelease => entries.push(store_entry(r)),
+            Kind::Store | Kind::StoreRelease => write!(out, "|{}", store_entry(&r))?,
             // A locked operation fences; a non-temporal store needs no flush.
-            Kind::Rmw => entries.extend(["FENCE".into(), store_entry(r)]),
+            Kind::Rmw => write!(out, "|FENCE|{}", store_entry(&r))?,
             Kind::StoreNonTemporal => {
-                entries.extend([store_entry(r), format!("FLUSH;{:#x};{:#x}", r.address, r.size)]);
+                write!(out, "|{}|FLUSH;{:#x};{:#x}", store_entry(&r), r.address, r.size)?;
             }
-            Kind::Clflush => {
-                entries.extend([format!("FLUSH;{:#x};0x40", r.address / 64 * 64), "FENCE".into()])
-            }
-            Kind::Clwb | Kind::Clflushopt => entries.push(format!("FLUSH;{:#x};0x40", r.address / 64 * 64)),
+            Kind::Clflush => write!(out, "|FLUSH;{line:#x};0x40|FENCE")?,
+            Kind::Clwb | Kind::Clflushopt => write!(out, "|FLUSH;{line:#x};0x40")?,
             _ => {}
         }
     }
-    entries.push("STOP".into());
-    Ok(entries.join("|") + "\n")
+    Ok(out.write_all(b"|STOP\n")?)
 }
 
 fn store_entry(r: &Record) -> String {
@@ -136,8 +136,9 @@ mod tests {
         let stores: Vec<(u64, u64, u8)> =
             trace.records().filter(|r| r.kind == Kind::Store).map(|r| (r.address, r.value, r.size)).collect();
         assert_eq!(stores, [(0x1003, 0x2233, 2), (0x1005, 0x11, 1), (0x1040, 1, 8)]);
-        let again = read(&write(&trace).unwrap()).unwrap();
-        assert_eq!(again, trace);
+        let mut log = Vec::new();
+        write(&Recording::of_trace(trace.clone()).unwrap(), &mut log).unwrap();
+        assert_eq!(read(&String::from_utf8(log).unwrap()).unwrap(), trace);
     }
 
     #[test]
