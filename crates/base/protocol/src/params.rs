@@ -198,8 +198,13 @@ impl Settings {
 
 /// The words of `known` nearest to `word`, at most three, for a message about an unknown name.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let word = &word.to_lowercase();
     let mut ranked: Vec<(usize, &str)> = known.into_iter().map(|k| (distance(word, k), k)).collect();
     ranked.sort();
+    // What was only written in other letters, nothing else is meant.
+    if let Some((0, same)) = ranked.first() {
+        return vec![same];
+    }
     let limit = word.len() / 2 + 1;
     ranked.into_iter().filter(|(d, k)| *d <= limit || k.contains(word)).take(3).map(|(_, k)| k).collect()
 }
@@ -223,6 +228,12 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_nearest_does_not_hang_on_the_case_of_letters() {
+        assert_eq!(nearest("CCEH", ["queue", "cceh", "echo"]), ["cceh"]);
+        assert_eq!(nearest("PMEM", ["queue"]), [""; 0]);
+    }
 
     #[test]
     fn values_out_of_range_or_of_another_kind_are_refused_with_what_is_accepted() {

@@ -3,7 +3,11 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Run real programs on memory that cannot be bought.
+/// Run real programs on memory that cannot be bought: a simulator of machines with persistent and remote memory
+///
+/// Simulates machines with persistent, near-data and remote memory, and runs on them the workloads that it brings, and programs
+/// of your own that `coreplane cc` and `coreplane record` have made into traces. Compares machines, cuts their power and checks
+/// what recovery is left with.
 #[derive(Debug, Parser)]
 #[command(name = "coreplane", version, about)]
 pub(crate) struct Cli {
@@ -48,7 +52,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct TrackArgs {
     /// A process's number, or `-- COMMAND ...` to start one
-    #[arg(value_name = "PID", required_unless_present = "command", conflicts_with = "command")]
+    #[arg(value_name = "PID", value_parser = process, required_unless_present = "command", conflicts_with = "command")]
     pub(crate) pid: Option<i32>,
     /// Length of a window, seconds
     #[arg(long, value_name = "S", default_value_t = 1.0)]
@@ -70,6 +74,12 @@ pub(crate) struct TrackArgs {
     /// The command to start and track
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// A process's number.
+fn process(text: &str) -> Result<i32, String> {
+    let hint = format!("give a process's number (pidof {text}), or `-- COMMAND ...` to start one");
+    text.parse().map_err(|_| hint)
 }
 
 /// What is found out of a running program.
@@ -430,7 +440,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// The paper: asap, or all
+    /// The paper: asap, nearpm, nvdimmc, pberry, amf, or all
     pub(crate) paper: String,
     /// Claims from another file
     #[arg(long)]

@@ -21,6 +21,7 @@ mod crash_recorded;
 mod crash_refused;
 mod crash_time;
 mod explore;
+mod hints;
 mod interrupt;
 mod litmus;
 mod output;
@@ -59,7 +60,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 /// was checked does not hold, 2 for bad usage or bad input, 128 and the signal's number when it was interrupted.
 pub fn main_from(args: &[String]) -> u8 {
     end_quietly_when_nobody_reads();
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(args).map_err(|e| hints::with_hint(args, e)) {
         Ok(cli) => cli,
         Err(e) => {
             _ = e.print();
@@ -101,7 +102,8 @@ fn end_quietly_when_nobody_reads() {
 pub fn call(args: &[String]) -> Result<String, String> {
     let all = ["coreplane"].into_iter().map(String::from).chain(args.iter().cloned());
     let all = all.chain(["--format".into(), "json".into(), "--quiet".into()]);
-    let cli = Cli::try_parse_from(all).map_err(|e| e.to_string())?;
+    let all: Vec<String> = all.collect();
+    let cli = Cli::try_parse_from(&all).map_err(|e| hints::with_hint(&all, e).to_string())?;
     output::capture(|| dispatch(&cli)).map_err(|e| match e {
         Failure::DoesNotHold(text) | Failure::BadInput(text) => text,
     })

@@ -126,7 +126,15 @@ pub(crate) fn recording(name: &str) -> Option<(&str, &str)> {
 
 /// A workload by name, or a recorded one.
 pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
-    let Some((kind, file)) = recording(name) else { return Ok(WorkloadDescription::named(name)?) };
+    let Some((kind, file)) = recording(name) else {
+        let of_a_file = |e: ConfigError| {
+            let is_file = Path::new(name).is_file();
+            let hint =
+                if is_file { format!("; a recording is given as trace:{name}") } else { String::new() };
+            Failure::BadInput(format!("{e}{hint}"))
+        };
+        return WorkloadDescription::named(name).map_err(of_a_file);
+    };
     if kind == "trace" {
         return Ok(WorkloadDescription::replay(name, crate::recordings::open(Path::new(file))?));
     }

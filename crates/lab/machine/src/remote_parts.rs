@@ -2,7 +2,7 @@
 
 use crate::error::ConfigError;
 use memory::Controller;
-use protocol::Settings;
+use protocol::{PAGE_BYTES, Settings};
 use remote::{
     Agent, AgentSpec, CoreSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
     NetworkSpec, Prefetch, UseCosts, UseSpec, Walks,
@@ -61,6 +61,7 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
             frames / 4
         ));
     }
+    check_retry(s)?;
     let (from, to) = (s.dur("remote.fault.away_from_ns"), s.dur("remote.fault.away_to_ns"));
     if from > to {
         return wrong(format!(
@@ -70,6 +71,20 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
         ));
     }
     Ok(())
+}
+
+/// Asked again before an answer could have come, the host would be asked for ever more.
+fn check_retry(s: &Settings) -> Result<(), ConfigError> {
+    let (retry, page) = (s.dur("remote.retry_ns"), PAGE_BYTES + 2 * 64);
+    let least = s.dur("remote.network_ns") * 2 + s.dur("remote.network_byte_ns") * page;
+    if retry >= least {
+        return Ok(());
+    }
+    Err(ConfigError::new(format!(
+        "remote.retry_ns = {}: a page takes {} ns to come (remote.network_ns, remote.network_byte_ns); give that or more",
+        retry.as_ns(),
+        least.as_ns()
+    )))
 }
 
 fn frames(s: &Settings) -> u32 {

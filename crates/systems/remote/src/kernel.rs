@@ -11,6 +11,9 @@ use units::{Dur, Time};
 /// The most commands that the agent may not have carried out yet.
 const COMMANDS: u64 = 64;
 
+/// The most polling times between two looks.
+const LOOKS_APART: u64 = 32;
+
 /// An access without a translation, or without the right to write.
 #[derive(Clone, Copy)]
 pub(crate) struct Miss {
@@ -411,11 +414,13 @@ impl Paging {
         daemon.posted
     }
 
-    /// Loads how many commands are carried out.
+    /// Loads how many commands are carried out. A page of several small ones takes as many times as long to come: software
+    /// that waits for it looks as often in all, up to a point.
     async fn look(&self) {
         let (status, poll) = {
             let shared = self.shared.borrow();
-            (shared.layout.status(), shared.spec.poll)
+            let times = u64::from(shared.daemon.spec().span).min(LOOKS_APART);
+            (shared.layout.status(), shared.spec.poll * times)
         };
         self.cpu.work(poll).await;
         self.cpu.forget(status).await;

@@ -1,6 +1,6 @@
 //! Parameters of machines at page fidelity: their memory, its manager, and how hidden memory is fused into it.
 
-use super::{LONG, NS, p};
+use super::{LONG, NS, SHORT, p};
 use protocol::Param;
 use protocol::params::Kind::{Choice, Count, PowerOfTwo};
 
@@ -126,7 +126,7 @@ pub(super) const PAGES: &[Param] = &[
     ),
     p("os.cores", Count { min: 1, max: 1024 }, "32", "paper: AMF table 3", "cores that run programs"),
     p("os.quantum_ns", LONG, "4000000", "estimate: CFS with a few programs a core", "a program's time slice"),
-    p("os.switch_ns", LONG, "2000", "estimate", "time to switch to another program"),
+    p("os.switch_ns", SHORT, "2000", "estimate", "time to switch to another program"),
     p("os.sample_ns", LONG, "100000000", "-", "time between samples of what is seen over time"),
     p(
         "os.descriptor_bytes",

@@ -1,6 +1,6 @@
 //! Parameters of harts, of their caches, and of the wires between them and memory.
 
-use super::{NS, SERVICE, WIRE, p};
+use super::{NS, SERVICE, STEP, WIRE, p};
 use protocol::Param;
 use protocol::params::Kind::{Bytes, Count, Flag, PowerOfTwo};
 
@@ -59,7 +59,7 @@ pub(super) const HARTS: &[Param] = &[
     ),
     p(
         "cpu.store_interval_ns",
-        SERVICE,
+        STEP,
         "0.5",
         "estimate: one cycle",
         "time from one store's becoming visible to the next",

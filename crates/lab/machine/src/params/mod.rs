@@ -25,6 +25,10 @@ const fn p(
 const NS: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 };
 const LONG: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 10_000_000_000_000_000 };
 const WIRE: protocol::params::Kind = Nanoseconds { min_ps: 100, max_ps: 1_000_000 };
+/// Between two steps of something that is done for every store: up to a microsecond, or a run takes for ever.
+const STEP: protocol::params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000 };
+/// What happens again and again: up to a tenth of a second.
+const SHORT: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 100_000_000_000 };
 const SERVICE: protocol::params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000_000 };
 
 const PARTS: [&[Param]; 7] = [

@@ -2,7 +2,7 @@
 
 use super::{NS, SERVICE, p};
 use protocol::Param;
-use protocol::params::Kind::{Choice, Count, Flag, PowerOfTwo};
+use protocol::params::Kind::{Choice, Count, Flag, Nanoseconds, PowerOfTwo};
 
 /// The table.
 pub(super) const NVDIMM: &[Param] = &[
@@ -37,7 +37,7 @@ pub(super) const NVDIMM: &[Param] = &[
     ),
     p(
         "memory.refresh.trefi_ns",
-        SERVICE,
+        Nanoseconds { min_ps: 1, max_ps: 100_000_000 },
         "7800",
         "datasheet: JESD79-4, up to 85 C",
         "time between refreshes",

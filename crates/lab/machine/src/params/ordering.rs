@@ -1,6 +1,6 @@
 //! Parameters of persist ordering.
 
-use super::{NS, SERVICE, p};
+use super::{NS, SERVICE, STEP, p};
 use protocol::Param;
 use protocol::params::Kind::{Choice, Count, Flag};
 
@@ -78,7 +78,7 @@ pub(super) const ORDERING: &[Param] = &[
     ),
     p(
         "ordering.flush_issue_ns",
-        SERVICE,
+        STEP,
         "1",
         "artifact",
         "time from one flush of a persist buffer to the next",

@@ -2,7 +2,12 @@
 
 use super::{LONG, NS, SERVICE, WIRE, p};
 use protocol::Param;
-use protocol::params::Kind::{Choice, Count, Flag, PowerOfTwo};
+use protocol::params::Kind::{Choice, Count, Flag, Nanoseconds, PowerOfTwo};
+
+/// Up to ten seconds: whoever waits looks and asks again all the while.
+const PATIENCE: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 10_000_000_000_000 };
+/// From a microsecond on: at the end of each window filters are cleared.
+const WINDOW: protocol::params::Kind = Nanoseconds { min_ps: 1_000_000, max_ps: 10_000_000_000_000_000 };
 
 /// The table.
 pub(super) const REMOTE: &[Param] = &[
@@ -93,21 +98,21 @@ pub(super) const REMOTE: &[Param] = &[
     ),
     p(
         "remote.deadline_ns",
-        LONG,
+        PATIENCE,
         "10000000",
         "estimate: completion timeouts are 50 us to 50 ms",
         "the coherence protocol's limit for an answer; beyond it the processor checks out",
     ),
     p(
         "remote.give_up_ns",
-        LONG,
+        PATIENCE,
         "1000000000",
         "estimate",
         "how long software waits for the remote host before an I/O error",
     ),
     p(
         "remote.line_filter_bits",
-        PowerOfTwo { min: 64, max: 1 << 32 },
+        PowerOfTwo { min: 64, max: 1 << 28 },
         "1048576",
         "estimate",
         "bits of the Bloom filter of lines",
@@ -198,7 +203,7 @@ pub(super) const REMOTE: &[Param] = &[
         "datasheet: Linux reads 8 pages of swap at once",
         "how many pages that is",
     ),
-    p("remote.window_ns", LONG, "1000000", "estimate", "length of a window of dirty tracking"),
+    p("remote.window_ns", WINDOW, "1000000", "estimate", "length of a window of dirty tracking"),
     p(
         "remote.fault.lose_one_in",
         Count { min: 0, max: 1 << 40 },

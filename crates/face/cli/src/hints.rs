@@ -1,0 +1,67 @@
+//! What was meant by arguments that are not accepted.
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use machine::params::MACHINE;
+
+/// The error, with what may have been meant.
+pub(crate) fn with_hint(args: &[String], mut error: Error) -> Error {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
+        && let Some(hint) = hint(args, given)
+    {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
+}
+
+fn hint(args: &[String], given: &str) -> Option<String> {
+    let command = args.get(1).map_or("", String::as_str);
+    let Some(option) = given.strip_prefix("--") else {
+        let text = "machines are given with --on, separated by commas: --on intel,asap-rp";
+        return (command == "compare" && !given.starts_with('-')).then(|| text.into());
+    };
+    if !["run", "compare", "crash"].contains(&command) {
+        return None;
+    }
+    let word = option.split('=').next().unwrap_or(option).replace('-', "_");
+    let value = value_of(args, given).unwrap_or_else(|| "VALUE".into());
+    let key = keys().find(|key| *key == word || key.rsplit('.').next() == Some(&word))?;
+    Some(format!("a parameter is set with --set {key}={value}"))
+}
+
+/// Parameters of workloads before those of machines.
+fn keys() -> impl Iterator<Item = &'static str> {
+    let workloads = workloads::WORKLOADS.iter().flat_map(|w| w.params).map(|p| p.key);
+    workloads.chain(MACHINE.iter().map(|p| p.key))
+}
+
+fn value_of(args: &[String], given: &str) -> Option<String> {
+    let at = args.iter().position(|a| a.split('=').next() == given.split('=').next())?;
+    let (same, next) = (args[at].split_once('=').map(|(_, v)| v), args.get(at + 1).map(String::as_str));
+    same.or(next.filter(|v| !v.starts_with('-'))).map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str, given: &str) -> Option<String> {
+        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+        hint(&args, given)
+    }
+
+    #[test]
+    fn what_was_meant_is_told() {
+        let set = |text: &str| Some(format!("a parameter is set with --set {text}"));
+        assert_eq!(of("coreplane run intel cceh --threads 8", "--threads"), set("workload.threads=8"));
+        assert_eq!(of("coreplane run intel cceh --threads=8", "--threads"), set("workload.threads=8"));
+        assert_eq!(
+            of("coreplane run asap-rp cceh --persist-buffer 4", "--persist-buffer"),
+            set("ordering.persist_buffer=4")
+        );
+        assert_eq!(of("coreplane run intel cceh --threads", "--threads"), set("workload.threads=VALUE"));
+        assert_eq!(of("coreplane run intel cceh --nonsense", "--nonsense"), None);
+        assert!(of("coreplane compare cceh intel asap-rp", "intel").is_some_and(|t| t.contains("--on")));
+        assert_eq!(of("coreplane run intel cceh more", "more"), None);
+    }
+}
