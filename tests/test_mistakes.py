@@ -10,8 +10,8 @@ def test_a_file_that_is_given_as_a_workload_is_told_how_recordings_are_given(cli
 
 
 def test_names_are_found_whatever_the_case_of_their_letters(cli: Cli) -> None:
-    assert cli.refuses("run", "asap-rp", "CCEH").endswith("did you mean cceh?")
-    assert cli.refuses("run", "ASAP-RP", "cceh").endswith("did you mean asap-rp?")
+    assert "did you mean cceh?" in cli.refuses("run", "asap-rp", "CCEH")
+    assert "did you mean asap-rp?" in cli.refuses("run", "ASAP-RP", "cceh")
 
 
 @pytest.mark.parametrize(

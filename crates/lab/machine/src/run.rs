@@ -78,9 +78,9 @@ fn run_lines(
 pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T) -> Result<T, ConfigError> {
     workloads::within_arenas(work).map_err(|_| {
         let sizes = |p: &&Param| match p.kind {
-            Kind::Count { max, .. } => max > 100,
+            Kind::Count { max, .. } => max > 100 || p.key.contains("depth"),
             Kind::Multiple { .. } | Kind::PowerOfTwo { .. } | Kind::Bytes { .. } => true,
-            _ => p.key.contains("depth"),
+            _ => false,
         };
         let keys: Vec<&str> = workload.params.iter().filter(sizes).map(|p| p.key).collect();
         ConfigError::new(format!(
