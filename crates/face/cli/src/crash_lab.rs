@@ -139,6 +139,7 @@ impl Lab {
         let mut table = Table::new(["finding", "place", "times"]).left(2);
         let meaning: BTreeMap<&str, &str> = BTreeMap::from([
             ("never-flushed", "stored, and not flushed up to the end"),
+            ("never-synced", "written, and not synced up to the end"),
             ("flushed-twice", "flushed without a store since the last flush"),
             ("idle-fence", "a fence with nothing to wait for"),
         ]);

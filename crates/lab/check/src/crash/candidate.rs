@@ -117,7 +117,11 @@ impl<'a> Candidate<'a> {
 
     /// The number of the last mark, 0 before the first.
     pub fn acknowledged(&self) -> u64 {
-        self.marks().last().map_or(0, |m| m.number)
+        // A log without marks is not gone through for every image.
+        if self.tracker.ended.iter().all(|n| *n == 0) {
+            return 0;
+        }
+        self.tracker.log().marks_before(self.tracker.at()).next_back().map_or(0, |m| m.number)
     }
 }
 

@@ -1,13 +1,14 @@
 //! What can be told from the log alone, without trying any image.
 
 use super::log::{Kind, Log, SiteId};
+use super::recorded::{OUTSIDE, UNSEEN};
 use protocol::FenceKind;
 use std::collections::BTreeMap;
 
 /// A remark about a place in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `never-flushed`, `flushed-twice` or `idle-fence`.
+    /// `never-flushed`, `never-synced`, `flushed-twice` or `idle-fence`.
     pub kind: &'static str,
     /// Where.
     pub site: String,
@@ -15,15 +16,16 @@ pub struct Finding {
     pub times: usize,
 }
 
-/// How a line stands: the last store to it, and whether it was flushed since.
+/// How a line stands: the last store to it, whether the kernel did it, and whether it was flushed or synced since.
 #[derive(Clone, Copy)]
 struct LineState {
     store: SiteId,
+    by_kernel: bool,
     flushed: bool,
 }
 
-/// Stores that nothing flushes up to the end, flushes of lines without a new store, and fences with nothing to
-/// wait for. Only of the part that counts. For machines whose caches are volatile and that have no persist path.
+/// Stores that nothing flushes or syncs up to the end, flushes of lines without a new store, and fences with nothing
+/// to wait for. Only of the part that counts. For machines whose caches are volatile and that have no persist path.
 pub fn hygiene(log: &Log) -> Vec<Finding> {
     let mut found: BTreeMap<(&'static str, SiteId), usize> = BTreeMap::new();
     let mut lines: BTreeMap<u64, LineState> = BTreeMap::new();
@@ -38,16 +40,25 @@ pub fn hygiene(log: &Log) -> Vec<Finding> {
         };
         match event.kind {
             Kind::Store | Kind::Locked { wrote: true } => {
-                lines.insert(line, LineState { store: event.site, flushed: false });
+                lines.insert(line, LineState { store: event.site, by_kernel: false, flushed: false });
                 to_fence[thread] |= event.kind != Kind::Store;
             }
+            Kind::Written => {
+                lines.insert(line, LineState { store: event.site, by_kernel: true, flushed: false });
+            }
             Kind::NonTemporal => to_fence[thread] = true,
+            // Of memory that is no file's nothing is known but that a fence may wait for it.
+            Kind::Flush(_) if event.address & OUTSIDE != 0 => to_fence[thread] = true,
             Kind::Flush(_) => {
                 to_fence[thread] = true;
                 match lines.get_mut(&line) {
                     Some(state) if !state.flushed => state.flushed = true,
                     _ => count("flushed-twice"),
                 }
+            }
+            Kind::Sync => {
+                let end = event.address.saturating_add(event.value).div_ceil(64);
+                lines.range_mut(line..end.max(line)).for_each(|(_, state)| state.flushed = true);
             }
             Kind::Fence(kind) => {
                 // An ofence or dfence means more on other machines.
@@ -60,9 +71,12 @@ pub fn hygiene(log: &Log) -> Vec<Finding> {
             _ => {}
         }
     }
-    for state in lines.values().filter(|s| !s.flushed) {
-        *found.entry(("never-flushed", state.store)).or_default() += 1;
+    let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);
+    // How code without hooks flushes what it stores is not seen either.
+    for state in lines.values().filter(|s| !s.flushed && name(s.store) != UNSEEN) {
+        let kind = if state.by_kernel { "never-synced" } else { "never-flushed" };
+        *found.entry((kind, state.store)).or_default() += 1;
     }
-    let name = |site: SiteId| log.sites.get(site as usize).cloned().unwrap_or_else(|| "?".into());
-    found.into_iter().map(|((kind, site), times)| Finding { kind, site: name(site), times }).collect()
+    let finding = |((kind, site), times)| Finding { kind, site: name(site).to_string(), times };
+    found.into_iter().map(finding).collect()
 }

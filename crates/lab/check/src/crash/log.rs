@@ -119,7 +119,7 @@ impl Log {
     }
 
     /// The marks among the first `point` events.
-    pub fn marks_before(&self, point: usize) -> impl Iterator<Item = Mark> {
+    pub fn marks_before(&self, point: usize) -> impl DoubleEndedIterator<Item = Mark> {
         let events = &self.events[..point.min(self.events.len())];
         let marks = events.iter().filter(|e| e.kind == Kind::Ended);
         marks.map(|e| Mark { thread: e.thread, number: e.value })

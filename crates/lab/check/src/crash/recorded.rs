@@ -57,7 +57,7 @@ struct Recorder<'a> {
 }
 
 /// The site of stores by code that the recorder does not see.
-const UNSEEN: &str = "code without hooks";
+pub(super) const UNSEEN: &str = "code without hooks";
 
 impl<'a> Recorder<'a> {
     fn new(about: &'a About, threads: usize, what: &'a Recorded<'a>) -> Recorder<'a> {
@@ -220,9 +220,9 @@ impl<'a> Recorder<'a> {
     }
 
     fn flush(&mut self, r: &Record, kind: FlushKind, site: SiteId) {
-        if let Some(address) = self.place(r.address) {
-            self.note(Kind::Flush(kind), address, 0, 0, r.thread, site);
-        }
+        // What is no file's cannot be lost, but a fence may be for it.
+        let address = self.place(r.address).unwrap_or(r.address | OUTSIDE);
+        self.note(Kind::Flush(kind), address, 0, 0, r.thread, site);
     }
 
     fn synchronise(&mut self, r: &Record, order: Order, address: u64, site: SiteId) {
@@ -354,7 +354,7 @@ impl<'a> Recorder<'a> {
 }
 
 /// Added to addresses that are in no file.
-const OUTSIDE: u64 = 1 << 63;
+pub(super) const OUTSIDE: u64 = 1 << 63;
 
 /// What a thread that was created waits for.
 fn born(thread: u64) -> u64 {
