@@ -1,4 +1,5 @@
-/* Stands before the assembler: puts hooks of the recorder into the text (assembler/persist.h). Then it runs the real
+/* Stands before the assembler: puts hooks of the recorder into the text (assembler/persist.h) and counts
+ * instructions (assembler/count.h). Then it runs the real
  * assembler, named by COREPLANE_AS, on the changed text. GNU syntax, x86-64. */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -13,6 +14,8 @@
 #include "assembler/text.h"
 #include "assembler/bytes.h"
 #include "assembler/persist.h"
+#include "assembler/flow.h"
+#include "assembler/count.h"
 
 static int fail(const char *name) {
     fprintf(stderr, "coreplane: %s: %s\n", name, strerror(errno));
@@ -67,6 +70,7 @@ int main(int argc, char **argv) {
     if (!in) return fail(argv[input]);
     read_text(in);
     split();
+    count();
     persist();
     char path[4096];
     const char *folder = getenv("TMPDIR");

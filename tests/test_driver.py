@@ -1,8 +1,12 @@
 """What `coreplane cc` makes of programs: instructions in any form, libraries, and every way to call a compiler."""
 
+import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import ROOT, Cli
@@ -138,3 +142,44 @@ def test_names_of_cxx_are_readable_and_exceptions_arrive(cli: Cli) -> None:
     cli("record", "--quiet", "--out", "x.cpt", "--", "./x")
     places = {r["location"] for r in cli.json("trace", "head", "x.cpt", "-n", 5000) if r["location"]}
     assert any(p.startswith("x.cpp:4 store::Table::insert") for p in places), places
+
+
+def instructions(cli: Cli, *command: object) -> int:
+    cli("record", "--quiet", "--out", "w.parquet", "--", *command)
+    return int(pl.read_parquet(cli.folder / "w.parquet")["instructions"].sum())
+
+
+@pytest.mark.parametrize("flags", [["-O0"], ["-O2"], ["-O2", "-fPIC"]])
+def test_work_between_persists_is_counted(cli: Cli, flags: list[str]) -> None:
+    cli("cc", *flags, PROGRAMS / "work.c", "-o", "work")
+    none, some, more = (instructions(cli, "./work", "w.pm", rounds) for rounds in (0, 100, 200))
+    assert (more - some) % (1000 * 100) == 0, "each round of the loop has as many instructions"
+    assert 3 <= (more - some) / (1000 * 100) <= 12
+    assert 1000 * 5 < none < 1000 * 40 < some
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+def test_counts_are_those_of_the_native_program(cli: Cli) -> None:
+    for flags, tolerance in ((["-O0"], 0.02), (["-O2"], 0.02)):
+        cli("cc", *flags, PROGRAMS / "work.c", "-o", "work")
+        subprocess.run(["cc", *flags, PROGRAMS / "work.c", "-o", "native"], cwd=cli.folder, check=True)
+        counted = instructions(cli, "./work", "w.pm", 1000)
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=main", "./native", "w.pm", "1000"],
+            cwd=cli.folder, capture_output=True, text=True, check=False,
+        )
+        native = int(re.search(r"Collected : (\d+)", done.stderr)[1])
+        assert abs(counted - native) < tolerance * native
+
+
+@pytest.mark.parametrize("compiler", ["cc", "clang"])
+@pytest.mark.parametrize("flags", [["-O0"], ["-O1"], ["-O2"], ["-O3", "-fPIC"], ["-O2", "-fPIC", "-fcf-protection"]])
+def test_counting_changes_neither_flags_nor_registers(cli: Cli, compiler: str, flags: list[str]) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    env = os.environ | {"COREPLANE_CC": compiler}
+    done = cli.run("cc", *flags, PROGRAMS / "flags.c", "-o", "counted", env=env)
+    assert done.returncode == 0, done.stderr
+    subprocess.run([compiler, "-O2", PROGRAMS / "flags.c", "-o", "native"], cwd=cli.folder, check=True)
+    said = [subprocess.run([f"./{p}"], cwd=cli.folder, capture_output=True, check=True).stdout for p in ("counted", "native")]
+    assert said[0] == said[1] != b""

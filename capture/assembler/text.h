@@ -9,6 +9,7 @@ struct statement {
     const char *file; /* source place; NULL where the text names none */
     unsigned line;
     unsigned region; /* changes from one piece of inline assembly to the next */
+    size_t app_at;   /* where the mark of the inline assembly stands */
     unsigned char what, code, debug, app, intel, noprefix, macro;
 };
 
@@ -106,6 +107,7 @@ struct place {
     struct sections sections;
     int app, intel, noprefix, macro, marked;
     unsigned region;
+    size_t app_at;
     const char *file;
     unsigned line;
     const char **files;
@@ -156,7 +158,10 @@ static void follow_directive(struct place *p, const char *d) {
 /* A whole line that begins with #: the compiler's marks, and `# LINE "file"` of the preprocessor. */
 static void follow_mark(struct place *p, const char *line) {
     p->region++;
-    if (!strncmp(line, "#APP", 4)) p->app = 1;
+    if (!strncmp(line, "#APP", 4)) {
+        p->app = 1;
+        p->app_at = (size_t)(line - text);
+    }
     else if (!strncmp(line, "#NO_APP", 7)) p->app = p->marked = 0;
     else {
         char *after;
@@ -174,7 +179,7 @@ static void add(const struct place *p, enum what what, size_t at, size_t end) {
     statements = grown(statements, statement_count, sizeof *statements);
     words[end] = 0;
     statements[statement_count++] = (struct statement){
-        .at = at, .end = end, .words = words + at, .file = p->file, .line = p->line, .region = p->region, .what = (unsigned char)what,
+        .at = at, .end = end, .words = words + at, .file = p->file, .line = p->line, .region = p->region, .app_at = p->app_at, .what = (unsigned char)what,
         .code = !!p->sections.code[p->sections.depth], .debug = !!p->sections.debug[p->sections.depth], .app = !!p->app, .intel = !!p->intel,
         .noprefix = !!p->noprefix, .macro = !!p->macro,
     };

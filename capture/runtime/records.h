@@ -22,20 +22,27 @@ static void hand_over(struct buffer *b);
 static uint64_t shadowed_from, shadowed_bytes;
 static void shadow(struct buffer *b, uint64_t address, unsigned size);
 
-static inline void emit(struct buffer *b, enum kind k, unsigned log2size, uint64_t address, uint32_t location,
-                        uint64_t value, uint32_t stamp) {
+static inline void emit_after(struct buffer *b, uint32_t work, enum kind k, unsigned log2size, uint64_t address,
+                              uint32_t location, uint64_t value, uint32_t stamp) {
     uint8_t *at = b->at;
-    *at++ = (uint8_t)(k | log2size << 5);
+    *at++ = (uint8_t)(k | log2size << 5 | (work != 0) << 7);
     at = put(at, zigzag((int64_t)(address - b->address)));
     at = put(at, zigzag((int32_t)(location - b->location)));
     if (has_value(k)) at = put(at, value);
     if (has_stamp(k)) at = put(at, stamp);
+    if (work) at = put(at, work);
     b->at = at;
     b->address = address;
     b->location = location;
     b->count++;
     if (__builtin_expect(at > b->limit, 0)) hand_over(b);
     if (is_store(k) && __builtin_expect(address - shadowed_from < shadowed_bytes, 0)) shadow(b, address, 1u << log2size);
+}
+
+/* With the instructions since the last record. */
+static inline void emit(struct buffer *b, enum kind k, unsigned log2size, uint64_t address, uint32_t location,
+                        uint64_t value, uint32_t stamp) {
+    emit_after(b, take_work(), k, log2size, address, location, value, stamp);
 }
 
 /* A store to memory that was gone before its value was read: said where a file may have been there. */
@@ -66,10 +73,15 @@ static inline void settle(struct buffer *b) {
         enum kind k = b->pending_kind;
         if (__builtin_expect(size <= 8 && (size & (size - 1)) == 0 && (address & 63) + size <= 64, 1)) {
             if (__builtin_expect(peek(address, size, &value), 1))
-                emit(b, k, (unsigned)__builtin_ctz(size), address, b->pending_location, value, 0);
+                emit_after(b, b->pending_work, k, (unsigned)__builtin_ctz(size), address, b->pending_location, value, 0);
             else lost(b, address, size, b->pending_location);
-        } else
+        } else {
+            /* What came after the store belongs to later records. */
+            uint64_t later = coreplane_work;
+            coreplane_work = b->pending_work;
             pieces(b, k, address, size, b->pending_location);
+            coreplane_work += later;
+        }
         b->pending_size = 0;
     }
 }
@@ -78,6 +90,7 @@ static inline void pend(struct buffer *b, enum kind k, uint64_t address, uint32_
     b->pending = address;
     b->pending_location = location;
     b->pending_kind = k;
+    b->pending_work = take_work();
     b->pending_size = size;
 }
 

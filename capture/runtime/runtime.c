@@ -17,6 +17,7 @@
 #include "output.h"
 #include "peek.h"
 #include "objects.h"
+#include "work.h"
 #include "records.h"
 #include "buffers.h"
 #include "signals.h"

@@ -55,6 +55,8 @@ struct buffer {
     uint32_t pending_size;
     /* STORE or STORE_NT. */
     uint32_t pending_kind;
+    /* Instructions until there. */
+    uint32_t pending_work;
     /* The lock of an atomic operation that is under way. */
     atomic_flag *held;
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */
