@@ -1,5 +1,6 @@
 //! The handle through which a program acts on a hart: plain async functions in simulated time.
 
+use crate::Line;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -104,12 +105,43 @@ pub struct Op {
     pub value: u64,
 }
 
+/// When the value of a line that was touched is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touched {
+    /// So long after the touch.
+    After(Dur),
+    /// When this line, as the hart addresses it, has arrived.
+    WithLine(Line),
+}
+
+const UNDER_WAY: u64 = 1 << 63;
+
+impl Touched {
+    /// As a hart's answer.
+    pub fn to_answer(self) -> u64 {
+        match self {
+            Touched::After(time) => time.as_ps(),
+            Touched::WithLine(line) => UNDER_WAY | line.0,
+        }
+    }
+
+    /// The opposite of [`Touched::to_answer`].
+    pub fn from_answer(answer: u64) -> Touched {
+        if answer & UNDER_WAY == 0 {
+            Touched::After(Dur::ps(answer))
+        } else {
+            Touched::WithLine(Line(answer & !UNDER_WAY))
+        }
+    }
+}
+
 /// The kind of an [`Op`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
     /// Wait for the value.
     Load,
-    /// Fetch the line; nothing waits for its value, as far as the instruction window reaches.
+    /// Fetch the line; nothing waits for its value, as far as the instruction window reaches. A hart answers when the value
+    /// is there: [`Touched`].
     Touch,
     /// Store into the store buffer.
     Store,
@@ -121,8 +153,10 @@ pub enum OpKind {
     Flush(FlushKind),
     /// Fence.
     Fence(FenceKind),
-    /// Compute for `value` picoseconds.
+    /// Compute for `value` picoseconds, which takes up `address` instructions of the window.
     Work,
+    /// Wait until line number `value` is not under way to the hart.
+    Await,
 }
 
 impl OpKind {
@@ -162,6 +196,8 @@ pub trait HartPort {
     fn operation_done(&self);
     /// A bound of the part that counts: the first call of any hart starts it, the last call ends it.
     fn region(&self, starts: bool);
+    /// Notes that a replay did not wait any longer for its recorded turn.
+    fn gave_up(&self) {}
     /// Notes that the program has read or written so many bytes of its data.
     fn moved(&self, bytes: u64);
     /// The program has spent so much time so.
@@ -224,6 +260,10 @@ impl<T: Translator> HartPort for Translated<T> {
 
     fn region(&self, starts: bool) {
         if starts { self.hart.region_begins() } else { self.hart.region_ends() }
+    }
+
+    fn gave_up(&self) {
+        self.hart.gave_up();
     }
 
     fn moved(&self, bytes: u64) {
@@ -390,6 +430,18 @@ impl Cpu {
         self.access(OpKind::Work, 0, 1, Order::Plain, time.as_ps())
     }
 
+    /// Computes for a while, over so many instructions.
+    #[track_caller]
+    pub fn compute(&self, time: Dur, instructions: u64) -> Access<'_> {
+        self.op(Op { kind: OpKind::Work, address: instructions, size: 1, order: Order::Plain, value: time.as_ps() })
+    }
+
+    /// Waits until a line that was touched has arrived.
+    #[track_caller]
+    pub fn arrival(&self, line: Line) -> Access<'_> {
+        self.op(Op { kind: OpKind::Await, address: 0, size: 1, order: Order::Plain, value: line.0 })
+    }
+
     /// The hart's number, from zero.
     pub fn hart(&self) -> u8 {
         self.0.hart()
@@ -403,6 +455,11 @@ impl Cpu {
     /// Notes that one of the program's operations is done.
     pub fn operation_done(&self) {
         self.0.operation_done();
+    }
+
+    /// Notes that a replay did not wait any longer for its recorded turn.
+    pub fn gave_up(&self) {
+        self.0.gave_up();
     }
 
     /// Notes that the program has read or written so many bytes of its data: for programs whose speed is told in bytes.

@@ -13,6 +13,8 @@ pub enum Kind {
     PowerOfTwo { min: u64, max: u64 },
     /// A multiple of a number, from that on.
     Multiple { of: u64, max: u64 },
+    /// A number with up to three digits after the point, kept in thousandths; so is the range.
+    Thousandths { min: u64, max: u64 },
     /// Nanoseconds, with fractions down to a picosecond; the range is in picoseconds. Text with a unit too.
     Nanoseconds { min_ps: u64, max_ps: u64 },
     /// A size in bytes, a power of two; text with a unit too.
@@ -58,6 +60,9 @@ impl Kind {
             Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
             Kind::Multiple { of, max } => format!("a multiple of {of} up to {max}"),
+            Kind::Thousandths { min, max } => {
+                format!("a number from {} to {}", min as f64 / 1e3, max as f64 / 1e3)
+            }
             Kind::Nanoseconds { min_ps, max_ps } => {
                 let ns = |ps: u64| ps as f64 / 1e3;
                 format!("nanoseconds from {} to {} (175, 0.5, \"60 ns\", \"2 us\")", ns(min_ps), ns(max_ps))
@@ -76,7 +81,9 @@ impl Kind {
         match self {
             Kind::Nanoseconds { .. } => "ns",
             Kind::Bytes { .. } => "B",
-            Kind::Count { .. } | Kind::PowerOfTwo { .. } | Kind::Multiple { .. } => "1",
+            Kind::Count { .. } | Kind::PowerOfTwo { .. } | Kind::Multiple { .. } | Kind::Thousandths { .. } => {
+                "1"
+            }
             Kind::Choice(_) | Kind::Flag | Kind::Text => "-",
         }
     }
@@ -98,6 +105,9 @@ impl Kind {
             Kind::Multiple { of, max } => {
                 number(text.parse().ok(), &|n| n > 0 && n <= max && n.is_multiple_of(of))
             }
+            Kind::Thousandths { min, max } => {
+                number(thousandths(text), &|n| (min..=max).contains(&n))
+            }
             Kind::Nanoseconds { min_ps, max_ps } => {
                 let dur = parse_dur(text).or_else(|_| parse_dur(&format!("{text} ns")));
                 number(dur.ok().map(Dur::as_ps), &|n| (min_ps..=max_ps).contains(&n))
@@ -115,12 +125,20 @@ impl Kind {
     /// A value as it would be written.
     pub fn show(&self, value: &Setting) -> String {
         match (self, value) {
-            (Kind::Nanoseconds { .. }, Setting::Number(ps)) => format!("{}", *ps as f64 / 1e3),
+            (Kind::Nanoseconds { .. } | Kind::Thousandths { .. }, Setting::Number(ps)) => format!("{}", *ps as f64 / 1e3),
             (_, Setting::Number(n)) => n.to_string(),
             (_, Setting::Text(t)) => t.clone(),
             (_, Setting::Flag(f)) => f.to_string(),
         }
     }
+}
+
+/// A number with a point, in thousandths; none where it has more digits than that.
+fn thousandths(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = part.len() <= 3 && !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let part = format!("{part:0<3}").parse::<u64>().ok().filter(|_| digits)?;
+    whole.parse::<u64>().ok().filter(|_| !whole.starts_with('+'))?.checked_mul(1000)?.checked_add(part)
 }
 
 fn size(bytes: u64) -> String {
@@ -247,6 +265,14 @@ mod tests {
         assert_eq!(ns.read("1 us"), Ok(Setting::Number(1_000_000)));
         assert!(ns.read("2 us").is_err() && ns.read("1 GiB").is_err());
         assert!(Kind::Bytes { min: 64, max: 4096 }.read("100").is_err());
+        let ipc = Kind::Thousandths { min: 500, max: 3000 };
+        for (text, value) in [("0.5", 500), ("3", 3000), ("1.25", 1250), ("1.001", 1001)] {
+            assert_eq!(ipc.read(text), Ok(Setting::Number(value)));
+            assert_eq!(ipc.show(&Setting::Number(value)), text);
+        }
+        for bad in ["0.4999", "3.001", "-1", "1.", "1.2345", "+1.5", "", "one"] {
+            assert!(ipc.read(bad).unwrap_err().contains("from 0.5 to 3"), "{bad}");
+        }
     }
 
     #[test]

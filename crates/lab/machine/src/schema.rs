@@ -76,6 +76,9 @@ fn property(param: &Param) -> Value {
         Kind::Multiple { of, max } => {
             json!({"type": "integer", "multipleOf": of, "minimum": of, "maximum": max})
         }
+        Kind::Thousandths { min, max } => {
+            json!({"type": "number", "minimum": min as f64 / 1e3, "maximum": max as f64 / 1e3})
+        }
         Kind::Nanoseconds { .. } => json!({"type": ["number", "string"]}),
         Kind::Bytes { .. } => json!({"type": ["integer", "string"]}),
         Kind::Choice(words) => json!({"enum": words}),

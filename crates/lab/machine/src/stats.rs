@@ -26,6 +26,11 @@ pub const STATISTICS: &[StatisticInfo] = &[
     s("cpu.references", "1", "loads, stores, flushes and locked operations of the programs"),
     s("cpu.operations", "1", "operations of the workload that ended"),
     s("cpu.bytes_moved", "B", "bytes of its data that the program read or wrote, where it counts them"),
+    s(
+        "replay.turns_given_up",
+        "1",
+        "times that a recorded thread did not wait any longer for its recorded turn (workload.patience_ns)",
+    ),
     s("cpu.l1.hits", "1", "references that hit the first-level cache"),
     s("cpu.l2.hits", "1", "references that hit the second-level cache"),
     s("cpu.misses", "1", "lines asked of the directory"),

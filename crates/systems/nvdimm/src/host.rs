@@ -71,7 +71,7 @@ impl Kernel for Shared {
         if std::mem::take(&mut self.io_errors[caller.hart].failed) {
             return self.failed(caller.hart, op);
         }
-        if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
+        if matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_)) || op.address < PM_BASE {
             return Step::Issue(op.address);
         }
         let (page, missing) = match self.translate(caller.hart, op) {

@@ -83,7 +83,7 @@ impl Kernel for Shared {
             self.protects_at = now + self.spec.protect;
             return Step::Enter(kernel::protect(caller.enter()));
         }
-        if matches!(op.kind, OpKind::Work | OpKind::Fence(_)) || op.address < PM_BASE {
+        if matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_)) || op.address < PM_BASE {
             return Step::Issue(op.address);
         }
         let wait = self.uses.as_mut().map_or(Dur::ZERO, Using::take_wait);

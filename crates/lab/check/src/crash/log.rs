@@ -215,7 +215,7 @@ impl Shared {
                 note(&mut self.log, Kind::Fence(kind), 0);
                 0
             }
-            OpKind::Work => 0,
+            OpKind::Work | OpKind::Await => 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{NS, SERVICE, STEP, WIRE, p};
 use protocol::Param;
-use protocol::params::Kind::{Bytes, Count, Flag, PowerOfTwo};
+use protocol::params::Kind::{Bytes, Count, Flag, PowerOfTwo, Thousandths};
 
 /// The table.
 pub(super) const HARTS: &[Param] = &[
@@ -28,6 +28,13 @@ pub(super) const HARTS: &[Param] = &[
         "4",
         "estimate: about a quarter of instructions are loads and stores",
         "instructions issued for each memory reference, itself included",
+    ),
+    p(
+        "cpu.ipc",
+        Thousandths { min: 500, max: 3000 },
+        "1.5",
+        "open: 0.5 to 3; the default is our choice",
+        "instructions a cycle of a recorded program's own work; its waiting for memory is simulated and comes on top",
     ),
     p(
         "cpu.window",

@@ -49,7 +49,9 @@ pub(super) struct Front {
 
     pub(super) caches: Caches,
     pub(super) misses: Vec<Miss>,
-    /// Touches that are under way: the reference at which each was made, and its line.
+    /// Instructions that the program computed besides its references, where it tells them.
+    pub(super) computed: u64,
+    /// Touches that are under way: the place in the program at which each was made, and its line.
     pub(super) window: VecDeque<(u64, Line)>,
     pub(super) write_back: Vec<Victim>,
     pub(super) deferred: VecDeque<(Line, Snoop)>,
@@ -102,6 +104,7 @@ impl Front {
             waits_for_result: false,
             caches: Caches::new(spec.l1, spec.l2),
             misses: Vec::with_capacity(spec.outstanding_misses),
+            computed: 0,
             window: VecDeque::with_capacity(spec.outstanding_misses),
             write_back: Vec::with_capacity(spec.write_back_buffer),
             deferred: VecDeque::new(),

@@ -85,6 +85,10 @@ impl HartPort for Port {
         self.0.borrow_mut().region(starts);
     }
 
+    fn gave_up(&self) {
+        self.0.borrow_mut().stats.given_up += 1;
+    }
+
     fn moved(&self, bytes: u64) {
         self.0.borrow_mut().stats.moved += bytes;
     }

@@ -3,7 +3,7 @@
 use super::caches::Level;
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
-use protocol::{FenceKind, FlushKind, Op, OpKind, Order, is_uncached, line_of, offset_of};
+use protocol::{FenceKind, FlushKind, Line, Op, OpKind, Order, Touched, is_uncached, line_of, offset_of};
 use std::task::Poll;
 use units::{Dur, Time};
 
@@ -40,7 +40,7 @@ impl Front {
         if !self.reach() {
             return Poll::Pending;
         }
-        if !matches!(op.kind, OpKind::Work | OpKind::Fence(_)) {
+        if !matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_)) {
             self.stats.references += 1;
         }
         self.carry_out(op)
@@ -67,8 +67,11 @@ impl Front {
         match op.kind {
             OpKind::Work => {
                 self.now += Dur::ps(op.value);
+                self.computed += op.address;
                 Poll::Ready(0)
             }
+            OpKind::Await if self.is_missing(Line(op.value)) => self.pend(Wait::Line(Line(op.value))),
+            OpKind::Await => Poll::Ready(0),
             OpKind::Load if is_uncached(op.address) => self.enqueue(op, Kind::RegisterLoad, true),
             OpKind::Load => self.load(op),
             OpKind::Touch => self.touch(op),
@@ -147,23 +150,36 @@ impl Front {
     }
 
     fn touch(&mut self, op: &Op) -> Poll<u64> {
-        if let Some((reference, line)) = self.window.front()
-            && reference + self.spec.window_references <= self.stats.references
+        if let Some((place, line)) = self.window.front()
+            && place + self.spec.window_references <= self.passed()
         {
             return self.pend(Wait::Line(*line));
         }
         let line = line_of(op.address);
-        match self.access(self.now, line) {
-            Some((_, Level::L1)) => self.stats.l1_hits += 1,
-            Some((_, Level::L2)) => self.stats.l2_hits += 1,
-            None if self.is_missing(line) => {}
+        let there = match self.access(self.now, line) {
+            Some((_, Level::L1)) => {
+                self.stats.l1_hits += 1;
+                Touched::After(self.spec.l1.latency)
+            }
+            Some((_, Level::L2)) => {
+                self.stats.l2_hits += 1;
+                Touched::After(self.spec.l2.latency)
+            }
+            None if self.is_missing(line) => Touched::WithLine(line),
             None if !self.has_miss_register() => return self.pend(Wait::MissRegister),
             None => {
                 self.request(self.now, line, false);
-                self.window.push_back((self.stats.references, line));
+                self.window.push_back((self.passed(), line));
+                Touched::WithLine(line)
             }
-        }
-        self.issued()
+        };
+        self.now += self.spec.issue;
+        Poll::Ready(there.to_answer())
+    }
+
+    /// How far the program is, in references and what it computed between them.
+    fn passed(&self) -> u64 {
+        self.stats.references + self.computed
     }
 
     /// Puts an operation into the store buffer; the program goes on, or waits until it is carried out.

@@ -19,7 +19,7 @@ pub struct HartSpec {
     pub store_prefetch: bool,
     /// Lines that may be on their way at once.
     pub outstanding_misses: usize,
-    /// References that may pass a load whose value nothing waits for.
+    /// References, with what is computed between them, that may pass a load whose value nothing waits for.
     pub window_references: u64,
     /// Time from one store's becoming visible to the next.
     pub store_interval: Dur,

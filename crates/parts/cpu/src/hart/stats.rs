@@ -17,6 +17,7 @@ pub(super) struct Stats {
     pub(super) fences: u64,
     pub(super) operations: u64,
     pub(super) moved: u64,
+    pub(super) given_up: u64,
     pub(super) registers: u64,
     pub(super) write_back_waits: u64,
     pub(super) fence_stall: Dur,
@@ -40,6 +41,9 @@ impl Stats {
         sink.count("cpu.fences", self.fences);
         sink.count("cpu.operations", self.operations);
         sink.count("cpu.bytes_moved", self.moved);
+        if self.given_up > 0 {
+            sink.count("replay.turns_given_up", self.given_up);
+        }
         if self.registers > 0 {
             sink.count("cpu.registers", self.registers);
         }
