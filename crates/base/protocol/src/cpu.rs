@@ -433,7 +433,13 @@ impl Cpu {
     /// Computes for a while, over so many instructions.
     #[track_caller]
     pub fn compute(&self, time: Dur, instructions: u64) -> Access<'_> {
-        self.op(Op { kind: OpKind::Work, address: instructions, size: 1, order: Order::Plain, value: time.as_ps() })
+        self.op(Op {
+            kind: OpKind::Work,
+            address: instructions,
+            size: 1,
+            order: Order::Plain,
+            value: time.as_ps(),
+        })
     }
 
     /// Waits until a line that was touched has arrived.

@@ -18,8 +18,8 @@ mod stats;
 pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, UNCACHED_BASE};
 pub use address::{is_uncached, line_of, offset_of};
 pub use cpu::{
-    Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Share, Site, Touched, Translated,
-    Translator,
+    Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Share, Site, Touched,
+    Translated, Translator,
 };
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable};

@@ -81,9 +81,10 @@ impl Kind {
         match self {
             Kind::Nanoseconds { .. } => "ns",
             Kind::Bytes { .. } => "B",
-            Kind::Count { .. } | Kind::PowerOfTwo { .. } | Kind::Multiple { .. } | Kind::Thousandths { .. } => {
-                "1"
-            }
+            Kind::Count { .. }
+            | Kind::PowerOfTwo { .. }
+            | Kind::Multiple { .. }
+            | Kind::Thousandths { .. } => "1",
             Kind::Choice(_) | Kind::Flag | Kind::Text => "-",
         }
     }
@@ -105,9 +106,7 @@ impl Kind {
             Kind::Multiple { of, max } => {
                 number(text.parse().ok(), &|n| n > 0 && n <= max && n.is_multiple_of(of))
             }
-            Kind::Thousandths { min, max } => {
-                number(thousandths(text), &|n| (min..=max).contains(&n))
-            }
+            Kind::Thousandths { min, max } => number(thousandths(text), &|n| (min..=max).contains(&n)),
             Kind::Nanoseconds { min_ps, max_ps } => {
                 let dur = parse_dur(text).or_else(|_| parse_dur(&format!("{text} ns")));
                 number(dur.ok().map(Dur::as_ps), &|n| (min_ps..=max_ps).contains(&n))
@@ -125,7 +124,9 @@ impl Kind {
     /// A value as it would be written.
     pub fn show(&self, value: &Setting) -> String {
         match (self, value) {
-            (Kind::Nanoseconds { .. } | Kind::Thousandths { .. }, Setting::Number(ps)) => format!("{}", *ps as f64 / 1e3),
+            (Kind::Nanoseconds { .. } | Kind::Thousandths { .. }, Setting::Number(ps)) => {
+                format!("{}", *ps as f64 / 1e3)
+            }
             (_, Setting::Number(n)) => n.to_string(),
             (_, Setting::Text(t)) => t.clone(),
             (_, Setting::Flag(f)) => f.to_string(),

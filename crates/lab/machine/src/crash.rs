@@ -115,7 +115,7 @@ fn run_to_crashes(
     visit: &mut dyn FnMut(CrashPoint) -> bool,
 ) -> Result<(), RunError> {
     let Cuts { every, after } = cuts;
-    let mut m = Machine::prepare(machine, workload, options)?;
+    let mut m = Machine::prepare(machine, &workload.in_recorded_order(), options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {
         m.engine.stop_after(at);
@@ -168,7 +168,7 @@ pub fn events_to_cut(
     after: Option<(usize, u64)>,
 ) -> Result<u64, RunError> {
     can_crash(machine)?;
-    let mut m = Machine::prepare(machine, workload, options)?;
+    let mut m = Machine::prepare(machine, &workload.in_recorded_order(), options)?;
     let (mut events, mut counts) = (0, Counts::new(workload, after));
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {

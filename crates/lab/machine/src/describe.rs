@@ -11,10 +11,10 @@ use crate::remote_parts;
 use protocol::params::Setting;
 use protocol::{Param, Settings};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use trace::Recording;
+use trace::{Recording, Survey};
 use workloads::{Crashed, PageStream, Persistent, Visits};
 
 /// A machine, fully described.
@@ -48,9 +48,22 @@ pub struct WorkloadDescription {
 #[derive(Clone)]
 pub(crate) enum Source {
     BuiltIn(&'static workloads::Workload),
-    Trace(Recording),
+    Trace(Arc<Recorded>),
     /// At page fidelity only.
     Pages(&'static workloads::PageWorkload),
+}
+
+/// A recording, and what a replay has to know of it, found out once.
+pub(crate) struct Recorded {
+    pub(crate) recording: Recording,
+    survey: OnceLock<Arc<Survey>>,
+}
+
+impl Recorded {
+    /// What one look at all of it found.
+    pub(crate) fn survey(&self) -> &Arc<Survey> {
+        self.survey.get_or_init(|| Arc::new(Survey::of(&self.recording)))
+    }
 }
 
 impl Description {
@@ -202,7 +215,7 @@ impl WorkloadDescription {
     /// A recorded program, called `name`.
     pub fn replay(name: &str, recording: Recording) -> WorkloadDescription {
         let params = trace::REPLAY_PARAMS;
-        let source = Source::Trace(recording);
+        let source = Source::Trace(Arc::new(Recorded { recording, survey: OnceLock::new() }));
         WorkloadDescription {
             name: name.into(),
             settings: Settings::defaults(params),
@@ -323,15 +336,30 @@ impl WorkloadDescription {
     pub fn recording(&self) -> Option<&Recording> {
         match &self.source {
             Source::BuiltIn(_) | Source::Pages(_) => None,
-            Source::Trace(recording) => Some(recording),
+            Source::Trace(recorded) => Some(&recorded.recording),
         }
+    }
+
+    /// Whether it is a recording that has the instructions between its references.
+    pub fn counts_instructions(&self) -> bool {
+        self.recording().is_some_and(|recording| recording.counts().instructions > 0)
+    }
+
+    /// The same; a recording's locks go round as they were recorded, unless something else is asked for. Its stores have
+    /// the values of that order.
+    pub(crate) fn in_recorded_order(&self) -> WorkloadDescription {
+        let mut kept = self.clone();
+        if self.recording().is_some() && self.settings.text("workload.schedule") == "auto" {
+            kept.settings.set("workload.schedule", Setting::Text("recorded".into()));
+        }
+        kept
     }
 
     /// Harts that it takes.
     pub fn threads(&self) -> usize {
         match &self.source {
             Source::BuiltIn(_) => self.settings.count("workload.threads"),
-            Source::Trace(recording) => recording.threads(),
+            Source::Trace(recorded) => recorded.survey().lanes.len(),
             Source::Pages(_) => 1,
         }
     }

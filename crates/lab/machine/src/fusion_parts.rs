@@ -115,7 +115,7 @@ pub(crate) fn run(
         .into());
     }
     let (arrivals, mut kinds): (_, Vec<&str>) = match &workload.source {
-        Source::Trace(recording) => (trace::page_programs(recording), vec!["recording"]),
+        Source::Trace(recorded) => (trace::page_programs(&recorded.recording), vec!["recording"]),
         _ => {
             let pages = workload_of(workload)?;
             let context = PageContext {

@@ -44,7 +44,7 @@ impl Memory {
             Memory::Controller(c) => blocks.for_each(|(line, block)| c.preload(line, block)),
             Memory::Near(d) => blocks.for_each(|(line, block)| d.preload(line, block)),
             Memory::Dimm(d) => return d.preload(address, page),
-            Memory::Remote(_) => return Err("remote memory is empty when a machine starts".into()),
+            Memory::Remote(agent) => blocks.for_each(|(line, block)| agent.preload(line, block)),
         }
         Ok(())
     }

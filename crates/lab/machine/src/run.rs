@@ -12,13 +12,14 @@ use cpu::{Directory, Hart};
 use engine::{Device, Mode, NodeId, Timeline};
 use neardata::CommandPort;
 use ordering::hops::TimestampRegister;
-use protocol::params::Kind;
+use protocol::params::{Kind, Setting};
 use protocol::{
     Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Param, Remains, StatSink, Tally, View,
     line_of,
 };
 use std::rc::Rc;
-use trace::Replay;
+use std::sync::Arc;
+use trace::{Replay, ReplayOptions};
 use units::{Time, watch};
 use workloads::{Context, Layout};
 
@@ -106,14 +107,20 @@ impl Machine {
             return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
         }
         let harts = threads.max(machine.settings.count("cpu.harts"));
-        let mut m = Machine::build(machine, harts, options.mode)?;
+        let mut counts = machine.clone();
+        if workload.counts_instructions() {
+            // The recording tells the others.
+            counts.settings.set("cpu.instructions_per_reference", Setting::Number(1));
+        }
+        let mut m = Machine::build(&counts, harts, options.mode)?;
         workload.check(m.pm_cache_bytes)?;
-        m.load(workload, threads, options)?;
+        m.load(machine, workload, threads, options)?;
         Ok(m)
     }
 
     fn load(
         &mut self,
+        machine: &Description,
         workload: &WorkloadDescription,
         threads: usize,
         options: &RunOptions,
@@ -126,15 +133,19 @@ impl Machine {
         let settings = Rc::new(workload.settings.clone());
         let replay = match &workload.source {
             Source::BuiltIn(_) | Source::Pages(_) => None,
-            Source::Trace(recording) => {
-                let all_pm = settings.text("workload.pm") == "all";
+            Source::Trace(recorded) => {
+                self.preload(&contents(&recorded.recording))?;
+                let told = ReplayOptions::new(
+                    &workload.settings,
+                    &machine.settings,
+                    options.power_fails_at.is_some(),
+                );
+                let survey = Arc::clone(recorded.survey());
+                let replay = Replay::new(recorded.recording.clone(), survey, told);
                 let named = |e| ConfigError::new(format!("{}: {e}", workload.name));
-                Some(Rc::new(Replay::new(&recording.to_trace(), all_pm).map_err(named)?))
+                Some(Rc::new(replay.map_err(named)?))
             }
         };
-        if let Source::Trace(recording) = &workload.source {
-            self.preload(&contents(recording))?;
-        }
         let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.near);
         for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
             let cpu = |hart: &Hart| match &self.host {

@@ -108,6 +108,11 @@ impl Agent {
         }
     }
 
+    /// Puts bytes into the remote host's memory before the machine starts.
+    pub fn preload(&mut self, line: Line, block: &Block) {
+        self.far.write(line, block, Mask::MAX);
+    }
+
     /// What the coherence protocol does not forgive: a read that was not answered in time.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()

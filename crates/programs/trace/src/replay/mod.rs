@@ -1,0 +1,281 @@
+//! A recorded program as a workload: each thread's records in program order, with the instructions between them.
+//!
+//! A load waits for nothing; an access waits for the load that gave its address, as far as the recording tells
+//! ([`pointers`]). Files lie one after the other in persistent memory and hold at first what they held then; what the
+//! kernel does to them takes the thread's time ([`FileSync`]).
+//!
+//! Who comes first where threads meet is one of two things. Recorded: every address that threads synchronise on has a
+//! turn word in simulated memory; the k-th operation on it waits until the word says k, acts, and releases the word
+//! with k + 1. Simulated: a lock is a word that threads fight for; other synchronisation keeps its recorded turn where
+//! the thread holds no lock, and as far as its patience reaches.
+
+mod merge;
+mod order;
+mod pending;
+mod pointers;
+mod scout;
+mod settings;
+mod survey;
+
+#[cfg(test)]
+mod tests;
+
+pub use settings::{FileSync, Options, PARAMS};
+pub use survey::Survey;
+
+use crate::error::TraceError;
+use crate::record::{Call, Kind};
+use crate::recording::Recording;
+use crate::space::Layout;
+use order::Running;
+use protocol::{Cpu, FenceKind, FlushKind, Op, OpKind, Order, PAGE_BYTES, Touched};
+use scout::{FORGOTTEN, NO_WORD, Places, Scout, Step};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use survey::MOST_HARTS;
+use units::Time;
+
+/// A recording, ready to run on a machine.
+pub struct Replay {
+    survey: Arc<Survey>,
+    options: Options,
+    scout: RefCell<Scout>,
+    /// For each thread: the words that say that it was created and has ended; 0 where nobody asks.
+    births: Vec<(u64, u64)>,
+    /// For each thread: records done.
+    passed: Vec<Cell<u64>>,
+}
+
+/// When the value of a remembered load is there.
+#[derive(Clone, Copy, Debug, Default)]
+enum Arrival {
+    #[default]
+    Here,
+    At(Time),
+    WithLine(protocol::Line),
+}
+
+impl Replay {
+    /// Makes a recording ready that `survey` is of.
+    ///
+    /// # Errors
+    /// When nothing in it is persistent memory, or too many of its threads run at once.
+    pub fn new(recording: Recording, survey: Arc<Survey>, options: Options) -> Result<Replay, TraceError> {
+        if survey.lanes.len() > MOST_HARTS {
+            let text = format!(
+                "{} of its {} threads run at once; a machine has at most {MOST_HARTS} harts",
+                survey.lanes.len(),
+                survey.threads
+            );
+            return Err(TraceError::unfit(text));
+        }
+        if survey.layout.files().is_empty() && !options.all_pm {
+            let text = "the trace has no persistent range (its program mapped no file for writing); --set workload.pm=all takes every address for persistent memory";
+            return Err(TraceError::unfit(text));
+        }
+        let after_files = survey.layout.end().next_multiple_of(PAGE_BYTES);
+        let mut places = Places::new(options.all_pm.then_some(after_files));
+        let mut births = vec![(NO_WORD, NO_WORD); recording.threads()];
+        for thread in survey.lanes.iter().flatten() {
+            let born = if survey.created[*thread] { places.word() } else { NO_WORD };
+            births[*thread] = (born, places.word());
+        }
+        let passed = vec![Cell::new(0); recording.threads()];
+        let scout = RefCell::new(Scout::new(&recording, &survey, &options, places));
+        Ok(Replay { survey, options, scout, births, passed })
+    }
+
+    /// Harts that it takes.
+    pub fn threads(&self) -> usize {
+        self.survey.lanes.len()
+    }
+
+    /// Where the files lie.
+    pub fn layout(&self) -> &Layout {
+        &self.survey.layout
+    }
+
+    /// Records done of each thread, in the order of `Recording::thread`.
+    pub fn passed(&self) -> Vec<u64> {
+        self.passed.iter().map(Cell::get).collect()
+    }
+
+    /// The program of one hart: its threads, one after the other.
+    pub async fn run(self: Rc<Replay>, cpu: Cpu, hart: usize) {
+        for thread in &self.survey.lanes[hart] {
+            self.thread(&cpu, *thread).await;
+        }
+    }
+
+    async fn thread(&self, cpu: &Cpu, thread: usize) {
+        let (born, ended) = self.births[thread];
+        if born != NO_WORD {
+            order::wait_for(cpu, born, 1).await;
+        }
+        let mut running = Running::default();
+        loop {
+            let steps = self.scout.borrow_mut().take(thread);
+            if steps.is_empty() {
+                break;
+            }
+            for step in &steps {
+                self.step(cpu, step, &mut running).await;
+                self.passed[thread].set(step.passed);
+            }
+        }
+        cpu.store_release(ended, 1).await;
+    }
+
+    async fn step(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
+        self.compute(cpu, step).await;
+        if step.needs != 0 {
+            wait_for_address(cpu, step.needs, &running.loads).await;
+        }
+        self.settle(cpu, step.record.kind, running).await;
+        match step.record.kind {
+            Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw if self.options.simulated => {
+                let seen = self.options.turn(cpu, step, running).await;
+                self.act(cpu, step, running).await;
+                if seen <= step.turn {
+                    cpu.store_release(step.word, step.turn + 1).await;
+                }
+            }
+            Kind::Lock if self.options.simulated => {
+                self.options.lock(cpu, step, running).await;
+                self.note_persistent_lock(cpu, step, running).await;
+            }
+            Kind::Unlock if self.options.simulated => {
+                self.note_persistent_lock(cpu, step, running).await;
+                order::unlock(cpu, step, running).await;
+            }
+            Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw | Kind::Lock | Kind::Unlock => {
+                order::wait_for(cpu, step.word, step.turn).await;
+                self.act(cpu, step, running).await;
+                cpu.store_release(step.word, step.turn + 1).await;
+            }
+            _ => self.act(cpu, step, running).await,
+        }
+    }
+
+    /// On x86 a full fence and a locked operation wait for earlier flushes as sfence does; machines that know only their
+    /// own fences are told so.
+    async fn settle(&self, cpu: &Cpu, kind: Kind, running: &mut Running) {
+        match kind {
+            Kind::Clwb | Kind::Clflushopt | Kind::Clflush | Kind::StoreNonTemporal => running.flushed = true,
+            Kind::Sfence => running.flushed = false,
+            Kind::Mfence | Kind::Rmw | Kind::Lock if std::mem::take(&mut running.flushed) => {
+                cpu.fence(FenceKind::Sfence).await;
+            }
+            _ => {}
+        }
+    }
+
+    /// A lock in persistent memory changes its line, whoever may have it.
+    async fn note_persistent_lock(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
+        if step.record.address >= protocol::PM_BASE {
+            self.act(cpu, step, running).await;
+        }
+    }
+
+    /// The instructions since the thread's last record; the record's own is charged with the reference.
+    async fn compute(&self, cpu: &Cpu, step: &Step) {
+        let counted = u64::from(step.record.instructions);
+        let own = u64::from(step.record.kind.has_place());
+        let instructions = counted.saturating_sub(own);
+        if instructions > 0 {
+            cpu.compute(self.options.time_of(instructions), instructions).await;
+        }
+    }
+
+    async fn act(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
+        let r = &step.record;
+        let op = |kind, order| Op { kind, address: r.address, size: r.size, order, value: r.value };
+        let exchange = OpKind::Rmw(protocol::RmwKind::Exchange);
+        match r.kind {
+            Kind::Load => {
+                let answer = cpu.op(op(OpKind::Touch, Order::Plain)).await;
+                if step.number != FORGOTTEN {
+                    running.loads[usize::from(step.number)] = match Touched::from_answer(answer) {
+                        Touched::After(time) => Arrival::At(cpu.now() + time),
+                        Touched::WithLine(line) => Arrival::WithLine(line),
+                    };
+                }
+            }
+            Kind::Store | Kind::Observed => _ = cpu.op(op(OpKind::Store, Order::Plain)).await,
+            Kind::StoreNonTemporal => _ = cpu.op(op(OpKind::StoreNonTemporal, Order::Plain)).await,
+            Kind::Written if self.options.sync == FileSync::Dax => {
+                _ = cpu.op(op(OpKind::StoreNonTemporal, Order::Plain)).await;
+            }
+            Kind::Written => _ = cpu.op(op(OpKind::Store, Order::Plain)).await,
+            Kind::LoadAcquire => _ = cpu.op(op(OpKind::Load, Order::Acquire)).await,
+            Kind::StoreRelease => _ = cpu.op(op(OpKind::Store, Order::Release)).await,
+            Kind::Rmw => _ = cpu.op(op(exchange, Order::AcquireRelease)).await,
+            Kind::Clwb => _ = cpu.op(op(OpKind::Flush(FlushKind::Clwb), Order::Plain)).await,
+            Kind::Clflushopt => _ = cpu.op(op(OpKind::Flush(FlushKind::Clflushopt), Order::Plain)).await,
+            Kind::Clflush => _ = cpu.op(op(OpKind::Flush(FlushKind::Clflush), Order::Plain)).await,
+            Kind::Sfence => _ = cpu.fence(FenceKind::Sfence).await,
+            Kind::Order => _ = cpu.fence(FenceKind::Ofence).await,
+            Kind::Mfence => _ = cpu.fence(FenceKind::Mfence).await,
+            Kind::Lock => _ = cpu.compare_exchange(r.address & !7, 0, 1, Order::Acquire).await,
+            Kind::Unlock => _ = cpu.store_release(r.address & !7, 0).await,
+            Kind::Create => self.signal(cpu, r.value, |(born, _)| born, true).await,
+            Kind::Join => self.signal(cpu, r.value, |(_, ended)| ended, false).await,
+            Kind::Mark => cpu.operation_done(),
+            Kind::Call => self.call(cpu, step).await,
+            Kind::Map
+            | Kind::Unmap
+            | Kind::Start
+            | Kind::End
+            | Kind::Operand
+            | Kind::Contents
+            | Kind::Unseen => {}
+        }
+    }
+
+    /// A call of the kernel. One that makes files durable flushes the lines that are still to be flushed and waits for
+    /// them, or writes their pages back.
+    async fn call(&self, cpu: &Cpu, step: &Step) {
+        cpu.work(self.options.syscall).await;
+        let durable = [Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync];
+        if !Call::from_number(step.record.value as u8).is_some_and(|c| durable.contains(&c)) {
+            return;
+        }
+        if self.options.sync == FileSync::PageCache {
+            let pages: BTreeSet<u64> = step.lines.iter().map(|line| line / PAGE_BYTES).collect();
+            cpu.work(self.options.page_write_back * pages.len() as u64).await;
+            return;
+        }
+        for line in &step.lines {
+            cpu.clwb(*line).await;
+        }
+        // The first waits on machines with a persist path, the second on those that flush.
+        cpu.dfence().await;
+        cpu.fence(FenceKind::Mfence).await;
+    }
+
+    /// Sets another thread's word, or waits for it.
+    async fn signal(&self, cpu: &Cpu, thread: u64, word: impl Fn((u64, u64)) -> u64, set: bool) {
+        match self.births.get(thread as usize).map(|b| word(*b)) {
+            Some(word) if word != NO_WORD && set => _ = cpu.store_release(word, 1).await,
+            Some(word) if word != NO_WORD => order::wait_for(cpu, word, 1).await,
+            _ => {}
+        }
+    }
+}
+
+/// Waits until the values of some loads are there.
+async fn wait_for_address(cpu: &Cpu, needs: u16, loads: &[Arrival; pointers::KEPT]) {
+    let mut until = Time::ZERO;
+    for (_, arrival) in loads.iter().enumerate().filter(|(n, _)| needs >> n & 1 == 1) {
+        match arrival {
+            Arrival::Here => {}
+            Arrival::At(time) => until = until.max(*time),
+            Arrival::WithLine(line) => _ = cpu.arrival(*line).await,
+        }
+    }
+    if until > cpu.now() {
+        cpu.work(until.since(cpu.now())).await;
+    }
+}

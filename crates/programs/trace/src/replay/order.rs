@@ -1,0 +1,111 @@
+//! Who comes first: turns as they were recorded, and locks that threads fight for.
+
+use super::Arrival;
+use super::pointers::KEPT;
+use super::scout::Step;
+use super::settings::Options;
+use protocol::{Cpu, Order};
+use units::Dur;
+
+/// Cycles of 2 GHz between two looks at a word: at first, and at most.
+const BACKOFF_PS: (u64, u64) = (10_000, 160_000);
+
+/// How often the patience for a turn is the patience for a lock, whose holder may do anything.
+const FOR_LOCKS: u64 = 1000;
+
+/// What a thread has at hand.
+#[derive(Default)]
+pub(super) struct Running {
+    /// When the values of its remembered loads are there.
+    pub(super) loads: [Arrival; KEPT],
+    /// A line was flushed since the last fence.
+    pub(super) flushed: bool,
+    /// The words of the locks that it holds, how often, and whether it really got them.
+    held: Vec<(u64, u32, bool)>,
+}
+
+/// Pauses between looks, each twice as long as the one before.
+struct Pauses(u64);
+
+impl Pauses {
+    async fn pause(&mut self, cpu: &Cpu) {
+        cpu.work(Dur::ps(self.0)).await;
+        self.0 = (self.0 * 2).min(BACKOFF_PS.1);
+    }
+}
+
+/// Spins until a word has a value.
+pub(super) async fn wait_for(cpu: &Cpu, word: u64, value: u64) {
+    let mut pauses = Pauses(BACKOFF_PS.0);
+    while cpu.load_acquire(word).await != value {
+        pauses.pause(cpu).await;
+    }
+}
+
+/// Spins until a word has reached a value, or for as long as `patience`; gives what it says at last.
+async fn wait_until(cpu: &Cpu, word: u64, value: u64, patience: Dur) -> u64 {
+    let (mut pauses, end) = (Pauses(BACKOFF_PS.0), cpu.now() + patience);
+    loop {
+        let seen = cpu.load_acquire(word).await;
+        if seen >= value {
+            return seen;
+        }
+        if cpu.now() >= end {
+            cpu.gave_up();
+            return seen;
+        }
+        pauses.pause(cpu).await;
+    }
+}
+
+impl Options {
+    /// The recorded turn of an operation; gives what its word says. Who holds a lock does not wait: the lock's order may
+    /// be another one than recorded, and so may be that of what it guards.
+    pub(super) async fn turn(&self, cpu: &Cpu, step: &Step, running: &Running) -> u64 {
+        if running.held.is_empty() {
+            wait_until(cpu, step.word, step.turn, self.patience).await
+        } else {
+            cpu.load_acquire(step.word).await
+        }
+    }
+
+    /// Takes a lock. Its word is followed by how often it was unlocked: who comes back from a wait for a condition goes
+    /// on after as many as in the recording.
+    pub(super) async fn lock(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
+        if let Some(held) = running.held.iter_mut().find(|h| h.0 == step.word) {
+            held.1 += 1;
+            return;
+        }
+        if step.turn > 0 {
+            wait_until(cpu, step.word + 8, step.turn, self.patience).await;
+        }
+        let (mut pauses, end) = (Pauses(BACKOFF_PS.0), cpu.now() + self.patience * FOR_LOCKS);
+        let mut got = cpu.compare_exchange(step.word, 0, 1, Order::Acquire).await == 0;
+        while !got && cpu.now() < end {
+            pauses.pause(cpu).await;
+            got = cpu.load_acquire(step.word).await == 0
+                && cpu.compare_exchange(step.word, 0, 1, Order::Acquire).await == 0;
+        }
+        if !got {
+            cpu.gave_up();
+        }
+        running.held.push((step.word, 1, got));
+    }
+}
+
+/// Gives a lock back; one that another thread took is free after that too.
+pub(super) async fn unlock(cpu: &Cpu, step: &Step, running: &mut Running) {
+    let mut got = true;
+    if let Some(index) = running.held.iter().position(|h| h.0 == step.word) {
+        running.held[index].1 -= 1;
+        if running.held[index].1 > 0 {
+            return;
+        }
+        got = running.held.swap_remove(index).2;
+    }
+    let unlocks = cpu.load(step.word + 8).await;
+    cpu.store(step.word + 8, unlocks + 1).await;
+    if got {
+        cpu.store_release(step.word, 0).await;
+    }
+}

@@ -1,0 +1,37 @@
+//! Lines of files that were stored to and neither flushed nor synchronised since.
+
+use std::collections::BTreeMap;
+
+const PAGE: u64 = 4096;
+
+/// By page, a bit a line.
+#[derive(Default)]
+pub(super) struct Pending(BTreeMap<u64, u64>);
+
+impl Pending {
+    pub(super) fn stored(&mut self, place: u64) {
+        *self.0.entry(place / PAGE).or_default() |= 1 << (place % PAGE / 64);
+    }
+
+    pub(super) fn flushed(&mut self, place: u64) {
+        if let Some(lines) = self.0.get_mut(&(place / PAGE)) {
+            *lines &= !(1 << (place % PAGE / 64));
+            if *lines == 0 {
+                self.0.remove(&(place / PAGE));
+            }
+        }
+    }
+
+    /// Takes out the lines from `first` to `end`, in their order.
+    pub(super) fn take(&mut self, first: u64, end: u64) -> Box<[u64]> {
+        let pages: Vec<u64> = self.0.range(first / PAGE..end.div_ceil(PAGE)).map(|(page, _)| *page).collect();
+        let mut taken = Vec::new();
+        for page in pages {
+            let lines = self.0.get(&page).copied().unwrap_or(0);
+            let all = (0..64).filter(|n| lines >> n & 1 == 1).map(|n| page * PAGE + n * 64);
+            taken.extend(all.filter(|line| (first / 64 * 64..end).contains(line)));
+        }
+        taken.iter().for_each(|line| self.flushed(*line));
+        taken.into()
+    }
+}

@@ -1,0 +1,284 @@
+//! Reads a recording ahead of the machine, in an order of its own, and says of every record what the machine does not
+//! know: where it lies, whose turn it is, and what it needs. Nothing here depends on simulated time, so that both
+//! engines replay the same.
+
+use super::merge::Merge;
+use super::pending::Pending;
+use super::pointers::Pointers;
+use super::survey::Survey;
+use super::{FileSync, Options};
+use crate::record::{Call, Kind, Record};
+use crate::recording::Recording;
+use crate::space::{Layout, Space, file_of};
+use protocol::{DRAM_BASE, PAGE_BYTES};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Records that are read ahead for the thread that asks.
+const AHEAD: usize = 256;
+
+/// The record of a load that nobody remembers.
+pub(super) const FORGOTTEN: u8 = u8::MAX;
+
+/// No word shows a turn.
+pub(super) const NO_WORD: u64 = 0;
+
+/// A record with what its replay takes.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// With its address in simulated memory.
+    pub(super) record: Record,
+    /// The word that shows the turns of what is synchronised on, or of the lock.
+    pub(super) word: u64,
+    /// Operations that came before it there; for a lock that a wait gives back, how often it was unlocked before.
+    pub(super) turn: u64,
+    /// The loads that its address comes from, a bit for each number.
+    pub(super) needs: u16,
+    /// The number under which the load is remembered.
+    pub(super) number: u8,
+    /// Lines that a call makes durable.
+    pub(super) lines: Box<[u64]>,
+    /// Records of the thread that are done with it.
+    pub(super) passed: u64,
+}
+
+/// A lock of the program.
+struct Lock {
+    word: u64,
+    unlocks: u64,
+}
+
+/// The reader.
+pub(super) struct Scout {
+    merge: Merge,
+    ready: Vec<VecDeque<Step>>,
+    /// Records read of each thread.
+    passed: Vec<u64>,
+    space: Space,
+    layout: Layout,
+    places: Places,
+    pointers: Pointers,
+    pending: Pending,
+    turns: FxHashMap<u64, (u64, u64)>,
+    locks: FxHashMap<u64, Lock>,
+    /// For each thread, the unlocking that was its last record: of what, and where in the program.
+    unlocked: Vec<Option<(u64, u32)>>,
+    simulated: bool,
+    sync: FileSync,
+}
+
+impl Scout {
+    pub(super) fn new(recording: &Recording, survey: &Survey, options: &Options, places: Places) -> Scout {
+        let threads = recording.threads();
+        Scout {
+            merge: Merge::new(recording),
+            ready: vec![VecDeque::new(); threads],
+            passed: vec![0; threads],
+            space: Space::new(),
+            layout: survey.layout.clone(),
+            places,
+            pointers: Pointers::new(threads, options.pointer_reach),
+            pending: Pending::default(),
+            turns: FxHashMap::default(),
+            locks: FxHashMap::default(),
+            unlocked: vec![None; threads],
+            simulated: options.simulated,
+            sync: options.sync,
+        }
+    }
+
+    /// The next steps of a thread; empty when it has ended.
+    pub(super) fn take(&mut self, thread: usize) -> VecDeque<Step> {
+        while self.ready[thread].len() < AHEAD {
+            let Some(record) = self.merge.next() else { break };
+            self.read(record);
+        }
+        std::mem::take(&mut self.ready[thread])
+    }
+
+    fn read(&mut self, record: Record) {
+        _ = self.space.follow(&record);
+        let thread = usize::from(record.thread);
+        let before = self.unlocked[thread].take();
+        self.passed[thread] += 1;
+        match record.kind {
+            Kind::Lock | Kind::Unlock => self.lock(record, before),
+            Kind::Call => self.call(record),
+            kind if kind.has_place() && kind != Kind::Contents => self.access(record),
+            Kind::Contents => {
+                let place = self.space.place(record.address).unwrap_or(record.address);
+                self.pointers.stored(place, record.size, record.value);
+            }
+            _ => self.push(step(record)),
+        }
+    }
+
+    /// An access is cut where it crosses lines: what is simulated does not.
+    fn access(&mut self, record: Record) {
+        let first = (64 - record.address % 64).min(record.size.max(1).into()) as u8;
+        let head = Record { size: first, ..record };
+        self.access_line(head, record.address);
+        if first < record.size && !is_flush(record.kind) {
+            let kind = match record.kind {
+                Kind::LoadAcquire => Kind::Load,
+                Kind::StoreRelease | Kind::Rmw => Kind::Store,
+                kind => kind,
+            };
+            let (address, value) =
+                (record.address.wrapping_add(first.into()), record.value >> (8 * u32::from(first)));
+            let size = record.size - first;
+            let tail = Record { address, value, size, kind, instructions: 0, ..record };
+            self.access_line(tail, record.address);
+        }
+    }
+
+    fn access_line(&mut self, record: Record, named: u64) {
+        let thread = usize::from(record.thread);
+        let in_file = self.space.place(record.address);
+        let place = in_file.unwrap_or(record.address);
+        let mut step = step(record);
+        let persistent = in_file.and_then(|p| self.layout.compact(p));
+        step.record.address = persistent.unwrap_or_else(|| self.places.of(record.address));
+        if !is_flush(record.kind) {
+            step.needs = self.pointers.needed(thread, named);
+        }
+        match record.kind {
+            Kind::Load => {
+                step.number = self.pointers.loaded(thread, place, record.size).unwrap_or(FORGOTTEN);
+            }
+            Kind::LoadAcquire => {}
+            kind if is_flush(kind) => self.pending.flushed(step.record.address),
+            kind => {
+                self.pointers.stored(place, record.size, record.value);
+                let on_its_way = kind == Kind::Written && self.sync == FileSync::Dax;
+                if persistent.is_some() && !on_its_way {
+                    self.pending.stored(step.record.address);
+                }
+            }
+        }
+        if matches!(record.kind, Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw) {
+            (step.word, step.turn) = self.turn(place & !7);
+        }
+        self.push(step);
+    }
+
+    fn turn(&mut self, place: u64) -> (u64, u64) {
+        let places = &mut self.places;
+        let next = self.turns.entry(place).or_insert_with(|| (places.word(), 0));
+        next.1 += 1;
+        (next.0, next.1 - 1)
+    }
+
+    fn lock(&mut self, record: Record, before: Option<(u64, u32)>) {
+        let in_file = self.space.place(record.address & !7);
+        let place = in_file.unwrap_or(record.address & !7);
+        let mut step = step(record);
+        let persistent = in_file.and_then(|p| self.layout.compact(p));
+        step.record.address = persistent.unwrap_or_else(|| self.places.of(record.address & !7));
+        if !self.simulated {
+            (step.word, step.turn) = self.turn(place);
+            return self.push(step);
+        }
+        let places = &mut self.places;
+        let lock = self.locks.entry(place).or_insert_with(|| Lock { word: places.word(), unlocks: 0 });
+        step.word = lock.word;
+        if record.kind == Kind::Unlock {
+            lock.unlocks += 1;
+            self.unlocked[usize::from(record.thread)] = Some((place, record.location));
+        } else if before == Some((place, record.location)) && record.location != 0 {
+            // One place of the program gave the lock back and took it again: a wait for a condition.
+            step.turn = lock.unlocks;
+        }
+        self.push(step);
+    }
+
+    fn call(&mut self, record: Record) {
+        let mut step = step(record);
+        let bytes = record.value >> 8;
+        let whole = |number: u32| {
+            let file = self.layout.files().iter().find(|f| f.number == number)?;
+            Some((file.base, file.base + file.bytes))
+        };
+        let range = match (Call::from_number(record.value as u8), file_of(record.address)) {
+            (Some(Call::Sync), _) => Some((0, u64::MAX)),
+            (Some(Call::Fsync | Call::Fdatasync), Some((number, _))) => whole(number),
+            (Some(Call::Msync), Some((number, offset))) => whole(number).map(|(base, end)| {
+                let first = base.saturating_add(offset);
+                (first.min(end), first.saturating_add(bytes).min(end))
+            }),
+            _ => None,
+        };
+        if let Some((first, end)) = range {
+            step.lines = self.pending.take(first, end);
+        }
+        self.push(step);
+    }
+
+    fn push(&mut self, step: Step) {
+        let thread = usize::from(step.record.thread);
+        self.ready[thread].push_back(Step { passed: self.passed[thread], ..step });
+    }
+}
+
+fn step(record: Record) -> Step {
+    Step { record, word: NO_WORD, turn: 0, needs: 0, number: FORGOTTEN, lines: Box::new([]), passed: 0 }
+}
+
+fn is_flush(kind: Kind) -> bool {
+    matches!(kind, Kind::Clwb | Kind::Clflushopt | Kind::Clflush)
+}
+
+/// Places of what is in no file: pages of the program by first use, and the replay's own words, a line each.
+pub(super) struct Places {
+    pages: FxHashMap<u64, u64>,
+    next_page: u64,
+    words: u64,
+    next_dram: u64,
+    /// Pages of the program are persistent.
+    all_pm: bool,
+}
+
+impl Places {
+    /// Pages that are persistent too begin at `pm`.
+    pub(super) fn new(pm: Option<u64>) -> Places {
+        Places {
+            pages: FxHashMap::default(),
+            next_page: pm.unwrap_or(0),
+            words: 0,
+            next_dram: DRAM_BASE + PAGE_BYTES,
+            all_pm: pm.is_some(),
+        }
+    }
+
+    fn dram_page(&mut self) -> u64 {
+        self.next_dram += PAGE_BYTES;
+        self.next_dram - PAGE_BYTES
+    }
+
+    /// A word that nothing else shares a line with.
+    pub(super) fn word(&mut self) -> u64 {
+        if self.words.is_multiple_of(PAGE_BYTES) {
+            self.words = self.dram_page();
+        }
+        self.words += 64;
+        self.words - 64
+    }
+
+    fn of(&mut self, address: u64) -> u64 {
+        let number = address / PAGE_BYTES;
+        let page = match self.pages.get(&number) {
+            Some(page) => *page,
+            None => {
+                let page = if self.all_pm {
+                    self.next_page += PAGE_BYTES;
+                    self.next_page - PAGE_BYTES
+                } else {
+                    self.dram_page()
+                };
+                self.pages.insert(number, page);
+                page
+            }
+        };
+        page + address % PAGE_BYTES
+    }
+}

@@ -1,0 +1,123 @@
+//! What a replay can be told.
+
+use protocol::Param;
+use protocol::params::Kind::{Choice, Count, Nanoseconds};
+use protocol::params::Settings;
+use units::Dur;
+
+const NS: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000 };
+
+const fn p(
+    key: &'static str,
+    kind: protocol::params::Kind,
+    default: &'static str,
+    source: &'static str,
+    meaning: &'static str,
+) -> Param {
+    Param { key, kind, default, source, meaning }
+}
+
+/// Parameters of a recorded program.
+pub const PARAMS: &[Param] = &[
+    p(
+        "workload.pm",
+        Choice(&["ranges", "all"]),
+        "ranges",
+        "-",
+        "what is persistent memory: the files that the program mapped and the ranges that it named, or every address",
+    ),
+    p(
+        "workload.schedule",
+        Choice(&["auto", "simulated", "recorded"]),
+        "auto",
+        "-",
+        "who gets a lock: whoever is first in simulated time, or whoever was in the recording; auto: the first, and the second where the power fails",
+    ),
+    p(
+        "workload.patience_ns",
+        Nanoseconds { min_ps: 1_000_000, max_ps: 1_000_000_000_000 },
+        "100000",
+        "estimate: longer than what happens between two atomic operations",
+        "how long a thread waits for its recorded turn where locks go round in another order (a thousand times as long for a lock)",
+    ),
+    p(
+        "workload.pointer_reach",
+        Count { min: 0, max: 1 << 20 },
+        "4096",
+        "estimate: the largest node of a linked structure",
+        "an access at less than so many bytes after an address that was loaded lately waits for that load; 0: none waits",
+    ),
+    p(
+        "workload.sync",
+        Choice(&["dax", "page-cache"]),
+        "dax",
+        "-",
+        "what msync, fsync and the like do: flush changed lines to persistent memory, or write changed pages to a device",
+    ),
+    p(
+        "workload.syscall_ns",
+        NS,
+        "500",
+        "estimate: entry and exit, and the way through the file system",
+        "time of a call of the kernel, besides its stores and flushes",
+    ),
+    p(
+        "workload.page_write_back_ns",
+        NS,
+        "20000",
+        "estimate: a 4 KiB write of an NVMe device",
+        "time to write a changed page back, with workload.sync = page-cache",
+    ),
+];
+
+/// How files become durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSync {
+    /// Mapped files are persistent memory itself: a write is non-temporal stores, a sync flushes lines and waits.
+    Dax,
+    /// Mapped files are pages of memory before a device: a sync writes those that were changed.
+    PageCache,
+}
+
+/// The same, read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Every address is persistent memory.
+    pub all_pm: bool,
+    /// Locks are granted in simulated order.
+    pub simulated: bool,
+    /// How long to wait for a recorded turn.
+    pub patience: Dur,
+    /// How far after a loaded address an access depends on it.
+    pub pointer_reach: u64,
+    /// How files become durable.
+    pub sync: FileSync,
+    /// Time of a system call.
+    pub syscall: Dur,
+    /// Time to write a page back.
+    pub page_write_back: Dur,
+    /// Clock in MHz times thousandths of instructions a cycle.
+    rate: u64,
+}
+
+impl Options {
+    /// From the workload's and the machine's parameters, and whether the power will fail.
+    pub fn new(workload: &Settings, machine: &Settings, power_fails: bool) -> Options {
+        let schedule = workload.text("workload.schedule");
+        Options {
+            all_pm: workload.text("workload.pm") == "all",
+            simulated: schedule == "simulated" || schedule == "auto" && !power_fails,
+            patience: workload.dur("workload.patience_ns"),
+            pointer_reach: workload.number("workload.pointer_reach"),
+            sync: if workload.text("workload.sync") == "dax" { FileSync::Dax } else { FileSync::PageCache },
+            syscall: workload.dur("workload.syscall_ns"),
+            page_write_back: workload.dur("workload.page_write_back_ns"),
+            rate: machine.number("cpu.clock_mhz") * machine.number("cpu.ipc"),
+        }
+    }
+
+    /// What so many instructions take.
+    pub fn time_of(&self, instructions: u64) -> Dur {
+        Dur::ps((u128::from(instructions) * 1_000_000_000 / u128::from(self.rate)) as u64)
+    }
+}
