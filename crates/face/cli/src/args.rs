@@ -359,8 +359,11 @@ pub(crate) struct Settings {
 pub(crate) struct RunArgs {
     /// A machine's name or a TOML file
     pub(crate) machine: String,
-    /// A workload's name, or trace:FILE
+    /// A workload's name, or trace:FILE; trace:A,B,... are recordings of one program
     pub(crate) workload: String,
+    /// Only the time at the set cpu.ipc, not those at its interval's ends (recordings)
+    #[arg(long)]
+    pub(crate) no_bands: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]
@@ -378,8 +381,11 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// A workload's name, or trace:FILE
+    /// A workload's name, or trace:FILE; trace:A,B,... are recordings of one program
     pub(crate) workload: String,
+    /// Only the time at the set cpu.ipc, not those at its interval's ends (recordings)
+    #[arg(long)]
+    pub(crate) no_bands: bool,
     /// Machines, by name or file, separated by commas
     #[arg(long, value_delimiter = ',', required = true)]
     pub(crate) on: Vec<String>,

@@ -2,13 +2,12 @@
 
 use crate::Failure;
 use crate::args::CompareArgs;
+use crate::bands::{self, Runs};
 use crate::output::{self, Table};
 use crate::progress;
-use machine::{Report, STATISTICS};
-use rayon::prelude::*;
-use serde_json::json;
+use machine::{Description, Report, STATISTICS, WorkloadDescription};
+use serde_json::{Value, json};
 use trace::tables::StatisticRow;
-use units::watch;
 
 /// What the table shows of each machine, beside time and speedup.
 const SHOWN: [(&str, &str); 7] = [
@@ -33,58 +32,77 @@ const SHOWN_PAGES: [(&str, &str); 7] = [
 ];
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let reports = run_all(args)?;
     let baseline = args.baseline.as_deref().unwrap_or(&args.on[0]);
     let index = args.on.iter().position(|m| m == baseline).ok_or_else(|| {
         Failure::BadInput(format!("--baseline {baseline}: is not among --on {}", args.on.join(",")))
     })?;
-    let base = reports[index].0.time.as_ns();
-    let rows: Vec<_> = reports
-        .iter()
-        .map(|(r, host)| {
-            let mut row = r.to_json();
-            row["host_seconds"] = (*host).into();
-            row["speedup"] = (base / r.time.as_ns()).into();
-            row
-        })
-        .collect();
-    let all = json!({"workload": args.workload, "baseline": baseline, "machines": rows});
+    let (runs, remarks) = run_all(args)?;
+    let base = &runs[index];
+    let rows: Vec<_> = runs.iter().map(|of| row(of, base)).collect();
+    let mut all = json!({"workload": args.workload, "baseline": baseline, "machines": rows});
+    if !remarks.is_empty() {
+        all["remarks"] = remarks.into();
+    }
     if let Some(folder) = &args.out {
-        let table: Vec<StatisticRow> = reports.iter().flat_map(|(r, _)| self::rows(r)).collect();
+        let table: Vec<StatisticRow> = runs.iter().flat_map(|of| self::rows(of.report().0)).collect();
         output::write(folder, "results.parquet", &trace::tables::statistics(&table, &[])?)?;
         output::write(folder, "compare.json", format!("{all:#}\n").as_bytes())?;
     }
     if output::is_json(&args.common) {
         output::print_json(&all);
     } else {
-        print(args, &reports, base);
+        print(args, &runs, base);
     }
     Ok(())
 }
 
-fn run_all(args: &CompareArgs) -> Result<Vec<(Report, f64)>, Failure> {
+/// A machine's entry in the JSON.
+fn row(runs: &Runs, base: &Runs) -> Value {
+    let (report, host) = runs.report();
+    let mut row = report.to_json();
+    row["host_seconds"] = host.into();
+    row["speedup"] = (base.time() / runs.time()).into();
+    if let Some(band) = runs.to_json(Some(base)) {
+        row["band"] = band;
+    }
+    row
+}
+
+fn run_all(args: &CompareArgs) -> Result<(Vec<Runs>, Vec<String>), Failure> {
     let mut jobs = Vec::new();
-    let workload = output::workload(&args.workload)?;
+    let workloads = bands::workloads(&args.workload)?;
     for name in &args.on {
         let mut machine = output::machine(name)?;
-        let mut workload = workload.clone();
-        output::apply(&args.settings, &mut machine, &mut workload)?;
-        jobs.push((machine, workload));
+        let mut workloads = workloads.clone();
+        bands::apply(&args.settings, &mut machine, &mut workloads)?;
+        jobs.push((machine, workloads));
     }
+    check_fidelity(args, &jobs)?;
+    let remarks = bands::remarks(&args.common, &workloads);
     let options = output::options(&args.settings);
     let bar = progress::bar(&args.common, jobs.len(), &args.workload);
-    let own = watch::entered();
-    let results: Result<Vec<_>, _> = jobs
-        .par_iter()
-        .map(|(machine, workload)| {
-            let run = || machine::run(machine, workload, &options);
-            let (report, host) = output::timed(|| watch::shared(own.as_ref(), run));
-            bar.step();
-            report.map(|r| (r, host))
-        })
-        .collect();
+    let results = bands::run(&jobs, &options, !args.no_bands, || bar.step());
     drop(bar);
-    results.map_err(output::failed)
+    Ok((results.map_err(output::failed)?, remarks))
+}
+
+/// A speedup between machines that simulate different things would say nothing.
+fn check_fidelity(
+    args: &CompareArgs,
+    jobs: &[(Description, Vec<WorkloadDescription>)],
+) -> Result<(), Failure> {
+    let names = |pages: bool| {
+        let of = args.on.iter().zip(jobs).filter(|(_, (machine, _))| machine.is_page() == pages);
+        of.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (pages, lines) = (names(true), names(false));
+    if pages.is_empty() || lines.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::BadInput(format!(
+        "--on {}: {lines} simulate every cache line, {pages} visits of pages by programs; their times cannot be compared (compare each kind on its own)",
+        args.on.join(",")
+    )))
 }
 
 /// The rows of a run's results table.
@@ -109,20 +127,27 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
         .collect()
 }
 
-fn print(args: &CompareArgs, reports: &[(Report, f64)], base: f64) {
+fn print(args: &CompareArgs, runs: &[Runs], base: &Runs) {
     println!("{}, seed {}\n", args.workload, args.settings.seed);
-    let pages = reports.iter().all(|(r, _)| r.series.is_some());
+    let pages = runs.iter().all(|of| of.report().0.series.is_some());
     let columns = if pages { SHOWN_PAGES } else { SHOWN };
-    let head = ["machine", "time us", "speedup"].into_iter().chain(columns.map(|(_, short)| short));
-    let mut table = Table::new(head);
-    for (name, (report, _)) in args.on.iter().zip(reports) {
-        let fixed = [
-            name.clone(),
-            format!("{:.1}", report.time.as_ns() / 1e3),
-            format!("{:.2}", base / report.time.as_ns()),
-        ];
+    let band = base.time_band().is_some();
+    let fixed = ["machine", "time us", "speedup"].into_iter().chain(band.then_some("band"));
+    let mut table = Table::new(fixed.chain(columns.map(|(_, short)| short)));
+    for (name, of) in args.on.iter().zip(runs) {
+        let time = of.time();
+        let fixed = [name.clone(), format!("{:.1}", time / 1e3), format!("{:.2}", base.time() / time)];
+        let band = of.speedup_band(base).map(|(low, high)| format!("{low:.2}..{high:.2}"));
+        let report = of.report().0;
         let shown = columns.map(|(stat, _)| report.get(stat).map_or("-".to_string(), output::number));
-        table.row(fixed.into_iter().chain(shown));
+        table.row(fixed.into_iter().chain(band).chain(shown));
     }
     table.print();
+    if band {
+        println!(
+            "\nband: the speedups with cpu.ipc from {} to {}, and of every recording",
+            machine::params::IPC_INTERVAL[0],
+            machine::params::IPC_INTERVAL[1]
+        );
+    }
 }

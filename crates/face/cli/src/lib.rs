@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 
 mod args;
+mod bands;
 mod bench;
 mod bench_ddr4;
 mod bench_ftl;

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::RunArgs;
+use crate::bands;
 use crate::output::{self, Table};
 use crate::progress;
 use machine::{Report, STATISTICS};
@@ -12,8 +13,8 @@ const TIMELINE_MARKS: usize = 2_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut machine = output::machine(&args.machine)?;
-    let mut workload = output::workload(&args.workload)?;
-    output::apply(&args.settings, &mut machine, &mut workload)?;
+    let mut workloads = bands::workloads(&args.workload)?;
+    bands::apply(&args.settings, &mut machine, &mut workloads)?;
     let mut options = output::options(&args.settings);
     if args.timeline {
         options.timeline_marks = TIMELINE_MARKS;
@@ -22,19 +23,29 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--power-fails-at: {e}")))?;
         options.power_fails_at = Some(Time::ZERO + at);
     }
+    let remarks = bands::remarks(&args.common, &workloads);
     let shown = progress::simulation(&args.common, &format!("{} on {}", args.workload, args.machine));
-    let (report, host_seconds) = output::timed(|| machine::run(&machine, &workload, &options));
+    let ends = !args.no_bands && !args.timeline && options.power_fails_at.is_none();
+    let runs = bands::run(&[(machine, workloads)], &options, ends, || {});
     drop(shown);
-    let report = report.map_err(output::failed)?;
+    let Some(runs) = runs.map_err(output::failed)?.pop() else { return Ok(()) };
+    let band = runs.to_json(None);
+    let (report, host_seconds) = runs.report();
     let mut json = report.to_json();
+    if let Some(band) = band {
+        json["band"] = band;
+    }
+    if !remarks.is_empty() {
+        json["remarks"] = remarks.into();
+    }
     if let Some(folder) = &args.out {
-        save(folder, &report, &json, options.power_fails_at.is_some())?;
+        save(folder, report, &json, options.power_fails_at.is_some())?;
     }
     json["host_seconds"] = host_seconds.into();
     if output::is_json(&args.common) {
         output::print_json(&json);
     } else {
-        print(&report, host_seconds);
+        print(report, runs.time_band(), host_seconds);
     }
     Ok(())
 }
@@ -52,7 +63,7 @@ fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: 
     Ok(())
 }
 
-fn print(report: &Report, host_seconds: f64) {
+fn print(report: &Report, band: Option<(f64, f64)>, host_seconds: f64) {
     println!(
         "{} on {}, seed {}: {:.1} ns simulated",
         report.workload,
@@ -60,6 +71,13 @@ fn print(report: &Report, host_seconds: f64) {
         report.seed,
         report.time.as_ns()
     );
+    if let Some((low, high)) = band {
+        println!(
+            "{low:.1} to {high:.1} ns, as cpu.ipc is {} or {}, and with every recording",
+            machine::params::IPC_INTERVAL[1],
+            machine::params::IPC_INTERVAL[0]
+        );
+    }
     let rate = report.references as f64 / host_seconds / 1e6;
     println!(
         "{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)\n",

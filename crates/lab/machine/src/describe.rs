@@ -340,6 +340,12 @@ impl WorkloadDescription {
         }
     }
 
+    /// Threads of the recorded program; none where it is no recording.
+    pub fn recorded_threads(&self) -> Option<usize> {
+        let threads = &self.recording()?.counts().threads;
+        Some(threads.iter().filter(|records| **records > 0).count())
+    }
+
     /// Whether it is a recording that has the instructions between its references.
     pub fn counts_instructions(&self) -> bool {
         self.recording().is_some_and(|recording| recording.counts().instructions > 0)

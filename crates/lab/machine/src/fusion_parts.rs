@@ -7,6 +7,7 @@ use crate::run::RunOptions;
 use fusion::{AmfSpec, CacheSpec, FusionSpec, Machine, MediumSpec, PowerSpec, Sample, Stopped, TieringSpec};
 use os::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
 use protocol::{Image, Settings};
+use trace::ReplayOptions;
 use units::{Dur, Time};
 use workloads::{PageContext, PageWorkload, find_pages};
 
@@ -115,7 +116,12 @@ pub(crate) fn run(
         .into());
     }
     let (arrivals, mut kinds): (_, Vec<&str>) = match &workload.source {
-        Source::Trace(recorded) => (trace::page_programs(&recorded.recording), vec!["recording"]),
+        // A recording is one operation, which has no rate.
+        Source::Trace(recorded) => {
+            let told = ReplayOptions::new(&workload.settings, &machine.settings, false);
+            let time_of = move |instructions| told.time_of(instructions);
+            (trace::page_programs(&recorded.recording, time_of), Vec::new())
+        }
         _ => {
             let pages = workload_of(workload)?;
             let context = PageContext {

@@ -31,9 +31,10 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Operations a simulated second.
+    /// Operations a simulated second; 0 where they took no time.
     pub fn rate(&self) -> f64 {
-        self.operations as f64 / (self.time.as_ns() * 1e-9).max(f64::MIN_POSITIVE)
+        let seconds = self.time.as_ns() * 1e-9;
+        if seconds > 0.0 { self.operations as f64 / seconds } else { 0.0 }
     }
 }
 

@@ -6,24 +6,31 @@ use protocol::pages::{Arrival, PageProgram, PageStep, Visit};
 use rustc_hash::FxHashMap;
 use units::{Dur, Time};
 
-/// A program's time for a load or store: four instructions at 2 GHz.
+/// A program's time for a load or store where instructions were not counted: four of them, one a cycle, at 2 GHz.
 const WORK: Dur = Dur::ns(2);
 
 /// Consecutive accesses of one page.
 struct Stretch {
     page: u64,
     records: u64,
+    instructions: u64,
     touched: u64,
     write: bool,
 }
 
 /// The recording as one program: threads take turns, a record each, and records in a row that meet one page are one
 /// visit. Pages are numbered by first use.
-pub fn page_programs(recording: &Recording) -> Vec<Arrival> {
+///
+/// `time_of` is what so many instructions take.
+pub fn page_programs(recording: &Recording, time_of: impl Fn(u64) -> Dur + 'static) -> Vec<Arrival> {
+    let counted = recording.counts().instructions > 0;
     // The program maps all its pages first: how many is known after a pass of its own.
     let pages = Stretches::new(recording).map(|s| s.page + 1).max().unwrap_or(1);
     let steps = std::iter::once(PageStep::Map { area: 0, pages })
-        .chain(Stretches::new(recording).map(step))
+        .chain(Stretches::new(recording).map(move |s| {
+            let work = if counted { time_of(s.instructions) } else { WORK * s.records };
+            PageStep::Visit(Visit::sweep(0, s.page, 1, s.touched.count_ones().into(), s.write, work))
+        }))
         .chain([PageStep::Operations { kind: 0, count: 1 }]);
     vec![Arrival { at: Time::ZERO, program: Box::new(Steps(steps)) }]
 }
@@ -34,12 +41,14 @@ struct Stretches {
     next_thread: usize,
     numbers: FxHashMap<u64, u64>,
     current: Option<(u64, Stretch)>,
+    /// Instructions since the last access.
+    instructions: u64,
 }
 
 impl Stretches {
     fn new(recording: &Recording) -> Stretches {
         let threads = (0..recording.threads()).map(|t| recording.thread(t)).collect();
-        Stretches { threads, next_thread: 0, numbers: FxHashMap::default(), current: None }
+        Stretches { threads, next_thread: 0, numbers: FxHashMap::default(), current: None, instructions: 0 }
     }
 
     /// The next thread's next record.
@@ -64,17 +73,20 @@ impl Iterator for Stretches {
 
     fn next(&mut self) -> Option<Stretch> {
         while let Some(record) = self.record() {
+            self.instructions += u64::from(record.instructions);
             let Some(write) = access(record.kind) else { continue };
             let (line, page) = (1 << (record.address >> 6 & 63), record.address >> 12);
             if let Some((_, current)) = self.current.as_mut().filter(|(p, _)| *p == page) {
                 current.records += 1;
+                current.instructions += std::mem::take(&mut self.instructions);
                 current.touched |= line;
                 current.write |= write;
                 continue;
             }
             let next = self.numbers.len() as u64;
             let number = *self.numbers.entry(page).or_insert(next);
-            let stretch = Stretch { page: number, records: 1, touched: line, write };
+            let instructions = std::mem::take(&mut self.instructions);
+            let stretch = Stretch { page: number, records: 1, instructions, touched: line, write };
             if let Some((_, done)) = self.current.replace((page, stretch)) {
                 return Some(done);
             }
@@ -89,10 +101,6 @@ fn access(kind: Kind) -> Option<bool> {
         Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw => Some(true),
         _ => None,
     }
-}
-
-fn step(s: Stretch) -> PageStep {
-    PageStep::Visit(Visit::sweep(0, s.page, 1, s.touched.count_ones().into(), s.write, WORK * s.records))
 }
 
 struct Steps<I>(I);

@@ -41,6 +41,9 @@ const PARTS: [&[Param]; 7] = [
     fusion::PAGES,
 ];
 
+/// The interval of `cpu.ipc`, which no recording tells.
+pub const IPC_INTERVAL: [&str; 2] = ["0.5", "3"];
+
 /// Every parameter of a machine.
 pub const MACHINE: &[Param] = &join::<{ count() }>();
 

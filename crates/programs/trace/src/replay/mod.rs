@@ -17,9 +17,6 @@ mod scout;
 mod settings;
 mod survey;
 
-#[cfg(test)]
-mod tests;
-
 pub use settings::{FileSync, Options, PARAMS};
 pub use survey::Survey;
 

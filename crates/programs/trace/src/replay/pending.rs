@@ -35,3 +35,20 @@ impl Pending {
         taken.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sync_takes_the_changed_lines_of_its_range_that_nothing_flushed() {
+        let mut p = Pending::default();
+        for place in [0, 64, 4096 + 128, 3 * 4096, 3 * 4096 + 8] {
+            p.stored(place);
+        }
+        p.flushed(64 + 5);
+        assert_eq!(*p.take(0, 4096 + 128), [0]);
+        assert_eq!(*p.take(0, u64::MAX), [4096 + 128, 3 * 4096]);
+        assert_eq!(*p.take(0, u64::MAX), [0; 0]);
+    }
+}

@@ -68,3 +68,41 @@ impl Pointers {
         (0..KEPT).filter(|slot| after(values[*slot]) == nearest).fold(0, |all, slot| all | 1 << slot)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_address_that_was_loaded_is_the_one_that_is_used() {
+        let mut p = Pointers::new(2, 4096);
+        p.stored(0x50_0000, 8, 0x10_0000);
+        p.stored(0x50_0008, 8, 0x10_0100);
+        p.stored(0x50_0010, 8, 7);
+        let first = p.loaded(0, 0x50_0000, 8).unwrap();
+        let second = p.loaded(0, 0x50_0008, 8).unwrap();
+        assert_eq!(p.loaded(0, 0x50_0010, 8), None, "seven is no address");
+        assert_eq!(p.needed(0, 0x10_00FF), 1 << first);
+        assert_eq!(p.needed(0, 0x10_0100), 1 << second);
+        assert_eq!(p.needed(0, 0x10_0100 + 4095), 1 << second);
+        assert_eq!(p.needed(0, 0x10_0100 + 4096), 0, "out of reach");
+        assert_eq!(p.needed(0, 0x0F_FFFF), 0, "before both");
+        assert_eq!(p.needed(1, 0x10_0000), 0, "another thread's");
+        let again = p.loaded(0, 0x50_0000, 8).unwrap();
+        assert_eq!(p.needed(0, 0x10_0000), 1 << first | 1 << again, "either may come last");
+    }
+
+    #[test]
+    fn a_word_that_was_stored_over_is_no_pointer_and_old_ones_are_forgotten() {
+        let mut p = Pointers::new(1, 4096);
+        p.stored(0x50_0000, 8, 0x10_0000);
+        p.stored(0x50_0007, 1, 0);
+        assert_eq!(p.loaded(0, 0x50_0000, 8), None);
+        for n in 0..=KEPT as u64 {
+            p.stored(0x50_0000, 8, 0x10_0000 + (n << 20));
+            p.loaded(0, 0x50_0000, 8);
+        }
+        assert_eq!(p.needed(0, 0x10_0000), 0);
+        assert_ne!(p.needed(0, 0x10_0000 + (1 << 20)), 0);
+    }
+}

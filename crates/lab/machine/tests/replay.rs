@@ -1,0 +1,235 @@
+//! Recorded programs on machines: what computation, addresses, syncs, locks and threads cost.
+
+use engine::Mode;
+use machine::{Description, Report, RunOptions, WorkloadDescription, run};
+use trace::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Recording, Trace};
+
+const FILE: u64 = 0x7000_0000_0000;
+const NODE: u64 = 64;
+
+/// Writes recordings.
+#[derive(Default)]
+struct Writer {
+    trace: Trace,
+    stamp: u32,
+}
+
+impl Writer {
+    /// One thread with a mapped file.
+    fn new(bytes: u64) -> Writer {
+        let mut w = Writer::default();
+        w.put(0, Kind::Start, 0, 0, 0);
+        w.put(0, Kind::Operand, 0, FILE_SPACE | 1 << FILE_SHIFT, 0);
+        w.put(0, Kind::Map, FILE, bytes, 0);
+        w
+    }
+
+    fn put(&mut self, thread: u16, kind: Kind, address: u64, value: u64, instructions: u32) {
+        self.stamp += u32::from(kind.has_stamp());
+        let stamp = if kind.has_stamp() { self.stamp } else { 0 };
+        let location = if matches!(kind, Kind::Lock | Kind::Unlock) { kind as u32 } else { 0 };
+        self.trace.push(Record { address, value, stamp, location, instructions, thread, kind, size: 8 });
+    }
+
+    fn workload(&self) -> WorkloadDescription {
+        WorkloadDescription::replay("t", Recording::of_trace(self.trace.clone()).unwrap())
+    }
+}
+
+fn runs(machine: &str, w: &Writer, settings: &[(&str, &str)]) -> Report {
+    let (mut machine, mut workload) = (Description::preset(machine).unwrap(), w.workload());
+    for (key, value) in settings {
+        if key.starts_with("workload.") {
+            workload.set(key, value).unwrap();
+        } else {
+            machine.set(key, value).unwrap();
+        }
+    }
+    let report =
+        |mode| run(&machine, &workload, &RunOptions { seed: 1, mode, ..RunOptions::default() }).unwrap();
+    let (fast, reference) = (report(Mode::Fast), report(Mode::Reference));
+    assert_eq!(fast.to_json(), reference.to_json(), "both engines give the same");
+    fast
+}
+
+fn ns(machine: &str, w: &Writer, settings: &[(&str, &str)]) -> f64 {
+    runs(machine, w, settings).time.as_ns()
+}
+
+/// `count` persists with so many instructions between them.
+fn persists(count: u64, instructions: u32) -> Writer {
+    let mut w = Writer::new(1 << 20);
+    for n in 0..count {
+        let at = FILE + n % 64 * NODE;
+        w.put(0, Kind::Store, at, n, instructions);
+        w.put(0, Kind::Clwb, at, 0, 1);
+        w.put(0, Kind::Sfence, 0, 0, 1);
+    }
+    w
+}
+
+#[test]
+fn computation_takes_its_time() {
+    let (little, much) = (persists(100, 1), persists(100, 30_001));
+    let times = [&little, &much].map(|w| ns("intel", w, &[]));
+    // 30,000 instructions at 1.5 a cycle of 0.5 ns.
+    let each = (times[1] - times[0]) / 100.0;
+    assert!((each - 10_000.0).abs() < 20.0, "{each} ns");
+    let slow = ns("intel", &much, &[("cpu.ipc", "0.5")]);
+    assert!((slow - times[0]) / (times[1] - times[0]) > 2.9, "{slow}");
+    // What a machine can gain shrinks with the share of the work.
+    let gain = |w: &Writer| ns("intel", w, &[]) / ns("eadr", w, &[]);
+    assert!(gain(&little) > 1.5 && gain(&much) < 1.1, "{} {}", gain(&little), gain(&much));
+}
+
+/// A ring of nodes far from each other, made by stores, flushed, and walked; with `independent`, through an array.
+fn chase(hops: u64, independent: bool) -> (Writer, Writer) {
+    let (bytes, place) = (64 << 20, |n: u64| FILE + n * 7919 % hops * (64 << 20) / hops / NODE * NODE);
+    let mut w = Writer::new(bytes);
+    for n in 0..hops {
+        w.put(0, Kind::Store, place(n), if independent { 1 } else { place(n + 1) }, 1);
+        w.put(0, Kind::Clflushopt, place(n), 0, 1);
+    }
+    w.put(0, Kind::Mfence, 0, 0, 1);
+    let built = Writer { trace: w.trace.clone(), stamp: w.stamp };
+    (0..hops).for_each(|n| w.put(0, Kind::Load, place(n), 0, 1));
+    (built, w)
+}
+
+#[test]
+fn a_pointer_that_is_followed_costs_its_load_and_independent_loads_overlap() {
+    let hops = 5000;
+    let hop = |independent, settings: &[(&str, &str)]| {
+        let (built, walked) = chase(hops, independent);
+        (ns("intel", &walked, settings) - ns("intel", &built, settings)) / hops as f64
+    };
+    let dependent = hop(false, &[]);
+    assert!((175.0..300.0).contains(&dependent), "{dependent} ns a hop");
+    assert!(hop(true, &[]) < 40.0);
+    assert!(hop(false, &[("workload.pointer_reach", "0")]) < 40.0);
+}
+
+#[test]
+fn a_sync_flushes_what_was_changed_and_waits() {
+    let mut w = Writer::new(1 << 20);
+    for n in 0..50 {
+        for line in 0..16 {
+            w.put(0, Kind::Store, FILE + (n * 16 + line) % 256 * NODE, n + 1, 4);
+        }
+        let range = (1 << 20) << 8 | Call::Msync as u64;
+        w.put(0, Kind::Call, FILE_SPACE | 1 << FILE_SHIFT, range, 20);
+    }
+    let (intel, eadr) = (runs("intel", &w, &[]), runs("eadr", &w, &[]));
+    assert!(intel.time > eadr.time * 2, "{:?} {:?}", intel.time, eadr.time);
+    assert_eq!(intel.get("cpu.flushes"), Some(800.0));
+    assert_eq!(intel.durable.number(protocol::PM_BASE, 8), intel.visible.number(protocol::PM_BASE, 8));
+    assert_eq!(intel.visible.number(protocol::PM_BASE, 8), 49);
+    let device = ns("intel", &w, &[("workload.sync", "page-cache")]);
+    // A sync writes one page back, whose lines are next to each other, in 20 us.
+    assert!((50.0 * 20_000.0..51.0 * 22_000.0).contains(&device), "{device}");
+}
+
+/// Two threads under one lock, the first of them in all its turns before the other in the recording.
+fn contenders(rounds: u64) -> Writer {
+    let mut w = Writer::new(1 << 20);
+    w.put(0, Kind::Create, 0, 1, 1);
+    w.put(1, Kind::Start, 0, 0, 1);
+    for thread in [1, 0] {
+        for n in 0..rounds {
+            w.put(thread, Kind::Lock, 0x1000, 0, 5);
+            w.put(thread, Kind::Store, FILE + u64::from(thread) * NODE, n, 50);
+            w.put(thread, Kind::Unlock, 0x1000, 0, 5);
+            w.put(thread, Kind::Load, 0x9000 + u64::from(thread) * 4096, 0, 3000);
+        }
+    }
+    w.put(1, Kind::End, 0, 0, 1);
+    w.put(0, Kind::Join, 0, 1, 1);
+    w
+}
+
+#[test]
+fn locks_go_to_whoever_comes_first_in_simulated_time() {
+    let w = contenders(200);
+    let recorded = ns("asap-rp", &w, &[("workload.schedule", "recorded")]);
+    let simulated = runs("asap-rp", &w, &[]);
+    assert!(recorded > 1.8 * simulated.time.as_ns(), "{recorded} {:?}", simulated.time);
+    assert_eq!(simulated.get("replay.turns_given_up"), None);
+}
+
+#[test]
+fn a_lock_that_never_comes_back_is_given_up_and_counted() {
+    // Thread 0 never gives its lock back, and thread 1 wants it.
+    let mut w = Writer::new(1 << 20);
+    w.put(0, Kind::Create, 0, 1, 1);
+    w.put(1, Kind::Start, 0, 0, 1);
+    w.put(0, Kind::Lock, 0x1000, 0, 1);
+    w.put(0, Kind::Rmw, 0x2000, 1, 1);
+    w.put(1, Kind::Rmw, 0x2000, 2, 1);
+    w.put(1, Kind::End, 0, 0, 1);
+    w.put(1, Kind::Lock, 0x1000, 0, 1);
+    let report = runs("intel", &w, &[("workload.patience_ns", "1000")]);
+    assert_eq!(report.get("replay.turns_given_up"), Some(1.0));
+}
+
+#[test]
+fn a_wait_for_a_condition_ends_after_the_recorded_signal() {
+    // Thread 0 waits (unlock and lock at one place); thread 1 computes long, takes the lock, changes something, gives it back.
+    let mut w = Writer::new(1 << 20);
+    w.put(0, Kind::Create, 0, 1, 1);
+    w.put(1, Kind::Start, 0, 0, 1);
+    w.put(0, Kind::Lock, 0x1000, 0, 1);
+    w.put(0, Kind::Unlock, 0x1000, 0, 1);
+    w.trace.threads[0].last_mut().unwrap().location = 77;
+    w.put(1, Kind::Load, 0x5000, 0, 60_000);
+    w.put(1, Kind::Lock, 0x1000, 0, 1);
+    w.put(1, Kind::Unlock, 0x1000, 0, 1);
+    w.put(0, Kind::Lock, 0x1000, 0, 1);
+    w.trace.threads[0].last_mut().unwrap().location = 77;
+    w.put(0, Kind::Unlock, 0x1000, 0, 1);
+    w.put(0, Kind::Load, 0x7000, 0, 60_000);
+    let together = ns("intel", &w, &[]);
+    assert!(together > 39_000.0, "one after the other: {together}");
+}
+
+#[test]
+fn five_thousand_threads_share_harts_and_sixty_five_at_once_are_refused() {
+    let mut w = Writer::new(1 << 20);
+    for thread in 1..5000 {
+        w.put(0, Kind::Create, 0, thread.into(), 1);
+        w.put(thread, Kind::Start, 0, 0, 1);
+        w.put(thread, Kind::Store, FILE + u64::from(thread) * 8, thread.into(), 10);
+        w.put(thread, Kind::End, 0, 0, 1);
+        w.put(0, Kind::Join, 0, thread.into(), 1);
+    }
+    assert_eq!(w.workload().threads(), 2);
+    let report = runs("eadr", &w, &[]);
+    assert_eq!(report.durable.number(protocol::PM_BASE + 4999 * 8, 8), 4999);
+    let mut at_once = Writer::new(1 << 20);
+    for thread in 1..66 {
+        at_once.put(0, Kind::Create, 0, thread.into(), 1);
+        at_once.put(thread, Kind::Start, 0, 0, 1);
+        at_once.put(thread, Kind::Load, FILE, 0, 1);
+    }
+    let machine = Description::preset("intel").unwrap();
+    let refused = run(&machine, &at_once.workload(), &RunOptions::default()).err().map(|e| e.to_string());
+    assert!(refused.unwrap().contains("66 of its 66 threads run at once; a machine has at most 64 harts"));
+}
+
+#[test]
+fn accesses_over_the_end_of_a_line_are_two() {
+    let mut w = Writer::new(1 << 20);
+    for (n, kind) in
+        [Kind::Store, Kind::Rmw, Kind::StoreRelease, Kind::StoreNonTemporal].into_iter().enumerate()
+    {
+        w.put(0, kind, FILE + 60 + n as u64 * 128, 0x1122_3344_5566_7788, 1);
+    }
+    w.put(0, Kind::LoadAcquire, FILE + 60, 0, 1);
+    w.put(0, Kind::Load, FILE + 61, 0, 1);
+    let report = runs("bbb", &w, &[]);
+    for n in 0..4 {
+        assert_eq!(
+            report.durable.bytes(protocol::PM_BASE + 60 + n * 128, 8),
+            0x1122_3344_5566_7788_u64.to_le_bytes()
+        );
+    }
+}
