@@ -75,7 +75,7 @@ def test_a_band_is_left_out_where_the_rate_is_set(cli: Cli) -> None:
 def test_commits_by_msync_cost_what_the_machine_asks_for(cli: Cli) -> None:
     trace = record(cli, "commits", COMMITS)
     intel, eadr = (cli.json("run", m, trace, "--no-bands") for m in ("intel", "eadr"))
-    assert intel["time_ns"] > 1.5 * eadr["time_ns"]
+    assert intel["time_ns"] > 1.2 * eadr["time_ns"]
     assert intel["stats"]["cpu.flushes"] == 50 * 64
     device = cli.json("run", "intel", trace, "--no-bands", "--set", "workload.sync=page-cache")
     assert device["time_ns"] > 50 * 20_000
