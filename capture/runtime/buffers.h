@@ -5,7 +5,7 @@ struct unpacked {
     enum kind kind;
     unsigned log2size;
     uint64_t address, value;
-    uint32_t location, stamp;
+    uint32_t location, stamp, work;
 };
 
 static const uint8_t *take_number(const uint8_t *at, const uint8_t *end, uint64_t *v) {
@@ -33,7 +33,8 @@ static const uint8_t *unpack(const uint8_t *at, const uint8_t *end, struct unpac
     r->stamp = 0;
     if (has_value(r->kind)) at = take_number(at, end, &r->value);
     if (has_stamp(r->kind)) at = take_number(at, end, &v), r->stamp = (uint32_t)v;
-    if (head & 0x80) at = take_number(at, end, &v);
+    r->work = 0;
+    if (head & 0x80) at = take_number(at, end, &v), r->work = (uint32_t)v;
     return at;
 }
 
@@ -71,7 +72,7 @@ static void take_side(struct buffer *b) {
     s->count = 0;
     const uint8_t *at = s->bytes + HEADER, *end = s->at, *next;
     while ((next = unpack(at, end, &r))) {
-        emit(b, r.kind, r.log2size, r.address, r.location, r.value, has_stamp(r.kind) ? next_stamp() : 0);
+        emit_after(b, r.work, r.kind, r.log2size, r.address, r.location, r.value, has_stamp(r.kind) ? next_stamp() : 0);
         at = next;
     }
     reset(s);
@@ -83,11 +84,13 @@ static void take_side(struct buffer *b) {
 }
 
 static void write_out(struct buffer *b) {
+    uint64_t signals = block_signals();
     take(&b->handing);
     if (atomic_load_explicit(&recording, memory_order_relaxed) == 1) write_records(b, b->at, b->count);
     b->handed += b->count;
     reset(b);
     give(&b->handing);
+    restore_signals(signals);
 }
 
 /* The buffer is full, or a signal handler left something beside it. */

@@ -10,12 +10,14 @@ static int enter_files(struct buffer *b) {
     for (struct buffer *o = b->outer; o; o = o->outer)
         if (o->busy) return 0;
     b->busy = 1;
+    b->signals = block_signals();
     take(&files_lock);
     return 1;
 }
 static void leave_files(struct buffer *b) {
     give(&files_lock);
     b->busy = 0;
+    restore_signals(b->signals);
 }
 
 struct name {
@@ -128,12 +130,16 @@ static struct file *new_file(const struct stat *s) {
     *f = (struct file){.device = s->st_dev, .inode = s->st_ino, .number = file_count};
     /* The newest of an inode is found first. */
     f->next = *file_head(s->st_dev, s->st_ino);
-    *file_head(s->st_dev, s->st_ino) = file_count++;
+    atomic_thread_fence(memory_order_release);
+    *(volatile uint32_t *)file_head(s->st_dev, s->st_ino) = file_count++;
     return f;
 }
 
 /* The file's text: number, device and inode, path, bytes. */
-static void write_file_text(const struct file *f, const char *path, uint64_t bytes) {
+static void write_file_text(struct file *f, const char *path, uint64_t bytes) {
+    char *kept = keep(strlen(path) + 1);
+    if (kept) __real_memcpy(kept, path, strlen(path) + 1);
+    f->path = kept;
     char text[4300];
     int at = numbered(text, "", f->number);
     at += numbered(text + at, "\n", f->device);
@@ -228,6 +234,7 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
         f->described = 1;
         write_file_text(f, whole, (uint64_t)s->st_size);
         if (s->st_size > 0) read_contents(b, f, folder, path, location, 1);
+        f->ready = 1;
     }
     return f;
 }
@@ -239,8 +246,13 @@ static int is_file(const struct stat *s, const char *path) {
 static struct file *file_of_fd(struct buffer *b, int fd, uint32_t location) {
     struct stat s;
     char whole[4096], link[40];
-    if (raw_fstat(fd, &s) || (!S_ISREG(s.st_mode) && !S_ISCHR(s.st_mode)) || !enter_files(b)) return NULL;
+    if (raw_fstat(fd, &s) || (!S_ISREG(s.st_mode) && !S_ISCHR(s.st_mode))) return NULL;
+    /* The common case takes no lock: what is in the table stays there. */
     struct file *f = known_file(&s);
+    if (f && f->ready && !f->nameless) return f;
+    if (f && f->ignored) return NULL;
+    if (!enter_files(b)) return NULL;
+    f = known_file(&s);
     if (!f || (!f->described && !f->ignored) || f->nameless) {
         path_of(fd, whole, sizeof whole);
         numbered(link, "/proc/self/fd/", (uint64_t)fd);

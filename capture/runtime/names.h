@@ -30,7 +30,7 @@ static void created(struct buffer *b, int fd, uint32_t location) {
     path_of(fd, whole, sizeof whole);
     struct file *f = is_interesting(whole) ? new_file(&s) : NULL;
     if (f) {
-        f->described = 1;
+        f->described = f->ready = 1;
         write_file_text(f, whole, 0);
         record_call(b, CALL_LINK, file_address(f, 0), name_number(whole), location, next_stamp());
     }

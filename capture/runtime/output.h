@@ -65,6 +65,8 @@ static void write_block(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t
     uint32_t head[7] = {0, kind, thread, count, n, n, checksum(block + HEADER, n)};
     __builtin_memcpy(head, "CBLK", 4);
     __builtin_memcpy(block, head, HEADER);
+    /* No cancellation, and no handler that writes too, while the lock is held. */
+    uint64_t signals = block_signals();
     take(&trace_lock);
     if (atomic_load_explicit(&recording, memory_order_relaxed)) {
         int fd = safe_fd();
@@ -73,6 +75,7 @@ static void write_block(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t
         if (kind == BLOCK_END) atomic_store(&recording, 0);
     }
     give(&trace_lock);
+    restore_signals(signals);
 }
 
 static void write_text(const char *key, const char *value) {

@@ -14,6 +14,7 @@ static void before_fork(void) {
 }
 
 static void last_look_at_files(struct buffer *b);
+static void flush_streams(uint32_t location);
 
 /* Ends the recording. Other threads may go on meanwhile: what they have recorded whole is kept. */
 static void finish(void) {
@@ -65,12 +66,19 @@ static void start(void) {
     pthread_atfork(before_fork, NULL, in_child);
     atomic_store(&recording, 1);
     ignore_open_files();
+    dl_iterate_phdr(count_library, &libraries_at_start);
     watch_fatal_signals();
     at_quick_exit(finish);
 }
 
 /* After the program's own destructors. */
-__attribute__((destructor(101))) static void end(void) { finish(); }
+__attribute__((destructor(101))) static void end(void) {
+    if (raw_pid() == owner && atomic_load(&recording) == 1) {
+        flush_streams(0);
+        note_libraries();
+    }
+    finish();
+}
 
 INSTEAD void _exit(int code) {
     finish();

@@ -7,13 +7,14 @@ struct file {
     /* No record of it: not a file of the program, or filtered. */
     uint8_t ignored;
     /* Its text and first contents are recorded. */
-    uint8_t described;
+    uint8_t described, ready;
     /* libpmemobj or a like library mapped it, and stores to it. */
     uint8_t library;
     /* It has lost its last name: another file may get its inode. */
     uint8_t nameless;
     uint8_t *copy;
     uint64_t copy_bytes;
+    const char *path;
 };
 struct mapping {
     uint64_t from, offset;
@@ -120,6 +121,14 @@ static uint64_t compare_piece(struct buffer *b, const struct mapping *m, uint64_
 
 static void unseen(struct buffer *b, const char *text, uint64_t address, uint64_t bytes, uint32_t location);
 
+int __real_vsnprintf(char *, size_t, const char *, va_list);
+static void format_text(char *to, size_t room, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    __real_vsnprintf(to, room, format, values);
+    va_end(values);
+}
+
 /* Says once a place and file that code without hooks wrote. */
 static void say_unhooked(struct buffer *b, const struct mapping *m, uint64_t first, uint64_t bytes, uint32_t location, const char *when) {
     static struct { const struct file *file; uint32_t location; } said[256];
@@ -128,11 +137,12 @@ static void say_unhooked(struct buffer *b, const struct mapping *m, uint64_t fir
     for (unsigned i = 0; i < n; i++)
         if (said[i].file == m->file && said[i].location == location) return;
     if (n < 256) said[n].file = m->file, said[n].location = location, atomic_store(&count, n + 1);
-    char text[256];
-    int at = numbered(text, "", bytes);
-    at += numbered(text + at, " bytes of file ", m->file->number);
-    at += numbered(text + at, " from byte ", m->offset + (first - m->from));
-    snprintf(text + at, sizeof text - (size_t)at, " on were written by code that has no hooks, found at %s", when);
+    char text[500];
+    const char *path = m->file->path ? m->file->path : "a file";
+    size_t n_path = strlen(path);
+    if (n_path > 300) path += n_path - 300;
+    format_text(text, sizeof text, "%lu bytes of %s from byte %lu on were written by code that has no hooks, found at %s",
+                        bytes, path, m->offset + (first - m->from), when);
     unseen(b, text, first, bytes, location);
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -64,6 +65,8 @@ struct buffer {
     struct frame *frames;
     /* Whether the thread is in a part of the runtime that a signal handler must not enter. */
     int busy;
+    /* The signals that were blocked before that. */
+    uint64_t signals;
     /* Whether records were dropped: only of a signal handler's own buffer. */
     int overflowed;
     /* How often the thread's end was announced. */
