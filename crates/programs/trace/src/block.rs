@@ -160,6 +160,8 @@ pub(crate) mod tests {
                 let (address, value) = match kind {
                     Kind::Operand => (address, FILE_SPACE | value & (FILE_SPACE - 1)),
                     Kind::Map | Kind::Unmap => (address >> 17, value >> 17),
+                    // Of threads that are not there.
+                    Kind::Create | Kind::Join => (address, value | 1 << 20),
                     Kind::Call => (in_file, (value & !0xFF) | (1 + (value & 7))),
                     Kind::Written | Kind::Contents => (in_file, value),
                     _ => (address & !7, value),

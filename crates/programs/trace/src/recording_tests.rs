@@ -79,6 +79,23 @@ fn records_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn threads_that_would_wait_for_ever_are_refused() {
+    let of = |records: &[(u16, Kind, u64)]| {
+        let mut trace = Trace::default();
+        for (stamp, (thread, kind, value)) in records.iter().copied().enumerate() {
+            trace.push(Record { value, ..record(thread, kind, stamp as u32) });
+        }
+        Recording::of_trace(trace).err().map(|e| e.to_string()).unwrap_or_default()
+    };
+    assert!(of(&[(0, Kind::Join, 0)]).contains("own end"));
+    assert!(of(&[(0, Kind::Create, 0)]).contains("comes from"));
+    assert!(of(&[(0, Kind::Create, 1), (1, Kind::Create, 0)]).contains("comes from"));
+    assert!(of(&[(0, Kind::Join, 1), (1, Kind::End, 0)]).contains("comes after"));
+    assert_eq!(of(&[(1, Kind::Start, 0), (0, Kind::Create, 1), (1, Kind::End, 0), (0, Kind::Join, 1)]), "");
+    assert_eq!(of(&[(0, Kind::Create, 1 << 40), (0, Kind::Join, 9)]), "");
+}
+
+#[test]
 fn a_thread_sees_what_all_mapped_before_its_own_place() {
     let mut trace = Trace::default();
     let mut push = |thread, kind, address, value, stamp| {

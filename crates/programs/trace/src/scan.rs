@@ -111,6 +111,10 @@ pub(crate) struct Scan {
     last_location: u32,
     words: FxHashSet<u64>,
     ranges: FxHashMap<(u64, u64), ()>,
+    /// Whether another thread has waited for its end, by thread.
+    joined: Vec<bool>,
+    /// The thread that created it, by thread.
+    creator: Vec<Option<u16>>,
 }
 
 impl Scan {
@@ -139,11 +143,16 @@ impl Scan {
             last_location: 0,
             words: FxHashSet::default(),
             ranges: FxHashMap::default(),
+            joined: vec![false; threads],
+            creator: vec![None; threads],
         }
     }
 
     /// The next record in order.
     pub(crate) fn follow(&mut self, r: &Record) -> Result<(), TraceError> {
+        if self.joined[r.thread as usize] {
+            return Err(senseless(r, "comes after another thread waited for its thread's end"));
+        }
         let counts = &mut self.counts;
         counts.threads[r.thread as usize] += 1;
         counts.kinds[r.kind as usize] += 1;
@@ -159,10 +168,8 @@ impl Scan {
             Kind::Map | Kind::Unmap => self.mapping(r, operand, changed)?,
             Kind::Call => self.call(r)?,
             Kind::Unseen => self.unseen(r, operand),
-            Kind::Create => {
-                let created = usize::try_from(r.value).ok().and_then(|t| self.counts.created.get_mut(t));
-                created.into_iter().for_each(|c| *c = true);
-            }
+            Kind::Create => self.create(r)?,
+            Kind::Join => self.join(r)?,
             Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw | Kind::Lock | Kind::Unlock => {
                 self.words.insert(r.address & !7);
                 self.access(r)?;
@@ -246,6 +253,33 @@ impl Scan {
             file.calls += 1;
             file.syncs += u64::from(matches!(call, Call::Msync | Call::Fdatasync | Call::Fsync));
         }
+        Ok(())
+    }
+
+    /// A thread that created itself, or its creator, would wait for ever.
+    fn create(&mut self, r: &Record) -> Result<(), TraceError> {
+        let Some(thread) = usize::try_from(r.value).ok().filter(|t| *t < self.creator.len()) else {
+            return Ok(());
+        };
+        let mut above = Some(r.thread);
+        while let Some(ancestor) = above {
+            if usize::from(ancestor) == thread {
+                return Err(senseless(r, "creates the thread that it comes from"));
+            }
+            above = self.creator[ancestor as usize];
+        }
+        if !self.counts.created[thread] {
+            (self.counts.created[thread], self.creator[thread]) = (true, Some(r.thread));
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, r: &Record) -> Result<(), TraceError> {
+        if r.value == u64::from(r.thread) {
+            return Err(senseless(r, "waits for its own end"));
+        }
+        let joined = usize::try_from(r.value).ok().and_then(|t| self.joined.get_mut(t));
+        joined.into_iter().for_each(|j| *j = true);
         Ok(())
     }
 
