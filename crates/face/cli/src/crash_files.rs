@@ -2,7 +2,9 @@
 
 use crate::Failure;
 use crate::interrupt::Temporary;
+use check::crash::Mark;
 use protocol::PAGE_BYTES;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::File;
@@ -28,6 +30,18 @@ pub(crate) struct Said {
     pub(crate) acknowledged: u64,
     /// The number of the last mark of each thread that has one.
     pub(crate) marks: Vec<(u16, u64)>,
+}
+
+impl Said {
+    /// After these marks, in their order.
+    pub(crate) fn of(marks: impl Iterator<Item = Mark>) -> Said {
+        let (mut acknowledged, mut last) = (0, BTreeMap::new());
+        for mark in marks {
+            acknowledged = mark.number;
+            last.insert(mark.thread, mark.number);
+        }
+        Said { acknowledged, marks: last.into_iter().collect() }
+    }
 }
 
 /// What a power failure left.

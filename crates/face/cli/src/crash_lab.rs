@@ -13,6 +13,8 @@ use units::Time;
 pub(crate) struct Lab {
     pub(crate) model: Persistency,
     pub(crate) timed: Option<Timed>,
+    /// Of a recorded program: the number of the last mark before each failure of `timed`.
+    pub(crate) acknowledged: Vec<u64>,
     pub(crate) search: Option<Found>,
     pub(crate) hygiene: Vec<crash::Finding>,
     pub(crate) seconds: f64,
@@ -29,6 +31,7 @@ impl Lab {
         Lab {
             model,
             timed: None,
+            acknowledged: Vec::new(),
             search: None,
             hygiene: Vec::new(),
             seconds: 0.0,
@@ -40,13 +43,8 @@ impl Lab {
 
     /// One image of `model`, tried again.
     pub(crate) fn replayed(model: Persistency, message: Option<String>) -> Lab {
-        let failure = |message| TimedFailure {
-            at: Time::ZERO,
-            ended: vec![],
-            acknowledged: None,
-            message,
-            lost: vec![],
-        };
+        let failure =
+            |message| TimedFailure { at: Time::ZERO, ended: vec![], passed: vec![], message, lost: vec![] };
         let failures: Vec<TimedFailure> = message.into_iter().map(failure).collect();
         let failing = failures.len();
         Lab { timed: Some(Timed { points: 1, failing, failures, bounded: false }), ..Lab::of(model) }
@@ -58,14 +56,14 @@ impl Lab {
 
     pub(crate) fn json(&self, args: &CrashArgs) -> Value {
         let timed = self.timed.as_ref().map(|t| {
-            let failures = t.failures.iter().map(|f| {
+            let failures = t.failures.iter().enumerate().map(|(i, f)| {
                 let mut failure = json!({
                     "at_ns": f.at.since(Time::ZERO).as_ns(),
                     "ended": f.ended,
                     "message": f.message,
                     "lost_pages": f.lost,
                 });
-                if let Some(number) = f.acknowledged {
+                if let Some(number) = self.acknowledged.get(i) {
                     failure["acknowledged"] = json!(number);
                 }
                 failure
@@ -111,8 +109,8 @@ impl Lab {
         let bound = if t.bounded { " (the bound; --points raises it)" } else { "" };
         println!("\npower failures in the run   {}{bound}", t.points);
         println!("recovery fails              {}", t.failing);
-        for f in &t.failures {
-            let said = f.acknowledged.map(|n| format!(", after mark {n}")).unwrap_or_default();
+        for (i, f) in t.failures.iter().enumerate() {
+            let said = self.acknowledged.get(i).map(|n| format!(", after mark {n}")).unwrap_or_default();
             println!("  at {:.1} ns{said}: {}", f.at.since(Time::ZERO).as_ns(), f.message);
             print_lost(&f.lost);
         }

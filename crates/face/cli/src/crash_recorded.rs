@@ -128,6 +128,8 @@ fn search(
         Ok::<_, Failure>((timed, search))
     });
     let (timed, search) = result?;
+    let last = |f: &crash::TimedFailure| recorded.facts.passed(&f.passed).last().map_or(0, |m| m.number);
+    let acknowledged = timed.iter().flat_map(|t| &t.failures).map(last).collect();
     if budget.is_spent() {
         notes.push(format!(
             "failures are not as small as they could be: --minimise-seconds {} was used up",
@@ -136,7 +138,16 @@ fn search(
     }
     let by_flush = model.needs_flushes();
     let hygiene = if by_flush { crash::hygiene(log) } else { Vec::new() };
-    Ok(Lab { timed, search, hygiene, seconds, events: log.events.len(), notes, ..Lab::of(model) })
+    Ok(Lab {
+        timed,
+        acknowledged,
+        search,
+        hygiene,
+        seconds,
+        events: log.events.len(),
+        notes,
+        ..Lab::of(model)
+    })
 }
 
 /// The recording runs on the machine, and its power is cut there.
@@ -156,7 +167,7 @@ fn on_the_machine(
         ));
         return Ok(None);
     }
-    let after = args.after.and_then(|number| recorded.nth_mark(number));
+    let after = recorded.begins(args);
     let options = output::options(&args.settings);
     let cuts = if asked {
         Cuts { every: crate::crash::every(args)?, after }
@@ -165,18 +176,16 @@ fn on_the_machine(
     };
     let bar = progress::bar(&args.common, args.points, "power failures");
     let check = |point: &CrashPoint| recorded.check_on(point, external);
+    let same = |a: &[u64], b: &[u64]| recorded.is_told_the_same(a, b);
     let mut tried = 0;
     let mut step = |now: usize| {
         (tried..now).for_each(|_| bar.step());
         tried = now;
     };
     let most = if matches!(cuts.every, CrashEvery::At(_)) { 1 } else { args.points };
-    let timed = crash::timed_whole(machine, workload, &options, cuts, most, &check, &mut step);
-    let mut timed = timed.map_err(output::failed)?;
-    for failure in &mut timed.failures {
-        failure.acknowledged = Some(recorded.facts.acknowledged(&failure.ended));
-    }
-    Ok(Some(timed))
+    crash::timed_whole(machine, workload, &options, cuts, most, &check, &same, &mut step)
+        .map(Some)
+        .map_err(output::failed)
 }
 
 impl<'a> Recorded<'a> {
@@ -199,7 +208,7 @@ impl<'a> Recorded<'a> {
             pages: image.pages().collect(),
             files: self.places(image.files()),
             chosen: self.names.relative(&self.chosen),
-            said: self.said(image.ended()),
+            said: Said::of(self.facts.ended(image.ended())),
         }
     }
 
@@ -208,12 +217,12 @@ impl<'a> Recorded<'a> {
         let image = point.image();
         let touched = (image.base()..image.base() + image.len()).step_by(PAGE_BYTES as usize);
         let pages: Vec<(u64, Arc<_>)> = touched.filter_map(|a| Some((a, image.page(a)?))).collect();
-        let files = self.facts.named.files(self.about, &self.layout, None);
+        let files = self.facts.named.files(self.about, &self.layout, Some(&point.passed));
         external.run(&Left {
             pages: pages.iter().map(|(address, page)| (*address, &**page)).collect(),
             files: self.places(&files),
             chosen: self.names.relative(&self.chosen),
-            said: self.said(&point.ended),
+            said: Said::of(self.facts.passed(&point.passed)),
         })
     }
 
@@ -224,24 +233,17 @@ impl<'a> Recorded<'a> {
             .collect()
     }
 
-    /// What the program had said when each thread had made so many marks.
-    fn said(&self, ended: &[u64]) -> Said {
-        let mut said = Said::default();
-        let mut marks = BTreeMap::new();
-        for mark in self.facts.passed(ended) {
-            said.acknowledged = mark.number;
-            marks.insert(mark.thread, mark.number);
-        }
-        said.marks = marks.into_iter().collect();
-        said
+    /// Whether a check is told the same of two instants: files and marks.
+    fn is_told_the_same(&self, a: &[u64], b: &[u64]) -> bool {
+        let files = |passed| self.facts.named.files(self.about, &self.layout, Some(passed));
+        a == b || (self.facts.passed(a).eq(self.facts.passed(b)) && files(a) == files(b))
     }
 
-    /// The thread that makes the mark `number` first, and how many it has made then.
-    fn nth_mark(&self, number: u64) -> Option<(usize, u64)> {
-        let at = self.facts.marks.iter().position(|m| m.number == number)?;
-        let thread = self.facts.marks[at].thread;
-        let made = self.facts.marks[..=at].iter().filter(|m| m.thread == thread).count();
-        Some((thread.into(), made as u64))
+    /// From where on the power may fail: once the file is there to stay, and the mark that `--after` names is made.
+    fn begins(&self, args: &CrashArgs) -> Vec<(usize, u64)> {
+        let there = self.facts.files.get(&self.number).and_then(|f| f.there);
+        let mark = args.after.and_then(|number| self.facts.mark_at(number));
+        there.into_iter().chain(mark).collect()
     }
 
     fn json(&self, args: &CrashArgs, external: &External) -> Value {

@@ -19,6 +19,8 @@ use protocol::{
     AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, Occupancy, PM_BASE, Settings,
     ports,
 };
+use std::rc::Rc;
+use trace::Replay;
 use units::{Clock, Dur};
 use workloads::NearInterface;
 
@@ -34,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) host: Option<Pager>,
     /// Bytes of persistent memory that a cache in front of it holds; none where there is no such cache.
     pub(crate) pm_cache_bytes: Option<u64>,
+    /// A recording that runs on it.
+    pub(crate) replay: Option<Rc<Replay>>,
     /// The way to near-data devices.
     pub(crate) commands: CommandPort,
     /// Watches them.
@@ -86,6 +90,7 @@ impl Machine {
             map,
             host,
             pm_cache_bytes,
+            replay: None,
             commands: near_parts::port(s, harts, map),
             checker: near_parts::checker(s, map),
             near: near_parts::interface(s, map),

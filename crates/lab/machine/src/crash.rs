@@ -26,17 +26,17 @@ pub enum CrashEvery {
 }
 
 /// When the power fails, and from when on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cuts {
     /// How often.
     pub every: CrashEvery,
-    /// Only once this thread has ended so many operations, or made so many marks.
-    pub after: Option<(usize, u64)>,
+    /// Of a recording: only once each of these threads has passed so many of its records.
+    pub after: Vec<(usize, u64)>,
 }
 
 impl From<CrashEvery> for Cuts {
     fn from(every: CrashEvery) -> Cuts {
-        Cuts { every, after: None }
+        Cuts { every, after: Vec::new() }
     }
 }
 
@@ -45,8 +45,10 @@ impl From<CrashEvery> for Cuts {
 pub struct CrashPoint {
     /// When.
     pub at: Time,
-    /// For each thread: operations that it had ended; of a recording, marks that it had made.
+    /// For each hart: operations that it had ended.
     pub ended: Vec<u64>,
+    /// Of a recording: records that each thread had passed.
+    pub passed: Vec<u64>,
     /// What the program had been told was durable, and is not.
     pub lost: Vec<Lost>,
     parts: Vec<Image>,
@@ -59,9 +61,9 @@ impl CrashPoint {
         self.parts[self.map.controller(line)].read(line)
     }
 
-    /// Whether a check that is told the same could not tell it from `other`.
-    pub fn is_as(&self, other: &CrashPoint) -> bool {
-        self.ended == other.ended && self.parts == other.parts
+    /// Whether it leaves the same bytes as `other`.
+    pub fn leaves_as(&self, other: &CrashPoint) -> bool {
+        self.parts == other.parts
     }
 
     /// All of persistent memory, as a DAX file would hold it.
@@ -165,11 +167,11 @@ pub fn events_to_cut(
     machine: &Description,
     workload: &WorkloadDescription,
     options: &RunOptions,
-    after: Option<(usize, u64)>,
+    after: &[(usize, u64)],
 ) -> Result<u64, RunError> {
     can_crash(machine)?;
     let mut m = Machine::prepare(machine, &workload.in_recorded_order(), options)?;
-    let (mut events, mut counts) = (0, Counts::new(workload, after));
+    let (mut events, mut counts) = (0, Counts::new(workload, after.to_vec()));
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
@@ -185,12 +187,12 @@ pub fn events_to_cut(
 
 /// Whether the part that counts has begun.
 struct Counts {
-    after: Option<(usize, u64)>,
+    after: Vec<(usize, u64)>,
     began: Time,
 }
 
 impl Counts {
-    fn new(workload: &WorkloadDescription, after: Option<(usize, u64)>) -> Counts {
+    fn new(workload: &WorkloadDescription, after: Vec<(usize, u64)>) -> Counts {
         // A recording has no set-up of its own.
         let began = if workload.recording().is_some() { Time::ZERO } else { Time::NEVER };
         Counts { after, began }
@@ -199,13 +201,11 @@ impl Counts {
     /// After an event of `to` at `now`.
     fn from(&mut self, m: &Machine, to: NodeId, now: Time) -> bool {
         self.began = self.began.min(m.region_began_on(to));
-        if let Some((thread, operations)) = self.after {
-            if m.harts.get(thread).is_none_or(|h| h.operations() < operations) {
-                return false;
-            }
-            self.after = None;
+        if !self.after.is_empty() {
+            let passed = m.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
+            self.after.retain(|(thread, n)| passed.get(*thread).is_none_or(|done| done < n));
         }
-        now >= self.began
+        self.after.is_empty() && now >= self.began
     }
 }
 
@@ -230,6 +230,7 @@ impl Machine {
         let mut parts = remains.settle_in_place(&self.map);
         self.recover_near(&mut parts);
         let ended = self.harts.iter().take(threads).map(Hart::operations).collect();
-        CrashPoint { at, ended, lost, parts, map: self.map }
+        let passed = self.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
+        CrashPoint { at, ended, passed, lost, parts, map: self.map }
     }
 }

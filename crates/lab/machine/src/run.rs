@@ -146,6 +146,7 @@ impl Machine {
                 Some(Rc::new(replay.map_err(named)?))
             }
         };
+        self.replay.clone_from(&replay);
         let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.near);
         for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
             let cpu = |hart: &Hart| match &self.host {

@@ -15,6 +15,9 @@ pub struct FileFacts {
     pub stored: bool,
     /// Something of it was made durable: flushed and fenced, or synced.
     pub durable: bool,
+    /// From where on it is there to stay: its first mapped store, or the first sync of whatever file once it was
+    /// written to. A thread, and its records up to there.
+    pub there: Option<(usize, u64)>,
 }
 
 /// How a gap is known.
@@ -60,6 +63,8 @@ pub struct Facts {
     pub gaps: Vec<Gap>,
     /// The program's marks in the recorded order.
     pub marks: Vec<Mark>,
+    /// For each mark: records of its thread up to it, itself included.
+    mark_records: Vec<u64>,
     /// What its files are called, and how large they are.
     pub named: Named,
 }
@@ -70,6 +75,8 @@ struct Reader<'a> {
     facts: Facts,
     /// For each thread: files of which it flushed something, or stored past the caches, since its last fence.
     flushed: Vec<BTreeSet<u32>>,
+    /// Records of each thread so far.
+    records: Vec<u64>,
 }
 
 impl Facts {
@@ -81,6 +88,7 @@ impl Facts {
             space: Space::new(),
             facts: Facts::default(),
             flushed: vec![BTreeSet::new(); recording.threads()],
+            records: vec![0; recording.threads()],
         };
         for record in recording.in_order() {
             reader.follow(&record);
@@ -102,14 +110,8 @@ impl Facts {
         self.flushes + self.fences + self.syncs == 0
     }
 
-    /// The number of the last of the first `ended[t]` marks of each thread `t`, in the recorded order; 0 when there is
-    /// none.
-    pub fn acknowledged(&self, ended: &[u64]) -> u64 {
-        self.passed(ended).last().map_or(0, |m| m.number)
-    }
-
     /// The first `ended[t]` marks of each thread `t`, in the recorded order.
-    pub fn passed(&self, ended: &[u64]) -> impl Iterator<Item = Mark> {
+    pub fn ended(&self, ended: &[u64]) -> impl Iterator<Item = Mark> {
         let mut left = ended.to_vec();
         self.marks.iter().copied().filter(move |m| match left.get_mut(m.thread as usize) {
             Some(n) if *n > 0 => {
@@ -119,13 +121,28 @@ impl Facts {
             _ => false,
         })
     }
+
+    /// The marks among the first `passed[t]` records of each thread `t`, in the recorded order.
+    pub fn passed(&self, passed: &[u64]) -> impl Iterator<Item = Mark> {
+        let marks = self.marks.iter().zip(&self.mark_records);
+        let is_passed =
+            |(mark, nth): &(&Mark, &u64)| passed.get(mark.thread as usize).is_some_and(|n| *nth <= n);
+        marks.filter(is_passed).map(|(mark, _)| *mark)
+    }
+
+    /// The thread that makes the first mark with this number, and its records up to it.
+    pub fn mark_at(&self, number: u64) -> Option<(usize, u64)> {
+        let at = self.marks.iter().position(|m| m.number == number)?;
+        Some((self.marks[at].thread.into(), self.mark_records[at]))
+    }
 }
 
 impl Reader<'_> {
     fn follow(&mut self, r: &Record) {
         let operand = self.space.follow(r);
-        self.facts.named.follow(self.about, r, operand);
         let thread = r.thread as usize;
+        self.records[thread] += 1;
+        self.facts.named.follow(self.about, r, self.records[thread], operand);
         match r.kind {
             Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::StoreNonTemporal | Kind::Written => {
                 let Some((file, _)) = self.place(r.address) else { return };
@@ -133,6 +150,9 @@ impl Reader<'_> {
                 self.file(file).stored = true;
                 if r.kind == Kind::StoreNonTemporal {
                     self.flushed[thread].insert(file);
+                }
+                if r.kind != Kind::Written {
+                    self.is_there(file, thread);
                 }
             }
             Kind::Clwb | Kind::Clflushopt | Kind::Clflush => {
@@ -160,13 +180,17 @@ impl Reader<'_> {
                 } else if let Some((file, _)) = self.place(r.address) {
                     self.facts.stores += 1;
                     self.file(file).stored = true;
+                    self.is_there(file, thread);
                 }
             }
             Kind::Unseen => {
                 let what = self.about.unseen.get(&r.value).cloned().unwrap_or_default();
                 self.gap(GapKind::Unseen, r, operand.unwrap_or(0), what);
             }
-            Kind::Mark => self.facts.marks.push(Mark { thread: r.thread, number: r.value }),
+            Kind::Mark => {
+                self.facts.marks.push(Mark { thread: r.thread, number: r.value });
+                self.facts.mark_records.push(self.records[thread]);
+            }
             _ => {}
         }
     }
@@ -180,10 +204,24 @@ impl Reader<'_> {
         self.facts.files.entry(number).or_insert_with(|| FileFacts { first, ..FileFacts::default() })
     }
 
+    fn is_there(&mut self, file: u32, thread: usize) {
+        let nth = self.records[thread];
+        self.file(file).there.get_or_insert((thread, nth));
+    }
+
     fn call(&mut self, r: &Record) {
         let place = self.place(r.address);
         if let Some((file, _)) = place {
             self.file(file);
+        }
+        let thread = r.thread as usize;
+        if let Some(Call::Msync | Call::Fdatasync | Call::Fsync | Call::Sync | Call::SyncFolder) =
+            Call::from_number(r.value as u8)
+        {
+            let nth = self.records[thread];
+            for file in self.facts.files.values_mut() {
+                file.there.get_or_insert((thread, nth));
+            }
         }
         match Call::from_number(r.value as u8) {
             Some(Call::Msync | Call::Fdatasync | Call::Fsync) => {
@@ -261,7 +299,12 @@ mod tests {
         let facts = facts_of(trace(&all));
         assert_eq!([4, 2, 7].map(|n| facts.files[&n].durable), [false, true, true]);
         assert_eq!((facts.stores, facts.flushes, facts.fences, facts.syncs), (3, 1, 1, 1));
-        assert_eq!((facts.acknowledged(&[0]), facts.acknowledged(&[1])), (0, 5));
+        assert_eq!((facts.ended(&[0]).count(), facts.ended(&[1]).last().map(|m| m.number)), (0, Some(5)));
+        assert_eq!(
+            (facts.passed(&[10]).count(), facts.passed(&[11]).count(), facts.mark_at(5)),
+            (0, 1, Some((0, 11)))
+        );
+        assert_eq!([4, 2, 7].map(|n| facts.files[&n].there), [Some((0, 7)), Some((0, 8)), Some((0, 10))]);
     }
 
     #[test]

@@ -29,18 +29,11 @@ struct Change {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     changes: Vec<Change>,
-    /// Records of each thread so far.
-    records: Vec<u64>,
 }
 
 impl Named {
-    /// Follows the next record in the order of stamps; `operand` is its further number.
-    pub(super) fn follow(&mut self, about: &About, r: &Record, operand: Option<u64>) {
-        let thread = r.thread as usize;
-        if thread >= self.records.len() {
-            self.records.resize(thread + 1, 0);
-        }
-        self.records[thread] += 1;
+    /// Follows the next record in the order of stamps, the `nth` of its thread; `operand` is its further number.
+    pub(super) fn follow(&mut self, about: &About, r: &Record, nth: u64, operand: Option<u64>) {
         let Some((file, offset)) = file_of(r.address) else { return };
         let name = |n: u64| about.names.get(&n).cloned();
         let what = match r.kind {
@@ -59,7 +52,7 @@ impl Named {
             _ => None,
         };
         if let Some(what) = what {
-            self.changes.push(Change { thread: r.thread, nth: self.records[thread], file, what });
+            self.changes.push(Change { thread: r.thread, nth, file, what });
         }
     }
 

@@ -19,10 +19,10 @@ const FAILURES: usize = 8;
 pub struct TimedFailure {
     /// When.
     pub at: Time,
-    /// Operations that each thread had ended; of a recording, marks that it had made.
+    /// Operations that each thread had ended.
     pub ended: Vec<u64>,
-    /// The number of a recording's last mark before, where somebody asked for it.
-    pub acknowledged: Option<u64>,
+    /// Of a recording: records that each thread had passed.
+    pub passed: Vec<u64>,
     /// What recovery said.
     pub message: String,
     /// Pages that the machine's dump did not save, by first address.
@@ -83,9 +83,9 @@ pub fn spread(
     workload: &WorkloadDescription,
     options: &RunOptions,
     most: usize,
-    after: Option<(usize, u64)>,
+    after: Vec<(usize, u64)>,
 ) -> Result<Cuts, RunError> {
-    let events = events_to_cut(machine, workload, &exact(machine, options), after)?;
+    let events = events_to_cut(machine, workload, &exact(machine, options), &after)?;
     // The end of the run is one of them.
     let every = CrashEvery::Events(events.div_ceil(most.saturating_sub(1).max(1) as u64).max(1));
     Ok(Cuts { every, after })
@@ -94,8 +94,9 @@ pub fn spread(
 /// What recovery that is a program of its own does with what is left. Called from several threads.
 pub type WholeCheck<'c> = dyn Fn(&CrashPoint) -> Result<(), String> + Sync + 'c;
 
-/// As [`timed`], for such recovery. An instant that leaves what the one before it left is not checked again.
-/// `progress` is told how many were tried.
+/// As [`timed`], for such recovery. An instant that leaves the bytes of the one before it is not checked again where
+/// `same` says of what two instants' threads have passed that a check is told the same. `progress` is told how many were
+/// tried.
 ///
 /// # Errors
 /// As [`machine::run`].
@@ -106,10 +107,11 @@ pub fn timed_whole(
     cuts: Cuts,
     most: usize,
     check: &WholeCheck<'_>,
+    same: &(dyn Fn(&[u64], &[u64]) -> bool + Sync),
     progress: &mut dyn FnMut(usize),
 ) -> Result<Timed, RunError> {
     let at_once = 4 * rayon::current_num_threads();
-    let mut batch = Batch { found: Timed::default(), points: Vec::new(), last: None, check };
+    let mut batch = Batch { found: Timed::default(), points: Vec::new(), last: None, check, same };
     run_with_crashes(machine, workload, &exact(machine, options), cuts, &mut |point| {
         batch.points.push(point);
         let tried = batch.found.points + batch.points.len();
@@ -131,6 +133,7 @@ struct Batch<'c> {
     /// The last instant of the batch before, and what the check said.
     last: Option<(CrashPoint, Option<String>)>,
     check: &'c WholeCheck<'c>,
+    same: &'c (dyn Fn(&[u64], &[u64]) -> bool + Sync),
 }
 
 impl Batch<'_> {
@@ -143,7 +146,9 @@ impl Batch<'_> {
         let said: Vec<Option<Option<String>>> = (0..points.len())
             .into_par_iter()
             .map(|i| {
-                let is_new = before(i).is_none_or(|b| !points[i].is_as(b));
+                let point = &points[i];
+                let is_old = |b: &CrashPoint| point.leaves_as(b) && (self.same)(&point.passed, &b.passed);
+                let is_new = !before(i).is_some_and(is_old);
                 is_new.then(|| (self.check)(&points[i]).err())
             })
             .collect();
@@ -163,8 +168,8 @@ impl Batch<'_> {
 }
 
 fn failure(point: &CrashPoint, message: String) -> TimedFailure {
-    let (ended, lost) = (point.ended.clone(), lost_pages(point));
-    TimedFailure { at: point.at, ended, acknowledged: None, message, lost }
+    let (ended, passed, lost) = (point.ended.clone(), point.passed.clone(), lost_pages(point));
+    TimedFailure { at: point.at, ended, passed, message, lost }
 }
 
 fn lost_pages(point: &CrashPoint) -> Vec<u64> {
