@@ -167,6 +167,11 @@ fn on_the_machine(
         ));
         return Ok(None);
     }
+    if workload.settings.text("workload.sync") == "page-cache" {
+        return Err(Failure::BadInput(
+            "workload.sync = page-cache: a power failure leaves persistent memory, and a page cache is none; give dax".into(),
+        ));
+    }
     let after = recorded.begins(args);
     let options = output::options(&args.settings);
     let cuts = if asked {
