@@ -197,7 +197,8 @@ def test_an_entry_synced_too_late_is_found(two: Cli) -> None:
 
 def test_a_machine_with_an_empty_battery_loses_what_was_acknowledged(log: Cli) -> None:
     trace = record(log, "ok")
-    found(log, "nvdimmc-poc", trace, "--check", CHECK, "--points", 20, code=0)
+    saved = ["--set", "nvdimm.write_queue_survives=true"]
+    found(log, "nvdimmc-poc", trace, "--check", CHECK, "--points", 20, *saved, code=0)
     dead = found(log, "nvdimmc-poc", trace, "--check", CHECK, "--points", 20, "--set", "nvdimm.battery_uj=0", code=1)
     assert dead["timed"]["failing_points"] > 0 and dead["timed"]["failures"][0]["lost_pages"]
     assert dead["model_images"]["failing_points"] == 0, "the model knows no battery"
@@ -208,5 +209,6 @@ def test_a_file_of_an_earlier_run_is_there_on_the_machine(log: Cli) -> None:
     log("record", "--quiet", "--out", "more.cpt", "--", "./log", "ok.pm", "more")
     for machine in ("intel", "asap-rp", "eadr", "nvdimmc-poc", "nearpm-cpu"):
         least = "./log check {image} 40 && " + CHECK
-        result = found(log, machine, "trace:more.cpt", "--check", least, "--points", 20, code=0)
+        saved = ["--set", "nvdimm.write_queue_survives=true"] if machine == "nvdimmc-poc" else []
+        result = found(log, machine, "trace:more.cpt", "--check", least, "--points", 20, *saved, code=0)
         assert result["timed"]["points"] > 3
