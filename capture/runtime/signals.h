@@ -14,7 +14,7 @@ struct frame {
     struct buffer *interrupted;
     /* A store whose hook has run; perhaps it has not been made yet. */
     uint64_t pending;
-    uint32_t pending_size, pending_kind, pending_location;
+    uint32_t pending_size, pending_kind, pending_location, pending_work;
 };
 
 static int in_hook(const struct buffer *b, const ucontext_t *context) {
@@ -45,7 +45,7 @@ static void enter_handler(struct frame *f, const ucontext_t *context) {
         return;
     }
     f->pending = b->pending, f->pending_size = b->pending_size, f->pending_kind = b->pending_kind;
-    f->pending_location = b->pending_location;
+    f->pending_location = b->pending_location, f->pending_work = b->pending_work;
     b->pending_size = 0;
 }
 
@@ -58,8 +58,10 @@ static void leave_handler(struct frame *f) {
         self = b;
         /* The next record brings in what the handler did. */
         if (b->side->count) b->limit = b->bytes;
-    } else if (f->pending_size)
+    } else if (f->pending_size) {
         pend(b, f->pending_kind, f->pending, f->pending_size, f->pending_location);
+        b->pending_work += f->pending_work;
+    }
 }
 
 /* What is recorded is kept when a signal ends the program: all but the end. */

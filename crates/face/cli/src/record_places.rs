@@ -41,18 +41,19 @@ fn name_some(about: &mut About, object: &Object, offsets: &[u32]) {
     }
 }
 
-/// The innermost frame that is known and no intrinsic's.
+/// The innermost frame that is known and in no header of the compiler or of the C++ library.
 fn place(frames: &[(&str, &str)]) -> Option<String> {
     let known: Vec<(&str, &str)> = frames.iter().copied().filter(|(_, at)| !at.starts_with('?')).collect();
-    let (function, at) = known.iter().find(|(_, at)| !is_intrinsic(at)).or(known.first())?;
+    let (function, at) = known.iter().find(|(_, at)| !is_header_of_compiler(at)).or(known.first())?;
     let at = at.split(" (discriminator").next().unwrap_or(at);
     let name = Path::new(at).file_name()?.to_string_lossy();
     Some(format!("{name} {function}"))
 }
 
-fn is_intrinsic(at: &str) -> bool {
+fn is_header_of_compiler(at: &str) -> bool {
     let file = at.split(':').next().unwrap_or(at);
     file.ends_with("intrin.h")
+        || file.contains("/include/c++/")
         || ["/lib/gcc/", "/lib/clang/"].iter().any(|f| file.contains(f)) && file.contains("/include")
 }
 
@@ -66,6 +67,8 @@ mod tests {
         let flush = ("flush", "/home/x/kv.c:52 (discriminator 3)");
         assert_eq!(place(&[intrinsic, flush, ("put", "/home/x/kv.c:90")]).as_deref(), Some("kv.c:52 flush"));
         assert_eq!(place(&[intrinsic]).as_deref(), Some("clwbintrin.h:41 _mm_clwb"));
+        let atomic = ("std::__atomic_base<int>::fetch_add", "/usr/include/c++/12/bits/atomic_base.h:618");
+        assert_eq!(place(&[atomic, ("count", "/home/x/a.cpp:7")]).as_deref(), Some("a.cpp:7 count"));
         assert_eq!(place(&[("main", "??:0")]), None);
         assert_eq!(place(&[]), None);
     }
