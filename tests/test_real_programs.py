@@ -1,6 +1,7 @@
-"""Programs that others wrote, unchanged: what the crash lab says about LMDB and SQLite."""
+"""Programs that others wrote, unchanged: what the crash lab says about LMDB, SQLite and libpmemobj's examples."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -33,8 +34,10 @@ def build_sqlite(cli: Cli) -> None:
 def verdict(cli: Cli, machine: str, *mode: str) -> dict:
     for file in cli.folder.glob("f.db*"):
         file.unlink()
-    cli("record", "--quiet", "--out", "t.cpt", "--", "./program", "f.db", *mode)
-    check = f"{cli.folder}/program --check {{image}} {{acknowledged}}"
+    env = os.environ | {"PMEM_IS_PMEM_FORCE": "1"}
+    recorded = cli.run("record", "--quiet", "--out", "t.cpt", "--", "./program", "f.db", *mode, env=env)
+    assert recorded.returncode == 0, recorded.stderr
+    check = f"PMEM_IS_PMEM_FORCE=1 {cli.folder}/program --check {{image}} {{acknowledged}}"
     # A check opens a whole database: fewer points and images than the defaults serve.
     bounds = ["--points", 60, "--images", 12, "--every", 200]
     done = cli.run("crash", machine, "trace:t.cpt", "--check", check, *bounds, "--format", "json")
@@ -60,3 +63,25 @@ def test_sqlite_keeps_what_it_synced(cli: Cli, machine: str) -> None:
         assert found["clean"], (journal, found)
         assert found["model_images"]["points"] >= 30
         assert not verdict(cli, machine, journal, "off")["clean"], journal
+
+
+EXAMPLES = Path("/usr/share/doc/libpmemobj-dev/examples")
+TABLES = {
+    # Where the example is, and a line of it without which a power failure breaks the table.
+    "btree": (EXAMPLES / "tree_map/btree_map.c", "\tTX_ADD(node);\n", "-DBTREE"),
+    "hashmap": (EXAMPLES / "hashmap/hashmap_tx.c", "\t\tTX_ADD_FIELD(D_RO(hashmap)->buckets, bucket[h]);\n", "-DHASHMAP"),
+}
+
+
+@pytest.mark.skipif(not EXAMPLES.exists(), reason="libpmemobj-dev is not installed")
+@pytest.mark.parametrize("mutant", [False, True], ids=["as shipped", "an undo record less"])
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_the_installed_libpmemobj(cli: Cli, name: str, mutant: bool) -> None:
+    source, line, define = TABLES[name]
+    text = source.read_text()
+    assert line in text
+    (cli.folder / "table.c").write_text(text.replace(line, "", 1) if mutant else text)
+    files = [DRIVERS / "tables.c", "table.c"]
+    cli("cc", "-O1", "-w", define, "-I", source.parent, "-I", EXAMPLES, *files, "-o", "program", "-lpmemobj")
+    found = verdict(cli, "intel")
+    assert found["clean"] != mutant, found
