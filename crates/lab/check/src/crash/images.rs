@@ -1,12 +1,16 @@
 //! Every image that recovery could be given at every point of a log, as far as recovery looks.
 
 use super::candidate::{Candidate, Outcome, Verdict};
+use super::classes::Classes;
 use super::log::Log;
 use super::model::Persistency;
 use super::pending::{Tracker, Unit};
 use super::why::{Explanation, explain};
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::watch;
 use workloads::Persistent;
 
 /// How far a search goes.
@@ -90,41 +94,107 @@ pub fn search_whole(
     go_on: &(dyn Fn() -> bool + Sync),
     progress: &mut Progress<'_>,
 ) -> Search {
-    over_points(log, model, bounds, progress, |tracker| {
-        let (choices, bounded) = whole_choices(tracker, bounds.images);
-        let run = |choice: &BTreeMap<Unit, usize>| match check(&tracker.candidate(choice)).verdict {
-            Verdict::Fails(message) => Some(message),
-            Verdict::Holds | Verdict::Stop => None,
+    let mut known: Known = FxHashMap::default();
+    let (mut possible, mut counted, stopped) = (0.0, true, AtomicBool::new(false));
+    let mut found = over_points(log, model, bounds, progress, |tracker| {
+        let mut classes = Classes::new(tracker);
+        let at_point = whole_images(tracker, &mut classes, bounds.images, check, &mut known, &stopped);
+        let (n, exact) = classes.possible();
+        possible += n;
+        counted &= exact;
+        let mut fails = |choice: &BTreeMap<Unit, usize>| match check(&tracker.candidate(choice)).verdict {
+            Verdict::Fails(message) if go_on() => Some(message),
+            _ => None,
         };
-        let failing = choices.par_iter().find_first(|choice| run(choice).is_some());
-        let failing = failing.and_then(|choice| {
-            smaller(tracker, choice.clone(), &mut |c| if go_on() { run(c) } else { None })
+        let failing = at_point.failing.map(|(choice, message)| {
+            if go_on() { made_small(tracker, choice, message, &mut fails) } else { (choice, message) }
         });
-        (choices.len(), bounded, failing)
-    })
+        (at_point.images, at_point.left_out, failing)
+    });
+    (found.possible, found.counted) = (possible, counted);
+    found.stopped = stopped.into_inner();
+    found
 }
 
-/// Choices for all units at once: how many of its pending stores each keeps.
-fn whole_choices(tracker: &Tracker<'_>, most: usize) -> (Vec<BTreeMap<Unit, usize>>, bool) {
-    let all: BTreeMap<Unit, usize> = tracker.pending.iter().map(|(u, s)| (*u, s.len())).collect();
-    let none: BTreeMap<Unit, usize> = all.keys().map(|u| (*u, 0)).collect();
-    let with = |base: &BTreeMap<Unit, usize>, unit: Unit, kept: usize| {
-        let mut choice = base.clone();
-        choice.insert(unit, kept);
-        choice
-    };
-    let mut choices = vec![all.clone()];
-    if !all.is_empty() {
-        choices.push(none.clone());
+/// What a check said of an image, and which lines it read, as far as that is known.
+type Known = FxHashMap<(u128, u64), (Option<String>, Option<Vec<u64>>)>;
+
+/// Images of one point that were tried.
+struct Tried {
+    images: usize,
+    left_out: bool,
+    failing: Failing,
+}
+
+/// Images tried at once: a constant, so that what is tried does not hang on the host.
+const BATCH: usize = 16;
+
+/// Choices made for each image tried, at the most: most of them are images that were tried before.
+const MOST_MADE: usize = 64;
+
+/// Tries the classes of one point: at most `most` images, each only once in all the search.
+fn whole_images(
+    tracker: &Tracker<'_>,
+    classes: &mut Classes<'_, '_>,
+    most: usize,
+    check: &(dyn Fn(&Candidate<'_>) -> Outcome + Sync),
+    known: &mut Known,
+    stopped: &AtomicBool,
+) -> Tried {
+    let mut tried = Tried { images: 0, left_out: false, failing: None };
+    let mut made = 0;
+    let own = watch::entered();
+    loop {
+        let mut batch = Vec::new();
+        let mut keys = FxHashSet::default();
+        // The first two tell what the check looks at; what follows hangs on that.
+        let width = if made == 0 { 2 } else { BATCH };
+        while batch.len() < width {
+            if tried.images + batch.len() >= most || made >= most.saturating_mul(MOST_MADE) {
+                tried.left_out = classes.next().is_some();
+                break;
+            }
+            let Some(kept) = classes.next() else { break };
+            made += 1;
+            let key = classes.key(&kept);
+            match known.get(&key) {
+                Some((None, read)) => classes.looks_at(read.as_deref()),
+                Some((Some(message), _)) => {
+                    tried.failing = Some((classes.choice(&kept), message.clone()));
+                    return tried;
+                }
+                None if keys.insert(key) => batch.push((kept, key)),
+                None => {}
+            }
+        }
+        if batch.is_empty() {
+            return tried;
+        }
+        watch::check();
+        let outcomes: Vec<Outcome> = batch
+            .par_iter()
+            .map(|(kept, _)| watch::shared(own.as_ref(), || check(&tracker.candidate(&classes.choice(kept)))))
+            .collect();
+        for ((kept, key), outcome) in batch.into_iter().zip(outcomes) {
+            tried.images += 1;
+            classes.looks_at(outcome.read.as_deref());
+            let message = match outcome.verdict {
+                Verdict::Stop => {
+                    stopped.store(true, Ordering::Relaxed);
+                    return tried;
+                }
+                Verdict::Holds => None,
+                Verdict::Fails(message) => Some(message),
+            };
+            if let (None, Some(message)) = (&tried.failing, &message) {
+                tried.failing = Some((classes.choice(&kept), message.clone()));
+            }
+            known.insert(key, (message, outcome.read));
+        }
+        if tried.failing.is_some() {
+            return tried;
+        }
     }
-    for (unit, count) in &all {
-        choices.extend((0..*count).map(|kept| with(&all, *unit, kept)));
-        choices.extend((1..=*count).map(|kept| with(&none, *unit, kept)));
-    }
-    choices.retain(|c| tracker.allows(c));
-    let bounded = choices.len() > most;
-    choices.truncate(most);
-    (choices, bounded)
 }
 
 /// What one point gave: images, whether some were left out, and a failing one made small.
@@ -141,6 +211,7 @@ fn over_points(
     let mut found = Search { points_in_log: points.len(), ..Search::default() };
     let mut tracker = Tracker::new(log, model);
     for point in spread(&points, bounds.points).into_iter().skip(bounds.skip) {
+        watch::check();
         progress(&found);
         while tracker.at() < point && tracker.step() {}
         found.points += 1;
@@ -163,7 +234,7 @@ fn over_points(
 fn crash_points(log: &Log, model: Persistency) -> Vec<usize> {
     let (begins, mut tracker, mut points) = (log.begins(), Tracker::new(log, model), Vec::new());
     loop {
-        if tracker.at() >= begins && tracker.settles_next() {
+        if tracker.at() >= begins && (tracker.settles_next() || tracker.closes_next()) {
             points.push(tracker.at());
         }
         if !tracker.step() {
@@ -296,11 +367,21 @@ pub(super) fn fixed(
 /// A failing choice that loses as little, and keeps as little, as still fails; none when it fails no more.
 fn smaller(
     tracker: &Tracker<'_>,
-    mut choice: BTreeMap<Unit, usize>,
+    choice: BTreeMap<Unit, usize>,
     fails: &mut dyn FnMut(&BTreeMap<Unit, usize>) -> Option<String>,
-) -> Option<(BTreeMap<Unit, usize>, String)> {
-    let count = |unit: &Unit| tracker.pending.get(unit).map_or(0, Vec::len);
-    let mut message = fails(&choice)?;
+) -> Failing {
+    let message = fails(&choice)?;
+    Some(made_small(tracker, choice, message, fails))
+}
+
+/// The same for a choice that is known to fail, with `message`.
+fn made_small(
+    tracker: &Tracker<'_>,
+    mut choice: BTreeMap<Unit, usize>,
+    mut message: String,
+    fails: &mut dyn FnMut(&BTreeMap<Unit, usize>) -> Option<String>,
+) -> (BTreeMap<Unit, usize>, String) {
+    let count = |unit: &Unit| tracker.count(*unit);
     let mut still_fails = |choice: &BTreeMap<Unit, usize>, unit: Unit, kept: usize| {
         let mut other = choice.clone();
         other.insert(unit, kept);
@@ -326,5 +407,5 @@ fn smaller(
             choice.remove(unit);
         }
     }
-    Some((choice, message))
+    (choice, message)
 }

@@ -15,6 +15,9 @@
 //! Not modelled: stores that are still in a store buffer (a crash before them is a crash earlier in the log).
 
 mod candidate;
+mod classes;
+#[cfg(test)]
+mod classes_tests;
 mod epochs;
 mod facts;
 mod files;

@@ -113,7 +113,8 @@ impl<'a> Tracker<'a> {
             Kind::Flush(FlushKind::Clflush) if self.is_x86() => {
                 self.line_units(event.address).any(|u| self.pending.contains_key(&u))
             }
-            Kind::Fence(FenceKind::Dfence) => !self.pending.is_empty(),
+            Kind::Fence(FenceKind::Dfence | FenceKind::Mfence) => !self.pending.is_empty(),
+            Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => !self.pending.is_empty(),
             kind => {
                 writes(kind) && (self.model == Persistency::Strict || self.needed_changes(event.address) > 0)
             }
@@ -408,6 +409,11 @@ impl<'a> Tracker<'a> {
             let lost = self.pending.get(unit).into_iter().flatten().skip(*kept);
             lost.into_iter().all(|s| s.epoch > needed[s.thread as usize])
         })
+    }
+
+    /// Pending stores of a unit, or pending changes of files.
+    pub(super) fn count(&self, unit: Unit) -> usize {
+        if unit == METADATA { self.changes.len() } else { self.pending.get(&unit).map_or(0, Vec::len) }
     }
 
     /// The unit of an address.

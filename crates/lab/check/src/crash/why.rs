@@ -4,7 +4,7 @@
 use super::images::{Check, fixed};
 use super::log::{Event, Kind, Log};
 use super::model::Persistency;
-use super::pending::{Tracker, Unit};
+use super::pending::{METADATA, Tracker, Unit};
 use std::collections::BTreeMap;
 
 /// A store, for a message.
@@ -47,13 +47,11 @@ impl Explanation {
 
 fn note(log: &Log, index: usize) -> StoreNote {
     let e = &log.events[index];
-    StoreNote {
-        site: log.site(e).to_string(),
-        event: index,
-        address: e.address,
-        value: e.value,
-        size: e.size,
-    }
+    let site = match log.change(index) {
+        Some(change) => format!("{} ({})", log.site(e), change.words()),
+        None => log.site(e).to_string(),
+    };
+    StoreNote { site, event: index, address: e.address, value: e.value, size: e.size }
 }
 
 pub(super) fn explain(
@@ -64,6 +62,12 @@ pub(super) fn explain(
 ) -> Explanation {
     let (mut missing, mut present) = (Vec::new(), Vec::new());
     for (unit, kept) in choice {
+        if *unit == METADATA {
+            match tracker.changes.get(*kept) {
+                Some(lost) => missing.push(*lost),
+                None => present.extend(tracker.changes.last()),
+            }
+        }
         let Some(stores) = tracker.pending.get(unit) else { continue };
         if let Some(lost) = stores.get(*kept) {
             missing.push(lost.event);
@@ -80,10 +84,14 @@ pub(super) fn explain(
 }
 
 fn words(log: &Log, point: usize, model: Persistency, missing: &[usize], present: &[usize]) -> String {
-    let site = |index: usize| log.site(&log.events[index]).to_string();
+    let site = |index: usize| match log.change(index) {
+        Some(change) => format!("{} at {}", change.words(), log.site(&log.events[index])),
+        None => format!("the {} at {}", word(&log.events[index]), log.site(&log.events[index])),
+    };
     let Some(lost) = missing.first().copied() else {
-        let stored =
-            |e: &&Event| matches!(e.kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true });
+        let stored = |e: &&Event| {
+            matches!(e.kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } | Kind::Written)
+        };
         let last = log.events[..point].iter().rfind(stored).map_or("?", |e| log.site(e));
         return format!(
             "nothing is missing: after the store at {last} recovery fails although everything persists, so what an \
@@ -93,28 +101,27 @@ fn words(log: &Log, point: usize, model: Persistency, missing: &[usize], present
     let Some(kept) = present.iter().copied().find(|p| *p > lost).or(present.last().copied()) else {
         let reason = reason(log, lost, point, model);
         return format!(
-            "the store at {} is lost although its operation had ended or something durable needs it: {reason}",
+            "{} is lost although its operation had ended or something durable needs it: {reason}",
             site(lost)
         );
     };
     if kept < lost {
-        return format!(
-            "the store at {} can persist without the store at {} after it: the two are not one",
-            site(kept),
-            site(lost)
-        );
+        return format!("{} can persist without {} after it: the two are not one", site(kept), site(lost));
     }
-    format!(
-        "the store at {} can persist before the store at {}: {}",
-        site(kept),
-        site(lost),
-        reason(log, lost, kept, model)
-    )
+    format!("{} can persist before {}: {}", site(kept), site(lost), reason(log, lost, kept, model))
+}
+
+/// What a store is called.
+fn word(event: &Event) -> &'static str {
+    if event.kind == Kind::Written { "write" } else { "store" }
 }
 
 /// What is missing between a store and `until` that would have made it persistent.
 fn reason(log: &Log, lost: usize, until: usize, model: Persistency) -> String {
     let store = &log.events[lost];
+    if matches!(store.kind, Kind::Change | Kind::Written) {
+        return no_sync(log, lost, until);
+    }
     let between = || log.events[lost + 1..until.max(lost + 1)].iter();
     let own_fence =
         |e: &&Event| e.thread == store.thread && matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. });
@@ -126,7 +133,11 @@ fn reason(log: &Log, lost: usize, until: usize, model: Persistency) -> String {
         };
     }
     let line = store.address / 64;
-    let flushes = |e: &&Event| matches!(e.kind, Kind::Flush(_)) && e.address / 64 == line;
+    let flushes = |e: &&Event| match e.kind {
+        Kind::Flush(_) => e.address / 64 == line,
+        Kind::Sync => syncs(e, store),
+        _ => false,
+    };
     match between().find(flushes) {
         Some(flush) => format!("its flush at {} has no fence after it", log.site(flush)),
         None if store.kind == Kind::NonTemporal => "no fence after the non-temporal store".into(),
@@ -136,6 +147,23 @@ fn reason(log: &Log, lost: usize, until: usize, model: Persistency) -> String {
             }
             None => "nothing flushes its line".into(),
         },
+    }
+}
+
+/// Whether a sync call makes a store durable.
+fn syncs(sync: &Event, store: &Event) -> bool {
+    sync.kind == Kind::Sync
+        && (sync.address..sync.address.saturating_add(sync.value)).contains(&(store.address))
+}
+
+/// What the kernel wrote, and names and sizes, wait for a sync call.
+fn no_sync(log: &Log, lost: usize, until: usize) -> String {
+    let change = log.change(lost).is_some();
+    let store = &log.events[lost];
+    let helps = |e: &&Event| if change { e.kind == Kind::Sync } else { syncs(e, store) };
+    match log.events[until.max(lost)..].iter().find(helps) {
+        Some(late) => format!("it is synced only at {}", log.site(late)),
+        None => "nothing syncs it".into(),
     }
 }
 

@@ -1,0 +1,339 @@
+//! The images that a model allows at one crash point, one after the other: first what finds mistakes early (everything,
+//! nothing, one unit lost, one unit alone, two), then all others, by steps of one store.
+//!
+//! A choice says how many of its pending stores each unit keeps. Under epochs only closed choices are allowed: what is
+//! kept comes after nothing that is lost. They are made, not filtered: a unit that loses a store takes with it what comes
+//! after, and one that keeps a store brings what comes before. Closed choices are a lattice in which any two are joined
+//! by steps of one store, so that the steps reach all of them.
+
+use super::model::Persistency;
+use super::pages::{line_hash, word_hash};
+use super::pending::{KERNEL, METADATA, Pending, Tracker, Unit};
+use protocol::line_of;
+use rustc_hash::{FxHashSet, FxHasher};
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
+
+/// How many of its pending stores each unit keeps, by the unit's index.
+pub(super) type Kept = Vec<u32>;
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Ends,
+    Whole,
+    Parts,
+    Pairs,
+    Steps,
+    Done,
+}
+
+/// See the module.
+pub(super) struct Classes<'a, 't> {
+    tracker: &'a Tracker<'t>,
+    /// In order; [`METADATA`] last, where files changed.
+    units: Vec<Unit>,
+    counts: Vec<u32>,
+    /// For each unit and each number of stores that it keeps: what that adds to the hash of the image.
+    hashes: Vec<Vec<u128>>,
+    /// Units that are varied: the check looks at them, as far as is known.
+    active: Vec<bool>,
+    stage: Stage,
+    /// Where the stage stands.
+    at: (usize, usize),
+    made: Vec<Kept>,
+    seen: FxHashSet<Kept>,
+    next: VecDeque<Kept>,
+}
+
+impl<'a, 't> Classes<'a, 't> {
+    /// Those at the point where `tracker` stands. No unit is varied before [`Classes::looks_at`].
+    pub(super) fn new(tracker: &'a Tracker<'t>) -> Classes<'a, 't> {
+        let mut units: Vec<Unit> = tracker.pending.keys().copied().collect();
+        let mut counts: Vec<u32> = tracker.pending.values().map(|s| s.len() as u32).collect();
+        let mut hashes: Vec<Vec<u128>> = units.iter().map(|u| hashes_of(tracker, *u)).collect();
+        if !tracker.changes.is_empty() {
+            units.push(METADATA);
+            counts.push(tracker.changes.len() as u32);
+            hashes.push(vec![0; tracker.changes.len() + 1]);
+        }
+        let active = units.iter().map(|u| *u == METADATA).collect();
+        Classes {
+            tracker,
+            units,
+            counts,
+            hashes,
+            active,
+            stage: Stage::Ends,
+            at: (0, 0),
+            made: Vec::new(),
+            seen: FxHashSet::default(),
+            next: VecDeque::new(),
+        }
+    }
+
+    /// A choice by unit.
+    pub(super) fn choice(&self, kept: &Kept) -> BTreeMap<Unit, usize> {
+        self.units.iter().zip(kept).map(|(u, k)| (*u, *k as usize)).collect()
+    }
+
+    /// Images with the same key are the same to a check: bytes, files, and what was acknowledged.
+    pub(super) fn key(&self, kept: &Kept) -> (u128, u64) {
+        let each = self.hashes.iter().zip(kept).map(|(h, k)| h[*k as usize]);
+        let bytes = each.fold(self.tracker.sure.hash(), u128::wrapping_add);
+        let changes = match self.units.last() {
+            Some(&METADATA) => kept.last().copied().unwrap_or(0) as usize,
+            _ => 0,
+        };
+        let mut about = FxHasher::default();
+        self.tracker.files(changes).hash(&mut about);
+        self.tracker.ended.hash(&mut about);
+        // Bytes that a shorter file does not have any more are in the sum all the same.
+        changes.hash(&mut about);
+        (bytes, about.finish())
+    }
+
+    /// The check looks at these lines, or nobody knows at which: their units are varied.
+    pub(super) fn looks_at(&mut self, lines: Option<&[u64]>) {
+        let before = self.active.iter().filter(|a| **a).count();
+        match lines {
+            None => self.active.fill(true),
+            Some(lines) => lines.iter().for_each(|line| self.looks_at_line(line / 64 * 64)),
+        }
+        // Units that are new have their turn.
+        if self.active.iter().filter(|a| **a).count() > before && self.stage > Stage::Whole {
+            self.enter(Stage::Whole);
+        }
+    }
+
+    fn looks_at_line(&mut self, line: u64) {
+        let first = self.units.partition_point(|u| *u < line);
+        let within = self.units[first..].iter().take_while(|u| **u < line + 64).count();
+        self.active[first..first + within].fill(true);
+    }
+
+    /// How many choices the model allows, and whether that is exact; otherwise there are at least so many.
+    pub(super) fn possible(&self) -> (f64, bool) {
+        let product =
+            |counts: &mut dyn Iterator<Item = u32>| counts.map(|n| f64::from(n) + 1.0).product::<f64>();
+        match self.tracker.model() {
+            Persistency::Px86 | Persistency::Px86Line | Persistency::Strict => {
+                (product(&mut self.counts.iter().copied()), true)
+            }
+            Persistency::Epoch | Persistency::Release => match self.of_one_thread() {
+                Some(n) => (n, true),
+                None => (self.made.len() as f64, self.is_complete()),
+            },
+            Persistency::Armv8 => (self.made.len() as f64, self.is_complete()),
+        }
+    }
+
+    /// Whether every choice was made.
+    fn is_complete(&self) -> bool {
+        self.stage == Stage::Done && self.active.iter().all(|a| *a)
+    }
+
+    /// Of one thread's epochs all but the last that is there are whole: a sum over that one.
+    fn of_one_thread(&self) -> Option<f64> {
+        let stores = || self.tracker.pending.values().flatten();
+        let first = stores().next()?;
+        if stores().any(|s| s.thread != first.thread || s.epoch == KERNEL) {
+            return None;
+        }
+        let mut by_epoch: BTreeMap<u32, BTreeMap<Unit, u32>> = BTreeMap::new();
+        for (unit, stores) in &self.tracker.pending {
+            for s in stores {
+                *by_epoch.entry(s.epoch).or_default().entry(*unit).or_default() += 1;
+            }
+        }
+        let within =
+            |units: &BTreeMap<Unit, u32>| units.values().map(|n| f64::from(*n) + 1.0).product::<f64>() - 1.0;
+        let images = 1.0 + by_epoch.values().map(within).sum::<f64>();
+        Some(images * (self.tracker.changes.len() as f64 + 1.0))
+    }
+
+    fn make(&mut self, kept: Kept) {
+        debug_assert!(self.tracker.allows(&self.choice(&kept)), "only what the model allows is made");
+        if self.seen.insert(kept.clone()) {
+            self.made.push(kept.clone());
+            self.next.push_back(kept);
+        }
+    }
+
+    fn stores(&self, unit: usize) -> &[Pending] {
+        self.tracker.pending.get(&self.units[unit]).map_or(&[], Vec::as_slice)
+    }
+
+    /// The largest allowed choice below `kept` that loses all but `most` stores of each of `units`.
+    fn without(&self, kept: &Kept, units: &[usize], most: u32) -> Kept {
+        let mut kept = kept.clone();
+        for unit in units {
+            kept[*unit] = kept[*unit].min(most);
+        }
+        while units.iter().any(|u| self.lower(&mut kept, *u)) {}
+        kept
+    }
+
+    /// The smallest allowed choice above `kept` that has `least` stores of each of `units`, or all of them.
+    fn with(&self, kept: &Kept, units: &[usize], least: u32) -> Kept {
+        let mut kept = kept.clone();
+        for unit in units {
+            kept[*unit] = kept[*unit].max(least.min(self.counts[*unit]));
+        }
+        while units.iter().any(|u| self.raise(&mut kept, *u)) {}
+        kept
+    }
+
+    /// Units that can be ordered with a unit.
+    fn ordered_with(&self, unit: usize) -> std::ops::Range<usize> {
+        let memory = self.units.len() - usize::from(self.units.last() == Some(&METADATA));
+        match self.tracker.model() {
+            _ if unit >= memory => 0..0,
+            Persistency::Px86 | Persistency::Px86Line | Persistency::Strict => 0..0,
+            Persistency::Epoch | Persistency::Release => 0..memory,
+            Persistency::Armv8 => {
+                let line = self.units[unit] / 64 * 64;
+                let first = self.units.partition_point(|u| *u < line);
+                let count = self.units[first..memory].iter().take_while(|u| **u < line + 64).count();
+                first..first + count
+            }
+        }
+    }
+
+    /// What comes after something lost is lost; whether that changed anything.
+    fn lower(&self, kept: &mut Kept, unit: usize) -> bool {
+        let range = self.ordered_with(unit);
+        let mut lost: BTreeMap<u16, u32> = BTreeMap::new();
+        for u in range.clone() {
+            for s in self.stores(u)[kept[u] as usize..].iter().filter(|s| s.epoch != KERNEL) {
+                lost.entry(s.thread).and_modify(|e| *e = (*e).min(s.epoch)).or_insert(s.epoch);
+            }
+        }
+        let needs =
+            |s: &Pending| self.tracker.before(s).iter().any(|(t, e)| lost.get(t).is_some_and(|l| e >= l));
+        let mut changed = false;
+        for u in range {
+            let stores = &self.stores(u)[..kept[u] as usize];
+            if let Some(first) = stores.iter().position(needs) {
+                kept[u] = first as u32;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// What comes before something kept is kept; whether that changed anything.
+    fn raise(&self, kept: &mut Kept, unit: usize) -> bool {
+        let range = self.ordered_with(unit);
+        let mut needed: BTreeMap<u16, u32> = BTreeMap::new();
+        for u in range.clone() {
+            for (t, e) in self.stores(u)[..kept[u] as usize].iter().flat_map(|s| self.tracker.before(s)) {
+                needed.entry(*t).and_modify(|n| *n = (*n).max(*e)).or_insert(*e);
+            }
+        }
+        let is_needed =
+            |s: &Pending| s.epoch != KERNEL && needed.get(&s.thread).is_some_and(|n| s.epoch <= *n);
+        let mut changed = false;
+        for u in range {
+            let from = kept[u] as usize;
+            if let Some(last) = self.stores(u)[from..].iter().rposition(is_needed) {
+                kept[u] = (from + last + 1) as u32;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Goes on by one place of the stage; false when all are made.
+    fn go_on(&mut self) -> bool {
+        let n = self.units.len();
+        let (all, none) = (self.counts.clone(), vec![0; n]);
+        let (u, v) = self.at;
+        match self.stage {
+            Stage::Ends => {
+                self.make(all);
+                self.make(none);
+                self.enter(Stage::Whole);
+            }
+            Stage::Whole | Stage::Parts if u >= n => {
+                self.enter(if self.stage == Stage::Whole { Stage::Parts } else { Stage::Pairs });
+            }
+            Stage::Whole => {
+                if self.active[u] {
+                    self.make(self.without(&all, &[u], 0));
+                    self.make(self.with(&none, &[u], u32::MAX));
+                }
+                self.at.0 += 1;
+            }
+            Stage::Parts => {
+                for kept in 1..if self.active[u] { self.counts[u].min(MOST_PARTS) } else { 0 } {
+                    self.make(self.without(&all, &[u], kept));
+                    self.make(self.with(&none, &[u], kept));
+                }
+                self.at.0 += 1;
+            }
+            Stage::Pairs if u + 1 >= n => self.enter(Stage::Steps),
+            Stage::Pairs if v >= n || !self.active[u] => self.at = (u + 1, u + 2),
+            Stage::Pairs => {
+                if v > u && self.active[v] {
+                    self.make(self.without(&all, &[u, v], 0));
+                    self.make(self.with(&none, &[u, v], u32::MAX));
+                }
+                self.at.1 = v.max(u) + 1;
+            }
+            Stage::Steps if u >= self.made.len() => self.enter(Stage::Done),
+            Stage::Steps => {
+                let from = self.made[u].clone();
+                for unit in (0..n).filter(|u| self.active[*u]).collect::<Vec<_>>() {
+                    if from[unit] > 0 {
+                        self.make(self.without(&from, &[unit], from[unit] - 1));
+                    }
+                    if from[unit] < self.counts[unit] {
+                        self.make(self.with(&from, &[unit], from[unit] + 1));
+                    }
+                }
+                self.at.0 += 1;
+            }
+            Stage::Done => return false,
+        }
+        true
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.at) = (stage, (0, 0));
+    }
+}
+
+/// Of a unit with many stores only the first so many numbers are tried before pairs of units; steps come to the others.
+const MOST_PARTS: u32 = 64;
+
+impl Iterator for Classes<'_, '_> {
+    type Item = Kept;
+
+    fn next(&mut self) -> Option<Kept> {
+        while self.next.is_empty() && self.go_on() {}
+        self.next.pop_front()
+    }
+}
+
+/// What the first so many stores of a unit add to the hash of the image.
+fn hashes_of(tracker: &Tracker<'_>, unit: Unit) -> Vec<u128> {
+    let line = line_of(unit);
+    let mut block = tracker.sure.read(line);
+    let hash = |block: &protocol::Block| {
+        if tracker.grain() == 64 {
+            return line_hash(line.address(), block);
+        }
+        let at = (unit % 64) as usize;
+        let word = block[at..at + 8].try_into().expect("a word of a line");
+        word_hash(unit, u64::from_le_bytes(word))
+    };
+    let before = hash(&block);
+    let mut all = vec![0];
+    for store in &tracker.pending[&unit] {
+        let (mask, new) = tracker.block(unit, store);
+        super::pages::merge(&mut block, &new, mask);
+        all.push(hash(&block).wrapping_sub(before));
+    }
+    all
+}

@@ -1,0 +1,106 @@
+//! The classes against all choices, tried one by one.
+
+use super::candidate::FileState;
+use super::classes::Classes;
+use super::log::{Event, Kind, Log};
+use super::model::Persistency;
+use super::pending::{METADATA, Tracker, Unit};
+use super::{Change, What};
+use proptest::prelude::*;
+use protocol::{FenceKind, FlushKind, Order, PM_BASE};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Small logs of two threads and three lines; loads, locks and syncs among the stores.
+fn any_log() -> impl Strategy<Value = Log> {
+    let event = (0..12u8, 0..2u16, 0..6u64, 1..4u64).prop_map(|(kind, thread, word, value)| {
+        let kind = match kind {
+            0..=4 => Kind::Store,
+            5 => Kind::NonTemporal,
+            6 => Kind::Flush(FlushKind::Clwb),
+            7 => Kind::Fence(FenceKind::Ofence),
+            8 => Kind::Synchronise(Order::Release),
+            9 => Kind::Synchronise(Order::Acquire),
+            10 => Kind::Written,
+            _ => Kind::Change,
+        };
+        let address = PM_BASE + word % 3 * 64 + word / 3 * 8;
+        let value = if kind == Kind::Change { 0 } else { value };
+        Event { kind, address, value, site: 0, thread, size: 8 }
+    });
+    prop::collection::vec(event, 1..12).prop_map(|events| Log {
+        events,
+        threads: 2,
+        files: vec![FileState { number: 0, base: PM_BASE, names: vec!["f".into()], size: 192 }],
+        changes: vec![Change { file: 0, what: What::AtLeast(256), cuts: None }],
+        ..Log::default()
+    })
+}
+
+/// Every choice that the model allows, by looking at all of them.
+fn by_force(tracker: &Tracker<'_>) -> BTreeSet<Vec<(Unit, usize)>> {
+    let mut units: Vec<(Unit, usize)> = tracker.pending.iter().map(|(u, s)| (*u, s.len())).collect();
+    if !tracker.changes.is_empty() {
+        units.push((METADATA, tracker.changes.len()));
+    }
+    let mut all = vec![BTreeMap::new()];
+    for (unit, count) in units {
+        all = all
+            .into_iter()
+            .flat_map(|c| {
+                (0..=count).map(move |kept| {
+                    let mut c: BTreeMap<Unit, usize> = c.clone();
+                    c.insert(unit, kept);
+                    c
+                })
+            })
+            .collect();
+    }
+    let memory = |c: &BTreeMap<Unit, usize>| {
+        c.iter().filter(|(u, _)| **u != METADATA).map(|(u, k)| (*u, *k)).collect()
+    };
+    all.into_iter().filter(|c| tracker.allows(&memory(c))).map(|c| c.into_iter().collect()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn all_allowed_choices_are_made_and_no_others(log in any_log()) {
+        for (_, model) in Persistency::ALL {
+            let mut tracker = Tracker::new(&log, model);
+            while tracker.step() {}
+            let mut classes = Classes::new(&tracker);
+            classes.looks_at(None);
+            let mut made = BTreeSet::new();
+            while let Some(kept) = classes.next() {
+                prop_assert!(made.insert(classes.choice(&kept).into_iter().collect::<Vec<_>>()), "made once");
+            }
+            let wanted = by_force(&tracker);
+            prop_assert_eq!(&made, &wanted, "{:?}", model);
+            let (possible, exact) = classes.possible();
+            prop_assert!(exact && possible == wanted.len() as f64, "{} of {} under {:?}", possible, wanted.len(), model);
+        }
+    }
+
+    #[test]
+    fn images_of_one_key_are_the_same_bytes(log in any_log()) {
+        let mut tracker = Tracker::new(&log, Persistency::Px86);
+        while tracker.step() {}
+        let mut classes = Classes::new(&tracker);
+        classes.looks_at(None);
+        let mut images: BTreeMap<_, Vec<u8>> = BTreeMap::new();
+        let mut bytes: BTreeMap<Vec<u8>, _> = BTreeMap::new();
+        while let Some(kept) = classes.next() {
+            let candidate = tracker.candidate(&classes.choice(&kept));
+            let image: Vec<u8> = candidate.page(PM_BASE).map_or_else(Vec::new, |p| p[..192].to_vec());
+            let sizes = format!("{:?}", candidate.files());
+            let key = classes.key(&kept);
+            let whole = [&image[..], sizes.as_bytes()].concat();
+            if let Some(before) = images.insert(key, whole.clone()) {
+                prop_assert_eq!(&before, &whole);
+            }
+            bytes.insert(whole, key);
+        }
+        // Zeros never written and zeros written are the same image with two lengths here.
+        prop_assert!(bytes.len() <= images.len() + 1);
+    }
+}
