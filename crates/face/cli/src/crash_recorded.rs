@@ -282,7 +282,7 @@ impl<'a> Recorded<'a> {
                 args.time_limit, external.file_limit
             ),
         ];
-        notes.extend(refused::remarks(self).into_iter().map(|text| format!("accepted: {text}")));
+        notes.extend(refused::remarks(self));
         notes
     }
 
