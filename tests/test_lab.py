@@ -115,10 +115,14 @@ def test_a_recorded_program_is_checked_by_its_own_recovery(cli: Cli, bug: bool) 
         assert "nothing flushes its line" in first["why"]
 
 
+# The first image is the uncut one, which every check has to be content with.
+UNCUT = "test -e uncut || { touch uncut; exit 0; };"
+
+
 def test_what_a_hanging_check_started_ends_with_it(cli: Cli) -> None:
     cli("cc", "-g", "-O1", ROOT / "tests/programs/ledger.c", "-o", "ledger")
     cli("record", "--quiet", "--out", "l.parquet", "--", "./ledger", "l.pm")
-    check = "sleep 61.25 & echo $! > started; wait; : {image}"
+    check = f"{UNCUT} sleep 61.25 & echo $! > started; wait; : {{image}}"
     few = ["intel", "trace:l.parquet", "--points", 1, "--images", 1, "--time-limit", 0.3]
     crash(cli, *few, "--check", check, code=1)
     started = int((cli.folder / "started").read_text())
@@ -148,9 +152,10 @@ def test_checks_that_misbehave_are_told(cli: Cli) -> None:
     for command, wanted in {
         "sleep 60; : {image}": "took longer than 0.3 s",
         "kill -SEGV $$; : {image}": "signal: 11",
-        "rm {image}; head -c 3000000 /dev/zero; exit 3": "exit status: 3",
+        "rm {image}; head -c 300000 /dev/zero; exit 3": "exit status: 3",
     }.items():
-        found = crash(cli, *few, "--check", command, code=1)
+        (cli.folder / "uncut").unlink(missing_ok=True)
+        found = crash(cli, *few, "--check", f"{UNCUT} {command}", code=1)
         assert wanted in found["model_images"]["failures"][0]["message"], command
     crash(cli, *few, "--check", "echo x > {image}")
 

@@ -16,6 +16,9 @@ use units::watch::{self, Watch};
 /// Bytes of a command's output that are looked at.
 const OUTPUT: u64 = 4096;
 
+/// Characters of a line that are shown.
+const SHOWN: usize = 400;
+
 /// The smallest limit on the size of files that a command writes: what it prints is a file too.
 const LEAST_LIMIT: u64 = 1 << 20;
 
@@ -171,5 +174,6 @@ fn last_line(said: &Path) -> String {
         f.take(OUTPUT).read_to_end(&mut text)
     });
     let text = String::from_utf8_lossy(&text);
-    text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string()
+    let line = text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
 }
