@@ -75,7 +75,7 @@ def test_a_band_is_left_out_where_the_rate_is_set(cli: Cli) -> None:
 def test_commits_by_msync_cost_what_the_machine_asks_for(cli: Cli) -> None:
     trace = record(cli, "commits", COMMITS)
     intel, eadr = (cli.json("run", m, trace, "--no-bands") for m in ("intel", "eadr"))
-    assert intel["time_ns"] > 1.2 * eadr["time_ns"]
+    assert intel["time_ns"] > eadr["time_ns"] + 50 * 90, "each waits until its last line is acknowledged"
     assert intel["stats"]["cpu.flushes"] == 50 * 64
     device = cli.json("run", "intel", trace, "--no-bands", "--set", "workload.sync=page-cache")
     assert device["time_ns"] > 50 * 20_000
@@ -101,5 +101,5 @@ def test_a_recording_of_threads_says_that_it_is_one_schedule(cli: Cli) -> None:
 def test_line_and_page_fidelity_are_not_compared(cli: Cli) -> None:
     trace = record(cli, "compute", COMPUTE, 10)
     assert "cannot be compared" in cli.refuses("compare", trace, "--on", "intel,amf")
-    pages = cli("run", "amf", trace, "--set", "fusion.dram_gib=1", "--set", "fusion.pm_gib=2", "--no-bands")
+    pages = cli("run", "amf", trace, "--set", "fusion.dram_gib=1", "--set", "fusion.pm_gib=3", "--set", "fusion.device_gib=1", "--no-bands")
     assert max(len(word) for word in pages.split()) < 60, "no number of hundreds of digits"
