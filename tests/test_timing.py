@@ -102,4 +102,4 @@ def test_line_and_page_fidelity_are_not_compared(cli: Cli) -> None:
     trace = record(cli, "compute", COMPUTE, 10)
     assert "cannot be compared" in cli.refuses("compare", trace, "--on", "intel,amf")
     pages = cli("run", "amf", trace, "--set", "fusion.dram_gib=1", "--set", "fusion.pm_gib=3", "--set", "fusion.device_gib=1", "--no-bands")
-    assert max(len(word) for word in pages.split()) < 60, "no number of hundreds of digits"
+    assert max(len(word) for word in pages.split() if word[0] != "-") < 60, "no number of hundreds of digits"

@@ -222,6 +222,22 @@ fn five_thousand_threads_share_harts_and_sixty_five_at_once_are_refused() {
 }
 
 #[test]
+fn what_a_shorter_file_lost_does_not_come_back() {
+    let file = FILE_SPACE | 1 << FILE_SHIFT;
+    let mut w = Writer::new(1 << 20);
+    for at in [0, 64, 72, 4096] {
+        w.put(0, Kind::Store, FILE + at, u64::MAX, 1);
+    }
+    w.put(0, Kind::Call, file, 74 << 8 | Call::Resize as u64, 1);
+    w.put(0, Kind::Call, file, 8192 << 8 | Call::Resize as u64, 1);
+    w.put(0, Kind::Call, file | 512, 8 << 8 | Call::Write as u64, 1);
+    w.put(0, Kind::Written, file | 512, 9, 1);
+    let report = runs("intel", &w, &[]);
+    let word = |at| report.visible.number(protocol::PM_BASE + at, 8);
+    assert_eq!([0, 64, 72, 4096, 512].map(word), [u64::MAX, u64::MAX, 0xFFFF, 0, 9]);
+}
+
+#[test]
 fn accesses_over_the_end_of_a_line_are_two() {
     let mut w = Writer::new(1 << 20);
     for (n, kind) in

@@ -122,6 +122,10 @@ impl Replay {
                 self.passed[thread].set(step.passed);
             }
         }
+        if running.written {
+            // What the kernel wrote leaves the write-combining buffers by and by.
+            cpu.fence(FenceKind::Sfence).await;
+        }
         cpu.store_release(ended, 1).await;
     }
 
@@ -161,6 +165,7 @@ impl Replay {
     async fn settle(&self, cpu: &Cpu, kind: Kind, running: &mut Running) {
         match kind {
             Kind::Clwb | Kind::Clflushopt | Kind::Clflush | Kind::StoreNonTemporal => running.flushed = true,
+            Kind::Written => running.written = true,
             Kind::Sfence => running.flushed = false,
             Kind::Mfence | Kind::Rmw | Kind::Lock if std::mem::take(&mut running.flushed) => {
                 cpu.fence(FenceKind::Sfence).await;

@@ -20,6 +20,8 @@ pub(super) struct Running {
     pub(super) loads: [Arrival; KEPT],
     /// A line was flushed since the last fence.
     pub(super) flushed: bool,
+    /// The kernel wrote past the caches since.
+    pub(super) written: bool,
     /// The words of the locks that it holds, how often, and whether it really got them.
     held: Vec<(u64, u32, bool)>,
 }

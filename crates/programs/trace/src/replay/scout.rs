@@ -59,6 +59,8 @@ pub(super) struct Scout {
     places: Places,
     pointers: Pointers,
     pending: Pending,
+    /// Every line of a file that was ever stored to.
+    stored: Pending,
     turns: FxHashMap<u64, (u64, u64)>,
     locks: FxHashMap<u64, Lock>,
     /// For each thread, the unlocking that was its last record: of what, and where in the program.
@@ -79,6 +81,7 @@ impl Scout {
             places,
             pointers: Pointers::new(threads, options.pointer_reach),
             pending: Pending::default(),
+            stored: Pending::default(),
             turns: FxHashMap::default(),
             locks: FxHashMap::default(),
             unlocked: vec![None; threads],
@@ -150,6 +153,9 @@ impl Scout {
             kind if is_flush(kind) => self.pending.flushed(step.record.address),
             kind => {
                 self.pointers.stored(place, record.size, record.value);
+                if persistent.is_some() {
+                    self.stored.stored(step.record.address);
+                }
                 let on_its_way = kind == Kind::Written && self.sync == FileSync::Dax;
                 if persistent.is_some() && !on_its_way {
                     self.pending.stored(step.record.address);
@@ -212,6 +218,26 @@ impl Scout {
             step.lines = self.pending.take(first, end);
         }
         self.push(step);
+        let resized = Call::from_number(record.value as u8) == Some(Call::Resize);
+        let file = file_of(record.address).filter(|_| resized).and_then(|(number, _)| {
+            self.layout.files().iter().find(|f| f.number == number).map(|f| (f.base, f.base + f.bytes))
+        });
+        if let Some((base, end)) = file {
+            self.cut_off(record, base.saturating_add(bytes).min(end), end);
+        }
+    }
+
+    /// What was stored behind a file's new end must not come back when it grows again.
+    fn cut_off(&mut self, call: Record, first: u64, end: u64) {
+        for line in self.stored.take(first, end) {
+            for word in (line..line + 64).step_by(8).filter(|word| word + 8 > first) {
+                let from = word.max(first);
+                let (size, value) = ((word + 8 - from) as u8, 0);
+                let zeros = Record { kind: Kind::Store, address: from, size, value, instructions: 0, ..call };
+                self.pending.stored(from);
+                self.push(step(zeros));
+            }
+        }
     }
 
     fn push(&mut self, step: Step) {
