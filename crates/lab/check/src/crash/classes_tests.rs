@@ -77,7 +77,7 @@ proptest! {
             let wanted = by_force(&tracker);
             prop_assert_eq!(&made, &wanted, "{:?}", model);
             let (possible, exact) = classes.possible();
-            prop_assert!(exact && possible == wanted.len() as f64, "{} of {} under {:?}", possible, wanted.len(), model);
+            prop_assert!(exact && (possible - wanted.len() as f64).abs() < 0.5, "{} of {} under {:?}", possible, wanted.len(), model);
         }
     }
 

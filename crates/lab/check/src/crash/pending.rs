@@ -3,6 +3,7 @@
 
 use super::candidate::{Candidate, FileState};
 use super::epochs::Epochs;
+use super::files::{Change, What};
 use super::log::{Event, Kind, Log, block_of};
 use super::model::Persistency;
 use super::pages::{Pages, merge};
@@ -340,15 +341,16 @@ impl<'a> Tracker<'a> {
     }
 
     /// How many of the pending changes a mapped store needs: a file that is mapped as persistent memory (`MAP_SYNC`)
-    /// has the room that a store goes to.
+    /// is there, with the room that a store goes to.
     fn needed_changes(&self, address: u64) -> usize {
         if self.changes.is_empty() {
             return 0;
         }
         let file = self.log.file_at(address);
-        let own =
-            self.changes.iter().rposition(|c| self.log.change(*c).is_some_and(|c| Some(c.file) == file));
-        own.map_or(0, |at| at + 1)
+        let needed = |c: &Change| {
+            Some(c.file) == file && matches!(c.what, What::Size(_) | What::AtLeast(_) | What::Link(_))
+        };
+        self.changes.iter().rposition(|c| self.log.change(*c).is_some_and(needed)).map_or(0, |at| at + 1)
     }
 
     /// The first so many pending changes of files are durable.
