@@ -31,6 +31,7 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
     let mut checks: BTreeMap<u32, Check> = BTreeMap::new();
     for (number, file) in &about.files {
         let why = match open(about, &file.path, &file.identity) {
+            _ if !about.is_last(*number) => "it lost its last name".into(),
             Ok(found) => {
                 left.insert(*number, Box::new(found));
                 String::new()

@@ -109,6 +109,12 @@ impl About {
         all
     }
 
+    /// Whether the file is the last that had its device and inode: one that lost its last name gives them to another.
+    pub fn is_last(&self, number: u32) -> bool {
+        let identity = self.files.get(&number).map(|f| &f.identity);
+        !self.files.range(number + 1..).any(|(_, f)| Some(&f.identity) == identity)
+    }
+
     /// The path of a file, as far as it is known; see [`crate::space::is_memory`] for the others.
     pub fn path(&self, number: u32) -> &str {
         self.files.get(&number).map_or("", |f| &f.path)
@@ -183,5 +189,13 @@ pub(crate) mod tests {
             assert!(e.contains(key), "{e}");
         }
         assert!(About::default().read("file", &format!("{}\n8:7\n/x\n0", 1 << 17)).is_err());
+    }
+
+    #[test]
+    fn the_last_file_of_an_inode_is_the_one_that_is_left() {
+        let file = |identity: &str| File { identity: identity.into(), ..File::default() };
+        let files = BTreeMap::from([(0, file("8:1")), (1, file("8:2")), (2, file("8:1")), (5, file("8:1"))]);
+        let about = About { files, ..About::default() };
+        assert_eq!([0, 1, 2, 5].map(|n| about.is_last(n)), [false, true, false, true]);
     }
 }
