@@ -187,8 +187,9 @@ fn on_the_machine(
         (tried..now).for_each(|_| bar.step());
         tried = now;
     };
+    let whole = crash::Whole { check: &check, same: &same };
     let most = if matches!(cuts.every, CrashEvery::At(_)) { 1 } else { args.points };
-    crash::timed_whole(machine, workload, &options, cuts, most, &check, &same, &mut step)
+    crash::timed_whole(machine, workload, &options, cuts, most, &whole, &mut step)
         .map(Some)
         .map_err(output::failed)
 }

@@ -43,5 +43,5 @@ pub use named::Named;
 pub use pages::Page;
 pub use pending::{METADATA, Tracker, Unit};
 pub use recorded::{Recorded, of_trace};
-pub use timed::{Timed, TimedFailure, WholeCheck, spread, timed, timed_whole};
+pub use timed::{Timed, TimedFailure, Whole, WholeCheck, spread, timed, timed_whole};
 pub use why::{Explanation, Replay, StoreNote};

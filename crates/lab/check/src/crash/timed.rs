@@ -94,9 +94,16 @@ pub fn spread(
 /// What recovery that is a program of its own does with what is left. Called from several threads.
 pub type WholeCheck<'c> = dyn Fn(&CrashPoint) -> Result<(), String> + Sync + 'c;
 
-/// As [`timed`], for such recovery. An instant that leaves the bytes of the one before it is not checked again where
-/// `same` says of what two instants' threads have passed that a check is told the same. `progress` is told how many were
-/// tried.
+/// Such recovery, and what it is told.
+pub struct Whole<'c> {
+    /// Recovery.
+    pub check: &'c WholeCheck<'c>,
+    /// Whether it is told the same of two instants, by what their threads have passed.
+    pub same: &'c (dyn Fn(&[u64], &[u64]) -> bool + Sync),
+}
+
+/// As [`timed`], for such recovery. An instant that leaves the bytes of the one before it, and of which it is told the
+/// same, is not checked again. `progress` is told how many were tried.
 ///
 /// # Errors
 /// As [`machine::run`].
@@ -106,12 +113,11 @@ pub fn timed_whole(
     options: &RunOptions,
     cuts: Cuts,
     most: usize,
-    check: &WholeCheck<'_>,
-    same: &(dyn Fn(&[u64], &[u64]) -> bool + Sync),
+    whole: &Whole<'_>,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Timed, RunError> {
     let at_once = 4 * rayon::current_num_threads();
-    let mut batch = Batch { found: Timed::default(), points: Vec::new(), last: None, check, same };
+    let mut batch = Batch { found: Timed::default(), points: Vec::new(), last: None, whole };
     run_with_crashes(machine, workload, &exact(machine, options), cuts, &mut |point| {
         batch.points.push(point);
         let tried = batch.found.points + batch.points.len();
@@ -132,8 +138,7 @@ struct Batch<'c> {
     points: Vec<CrashPoint>,
     /// The last instant of the batch before, and what the check said.
     last: Option<(CrashPoint, Option<String>)>,
-    check: &'c WholeCheck<'c>,
-    same: &'c (dyn Fn(&[u64], &[u64]) -> bool + Sync),
+    whole: &'c Whole<'c>,
 }
 
 impl Batch<'_> {
@@ -147,9 +152,10 @@ impl Batch<'_> {
             .into_par_iter()
             .map(|i| {
                 let point = &points[i];
-                let is_old = |b: &CrashPoint| point.leaves_as(b) && (self.same)(&point.passed, &b.passed);
+                let is_old =
+                    |b: &CrashPoint| point.leaves_as(b) && (self.whole.same)(&point.passed, &b.passed);
                 let is_new = !before(i).is_some_and(is_old);
-                is_new.then(|| (self.check)(&points[i]).err())
+                is_new.then(|| (self.whole.check)(&points[i]).err())
             })
             .collect();
         for (point, said) in points.into_iter().zip(said) {
