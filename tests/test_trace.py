@@ -184,7 +184,7 @@ def test_parquet_of_other_tools_is_read(left: Cli) -> None:
     frame = polars.read_parquet(left.folder / "t.parquet")
     before = left.json("trace", "info", "t.parquet")
     wide = frame.select(reversed(frame.columns)).cast(polars.Int64, strict=False).with_columns(extra=polars.lit("x"))
-    wide.write_parquet(left.folder / "wide.parquet")
+    wide.write_parquet(left.folder / "wide.parquet", compression="snappy")
     frame.drop("instructions").write_parquet(left.folder / "fewer.parquet")
     for name in ("wide.parquet", "fewer.parquet"):
         after = left.json("trace", "info", name)
