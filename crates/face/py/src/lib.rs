@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use units::watch::{self, Watch};
 
@@ -30,9 +30,11 @@ type Done = std::thread::Result<Result<String, String>>;
 #[pyfunction]
 fn call(py: Python<'_>, args: Vec<String>) -> PyResult<String> {
     let watch = Arc::new(Watch::default());
-    let done = begin(Arc::clone(&watch), args)?;
+    // Only this thread listens; the lock says so to the compiler.
+    let done = Mutex::new(begin(Arc::clone(&watch), args)?);
+    let wait = |time| done.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time);
     let result = loop {
-        match py.detach(|| done.recv_timeout(LOOK)) {
+        match py.detach(|| wait(LOOK)) {
             Ok(result) => break result,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -41,7 +43,7 @@ fn call(py: Python<'_>, args: Vec<String>) -> PyResult<String> {
         }
         if let Err(raised) = py.check_signals() {
             watch.stop();
-            _ = py.detach(|| done.recv_timeout(PATIENCE));
+            _ = py.detach(|| wait(PATIENCE));
             return Err(raised);
         }
     };
