@@ -187,11 +187,11 @@ mod tests {
 
     #[test]
     fn files_keep_their_names_below_the_folder_that_they_share() {
-        let names = Names::new(["/home/a/db/data", "/home/a/db/log/1", "/home/a/db/x"].into_iter());
-        assert_eq!(names.relative("/home/a/db/data"), Path::new("data"));
-        assert_eq!(names.relative("/home/a/db/log/../log/1"), Path::new("log/1"));
-        let one = Names::new(["/home/a/kv.pm"].into_iter());
-        assert_eq!(one.relative("/home/a/kv.pm"), Path::new("kv.pm"));
+        let names = Names::new(["/srv/a/db/data", "/srv/a/db/log/1", "/srv/a/db/x"].into_iter());
+        assert_eq!(names.relative("/srv/a/db/data"), Path::new("data"));
+        assert_eq!(names.relative("/srv/a/db/log/../log/1"), Path::new("log/1"));
+        let one = Names::new(["/srv/a/kv.pm"].into_iter());
+        assert_eq!(one.relative("/srv/a/kv.pm"), Path::new("kv.pm"));
         let far = Names::new(["a", "/b/c"].into_iter());
         assert_eq!(far.relative("../../b/c"), Path::new("b/c"), "nothing leads out of the folder");
     }
