@@ -51,18 +51,21 @@ def test_lmdb_keeps_what_it_synced(cli: Cli, machine: str) -> None:
     for mode in ("default", "writemap"):
         found = verdict(cli, machine, mode)
         assert found["clean"], (mode, found)
-        assert found["model_images"]["points"] >= 30
+        assert found["model_images"]["points"] >= 10
     assert not verdict(cli, machine, "nosync")["clean"]
 
 
 @pytest.mark.parametrize("machine", ["intel", "asap-rp"])
 def test_sqlite_keeps_what_it_synced(cli: Cli, machine: str) -> None:
     build_sqlite(cli)
-    for journal in ("delete", "wal"):
-        found = verdict(cli, machine, journal, "full")
+    for journal, synchronous in (("delete", "extra"), ("wal", "full")):
+        found = verdict(cli, machine, journal, synchronous)
         assert found["clean"], (journal, found)
-        assert found["model_images"]["points"] >= 30
+        assert found["model_images"]["points"] >= 10
         assert not verdict(cli, machine, journal, "off")["clean"], journal
+    # As SQLite documents: only "extra" makes the removal of the journal durable, which is what commits.
+    found = verdict(cli, machine, "delete", "full")
+    assert any("f.db-journal" in f["why"] for f in found["model_images"]["failures"])
 
 
 EXAMPLES = Path("/usr/share/doc/libpmemobj-dev/examples")

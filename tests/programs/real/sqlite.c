@@ -1,6 +1,6 @@
 /* SQLite, a transaction for each row.
  *
- *   ./sqlite FILE delete | wal full | off
+ *   ./sqlite FILE (delete | wal) (off | full | extra)
  *   ./sqlite --check FILE [ACKNOWLEDGED]
  *
  * The table is created with full synchronisation; the rows with what is asked for. */
