@@ -1,5 +1,6 @@
 /* The file grows by ftruncate, a page for each entry, which is mapped, flushed and fenced. The new size is never
- * synced: the count can outlive it. Loses everywhere. */
+ * synced. Loses where a store through a mapping does not make the size durable; with MAP_SYNC it does, and that is what
+ * the models take: clean. */
 #include "truth.h"
 
 static void work(const char *file) {

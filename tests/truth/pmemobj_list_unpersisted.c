@@ -10,7 +10,9 @@ POBJ_LAYOUT_END(truth);
 
 struct node {
     POBJ_LIST_ENTRY(struct node) next;
-    uint64_t number, value;
+    uint64_t number;
+    char apart[128]; /* The library flushes the line of the links. */
+    uint64_t value;
 };
 
 struct root {

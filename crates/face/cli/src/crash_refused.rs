@@ -55,9 +55,11 @@ pub(crate) fn never_durable(
     )))
 }
 
-/// Whether a gap belongs to the files of the check.
-fn touches(gap: &Gap) -> bool {
-    gap.file.is_some()
+/// Whether a gap belongs to a file that counts: the one that the check is about, and others of which the program makes
+/// anything durable. A file of which it never does, such as one of locks, holds nothing that it expects to find again.
+fn counts(recorded: &Recorded<'_>, gap: &Gap) -> bool {
+    let durable = |file: u32| recorded.facts.files.get(&file).is_some_and(|f| f.durable);
+    gap.file.is_some_and(|file| file == recorded.number || durable(file))
 }
 
 /// A gap, in words.
@@ -87,7 +89,7 @@ fn list(recorded: &Recorded<'_>, gaps: &[&Gap]) -> String {
 
 /// A recording that does not explain what its files hold.
 pub(crate) fn unseen(args: &CrashArgs, recorded: &Recorded<'_>) -> Result<(), Failure> {
-    let gaps: Vec<&Gap> = recorded.facts.gaps.iter().filter(|g| touches(g)).collect();
+    let gaps: Vec<&Gap> = recorded.facts.gaps.iter().filter(|g| counts(recorded, g)).collect();
     let Some(first) = gaps.first().filter(|_| !args.accept_unseen) else { return Ok(()) };
     Err(Failure::BadInput(format!(
         "{}: the recording does not explain all that happened to its files, so no verdict would be sure \
