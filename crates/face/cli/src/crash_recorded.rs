@@ -29,7 +29,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) files: Vec<FileState>,
     pub(crate) names: Names,
     /// The number of the file that is `{image}` in the end.
-    number: u32,
+    pub(crate) number: u32,
     /// The recorded path of `{image}`.
     pub(crate) chosen: String,
     /// Where files lie in a machine's memory.
