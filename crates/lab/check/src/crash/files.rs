@@ -29,26 +29,29 @@ pub enum What {
     Rename(String, String),
 }
 
-impl Change {
-    /// Carries the change out.
-    pub(super) fn apply(&self, files: &mut [FileState]) {
-        let remove = |files: &mut [FileState], name: &str| {
-            files.iter_mut().for_each(|f| f.names.retain(|n| n != name));
-        };
-        match &self.what {
-            What::Link(name) | What::Rename(_, name) => remove(files, name),
-            _ => {}
+impl What {
+    /// Carries a change of the file at an index out; names that it takes are no more, whether that file is known or not.
+    pub(super) fn apply(&self, file: Option<usize>, files: &mut [FileState]) {
+        let mut forget = |name: &String| files.iter_mut().for_each(|f| f.names.retain(|n| n != name));
+        match self {
+            What::Link(name) | What::Unlink(name) => forget(name),
+            What::Rename(from, to) => [from, to].into_iter().for_each(forget),
+            What::Size(_) | What::AtLeast(_) => {}
         }
-        if let What::Unlink(name) | What::Rename(name, _) = &self.what {
-            remove(files, name);
-        }
-        let Some(file) = files.get_mut(self.file) else { return };
-        match &self.what {
+        let Some(file) = file.and_then(|index| files.get_mut(index)) else { return };
+        match self {
             What::Size(bytes) => file.size = *bytes,
             What::AtLeast(bytes) => file.size = file.size.max(*bytes),
             What::Link(name) | What::Rename(_, name) => file.names.push(name.clone()),
             What::Unlink(_) => {}
         }
+    }
+}
+
+impl Change {
+    /// Carries the change out.
+    pub(super) fn apply(&self, files: &mut [FileState]) {
+        self.what.apply(Some(self.file), files);
     }
 
     /// In words, for an explanation.

@@ -1,19 +1,9 @@
 //! Names and sizes of a recording's files at any moment of it.
 
 use super::candidate::FileState;
-use std::collections::BTreeMap;
+use super::files::What;
 use trace::space::{Layout, file_of, is_memory};
 use trace::{About, Call, Kind, Record};
-
-/// What a call did to a name or a size.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
-    Size(u64),
-    AtLeast(u64),
-    Link(String),
-    Unlink(String),
-    Rename(String, String),
-}
 
 /// A call of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,15 +49,16 @@ impl Named {
     /// The files of `layout` when each thread `t` has done its first `passed[t]` records; all of them where `passed` is
     /// none. Addresses are those of the layout.
     pub fn files(&self, about: &About, layout: &Layout, passed: Option<&[u64]>) -> Vec<FileState> {
-        let mut files: BTreeMap<u32, FileState> =
-            layout.files().iter().map(|f| (f.number, self.first(about, f))).collect();
+        let mut files: Vec<FileState> = layout.files().iter().map(|f| self.first(about, f)).collect();
+        files.sort_by_key(|f| f.number);
         for change in &self.changes {
             let done = passed.is_none_or(|p| p.get(change.thread as usize).is_some_and(|n| change.nth <= *n));
             if done {
-                apply(change, &mut files);
+                let file = files.binary_search_by_key(&change.file, |f| f.number).ok();
+                change.what.apply(file, &mut files);
             }
         }
-        files.into_values().collect()
+        files
     }
 
     /// As the program found it.
@@ -84,25 +75,10 @@ impl Named {
     }
 }
 
-fn apply(change: &Change, files: &mut BTreeMap<u32, FileState>) {
-    let mut forget = |name: &String| files.values_mut().for_each(|f| f.names.retain(|n| n != name));
-    match &change.what {
-        What::Link(name) | What::Unlink(name) => forget(name),
-        What::Rename(from, to) => [from, to].into_iter().for_each(forget),
-        What::Size(_) | What::AtLeast(_) => {}
-    }
-    let Some(file) = files.get_mut(&change.file) else { return };
-    match &change.what {
-        What::Size(bytes) => file.size = *bytes,
-        What::AtLeast(bytes) => file.size = file.size.max(*bytes),
-        What::Link(name) | What::Rename(_, name) => file.names.push(name.clone()),
-        What::Unlink(_) => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
     use trace::space::{Extents, file_address};
     use trace::{File, Trace};
 
