@@ -98,7 +98,7 @@ def test_a_timeline_is_a_perfetto_trace(cli: Cli, tmp_path: Path) -> None:
         length, at = _varint(data, at + 1)
         packet, at = data[at : at + length], at + length
         packets += 1
-        tracks |= {name for name in (b"persist buffer", b"recovery table", b"stall", b"hart 0") if name in packet}
+        tracks |= {name for name in (b"persist buffer", b"recovery table", b"stall", b"core 0") if name in packet}
     assert packets > 100 and len(tracks) == 4
 
 

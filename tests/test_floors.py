@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FLOORS = ["base", "programs", "parts", "systems", "lab", "face"]
+FLOORS = ["base", "programs", "parts", "models", "lab", "face"]
 #: Within a floor only these use each other.
 INSIDE = {"engine": {"units"}, "protocol": {"units", "engine"}, "check": {"machine"}, "evaluate": {"machine", "check"}, "cli": {"track"}, "coreplane-py": {"cli"}}
 

@@ -53,7 +53,7 @@ def test_a_change_without_its_log_is_found(cli: Cli, mechanism: str) -> None:
         (["workload.bug=frame-kept", "workload.mechanism=shadow"], "which a cache still holds"),
         (["neardata.fault.stops_after=9"], "does not answer: request"),
         (["neardata.fault.stops_after=9", "neardata.sync=polling"], "does not answer"),
-        (["neardata.fault.dark_ns=30000"], "device 0 does not answer: it has no power since"),
+        (["neardata.fault.power_off_ns=30000"], "device 0 does not answer: it has no power since"),
         (["neardata.address_table=1", "workload.threads=2"], "its address mapping table is full"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_copy_that_no_command_carries_is_refused(cli: Cli) -> None:
 def test_descriptions_that_do_not_fit_are_refused(cli: Cli) -> None:
     refuses = lambda *pairs: cli.refuses("run", "nearpm-md", "btree", *sets(*pairs))  # noqa: E731
     assert "give one of intel, hops, asap" in refuses("ordering.model=eadr")
-    assert "give at least 158" in refuses("ordering.model=asap", "wires.hart_controller_ns=20")
+    assert "give at least 158" in refuses("ordering.model=asap", "wires.core_controller_ns=20")
     assert "a power of two from 1 to 16" in refuses("neardata.devices=3")
     assert "nvdimm.kind = dram" in refuses("nvdimm.kind=dram")
     assert "give own or auto" in cli.refuses("run", "intel", "hashmap", *sets("workload.bug=missing-log", "workload.mechanism=redo"))

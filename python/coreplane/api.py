@@ -46,7 +46,7 @@ class Run:
 
     @property
     def time(self) -> float:
-        """Simulated time of the part that counts, in nanoseconds."""
+        """Simulated time of the region of interest, in nanoseconds."""
         return self.data["time_ns"]
 
     @property

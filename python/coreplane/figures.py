@@ -40,7 +40,7 @@ def speedups(data: dict[str, Any]) -> alt.Chart:
 
 
 def stalls(data: dict[str, Any]) -> alt.Chart:
-    """Where the harts' time went: fences, full persist buffers, memory; as shares of hart time."""
+    """Where the cores' time went: fences, full persist buffers, memory; as shares of core time."""
     kinds = {
         "ordering.fence_stall": "fences and locked operations",
         "ordering.buffer_stall": "persist buffer full",
@@ -48,8 +48,8 @@ def stalls(data: dict[str, Any]) -> alt.Chart:
     }
     rows = []
     for r in data["machines"]:
-        harts = r["configuration"].get("workload.threads", r["configuration"]["cpu.harts"])
-        total = r["time_ns"] * harts
+        cores = r["configuration"].get("workload.threads", r["configuration"]["cpu.cores"])
+        total = r["time_ns"] * cores
         rows += [{"machine": r["machine"], "waits for": k, "share": r["stats"].get(s, 0) / total} for s, k in kinds.items()]
     names = [r["machine"] for r in data["machines"]]
     return (
@@ -57,10 +57,10 @@ def stalls(data: dict[str, Any]) -> alt.Chart:
         .mark_bar()
         .encode(
             x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("share:Q", title="share of hart time", axis=alt.Axis(format="%")),
+            y=alt.Y("share:Q", title="share of core time", axis=alt.Axis(format="%")),
             color=alt.Color("waits for:N", sort=list(kinds.values()), scale=alt.Scale(scheme="tableau10")),
         )
-        .properties(title="what the harts waited for", width=alt.Step(70), height=260)
+        .properties(title="what the cores waited for", width=alt.Step(70), height=260)
     )
 
 

@@ -1,4 +1,4 @@
-//! The event engine: who acts next, how long a wire is, and how far a hart may run ahead.
+//! The event engine: who acts next, how long a wire is, and how far a core may run ahead.
 //!
 //! It knows nothing about memory; it is generic over one message type.
 //!
@@ -10,8 +10,8 @@
 //!
 //! 1. Events are ordered by time, then by source node, then by that source's own counter; never by insertion.
 //! 2. A device's own timers come after every message of the same picosecond.
-//! 3. A front (a hart) acts at a time `t` only when no message on its wire arrives at or before `t`, and none
-//!    still to be sent can: [`Out::horizon`].
+//! 3. A front (a core) acts at a time `t` only when no message on its wire arrives at or before `t`, and none
+//!    still to be sent can: [`Out::safe_time`].
 #![forbid(unsafe_code)]
 
 mod queue;
@@ -62,7 +62,7 @@ pub trait Device<M> {
 /// How the engine walks through time; the answers are the same, bit for bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Fronts run ahead on private state up to the exact horizon.
+    /// Fronts run ahead on private state up to the exact safe time.
     #[default]
     Fast,
     /// One event for every action of a front: slow, simple, and what the fast mode is checked against.
@@ -75,12 +75,12 @@ pub struct Engine<M> {
     links: Vec<Vec<Link>>,
     counters: Vec<u64>,
     wires: Wires,
-    quiet: Dur,
-    /// When the events come that are not quiet.
-    prompt: Arrivals,
+    lookahead: Dur,
+    /// When the events come that are without lookahead.
+    immediate: Arrivals,
     /// Fronts that may pass something on at once, and how many they are.
-    alert: Vec<bool>,
-    alerts: usize,
+    pending_reply: Vec<bool>,
+    pending_replies: usize,
     mode: Mode,
     stop: Time,
     events: u64,
@@ -131,22 +131,22 @@ impl Arrivals {
 
 /// What travels in a machine.
 pub trait Message: Copy {
-    /// Whether it is quiet: as long as no front is alert ([`Out::alert`]), what comes of it reaches a front no sooner
-    /// than the machine's quiet time after its arrival ([`Engine::new`]). Where it arrives at a front itself, what
-    /// that one sends then is meant. A message that is not said to be quiet only makes fronts stop more often.
-    fn is_quiet(&self) -> bool {
+    /// Whether it has lookahead: as long as no front has a pending reply ([`Out::pending_reply`]), what comes of it reaches a front no sooner
+    /// than the machine's lookahead after its arrival ([`Engine::new`]). Where it arrives at a front itself, what
+    /// that one sends then is meant. A message that is not said to be with lookahead only makes fronts stop more often.
+    fn has_lookahead(&self) -> bool {
         false
     }
 }
 
 impl<M: Message> Engine<M> {
-    /// An engine for the wiring `links` (outgoing, by node and port). Nodes `0..fronts` may run ahead. `quiet` is the
-    /// least time from the arrival of a quiet message to the first arrival at a front that can come of it; zero where
+    /// An engine for the wiring `links` (outgoing, by node and port). Nodes `0..fronts` may run ahead. `lookahead` is the
+    /// least time from the arrival of a message with lookahead to the first arrival at a front that can come of it; zero where
     /// the shortest wire is all that is known.
     ///
     /// # Panics
     /// When a wire to a front has no length: nothing could ever run ahead of it.
-    pub fn new(links: Vec<Vec<Link>>, fronts: usize, mode: Mode, quiet: Dur) -> Engine<M> {
+    pub fn new(links: Vec<Vec<Link>>, fronts: usize, mode: Mode, lookahead: Dur) -> Engine<M> {
         let mut shortest = vec![Dur::ps(u64::MAX); fronts];
         for link in links.iter().flatten().filter(|l| (l.to.0 as usize) < fronts) {
             assert!(link.latency > Dur::ZERO, "a wire to a front has a length");
@@ -157,10 +157,10 @@ impl<M: Message> Engine<M> {
             queue: EventQueue::new(),
             counters: vec![0; links.len()],
             wires: Wires { arrivals: (0..fronts).map(|_| Arrivals::new()).collect(), shortest },
-            quiet,
-            prompt: Arrivals::new(),
-            alert: vec![false; fronts],
-            alerts: 0,
+            lookahead,
+            immediate: Arrivals::new(),
+            pending_reply: vec![false; fronts],
+            pending_replies: 0,
             links,
             mode,
             stop: Time::NEVER,
@@ -197,16 +197,16 @@ impl<M: Message> Engine<M> {
         {
             arrivals.pass();
         }
-        if self.is_prompt(msg) {
-            self.prompt.pass();
+        if self.is_immediate(msg) {
+            self.immediate.pass();
         }
         Some((at, to, port))
     }
 
-    /// Whether a message has to be kept in mind as one that is not quiet: never where no quiet time is known.
+    /// Whether a message has to be kept in mind as one that is without lookahead: never where no lookahead is known.
     #[inline]
-    fn is_prompt(&self, msg: &M) -> bool {
-        self.quiet > Dur::ZERO && !msg.is_quiet()
+    fn is_immediate(&self, msg: &M) -> bool {
+        self.lookahead > Dur::ZERO && !msg.has_lookahead()
     }
 }
 
@@ -255,8 +255,8 @@ impl<M: Message> Out<'_, M> {
 
     #[inline]
     fn push(&mut self, key: Key, at: Time, to: NodeId, port: PortId, msg: M) {
-        if self.engine.is_prompt(&msg) {
-            self.engine.prompt.add(at);
+        if self.engine.is_immediate(&msg) {
+            self.engine.immediate.add(at);
         }
         self.engine.queue.push(key, to, port, msg);
     }
@@ -264,29 +264,30 @@ impl<M: Message> Out<'_, M> {
     /// This front may pass something on at once from now on, or no longer: while one may, wires alone bound how far
     /// the others run ahead.
     #[inline]
-    pub fn alert(&mut self, is_alert: bool) {
-        let was = std::mem::replace(&mut self.engine.alert[self.me.0 as usize], is_alert);
-        self.engine.alerts = self.engine.alerts + usize::from(is_alert) - usize::from(was);
+    pub fn pending_reply(&mut self, has_pending_replies: bool) {
+        let was = std::mem::replace(&mut self.engine.pending_reply[self.me.0 as usize], has_pending_replies);
+        self.engine.pending_replies =
+            self.engine.pending_replies + usize::from(has_pending_replies) - usize::from(was);
     }
 
     /// The last point in time at which this front may act on its own state without being contradicted later.
     ///
     /// Exact, not an approximation: nothing already on its wire arrives by then, and no event still to come
-    /// can reach it sooner than the shortest wire, or than the quiet time where that holds. Cost: a look at the head
+    /// can reach it sooner than the shortest wire, or than the lookahead where that holds. Cost: a look at the head
     /// of three queues.
-    pub fn horizon(&mut self) -> Time {
+    pub fn safe_time(&mut self) -> Time {
         let me = self.me.0 as usize;
         let engine = &mut *self.engine;
         let shortest = engine.wires.shortest[me];
-        let quiet = if engine.alerts == 0 { engine.quiet.max(shortest) } else { shortest };
-        let of_any = engine.queue.next_at().unwrap_or(Time::NEVER) + quiet;
-        let of_prompt = engine.prompt.first() + shortest;
-        let first = engine.wires.arrivals[me].first().min(of_prompt).min(of_any);
+        let lookahead = if engine.pending_replies == 0 { engine.lookahead.max(shortest) } else { shortest };
+        let of_any = engine.queue.next_at().unwrap_or(Time::NEVER) + lookahead;
+        let of_immediate = engine.immediate.first() + shortest;
+        let first = engine.wires.arrivals[me].first().min(of_immediate).min(of_any);
         let fast = if first == Time::NEVER { first } else { first.just_before() }.min(engine.stop);
         if engine.mode == Mode::Reference { fast.min(self.now) } else { fast }
     }
 
-    /// How soon a message sent now could be answered, from its arrival on: a horizon shrinks by what it sends.
+    /// How soon a message sent now could be answered, from its arrival on: a safe time shrinks by what it sends.
     #[inline]
     pub fn shortest_wire(&self) -> Dur {
         self.engine.wires.shortest[self.me.0 as usize]

@@ -1,8 +1,8 @@
 use super::*;
 
-/// Numbers from a hundred on are quiet.
+/// Numbers from a hundred on are lookahead.
 impl Message for u32 {
-    fn is_quiet(&self) -> bool {
+    fn has_lookahead(&self) -> bool {
         *self >= 100
     }
 }
@@ -25,9 +25,9 @@ fn pair(mode: Mode) -> Engine<u32> {
     quiet_pair(mode, Dur::ZERO)
 }
 
-fn quiet_pair(mode: Mode, quiet: Dur) -> Engine<u32> {
+fn quiet_pair(mode: Mode, lookahead: Dur) -> Engine<u32> {
     let to = |n| vec![Link { to: NodeId(n), port: PortId(3), latency: Dur::ns(4) }];
-    Engine::new(vec![to(1), to(0)], 2, mode, quiet)
+    Engine::new(vec![to(1), to(0)], 2, mode, lookahead)
 }
 
 #[test]
@@ -57,40 +57,40 @@ fn a_timer_comes_after_the_messages_of_its_picosecond() {
 #[test]
 fn the_horizon_ends_just_before_a_message_on_the_wire_and_one_wire_after_the_next_event() {
     let mut engine = pair(Mode::Fast);
-    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::NEVER);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::NEVER);
     engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 0);
-    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(13_999));
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::from_ps(13_999));
     engine.out(NodeId(1), Time::ZERO).send(PortId(0), Dur::ZERO, 1);
-    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(3_999));
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::from_ps(3_999));
 }
 
 #[test]
 fn quiet_messages_leave_a_front_the_quiet_time_unless_another_is_alert() {
     let mut engine = quiet_pair(Mode::Fast, Dur::ns(20));
-    let at = |e: &mut Engine<u32>| e.out(NodeId(0), Time::ZERO).horizon().ps();
+    let at = |e: &mut Engine<u32>| e.out(NodeId(0), Time::ZERO).safe_time().ps();
     engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 100);
     assert_eq!(at(&mut engine), 29_999);
-    engine.out(NodeId(1), Time::ZERO).alert(true);
+    engine.out(NodeId(1), Time::ZERO).pending_reply(true);
     assert_eq!(at(&mut engine), 13_999);
-    engine.out(NodeId(1), Time::ZERO).alert(false);
+    engine.out(NodeId(1), Time::ZERO).pending_reply(false);
     engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(12_000), 7);
-    assert_eq!(at(&mut engine), 15_999, "that one is not quiet");
+    assert_eq!(at(&mut engine), 15_999, "that one is without lookahead");
     let mut msg = 0;
     while engine.next(&mut msg).is_some() {}
-    assert_eq!(engine.out(NodeId(0), Time::from_ps(12_000)).horizon(), Time::NEVER);
+    assert_eq!(engine.out(NodeId(0), Time::from_ps(12_000)).safe_time(), Time::NEVER);
 }
 
 #[test]
 fn a_quiet_time_shorter_than_the_wire_is_the_wire() {
     let mut engine = quiet_pair(Mode::Fast, Dur::ns(1));
     engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 100);
-    assert_eq!(engine.out(NodeId(0), Time::ZERO).horizon(), Time::from_ps(13_999));
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::from_ps(13_999));
 }
 
 #[test]
 fn the_reference_mode_never_runs_ahead() {
     let mut engine = pair(Mode::Reference);
-    assert_eq!(engine.out(NodeId(0), Time::from_ps(5)).horizon(), Time::from_ps(5));
+    assert_eq!(engine.out(NodeId(0), Time::from_ps(5)).safe_time(), Time::from_ps(5));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The handle through which a program acts on a hart: plain async functions in simulated time.
+//! The handle through which a program acts on a core: plain async functions in simulated time.
 
 use crate::Line;
 use std::future::Future;
@@ -16,7 +16,7 @@ pub enum FlushKind {
     Clflushopt,
     /// Write back and invalidate; ordered with stores.
     Clflush,
-    /// As `Clflushopt`, on every machine: something else than a hart is about to write the line.
+    /// As `Clflushopt`, on every machine: something else than a core is about to write the line.
     Forget,
 }
 
@@ -29,7 +29,7 @@ pub enum FenceKind {
     Mfence,
     /// Earlier writes persist before later ones (HOPS, ASAP); nothing waits.
     Ofence,
-    /// Earlier writes are durable before the hart goes on (HOPS, ASAP).
+    /// Earlier writes are durable before the core goes on (HOPS, ASAP).
     Dfence,
 }
 
@@ -90,7 +90,7 @@ impl RmwKind {
     }
 }
 
-/// What a program asks of its hart. Addresses do not cross a line.
+/// What a program asks of its core. Addresses do not cross a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
     /// What to do.
@@ -110,14 +110,14 @@ pub struct Op {
 pub enum Touched {
     /// So long after the touch.
     After(Dur),
-    /// When this line, as the hart addresses it, has arrived.
+    /// When this line, as the core addresses it, has arrived.
     WithLine(Line),
 }
 
 const UNDER_WAY: u64 = 1 << 63;
 
 impl Touched {
-    /// As a hart's answer.
+    /// As a core's answer.
     pub fn to_answer(self) -> u64 {
         match self {
             Touched::After(time) => time.as_ps(),
@@ -140,7 +140,7 @@ impl Touched {
 pub enum OpKind {
     /// Wait for the value.
     Load,
-    /// Fetch the line; nothing waits for its value, as far as the instruction window reaches. A hart answers when the value
+    /// Fetch the line; nothing waits for its value, as far as the instruction window reaches. A core answers when the value
     /// is there: [`Touched`].
     Touch,
     /// Store into the store buffer.
@@ -155,7 +155,7 @@ pub enum OpKind {
     Fence(FenceKind),
     /// Compute for `value` picoseconds, which takes up `address` instructions of the window.
     Work,
-    /// Wait until line number `value` is not under way to the hart.
+    /// Wait until line number `value` is not under way to the core.
     Await,
 }
 
@@ -178,8 +178,8 @@ pub enum Share {
     Movement,
 }
 
-/// A hart as a program sees it.
-pub trait HartPort {
+/// A core as a program sees it.
+pub trait CorePort {
     /// Carries out `op`, or keeps it and answers `Pending`; then the same `op` is asked again.
     fn poll(&self, op: &Op) -> Poll<u64>;
     /// The same, told where in the program's source the operation stands.
@@ -188,13 +188,13 @@ pub trait HartPort {
         let _ = site;
         self.poll(op)
     }
-    /// The hart's number.
-    fn hart(&self) -> u8;
-    /// The hart's clock.
+    /// The core's number.
+    fn core(&self) -> u8;
+    /// The core's clock.
     fn now(&self) -> Time;
     /// Notes that the program finished one of its operations (a transaction, an insert).
     fn operation_done(&self);
-    /// A bound of the part that counts: the first call of any hart starts it, the last call ends it.
+    /// A bound of the region of interest: the first call of any core starts it, the last call ends it.
     fn region(&self, starts: bool);
     /// Notes that a replay did not wait any longer for its recorded turn.
     fn gave_up(&self) {}
@@ -214,68 +214,68 @@ pub trait HartPort {
     }
 }
 
-/// Stands between a program and its hart: a translation of addresses, which may have to run the kernel first.
+/// Stands between a program and its core: a translation of addresses, which may have to run the kernel first.
 pub trait Translator {
-    /// As [`HartPort::poll_at`], on `hart`.
-    fn poll_at(&self, hart: &Cpu, op: &Op, site: Site) -> Poll<u64>;
-    /// As [`HartPort::catches_io_errors`].
+    /// As [`CorePort::poll_at`], on `core`.
+    fn poll_at(&self, core: &Cpu, op: &Op, site: Site) -> Poll<u64>;
+    /// As [`CorePort::catches_io_errors`].
     fn catches_io_errors(&self);
-    /// As [`HartPort::take_io_error`].
+    /// As [`CorePort::take_io_error`].
     fn take_io_error(&self) -> bool;
 }
 
-/// A hart behind a translator: everything that is not an access goes straight to the hart.
+/// A core behind a translator: everything that is not an access goes straight to the core.
 pub struct Translated<T> {
-    hart: Cpu,
+    core: Cpu,
     translator: T,
 }
 
 impl<T: Translator + 'static> Translated<T> {
-    /// A program's handle for `hart`, behind `translator`.
-    pub fn cpu(hart: Cpu, translator: T) -> Cpu {
-        Cpu::new(Rc::new(Translated { hart, translator }))
+    /// A program's handle for `core`, behind `translator`.
+    pub fn cpu(core: Cpu, translator: T) -> Cpu {
+        Cpu::new(Rc::new(Translated { core, translator }))
     }
 }
 
-impl<T: Translator> HartPort for Translated<T> {
+impl<T: Translator> CorePort for Translated<T> {
     fn poll(&self, op: &Op) -> Poll<u64> {
         self.poll_at(op, std::panic::Location::caller())
     }
 
     fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
-        self.translator.poll_at(&self.hart, op, site)
+        self.translator.poll_at(&self.core, op, site)
     }
 
-    fn hart(&self) -> u8 {
-        self.hart.hart()
+    fn core(&self) -> u8 {
+        self.core.core()
     }
 
     fn now(&self) -> Time {
-        self.hart.now()
+        self.core.now()
     }
 
     fn operation_done(&self) {
-        self.hart.operation_done();
+        self.core.operation_done();
     }
 
     fn region(&self, starts: bool) {
-        if starts { self.hart.region_begins() } else { self.hart.region_ends() }
+        if starts { self.core.region_begins() } else { self.core.region_ends() }
     }
 
     fn gave_up(&self) {
-        self.hart.gave_up();
+        self.core.gave_up();
     }
 
     fn moved(&self, bytes: u64) {
-        self.hart.moved(bytes);
+        self.core.moved(bytes);
     }
 
     fn spent(&self, share: Share, time: Dur) {
-        self.hart.spent(share, time);
+        self.core.spent(share, time);
     }
 
     fn fail(&self, what: String) {
-        self.hart.fail(what);
+        self.core.fail(what);
     }
 
     fn catches_io_errors(&self) {
@@ -287,9 +287,9 @@ impl<T: Translator> HartPort for Translated<T> {
     }
 }
 
-/// A program's hart. Cheap to clone. Cost on the hit path: one virtual call.
+/// A program's core. Cheap to clone. Cost on the hit path: one virtual call.
 #[derive(Clone)]
-pub struct Cpu(Rc<dyn HartPort>);
+pub struct Cpu(Rc<dyn CorePort>);
 
 /// An operation under way; awaiting it gives the value.
 #[must_use = "nothing happens until it is awaited"]
@@ -316,7 +316,7 @@ impl Future for Access<'_> {
 
 impl Cpu {
     /// A handle for `port`.
-    pub fn new(port: Rc<dyn HartPort>) -> Cpu {
+    pub fn new(port: Rc<dyn CorePort>) -> Cpu {
         Cpu(port)
     }
 
@@ -448,12 +448,12 @@ impl Cpu {
         self.op(Op { kind: OpKind::Await, address: 0, size: 1, order: Order::Plain, value: line.0 })
     }
 
-    /// The hart's number, from zero.
-    pub fn hart(&self) -> u8 {
-        self.0.hart()
+    /// The core's number, from zero.
+    pub fn core(&self) -> u8 {
+        self.0.core()
     }
 
-    /// The hart's clock.
+    /// The core's clock.
     pub fn now(&self) -> Time {
         self.0.now()
     }
@@ -494,17 +494,17 @@ impl Cpu {
         self.0.take_io_error()
     }
 
-    /// What this handle drives, for whoever stands between a program and its hart.
-    pub fn port(&self) -> &Rc<dyn HartPort> {
+    /// What this handle drives, for whoever stands between a program and its core.
+    pub fn port(&self) -> &Rc<dyn CorePort> {
         &self.0
     }
 
-    /// The part that counts begins on this hart.
+    /// The region of interest begins on this core.
     pub fn region_begins(&self) {
         self.0.region(true);
     }
 
-    /// The part that counts ends on this hart.
+    /// The region of interest ends on this core.
     pub fn region_ends(&self) {
         self.0.region(false);
     }

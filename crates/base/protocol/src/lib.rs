@@ -18,7 +18,7 @@ mod stats;
 pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, UNCACHED_BASE};
 pub use address::{is_uncached, line_of, offset_of};
 pub use cpu::{
-    Access, Cpu, FenceKind, FlushKind, HartPort, Op, OpKind, Order, RmwKind, Share, Site, Touched,
+    Access, CorePort, Cpu, FenceKind, FlushKind, Op, OpKind, Order, RmwKind, Share, Site, Touched,
     Translated, Translator,
 };
 pub use image::{Block, Image, Mask, mask_of};
@@ -26,10 +26,10 @@ pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable};
 pub use near::{NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};
-pub use node::{Depth, Lost, Node, Remains, View};
+pub use node::{Depth, Lost, Node, PostCrash, View};
 pub use ordering::{
-    Accepted, ControllerOrdering, Evicted, FlushRequest, Full, HartOrdering, LineWrite, Outbox, Peer,
-    Retired, Traits,
+    Accepted, Capabilities, ControllerOrdering, CoreOrdering, Evicted, FlushRequest, LineWrite, Outbox, Peer,
+    Retired, WouldBlock,
 };
 pub use params::{Param, Settings};
 pub use stats::{Occupancy, StatSink, Tally, Value};

@@ -4,19 +4,19 @@ use crate::{Block, FlushRequest, Line, Mask, NearRefusal, NearRequest};
 use engine::Out;
 use units::Dur;
 
-/// The number of an epoch on its hart, from 1 on; 0 is before the first.
+/// The number of an epoch on its core, from 1 on; 0 is before the first.
 pub type EpochId = u32;
 
-/// An epoch of a certain hart.
+/// An epoch of a certain core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EpochTag {
-    /// The hart.
-    pub hart: u8,
+    /// The core.
+    pub core: u8,
     /// Its epoch.
     pub epoch: EpochId,
 }
 
-/// What a hart may do with a line that it is sent (MESI).
+/// What a core may do with a line that it is sent (MESI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// Read it, as others may.
@@ -27,7 +27,7 @@ pub enum Grant {
     Modified,
 }
 
-/// What the directory wants of a hart.
+/// What the directory wants of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snoop {
     /// Hand over the data and keep a copy that can be read.
@@ -42,18 +42,18 @@ pub enum Msg {
     /// A device's own timer.
     Wake,
 
-    // Hart to directory and back.
-    /// A hart wants to read a line.
+    // Core to directory and back.
+    /// A core wants to read a line.
     GetS { line: Line },
-    /// A hart wants to write a line.
+    /// A core wants to write a line.
     GetM { line: Line },
-    /// A hart evicts a line that it changed.
+    /// A core evicts a line that it changed.
     PutM { line: Line, data: Block },
     /// The answer to `GetS` and `GetM`; `tag` names the epoch that last wrote or released the line.
     Data { line: Line, data: Block, grant: Grant, tag: Option<EpochTag> },
     /// The directory asks for a line.
     Snoop { line: Line, kind: Snoop },
-    /// The answer to `Snoop`. `held` says that the hart's persist buffer still holds writes of the line.
+    /// The answer to `Snoop`. `held` says that the core's persist buffer still holds writes of the line.
     SnoopReply { line: Line, data: Option<Block>, tag: Option<EpochTag>, held: bool },
     /// The persist buffer no longer holds writes of a line that was `held`.
     Drained { line: Line },
@@ -69,19 +69,19 @@ pub enum Msg {
     // Directory to memory and back.
     /// Read a line.
     Read { line: Line },
-    /// The answer to `Read`. `waits` says that some of these bytes wait at the controller's door: a power failure would
+    /// The answer to `Read`. `waits` says that some of these bytes wait in the controller's ingress queue: a power failure would
     /// lose them.
     ReadReply { line: Line, data: Block, waits: bool },
-    /// Write a line back; where `ack` names a hart, it is told once the write is durable.
+    /// Write a line back; where `ack` names a core, it is told once the write is durable.
     Write { line: Line, data: Block, mask: Mask, ack: Option<u8> },
-    /// A `Write` with an `ack` is durable from now on; the hart hears of it when its acknowledgement is there.
+    /// A `Write` with an `ack` is durable from now on; the core hears of it when its acknowledgement is there.
     Written { line: Line },
     /// A memory agent wants a line out of every cache; what is changed of it is written back first.
     Recall { line: Line },
     /// The answer to `Recall`: no cache holds the line.
     Recalled { line: Line },
 
-    // Hart side of an ordering model to its controller side and back.
+    // Core side of an ordering model to its controller side and back.
     /// A persist buffer flushes a line.
     Flush(FlushRequest),
     /// The flush in persist-buffer place `slot` is durable.
@@ -93,7 +93,7 @@ pub enum Msg {
     /// The controller has acted on `Commit`.
     CommitAck { epoch: EpochId },
 
-    // Registers of devices: hart to the port that they are behind, and back.
+    // Registers of devices: core to the port that they are behind, and back.
     /// A store to a register.
     UncachedWrite { address: u64, value: u64 },
     /// A load of a register.
@@ -114,14 +114,14 @@ pub enum Msg {
     NearRoom,
     /// The device is done with a request.
     NearDone { number: u64 },
-    /// How many requests of `hart` is the device not done with?
-    NearStatus { hart: u8 },
+    /// How many requests of `core` is the device not done with?
+    NearStatus { core: u8 },
     /// The answer to `NearStatus`.
-    NearStatusReply { hart: u8, value: u64 },
+    NearStatusReply { core: u8, value: u64 },
     /// One device tells another that its part of a duplicated request is done.
     NearComplete { number: u64, device: u8 },
 
-    // Between the hart sides.
+    // Between the core sides.
     /// `dependent` waits for an epoch of the receiver.
     Register { epoch: EpochId, dependent: u8 },
     /// The epoch that the receiver waited for has committed.
@@ -130,18 +130,18 @@ pub enum Msg {
     // HOPS: the global timestamp register.
     /// Every epoch of the sender up to `epoch` is durable.
     Publish { epoch: EpochId },
-    /// How far is hart `hart`?
-    Poll { hart: u8 },
+    /// How far is core `core`?
+    Poll { core: u8 },
     /// The answer to `Poll`.
     Timestamp { tag: EpochTag },
 }
 
 impl engine::Message for Msg {
     /// The directory looks a line up before it answers a request, controllers take time to read and to acknowledge, and
-    /// a hart that is told that it may go on only asks for more. Not quiet: snoops and their answers, data on its way
+    /// a core that is told that it may go on only asks for more. Not lookahead: snoops and their answers, data on its way
     /// up, word of commits, and all that devices say to each other.
     #[inline]
-    fn is_quiet(&self) -> bool {
+    fn has_lookahead(&self) -> bool {
         use Msg::*;
         let asks_directory = matches!(
             self,
@@ -155,63 +155,63 @@ impl engine::Message for Msg {
                 | Written { .. }
         );
         let asks_controller = matches!(self, Read { .. } | Write { .. } | Flush(_) | Commit { .. });
-        let tells_hart =
+        let tells_core =
             matches!(self, Data { .. } | CleanAck { .. } | Ack { .. } | Nack { .. } | CommitAck { .. });
-        asks_directory || asks_controller || tells_hart || matches!(self, Wake)
+        asks_directory || asks_controller || tells_core || matches!(self, Wake)
     }
 }
 
-/// A write that `hart` waits for is durable: the directory hears of it at once, the hart `after` a while.
-pub fn tell_durable(line: Line, hart: u8, after: Dur, out: &mut Out<'_, Msg>) {
+/// A write that `core` waits for is durable: the directory hears of it at once, the core `after` a while.
+pub fn tell_durable(line: Line, core: u8, after: Dur, out: &mut Out<'_, Msg>) {
     out.send(ports::DIRECTORY, Dur::ZERO, Msg::Written { line });
-    out.send(ports::from_hart(hart), after, Msg::CleanAck { line });
+    out.send(ports::from_core(core), after, Msg::CleanAck { line });
 }
 
 /// Port numbers: the same on every machine, so that a device knows its peers by them.
 pub mod ports {
     use engine::PortId;
 
-    /// Hart: to and from the directory.
+    /// Core: to and from the directory.
     pub const DIRECTORY: PortId = PortId(0);
-    /// Hart: to and from the global timestamp register.
+    /// Core: to and from the global timestamp register.
     pub const REGISTER: PortId = PortId(1);
-    /// Hart: to and from the port that devices' registers are behind.
+    /// Core: to and from the port that devices' registers are behind.
     pub const COMMANDS: PortId = PortId(2);
-    /// Hart: the first of the controllers of persistent memory.
+    /// Core: the first of the controllers of persistent memory.
     pub const CONTROLLERS: u8 = 3;
 
-    /// Hart: to and from controller `index` of persistent memory.
+    /// Core: to and from controller `index` of persistent memory.
     pub fn controller(index: usize) -> PortId {
         PortId(CONTROLLERS + index as u8)
     }
 
-    /// Hart: to and from hart `index`, on a machine with `controllers` controllers of persistent memory.
-    pub fn hart(index: u8, controllers: usize) -> PortId {
+    /// Core: to and from core `index`, on a machine with `controllers` controllers of persistent memory.
+    pub fn core(index: u8, controllers: usize) -> PortId {
         PortId(CONTROLLERS + controllers as u8 + index)
     }
 
-    /// Directory: controllers follow the harts.
-    pub fn directory_to_controller(index: usize, harts: usize) -> PortId {
-        PortId((harts + index) as u8)
+    /// Directory: controllers follow the cores.
+    pub fn directory_to_controller(index: usize, cores: usize) -> PortId {
+        PortId((cores + index) as u8)
     }
 
-    /// Controller of persistent memory: to and from the command port, on a machine with `harts` harts.
-    pub fn commands(harts: usize) -> PortId {
-        PortId(1 + harts as u8)
+    /// Controller of persistent memory: to and from the command port, on a machine with `cores` cores.
+    pub fn commands(cores: usize) -> PortId {
+        PortId(1 + cores as u8)
     }
 
-    /// Near-data device: to and from device `index`, on a machine with `harts` harts.
-    pub fn device(index: usize, harts: usize) -> PortId {
-        PortId((2 + harts + index) as u8)
+    /// Near-data device: to and from device `index`, on a machine with `cores` cores.
+    pub fn device(index: usize, cores: usize) -> PortId {
+        PortId((2 + cores + index) as u8)
     }
 
-    /// Command port: device `index` follows the harts.
-    pub fn command_to_device(index: usize, harts: usize) -> PortId {
-        PortId((harts + index) as u8)
+    /// Command port: device `index` follows the cores.
+    pub fn command_to_device(index: usize, cores: usize) -> PortId {
+        PortId((cores + index) as u8)
     }
 
-    /// Controller and register: hart `index`; the directory is port 0.
-    pub fn from_hart(index: u8) -> PortId {
+    /// Controller and register: core `index`; the directory is port 0.
+    pub fn from_core(index: u8) -> PortId {
         PortId(1 + index)
     }
 }

@@ -70,7 +70,7 @@ pub struct NearRequest {
     /// In the order in which commands passed the port, from 1 on.
     pub number: u64,
     /// Who asked.
-    pub hart: u8,
+    pub core: u8,
     /// The primitive.
     pub kind: NearKind,
     /// The pool.

@@ -7,7 +7,7 @@ use crate::{NearKind, NearRequest, UNCACHED_BASE};
 #[derive(Clone, Copy, Debug)]
 pub struct NearCommand;
 
-/// Bytes of registers that each hart has for itself.
+/// Bytes of registers that each core has for itself.
 const WINDOW: u64 = 256;
 /// Where the status registers begin: eight bytes for each device.
 const STATUS: u64 = 0x10_0000;
@@ -20,7 +20,7 @@ impl NearCommand {
     /// The most bytes that a command carries.
     pub const MOST_BYTES: u64 = 0xFFFF;
 
-    /// The register that says how many requests of the reading hart a device is not done with.
+    /// The register that says how many requests of the reading core a device is not done with.
     pub fn status(device: u64) -> u64 {
         UNCACHED_BASE + STATUS + device * 8
     }
@@ -35,8 +35,8 @@ impl NearCommand {
         ((address - UNCACHED_BASE) % WINDOW / 8) as usize
     }
 
-    /// A command of `hart` in `words` stores, 3 to 16: addresses and values, the doorbell last.
-    pub fn encode(request: &NearRequest, hart: u8, words: usize) -> impl Iterator<Item = (u64, u64)> + use<> {
+    /// A command of `core` in `words` stores, 3 to 16: addresses and values, the doorbell last.
+    pub fn encode(request: &NearRequest, core: u8, words: usize) -> impl Iterator<Item = (u64, u64)> + use<> {
         let mut bits = u128::from(request.kind as u8)
             | u128::from(request.pool & 0x3F) << 4
             | u128::from(request.thread & 0x3F) << 10
@@ -44,7 +44,7 @@ impl NearCommand {
             | u128::from(request.source & 0xFFFF_FFFF_FFFF) << 32
             | u128::from(request.destination & 0xFFFF_FFFF_FFFF) << 80;
         let each = BITS.div_ceil(words as u32 - 1);
-        let window = UNCACHED_BASE + u64::from(hart) * WINDOW;
+        let window = UNCACHED_BASE + u64::from(core) * WINDOW;
         (0..words as u64).map(move |i| {
             let value = if i + 1 == words as u64 { 1 } else { (bits & ((1 << each) - 1)) as u64 };
             bits = bits.checked_shr(each).unwrap_or(0);
@@ -52,8 +52,8 @@ impl NearCommand {
         })
     }
 
-    /// The command that `hart` has written, its doorbell left out; none when it has no known operation code.
-    pub fn decode(words: &[u64], hart: u8) -> Option<NearRequest> {
+    /// The command that `core` has written, its doorbell left out; none when it has no known operation code.
+    pub fn decode(words: &[u64], core: u8) -> Option<NearRequest> {
         let each = BITS.div_ceil(words.len().max(1) as u32);
         let mut bits = 0_u128;
         for (i, word) in words.iter().enumerate() {
@@ -62,7 +62,7 @@ impl NearCommand {
         let field = |at: u32, size: u32| (bits >> at & ((1 << size) - 1)) as u64;
         Some(NearRequest {
             number: 0,
-            hart,
+            core,
             kind: NearKind::of_code(field(0, 4))?,
             pool: field(4, 6) as u8,
             thread: field(10, 6) as u8,
@@ -82,7 +82,7 @@ mod tests {
     fn a_command_survives_its_way_through_stores() {
         let request = NearRequest {
             number: 0,
-            hart: 3,
+            core: 3,
             kind: NearKind::ShadowCopy,
             pool: 59,
             thread: 40,

@@ -11,9 +11,9 @@ pub enum Depth {
     Buffer,
     /// The shared cache.
     Shared,
-    /// A hart's own caches.
+    /// A core's own caches.
     Private,
-    /// A hart's store buffer.
+    /// A core's store buffer.
     StoreBuffer,
 }
 
@@ -29,7 +29,7 @@ pub enum Lost {
 
 /// What is left when the power fails.
 #[derive(Clone)]
-pub struct Remains {
+pub struct PostCrash {
     /// What was lost.
     pub lost: Vec<Lost>,
     /// The images of the controllers of persistent memory, in the order of the controllers.
@@ -37,11 +37,11 @@ pub struct Remains {
     writes: Vec<(Depth, Time, LineWrite)>,
 }
 
-impl Remains {
+impl PostCrash {
     /// Nothing yet.
     #[expect(clippy::new_without_default, reason = "nothing remains by default only before it is gathered")]
-    pub fn new() -> Remains {
-        Remains { lost: Vec::new(), parts: Vec::new(), writes: Vec::new() }
+    pub fn new() -> PostCrash {
+        PostCrash { lost: Vec::new(), parts: Vec::new(), writes: Vec::new() }
     }
 
     /// A write saved by a buffer or cache inside the persistence domain; it became visible at `at`.
@@ -86,7 +86,7 @@ pub enum View {
 /// A device of a machine.
 pub trait Node: Device<Msg> {
     /// Adds what this device holds of persistent memory under `view`.
-    fn remains(&self, view: View, remains: &mut Remains);
+    fn post_crash(&self, view: View, post_crash: &mut PostCrash);
     /// Hands up statistics; running intervals end at `now`.
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink);
 }

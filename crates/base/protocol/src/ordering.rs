@@ -1,4 +1,4 @@
-//! The two halves of an ordering model: one beside each hart, one at each controller. They talk only in
+//! The two halves of an ordering model: one beside each core, one at each controller. They talk only in
 //! messages. Neither has a clock, a queue of events or randomness of its own, so that the timed engine, the
 //! crash lab and the explorer can all drive the same state machines.
 
@@ -34,7 +34,7 @@ impl LineWrite {
 #[derive(Clone, Copy, Debug)]
 pub struct FlushRequest {
     /// The sender.
-    pub hart: u8,
+    pub core: u8,
     /// The place in the sender's persist buffer, returned with the answer.
     pub slot: u16,
     /// The epoch that wrote.
@@ -49,12 +49,12 @@ pub struct FlushRequest {
 
 /// A buffer or table has no room (or a fence is not reached); the same call is made again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct WouldBlock;
 
-/// What a machine with this ordering model asks of its harts and caches.
+/// What a machine with this ordering model asks of its cores and caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traits {
-    /// Stores to persistent memory also go through the hart side (a persist path beside the caches);
+pub struct Capabilities {
+    /// Stores to persistent memory also go through the core side (a persist path beside the caches);
     /// then the shared cache drops such lines instead of writing them back.
     pub persist_path: bool,
     /// Flush instructions do something: the caches are volatile and nothing else persists their lines.
@@ -65,13 +65,13 @@ pub struct Traits {
     pub fences: bool,
 }
 
-/// Whom the hart side can address.
+/// Whom the core side can address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// A controller of persistent memory.
     Controller(usize),
-    /// Another hart.
-    Hart(u8),
+    /// Another core.
+    Core(u8),
     /// The global timestamp register.
     Register,
     /// The port that devices' registers are behind.
@@ -80,7 +80,7 @@ pub enum Peer {
     Directory,
 }
 
-/// What a hart side sends, and when; the hart puts it on the wires.
+/// What a core side sends, and when; the core puts it on the wires.
 #[derive(Debug, Default)]
 pub struct Outbox(pub Vec<(Time, Peer, Msg)>);
 
@@ -92,30 +92,30 @@ impl Outbox {
     }
 }
 
-/// The half beside a hart. A model without epochs leaves the calls about them as they are. Calls come in the order of simulated time; a call that answers [`Full`] changed
+/// The half beside a core. A model without epochs leaves the calls about them as they are. Calls come in the order of simulated time; a call that answers [`WouldBlock`] changed
 /// nothing that matters and is made again after the next message or timer.
-pub trait HartOrdering {
-    /// What this model asks of harts and caches.
-    fn traits(&self) -> Traits;
+pub trait CoreOrdering {
+    /// What this model asks of cores and caches.
+    fn traits(&self) -> Capabilities;
 
     /// A store to persistent memory becomes visible. Gives the epoch that it belongs to.
     ///
     /// # Errors
-    /// [`Full`] when the persist buffer has no room.
-    fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, Full>;
+    /// [`WouldBlock`] when the persist buffer has no room.
+    fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, WouldBlock>;
 
     /// A fence reaches the head of the store buffer.
     ///
     /// # Errors
-    /// [`Full`] while the fence has to wait.
-    fn fence(&mut self, now: Time, kind: FenceKind, out: &mut Outbox) -> Result<(), Full>;
+    /// [`WouldBlock`] while the fence has to wait.
+    fn fence(&mut self, now: Time, kind: FenceKind, out: &mut Outbox) -> Result<(), WouldBlock>;
 
     /// A release becomes visible on `line`: closes the epoch. Gives the epoch that the release publishes, 0
     /// when it publishes none.
     ///
     /// # Errors
-    /// [`Full`] when the epoch table has no room.
-    fn release(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<EpochId, Full> {
+    /// [`WouldBlock`] when the epoch table has no room.
+    fn release(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<EpochId, WouldBlock> {
         let _ = (now, line, out);
         Ok(0)
     }
@@ -123,16 +123,16 @@ pub trait HartOrdering {
     /// An acquire of `line` has its value.
     ///
     /// # Errors
-    /// [`Full`] when the epoch table has no room.
-    fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), Full> {
+    /// [`WouldBlock`] when the epoch table has no room.
+    fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), WouldBlock> {
         let _ = (now, line, out);
         Ok(())
     }
 
-    /// A line arrived, to be modified or only read, that epoch `tag` of another hart wrote or released last.
+    /// A line arrived, to be modified or only read, that epoch `tag` of another core wrote or released last.
     ///
     /// # Errors
-    /// [`Full`] when the epoch table has no room.
+    /// [`WouldBlock`] when the epoch table has no room.
     fn received(
         &mut self,
         now: Time,
@@ -140,16 +140,16 @@ pub trait HartOrdering {
         tag: EpochTag,
         modify: bool,
         out: &mut Outbox,
-    ) -> Result<(), Full> {
+    ) -> Result<(), WouldBlock> {
         let _ = (now, line, tag, modify, out);
         Ok(())
     }
 
-    /// Another hart asks for a line that this hart's epoch `written` wrote last and epoch `released` released
+    /// Another core asks for a line that this core's epoch `written` wrote last and epoch `released` released
     /// last (0: none). Gives the epoch that the other has to wait for.
     ///
     /// # Errors
-    /// [`Full`] when the open epoch has to be closed first and the epoch table has no room.
+    /// [`WouldBlock`] when the open epoch has to be closed first and the epoch table has no room.
     fn snooped(
         &mut self,
         now: Time,
@@ -157,7 +157,7 @@ pub trait HartOrdering {
         written: EpochId,
         released: EpochId,
         out: &mut Outbox,
-    ) -> Result<Option<EpochTag>, Full> {
+    ) -> Result<Option<EpochTag>, WouldBlock> {
         let _ = (now, line, written, released, out);
         Ok(None)
     }
@@ -171,20 +171,20 @@ pub trait HartOrdering {
     /// Whether the persist buffer holds unacknowledged writes of `line`.
     fn holds(&self, line: Line) -> bool;
 
-    /// The last epoch of this hart of which every write is durable and no predecessor can be undone.
+    /// The last epoch of this core of which every write is durable and no predecessor can be undone.
     fn committed(&self) -> EpochId;
 
-    /// A message from a controller, another hart or the register.
+    /// A message from a controller, another core or the register.
     fn on(&mut self, now: Time, from: Peer, msg: &Msg, out: &mut Outbox);
 
-    /// When [`HartOrdering::tick`] has something to do, [`Time::NEVER`] when nothing.
+    /// When [`CoreOrdering::tick`] has something to do, [`Time::NEVER`] when nothing.
     fn next(&self) -> Time;
 
     /// Time has come to `now`: issues what is due.
     fn tick(&mut self, now: Time, out: &mut Outbox);
 
-    /// Whether another hart waits to be told that an epoch of this one has committed.
-    fn owes_word(&self) -> bool {
+    /// Whether another core waits to be told that an epoch of this one has committed.
+    fn has_pending_replies(&self) -> bool {
         false
     }
 
@@ -230,9 +230,9 @@ pub trait ControllerOrdering {
     /// A flush is at the head of the controller's queue.
     fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted;
 
-    /// Epoch `epoch` of `hart` has committed; the lines that must now be written to the media go to
+    /// Epoch `epoch` of `core` has committed; the lines that must now be written to the media go to
     /// `retired`.
-    fn commit(&mut self, hart: u8, epoch: EpochId, image: &mut Image, retired: &mut Retired);
+    fn commit(&mut self, core: u8, epoch: EpochId, image: &mut Image, retired: &mut Retired);
 
     /// The shared cache evicts a changed line.
     fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted;

@@ -59,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// Takes away what had been counted before the part that counts began.
+    /// Takes away what had been counted before the region of interest began.
     pub fn subtract(&mut self, before: &Tally) {
         for (name, value) in &mut self.0 {
             match (value, before.get(name)) {

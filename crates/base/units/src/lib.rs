@@ -9,8 +9,8 @@ pub mod watch;
 
 pub use parse::{ParseError, parse_bytes, parse_dur};
 
-use core::fmt;
-use core::ops::{Add, AddAssign, Mul, Sub};
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub};
 
 /// A point in simulated time, in picoseconds since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

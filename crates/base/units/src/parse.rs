@@ -6,8 +6,8 @@ use crate::Dur;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError(String);
 
-impl core::fmt::Display for ParseError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }

@@ -192,7 +192,7 @@ pub(crate) enum MethodChoice {
 pub(crate) struct ExploreArgs {
     /// The protocol: asap, nearpm or remote
     pub(crate) protocol: String,
-    /// Harts [default: 2; nearpm: 1]
+    /// Cores [default: 2; nearpm: 1]
     #[arg(long)]
     pub(crate) cores: Option<usize>,
     /// Memory controllers; nearpm: devices
@@ -201,7 +201,7 @@ pub(crate) struct ExploreArgs {
     /// Cache lines, spread over the controllers
     #[arg(long, default_value_t = 2)]
     pub(crate) lines: usize,
-    /// Epochs of each hart; nearpm: transactions [default: 3; nearpm: 2]
+    /// Epochs of each core; nearpm: transactions [default: 3; nearpm: 2]
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
     /// Accesses of the program (remote)

@@ -65,7 +65,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         return Ok(());
     }
     println!(
-        "million references a host second, four harts, workload bench (goal {GOAL_REFERENCES} with ASAP on)\n"
+        "million references a host second, four cores, workload bench (goal {GOAL_REFERENCES} with ASAP on)\n"
     );
     let mut table = Table::new(["machine", "Mref/s", "of goal", "L1 hits", "events/ref"]);
     for r in &rows {

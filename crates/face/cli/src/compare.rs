@@ -107,7 +107,7 @@ fn check_fidelity(
 
 /// The rows of a run's results table.
 pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
-    let time = ("time_ns".to_string(), report.time.as_ns(), "ns", "time of the part that counts");
+    let time = ("time_ns".to_string(), report.time.as_ns(), "ns", "time of the region of interest");
     let stats = report.stats.iter().map(|s| {
         let info = STATISTICS.iter().find(|i| i.name == s.name);
         let (unit, meaning) = info.map_or(("", ""), |i| (i.unit, i.meaning));

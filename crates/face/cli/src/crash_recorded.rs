@@ -163,7 +163,7 @@ fn on_the_machine(
     let threads = workload.threads();
     if threads > MOST_THREADS && !asked {
         notes.push(format!(
-            "not cut on the machine: the recording has {threads} threads, a machine at most {MOST_THREADS} harts"
+            "not cut on the machine: the recording has {threads} threads, a machine at most {MOST_THREADS} cores"
         ));
         return Ok(None);
     }

@@ -5,9 +5,9 @@ use crate::args::ExploreArgs;
 use crate::output;
 use crate::progress;
 use check::explore::{self, Outcome, System, asap::AsapSpace, nearpm::NearSpace, remote::RemoteSpace};
-use neardata::Mutant as NearMutant;
+use nearpm::Mutant as NearMutant;
 use ordering::asap::Mutant;
-use remote::Walks;
+use pberry::Walks;
 use serde_json::json;
 
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
@@ -54,7 +54,7 @@ fn nearpm(args: &ExploreArgs) -> Result<(), Failure> {
 }
 
 fn remote(args: &ExploreArgs) -> Result<(), Failure> {
-    let Some(mutant) = mutant(args, &remote::Mutant::ALL)? else { return Ok(()) };
+    let Some(mutant) = mutant(args, &pberry::Mutant::ALL)? else { return Ok(()) };
     let walks =
         [("whole-page", Walks::WholePage), ("first-line", Walks::FirstLine), ("untracked", Walks::Untracked)];
     let space = RemoteSpace {

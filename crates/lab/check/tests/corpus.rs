@@ -200,7 +200,7 @@ impl Persistent for Visible<'_> {
     }
 }
 
-/// No store is lost between harts that write and flush the same lines: at the end every structure is whole.
+/// No store is lost between cores that write and flush the same lines: at the end every structure is whole.
 #[test]
 fn what_loads_see_at_the_end_is_sound_on_every_machine() {
     for machine in ["intel", "hops-rp", "asap-rp", "bbb", "eadr"] {

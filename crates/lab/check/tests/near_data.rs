@@ -1,4 +1,4 @@
-//! Stores on the persistent-memory library: power failures on near-data devices and on the harts, and every image that
+//! Stores on the persistent-memory library: power failures on near-data devices and on the cores, and every image that
 //! caches may leave.
 
 use check::crash::{self, Bounds, Persistency, Timed, timed};
@@ -76,7 +76,7 @@ fn what_one_device_misses_is_undone_or_done_on_both() {
             let mut machine = Description::preset("nearpm-md").unwrap();
             machine.set("memory.interleave_bytes", "64").unwrap();
             machine.set("neardata.fault.device", if step % 2 == 0 { "0" } else { "1" }).unwrap();
-            machine.set("neardata.fault.dark_ns", &dark.to_string()).unwrap();
+            machine.set("neardata.fault.power_off_ns", &dark.to_string()).unwrap();
             let end = Time::ZERO + Dur::ns(dark + 4_000);
             let found = cut(&machine, &workload, CrashEvery::At(end));
             tried += found.points;
@@ -86,7 +86,7 @@ fn what_one_device_misses_is_undone_or_done_on_both() {
     }
 }
 
-/// On the harts the library has to do without order between lines, unless it asks for it.
+/// On the cores the library has to do without order between lines, unless it asks for it.
 #[test]
 fn every_image_that_caches_may_leave_is_recovered_from() {
     for name in STORES {

@@ -321,7 +321,7 @@ fn figures(runs: &Runs) -> Vec<Figure> {
         grouped(
             "figure-3",
             "Persist buffers with work that cannot flush",
-            "Beside the paper's figure 3: share of hart time, 4 threads.",
+            "Beside the paper's figure 3: share of core time, 4 threads.",
             "share of time",
             &["hops-rp", "asap-rp"],
             table(&["hops-rp", "asap-rp"], false, |m, w| four(m, w, "ordering.blocked_share")),

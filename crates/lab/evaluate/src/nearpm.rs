@@ -26,7 +26,7 @@ const SERVERS: [&str; 2] = ["pm-memcached", "redis"];
 /// Bytes of the micro-benchmark's copies.
 const SIZES: [u64; 9] = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384];
 
-/// What is tried beyond the paper, with logging, against the same workload on the harts of a machine changed alike.
+/// What is tried beyond the paper, with logging, against the same workload on the cores of a machine changed alike.
 const BEYOND: [(&str, &str, Changes); 5] = [
     ("two devices", MD, &[]),
     ("16 units", MD, &[("neardata.units", "16")]),
@@ -105,7 +105,7 @@ fn declare() -> Result<Runs, ConfigError> {
             add(&mut runs, (label, preset, "logging"), workload, 1, &owned(changes))?;
             let mut alone = owned(changes);
             alone.push(("neardata.offload", "false".into()));
-            add(&mut runs, (&by_harts(label), preset, "logging"), workload, 1, &alone)?;
+            add(&mut runs, (&by_cores(label), preset, "logging"), workload, 1, &alone)?;
         }
     }
     Ok(runs)
@@ -115,11 +115,11 @@ fn copying(machine: &str, size: u64) -> String {
     format!("{machine} {size} B")
 }
 
-fn by_harts(label: &str) -> String {
-    format!("{label}, by the harts")
+fn by_cores(label: &str) -> String {
+    format!("{label}, by the cores")
 }
 
-/// A workload's time on the harts over its time on a machine.
+/// A workload's time on the cores over its time on a machine.
 fn speedup(runs: &Runs, machine: &str, mechanism: &str, workload: &str, threads: u64) -> f64 {
     runs.time(&name(CPU, mechanism), workload, threads)
         / runs.time(&name(machine, mechanism), workload, threads)
@@ -131,14 +131,14 @@ fn region_speedup(runs: &Runs, machine: &str, mechanism: &str, workload: &str) -
     region(CPU) / region(machine)
 }
 
-/// The share of the run that goes into crash consistency on the harts, and the share of that which is movement.
+/// The share of the run that goes into crash consistency on the cores, and the share of that which is movement.
 fn shares(runs: &Runs, mechanism: &str, workload: &str) -> (f64, f64) {
     let get = |stat| runs.get(&name(CPU, mechanism), workload, 1, stat);
     let (region, moved) = (get("neardata.region_time_ns"), get("neardata.movement_time_ns"));
     (get("neardata.region_share"), moved / region)
 }
 
-/// A copy's time on the harts over its time on a device.
+/// A copy's time on the cores over its time on a device.
 fn copy_speedup(runs: &Runs, size: u64) -> f64 {
     let time = |machine| runs.time(&copying(machine, size), "copy", 1);
     time(CPU) / time(SD)
@@ -185,7 +185,7 @@ fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
 
 fn persistence_domain() -> Result<usize, ConfigError> {
     let preset = Description::preset(MD)?;
-    Ok(machine::near_core(&preset, 0).persistence_domain_bytes())
+    Ok(machine::near_dispatcher(&preset, 0).persistence_domain_bytes())
 }
 
 /// The average speedup with so many units.

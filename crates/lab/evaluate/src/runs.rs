@@ -41,7 +41,7 @@ struct Job {
 struct Done {
     stats: BTreeMap<String, f64>,
     series: Option<Series>,
-    lines_a_page: Option<Vec<u64>>,
+    lines_per_page: Option<Vec<u64>>,
 }
 
 /// Runs to do, then their statistics.
@@ -99,7 +99,10 @@ impl Runs {
             let phases = report.phases.iter().map(|p| (format!("phase.{}", p.name), p.rate()));
             let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]);
             let stats = stats.chain(phases).collect();
-            Ok((job.key.clone(), Done { stats, series: report.series, lines_a_page: report.lines_a_page }))
+            Ok((
+                job.key.clone(),
+                Done { stats, series: report.series, lines_per_page: report.lines_per_page },
+            ))
         };
         let own = watch::entered();
         let each = |job: &Job| watch::shared(own.as_ref(), || one(job));
@@ -120,8 +123,8 @@ impl Runs {
     }
 
     /// Dirty pages of a run by how many of their lines were stored to in a window, 0 to 64.
-    pub fn lines_a_page(&self, machine: &str, workload: &str) -> Option<&[u64]> {
-        self.done.get(&Key::new(machine, workload, 1))?.lines_a_page.as_deref()
+    pub fn lines_per_page(&self, machine: &str, workload: &str) -> Option<&[u64]> {
+        self.done.get(&Key::new(machine, workload, 1))?.lines_per_page.as_deref()
     }
 
     /// Simulated time of a run, in nanoseconds.

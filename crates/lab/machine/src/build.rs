@@ -7,16 +7,16 @@ use crate::near_parts;
 use crate::nvdimm_parts;
 use crate::pager::Pager;
 use crate::remote_parts;
-use cpu::{CacheShape, Directory, DirectorySpec, FlushSpec, Hart, HartSpec};
+use cpu::{CacheShape, Core, CoreSpec, Directory, DirectorySpec, FlushSpec};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
-use neardata::{Checker, CommandPort};
-use ordering::asap::{AsapHart, RecoverySpec, RecoveryTable};
+use nearpm::{Checker, CommandPort};
+use ordering::asap::{AsapCore, RecoverySpec, RecoveryTable};
 use ordering::bbb::BatteryBuffer;
-use ordering::hops::{HopsHart, TimestampRegister};
+use ordering::hops::{HopsCore, TimestampRegister};
 use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
 use protocol::{
-    AddressMap, ControllerOrdering, DRAM_BASE, FenceKind, HartOrdering, Msg, Occupancy, PM_BASE, Settings,
+    AddressMap, ControllerOrdering, CoreOrdering, DRAM_BASE, FenceKind, Msg, Occupancy, PM_BASE, Settings,
     ports,
 };
 use std::rc::Rc;
@@ -27,7 +27,7 @@ use workloads::NearInterface;
 /// A machine with its engine, ready to run.
 pub(crate) struct Machine {
     pub(crate) engine: Engine<Msg>,
-    pub(crate) harts: Vec<Hart>,
+    pub(crate) cores: Vec<Core>,
     pub(crate) directory: Directory,
     pub(crate) controllers: Vec<Memory>,
     pub(crate) register: TimestampRegister,
@@ -49,29 +49,29 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Builds `harts` harts and everything that they need.
-    pub(crate) fn build(description: &Description, harts: usize, mode: Mode) -> Result<Machine, ConfigError> {
+    /// Builds `cores` cores and everything that they need.
+    pub(crate) fn build(description: &Description, cores: usize, mode: Mode) -> Result<Machine, ConfigError> {
         let s = &description.settings;
         let map = near_parts::address_map(s);
-        let plan = Plan { harts, map };
-        let hart =
-            |id: usize| Hart::new(id as u8, hart_spec(s), hart_side(s, id as u8, map), map.pm_controllers);
-        let nvdimm = nvdimm_parts::build(s, harts)?;
+        let plan = Plan { cores, map };
+        let core =
+            |id: usize| Core::new(id as u8, core_spec(s), core_side(s, id as u8, map), map.pm_controllers);
+        let nvdimm = nvdimm_parts::build(s, cores)?;
         let remote = remote_parts::kind(s);
         let driver = nvdimm.as_ref().and_then(|n| n.host.clone()).map(Pager::Nvdimm);
-        let host = driver.or_else(|| Some(Pager::Remote(remote_parts::host(s, harts, remote?))));
-        // Harts that share a driver's tables on the host act in order of time.
+        let host = driver.or_else(|| Some(Pager::Remote(remote_parts::host(s, cores, remote?))));
+        // Cores that share a driver's tables on the host act in order of time.
         let mode = if host.is_some() { Mode::Reference } else { mode };
         // Devices and agents answer when they will; the directory and the controllers take their time.
         let is_plain = nvdimm.is_none() && remote.is_none() && !near_parts::is_near(s);
-        let quiet = if is_plain { quiet_time(s) } else { Dur::ZERO };
+        let lookahead = if is_plain { lookahead(s) } else { Dur::ZERO };
         let pm_cache_bytes = nvdimm.as_ref().and_then(|n| n.cache_bytes);
         let mut dimm = nvdimm.map(|n| n.dimm);
         let mut memory = |index: usize| match dimm.take().filter(|_| index == 0) {
             Some(dimm) => Memory::Dimm(Box::new(dimm)),
             None if near_parts::is_near(s) && index < map.pm_controllers => {
                 let memory = controller(s, map, index);
-                Memory::Near(Box::new(near_parts::device(s, harts, map, index, memory)))
+                Memory::Near(Box::new(near_parts::device(s, cores, map, index, memory)))
             }
             None => match remote.filter(|_| index < map.pm_controllers) {
                 Some(kind) => {
@@ -82,16 +82,16 @@ impl Machine {
             },
         };
         Ok(Machine {
-            engine: Engine::new(plan.links(s), harts, mode, quiet),
-            harts: (0..harts).map(hart).collect(),
-            directory: Directory::new(directory_spec(s, harts), map),
+            engine: Engine::new(plan.links(s), cores, mode, lookahead),
+            cores: (0..cores).map(core).collect(),
+            directory: Directory::new(directory_spec(s, cores), map),
             controllers: (0..map.controllers()).map(&mut memory).collect(),
-            register: TimestampRegister::new(harts, s.dur("ordering.poll_access_ns")),
+            register: TimestampRegister::new(cores, s.dur("ordering.poll_access_ns")),
             map,
             host,
             pm_cache_bytes,
             replay: None,
-            commands: near_parts::port(s, harts, map),
+            commands: near_parts::port(s, cores, map),
             checker: near_parts::checker(s, map),
             near: near_parts::interface(s, map),
             at_work: Occupancy::default(),
@@ -107,8 +107,8 @@ impl Machine {
                 format!("dram {}", i - self.map.pm_controllers)
             }
         });
-        (0..self.harts.len())
-            .map(|i| format!("hart {i}"))
+        (0..self.cores.len())
+            .map(|i| format!("core {i}"))
             .chain(["directory".to_string()])
             .chain(controllers)
             .chain(["register".to_string(), "commands".to_string()])
@@ -116,19 +116,19 @@ impl Machine {
     }
 }
 
-/// Node numbers and links: harts, directory, controllers, register, command port.
+/// Node numbers and links: cores, directory, controllers, register, command port.
 struct Plan {
-    harts: usize,
+    cores: usize,
     map: AddressMap,
 }
 
 impl Plan {
     fn directory(&self) -> NodeId {
-        NodeId(self.harts as u16)
+        NodeId(self.cores as u16)
     }
 
     fn controller(&self, index: usize) -> NodeId {
-        NodeId((self.harts + 1 + index) as u16)
+        NodeId((self.cores + 1 + index) as u16)
     }
 
     fn register(&self) -> NodeId {
@@ -140,38 +140,38 @@ impl Plan {
     }
 
     fn links(&self, s: &Settings) -> Vec<Vec<Link>> {
-        let mut all: Vec<Vec<Link>> = (0..self.harts).map(|h| self.hart_links(s, h)).collect();
+        let mut all: Vec<Vec<Link>> = (0..self.cores).map(|h| self.core_links(s, h)).collect();
         all.push(self.directory_links(s));
         all.extend((0..self.map.controllers()).map(|i| self.controller_links(s, i)));
-        let to_hart = |h| link(NodeId(h), ports::REGISTER, s.dur("wires.hart_directory_ns"));
+        let to_core = |h| link(NodeId(h), ports::REGISTER, s.dur("wires.core_directory_ns"));
         let nothing = link(self.register(), PortId(0), Dur::ps(1));
-        all.push(std::iter::once(nothing).chain((0..self.harts as u16).map(to_hart)).collect());
+        all.push(std::iter::once(nothing).chain((0..self.cores as u16).map(to_core)).collect());
         all.push(self.command_links(s));
         all
     }
 
-    fn hart_links(&self, s: &Settings, hart: usize) -> Vec<Link> {
-        let (near, far) = (s.dur("wires.hart_directory_ns"), s.dur("wires.hart_controller_ns"));
+    fn core_links(&self, s: &Settings, core: usize) -> Vec<Link> {
+        let (near, far) = (s.dur("wires.core_directory_ns"), s.dur("wires.core_controller_ns"));
         let mut links = vec![
-            link(self.directory(), PortId(hart as u8), near),
-            link(self.register(), ports::from_hart(hart as u8), near),
-            link(self.commands(), PortId(hart as u8), near),
+            link(self.directory(), PortId(core as u8), near),
+            link(self.register(), ports::from_core(core as u8), near),
+            link(self.commands(), PortId(core as u8), near),
         ];
-        let arrives = ports::from_hart(hart as u8);
+        let arrives = ports::from_core(core as u8);
         links.extend((0..self.map.pm_controllers).map(|i| link(self.controller(i), arrives, far)));
-        let from_me = ports::hart(hart as u8, self.map.pm_controllers);
-        let peers = s.dur("wires.hart_hart_ns");
-        links.extend((0..self.harts).map(|h| link(NodeId(h as u16), from_me, peers)));
+        let from_me = ports::core(core as u8, self.map.pm_controllers);
+        let peers = s.dur("wires.core_core_ns");
+        links.extend((0..self.cores).map(|h| link(NodeId(h as u16), from_me, peers)));
         links
     }
 
-    /// The command port: harts, then the devices.
+    /// The command port: cores, then the devices.
     fn command_links(&self, s: &Settings) -> Vec<Link> {
-        let (near, far) = (s.dur("wires.hart_directory_ns"), s.dur("neardata.link_ns"));
-        let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::COMMANDS, near));
-        let arrives = ports::commands(self.harts);
+        let (near, far) = (s.dur("wires.core_directory_ns"), s.dur("neardata.link_ns"));
+        let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::COMMANDS, near));
+        let arrives = ports::commands(self.cores);
         let devices = (0..self.map.pm_controllers).map(|i| link(self.controller(i), arrives, far));
-        harts.chain(devices).collect()
+        cores.chain(devices).collect()
     }
 
     /// One way between the directory and a controller: devices and agents are behind a link of their own.
@@ -185,40 +185,40 @@ impl Plan {
     }
 
     fn directory_links(&self, s: &Settings) -> Vec<Link> {
-        let near = s.dur("wires.hart_directory_ns");
-        let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::DIRECTORY, near));
+        let near = s.dur("wires.core_directory_ns");
+        let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::DIRECTORY, near));
         let to = |i| link(self.controller(i), PortId(0), self.to_controller(s, i));
         let controllers = (0..self.map.controllers()).map(to);
-        harts.chain(controllers).collect()
+        cores.chain(controllers).collect()
     }
 
     fn controller_links(&self, s: &Settings, index: usize) -> Vec<Link> {
-        let back = ports::directory_to_controller(index, self.harts);
+        let back = ports::directory_to_controller(index, self.cores);
         let first = link(self.directory(), back, self.to_controller(s, index));
         if index >= self.map.pm_controllers {
             return vec![first];
         }
-        let far = s.dur("wires.hart_controller_ns");
-        let harts = (0..self.harts as u16).map(|h| link(NodeId(h), ports::controller(index), far));
-        // As many links as there are harts, then the command port and the other devices.
+        let far = s.dur("wires.core_controller_ns");
+        let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::controller(index), far));
+        // As many links as there are cores, then the command port and the other devices.
         let commands =
-            link(self.commands(), ports::command_to_device(index, self.harts), s.dur("neardata.link_ns"));
-        let from = ports::device(index, self.harts);
+            link(self.commands(), ports::command_to_device(index, self.cores), s.dur("neardata.link_ns"));
+        let from = ports::device(index, self.cores);
         let peers =
             (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, s.dur("neardata.peer_ns")));
-        std::iter::once(first).chain(harts).chain([commands]).chain(peers).collect()
+        std::iter::once(first).chain(cores).chain([commands]).chain(peers).collect()
     }
 }
 
-/// How long the directory and the controllers take at least to answer a hart, wires included.
-fn quiet_time(s: &Settings) -> Dur {
+/// How long the directory and the controllers take at least to answer a core, wires included.
+fn lookahead(s: &Settings) -> Dur {
     let d = |key: &str| s.dur(key);
     let reads = d("memory.pm.read_ns").min(d("memory.pm.buffer_read_ns")).min(d("memory.dram.read_ns"));
     let paths = [
-        d("llc.latency_ns") + d("wires.hart_directory_ns"),
-        d("memory.pm.acknowledge_ns") + d("wires.hart_controller_ns"),
-        d("ordering.commit_ns") + d("wires.hart_controller_ns"),
-        reads + d("wires.directory_controller_ns") + d("wires.hart_directory_ns"),
+        d("llc.latency_ns") + d("wires.core_directory_ns"),
+        d("memory.pm.acknowledge_ns") + d("wires.core_controller_ns"),
+        d("ordering.commit_ns") + d("wires.core_controller_ns"),
+        reads + d("wires.directory_controller_ns") + d("wires.core_directory_ns"),
     ];
     paths.into_iter().min().unwrap_or(Dur::ZERO)
 }
@@ -233,10 +233,10 @@ fn shape(s: &Settings, cache: &str) -> CacheShape {
     CacheShape { sets, ways, latency: s.dur(&format!("{cache}.latency_ns")) }
 }
 
-fn hart_spec(s: &Settings) -> HartSpec {
+fn core_spec(s: &Settings) -> CoreSpec {
     let clock = Clock::mhz(s.number("cpu.clock_mhz"));
     let per_reference = s.number("cpu.instructions_per_reference");
-    HartSpec {
+    CoreSpec {
         issue: Dur::ps(clock.cycles(per_reference).as_ps().div_ceil(s.number("cpu.width"))),
         l1: shape(s, "l1"),
         l2: shape(s, "l2"),
@@ -253,15 +253,15 @@ fn hart_spec(s: &Settings) -> HartSpec {
             invalidates: s.flag("ordering.flush_invalidates"),
         },
         uncached: s.dur("neardata.store_ns"),
-        sfence_blocks: s.text("ordering.sfence_blocks") == "hart",
+        sfence_blocks: s.text("ordering.sfence_blocks") == "core",
         sfence_as: if s.text("ordering.sfence") == "dfence" { FenceKind::Dfence } else { FenceKind::Ofence },
         write_back_buffer: s.count("ordering.write_back_buffer"),
     }
 }
 
-fn directory_spec(s: &Settings, harts: usize) -> DirectorySpec {
+fn directory_spec(s: &Settings, cores: usize) -> DirectorySpec {
     DirectorySpec {
-        harts: harts as u8,
+        cores: cores as u8,
         shape: shape(s, "llc"),
         latency: s.dur("llc.latency_ns"),
         snoop: Dur::ns(1),
@@ -271,9 +271,9 @@ fn directory_spec(s: &Settings, harts: usize) -> DirectorySpec {
     }
 }
 
-fn path_spec(s: &Settings, hart: u8, map: AddressMap) -> PathSpec {
+fn path_spec(s: &Settings, core: u8, map: AddressMap) -> PathSpec {
     PathSpec {
-        hart,
+        core,
         map,
         persist_buffer: s.count("ordering.persist_buffer"),
         epoch_table: s.count("ordering.epoch_table"),
@@ -291,17 +291,17 @@ fn path_spec(s: &Settings, hart: u8, map: AddressMap) -> PathSpec {
     }
 }
 
-fn hart_side(s: &Settings, hart: u8, map: AddressMap) -> Box<dyn HartOrdering> {
-    let path = path_spec(s, hart, map);
+fn core_side(s: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
+    let path = path_spec(s, core, map);
     match s.text("ordering.model") {
-        "hops" => Box::new(HopsHart::new(path, HopsSpec { poll: s.dur("ordering.poll_ns") })),
+        "hops" => Box::new(HopsCore::new(path, HopsSpec { poll: s.dur("ordering.poll_ns") })),
         "asap" => {
             let asap = AsapSpec {
                 eager: s.flag("ordering.eager"),
                 commit_pipelined: s.flag("ordering.commit_pipelined"),
                 mutant: None,
             };
-            Box::new(AsapHart::new(path, asap))
+            Box::new(AsapCore::new(path, asap))
         }
         "bbb" => Box::new(BatteryBuffer::new(path)),
         "eadr" => Box::new(NoPath::eadr()),

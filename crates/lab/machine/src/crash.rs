@@ -6,10 +6,10 @@ use crate::error::{ConfigError, RunError};
 use crate::memories::Memory;
 use crate::remote_parts;
 use crate::run::{RunOptions, within_arenas};
-use cpu::Hart;
+use cpu::Core;
 use engine::NodeId;
-use neardata::{Dump, Invariant};
-use protocol::{AddressMap, Block, Image, Line, Lost, Msg, Remains, View};
+use nearpm::{Dump, Invariant};
+use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PostCrash, View};
 use units::Time;
 
 /// When the power fails.
@@ -45,7 +45,7 @@ impl From<CrashEvery> for Cuts {
 pub struct CrashPoint {
     /// When.
     pub at: Time,
-    /// For each hart: operations that it had ended.
+    /// For each core: operations that it had ended.
     pub ended: Vec<u64>,
     /// Of a recording: records that each thread had passed.
     pub passed: Vec<u64>,
@@ -68,9 +68,9 @@ impl CrashPoint {
 
     /// All of persistent memory, as a DAX file would hold it.
     pub fn image(&self) -> Image {
-        let mut remains = Remains::new();
-        remains.parts.clone_from(&self.parts);
-        remains.settle(&self.map)
+        let mut post_crash = PostCrash::new();
+        post_crash.parts.clone_from(&self.parts);
+        post_crash.settle(&self.map)
     }
 }
 
@@ -151,7 +151,7 @@ fn run_to_crashes(
         CrashEvery::At(at) => at,
         _ => {
             m.check_finished()?;
-            m.harts.iter().map(Hart::now).max().unwrap_or(Time::ZERO)
+            m.cores.iter().map(Core::now).max().unwrap_or(Time::ZERO)
         }
     };
     visit(m.crash(end, threads));
@@ -185,7 +185,7 @@ pub fn events_to_cut(
     Ok(events)
 }
 
-/// Whether the part that counts has begun.
+/// Whether the region of interest has begun.
 struct Counts {
     after: Vec<(usize, u64)>,
     began: Time,
@@ -213,8 +213,8 @@ impl Machine {
     /// Near-data devices replay what they saved.
     pub(crate) fn recover_near(&mut self, parts: &mut [Image]) {
         let near = self.controllers.iter().filter_map(Memory::near);
-        let dumps: Vec<Dump> = near.map(|d| d.core().power_fail()).collect();
-        if let Err(what) = neardata::recover(&dumps, parts)
+        let dumps: Vec<Dump> = near.map(|d| d.dispatcher().power_fail()).collect();
+        if let Err(what) = nearpm::recover(&dumps, parts)
             && let Some(checker) = &mut self.checker
         {
             checker.report(Invariant::FailureRecovery, what);
@@ -222,14 +222,14 @@ impl Machine {
     }
 
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
-        let mut remains = Remains::new();
+        let mut post_crash = PostCrash::new();
         for node in self.nodes() {
-            node.remains(View::Durable, &mut remains);
+            node.post_crash(View::Durable, &mut post_crash);
         }
-        let lost = std::mem::take(&mut remains.lost);
-        let mut parts = remains.settle_in_place(&self.map);
+        let lost = std::mem::take(&mut post_crash.lost);
+        let mut parts = post_crash.settle_in_place(&self.map);
         self.recover_near(&mut parts);
-        let ended = self.harts.iter().take(threads).map(Hart::operations).collect();
+        let ended = self.cores.iter().take(threads).map(Core::operations).collect();
         let passed = self.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
         CrashPoint { at, ended, passed, lost, parts, map: self.map }
     }

@@ -4,7 +4,7 @@ use crate::error::{ConfigError, suggestion};
 use crate::fusion_parts;
 use crate::near_parts;
 use crate::nvdimm_parts;
-use crate::params::MACHINE;
+use crate::params::{MACHINE, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
 use crate::remote_parts;
@@ -361,7 +361,7 @@ impl WorkloadDescription {
         kept
     }
 
-    /// Harts that it takes.
+    /// Cores that it takes.
     pub fn threads(&self) -> usize {
         match &self.source {
             Source::BuiltIn(_) => self.settings.count("workload.threads"),
@@ -390,6 +390,9 @@ fn find(table: &'static [Param], key: &str) -> Option<&'static Param> {
 }
 
 fn unknown_key(key: &str, table: &'static [Param]) -> ConfigError {
+    if let Some(new) = renamed(key) {
+        return ConfigError::new(format!("key \"{key}\" has a new name: give {new}"));
+    }
     let near = suggestion(key, table.iter().map(|p| p.key));
     ConfigError::new(format!("unknown key \"{key}\"{near}"))
 }

@@ -3,7 +3,7 @@
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::RunError;
 use crate::run::{RunOptions, run};
-use fusion::CacheSpec;
+use pagesim::CacheSpec;
 use units::Dur;
 
 /// Blocks of a measuring run.

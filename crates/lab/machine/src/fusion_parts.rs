@@ -4,8 +4,8 @@ use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::report::{Phase, Report, Series, Statistic};
 use crate::run::RunOptions;
-use fusion::{AmfSpec, CacheSpec, FusionSpec, Machine, MediumSpec, PowerSpec, Sample, Stopped, TieringSpec};
-use os::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
+use kernel::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
+use pagesim::{AmfSpec, CacheSpec, FusionSpec, Machine, MediumSpec, PowerSpec, Sample, Stopped, TieringSpec};
 use protocol::{Image, Settings};
 use trace::ReplayOptions;
 use units::{Dur, Time};
@@ -322,7 +322,7 @@ fn report(
         timeline: None,
         phases: kinds.iter().zip(&t.operations).map(phase).collect(),
         series: Some(series(m.samples(), amf(&machine.settings).map(|a| a.integrates_below()))),
-        lines_a_page: None,
+        lines_per_page: None,
     }
 }
 

@@ -27,7 +27,7 @@ pub use campaign::{Assignment, Campaign, Point};
 pub use crash::{CrashEvery, CrashPoint, Cuts, can_crash, events_to_cut, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
-pub use near_parts::near_core;
+pub use near_parts::near_dispatcher;
 pub use presets::{PRESETS, Preset};
 pub use report::{Phase, Report, Series, Statistic};
 pub use run::{RunOptions, run, within_arenas};

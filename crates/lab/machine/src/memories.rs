@@ -2,10 +2,10 @@
 
 use engine::{Device, Out, PortId};
 use memory::Controller;
-use neardata::NearDevice;
-use nvdimm::{Collision, Dimm};
-use protocol::{Line, Msg, Node, PAGE_BYTES, Remains, StatSink, View, line_of};
-use remote::Agent;
+use nearpm::NearDevice;
+use nvdimmc::{Collision, Dimm};
+use pberry::Agent;
+use protocol::{Line, Msg, Node, PAGE_BYTES, PostCrash, StatSink, View, line_of};
 use units::Time;
 
 /// A memory controller with its memory.
@@ -111,12 +111,12 @@ impl Device<Msg> for Memory {
 }
 
 impl Node for Memory {
-    fn remains(&self, view: View, remains: &mut Remains) {
+    fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
         match self {
-            Memory::Controller(c) => c.remains(view, remains),
-            Memory::Dimm(d) => d.remains(view, remains),
-            Memory::Near(d) => d.remains(view, remains),
-            Memory::Remote(d) => d.remains(view, remains),
+            Memory::Controller(c) => c.post_crash(view, post_crash),
+            Memory::Dimm(d) => d.post_crash(view, post_crash),
+            Memory::Near(d) => d.post_crash(view, post_crash),
+            Memory::Remote(d) => d.post_crash(view, post_crash),
         }
     }
 

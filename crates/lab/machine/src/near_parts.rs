@@ -3,7 +3,7 @@
 use crate::describe::Description;
 use crate::error::ConfigError;
 use memory::Controller;
-use neardata::{Checker, CommandPort, CoreSpec, DeviceSpec, Mutant, NearDevice, PortSpec, Sync};
+use nearpm::{Checker, CommandPort, DeviceSpec, DispatcherSpec, Mutant, NearDevice, PortSpec, Sync};
 use protocol::{AddressMap, Settings};
 use units::{Dur, Time};
 use workloads::NearInterface;
@@ -33,12 +33,12 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
             "ordering.model = {model}: a device reads memory, not what batteries save; give one of intel, hops, asap, or neardata.offload = false"
         )));
     }
-    let (hart, port) = (s.dur("wires.hart_controller_ns"), s.dur("wires.hart_directory_ns"));
+    let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));
     let link = s.dur("neardata.link_ns");
-    if model != "intel" && hart < port + link {
+    if model != "intel" && core < port + link {
         return Err(ConfigError::new(format!(
-            "wires.hart_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
-            hart.as_ns(),
+            "wires.core_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
+            core.as_ns(),
             (port + link).as_ns()
         )));
     }
@@ -59,7 +59,7 @@ pub(crate) fn address_map(s: &Settings) -> AddressMap {
     }
 }
 
-fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
+fn dispatcher(s: &Settings, map: AddressMap, index: u8) -> DispatcherSpec {
     let sync = match s.text("neardata.sync") {
         "polling" => Sync::Polling,
         "none" => Sync::None,
@@ -72,7 +72,7 @@ fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
             (.., false) => Some(Mutant::UngatedReads),
             _ => None,
         };
-    CoreSpec {
+    DispatcherSpec {
         index,
         map,
         units: s.count("neardata.units"),
@@ -86,15 +86,15 @@ fn core(s: &Settings, map: AddressMap, index: u8) -> CoreSpec {
 }
 
 /// A near-data device's state machine as a machine describes it.
-pub fn near_core(machine: &Description, index: u8) -> CoreSpec {
+pub fn near_dispatcher(machine: &Description, index: u8) -> DispatcherSpec {
     let s = &machine.settings;
-    core(s, address_map(s), index)
+    dispatcher(s, address_map(s), index)
 }
 
 /// Device `index` before its memory.
 pub(crate) fn device(
     s: &Settings,
-    harts: usize,
+    cores: usize,
     map: AddressMap,
     index: usize,
     memory: Controller,
@@ -102,13 +102,13 @@ pub(crate) fn device(
     let stops = s.number("neardata.fault.stops_after");
     let faulty = s.count("neardata.fault.device") == index;
     let spec = DeviceSpec {
-        core: core(s, map, index as u8),
-        harts,
+        dispatcher: dispatcher(s, map, index as u8),
+        cores,
         start: s.dur("neardata.start_ns"),
         fine_start: s.dur("neardata.fine_start_ns"),
         line: s.dur("neardata.line_ns"),
         bus: s.dur("neardata.bus_ns"),
-        dark_from: match s.dur("neardata.fault.dark_ns") {
+        power_off_from: match s.dur("neardata.fault.power_off_ns") {
             Dur::ZERO => Time::NEVER,
             _ if !faulty => Time::NEVER,
             after => Time::ZERO + after,
@@ -119,9 +119,9 @@ pub(crate) fn device(
 }
 
 /// The port through which commands pass.
-pub(crate) fn port(s: &Settings, harts: usize, map: AddressMap) -> CommandPort {
+pub(crate) fn port(s: &Settings, cores: usize, map: AddressMap) -> CommandPort {
     CommandPort::new(PortSpec {
-        harts,
+        cores,
         map,
         words: s.count("neardata.command_words"),
         fifo: s.count("neardata.fifo"),

@@ -3,14 +3,14 @@
 use crate::error::ConfigError;
 use memory::ddr4::Spec;
 use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
-use nvdimm::{
+use nvdimmc::{
     BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, Host, HostSpec,
     PAGE_SIZE, PowerSpec, Replacement, Window,
 };
 use protocol::Settings;
 use units::Dur;
 
-/// What a machine with an NVDIMM needs besides harts and caches.
+/// What a machine with an NVDIMM needs besides cores and caches.
 pub(crate) struct Parts {
     pub(crate) dimm: Dimm,
     pub(crate) host: Option<Host>,
@@ -33,7 +33,7 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
 ///
 /// # Errors
 /// When parameters do not fit together: the key, and what is accepted.
-pub(crate) fn build(s: &Settings, harts: usize) -> Result<Option<Parts>, ConfigError> {
+pub(crate) fn build(s: &Settings, cores: usize) -> Result<Option<Parts>, ConfigError> {
     let kind = s.text("nvdimm.kind");
     if kind == "none" {
         return Ok(None);
@@ -58,7 +58,7 @@ pub(crate) fn build(s: &Settings, harts: usize) -> Result<Option<Parts>, ConfigE
     };
     let firmware = (kind == "cached").then(|| firmware(s)).transpose()?;
     let dimm = Dimm::new(spec, firmware).map_err(|e| ConfigError::new(format!("memory.refresh: {e}")))?;
-    let host = (kind != "dram").then(|| host(s, harts, kind == "hypothetical")).transpose()?;
+    let host = (kind != "dram").then(|| host(s, cores, kind == "hypothetical")).transpose()?;
     Ok(Some(Parts { dimm, cache_bytes: host.is_some().then(|| u64::from(slots) * PAGE_SIZE as u64), host }))
 }
 
@@ -210,7 +210,7 @@ fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
     (0..count.min(blocks)).map(|n| (u64::from(n) * u64::from(blocks) / u64::from(count)) as u32).collect()
 }
 
-fn host(s: &Settings, harts: usize, hypothetical: bool) -> Result<Host, ConfigError> {
+fn host(s: &Settings, cores: usize, hypothetical: bool) -> Result<Host, ConfigError> {
     let slots = pages(s, "nvdimm.slots_mib");
     let rule = s.text("nvdimm.replacement");
     let replacement =
@@ -230,7 +230,7 @@ fn host(s: &Settings, harts: usize, hypothetical: bool) -> Result<Host, ConfigEr
     let driver = driver.map_err(|e| ConfigError::new(format!("nvdimm: {e}")))?;
     let waits = s.number("nvdimm.hypothetical.waits_permille");
     let host = HostSpec {
-        harts,
+        cores,
         translations: s.count("nvdimm.driver.translations"),
         map: s.dur("nvdimm.driver.map_ns"),
         fault: s.dur("nvdimm.driver.fault_ns"),

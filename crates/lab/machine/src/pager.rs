@@ -1,4 +1,4 @@
-//! What can stand between programs and their harts: a driver, or a paging daemon, with its tables.
+//! What can stand between programs and their cores: a driver, or a paging daemon, with its tables.
 
 use protocol::{Cpu, StatSink};
 
@@ -6,25 +6,25 @@ use protocol::{Cpu, StatSink};
 #[derive(Clone)]
 pub(crate) enum Pager {
     /// NVDIMM-C's driver.
-    Nvdimm(nvdimm::Host),
+    Nvdimm(nvdimmc::Host),
     /// The daemon of remote memory.
-    Remote(remote::Host),
+    Remote(pberry::Host),
 }
 
 impl Pager {
-    /// The handle for a program on hart `hart`, whose own handle is `cpu`.
-    pub(crate) fn cpu(&self, hart: usize, cpu: &Cpu) -> Cpu {
+    /// The handle for a program on core `core`, whose own handle is `cpu`.
+    pub(crate) fn cpu(&self, core: usize, cpu: &Cpu) -> Cpu {
         match self {
-            Pager::Nvdimm(host) => host.cpu(hart, cpu),
-            Pager::Remote(host) => host.cpu(hart, cpu),
+            Pager::Nvdimm(host) => host.cpu(core, cpu),
+            Pager::Remote(host) => host.cpu(core, cpu),
         }
     }
 
-    /// The program of a hart has ended.
-    pub(crate) fn leave(&self, hart: usize) {
+    /// The program of a core has ended.
+    pub(crate) fn leave(&self, core: usize) {
         match self {
-            Pager::Nvdimm(host) => host.leave(hart),
-            Pager::Remote(host) => host.leave(hart),
+            Pager::Nvdimm(host) => host.leave(core),
+            Pager::Remote(host) => host.leave(core),
         }
     }
 
@@ -53,10 +53,10 @@ impl Pager {
     }
 
     /// Pages by how many of their lines were stored to in a window, where somebody counts.
-    pub(crate) fn lines_a_page(&self) -> Option<Vec<u64>> {
+    pub(crate) fn lines_per_page(&self) -> Option<Vec<u64>> {
         match self {
             Pager::Nvdimm(_) => None,
-            Pager::Remote(host) => Some(host.lines_a_page().to_vec()),
+            Pager::Remote(host) => Some(host.lines_per_page().to_vec()),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::error::ConfigError;
 use memory::Controller;
-use protocol::{PAGE_BYTES, Settings};
-use remote::{
-    Agent, AgentSpec, CoreSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
+use pberry::{
+    Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
     NetworkSpec, Prefetch, UseCosts, UseSpec, Walks,
 };
+use protocol::{PAGE_BYTES, Settings};
 use units::Time;
 
 /// Which system it is; none where memory is not remote.
@@ -138,7 +138,7 @@ pub(crate) fn agent(s: &Settings, kind: Kind, memory: Controller) -> Agent {
     let time = |key: &str| Time::ZERO + s.dur(key);
     let away = (time("remote.fault.away_from_ns"), time("remote.fault.away_to_ns"));
     let spec = AgentSpec {
-        core: CoreSpec {
+        state: AgentStateSpec {
             frames: frames(s),
             page_lines: 64,
             walks,
@@ -165,7 +165,7 @@ pub(crate) fn agent(s: &Settings, kind: Kind, memory: Controller) -> Agent {
 }
 
 /// The daemon with its tables.
-pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
+pub(crate) fn host(s: &Settings, cores: usize, kind: Kind) -> Host {
     let layout = layout(s, kind);
     let daemon = Daemon::new(DaemonSpec {
         kind,
@@ -183,13 +183,13 @@ pub(crate) fn host(s: &Settings, harts: usize, kind: Kind) -> Host {
         prefetch_pages: s.number("remote.prefetch_pages") as u32,
     });
     let spec = HostSpec {
-        harts,
+        cores,
         translations: s.count("remote.translations"),
         fault: s.dur("remote.fault_ns"),
         write_fault: s.dur("remote.write_fault_ns"),
         invalidate: s.dur("remote.invalidate_ns"),
         shootdown: s.dur("remote.shootdown_ns"),
-        shootdown_hart: s.dur("remote.shootdown_hart_ns"),
+        shootdown_core: s.dur("remote.shootdown_core_ns"),
         poll: s.dur("remote.poll_ns"),
         give_up: s.dur("remote.give_up_ns"),
         window: s.dur("remote.window_ns"),

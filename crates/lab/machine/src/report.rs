@@ -55,13 +55,13 @@ pub struct Report {
     pub workload: String,
     /// The seed.
     pub seed: u64,
-    /// Time of the part that counts: from the first program's start of it to the last one's end.
+    /// Time of the region of interest: from the first program's start of it to the last one's end.
     pub time: Dur,
     /// References of all programs, setting-up included.
     pub references: u64,
     /// Events of the engine.
     pub events: u64,
-    /// Every statistic of the part that counts.
+    /// Every statistic of the region of interest.
     pub stats: Vec<Statistic>,
     /// Persistent memory as a power failure at the end (or at the asked time) leaves it.
     pub durable: Image,
@@ -78,7 +78,7 @@ pub struct Report {
     /// What was seen over time, on machines at page fidelity.
     pub series: Option<Series>,
     /// Dirty pages by how many of their lines were stored to in a window, 0 to 64, on machines of remote memory.
-    pub lines_a_page: Option<Vec<u64>>,
+    pub lines_per_page: Option<Vec<u64>>,
 }
 
 impl Report {
@@ -125,8 +125,8 @@ impl Report {
                 all["series"][*name] = values.clone().into();
             }
         }
-        if let Some(pages) = &self.lines_a_page {
-            all["lines_a_page"] = pages.clone().into();
+        if let Some(pages) = &self.lines_per_page {
+            all["lines_per_page"] = pages.clone().into();
         }
         all
     }
@@ -146,12 +146,12 @@ impl Machine {
         threads: usize,
         shared_before: Tally,
     ) -> Report {
-        let last = self.harts.iter().map(cpu::Hart::now).max().unwrap_or(Time::ZERO);
+        let last = self.cores.iter().map(cpu::Core::now).max().unwrap_or(Time::ZERO);
         let end = self.region_ended().or(options.power_fails_at).unwrap_or(last);
         let began = self.region_began().unwrap_or(Time::ZERO);
         let mut tally = self.tally(last.max(end));
         let mut before = shared_before;
-        self.harts.iter().for_each(|h| before.add(&h.before_region()));
+        self.cores.iter().for_each(|h| before.add(&h.before_region()));
         tally.subtract(&before);
         let time = end.since(began);
         Report {
@@ -159,7 +159,7 @@ impl Machine {
             workload: workload.name.clone(),
             seed: options.seed,
             time,
-            references: self.harts.iter().map(cpu::Hart::references).sum(),
+            references: self.cores.iter().map(cpu::Core::references).sum(),
             events: self.engine.events(),
             stats: statistics(&tally, time, threads),
             durable: self.image(View::Durable),
@@ -169,7 +169,7 @@ impl Machine {
             timeline: self.engine.timeline.take(),
             phases: Vec::new(),
             series: None,
-            lines_a_page: self.host.as_ref().and_then(Pager::lines_a_page),
+            lines_per_page: self.host.as_ref().and_then(Pager::lines_per_page),
         }
     }
 }
@@ -196,14 +196,14 @@ fn statistics(tally: &Tally, time: Dur, threads: usize) -> Vec<Statistic> {
     };
     let seconds = time.as_ns() * 1e-9;
     let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
-    let hart_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
+    let core_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
     add("throughput.operations_per_second".into(), per_second(count("cpu.operations")));
     let bytes = ["cpu.bytes_moved", "memory.bytes_written"].map(&count);
     let moved = if bytes[0] > 0.0 { bytes[0] } else { bytes[1] };
     add("throughput.bytes_per_second".into(), per_second(moved));
-    add("ordering.blocked_share".into(), count("ordering.blocked") / hart_time);
+    add("ordering.blocked_share".into(), count("ordering.blocked") / core_time);
     let stalled = count("ordering.fence_stall") + count("ordering.buffer_stall");
-    add("ordering.stall_share".into(), stalled / hart_time);
+    add("ordering.stall_share".into(), stalled / core_time);
     if tally.get("nvdimm.page_visits").is_some() {
         let share = |visits: f64| if visits > 0.0 { 1.0 - count("nvdimm.faults") / visits } else { 0.0 };
         add("nvdimm.hit_share.page".into(), share(count("nvdimm.page_visits")));
@@ -213,7 +213,7 @@ fn statistics(tally: &Tally, time: Dur, threads: usize) -> Vec<Statistic> {
         add("neardata.parallel_share".into(), at_work.share_filled());
     }
     if count("neardata.region_time_ns") > 0.0 {
-        add("neardata.region_share".into(), count("neardata.region_time_ns") / hart_time);
+        add("neardata.region_share".into(), count("neardata.region_time_ns") / core_time);
     }
     if count("nand.host_writes") > 0.0 {
         let programmed = count("nand.host_writes") + count("nand.copies");

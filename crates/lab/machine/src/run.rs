@@ -8,14 +8,14 @@ use crate::memories::Memory;
 use crate::pager::Pager;
 use crate::preload::contents;
 use crate::report::Report;
-use cpu::{Directory, Hart};
+use cpu::{Core, Directory};
 use engine::{Device, Mode, NodeId, Timeline};
-use neardata::CommandPort;
+use nearpm::CommandPort;
 use ordering::hops::TimestampRegister;
 use protocol::params::{Kind, Setting};
 use protocol::{
-    Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Param, Remains, StatSink, Tally, View,
-    line_of,
+    Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Param, PostCrash, StatSink, Tally,
+    View, line_of,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -106,13 +106,13 @@ impl Machine {
         if threads == 0 {
             return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
         }
-        let harts = threads.max(machine.settings.count("cpu.harts"));
+        let cores = threads.max(machine.settings.count("cpu.cores"));
         let mut counts = machine.clone();
         if workload.counts_instructions() {
             // The recording tells the others.
             counts.settings.set("cpu.instructions_per_reference", Setting::Number(1));
         }
-        let mut m = Machine::build(&counts, harts, options.mode)?;
+        let mut m = Machine::build(&counts, cores, options.mode)?;
         workload.check(m.pm_cache_bytes)?;
         m.load(machine, workload, threads, options)?;
         Ok(m)
@@ -128,7 +128,7 @@ impl Machine {
         if options.timeline_marks > 0 {
             let timeline = Timeline::new(self.names(), options.timeline_marks);
             self.engine.timeline = Some(Box::new(timeline));
-            self.harts.iter_mut().for_each(Hart::record_marks);
+            self.cores.iter_mut().for_each(Core::record_marks);
         }
         let settings = Rc::new(workload.settings.clone());
         let replay = match &workload.source {
@@ -148,25 +148,25 @@ impl Machine {
         };
         self.replay.clone_from(&replay);
         let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.near);
-        for (thread, hart) in self.harts.iter_mut().take(threads).enumerate() {
-            let cpu = |hart: &Hart| match &self.host {
-                Some(host) => host.cpu(thread, &hart.cpu()),
-                None => hart.cpu(),
+        for (thread, core) in self.cores.iter_mut().take(threads).enumerate() {
+            let cpu = |core: &Core| match &self.host {
+                Some(host) => host.cpu(thread, &core.cpu()),
+                None => core.cpu(),
             };
             let program: cpu::Program = match (&workload.source, &replay) {
                 (Source::BuiltIn(built_in), _) => {
                     let settings = Rc::clone(&settings);
-                    let mut context = Context::new(cpu(hart), thread, threads, settings, options.seed);
+                    let mut context = Context::new(cpu(core), thread, threads, settings, options.seed);
                     context.pm_cache_bytes = pm_cache_bytes;
                     context.near = near;
                     context.pages.clone_from(&workload.pages);
                     (built_in.program)(context)
                 }
-                (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(cpu(hart), thread)),
+                (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(cpu(core), thread)),
                 (Source::Trace(_), None) | (Source::Pages(_), _) => Box::pin(async {}),
             };
-            hart.load(match &self.host {
-                Some(host) => leaving(program, hart.cpu(), host.clone(), thread),
+            core.load(match &self.host {
+                Some(host) => leaving(program, core.cpu(), host.clone(), thread),
                 None => program,
             });
             self.engine.out(NodeId(thread as u16), Time::ZERO).wake(Time::ZERO, Msg::Wake);
@@ -175,7 +175,7 @@ impl Machine {
     }
 
     /// Runs until nothing is left to do, or the power fails. Gives what the shared devices had counted when
-    /// the part that counts began.
+    /// the region of interest began.
     fn run(&mut self, power_fails_at: Option<Time>) -> Tally {
         if let Some(at) = power_fails_at {
             self.engine.stop_after(at);
@@ -195,7 +195,7 @@ impl Machine {
                 break;
             }
             if self.engine.events().is_multiple_of(LOOK) {
-                watch::steps(self.harts.iter().map(Hart::references).sum());
+                watch::steps(self.cores.iter().map(Core::references).sum());
             }
         }
         match before {
@@ -206,7 +206,7 @@ impl Machine {
         }
     }
 
-    /// What memory is used for besides begins with the part that counts.
+    /// What memory is used for besides begins with the region of interest.
     fn begin_uses(&mut self, now: Time) {
         self.controllers.iter_mut().filter_map(Memory::remote_mut).for_each(|agent| agent.begin_uses(now));
         if let Some(Pager::Remote(host)) = &self.host {
@@ -216,13 +216,13 @@ impl Machine {
 
     #[inline]
     pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: &Msg) {
-        let Machine { engine, harts, directory, controllers, register, commands, .. } = self;
+        let Machine { engine, cores, directory, controllers, register, commands, .. } = self;
         let index = to.0 as usize;
         let out = &mut engine.out(to, now);
-        if let Some(hart) = harts.get_mut(index) {
-            return hart.on(now, port, msg, out);
+        if let Some(core) = cores.get_mut(index) {
+            return core.on(now, port, msg, out);
         }
-        match index - harts.len() {
+        match index - cores.len() {
             0 => directory.on(now, port, msg, out),
             n if n <= controllers.len() => controllers[n - 1].on(now, port, msg, out),
             n if n == controllers.len() + 1 => register.on(now, port, msg, out),
@@ -236,25 +236,25 @@ impl Machine {
     /// Tells the checker of persist ordering what node `index` did.
     fn watch(&mut self, now: Time, index: usize) {
         let Machine {
-            harts, directory, controllers, commands, checker: Some(checker), at_work: levels, ..
+            cores, directory, controllers, commands, checker: Some(checker), at_work: levels, ..
         } = self
         else {
             return;
         };
-        let device = index.wrapping_sub(harts.len() + 1);
+        let device = index.wrapping_sub(cores.len() + 1);
         if let Some(Memory::Near(near)) = controllers.get_mut(device) {
             near.take_seen().for_each(|seen| checker.saw(device, &seen));
             let at_work =
-                controllers.iter().filter(|c| c.near().is_some_and(|d| d.core().busy() > 0)).count();
+                controllers.iter().filter(|c| c.near().is_some_and(|d| d.dispatcher().busy() > 0)).count();
             levels.set(now, at_work);
         } else if device == controllers.len() + 1 {
             let (sent, refused) = commands.take_seen();
             refused.for_each(|(number, device)| checker.refused(number, device));
             for request in sent {
                 checker.sent(&request);
-                let hart = &harts[usize::from(request.hart)];
-                let shared = |l: Line| !hart.has_persist_path() && directory.has_changed(l);
-                let changed = |l: &Line| hart.has_changed(*l) || shared(*l);
+                let core = &cores[usize::from(request.core)];
+                let shared = |l: Line| !core.has_persist_path() && directory.has_changed(l);
+                let changed = |l: &Line| core.has_changed(*l) || shared(*l);
                 if let Some(line) = request.reads().map(Line).find(changed) {
                     checker.not_written_back(&request, line);
                 }
@@ -266,8 +266,8 @@ impl Machine {
     }
 
     pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
-        let harts = self.harts.iter_mut().map(|h| h as &mut dyn Node);
-        harts.chain(shared(
+        let cores = self.cores.iter_mut().map(|h| h as &mut dyn Node);
+        cores.chain(shared(
             &mut self.directory,
             &mut self.controllers,
             &mut self.register,
@@ -293,39 +293,39 @@ impl Machine {
         }
     }
 
-    /// When the part that counts began on a node that is a hart; never elsewhere. The first of these is the machine's:
-    /// asking the one hart that an event went to is cheaper than all of them.
+    /// When the region of interest began on a node that is a core; never elsewhere. The first of these is the machine's:
+    /// asking the one core that an event went to is cheaper than all of them.
     pub(crate) fn region_began_on(&self, node: NodeId) -> Time {
-        self.harts.get(node.0 as usize).and_then(|hart| hart.region().0).unwrap_or(Time::NEVER)
+        self.cores.get(node.0 as usize).and_then(|core| core.region().0).unwrap_or(Time::NEVER)
     }
 
     pub(crate) fn region_began(&self) -> Option<Time> {
-        self.harts.iter().filter_map(|h| h.region().0).min()
+        self.cores.iter().filter_map(|h| h.region().0).min()
     }
 
     pub(crate) fn region_ended(&self) -> Option<Time> {
-        self.harts.iter().filter_map(|h| h.region().1).max()
+        self.cores.iter().filter_map(|h| h.region().1).max()
     }
 
     pub(crate) fn tally(&mut self, now: Time) -> Tally {
         let mut tally = Tally::default();
-        self.harts.iter_mut().for_each(|hart| hart.stats(now, &mut tally));
+        self.cores.iter_mut().for_each(|core| core.stats(now, &mut tally));
         self.hand_up_shared(now, &mut tally);
         tally
     }
 
     /// Persistent memory under `view`, as the program addresses it.
     pub(crate) fn image(&mut self, view: View) -> Image {
-        let mut remains = Remains::new();
+        let mut post_crash = PostCrash::new();
         for node in self.nodes() {
-            node.remains(view, &mut remains);
+            node.post_crash(view, &mut post_crash);
         }
         if view == View::Durable && self.checker.is_some() {
-            let mut parts = std::mem::take(&mut remains.parts);
+            let mut parts = std::mem::take(&mut post_crash.parts);
             self.recover_near(&mut parts);
-            remains.parts = parts;
+            post_crash.parts = parts;
         }
-        let image = remains.settle(&self.map);
+        let image = post_crash.settle(&self.map);
         if let Some(agent) = self.controllers.iter().find_map(Memory::remote) {
             // Local memory loses its contents with its power; the remote host keeps what it has acknowledged.
             let mut image = if view == View::Visible { agent.seen(&image) } else { agent.kept() };
@@ -336,8 +336,8 @@ impl Machine {
         }
         match &self.host {
             Some(Pager::Nvdimm(host)) if view == View::Visible => {
-                let mut nand = Remains::new();
-                self.controllers.iter().for_each(|c| c.remains(View::Durable, &mut nand));
+                let mut nand = PostCrash::new();
+                self.controllers.iter().for_each(|c| c.post_crash(View::Durable, &mut nand));
                 host.seen_through_slots(nand.settle(&self.map), &image)
             }
             _ => image,
@@ -345,11 +345,11 @@ impl Machine {
     }
 
     /// Pages of remote memory that lie in the processor's, as loads see them.
-    fn lay_near(&self, host: &remote::Host, image: &mut Image) {
+    fn lay_near(&self, host: &pberry::Host, image: &mut Image) {
         for (page, place) in host.near() {
             for at in (0..PAGE_BYTES).step_by(64) {
                 let (from, to) = (line_of(place + at), line_of(PM_BASE + u64::from(page) * PAGE_BYTES + at));
-                let changed = self.harts.iter().find_map(|h| h.changed(from));
+                let changed = self.cores.iter().find_map(|h| h.changed(from));
                 let dram =
                     || self.controllers[self.map.controller(from)].controller().map(|c| c.latest(from));
                 let block = changed.or_else(|| self.directory.changed(from)).or_else(dram);
@@ -362,7 +362,7 @@ impl Machine {
     }
 
     /// Whether going on is of no use: the memory or the driver has stopped. Asked after every event, so that it looks at
-    /// no hart; what programs found is told at the end.
+    /// no core; what programs found is told at the end.
     #[inline]
     pub(crate) fn is_broken(&self) -> bool {
         if let Some(checker) = &self.checker {
@@ -384,26 +384,26 @@ impl Machine {
             return Err(RunError::Violation(text));
         }
         // A program's own complaint comes first: devices and their checker stop the run at once.
-        let failure = self.harts.iter().find_map(Hart::failure);
+        let failure = self.cores.iter().find_map(Core::failure);
         let broken = || self.checker.as_ref().and_then(|c| c.broken()).map(ToString::to_string);
         let refused = || self.commands.failure().map(ToString::to_string);
         failure.or_else(broken).or_else(refused).map_or(Ok(()), |what| Err(RunError::Violation(what)))
     }
 
     pub(crate) fn check_finished(&self) -> Result<(), RunError> {
-        if self.harts.iter().all(Hart::finished) {
+        if self.cores.iter().all(Core::finished) {
             return Ok(());
         }
-        let dark = |c: &Memory| c.near().and_then(|d| d.dark_from());
+        let dark = |c: &Memory| c.near().and_then(|d| d.power_off_from());
         if let Some((index, at)) =
             self.controllers.iter().map(dark).enumerate().find_map(|(i, d)| Some((i, d?)))
         {
             let text = format!(
-                "device {index} does not answer: it has no power since {at} (neardata.fault.dark_ns)"
+                "device {index} does not answer: it has no power since {at} (neardata.fault.power_off_ns)"
             );
             return Err(RunError::Violation(text));
         }
-        let waiting = self.harts.iter().filter(|h| !h.finished()).map(|h| format!("\n  {}", h.waits_for()));
+        let waiting = self.cores.iter().filter(|h| !h.finished()).map(|h| format!("\n  {}", h.waits_for()));
         let state: String = waiting.chain([format!("\n  {}", self.directory.waits_for())]).collect();
         Err(RunError::from(ConfigError::new(format!(
             "the simulated machine stopped with programs unfinished:{state}"
@@ -411,7 +411,7 @@ impl Machine {
     }
 }
 
-/// A program of a machine with a driver: when it ends, its stores are done, and nobody asks its hart any more.
+/// A program of a machine with a driver: when it ends, its stores are done, and nobody asks its core any more.
 fn leaving(program: cpu::Program, cpu: Cpu, host: Pager, thread: usize) -> cpu::Program {
     Box::pin(async move {
         program.await;

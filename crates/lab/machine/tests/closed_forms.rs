@@ -53,7 +53,7 @@ fn a_dfence_after_a_safe_flush_takes_the_wires_and_the_acknowledgement() {
 
 #[test]
 fn an_sfence_on_intel_takes_the_way_through_the_directory_to_memory_and_back() {
-    // Hart to directory 4, lookup 12, to the controller 5, acknowledgement 90, back to the hart 5.
+    // Core to directory 4, lookup 12, to the controller 5, acknowledgement 90, back to the core 5.
     let t = extra("intel", &[], &WARM, &[STORE, (Kind::Clwb, 0, 0), SFENCE]);
     assert!((116.0..120.0).contains(&t), "{t}");
     // A clean line: the directory answers.

@@ -19,7 +19,7 @@ fn random_machine(r: &mut Random) -> Description {
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();
     let small: [(&str, &[&str]); 32] = [
-        ("cpu.harts", &["1", "2"]),
+        ("cpu.cores", &["1", "2"]),
         ("cpu.store_buffer", &["1", "4", "32"]),
         ("cpu.outstanding_misses", &["1", "2", "16"]),
         ("cpu.store_prefetch", &["true", "false"]),
@@ -41,11 +41,11 @@ fn random_machine(r: &mut Random) -> Description {
         ("ordering.flush_trigger", &["1", "2", "16"]),
         ("ordering.flush_overlap", &["true", "false"]),
         ("ordering.sfence", &["dfence", "ofence"]),
-        ("ordering.sfence_blocks", &["hart", "stores"]),
-        ("wires.hart_directory_ns", &["0.5", "4", "30"]),
-        // How far a hart may run ahead hangs on each of these.
-        ("wires.hart_controller_ns", &["0.5", "5", "30"]),
-        ("wires.hart_hart_ns", &["0.5", "5", "30"]),
+        ("ordering.sfence_blocks", &["core", "stores"]),
+        ("wires.core_directory_ns", &["0.5", "4", "30"]),
+        // How far a core may run ahead hangs on each of these.
+        ("wires.core_controller_ns", &["0.5", "5", "30"]),
+        ("wires.core_core_ns", &["0.5", "5", "30"]),
         ("wires.directory_controller_ns", &["0.5", "5", "30"]),
         ("llc.latency_ns", &["0.5", "12", "100"]),
         ("memory.pm.acknowledge_ns", &["0", "5", "90"]),

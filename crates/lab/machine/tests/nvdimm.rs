@@ -138,7 +138,7 @@ fn a_page_that_cannot_be_read_is_an_io_error() {
     assert!(report.get("cpu.bytes_moved").unwrap() < 60.0 * 4096.0);
     let sets: Vec<_> = bad.into_iter().chain([("nvdimm.slots_mib", "1")]).collect();
     let text = violation("stream", &sets);
-    assert!(text.starts_with("I/O error: hart ") && text.contains(" of the device"), "{text}");
+    assert!(text.starts_with("I/O error: core ") && text.contains(" of the device"), "{text}");
     // With retries enough it is read all the same.
     let good = [("nand.bit_errors", "4000000"), ("nand.corrected_bits", "40"), ("nand.retries", "4")];
     let sets: Vec<_> = SMALL.iter().copied().chain(good).collect();
@@ -177,5 +177,5 @@ fn what_cannot_be_names_the_key_and_its_bound() {
         "ordering.model = asap: an NVDIMM has no persist path; give intel"
     );
     let beyond = violation("fio", &[("nvdimm.capacity_mib", "4")]);
-    assert_eq!(beyond, "hart 0 accesses byte 4194304 of a device of 4 MiB (nvdimm.capacity_mib)");
+    assert_eq!(beyond, "core 0 accesses byte 4194304 of a device of 4 MiB (nvdimm.capacity_mib)");
 }

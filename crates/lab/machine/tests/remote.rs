@@ -104,7 +104,7 @@ fn a_program_leaves_the_same_memory_as_on_local_memory() {
 }
 
 #[test]
-fn many_harts_share_pages_that_come_and_go() {
+fn many_cores_share_pages_that_come_and_go() {
     let shared: Sets<'_> = &[("workload.threads", "6"), ("workload.operations", "600")];
     for workload in ["nstore", "echo", "dash-eh"] {
         for machine in ["remote-pages", "pberry"] {

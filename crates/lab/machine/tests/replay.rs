@@ -198,7 +198,7 @@ fn a_wait_for_a_condition_ends_after_the_recorded_signal() {
 }
 
 #[test]
-fn five_thousand_threads_share_harts_and_sixty_five_at_once_are_refused() {
+fn five_thousand_threads_share_cores_and_sixty_five_at_once_are_refused() {
     let mut w = Writer::new(1 << 20);
     for thread in 1..5000 {
         w.put(0, Kind::Create, 0, thread.into(), 1);
@@ -218,7 +218,7 @@ fn five_thousand_threads_share_harts_and_sixty_five_at_once_are_refused() {
     }
     let machine = Description::preset("intel").unwrap();
     let refused = run(&machine, &at_once.workload(), &RunOptions::default()).err().map(|e| e.to_string());
-    assert!(refused.unwrap().contains("66 of its 66 threads run at once; a machine has at most 64 harts"));
+    assert!(refused.unwrap().contains("66 of its 66 threads run at once; a machine has at most 64 cores"));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn two_epochs() -> WorkloadDescription {
 
 fn timeline(machine: &str) -> String {
     let mut d = Description::preset(machine).unwrap();
-    for (key, value) in [("ordering.sfence", "ofence"), ("cpu.harts", "1"), ("ordering.flush_trigger", "1")] {
+    for (key, value) in [("ordering.sfence", "ofence"), ("cpu.cores", "1"), ("ordering.flush_trigger", "1")] {
         d.set(key, value).unwrap();
     }
     let options = RunOptions { timeline_marks: 1000, ..RunOptions::default() };
@@ -50,30 +50,30 @@ fn hops_flushes_the_second_epoch_after_the_first_is_acknowledged() {
 }
 
 const ASAP: &str = "\
-1.000  hart 0/stall: fence for 217.000
-216.000  hart 0/persist buffer = 1
-217.000  hart 0/persist buffer = 2
+1.000  core 0/stall: fence for 217.000
+216.000  core 0/persist buffer = 1
+217.000  core 0/persist buffer = 2
 221.000  pm 0/recovery table = 0
 221.000  pm 0/write pending queue = 1
 221.000  pm 0/write pending queue = 0
 222.000  pm 1/recovery table = 1
 222.000  pm 1/write pending queue = 1
-316.000  hart 0/persist buffer = 1
-317.000  hart 0/persist buffer = 0
+316.000  core 0/persist buffer = 1
+317.000  core 0/persist buffer = 0
 322.000  pm 1/recovery table = 0
 397.000  pm 1/write pending queue = 0
 ";
 
 const HOPS: &str = "\
-1.000  hart 0/stall: fence for 217.000
-216.000  hart 0/persist buffer = 1
-217.000  hart 0/persist buffer = 2
+1.000  core 0/stall: fence for 217.000
+216.000  core 0/persist buffer = 1
+217.000  core 0/persist buffer = 2
 221.000  pm 0/recovery table = 0
 221.000  pm 0/write pending queue = 1
 221.000  pm 0/write pending queue = 0
-316.000  hart 0/persist buffer = 1
+316.000  core 0/persist buffer = 1
 321.000  pm 1/recovery table = 0
 321.000  pm 1/write pending queue = 1
 321.000  pm 1/write pending queue = 0
-416.000  hart 0/persist buffer = 0
+416.000  core 0/persist buffer = 0
 ";

@@ -1,11 +1,11 @@
-//! Harts with private caches and a store buffer, and the shared cache with its directory.
+//! Cores with private caches and a store buffer, and the shared cache with its directory.
 #![forbid(unsafe_code)]
 
+pub mod core;
 pub mod directory;
-pub mod hart;
 
+pub use core::{Core, CoreSpec, FlushSpec, Program};
 pub use directory::{Directory, DirectorySpec};
-pub use hart::{FlushSpec, Hart, HartSpec, Program};
 
 /// Shape and speed of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

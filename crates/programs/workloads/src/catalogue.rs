@@ -24,8 +24,8 @@ pub struct Workload {
     pub recover: Option<Recover>,
 }
 
-impl core::fmt::Debug for Workload {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl std::fmt::Debug for Workload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
@@ -46,7 +46,7 @@ macro_rules! params {
                 kind: Count { min: 1, max: 64 },
                 default: $threads,
                 source: $from,
-                meaning: "threads, one a hart",
+                meaning: "threads, one a core",
             },
             $(Param {
                 key: concat!("workload.", $key),
@@ -96,7 +96,7 @@ pub const WORKLOADS: &[Workload] = &[
             "mechanism" Choice(&["auto", "own", "logging", "redo", "undo-redo", "checkpoint", "shadow"]), "auto", "-", "own: a table with its own way, which bugs are seeded in; others: PMDK's hashmap_tx on the persistent-memory library; auto: own with a bug, logging without";
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value, on the library";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "21100", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "bug" Choice(s::hashmap::BUGS), "none", "Witcher, PMTest, XFDetector bug lists", "a seeded bug; see docs/models/crash.md";
@@ -351,7 +351,7 @@ pub const WORKLOADS: &[Workload] = &[
         source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
         params: params! {
             threads "1", "Redis serves from one thread";
-            "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the part that counts";
+            "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the region of interest";
             "operations" N, "20000", "estimate", "requests of all threads";
             "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
             "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
@@ -367,7 +367,7 @@ pub const WORKLOADS: &[Workload] = &[
         source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
         params: params! {
             threads "1", "Redis serves from one thread";
-            "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the part that counts";
+            "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the region of interest";
             "operations" N, "20000", "estimate", "requests of all threads";
             "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
             "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
@@ -422,7 +422,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "146000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -442,7 +442,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "13700", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -461,7 +461,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "21200", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -480,7 +480,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "29000", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -499,7 +499,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "16700", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -519,7 +519,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "28400", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -539,7 +539,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "30600", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -558,7 +558,7 @@ pub const WORKLOADS: &[Workload] = &[
             "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
             "mechanism" MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "17200", "fitted to nearpm.overhead-share", "cycles of computation around each operation";
-            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the hart logs";
+            "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
             "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
             "durable" Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
@@ -569,7 +569,7 @@ pub const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "copy",
-        meaning: "persistent copies, one after the other, by the hart or by a near-data device",
+        meaning: "persistent copies, one after the other, by the core or by a near-data device",
         source: "NearPM (EuroSys 2023) §8.2.1",
         params: params! {
             threads "1", "paper: NearPM §8.2.1";

@@ -1,4 +1,4 @@
-//! What a workload's thread is given: its hart, its share of memory, its random numbers, its parameters.
+//! What a workload's thread is given: its core, its share of memory, its random numbers, its parameters.
 
 use crate::pages::PageStream;
 use protocol::{Access, Cpu, DRAM_BASE, PM_BASE, Settings};
@@ -91,7 +91,7 @@ pub struct NearInterface {
 /// What a thread has.
 #[derive(Clone)]
 pub struct Context {
-    /// Its hart.
+    /// Its core.
     pub cpu: Cpu,
     /// Its number, from zero.
     pub thread: usize,

@@ -24,5 +24,5 @@ pub use recovery::{Crashed, Persistent, Recover};
 
 pub use variants::{Changes, VARIANTS, find_variant};
 
-/// A program for one hart.
+/// A program for one core.
 pub type Program = std::pin::Pin<Box<dyn Future<Output = ()>>>;

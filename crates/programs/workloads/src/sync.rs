@@ -38,7 +38,7 @@ const CLOSED: u64 = 1 << 32;
 
 impl Gate {
     /// Goes in; false, after a pause, when the gate is closed. Looks before it counts itself in: who closes waits
-    /// for the count to fall, and many harts that count themselves in and out again would keep it up for ever.
+    /// for the count to fall, and many cores that count themselves in and out again would keep it up for ever.
     pub(crate) async fn enter(self, c: &Context) -> bool {
         if c.cpu.load_acquire(self.0).await < CLOSED {
             if c.cpu.fetch_add(self.0, 1, Order::Acquire).await < CLOSED {
@@ -97,7 +97,7 @@ pub(crate) async fn start_after(c: &Context, round: u64) {
     c.cpu.region_begins();
 }
 
-/// The end of the part that counts.
+/// The end of the region of interest.
 pub(crate) async fn finish(c: &Context) {
     c.cpu.dfence().await;
     c.cpu.region_ends();

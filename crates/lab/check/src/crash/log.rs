@@ -5,7 +5,7 @@ use super::files::Change;
 use super::pages::Pages;
 use machine::WorkloadDescription;
 use protocol::{
-    Cpu, FenceKind, FlushKind, HartPort, Image, Mask, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, line_of,
+    CorePort, Cpu, FenceKind, FlushKind, Image, Mask, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, line_of,
     mask_of, offset_of,
 };
 use std::cell::RefCell;
@@ -57,7 +57,7 @@ pub enum Kind {
     Fence(FenceKind),
     /// The program ended an operation; a recorded program made mark `value`.
     Ended,
-    /// The part that counts begins.
+    /// The region of interest begins.
     Begins,
     /// The kernel stored: no flush, but a sync call makes it durable.
     Written,
@@ -102,7 +102,7 @@ pub struct Log {
 const MOST_EVENTS: usize = 20_000_000;
 
 impl Log {
-    /// The index of the first event of the part that counts.
+    /// The index of the first event of the region of interest.
     pub fn begins(&self) -> usize {
         self.events.iter().rposition(|e| e.kind == Kind::Begins).map_or(0, |i| i + 1)
     }
@@ -139,7 +139,7 @@ struct Shared {
 
 struct Tap {
     shared: Rc<RefCell<Shared>>,
-    hart: u8,
+    core: u8,
     /// Accesses left before another thread's turn.
     turn: std::cell::Cell<u32>,
 }
@@ -168,12 +168,12 @@ impl Shared {
         self.image(op.address).write(line_of(op.address), &block, mask_of(at, size));
     }
 
-    fn carry_out(&mut self, hart: u8, op: &Op, site: Site) -> u64 {
+    fn carry_out(&mut self, core: u8, op: &Op, site: Site) -> u64 {
         let persistent = op.address >= PM_BASE;
         let id = self.site(site);
         let note = |log: &mut Log, kind, value| {
             let event =
-                Event { kind, address: op.address, value, site: id, thread: hart.into(), size: op.size };
+                Event { kind, address: op.address, value, site: id, thread: core.into(), size: op.size };
             log.events.push(event);
         };
         if op.order != Order::Plain {
@@ -220,7 +220,7 @@ impl Shared {
     }
 }
 
-impl HartPort for Tap {
+impl CorePort for Tap {
     fn poll(&self, op: &Op) -> Poll<u64> {
         self.poll_at(op, std::panic::Location::caller())
     }
@@ -228,11 +228,11 @@ impl HartPort for Tap {
     fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
         let Some(left) = self.turn.get().checked_sub(1) else { return Poll::Pending };
         self.turn.set(left);
-        Poll::Ready(self.shared.borrow_mut().carry_out(self.hart, op, site))
+        Poll::Ready(self.shared.borrow_mut().carry_out(self.core, op, site))
     }
 
-    fn hart(&self) -> u8 {
-        self.hart
+    fn core(&self) -> u8 {
+        self.core
     }
 
     fn now(&self) -> Time {
@@ -257,7 +257,7 @@ impl HartPort for Tap {
 impl Tap {
     fn mark(&self, kind: Kind) {
         let event =
-            Event { kind, address: 0, value: 0, site: SiteId::MAX, thread: self.hart.into(), size: 0 };
+            Event { kind, address: 0, value: 0, site: SiteId::MAX, thread: self.core.into(), size: 0 };
         self.shared.borrow_mut().log.events.push(event);
     }
 }
@@ -275,8 +275,8 @@ pub fn of_program(workload: &WorkloadDescription, seed: u64) -> Option<Log> {
     let settings = Rc::new(workload.settings.clone());
     let mut running: Vec<(Rc<Tap>, Option<workloads::Program>)> = (0..threads)
         .map(|t| {
-            let tap = Rc::new(Tap { shared: Rc::clone(&shared), hart: t as u8, turn: 0.into() });
-            let cpu = Cpu::new(Rc::clone(&tap) as Rc<dyn HartPort>);
+            let tap = Rc::new(Tap { shared: Rc::clone(&shared), core: t as u8, turn: 0.into() });
+            let cpu = Cpu::new(Rc::clone(&tap) as Rc<dyn CorePort>);
             let context = Context::new(cpu, t, threads, Rc::clone(&settings), seed);
             (tap, Some((built_in.program)(context)))
         })

@@ -68,7 +68,7 @@ pub fn timed(
     Ok(found)
 }
 
-/// Where caches or buffers persist, a hart that runs ahead would leave what it has not stored yet.
+/// Where caches or buffers persist, a core that runs ahead would leave what it has not stored yet.
 fn exact(machine: &Description, options: &RunOptions) -> RunOptions {
     let exact = matches!(machine.settings.text("ordering.model"), "bbb" | "eadr");
     RunOptions { mode: if exact { Mode::Reference } else { options.mode }, ..*options }

@@ -1,26 +1,26 @@
-//! ASAP's harts and recovery tables, small enough to see everything that can happen.
+//! ASAP's cores and recovery tables, small enough to see everything that can happen.
 //!
 //! ```text
-//!   scripts -> hart sides --Flush, Commit--> recovery tables -> images
+//!   scripts -> core sides --Flush, Commit--> recovery tables -> images
 //!                 ^  ^---Ack, Nack, CommitAck---|
 //!                 |--CrossDependencyResolved, Register (each pair of ends its own wire, in order)
 //! ```
 //!
-//! Each hart stores to any line, an epoch at a time, and ends with a dfence; which line is part of what is
+//! Each core stores to any line, an epoch at a time, and ends with a dfence; which line is part of what is
 //! explored, and so is every order of sending and delivering. The fence at the end of an epoch follows its last
 //! store at once where it finds room. Lines are named in the order of their first use where each has a controller
-//! of its own, since they are alike. Modelled: what the hart and controller sides do, in any order of delivery, with a power failure
-//! after every step. Coherence is reduced to its effect: a store to a line that another hart wrote last gets
-//! that hart's epoch tag at once. Not modelled: evictions, loads, release persistency.
+//! of its own, since they are alike. Modelled: what the core and controller sides do, in any order of delivery, with a power failure
+//! after every step. Coherence is reduced to its effect: a store to a line that another core wrote last gets
+//! that core's epoch tag at once. Not modelled: evictions, loads, release persistency.
 //!
 //! What must hold at every step is ASAP's Theorem 2 (§VI-B): every write of a committed epoch is in memory, and
 //! no write of an epoch is without all that came before it. Theorem 1 (§VI-A) is that nothing gets stuck.
 
 use super::{Fingerprint, System};
-use ordering::asap::{AsapHart, Mutant, RecoverySpec, RecoveryTable};
+use ordering::asap::{AsapCore, Mutant, RecoverySpec, RecoveryTable};
 use ordering::{AsapSpec, Dependences, PathSpec, Persistency};
 use protocol::{
-    Accepted, AddressMap, ControllerOrdering, EpochTag, FenceKind, FlushRequest, HartOrdering, Image, Line,
+    Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochTag, FenceKind, FlushRequest, Image, Line,
     LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, line_of,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -31,13 +31,13 @@ use units::{Dur, Time};
 /// The size of what is explored.
 #[derive(Clone, Copy, Debug)]
 pub struct AsapSpace {
-    /// Harts, 1 to 4.
+    /// Cores, 1 to 4.
     pub cores: usize,
     /// Controllers, 1 to 4.
     pub controllers: usize,
     /// Lines, one after the other over the controllers, 1 to 8.
     pub lines: usize,
-    /// Epochs of each hart, 1 to 8.
+    /// Epochs of each core, 1 to 8.
     pub epochs: usize,
     /// Stores of each epoch, 1 to 4.
     pub stores: usize,
@@ -54,16 +54,16 @@ pub struct AsapSpace {
 /// One step.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// A hart stores to a line.
+    /// A core stores to a line.
     Store {
-        /// The hart.
-        hart: usize,
+        /// The core.
+        core: usize,
         /// The line.
         line: usize,
     },
-    /// A hart reaches the fence at the end of an epoch, or of its program.
+    /// A core reaches the fence at the end of an epoch, or of its program.
     Fence(usize),
-    /// A hart's persist buffer sends an entry.
+    /// A core's persist buffer sends an entry.
     Flush(usize),
     /// The first message of a wire arrives.
     Deliver(Wire),
@@ -72,39 +72,39 @@ pub enum Step {
 /// Two ends and a kind of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wire {
-    /// Flushes of a hart to a controller.
+    /// Flushes of a core to a controller.
     Flush(usize, usize),
-    /// Commits of a hart to a controller.
+    /// Commits of a core to a controller.
     Commit(usize, usize),
-    /// Answers to flushes, from a controller to a hart.
+    /// Answers to flushes, from a controller to a core.
     Answer(usize, usize),
-    /// Answers to commits, from a controller to a hart.
+    /// Answers to commits, from a controller to a core.
     Committed(usize, usize),
-    /// Resolved dependences, from a hart to a hart.
+    /// Resolved dependences, from a core to a core.
     Resolved(usize, usize),
-    /// The directory to a hart.
+    /// The directory to a core.
     Register(usize),
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Store { hart, line } => write!(f, "hart {hart} stores to line {line}"),
-            Step::Fence(hart) => write!(f, "hart {hart} reaches a fence"),
-            Step::Flush(hart) => write!(f, "hart {hart} flushes an entry"),
-            Step::Deliver(Wire::Flush(h, c)) => write!(f, "controller {c} takes a flush of hart {h}"),
-            Step::Deliver(Wire::Commit(h, c)) => write!(f, "controller {c} takes a commit of hart {h}"),
+            Step::Store { core, line } => write!(f, "core {core} stores to line {line}"),
+            Step::Fence(core) => write!(f, "core {core} reaches a fence"),
+            Step::Flush(core) => write!(f, "core {core} flushes an entry"),
+            Step::Deliver(Wire::Flush(h, c)) => write!(f, "controller {c} takes a flush of core {h}"),
+            Step::Deliver(Wire::Commit(h, c)) => write!(f, "controller {c} takes a commit of core {h}"),
             Step::Deliver(Wire::Answer(c, h)) => {
-                write!(f, "hart {h} gets controller {c}'s answer to a flush")
+                write!(f, "core {h} gets controller {c}'s answer to a flush")
             }
             Step::Deliver(Wire::Committed(c, h)) => {
-                write!(f, "hart {h} gets controller {c}'s answer to a commit")
+                write!(f, "core {h} gets controller {c}'s answer to a commit")
             }
             Step::Deliver(Wire::Resolved(a, b)) => {
-                write!(f, "hart {b} learns that hart {a}'s epoch committed")
+                write!(f, "core {b} learns that core {a}'s epoch committed")
             }
             Step::Deliver(Wire::Register(h)) => {
-                write!(f, "hart {h} learns that another depends on its epoch")
+                write!(f, "core {h} learns that another depends on its epoch")
             }
         }
     }
@@ -113,22 +113,22 @@ impl fmt::Display for Step {
 /// A write as the checker knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Written {
-    hart: usize,
+    core: usize,
     epoch: u32,
 }
 
 /// Where everything stands.
 #[derive(Clone)]
 pub struct State {
-    harts: Vec<AsapHart>,
-    /// Stores and fences done, per hart.
+    cores: Vec<AsapCore>,
+    /// Stores and fences done, per core.
     done: Vec<usize>,
     tables: Vec<RecoveryTable>,
     images: Vec<Image>,
     wires: BTreeMap<Wire, VecDeque<Msg>>,
     /// For each line its writes, in the order in which they became visible; the first writes 1, the second 2.
     log: Vec<Vec<Written>>,
-    /// Which epoch came after which, between harts.
+    /// Which epoch came after which, between cores.
     after: BTreeSet<((usize, u32), (usize, u32))>,
 }
 
@@ -173,9 +173,9 @@ impl AsapSpace {
         AddressMap { pm_controllers: self.controllers, dram_controllers: 1, interleave_bytes: 64 }
     }
 
-    fn hart(&self, hart: u8) -> AsapHart {
+    fn core(&self, core: u8) -> AsapCore {
         let path = PathSpec {
-            hart,
+            core,
             map: self.map(),
             persist_buffer: self.persist_buffer,
             epoch_table: self.epoch_table,
@@ -185,7 +185,7 @@ impl AsapSpace {
             persistency: Persistency::Epoch,
             dependences: Dependences::Stores,
         };
-        AsapHart::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: self.mutant })
+        AsapCore::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: self.mutant })
     }
 
     fn table(&self) -> RecoveryTable {
@@ -198,12 +198,12 @@ impl AsapSpace {
         })
     }
 
-    /// Whether the next thing a hart does is a store.
+    /// Whether the next thing a core does is a store.
     fn stores_next(&self, done: usize) -> bool {
         done < self.epochs * (self.stores + 1) && done % (self.stores + 1) < self.stores
     }
 
-    /// A hart's stores, fences and the dfence at the end.
+    /// A core's stores, fences and the dfence at the end.
     fn script(&self) -> usize {
         self.epochs * (self.stores + 1) + 1
     }
@@ -212,43 +212,43 @@ impl AsapSpace {
         line_of(PM_BASE + index as u64 * 64)
     }
 
-    fn store(&self, state: &State, hart: usize, line: usize) -> Option<State> {
+    fn store(&self, state: &State, core: usize, line: usize) -> Option<State> {
         let mut next = state.clone();
         let at = AsapSpace::line(line);
         let last = next.log[line].last().copied();
-        if let Some(w) = last.filter(|w| w.hart != hart) {
+        if let Some(w) = last.filter(|w| w.core != core) {
             let mut out = Outbox::default();
-            let tag = next.harts[w.hart].snooped(Time::ZERO, at, w.epoch, 0, &mut out).ok()?;
-            next.route(w.hart, out);
+            let tag = next.cores[w.core].snooped(Time::ZERO, at, w.epoch, 0, &mut out).ok()?;
+            next.route(w.core, out);
             if let Some(tag) = tag {
-                let register = Msg::Register { epoch: tag.epoch, dependent: hart as u8 };
-                next.send(Wire::Register(tag.hart as usize), register);
+                let register = Msg::Register { epoch: tag.epoch, dependent: core as u8 };
+                next.send(Wire::Register(tag.core as usize), register);
                 let mut out = Outbox::default();
-                next.harts[hart].received(Time::ZERO, at, tag, true, &mut out).ok()?;
-                next.route(hart, out);
+                next.cores[core].received(Time::ZERO, at, tag, true, &mut out).ok()?;
+                next.route(core, out);
             }
         }
         let number = next.log[line].len() as u8 + 1;
         let write = LineWrite { line: at, mask: Mask::MAX, data: [number; 64] };
         let mut out = Outbox::default();
-        let epoch = next.harts[hart].store(Time::ZERO, &write, &mut out).ok()?;
-        next.route(hart, out);
-        if let Some(w) = last.filter(|w| w.hart != hart) {
-            next.after.insert(((hart, epoch), (w.hart, w.epoch)));
+        let epoch = next.cores[core].store(Time::ZERO, &write, &mut out).ok()?;
+        next.route(core, out);
+        if let Some(w) = last.filter(|w| w.core != core) {
+            next.after.insert(((core, epoch), (w.core, w.epoch)));
         }
-        next.log[line].push(Written { hart, epoch });
-        next.done[hart] += 1;
-        Some(if self.stores_next(next.done[hart]) { next } else { self.fence(&next, hart) })
+        next.log[line].push(Written { core, epoch });
+        next.done[core] += 1;
+        Some(if self.stores_next(next.done[core]) { next } else { self.fence(&next, core) })
     }
 
-    fn fence(&self, state: &State, hart: usize) -> State {
+    fn fence(&self, state: &State, core: usize) -> State {
         let mut next = state.clone();
-        let last = next.done[hart] + 1 == self.script();
+        let last = next.done[core] + 1 == self.script();
         let kind = if last { FenceKind::Dfence } else { FenceKind::Ofence };
         let mut out = Outbox::default();
-        let reached = next.harts[hart].fence(Time::ZERO, kind, &mut out);
-        next.route(hart, out);
-        next.done[hart] += usize::from(reached.is_ok());
+        let reached = next.cores[core].fence(Time::ZERO, kind, &mut out);
+        next.route(core, out);
+        next.done[core] += usize::from(reached.is_ok());
         next
     }
 
@@ -270,11 +270,11 @@ impl AsapSpace {
             (wire, msg) => {
                 let (from, to) = match wire {
                     Wire::Answer(c, h) | Wire::Committed(c, h) => (Peer::Controller(c), h),
-                    Wire::Resolved(a, b) => (Peer::Hart(a as u8), b),
+                    Wire::Resolved(a, b) => (Peer::Core(a as u8), b),
                     Wire::Register(h) | Wire::Flush(h, _) | Wire::Commit(h, _) => (Peer::Directory, h),
                 };
                 let mut out = Outbox::default();
-                next.harts[to].on(Time::ZERO, from, &msg, &mut out);
+                next.cores[to].on(Time::ZERO, from, &msg, &mut out);
                 next.route(to, out);
             }
         }
@@ -298,20 +298,20 @@ impl State {
         self.wires.entry(wire).or_default().push_back(msg);
     }
 
-    /// Puts on the wires what a hart sent.
-    fn route(&mut self, hart: usize, out: Outbox) {
+    /// Puts on the wires what a core sent.
+    fn route(&mut self, core: usize, out: Outbox) {
         for (_, to, msg) in out.0 {
             match (to, &msg) {
-                (Peer::Controller(c), Msg::Flush(_)) => self.send(Wire::Flush(hart, c), msg),
-                (Peer::Controller(c), _) => self.send(Wire::Commit(hart, c), msg),
-                (Peer::Hart(h), _) => self.send(Wire::Resolved(hart, h.into()), msg),
+                (Peer::Controller(c), Msg::Flush(_)) => self.send(Wire::Flush(core, c), msg),
+                (Peer::Controller(c), _) => self.send(Wire::Commit(core, c), msg),
+                (Peer::Core(h), _) => self.send(Wire::Resolved(core, h.into()), msg),
                 // The directory forgets tags; here it has none.
                 _ => {}
             }
         }
     }
 
-    /// Whether `epoch` of `hart` is `of`, or comes after it.
+    /// Whether `epoch` of `core` is `of`, or comes after it.
     fn follows(&self, epoch: (usize, u32), of: (usize, u32), seen: &mut Vec<(usize, u32)>) -> bool {
         if epoch.0 == of.0 && epoch.1 > of.1 {
             return true;
@@ -320,7 +320,7 @@ impl State {
             return false;
         }
         seen.push(epoch);
-        // A dependence of an earlier epoch of the same hart counts too.
+        // A dependence of an earlier epoch of the same core counts too.
         let sources = self.after.iter().filter(|(later, _)| later.0 == epoch.0 && later.1 <= epoch.1);
         sources.map(|(_, earlier)| *earlier).any(|e| e == of || self.follows(e, of, seen))
     }
@@ -332,7 +332,7 @@ impl System for AsapSpace {
 
     fn start(&self) -> State {
         State {
-            harts: (0..self.cores as u8).map(|h| self.hart(h)).collect(),
+            cores: (0..self.cores as u8).map(|h| self.core(h)).collect(),
             done: vec![0; self.cores],
             tables: (0..self.controllers).map(|_| self.table()).collect(),
             images: vec![Image::new(PM_BASE); self.controllers],
@@ -343,17 +343,17 @@ impl System for AsapSpace {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Step>) {
-        for hart in 0..self.cores {
-            if self.stores_next(state.done[hart]) {
+        for core in 0..self.cores {
+            if self.stores_next(state.done[core]) {
                 let unused = state.log.iter().position(Vec::is_empty).unwrap_or(self.lines);
                 let alike = self.lines <= self.controllers;
                 let lines = if alike { self.lines.min(unused + 1) } else { self.lines };
-                actions.extend((0..lines).map(|line| Step::Store { hart, line }));
-            } else if state.done[hart] < self.script() {
-                actions.push(Step::Fence(hart));
+                actions.extend((0..lines).map(|line| Step::Store { core, line }));
+            } else if state.done[core] < self.script() {
+                actions.push(Step::Fence(core));
             }
-            if state.harts[hart].next() == Time::ZERO {
-                actions.push(Step::Flush(hart));
+            if state.cores[core].next() == Time::ZERO {
+                actions.push(Step::Flush(core));
             }
         }
         actions.extend(state.wires.keys().map(|w| Step::Deliver(*w)));
@@ -362,13 +362,13 @@ impl System for AsapSpace {
     fn step(&self, state: &State, action: Step) -> State {
         match action {
             // A store that finds no room has no effect.
-            Step::Store { hart, line } => self.store(state, hart, line).unwrap_or_else(|| state.clone()),
-            Step::Fence(hart) => self.fence(state, hart),
-            Step::Flush(hart) => {
+            Step::Store { core, line } => self.store(state, core, line).unwrap_or_else(|| state.clone()),
+            Step::Fence(core) => self.fence(state, core),
+            Step::Flush(core) => {
                 let mut next = state.clone();
                 let mut out = Outbox::default();
-                next.harts[hart].tick(Time::ZERO, &mut out);
-                next.route(hart, out);
+                next.cores[core].tick(Time::ZERO, &mut out);
+                next.route(core, out);
                 next
             }
             Step::Deliver(wire) => self.deliver(state, wire),
@@ -376,7 +376,7 @@ impl System for AsapSpace {
     }
 
     fn fingerprint(&self, state: &State, into: &mut Fingerprint) {
-        state.harts.iter().for_each(|h| h.fingerprint(into));
+        state.cores.iter().for_each(|h| h.fingerprint(into));
         state.done.hash(into);
         let map = self.map();
         for (c, (table, image)) in state.tables.iter().zip(&state.images).enumerate() {
@@ -395,13 +395,13 @@ impl System for AsapSpace {
         let memory = self.after_power_failure(state);
         for (line, writes) in state.log.iter().enumerate() {
             for (n, w) in writes.iter().enumerate().skip(memory[line]) {
-                if w.epoch <= state.harts[w.hart].committed() {
+                if w.epoch <= state.cores[w.core].committed() {
                     let name = name(n, w, line);
                     return Err(format!("a power failure loses {name}, whose epoch has committed"));
                 }
                 for (kept_line, kept) in memory.iter().enumerate().filter(|(_, kept)| **kept > 0) {
                     let v = &state.log[kept_line][kept - 1];
-                    if state.follows((v.hart, v.epoch), (w.hart, w.epoch), &mut Vec::new()) {
+                    if state.follows((v.core, v.epoch), (w.core, w.epoch), &mut Vec::new()) {
                         let (kept, lost) = (name(kept - 1, v, kept_line), name(n, w, line));
                         return Err(format!(
                             "a power failure keeps {kept} and loses {lost}, which comes before it"
@@ -414,10 +414,10 @@ impl System for AsapSpace {
     }
 
     fn is_final(&self, state: &State) -> bool {
-        let empty = |h: &AsapHart| h.level() == 0;
+        let empty = |h: &AsapCore| h.level() == 0;
         state.wires.is_empty()
             && state.done.iter().all(|d| *d == self.script())
-            && state.harts.iter().all(empty)
+            && state.cores.iter().all(empty)
     }
 
     fn check_final(&self, state: &State) -> Result<(), String> {
@@ -430,19 +430,19 @@ impl System for AsapSpace {
 }
 
 fn name(n: usize, w: &Written, line: usize) -> String {
-    format!("write {} of line {line} (hart {}, epoch {})", n + 1, w.hart, w.epoch)
+    format!("write {} of line {line} (core {}, epoch {})", n + 1, w.core, w.epoch)
 }
 
 fn hash_message(msg: &Msg, into: &mut Fingerprint) {
     match *msg {
-        Msg::Flush(FlushRequest { hart, slot, epoch, early, retry, write }) => {
-            (0, hart, slot, epoch, early, retry, write.line.0, write.mask, write.data[0]).hash(into);
+        Msg::Flush(FlushRequest { core, slot, epoch, early, retry, write }) => {
+            (0, core, slot, epoch, early, retry, write.line.0, write.mask, write.data[0]).hash(into);
         }
         Msg::Ack { slot } => (1, slot).hash(into),
         Msg::Nack { slot } => (2, slot).hash(into),
         Msg::Commit { epoch } => (3, epoch).hash(into),
         Msg::CommitAck { epoch } => (4, epoch).hash(into),
-        Msg::CrossDependencyResolved { tag: EpochTag { hart, epoch } } => (5, hart, epoch).hash(into),
+        Msg::CrossDependencyResolved { tag: EpochTag { core, epoch } } => (5, core, epoch).hash(into),
         Msg::Register { epoch, dependent } => (6, epoch, dependent).hash(into),
         _ => 7.hash(into),
     }

@@ -4,17 +4,17 @@
 //!   scripts -> one port --requests, writes, reads (a wire to each device, in order)--> devices <--completions--> devices
 //! ```
 //!
-//! Each hart owns an object that spans all devices, a line on each. A transaction logs it, writes it, and commits; then
-//! the devices copy it to its shadow, and the hart reads that. Wires to two devices are not of the same length: what
+//! Each core owns an object that spans all devices, a line on each. A transaction logs it, writes it, and commits; then
+//! the devices copy it to its shadow, and the core reads that. Wires to two devices are not of the same length: what
 //! arrives at one may be long on its way to the other. After every step the power may fail, everywhere, or first in one
-//! device while the others go on. Answers to harts come at once: a hart that waits longer is explored anyway.
+//! device while the others go on. Answers to cores come at once: a core that waits longer is explored anyway.
 //!
 //! What must hold: the checkers of partitioned persist ordering report nothing; a read gives what program order says;
 //! and after recovery, first of the devices, then of the program, every object is whole, no committed transaction is
 //! lost, and none that had not begun is there.
 
 use super::{Fingerprint, System};
-use neardata::{Bytes, Checker, Core, CoreSpec, Effect, Mutant, Sync, recover};
+use nearpm::{Bytes, Checker, Dispatcher, DispatcherSpec, Effect, Mutant, Sync, recover};
 use protocol::{
     AddressMap, Block, Line, LogChecksum, LogHeader, LogLayout, Mask, Msg, NearKind, NearRequest, PM_BASE,
     line_of,
@@ -26,11 +26,11 @@ use std::hash::Hash;
 /// The size of what is explored.
 #[derive(Clone, Copy, Debug)]
 pub struct NearSpace {
-    /// Harts, 1 to 3.
+    /// Cores, 1 to 3.
     pub cores: usize,
     /// Devices: 1, 2 or 4.
     pub devices: usize,
-    /// Transactions of each hart, 1 to 4.
+    /// Transactions of each core, 1 to 4.
     pub transactions: usize,
     /// Units of each device, 1 to 4.
     pub units: usize,
@@ -43,8 +43,8 @@ pub struct NearSpace {
 /// One step.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// A hart does the next thing of its script.
-    Hart(usize),
+    /// A core does the next thing of its script.
+    Core(usize),
     /// What is first on the wire to a device arrives.
     Arrive(usize),
     /// A unit of a device takes its next line.
@@ -52,17 +52,17 @@ pub enum Step {
     /// A completion arrives, from a device at a device.
     Complete(usize, usize),
     /// A device loses its power; the others go on.
-    Dark(usize),
+    PowerOff(usize),
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Hart(h) => write!(f, "hart {h} goes on"),
+            Step::Core(h) => write!(f, "core {h} goes on"),
             Step::Arrive(d) => write!(f, "device {d} takes what comes next"),
             Step::Unit(d, u) => write!(f, "device {d}: unit {u} takes a step"),
             Step::Complete(a, b) => write!(f, "device {b} learns what device {a} has completed"),
-            Step::Dark(d) => write!(f, "device {d} loses its power"),
+            Step::PowerOff(d) => write!(f, "device {d} loses its power"),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Bytes for Lines {
     }
 }
 
-/// What a hart does next.
+/// What a core does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Next {
     Log,
@@ -92,7 +92,7 @@ enum Next {
     End,
 }
 
-/// A hart's script.
+/// A core's script.
 #[derive(Clone, Debug, Hash)]
 struct Script {
     next: Next,
@@ -108,12 +108,12 @@ struct Script {
 #[derive(Clone)]
 pub struct State {
     scripts: Vec<Script>,
-    devices: Vec<Core>,
+    devices: Vec<Dispatcher>,
     memories: Vec<Lines>,
     wires: Vec<VecDeque<Msg>>,
     completions: BTreeMap<(usize, usize), VecDeque<u64>>,
     dark: Vec<bool>,
-    /// Requests that are not taken by all devices: number, hart, devices left.
+    /// Requests that are not taken by all devices: number, core, devices left.
     untaken: Vec<(u64, usize, u32)>,
     requests: u64,
     checker: Checker,
@@ -126,7 +126,7 @@ const SHADOWS: u64 = PM_BASE + (9 << 20);
 const VIRTUAL: u64 = 1 << 40;
 const INTERLEAVE: u64 = 64;
 /// The kinds of message that a wire carries, told apart by where they come from.
-const FROM_HARTS: u8 = 1;
+const FROM_CORES: u8 = 1;
 
 impl NearSpace {
     /// A small machine that is explored in seconds.
@@ -165,8 +165,8 @@ impl NearSpace {
         LogLayout { devices: self.devices as u64, interleave: INTERLEAVE }
     }
 
-    fn device(&self, index: usize) -> Core {
-        let mut device = Core::new(CoreSpec {
+    fn device(&self, index: usize) -> Dispatcher {
+        let mut device = Dispatcher::new(DispatcherSpec {
             index: index as u8,
             map: self.map(),
             units: self.units,
@@ -189,13 +189,13 @@ impl NearSpace {
         device
     }
 
-    fn request(&self, kind: NearKind, hart: usize) -> NearRequest {
+    fn request(&self, kind: NearKind, core: usize) -> NearRequest {
         NearRequest {
             number: 0,
-            hart: hart as u8,
+            core: core as u8,
             kind,
             pool: 0,
-            thread: hart as u8,
+            thread: core as u8,
             devices: (1 << self.devices) - 1,
             source: 0,
             destination: 0,
@@ -203,14 +203,14 @@ impl NearSpace {
         }
     }
 
-    /// A hart's line of an object on a device.
-    fn line(&self, of: u64, hart: usize, device: usize) -> u64 {
-        of + hart as u64 * 4096 + device as u64 * INTERLEAVE
+    /// A core's line of an object on a device.
+    fn line(&self, of: u64, core: usize, device: usize) -> u64 {
+        of + core as u64 * 4096 + device as u64 * INTERLEAVE
     }
 
     /// The script's next step, where it does not wait.
-    fn go_on(&self, state: &mut State, hart: usize) {
-        let script = &mut state.scripts[hart];
+    fn go_on(&self, state: &mut State, core: usize) {
+        let script = &mut state.scripts[core];
         let transaction = script.transaction;
         match script.next {
             Next::Log => {
@@ -218,32 +218,32 @@ impl NearSpace {
                 let log = NearRequest {
                     destination: transaction.into(),
                     size: 64,
-                    ..self.request(NearKind::UndoLogCreate, hart)
+                    ..self.request(NearKind::UndoLogCreate, core)
                 };
                 self.send(state, log, |s, d| NearRequest {
-                    source: s.line(OBJECTS, hart, d) - PM_BASE + VIRTUAL,
+                    source: s.line(OBJECTS, core, d) - PM_BASE + VIRTUAL,
                     ..log
                 });
             }
             Next::Write => {
                 (script.next, script.waits) = (Next::Commit, self.devices);
                 for (d, wire) in state.wires.iter_mut().enumerate() {
-                    let line = line_of(self.line(OBJECTS, hart, d));
-                    let ack = Some(hart as u8);
+                    let line = line_of(self.line(OBJECTS, core, d));
+                    let ack = Some(core as u8);
                     wire.push_back(Msg::Write { line, data: [transaction; 64], mask: Mask::MAX, ack });
                 }
             }
             Next::Commit => {
                 (script.next, script.waits) = (Next::Shadow, 1);
-                let commit = self.request(NearKind::CommitLog, hart);
+                let commit = self.request(NearKind::CommitLog, core);
                 self.send(state, commit, |_, _| commit);
             }
             Next::Shadow => {
                 (script.next, script.committed) = (Next::Read, transaction);
-                let copy = NearRequest { size: 64, ..self.request(NearKind::ShadowCopy, hart) };
+                let copy = NearRequest { size: 64, ..self.request(NearKind::ShadowCopy, core) };
                 self.send(state, copy, |s, d| NearRequest {
-                    source: s.line(OBJECTS, hart, d) - PM_BASE + VIRTUAL,
-                    destination: s.line(SHADOWS, hart, d) - PM_BASE + VIRTUAL,
+                    source: s.line(OBJECTS, core, d) - PM_BASE + VIRTUAL,
+                    destination: s.line(SHADOWS, core, d) - PM_BASE + VIRTUAL,
                     ..copy
                 });
             }
@@ -252,7 +252,7 @@ impl NearSpace {
                 (script.next, script.waits) = (if last { Next::End } else { Next::Log }, self.devices);
                 script.transaction += u8::from(!last);
                 for (d, wire) in state.wires.iter_mut().enumerate() {
-                    wire.push_back(Msg::Read { line: line_of(self.line(SHADOWS, hart, d)) });
+                    wire.push_back(Msg::Read { line: line_of(self.line(SHADOWS, core, d)) });
                 }
             }
             Next::End => {}
@@ -265,7 +265,7 @@ impl NearSpace {
         let number = state.requests;
         state.checker.sent(&NearRequest { number, ..whole });
         if whole.kind == NearKind::CommitLog {
-            state.untaken.push((number, whole.hart.into(), whole.devices.into()));
+            state.untaken.push((number, whole.core.into(), whole.devices.into()));
         }
         for (d, wire) in state.wires.iter_mut().enumerate() {
             wire.push_back(Msg::Near(NearRequest { number, ..part(self, d) }));
@@ -279,10 +279,10 @@ impl NearSpace {
             match effect {
                 Effect::Perform { msg: Msg::Write { line, data, mask, ack }, .. } => {
                     state.memories[d].write(line, &data, mask);
-                    ack.into_iter().for_each(|hart| state.answered(hart.into()));
+                    ack.into_iter().for_each(|core| state.answered(core.into()));
                 }
                 Effect::Perform { msg: Msg::Read { line }, .. } => self.read(state, d, line),
-                Effect::Durable { hart, .. } => state.answered(hart.into()),
+                Effect::Durable { core, .. } => state.answered(core.into()),
                 Effect::Taken { number, refused } => {
                     if let Some(why) = refused {
                         state.wrong = Some(format!("device {d} refused request {number}: {why}"));
@@ -300,19 +300,19 @@ impl NearSpace {
 
     /// A read of a shadow has to give the object's last contents.
     fn read(&self, state: &mut State, d: usize, line: Line) {
-        let hart = ((line.address() - SHADOWS) / 4096) as usize;
+        let core = ((line.address() - SHADOWS) / 4096) as usize;
         let value = state.memories[d].read(line)[0];
-        let wanted = state.scripts[hart].committed;
+        let wanted = state.scripts[core].committed;
         if value != wanted {
-            let what = format!("hart {hart} reads {value} from its shadow on device {d}, not {wanted}");
+            let what = format!("core {core} reads {value} from its shadow on device {d}, not {wanted}");
             state.wrong.get_or_insert(what);
         }
-        state.answered(hart);
+        state.answered(core);
     }
 
-    /// A hart's object as recovery finds it, a byte for each device.
-    fn recovered(&self, memories: &[Lines], hart: usize) -> Vec<u8> {
-        let area = self.layout().area(PM_BASE, hart as u64);
+    /// A core's object as recovery finds it, a byte for each device.
+    fn recovered(&self, memories: &[Lines], core: usize) -> Vec<u8> {
+        let area = self.layout().area(PM_BASE, core as u64);
         let whole = |d: usize| {
             let line = |offset| line_of(self.layout().address(area, d as u64, offset));
             let block = memories[d].read(line(0));
@@ -323,22 +323,22 @@ impl NearSpace {
             sum.block(&data);
             (sum.value() == header.checksum).then_some(data[0])
         };
-        let now = |d: usize| memories[d].read(line_of(self.line(OBJECTS, hart, d)))[0];
+        let now = |d: usize| memories[d].read(line_of(self.line(OBJECTS, core, d)))[0];
         (0..self.devices).map(|d| whole(d).unwrap_or_else(|| now(d))).collect()
     }
 }
 
 impl State {
-    fn answered(&mut self, hart: usize) {
-        self.scripts[hart].waits -= 1;
+    fn answered(&mut self, core: usize) {
+        self.scripts[core].waits -= 1;
     }
 
     fn taken(&mut self, number: u64, device: usize) {
         let Some(index) = self.untaken.iter().position(|u| u.0 == number) else { return };
         self.untaken[index].2 &= !(1 << device);
         if self.untaken[index].2 == 0 {
-            let (_, hart, _) = self.untaken.remove(index);
-            self.answered(hart);
+            let (_, core, _) = self.untaken.remove(index);
+            self.answered(core);
         }
     }
 }
@@ -365,7 +365,7 @@ impl System for NearSpace {
 
     fn actions(&self, state: &State, actions: &mut Vec<Step>) {
         let ready = |s: &Script| s.waits == 0 && s.next != Next::End;
-        actions.extend((0..self.cores).filter(|h| ready(&state.scripts[*h])).map(Step::Hart));
+        actions.extend((0..self.cores).filter(|h| ready(&state.scripts[*h])).map(Step::Core));
         for d in (0..self.devices).filter(|d| !state.dark[*d]) {
             if !state.wires[d].is_empty() {
                 actions.push(Step::Arrive(d));
@@ -373,7 +373,7 @@ impl System for NearSpace {
             let busy = |u: &usize| state.devices[d].is_busy(*u);
             actions.extend((0..self.units).filter(busy).map(|u| Step::Unit(d, u)));
             if self.devices > 1 && !state.dark.contains(&true) {
-                actions.push(Step::Dark(d));
+                actions.push(Step::PowerOff(d));
             }
         }
         let arrives = |(_, to): &&(usize, usize)| !state.dark[*to];
@@ -384,14 +384,14 @@ impl System for NearSpace {
         let mut next = state.clone();
         let mut effects = Vec::new();
         match action {
-            Step::Hart(hart) => self.go_on(&mut next, hart),
-            Step::Dark(d) => next.dark[d] = true,
+            Step::Core(core) => self.go_on(&mut next, core),
+            Step::PowerOff(d) => next.dark[d] = true,
             Step::Arrive(d) => {
                 match next.wires[d].pop_front() {
                     Some(Msg::Near(request)) => next.devices[d].request(request, &mut effects),
                     Some(msg @ (Msg::Read { line } | Msg::Write { line, .. })) => {
                         let write = matches!(msg, Msg::Write { .. });
-                        next.devices[d].host(engine::PortId(FROM_HARTS), msg, line, write, &mut effects);
+                        next.devices[d].host(engine::PortId(FROM_CORES), msg, line, write, &mut effects);
                     }
                     _ => {}
                 }
@@ -437,18 +437,18 @@ impl System for NearSpace {
         if let Some(wrong) = &state.wrong {
             return Err(wrong.clone());
         }
-        let dumps: Vec<_> = state.devices.iter().map(Core::power_fail).collect();
+        let dumps: Vec<_> = state.devices.iter().map(Dispatcher::power_fail).collect();
         let mut memories = state.memories.clone();
         recover(&dumps, &mut memories)?;
-        for (hart, script) in state.scripts.iter().enumerate() {
-            let object = self.recovered(&memories, hart);
+        for (core, script) in state.scripts.iter().enumerate() {
+            let object = self.recovered(&memories, core);
             if object.iter().any(|v| *v != object[0]) {
-                return Err(format!("a power failure leaves hart {hart}'s object torn: {object:?}"));
+                return Err(format!("a power failure leaves core {core}'s object torn: {object:?}"));
             }
             if object[0] < script.committed || object[0] > script.transaction {
                 let (value, committed) = (object[0], script.committed);
                 return Err(format!(
-                    "a power failure leaves hart {hart}'s object at transaction {value}, and {committed} was committed"
+                    "a power failure leaves core {core}'s object at transaction {value}, and {committed} was committed"
                 ));
             }
         }
@@ -457,7 +457,7 @@ impl System for NearSpace {
 
     fn is_final(&self, state: &State) -> bool {
         let done = state.scripts.iter().all(|s| s.next == Next::End && s.waits == 0);
-        let idle = |d: &Core| d.waiting() == 0 && d.busy() == 0 && d.held() == 0;
+        let idle = |d: &Dispatcher| d.waiting() == 0 && d.busy() == 0 && d.held() == 0;
         state.dark.contains(&true) || done && state.devices.iter().all(idle)
     }
 
@@ -465,11 +465,11 @@ impl System for NearSpace {
         if state.dark.contains(&true) {
             return Ok(());
         }
-        for hart in 0..self.cores {
-            let object = self.recovered(&state.memories, hart);
+        for core in 0..self.cores {
+            let object = self.recovered(&state.memories, core);
             if object.iter().any(|v| usize::from(*v) != self.transactions) {
                 return Err(format!(
-                    "at the end hart {hart}'s object is {object:?}, not {}",
+                    "at the end core {core}'s object is {object:?}, not {}",
                     self.transactions
                 ));
             }

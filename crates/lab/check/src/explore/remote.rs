@@ -13,8 +13,8 @@
 //! away; and at the end, when every page has gone back, the remote host has what was written last.
 
 use super::{Fingerprint, System};
+use pberry::{AgentState, AgentStateSpec, Bytes, Command, Effect, Mutant, Packet, RemoteHost, Walks, What};
 use protocol::{Block, Line, PM_BASE};
-use remote::{Bytes, Command, Core, CoreSpec, Effect, Mutant, Packet, RemoteHost, Walks, What};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::Hash;
@@ -124,7 +124,7 @@ struct Access {
 /// Where everything stands.
 #[derive(Clone)]
 pub struct State {
-    core: Core,
+    agent: AgentState,
     memory: Lines,
     host: RemoteHost,
     far: Lines,
@@ -195,7 +195,7 @@ impl RemoteSpace {
     fn carry_out(&self, state: &mut State, effect: Effect, more: &mut Vec<Effect>) {
         match effect {
             Effect::Send(packet) => {
-                let packet = state.core.packet(packet, &state.memory, |_| 0);
+                let packet = state.agent.packet(packet, &state.memory, |_| 0);
                 state.air.push(packet);
             }
             Effect::Serve { page, index } => {
@@ -207,7 +207,7 @@ impl RemoteSpace {
             Effect::Walk { page, failed: true } if state.wait == Wait::Walk => {
                 state.wait = Wait::Fault;
                 state.posted += 1;
-                state.core.command(Command::Fetch { page }, more);
+                state.agent.command(Command::Fetch { page }, more);
             }
             Effect::Walk { .. } => {}
             Effect::Recall { page, index } => _ = state.recalls.insert((page, index)),
@@ -235,7 +235,7 @@ impl RemoteSpace {
         state.mapped.remove(&victim);
         state.wait = Wait::Room;
         state.posted += 1;
-        state.core.command(Command::Reclaim { page: victim, what: What::Tracked }, out);
+        state.agent.command(Command::Reclaim { page: victim, what: What::Tracked }, out);
     }
 
     fn walk(&self, state: &mut State, page: u32, out: &mut Vec<Effect>) {
@@ -243,7 +243,7 @@ impl RemoteSpace {
             state.local.push(page);
         }
         (state.wait, state.patience) = (Wait::Walk, 0);
-        state.core.walk(page, out);
+        state.agent.walk(page, out);
     }
 
     fn translated(&self, state: &mut State, out: &mut Vec<Effect>) {
@@ -260,7 +260,7 @@ impl RemoteSpace {
         if state.cache.contains_key(&(page, index)) {
             return self.finish(state);
         }
-        state.core.read(page, index, out);
+        state.agent.read(page, index, out);
     }
 
     fn finish(&self, state: &mut State) {
@@ -282,14 +282,14 @@ impl RemoteSpace {
     fn write_back(state: &mut State, page: u32, index: u32) {
         if let Some((value, true)) = state.cache.remove(&(page, index)) {
             state.memory.write(line_at(page, index), &[value; 64]);
-            state.core.written(page, index);
+            state.agent.written(page, index);
         }
     }
 
     fn deliver(&self, state: &mut State, packet: &Packet, out: &mut Vec<Effect>) {
         if matches!(packet, Packet::Data { .. } | Packet::Stored { .. }) {
-            let State { core, memory, .. } = state;
-            core.answer(packet, memory, out);
+            let State { agent, memory, .. } = state;
+            agent.answer(packet, memory, out);
         } else if !state.away
             && let Some(answer) = state.host.serve(packet, &mut state.far)
         {
@@ -303,7 +303,7 @@ impl System for RemoteSpace {
     type Action = Step;
 
     fn start(&self) -> State {
-        let core = CoreSpec {
+        let spec = AgentStateSpec {
             frames: self.frames,
             page_lines: self.lines,
             walks: self.walks,
@@ -312,7 +312,7 @@ impl System for RemoteSpace {
             mutant: self.mutant,
         };
         State {
-            core: Core::new(core),
+            agent: AgentState::new(spec),
             memory: Lines::default(),
             host: RemoteHost::new(self.mutant == Some(Mutant::OldWritesTaken)),
             far: Lines::default(),
@@ -351,7 +351,7 @@ impl System for RemoteSpace {
             actions.extend((state.left.1 > 0).then_some(Step::Duplicate(n)));
         }
         let silent = |number: &u64| !state.air.iter().any(|p| p.number() == *number);
-        actions.extend(state.core.pending().filter(silent).map(Step::Late));
+        actions.extend(state.agent.pending().filter(silent).map(Step::Late));
         if state.away {
             actions.push(Step::Host { away: false });
         } else if state.left.2 > 0 {
@@ -371,7 +371,7 @@ impl System for RemoteSpace {
                 s.recalls.remove(&(page, index));
                 Self::write_back(&mut s, page, index);
                 s.cache.remove(&(page, index));
-                s.core.recalled(page, index, &mut effects);
+                s.agent.recalled(page, index, &mut effects);
             }
             Step::Deliver(n) => {
                 let packet = s.air.remove(n);
@@ -388,7 +388,7 @@ impl System for RemoteSpace {
             }
             Step::Late(number) => {
                 s.patience += u8::from(s.away && s.wait == Wait::Walk);
-                s.core.late(number, &mut effects);
+                s.agent.late(number, &mut effects);
             }
             Step::Host { away } => {
                 s.away = away;
@@ -401,7 +401,7 @@ impl System for RemoteSpace {
     }
 
     fn fingerprint(&self, s: &State, into: &mut Fingerprint) {
-        s.core.hash(into);
+        s.agent.hash(into);
         (&s.memory, &s.host, &s.far, &s.air, s.away, s.left).hash(into);
         (&s.cache, &s.recalls, &s.mapped, &s.local).hash(into);
         (s.posted, s.completed, s.access, s.wait, s.done, s.patience, &s.truth).hash(into);
@@ -416,14 +416,14 @@ impl System for RemoteSpace {
     }
 
     fn is_final(&self, state: &State) -> bool {
-        state.done == self.accesses && state.access.is_none() && state.core.pending().next().is_none()
+        state.done == self.accesses && state.access.is_none() && state.agent.pending().next().is_none()
     }
 
     fn check_final(&self, state: &State) -> Result<(), String> {
         // Where a byte is now: in the cache, in the agent's memory, or at the remote host.
         for ((page, index), wanted) in &state.truth {
             let line = line_at(*page, *index);
-            let here = state.core.present(*page) >> index & 1 == 1;
+            let here = state.agent.present(*page) >> index & 1 == 1;
             let value = match state.cache.get(&(*page, *index)) {
                 Some((value, _)) => *value,
                 None if here => state.memory.read(line)[0],

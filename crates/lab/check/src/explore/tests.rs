@@ -2,7 +2,7 @@ use super::asap::AsapSpace;
 use super::nearpm::NearSpace;
 use super::remote::RemoteSpace;
 use super::*;
-use ::remote::{self, Walks};
+use ::pberry::{self, Walks};
 use ordering::asap::Mutant;
 
 #[test]
@@ -51,7 +51,7 @@ fn nearpm_s_devices_neither_get_stuck_nor_lose_anything() {
 
 #[test]
 fn every_mutant_of_nearpm_is_caught_with_a_trace_that_replays() {
-    for (name, mutant, _) in neardata::Mutant::ALL {
+    for (name, mutant, _) in ::nearpm::Mutant::ALL {
         let space = NearSpace { mutant: Some(mutant), ..NearSpace::SMALL };
         let outcome = explore(&space, 2_000_000);
         let violation = outcome.violation.expect(name);
@@ -78,14 +78,14 @@ fn remote_memory_gives_every_byte_whatever_the_network_and_the_host_do() {
 
 #[test]
 fn every_mutant_of_remote_memory_is_caught_with_a_trace_that_replays() {
-    for (name, mutant, _) in remote::Mutant::ALL {
+    for (name, mutant, _) in pberry::Mutant::ALL {
         let small = RemoteSpace { mutant: Some(mutant), losses: 0, away: false, ..RemoteSpace::SMALL };
         let space = match mutant {
             // Two writes of one page, and a read between others.
-            remote::Mutant::OldWritesTaken => RemoteSpace { lines: 1, accesses: 5, ..small },
-            remote::Mutant::WalkNeverFails => RemoteSpace { away: true, accesses: 1, ..small },
+            pberry::Mutant::OldWritesTaken => RemoteSpace { lines: 1, accesses: 5, ..small },
+            pberry::Mutant::WalkNeverFails => RemoteSpace { away: true, accesses: 1, ..small },
             // A line asked for alone and with its page: the page has a third.
-            remote::Mutant::ReplyOverwrites | remote::Mutant::StaleReplyTaken => {
+            pberry::Mutant::ReplyOverwrites | pberry::Mutant::StaleReplyTaken => {
                 RemoteSpace { lines: 3, duplicates: 0, ..small }
             }
             _ => RemoteSpace { duplicates: 0, ..small },

@@ -1,7 +1,7 @@
 //! Figures 1 and 15 to 20 as the simulation gives them, and what the paper leaves to others.
 
 use super::{
-    BEYOND, MACHINES, MD, MECHANISMS, SERVERS, SIZES, THREADS, UNITS, WORKLOADS, by_harts, copy_speedup,
+    BEYOND, MACHINES, MD, MECHANISMS, SERVERS, SIZES, THREADS, UNITS, WORKLOADS, by_cores, copy_speedup,
     name, region_speedup, shares, speedup, with_units_speedup,
 };
 use crate::figure::{Figure, Lines, Row, row};
@@ -32,7 +32,7 @@ fn said() -> [&'static str; 3] {
 fn overhead(runs: &Runs) -> Figure {
     Lines {
         name: "figure-1a",
-        title: "Share of the run that goes into crash consistency, on the harts",
+        title: "Share of the run that goes into crash consistency, on the cores",
         caption: "Beside the paper's figure 1a. Its averages are 0.38, 0.49 and 0.67; logging's is fitted.",
         axis: "share of time",
         x: "",
@@ -44,7 +44,7 @@ fn overhead(runs: &Runs) -> Figure {
 fn movement(runs: &Runs) -> Figure {
     Lines {
         name: "figure-1b",
-        title: "Share of crash consistency that is data movement, on the harts",
+        title: "Share of crash consistency that is data movement, on the cores",
         caption: "Beside the paper's figures 1b to 1d: copies until they persist. Its averages are 0.69, 0.60 and 0.71.",
         axis: "share of time in crash consistency",
         x: "",
@@ -130,7 +130,7 @@ fn threads(runs: &Runs) -> Figure {
         name: "figure-20",
         title: "Speedup with more threads, logging, two devices",
         caption: "Beside the paper's figure 20: each thread of Memcached has a pool, those of Redis share one.",
-        axis: "speedup over as many threads on the harts",
+        axis: "speedup over as many threads on the cores",
         x: "threads",
         order: &SERVERS,
     }
@@ -141,7 +141,7 @@ fn beyond(runs: &Runs) -> Figure {
     let mut rows = Vec::new();
     for (label, ..) in BEYOND {
         let time = |named: &str, w: &str| runs.time(&name(named, "logging"), w, 1);
-        rows.extend(WORKLOADS.map(|w| row(w, label, None, time(&by_harts(label), w) / time(label, w))));
+        rows.extend(WORKLOADS.map(|w| row(w, label, None, time(&by_cores(label), w) / time(label, w))));
     }
     Lines {
         name: "beyond-the-paper",

@@ -6,7 +6,7 @@ use crate::power::cut;
 use crate::verdict::Finding;
 use check::explore::{explore, nearpm::NearSpace};
 use machine::{Description, RunError, RunOptions, WorkloadDescription, run};
-use neardata::Mutant;
+use nearpm::Mutant;
 
 const EVERY: u64 = 20;
 const POINTS: usize = 2000;

@@ -6,7 +6,7 @@ use crate::runs::Key;
 use crate::runs::Runs;
 use crate::verdict::Finding;
 use machine::ConfigError;
-use nvdimm::{Begin, Driver, DriverSpec, Replacement};
+use nvdimmc::{Begin, Driver, DriverSpec, Replacement};
 use workloads::PageStream;
 
 /// Slots in MiB: of the 13 MiB of data as much as 15 GB are of 100 GB.

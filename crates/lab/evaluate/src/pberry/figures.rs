@@ -10,7 +10,7 @@ use crate::runs::Runs;
 pub(super) fn all(runs: &Runs) -> Vec<Figure> {
     vec![
         amplification(runs),
-        lines_a_page(runs),
+        lines_per_page(runs),
         distribution(runs),
         windows(runs),
         run_time(runs),
@@ -47,7 +47,7 @@ fn amplification(runs: &Runs) -> Figure {
     .figure("grouped", for_each(&names, |name, w| clean(runs, TRACKED, w, "tracking", block(name))))
 }
 
-fn lines_a_page(runs: &Runs) -> Figure {
+fn lines_per_page(runs: &Runs) -> Figure {
     let names = DEFINITIONS.map(|(name, _)| name);
     let of = |name: &str, workload: &str| {
         let key = DEFINITIONS.iter().find(|(n, _)| *n == name).map_or("", |(_, key)| key);
@@ -67,7 +67,7 @@ fn lines_a_page(runs: &Runs) -> Figure {
 
 fn distribution(runs: &Runs) -> Figure {
     let rows = WORKLOADS.into_iter().flat_map(|(workload, _)| {
-        let pages = runs.lines_a_page(TRACKED, workload).unwrap_or_default();
+        let pages = runs.lines_per_page(TRACKED, workload).unwrap_or_default();
         let all = pages.iter().sum::<u64>().max(1) as f64;
         let up_to = |lines: usize| pages.iter().take(lines + 1).sum::<u64>() as f64 / all;
         (0..=64).map(|lines| row("", workload, Some(lines as f64), up_to(lines))).collect::<Vec<_>>()

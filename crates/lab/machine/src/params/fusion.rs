@@ -13,7 +13,7 @@ pub(super) const PAGES: &[Param] = &[
         Choice(&["line", "page"]),
         "line",
         "-",
-        "line: harts, caches, every line of 64 B; page: visits of pages, for footprints of hundreds of GB",
+        "line: cores, caches, every line of 64 B; page: visits of pages, for footprints of hundreds of GB",
     ),
     p(
         "fusion.design",

@@ -1,8 +1,8 @@
 //! The one table of machine parameters. Files, `--set`, `show`, the JSON Schema and the wiring all follow it. Each
 //! system has a file; fusion's are of machines at page fidelity, the others' of machines at line fidelity.
 
+mod cores;
 mod fusion;
-mod harts;
 mod memory;
 mod neardata;
 mod nvdimm;
@@ -32,7 +32,7 @@ const SHORT: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 100_000_0
 const SERVICE: protocol::params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000_000 };
 
 const PARTS: [&[Param]; 7] = [
-    harts::HARTS,
+    cores::CORES,
     memory::MEMORY,
     neardata::NEARDATA,
     ordering::ORDERING,
@@ -40,6 +40,21 @@ const PARTS: [&[Param]; 7] = [
     remote::REMOTE,
     fusion::PAGES,
 ];
+
+/// Keys that once had another name, and the name that they have.
+const RENAMED: &[(&str, &str)] = &[
+    ("cpu.harts", "cpu.cores"),
+    ("wires.hart_directory_ns", "wires.core_directory_ns"),
+    ("wires.hart_controller_ns", "wires.core_controller_ns"),
+    ("wires.hart_hart_ns", "wires.core_core_ns"),
+    ("remote.shootdown_hart_ns", "remote.shootdown_core_ns"),
+    ("neardata.fault.dark_ns", "neardata.fault.power_off_ns"),
+];
+
+/// The present name of a key that had another one.
+pub(crate) fn renamed(key: &str) -> Option<&'static str> {
+    RENAMED.iter().find(|(old, _)| *old == key).map(|(_, new)| *new)
+}
 
 /// The interval of `cpu.ipc`, which no recording tells.
 pub const IPC_INTERVAL: [&str; 2] = ["0.5", "3"];

@@ -110,7 +110,7 @@ pub(super) const NEARDATA: &[Param] = &[
         NS,
         "94",
         "artifact: measured 240 ns, scaled with neardata.start_ns to fit nearpm.micro",
-        "time that an uncached store holds its hart",
+        "time that an uncached store holds its core",
     ),
     p(
         "neardata.start_ns",
@@ -156,7 +156,7 @@ pub(super) const NEARDATA: &[Param] = &[
         "requests after which a device's units stop for good; 0: never",
     ),
     p(
-        "neardata.fault.dark_ns",
+        "neardata.fault.power_off_ns",
         Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000_000 },
         "0",
         "-",

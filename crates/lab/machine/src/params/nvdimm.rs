@@ -139,7 +139,7 @@ pub(super) const NVDIMM: &[Param] = &[
         Count { min: 1, max: 65536 },
         "64",
         "datasheet: Skylake first-level TLB",
-        "pages whose place a hart knows without asking the driver",
+        "pages whose place a core knows without asking the driver",
     ),
     p(
         "nvdimm.driver.map_ns",

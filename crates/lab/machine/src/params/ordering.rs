@@ -18,7 +18,7 @@ pub(super) const ORDERING: &[Param] = &[
         Choice(&["epoch", "release"]),
         "release",
         "-",
-        "when one hart's persists wait for another's",
+        "when one core's persists wait for another's",
     ),
     p(
         "ordering.dependences",
@@ -32,14 +32,14 @@ pub(super) const ORDERING: &[Param] = &[
         Count { min: 1, max: 1024 },
         "32",
         "paper: ASAP Table II",
-        "entries of each hart's persist buffer",
+        "entries of each core's persist buffer",
     ),
     p(
         "ordering.epoch_table",
         Count { min: 2, max: 1024 },
         "32",
         "paper: ASAP §VII",
-        "epochs in flight on each hart, the open one included",
+        "epochs in flight on each core, the open one included",
     ),
     p(
         "ordering.recovery_table",
@@ -60,7 +60,7 @@ pub(super) const ORDERING: &[Param] = &[
         Count { min: 1, max: 256 },
         "16",
         "estimate",
-        "evicted lines of a hart that wait until their writes have persisted",
+        "evicted lines of a core that wait until their writes have persisted",
     ),
     p(
         "ordering.flush_trigger",
@@ -111,7 +111,7 @@ pub(super) const ORDERING: &[Param] = &[
         Flag,
         "false",
         "paper: ASAP §V-D",
-        "after a NACK, a controller refuses every early flush of that hart until the refused one comes back",
+        "after a NACK, a controller refuses every early flush of that core until the refused one comes back",
     ),
     p(
         "ordering.poll_ns",
@@ -132,7 +132,7 @@ pub(super) const ORDERING: &[Param] = &[
         NS,
         "0",
         "paper: ASAP names none",
-        "fixed time in the hart before a flush instruction leaves it",
+        "fixed time in the core before a flush instruction leaves it",
     ),
     p(
         "ordering.flush_overlap",
@@ -144,8 +144,8 @@ pub(super) const ORDERING: &[Param] = &[
     p("ordering.flush_invalidates", Flag, "false", "datasheet: Intel SDM, clwb", "clwb drops the line"),
     p(
         "ordering.sfence_blocks",
-        Choice(&["hart", "stores"]),
-        "hart",
+        Choice(&["core", "stores"]),
+        "core",
         "paper: ASAP §II-B",
         "what waits at an sfence on a machine with volatile caches",
     ),

@@ -1,7 +1,7 @@
 //! The shared cache and the directory of the private ones: three-level MESI, inclusive, one line at a time.
 //!
 //! ```text
-//!   harts --GetS, GetM, PutM, Clean--> [transactions, one a line] --Read, Write--> controllers
+//!   cores --GetS, GetM, PutM, Clean--> [transactions, one a line] --Read, Write--> controllers
 //!     ^            |  Snoop                 |
 //!     +---- Data <-+------ tags, bytes, sharers, owner, epoch tag, pins
 //! ```
@@ -29,7 +29,7 @@ pub use spec::DirectorySpec;
 
 use engine::{Device, Out, PortId};
 use protocol::{
-    AddressMap, Block, Depth, EpochTag, Line, LineWrite, Mask, Msg, Node, Remains, Snoop, StatSink, View,
+    AddressMap, Block, Depth, EpochTag, Line, LineWrite, Mask, Msg, Node, PostCrash, Snoop, StatSink, View,
     ports,
 };
 use state::{Phase, Request, Slot, State};
@@ -46,7 +46,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// A directory for `spec.harts` harts.
+    /// A directory for `spec.cores` cores.
     pub fn new(spec: DirectorySpec, map: AddressMap) -> Directory {
         let leaves = vec![Time::ZERO; map.controllers()];
         Directory { state: State::new(&spec), spec, map, leaves, stats: stats::Stats::default() }
@@ -63,25 +63,25 @@ impl Directory {
         let Some(request) = self.state.current(line) else { return };
         let found = self.state.find(line);
         match (request, found) {
-            (Request::Get { hart, modify }, Some(slot)) => {
+            (Request::Get { core, modify }, Some(slot)) => {
                 self.state.touch(slot);
-                self.snoop_for_get(line, slot, hart, modify, out);
+                self.snoop_for_get(line, slot, core, modify, out);
             }
             (Request::Get { .. }, None) => self.fetch(line, out),
-            (Request::Clean { hart, forget, .. }, Some(slot)) => {
-                self.begin_clean(line, slot, hart, forget, out)
+            (Request::Clean { core, forget, .. }, Some(slot)) => {
+                self.begin_clean(line, slot, core, forget, out)
             }
-            (Request::Clean { hart, .. }, None) => {
+            (Request::Clean { core, .. }, None) => {
                 // Its last bytes may be on their way to memory: an empty write comes after them.
                 let behind = LineWrite { line, data: [0; 64], mask: 0 };
-                self.write_through(Some(behind), line, hart, out);
+                self.write_through(Some(behind), line, core, out);
                 self.finish(line, out);
             }
             (Request::NonTemporal { .. }, Some(slot)) => {
                 self.snoop_all(line, slot, None, Snoop::Invalidate, out)
             }
-            (Request::NonTemporal { hart, write }, None) => {
-                self.write_through(Some(write), line, hart, out);
+            (Request::NonTemporal { core, write }, None) => {
+                self.write_through(Some(write), line, core, out);
                 self.finish(line, out);
             }
             (Request::Recall | Request::Surrender, Some(slot)) => {
@@ -129,14 +129,14 @@ impl Directory {
         self.state.free(slot);
     }
 
-    fn snoop_for_get(&mut self, line: Line, slot: Slot, hart: u8, modify: bool, out: &mut Out<'_, Msg>) {
+    fn snoop_for_get(&mut self, line: Line, slot: Slot, core: u8, modify: bool, out: &mut Out<'_, Msg>) {
         match self.state.owner(slot) {
-            Some(owner) if owner != hart => {
+            Some(owner) if owner != core => {
                 let kind = if modify { Snoop::Invalidate } else { Snoop::Share };
                 self.snoop(line, owner, kind, out);
                 self.state.set_phase(line, Phase::Snoops { left: 1 });
             }
-            _ if modify => self.snoop_all(line, slot, Some(hart), Snoop::Invalidate, out),
+            _ if modify => self.snoop_all(line, slot, Some(core), Snoop::Invalidate, out),
             _ => self.serve_get(line, slot, self.spec.latency, out),
         }
     }
@@ -152,12 +152,12 @@ impl Directory {
         self.send_to_memory(line, think, Msg::Read { line }, out);
     }
 
-    fn begin_clean(&mut self, line: Line, slot: Slot, hart: u8, forget: bool, out: &mut Out<'_, Msg>) {
+    fn begin_clean(&mut self, line: Line, slot: Slot, core: u8, forget: bool, out: &mut Out<'_, Msg>) {
         if forget {
             return self.snoop_all(line, slot, None, Snoop::Invalidate, out);
         }
         match self.state.owner(slot) {
-            Some(owner) if owner != hart => {
+            Some(owner) if owner != core => {
                 self.snoop(line, owner, Snoop::Share, out);
                 self.state.set_phase(line, Phase::Snoops { left: 1 });
             }
@@ -165,12 +165,12 @@ impl Directory {
         }
     }
 
-    /// Asks every hart with a copy, but not `except`, for the line.
+    /// Asks every core with a copy, but not `except`, for the line.
     fn snoop_all(&mut self, line: Line, slot: Slot, except: Option<u8>, kind: Snoop, out: &mut Out<'_, Msg>) {
         let mut left = 0;
-        for hart in (0..self.spec.harts).filter(|h| Some(*h) != except) {
-            if self.state.has_copy(slot, hart) {
-                self.snoop(line, hart, kind, out);
+        for core in (0..self.spec.cores).filter(|h| Some(*h) != except) {
+            if self.state.has_copy(slot, core) {
+                self.snoop(line, core, kind, out);
                 left += 1;
             }
         }
@@ -182,9 +182,9 @@ impl Directory {
     }
 
     /// A snoop leaves one snoop time after the lookup, so that it never overtakes the data it asks for.
-    fn snoop(&mut self, line: Line, hart: u8, kind: Snoop, out: &mut Out<'_, Msg>) {
+    fn snoop(&mut self, line: Line, core: u8, kind: Snoop, out: &mut Out<'_, Msg>) {
         self.stats.snoops += 1;
-        out.send(PortId(hart), self.spec.latency + self.spec.snoop, Msg::Snoop { line, kind });
+        out.send(PortId(core), self.spec.latency + self.spec.snoop, Msg::Snoop { line, kind });
     }
 
     fn snoop_reply(&mut self, from: u8, line: Line, reply: Reply, out: &mut Out<'_, Msg>) {
@@ -213,7 +213,7 @@ impl Directory {
     fn complete(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
         match self.state.current(line) {
             Some(Request::Get { .. }) => self.serve_get(line, slot, think, out),
-            Some(Request::Clean { hart, forget }) => {
+            Some(Request::Clean { core, forget }) => {
                 let dirty = self.state.is_dirty(slot);
                 // An empty write goes behind what still leaves.
                 let mask = if dirty { Mask::MAX } else { 0 };
@@ -223,17 +223,17 @@ impl Directory {
                 if forget && !self.state.is_pinned(slot) {
                     self.state.free(slot);
                 }
-                self.write_through(leaves.then_some(write), line, hart, out);
+                self.write_through(leaves.then_some(write), line, core, out);
                 self.finish(line, out);
             }
-            Some(Request::NonTemporal { hart, write }) => {
+            Some(Request::NonTemporal { core, write }) => {
                 let mut whole = LineWrite { line, mask: write.mask, data: *self.state.data(slot) };
                 if self.state.is_dirty(slot) {
                     whole.mask = Mask::MAX;
                 }
                 whole.merge(&write);
                 self.state.free(slot);
-                self.write_through(Some(whole), line, hart, out);
+                self.write_through(Some(whole), line, core, out);
                 self.finish(line, out);
             }
             Some(Request::Recall) => {
@@ -259,32 +259,32 @@ impl Directory {
         self.finish(line, out);
     }
 
-    /// Sends a flushed write to memory, which tells the hart. None: the line is durable already.
-    fn write_through(&mut self, write: Option<LineWrite>, line: Line, hart: u8, out: &mut Out<'_, Msg>) {
+    /// Sends a flushed write to memory, which tells the core. None: the line is durable already.
+    fn write_through(&mut self, write: Option<LineWrite>, line: Line, core: u8, out: &mut Out<'_, Msg>) {
         match write {
             Some(w) if line.is_pm() => {
                 self.state.write_leaves(line);
-                let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: Some(hart) };
+                let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: Some(core) };
                 self.send_to_memory(line, self.spec.latency, msg, out);
             }
             Some(w) => {
                 let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: None };
                 self.send_to_memory(line, self.spec.latency, msg, out);
-                out.send(PortId(hart), self.spec.latency, Msg::CleanAck { line });
+                out.send(PortId(core), self.spec.latency, Msg::CleanAck { line });
             }
-            None => out.send(PortId(hart), self.spec.latency, Msg::CleanAck { line }),
+            None => out.send(PortId(core), self.spec.latency, Msg::CleanAck { line }),
         }
     }
 
     fn finish_get(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
-        let Some(Request::Get { hart, modify }) = self.state.current(line) else { return };
-        let grant = self.state.grant(slot, hart, modify);
-        let tag = self.state.tag(slot).filter(|t| t.hart != hart);
+        let Some(Request::Get { core, modify }) = self.state.current(line) else { return };
+        let grant = self.state.grant(slot, core, modify);
+        let tag = self.state.tag(slot).filter(|t| t.core != core);
         if let Some(tag) = tag {
-            out.send(PortId(tag.hart), think, Msg::Register { epoch: tag.epoch, dependent: hart });
+            out.send(PortId(tag.core), think, Msg::Register { epoch: tag.epoch, dependent: core });
         }
         let data = *self.state.data(slot);
-        out.send(PortId(hart), think, Msg::Data { line, data, grant, tag });
+        out.send(PortId(core), think, Msg::Data { line, data, grant, tag });
         self.finish(line, out);
     }
 
@@ -299,8 +299,8 @@ impl Directory {
         }
     }
 
-    fn put(&mut self, line: Line, hart: u8, data: &Block, out: &mut Out<'_, Msg>) {
-        self.state.put(line, hart, data);
+    fn put(&mut self, line: Line, core: u8, data: &Block, out: &mut Out<'_, Msg>) {
+        self.state.put(line, core, data);
         if !self.spec.keeps_data
             && let Some(slot) = self.state.find(line)
             && !self.state.is_pinned(slot)
@@ -317,7 +317,7 @@ impl Directory {
         let controller = self.map.controller(line);
         let leaves = self.leaves[controller].max(out.now() + think);
         self.leaves[controller] = leaves;
-        out.send_at(leaves, ports::directory_to_controller(controller, self.spec.harts.into()), msg);
+        out.send_at(leaves, ports::directory_to_controller(controller, self.spec.cores.into()), msg);
     }
 }
 
@@ -329,30 +329,30 @@ struct Reply {
 
 impl Device<Msg> for Directory {
     fn on(&mut self, _now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
-        let hart = port.0;
+        let core = port.0;
         match *msg {
-            Msg::GetS { line } => self.submit(line, Request::Get { hart, modify: false }, out),
-            Msg::GetM { line } => self.submit(line, Request::Get { hart, modify: true }, out),
+            Msg::GetS { line } => self.submit(line, Request::Get { core, modify: false }, out),
+            Msg::GetM { line } => self.submit(line, Request::Get { core, modify: true }, out),
             Msg::Clean { line, data, forget } => {
-                // Taken at once, as a write-back is: the hart holds a clean line from here on, and would answer a
+                // Taken at once, as a write-back is: the core holds a clean line from here on, and would answer a
                 // snoop of a request that is served before this one without bytes.
                 if let (Some(data), Some(slot)) = (data, self.state.find(line)) {
                     self.state.take_data(slot, &data);
                 }
-                self.submit(line, Request::Clean { hart, forget }, out);
+                self.submit(line, Request::Clean { core, forget }, out);
             }
             Msg::NonTemporal { line, data, mask } => {
                 let write = LineWrite { line, mask, data };
-                self.submit(line, Request::NonTemporal { hart, write }, out);
+                self.submit(line, Request::NonTemporal { core, write }, out);
             }
-            Msg::PutM { line, data } => self.put(line, hart, &data, out),
+            Msg::PutM { line, data } => self.put(line, core, &data, out),
             Msg::SnoopReply { line, data, tag, held } => {
-                self.snoop_reply(hart, line, Reply { data, tag, held }, out);
+                self.snoop_reply(core, line, Reply { data, tag, held }, out);
             }
             Msg::Recall { line } => self.submit(line, Request::Surrender, out),
             Msg::Drained { line } => self.state.unpin(line),
             Msg::Written { line } => self.state.write_is_durable(line),
-            Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { hart, epoch }),
+            Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { core, epoch }),
             Msg::ReadReply { line, data, waits } => {
                 let slot = self.state.find(line).expect("a place was reserved");
                 self.state.fill(slot, &data);
@@ -370,11 +370,11 @@ impl Device<Msg> for Directory {
 }
 
 impl Node for Directory {
-    fn remains(&self, view: View, remains: &mut Remains) {
+    fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
         if view == View::Visible || self.spec.caches_persist {
             for (line, data) in self.state.dirty_lines().filter(|(line, _)| line.is_pm()) {
                 let write = LineWrite { line, mask: Mask::MAX, data: *data };
-                remains.save(Depth::Shared, Time::ZERO, &write);
+                post_crash.save(Depth::Shared, Time::ZERO, &write);
             }
         }
     }

@@ -12,15 +12,15 @@ pub(super) type Slot = usize;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request {
     Get {
-        hart: u8,
+        core: u8,
         modify: bool,
     },
     Clean {
-        hart: u8,
+        core: u8,
         forget: bool,
     },
     NonTemporal {
-        hart: u8,
+        core: u8,
         write: LineWrite,
     },
     /// The line has to leave so that another can come.
@@ -50,15 +50,15 @@ pub(super) struct State {
     lines: Vec<u64>,
     ages: Vec<u64>,
     sharers: Vec<u64>,
-    /// Hart plus one.
+    /// Core plus one.
     owners: Vec<u8>,
     dirty: Vec<bool>,
-    /// Bytes written back may still wait at the controller's door: a flush of the clean line goes behind them.
+    /// Bytes written back may still wait in the controller's ingress queue: a flush of the clean line goes behind them.
     leaving: Vec<bool>,
     /// Flushed writes that are not durable yet, by line.
     flushed: FxHashMap<u64, u32>,
     pins: Vec<u16>,
-    /// Epoch, and above it hart plus one.
+    /// Epoch, and above it core plus one.
     tags: Vec<u64>,
     data: Vec<Block>,
     tick: u64,
@@ -173,7 +173,7 @@ impl State {
 
     // Lines.
 
-    fn set(&self, line: Line) -> core::ops::Range<Slot> {
+    fn set(&self, line: Line) -> std::ops::Range<Slot> {
         let first = self.shape.set_of(line) * self.shape.ways;
         first..first + self.shape.ways
     }
@@ -290,47 +290,47 @@ impl State {
         self.owners[slot].checked_sub(1)
     }
 
-    pub(super) fn has_copy(&self, slot: Slot, hart: u8) -> bool {
-        self.owners[slot] == hart + 1 || self.sharers[slot] >> hart & 1 == 1
+    pub(super) fn has_copy(&self, slot: Slot, core: u8) -> bool {
+        self.owners[slot] == core + 1 || self.sharers[slot] >> core & 1 == 1
     }
 
     pub(super) fn has_copies(&self, slot: Slot) -> bool {
         self.owners[slot] != 0 || self.sharers[slot] != 0
     }
 
-    /// `hart` answered a snoop and keeps a copy to read, or none.
-    pub(super) fn answered(&mut self, slot: Slot, hart: u8, keeps: bool) {
-        if self.owners[slot] == hart + 1 {
+    /// `core` answered a snoop and keeps a copy to read, or none.
+    pub(super) fn answered(&mut self, slot: Slot, core: u8, keeps: bool) {
+        if self.owners[slot] == core + 1 {
             self.owners[slot] = 0;
         }
         if keeps {
-            self.sharers[slot] |= 1 << hart;
+            self.sharers[slot] |= 1 << core;
         } else {
-            self.sharers[slot] &= !(1 << hart);
+            self.sharers[slot] &= !(1 << core);
         }
     }
 
-    /// Gives a line to a hart, and says with which right.
-    pub(super) fn grant(&mut self, slot: Slot, hart: u8, modify: bool) -> Grant {
-        let others = self.sharers[slot] & !(1 << hart);
+    /// Gives a line to a core, and says with which right.
+    pub(super) fn grant(&mut self, slot: Slot, core: u8, modify: bool) -> Grant {
+        let others = self.sharers[slot] & !(1 << core);
         if modify || others == 0 {
-            self.owners[slot] = hart + 1;
+            self.owners[slot] = core + 1;
             self.sharers[slot] = 0;
             return if modify { Grant::Modified } else { Grant::Exclusive };
         }
         self.owners[slot] = 0;
-        self.sharers[slot] |= 1 << hart;
+        self.sharers[slot] |= 1 << core;
         Grant::Shared
     }
 
     /// The owner evicts a line that it changed.
-    pub(super) fn put(&mut self, line: Line, hart: u8, data: &Block) {
+    pub(super) fn put(&mut self, line: Line, core: u8, data: &Block) {
         let Some(slot) = self.find(line) else {
-            debug_assert!(false, "an inclusive cache has every line that a hart has");
+            debug_assert!(false, "an inclusive cache has every line that a core has");
             return;
         };
         self.take_data(slot, data);
-        if self.owners[slot] == hart + 1 {
+        if self.owners[slot] == core + 1 {
             self.owners[slot] = 0;
             self.tags[slot] = NOTHING;
         }
@@ -339,12 +339,12 @@ impl State {
     // Epoch tags and pins.
 
     pub(super) fn tag(&self, slot: Slot) -> Option<EpochTag> {
-        let hart = ((self.tags[slot] >> 32) as u8).checked_sub(1)?;
-        Some(EpochTag { hart, epoch: self.tags[slot] as u32 })
+        let core = ((self.tags[slot] >> 32) as u8).checked_sub(1)?;
+        Some(EpochTag { core, epoch: self.tags[slot] as u32 })
     }
 
     pub(super) fn set_tag(&mut self, slot: Slot, tag: Option<EpochTag>) {
-        self.tags[slot] = tag.map_or(NOTHING, |t| u64::from(t.hart + 1) << 32 | u64::from(t.epoch));
+        self.tags[slot] = tag.map_or(NOTHING, |t| u64::from(t.core + 1) << 32 | u64::from(t.epoch));
     }
 
     pub(super) fn untag(&mut self, line: Line, tag: EpochTag) {

@@ -4,12 +4,12 @@ use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use protocol::{AddressMap, Grant, Line, Mask, Msg, PM_BASE, Snoop};
 use units::{Dur, Time};
 
-const HARTS: u16 = 2;
-const DIRECTORY: NodeId = NodeId(HARTS);
-const CONTROLLER: NodeId = NodeId(HARTS + 1);
+const CORES: u16 = 2;
+const DIRECTORY: NodeId = NodeId(CORES);
+const CONTROLLER: NodeId = NodeId(CORES + 1);
 const LINE: Line = Line(PM_BASE / 64);
 
-/// Harts, then the directory, then the controller; every wire is 5 ns long. The controller answers reads at once; harts
+/// Cores, then the directory, then the controller; every wire is 5 ns long. The controller answers reads at once; cores
 /// do what the test says.
 struct Bench {
     directory: Directory,
@@ -24,13 +24,13 @@ struct Bench {
 impl Bench {
     fn new(keeps_data: bool) -> Bench {
         let to = |n: NodeId, port| Link { to: n, port: PortId(port), latency: Dur::ns(5) };
-        let mut links: Vec<Vec<Link>> = (0..HARTS).map(|hart| vec![to(DIRECTORY, hart as u8)]).collect();
-        let harts = (0..HARTS).map(|hart| to(NodeId(hart), 0));
-        links.push(harts.chain([to(CONTROLLER, 0)]).collect());
-        links.push(vec![to(DIRECTORY, HARTS as u8)]);
+        let mut links: Vec<Vec<Link>> = (0..CORES).map(|core| vec![to(DIRECTORY, core as u8)]).collect();
+        let cores = (0..CORES).map(|core| to(NodeId(core), 0));
+        links.push(cores.chain([to(CONTROLLER, 0)]).collect());
+        links.push(vec![to(DIRECTORY, CORES as u8)]);
         let map = AddressMap { pm_controllers: 1, dram_controllers: 0, interleave_bytes: 4096 };
         let spec = DirectorySpec {
-            harts: HARTS as u8,
+            cores: CORES as u8,
             shape: CacheShape { sets: 4, ways: 2, latency: Dur::ns(10) },
             latency: Dur::ns(10),
             snoop: Dur::ns(1),
@@ -48,17 +48,17 @@ impl Bench {
         }
     }
 
-    fn send(&mut self, hart: u16, msg: Msg) {
-        self.engine.out(NodeId(hart), self.now).send(PortId(0), Dur::ZERO, msg);
+    fn send(&mut self, core: u16, msg: Msg) {
+        self.engine.out(NodeId(core), self.now).send(PortId(0), Dur::ZERO, msg);
     }
 
     fn controller_says(&mut self, msg: Msg) {
         self.engine.out(CONTROLLER, self.now).send(PortId(0), Dur::ZERO, msg);
-        assert!(self.next_for_a_hart().is_none());
+        assert!(self.next_for_a_core().is_none());
     }
 
-    /// Runs until a hart hears something, or all is quiet.
-    fn next_for_a_hart(&mut self) -> Option<(u16, Msg)> {
+    /// Runs until a core hears something, or all is quiet.
+    fn next_for_a_core(&mut self) -> Option<(u16, Msg)> {
         let mut msg = Msg::Wake;
         while let Some((now, to, port)) = self.engine.next(&mut msg) {
             self.now = now;
@@ -75,17 +75,17 @@ impl Bench {
                         );
                     }
                 }
-                (NodeId(hart), _) => return Some((hart, msg)),
+                (NodeId(core), _) => return Some((core, msg)),
             }
         }
         None
     }
 
     /// The same, for a request that only its sender hears of.
-    fn ask(&mut self, hart: u16, msg: Msg) -> Msg {
-        self.send(hart, msg);
-        let (heard, answer) = self.next_for_a_hart().expect("an answer");
-        assert_eq!(heard, hart);
+    fn ask(&mut self, core: u16, msg: Msg) -> Msg {
+        self.send(core, msg);
+        let (heard, answer) = self.next_for_a_core().expect("an answer");
+        assert_eq!(heard, core);
         answer
     }
 
@@ -99,12 +99,12 @@ fn clwb_keeps_a_line_in_the_shared_cache_and_clflush_drops_it() {
     let mut b = Bench::new(true);
     let reply = |b: &mut Bench| {
         b.send(0, Msg::SnoopReply { line: LINE, data: None, tag: None, held: false });
-        b.next_for_a_hart()
+        b.next_for_a_core()
     };
     b.ask(0, Msg::GetS { line: LINE });
     assert_eq!(b.reads(), 1);
     b.send(0, Msg::Clean { line: LINE, data: None, forget: false });
-    b.next_for_a_hart();
+    b.next_for_a_core();
     b.ask(0, Msg::GetS { line: LINE });
     assert_eq!(b.reads(), 1, "it is there");
     let asked = b.ask(0, Msg::Clean { line: LINE, data: None, forget: true });
@@ -114,38 +114,38 @@ fn clwb_keeps_a_line_in_the_shared_cache_and_clflush_drops_it() {
     assert_eq!(b.reads(), 2, "it comes from memory again");
 }
 
-/// A directory without data writes back what a hart evicts, and reads what another asks for. The write was first.
+/// A directory without data writes back what a core evicts, and reads what another asks for. The write was first.
 #[test]
 fn a_read_does_not_overtake_the_write_back_that_it_has_to_see() {
     let mut b = Bench::new(false);
     let granted = b.ask(0, Msg::GetM { line: LINE });
     assert!(matches!(granted, Msg::Data { grant: Grant::Modified, .. }), "{granted:?}");
     b.send(1, Msg::GetM { line: LINE });
-    let (hart, asked) = b.next_for_a_hart().expect("the owner is asked");
-    assert!(hart == 0 && matches!(asked, Msg::Snoop { .. }), "{hart} {asked:?}");
+    let (core, asked) = b.next_for_a_core().expect("the owner is asked");
+    assert!(core == 0 && matches!(asked, Msg::Snoop { .. }), "{core} {asked:?}");
     // It has just evicted the line.
     b.send(0, Msg::PutM { line: LINE, data: [9; 64] });
     b.send(0, Msg::SnoopReply { line: LINE, data: None, tag: None, held: false });
     b.heard.clear();
-    b.next_for_a_hart();
+    b.next_for_a_core();
     assert!(matches!(b.heard[..], [Msg::Write { mask: Mask::MAX, .. }, Msg::Read { .. }]), "{:?}", b.heard);
 }
 
 /// Whether a flush of a line that is clean in the shared cache asks the controller, too.
-fn asks_controller(b: &mut Bench, hart: u16) -> bool {
+fn asks_controller(b: &mut Bench, core: u16) -> bool {
     b.heard.clear();
-    b.send(hart, Msg::Clean { line: LINE, data: None, forget: false });
-    while let Some((to, msg)) = b.next_for_a_hart() {
+    b.send(core, Msg::Clean { line: LINE, data: None, forget: false });
+    while let Some((to, msg)) = b.next_for_a_core() {
         if let Msg::Snoop { .. } = msg {
             b.send(to, Msg::SnoopReply { line: LINE, data: None, tag: None, held: false });
         }
     }
-    let behind = |m: &Msg| matches!(*m, Msg::Write { mask: 0, ack: Some(a), .. } if u16::from(a) == hart);
+    let behind = |m: &Msg| matches!(*m, Msg::Write { mask: 0, ack: Some(a), .. } if u16::from(a) == core);
     b.heard.iter().any(behind)
 }
 
 #[test]
-fn a_flush_of_a_line_that_another_hart_is_flushing_waits_for_that_write() {
+fn a_flush_of_a_line_that_another_core_is_flushing_waits_for_that_write() {
     let mut b = Bench::new(true);
     b.ask(0, Msg::GetM { line: LINE });
     assert!(!asks_controller(&mut b, 1), "nothing of it was ever written");

@@ -81,7 +81,7 @@ impl Media {
             return (self.blocks.len() - 1, Dur::ZERO);
         }
         let oldest = (0..self.blocks.len()).min_by_key(|i| self.blocks[*i].age).expect("a buffer has blocks");
-        let old = core::mem::replace(&mut self.blocks[oldest], fresh);
+        let old = std::mem::replace(&mut self.blocks[oldest], fresh);
         (oldest, self.write_out(old, stats))
     }
 

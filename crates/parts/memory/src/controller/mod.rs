@@ -3,8 +3,8 @@
 //! ```text
 //!   directory --Read-----------------------------> reads --+
 //!   directory --Write--> +                                 +--> media (one server) --> ReadReply
-//!   harts     --Flush--> + input queue -> ordering -> WPQ -+
-//!   harts     --Commit----------------> ordering -> retired lines
+//!   cores     --Flush--> + input queue -> ordering -> WPQ -+
+//!   cores     --Commit----------------> ordering -> retired lines
 //! ```
 //!
 //! Modelled: the write pending queue (WPQ) with coalescing; arrivals wait in the order in which they came while
@@ -31,7 +31,7 @@ use engine::{Device, Mark, Out, PortId, Track};
 use media::Media;
 use protocol::{
     Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
-    Node, PM_BASE, Remains, Retired, StatSink, View, ports, tell_durable,
+    Node, PM_BASE, PostCrash, Retired, StatSink, View, ports, tell_durable,
 };
 use std::collections::VecDeque;
 use units::{Dur, Time};
@@ -179,7 +179,7 @@ impl Controller {
 
     fn accept_flush(&mut self, request: &FlushRequest, out: &mut Out<'_, Msg>) {
         let line = request.write.line;
-        let port = ports::from_hart(request.hart);
+        let port = ports::from_core(request.core);
         let accepted = self.ordering.flush(request, &mut self.image);
         self.note_table(out);
         match accepted {
@@ -195,12 +195,12 @@ impl Controller {
     }
 
     fn accept_write(&mut self, write: &LineWrite, ack: Option<u8>, out: &mut Out<'_, Msg>) {
-        if let Some(hart) = ack {
+        if let Some(core) = ack {
             if write.mask != 0 {
                 self.image.write(write.line, &write.data, write.mask);
                 self.enqueue(write.line, false, out);
             }
-            tell_durable(write.line, hart, self.spec.acknowledge, out);
+            tell_durable(write.line, core, self.spec.acknowledge, out);
         } else if self.ordering.evict(write, &mut self.image) == Evicted::Written {
             self.enqueue(write.line, false, out);
         }
@@ -235,7 +235,7 @@ impl Controller {
 
     /// Starts what the media can start now, and sets the next timer.
     fn serve(&mut self, out: &mut Out<'_, Msg>) {
-        // Whoever waits at the door can come in when a line is retired or written, and at no other time.
+        // Whoever sits in the ingress queue can come in when a line is retired or written, and at no other time.
         if !self.retired.is_empty() {
             self.admit_waiting(out);
         }
@@ -296,7 +296,7 @@ impl Controller {
         self.admit_waiting(out);
     }
 
-    /// What a load has to see: a write that waits at the door, a held eviction, or memory.
+    /// What a load has to see: a write that sits in the ingress queue, a held eviction, or memory.
     pub fn latest(&self, line: Line) -> Block {
         let data = self.ordering.held(line).unwrap_or_else(|| self.image.read(line));
         let mut whole = LineWrite { line, mask: Mask::MAX, data };
@@ -304,7 +304,7 @@ impl Controller {
         whole.data
     }
 
-    /// Writes of a line that wait at the door.
+    /// Writes of a line that sits in the ingress queue.
     fn waiting(&self, line: Line) -> impl Iterator<Item = &LineWrite> {
         self.input.iter().filter_map(move |input| match input {
             Input::Write { write, .. } if write.line == line => Some(write),
@@ -337,7 +337,7 @@ impl Device<Msg> for Controller {
 }
 
 impl Node for Controller {
-    fn remains(&self, view: View, remains: &mut Remains) {
+    fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
         if !self.is_pm() {
             return;
         }
@@ -345,12 +345,12 @@ impl Node for Controller {
         if view == View::Durable {
             self.ordering.power_fail(&mut image);
         }
-        remains.parts.push(image);
+        post_crash.parts.push(image);
         if view == View::Visible {
-            self.ordering.each_held(&mut |write| remains.save(Depth::Buffer, Time::ZERO, write));
+            self.ordering.each_held(&mut |write| post_crash.save(Depth::Buffer, Time::ZERO, write));
             for input in &self.input {
                 if let Input::Write { write, .. } = input {
-                    remains.save(Depth::Buffer, Time::ZERO, write);
+                    post_crash.save(Depth::Buffer, Time::ZERO, write);
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use super::{BufferSpec, Controller, ControllerSpec, PassThrough};
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
-use protocol::{FlushRequest, Line, LineWrite, Mask, Msg, Node, PM_BASE, Remains, View, line_of, ports};
+use protocol::{FlushRequest, Line, LineWrite, Mask, Msg, Node, PM_BASE, PostCrash, View, line_of, ports};
 use units::{Dur, Time};
 
-/// Node 0 is the directory, node 1 hart 0, node 2 the controller; every wire takes 5 ns.
+/// Node 0 is the directory, node 1 core 0, node 2 the controller; every wire takes 5 ns.
 const CONTROLLER: NodeId = NodeId(2);
 const WIRE: Dur = Dur::ns(5);
 
@@ -39,7 +39,7 @@ impl Bench {
         let to = |n, port| Link { to: NodeId(n), port, latency: WIRE };
         let links = vec![
             vec![to(2, PortId(0))],
-            vec![to(2, ports::from_hart(0))],
+            vec![to(2, ports::from_core(0))],
             vec![to(0, PortId(9)), to(1, PortId(9))],
         ];
         let controller = Controller::new(spec, Box::new(PassThrough));
@@ -74,7 +74,7 @@ fn read(n: u64) -> Msg {
 
 fn flush(n: u64) -> Msg {
     let write = LineWrite { line: line(n), mask: Mask::MAX, data: [n as u8; 64] };
-    Msg::Flush(FlushRequest { hart: 0, slot: n as u16, epoch: 1, early: false, retry: false, write })
+    Msg::Flush(FlushRequest { core: 0, slot: n as u16, epoch: 1, early: false, retry: false, write })
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn power_failing_twice_is_power_failing_once() {
     let mut b = Bench::new(spec());
     b.arrive(10, 1, flush(3)).run();
     let image = |c: &Controller| {
-        let mut remains = Remains::new();
-        c.remains(View::Durable, &mut remains);
-        remains.parts[0].read(line(3))
+        let mut post_crash = PostCrash::new();
+        c.post_crash(View::Durable, &mut post_crash);
+        post_crash.parts[0].read(line(3))
     };
     assert_eq!((image(&b.controller), image(&b.controller)), ([3; 64], [3; 64]));
 }

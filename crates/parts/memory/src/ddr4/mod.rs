@@ -37,7 +37,7 @@ pub use spec::{BANKS, BURST, LINES_PER_ROW, Spec};
 
 use lanes::NEVER;
 use needs::First;
-use protocol::Full;
+use protocol::WouldBlock;
 use queue::{Queue, Waiting};
 use rank::Rank;
 use spec::SHORTEST_SLEEP;
@@ -191,9 +191,9 @@ impl Channel {
     /// # Errors
     /// The queue is full.
     #[inline]
-    pub fn push(&mut self, at: Time, request: Request) -> Result<Option<Done>, Full> {
+    pub fn push(&mut self, at: Time, request: Request) -> Result<Option<Done>, WouldBlock> {
         if !self.has_room(request.write) {
-            return Err(Full);
+            return Err(WouldBlock);
         }
         Ok(self.admit(at, request))
     }
@@ -237,9 +237,9 @@ impl Channel {
     ///
     /// # Errors
     /// Requests wait.
-    pub fn self_refresh(&mut self, at: Time) -> Result<Time, Full> {
+    pub fn self_refresh(&mut self, at: Time) -> Result<Time, WouldBlock> {
         if !self.is_idle() {
-            return Err(Full);
+            return Err(WouldBlock);
         }
         self.free = self.free.max(at.ps().div_ceil(self.spec.clock_ps));
         for rank in 0..self.spec.ranks {

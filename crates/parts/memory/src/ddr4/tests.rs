@@ -199,7 +199,7 @@ fn a_channel_sleeps_while_nothing_comes_and_wakes_in_time() {
         for (n, pause_ns) in [0, 3, 1_000, 100_000, 40].into_iter().enumerate() {
             let request = Request { line: n as u64 * 1_000, write: false, tag: n as u32 };
             channel.push(now, request).unwrap();
-            assert_eq!(channel.self_refresh(now), Err(Full), "a request waits");
+            assert_eq!(channel.self_refresh(now), Err(WouldBlock), "a request waits");
             let done = std::iter::from_fn(|| Some(channel.issue()?.done)).flatten().next().unwrap();
             let slept = channel.self_refresh(done.at).unwrap();
             assert_eq!((channel.next_at(), channel.issue()), (Time::NEVER, None));
@@ -242,7 +242,7 @@ fn a_read_finds_the_line_whose_write_waits_and_a_full_queue_refuses() {
     assert_eq!(push(7, true), Ok(None));
     assert_eq!(push(7, true), Ok(None));
     assert_eq!(push(1 << 20, true), Ok(None));
-    assert_eq!(push(2 << 20, true), Err(Full));
+    assert_eq!(push(2 << 20, true), Err(WouldBlock));
     assert_eq!(push(7, false), Ok(Some(Done { tag: 0, at: Time::from_ps(1250) })));
 }
 

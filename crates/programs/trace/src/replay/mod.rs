@@ -31,7 +31,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
-use survey::MOST_HARTS;
+use survey::MOST_CORES;
 use units::Time;
 
 /// A recording, ready to run on a machine.
@@ -60,9 +60,9 @@ impl Replay {
     /// # Errors
     /// When nothing in it is persistent memory, or too many of its threads run at once.
     pub fn new(recording: Recording, survey: Arc<Survey>, options: Options) -> Result<Replay, TraceError> {
-        if survey.lanes.len() > MOST_HARTS {
+        if survey.lanes.len() > MOST_CORES {
             let text = format!(
-                "{} of its {} threads run at once; a machine has at most {MOST_HARTS} harts",
+                "{} of its {} threads run at once; a machine has at most {MOST_CORES} cores",
                 survey.lanes.len(),
                 survey.threads
             );
@@ -84,7 +84,7 @@ impl Replay {
         Ok(Replay { survey, options, scout, births, passed })
     }
 
-    /// Harts that it takes.
+    /// Cores that it takes.
     pub fn threads(&self) -> usize {
         self.survey.lanes.len()
     }
@@ -99,9 +99,9 @@ impl Replay {
         self.passed.iter().map(Cell::get).collect()
     }
 
-    /// The program of one hart: its threads, one after the other.
-    pub async fn run(self: Rc<Replay>, cpu: Cpu, hart: usize) {
-        for thread in &self.survey.lanes[hart] {
+    /// The program of one core: its threads, one after the other.
+    pub async fn run(self: Rc<Replay>, cpu: Cpu, core: usize) {
+        for thread in &self.survey.lanes[core] {
             self.thread(&cpu, *thread).await;
         }
     }

@@ -7,13 +7,13 @@ use crate::space::Layout;
 use protocol::PM_BASE;
 
 /// Threads that a machine runs at once.
-pub(super) const MOST_HARTS: usize = 64;
+pub(super) const MOST_CORES: usize = 64;
 
 /// What is found out about a recording once, for all its replays.
 pub struct Survey {
     /// Where files lie in persistent memory.
     pub layout: Layout,
-    /// The threads of each hart, one after the other. Where there are more threads than harts, a thread takes the hart of
+    /// The threads of each core, one after the other. Where there are more threads than cores, a thread takes the core of
     /// one that ended before it began.
     pub lanes: Vec<Vec<usize>>,
     /// Threads with at least one record.
@@ -29,7 +29,7 @@ impl Survey {
         let layout = Layout::new(recording.about(), &counts.extents, PM_BASE);
         let threads = counts.threads.iter().filter(|records| **records > 0).count();
         let own = || (0..recording.threads()).map(|thread| vec![thread]).collect();
-        let lanes = if recording.threads() > MOST_HARTS { lanes(recording) } else { own() };
+        let lanes = if recording.threads() > MOST_CORES { lanes(recording) } else { own() };
         Survey { layout, lanes, threads, created: counts.created.clone() }
     }
 }
@@ -47,7 +47,7 @@ fn lanes(recording: &Recording) -> Vec<Vec<usize>> {
     lanes.threads
 }
 
-/// The harts' threads.
+/// The cores' threads.
 #[derive(Default)]
 struct Lanes {
     threads: Vec<Vec<usize>>,

@@ -39,8 +39,8 @@ pub struct PageWorkload {
     pub programs: fn(&PageContext) -> Vec<Arrival>,
 }
 
-impl core::fmt::Debug for PageWorkload {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl std::fmt::Debug for PageWorkload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }

@@ -64,7 +64,7 @@ impl Pm {
         self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
     }
 
-    /// The next place in the hart's undo log. A device finds its own: it is no farther.
+    /// The next place in the core's undo log. A device finds its own: it is no farther.
     fn reserve_log(&self, address: u64, size: u64) -> u64 {
         let used = &mut self.state.borrow_mut().log_used;
         let at = *used;
@@ -115,7 +115,7 @@ impl Pm {
 
     /// The log does not count any more, on every device or on none. `noted`: the thread's word says so already.
     ///
-    /// On the harts, and where devices delete one by one, that word is what makes the transaction committed: an entry that
+    /// On the cores, and where devices delete one by one, that word is what makes the transaction committed: an entry that
     /// was only made invalid could look valid again when the next one is half written over it.
     pub(super) async fn delete_log(&self, noted: bool) {
         let (c, transaction) = (&self.c, self.transaction.get());

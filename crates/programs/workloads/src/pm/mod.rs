@@ -1,5 +1,5 @@
 //! A persistent-memory library for workloads: pools, an allocator and transactions, with the crash-consistency
-//! mechanism as a parameter, carried out by the hart or through the primitives of a near-data device.
+//! mechanism as a parameter, carried out by the core or through the primitives of a near-data device.
 //!
 //! ```text
 //!   pool: header, thread words, page table | log area of each thread | data | shadow frames of the data
@@ -171,7 +171,7 @@ struct State {
     aside: BTreeMap<u64, u64>,
     /// Pages saved in this epoch, or with a new frame in this transaction.
     pages: BTreeMap<u64, u64>,
-    /// Bytes of the undo log that the hart has written; of those that devices have, together.
+    /// Bytes of the undo log that the core has written; of those that devices have, together.
     log_used: u64,
     /// How far the redo log is, on each device.
     redo_used: Vec<u64>,

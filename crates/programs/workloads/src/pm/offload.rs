@@ -31,7 +31,7 @@ impl Pm {
     fn request(&self, kind: NearKind) -> NearRequest {
         NearRequest {
             number: 0,
-            hart: self.c.cpu.hart(),
+            core: self.c.cpu.core(),
             kind,
             pool: self.parts.place.id,
             thread: self.thread as u8,
@@ -58,13 +58,13 @@ impl Pm {
 
     async fn issue(&self, request: &NearRequest) {
         let Some(near) = self.near else { return };
-        for (address, value) in NearCommand::encode(request, self.c.cpu.hart(), near.words) {
+        for (address, value) in NearCommand::encode(request, self.c.cpu.core(), near.words) {
             debug_assert!(address >= UNCACHED_BASE);
             self.c.store(address, value).await;
         }
     }
 
-    /// Waits until no device has anything of this hart left.
+    /// Waits until no device has anything of this core left.
     pub(crate) async fn poll(&self) {
         for device in 0..self.near.map_or(0, |n| n.devices) {
             loop {

@@ -108,7 +108,7 @@ impl Pm {
     }
 
     /// What has been applied must not be applied again, once other threads may change the same lines. A device deletes
-    /// the log that it applies, but not the half that the hart alone knows.
+    /// the log that it applies, but not the half that the core alone knows.
     async fn note_applied(&self, transaction: u64) {
         if self.near.is_some() && self.mechanism == Mechanism::Redo {
             return;

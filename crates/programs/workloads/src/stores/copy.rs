@@ -1,4 +1,4 @@
-//! The micro-benchmark: one persistent copy after the other, by the hart or by a device, waited for each time.
+//! The micro-benchmark: one persistent copy after the other, by the core or by a device, waited for each time.
 
 use crate::context::Context;
 use crate::pm::{Mechanism, Place, Pm};
@@ -17,7 +17,7 @@ pub(crate) async fn run(c: Context) {
     let size = c.settings.number("workload.block_size");
     let count = c.share(c.settings.number("workload.operations"));
     let source = base + (8 << 20);
-    // Each block is copied once, so that the hart's caches do not hold it.
+    // Each block is copied once, so that the core's caches do not hold it.
     let block = |n: u64| source + n * size % (8 << 20) / 64 * 64;
     for n in 0..count {
         c.store(block(n), mix(n)).await;

@@ -1,0 +1,472 @@
+//! The device's state machine: request FIFO, dispatcher, in-flight table, units, host queue, multi-device handler.
+//!
+//! No clock: whoever drives it says which unit takes its next step, and which message arrives next. Every call appends
+//! what follows from it to a list of [`Effect`]s.
+
+use crate::spec::{DispatcherSpec, Mutant, Sync};
+use crate::table::{AddressTable, Entry};
+use crate::unit::{Register, Work};
+use engine::PortId;
+use protocol::{
+    Block, LOG_BYTES, Line, LogHeader, LogLayout, Mask, Msg, NearKind, NearRefusal, NearRequest, PAGE_BYTES,
+};
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+
+/// The device's memory.
+pub trait Bytes {
+    /// The bytes of a line.
+    fn read(&self, line: Line) -> Block;
+    /// Changes masked bytes of a line; durable at once.
+    fn write(&mut self, line: Line, data: &Block, mask: Mask);
+}
+
+impl Bytes for protocol::Image {
+    fn read(&self, line: Line) -> Block {
+        protocol::Image::read(self, line)
+    }
+
+    fn write(&mut self, line: Line, data: &Block, mask: Mask) {
+        protocol::Image::write(self, line, data, mask);
+    }
+}
+
+/// A request in the FIFO, with when it arrived among everything that did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Queued {
+    /// The request, its addresses physical.
+    pub request: NearRequest,
+    /// Its place in the order of arrivals.
+    pub stamp: u64,
+    /// First address of its thread's log area.
+    pub area: u64,
+    /// Where in the device's part of the area its entry goes.
+    pub log_at: u64,
+}
+
+/// A host access that has to wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// Where it came from.
+    pub port: PortId,
+    /// The message: a read, or a write with its bytes.
+    pub msg: Msg,
+    /// Its line.
+    pub line: Line,
+    /// Whether it writes.
+    pub write: bool,
+    /// Its place in the order of arrivals.
+    pub stamp: u64,
+}
+
+/// What an observer of persist ordering sees.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen {
+    /// A request arrived.
+    Request(Queued),
+    /// A host access arrived.
+    Host { line: Line, write: bool, stamp: u64 },
+    /// A host access was carried out.
+    Performed { line: Line, write: bool, stamp: u64 },
+    /// A unit read a line for a request.
+    Read { number: u64, line: Line },
+    /// A unit wrote a line that programs see for a request.
+    Write { number: u64, line: Line },
+    /// The device's part of a request is done and durable.
+    Local { number: u64 },
+    /// The logs of a request's thread were deleted.
+    Deleted(NearRequest),
+}
+
+/// What follows from a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// A host access goes to memory.
+    Perform { port: PortId, msg: Msg },
+    /// A held write of `core` will survive.
+    Durable { core: u8, line: Line },
+    /// A unit has a request to work on.
+    Started { unit: usize },
+    /// A unit's step copied a line.
+    Copied,
+    /// The device keeps or refuses a request.
+    Taken { number: u64, refused: Option<NearRefusal> },
+    /// A place in the FIFO is free.
+    Room,
+    /// The device is done with a request.
+    Done { number: u64 },
+    /// Another device has to know.
+    Tell { device: u8, number: u64 },
+    /// For observers.
+    Seen(Seen),
+}
+
+/// How far each of a thread's logs is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ThreadLog {
+    pub(crate) pool: u8,
+    pub(crate) thread: u8,
+    pub(crate) used: u64,
+}
+
+/// The state machine.
+#[derive(Clone)]
+pub struct Dispatcher {
+    pub(crate) spec: DispatcherSpec,
+    pub(crate) table: AddressTable,
+    pub(crate) fifo: VecDeque<Queued>,
+    /// The request at the FIFO's head waits for other devices, which know that this one is ready.
+    pub(crate) announced: bool,
+    pub(crate) registers: Vec<Register>,
+    /// The first `host_queue` of these are in the host queue; others wait outside it.
+    pub(crate) held: VecDeque<Held>,
+    pub(crate) logs: Vec<ThreadLog>,
+    /// What other devices have said that they are done with.
+    pub(crate) told: Vec<(u64, u16)>,
+    pub(crate) stamps: u64,
+    /// Requests not done, by core; for polling.
+    pub(crate) pending: Vec<u8>,
+}
+
+impl Dispatcher {
+    /// A device without any request.
+    pub fn new(spec: DispatcherSpec) -> Dispatcher {
+        Dispatcher {
+            table: AddressTable::new(spec.table),
+            fifo: VecDeque::with_capacity(spec.fifo),
+            announced: false,
+            registers: vec![Register::default(); spec.units],
+            held: VecDeque::with_capacity(spec.host_queue),
+            logs: Vec::new(),
+            told: Vec::new(),
+            stamps: 0,
+            pending: Vec::with_capacity(spec.fifo + spec.units),
+            spec,
+        }
+    }
+
+    /// Everything that decides about the future. Places in the order of arrival count, not how many arrived.
+    pub fn fingerprint(&self, into: &mut impl Hasher) {
+        let live = self.fifo.iter().map(|q| q.stamp).chain(self.held.iter().map(|h| h.stamp));
+        let mut stamps: Vec<u64> = live.chain(self.registers.iter().map(|r| r.stamp)).collect();
+        stamps.sort_unstable();
+        let rank = |stamp: u64| stamps.partition_point(|s| *s < stamp);
+        for register in &self.registers {
+            (register.request, rank(register.stamp), register.progress(), register.log_at).hash(into);
+        }
+        for queued in &self.fifo {
+            (queued.request, rank(queued.stamp), queued.log_at).hash(into);
+        }
+        for held in &self.held {
+            let data = if let Msg::Write { data, ack, .. } = held.msg { (data[0], ack) } else { (0, None) };
+            (held.line.0, held.write, rank(held.stamp), data).hash(into);
+        }
+        (self.announced, &self.logs, &self.told).hash(into);
+    }
+
+    /// Requests that wait for a unit.
+    pub fn waiting(&self) -> usize {
+        self.fifo.len()
+    }
+
+    /// Host accesses that wait.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether a unit has a step to take.
+    pub fn is_busy(&self, unit: usize) -> bool {
+        self.registers[unit].is_busy()
+    }
+
+    /// Whether a unit's request is one for its load/store unit: no more than a line.
+    pub fn is_fine(&self, unit: usize) -> bool {
+        self.registers[unit].request.size <= 64
+    }
+
+    /// Units with a request that is not done yet.
+    pub fn busy(&self) -> usize {
+        self.registers.iter().filter(|r| r.is_busy()).count()
+    }
+
+    /// Requests of a core that the device is not done with.
+    pub fn pending_of(&self, core: u8) -> u64 {
+        self.pending.iter().filter(|h| **h == core).count() as u64
+    }
+
+    fn layout(&self) -> LogLayout {
+        LogLayout { devices: self.spec.map.pm_controllers as u64, interleave: self.spec.map.interleave_bytes }
+    }
+
+    /// A command arrives; there is room for it in the FIFO.
+    pub fn request(&mut self, request: NearRequest, out: &mut Vec<Effect>) {
+        self.stamps += 1;
+        let number = request.number;
+        match self.decode(request) {
+            Err(why) => {
+                out.push(Effect::Taken { number, refused: Some(why) });
+                out.push(Effect::Room);
+            }
+            Ok(None) => {
+                out.extend([Effect::Taken { number, refused: None }, Effect::Room, Effect::Done { number }]);
+            }
+            Ok(Some(request)) => {
+                let (area, log_at) = match self.reserve(&request) {
+                    Ok(place) => place,
+                    Err(why) => {
+                        out.extend([Effect::Taken { number, refused: Some(why) }, Effect::Room]);
+                        return;
+                    }
+                };
+                let queued = Queued { request, stamp: self.stamps, area, log_at };
+                self.fifo.push_back(queued);
+                self.pending.push(request.core);
+                out.push(Effect::Seen(Seen::Request(queued)));
+                out.push(Effect::Taken { number, refused: None });
+            }
+        }
+    }
+
+    /// Physical addresses for virtual ones; none for a command that fills the address mapping table.
+    fn decode(&mut self, request: NearRequest) -> Result<Option<NearRequest>, NearRefusal> {
+        if request.kind == NearKind::MapPool {
+            let entry = Entry {
+                pool: request.pool,
+                thread: request.thread,
+                virtual_page: request.source / PAGE_BYTES,
+                page: request.destination / PAGE_BYTES,
+                pages: request.size.into(),
+            };
+            return self.table.map(entry).map(|()| None);
+        }
+        let entry = self.table.find(request.pool, request.thread)?;
+        if request.kind == NearKind::CommitLog {
+            let area = self.layout().area(entry.base(), request.thread.into());
+            let destination = self.layout().address(area, self.spec.index.into(), 0);
+            return Ok(Some(NearRequest { destination, size: 64, ..request }));
+        }
+        if request.size == 0 {
+            return Err(NearRefusal::NoCommand);
+        }
+        let source = entry.translate(request.source, request.size)?;
+        let destination = if request.kind.copies() {
+            entry.translate(request.destination, request.size)?
+        } else {
+            request.destination
+        };
+        let physical = NearRequest { source, destination, ..request };
+        let (from, to) = (physical.reads(), physical.writes());
+        if from.start < to.end && to.start < from.end {
+            return Err(NearRefusal::Overlaps);
+        }
+        let mine = |l: u64| self.spec.map.controller(Line(l)) == usize::from(self.spec.index);
+        let aligned = !request.kind.copies() || source % 64 == destination % 64;
+        if aligned && physical.writes().chain(physical.reads()).all(mine) {
+            Ok(Some(physical))
+        } else {
+            Err(NearRefusal::AcrossDevices)
+        }
+    }
+
+    /// A host access arrives.
+    pub fn host(&mut self, port: PortId, msg: Msg, line: Line, write: bool, out: &mut Vec<Effect>) {
+        self.stamps += 1;
+        let held = Held { port, msg, line, write, stamp: self.stamps };
+        out.push(Effect::Seen(Seen::Host { line, write, stamp: held.stamp }));
+        if self.held.len() < self.spec.host_queue && !self.must_wait(&held, self.held.len()) {
+            Self::perform(held, out);
+            return;
+        }
+        self.held.push_back(held);
+        self.admit(self.held.len() - 1, out);
+    }
+
+    fn perform(held: Held, out: &mut Vec<Effect>) {
+        let Held { port, msg, line, write, stamp } = held;
+        out.push(Effect::Seen(Seen::Performed { line, write, stamp }));
+        out.push(Effect::Perform { port, msg });
+    }
+
+    /// A held write inside the host queue is durable: whoever waits for that need not wait for the conflict.
+    fn admit(&mut self, index: usize, out: &mut Vec<Effect>) {
+        if index >= self.spec.host_queue {
+            return;
+        }
+        let held = &mut self.held[index];
+        if let Msg::Write { line, ref mut ack, .. } = held.msg
+            && let Some(core) = ack.take()
+        {
+            out.push(Effect::Durable { core, line });
+        }
+    }
+
+    /// Whether an access has to wait for a request that came before it, or for one of the first `before` held ones.
+    fn must_wait(&self, access: &Held, before: usize) -> bool {
+        if self.spec.is(Mutant::NoOrdering) || self.spec.is(Mutant::UngatedReads) && !access.write {
+            return false;
+        }
+        let blocks = |r: &NearRequest, stamp: u64| {
+            stamp < access.stamp
+                && (r.conflicts(access.line, access.write && !self.spec.is(Mutant::SourcesOnly))
+                    || access.write && self.spec.writes_wait_for_all)
+        };
+        let in_flight = self.registers.iter().any(|r| r.is_busy() && blocks(&r.request, r.stamp));
+        let same = |h: &Held| h.line == access.line && (h.write || access.write);
+        in_flight
+            || self.fifo.iter().any(|q| blocks(&q.request, q.stamp))
+            || self.held.iter().take(before).any(same)
+    }
+
+    /// Another device is done with its part of a request, or ready for a synchronisation.
+    pub fn told(&mut self, number: u64, device: u8) {
+        match self.told.iter_mut().find(|(n, _)| *n == number) {
+            Some((_, devices)) => *devices |= 1 << device,
+            None => self.told.push((number, 1 << device)),
+        }
+    }
+
+    fn all_told(&self, request: &NearRequest) -> bool {
+        let others = request.devices & !(1 << self.spec.index);
+        let told = self.told.iter().find(|(n, _)| *n == request.number).map_or(0, |(_, d)| *d);
+        self.spec.sync != Sync::Delayed || self.spec.is(Mutant::NoSync) || others & !told == 0
+    }
+
+    fn tell(&self, request: &NearRequest, out: &mut Vec<Effect>) {
+        if self.spec.sync != Sync::Delayed {
+            return;
+        }
+        let others = (0..16).filter(|d| *d != self.spec.index && request.devices >> d & 1 == 1);
+        out.extend(others.map(|device| Effect::Tell { device, number: request.number }));
+    }
+
+    /// The next line of a unit.
+    pub fn step(&mut self, unit: usize, memory: &mut dyn Bytes, out: &mut Vec<Effect>) {
+        let register = &mut self.registers[unit];
+        if !register.is_busy() {
+            return;
+        }
+        if register.step(memory, out) {
+            let request = register.request;
+            register.state = Work::Waits;
+            out.push(Effect::Seen(Seen::Local { number: request.number }));
+            if request.kind == NearKind::CommitLog {
+                out.push(Effect::Seen(Seen::Deleted(request)));
+            } else {
+                self.tell(&request, out);
+            }
+        }
+    }
+
+    /// Does everything that can be done at once: frees units, releases host accesses, dispatches requests.
+    pub fn advance(&mut self, out: &mut Vec<Effect>) {
+        self.finish(out);
+        while self.release(out) || self.dispatch(out) {}
+    }
+
+    /// A unit is free when every device is done with its request (paper §5.2).
+    fn finish(&mut self, out: &mut Vec<Effect>) {
+        for unit in 0..self.registers.len() {
+            let register = self.registers[unit];
+            let commits = register.request.kind == NearKind::CommitLog;
+            if register.state == Work::Waits && (commits || self.all_told(&register.request)) {
+                self.registers[unit].state = Work::Done;
+                self.done(&register.request, out);
+            }
+        }
+    }
+
+    fn done(&mut self, request: &NearRequest, out: &mut Vec<Effect>) {
+        self.told.retain(|(n, _)| *n != request.number);
+        if let Some(index) = self.pending.iter().position(|h| *h == request.core) {
+            self.pending.swap_remove(index);
+        }
+        out.push(Effect::Done { number: request.number });
+    }
+
+    /// The oldest held access that nothing stands before goes to memory.
+    fn release(&mut self, out: &mut Vec<Effect>) -> bool {
+        let inside = self.held.len().min(self.spec.host_queue);
+        let free = (0..inside).find(|i| !self.must_wait(&self.held[*i], *i));
+        let Some(held) = free.and_then(|i| self.held.remove(i)) else { return false };
+        Self::perform(held, out);
+        if self.held.len() >= self.spec.host_queue {
+            self.admit(self.spec.host_queue - 1, out);
+        }
+        true
+    }
+
+    /// The FIFO's head goes to a unit, or waits: for a unit, a conflict, or the other devices.
+    fn dispatch(&mut self, out: &mut Vec<Effect>) -> bool {
+        let Some(head) = self.fifo.front().copied() else { return false };
+        let free = self.registers.iter().position(Register::is_free);
+        let Some(unit) = free.filter(|_| !self.is_blocked(&head)) else { return false };
+        if head.request.kind == NearKind::CommitLog && !std::mem::replace(&mut self.announced, true) {
+            self.tell(&head.request, out);
+        }
+        if head.request.kind == NearKind::CommitLog && !self.all_told(&head.request) {
+            return false;
+        }
+        self.fifo.pop_front();
+        self.announced = false;
+        self.registers[unit] = Register::start(head, self.layout(), self.spec.index);
+        out.extend([Effect::Room, Effect::Started { unit }]);
+        true
+    }
+
+    /// Whether the head has to wait for a request under way or a host access that came before it.
+    fn is_blocked(&self, head: &Queued) -> bool {
+        let request = &head.request;
+        if request.kind == NearKind::CommitLog {
+            let mine = |r: &NearRequest| (r.pool, r.thread) == (request.pool, request.thread);
+            return self.registers.iter().any(|r| !r.is_free() && mine(&r.request));
+        }
+        // A deletion must not take a younger log with it.
+        let deletes = |r: &Register| {
+            let of_it = (r.request.pool, r.request.thread) == (request.pool, request.thread);
+            r.is_busy() && r.request.kind == NearKind::CommitLog && of_it
+        };
+        if request.kind.logs() && self.registers.iter().any(deletes) {
+            return true;
+        }
+        if self.spec.is(Mutant::NoOrdering) {
+            return false;
+        }
+        let in_flight = |r: &Register| r.is_busy() && self.requests_conflict(&r.request, request);
+        let host = |h: &Held| h.stamp < head.stamp && request.conflicts(h.line, h.write);
+        self.registers.iter().any(in_flight)
+            || !self.spec.is(Mutant::SourcesOnly) && self.held.iter().any(host)
+    }
+
+    fn requests_conflict(&self, earlier: &NearRequest, later: &NearRequest) -> bool {
+        let overlap = |a: std::ops::Range<u64>, b: std::ops::Range<u64>| a.start < b.end && b.start < a.end;
+        if self.spec.is(Mutant::SourcesOnly) {
+            return overlap(earlier.reads(), later.reads());
+        }
+        overlap(earlier.writes(), later.reads())
+            || overlap(earlier.reads(), later.writes())
+            || overlap(earlier.writes(), later.writes())
+    }
+
+    /// The log area of a request's thread, and a place there for its entry: a log grows, and a deletion empties it.
+    fn reserve(&mut self, request: &NearRequest) -> Result<(u64, u64), NearRefusal> {
+        let pool = self.table.find(request.pool, request.thread)?.base();
+        let area = self.layout().area(pool, request.thread.into());
+        let same = |l: &ThreadLog| (l.pool, l.thread) == (request.pool, request.thread);
+        let index = self.logs.iter().position(same).unwrap_or_else(|| {
+            self.logs.push(ThreadLog { pool: request.pool, thread: request.thread, used: 0 });
+            self.logs.len() - 1
+        });
+        let log = &mut self.logs[index];
+        let at = log.used;
+        if request.kind == NearKind::CommitLog {
+            log.used = 0;
+        } else if request.kind.logs() {
+            log.used += LogHeader::entry_bytes(request.source, request.size.into());
+            if log.used > LOG_BYTES {
+                log.used = at;
+                return Err(NearRefusal::LogFull);
+            }
+        }
+        Ok((area, at))
+    }
+}

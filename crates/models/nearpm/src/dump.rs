@@ -1,0 +1,158 @@
+//! What a device saves when the power fails, and how it goes on from that (paper §5.3.3).
+//!
+//! Saved are exactly four structures: the request FIFO, the address mapping table, the in-flight request registers and
+//! the host queue. Each has entries of a fixed size, so that what they need together is known beforehand.
+
+use crate::dispatcher::{Bytes, Dispatcher, Effect, Held, Queued};
+use crate::spec::{DispatcherSpec, Mutant, Sync};
+use crate::table::ENTRY_BYTES;
+use crate::unit::{Register, Work};
+use protocol::{LineWrite, Msg, NearKind};
+use units::Time;
+
+/// Bytes of a saved request, in the FIFO or in a register.
+pub const REQUEST_BYTES: usize = 64;
+/// Bytes of a saved host access: line, mask and data.
+pub const HOST_BYTES: usize = 80;
+
+/// What one device saved.
+#[derive(Clone)]
+pub struct Dump {
+    spec: DispatcherSpec,
+    fifo: Vec<Queued>,
+    registers: Vec<Register>,
+    held: Vec<Held>,
+    table: usize,
+}
+
+impl DispatcherSpec {
+    /// Bytes that the structures in the persistence domain take at most: what has to be saved on a power failure.
+    pub fn persistence_domain_bytes(&self) -> usize {
+        self.fifo * REQUEST_BYTES
+            + self.table * ENTRY_BYTES
+            + self.units * REQUEST_BYTES
+            + self.host_queue * HOST_BYTES
+    }
+}
+
+impl Dump {
+    /// Bytes that were saved.
+    pub fn bytes(&self) -> usize {
+        let registers = self.registers.iter().filter(|r| r.state != Work::Free).count();
+        (self.fifo.len() + registers) * REQUEST_BYTES
+            + self.held.len() * HOST_BYTES
+            + self.table * ENTRY_BYTES
+    }
+
+    /// The last request that the device has received, as its structures show it.
+    fn received(&self) -> u64 {
+        let queued = self.fifo.iter().map(|q| q.request.number);
+        queued.chain(self.registers.iter().map(|r| r.request.number)).max().unwrap_or(0)
+    }
+}
+
+impl Dispatcher {
+    /// The power fails: what is saved.
+    pub fn power_fail(&self) -> Dump {
+        let lost = self.spec.is(Mutant::FifoLost);
+        // A flush of a persist buffer has not been acknowledged: its sender still answers for its order.
+        let saved = |h: &&Held| h.write && matches!(h.msg, Msg::Write { .. });
+        let held = self.held.iter().take(self.spec.host_queue).filter(saved).copied().collect();
+        Dump {
+            spec: self.spec,
+            fifo: if lost { Vec::new() } else { self.fifo.iter().copied().collect() },
+            registers: self.registers.clone(),
+            held,
+            table: self.table.entries().len(),
+        }
+    }
+
+    /// Every write that waits, inside the host queue or not.
+    pub fn each_held_write(&self, visit: &mut dyn FnMut(Time, &LineWrite)) {
+        for held in &self.held {
+            if let Some(write) = written(&held.msg) {
+                visit(Time::from_ps(held.stamp), &write);
+            }
+        }
+    }
+}
+
+fn written(msg: &Msg) -> Option<LineWrite> {
+    match *msg {
+        Msg::Write { line, data, mask, .. } if mask != 0 => Some(LineWrite { line, mask, data }),
+        Msg::Flush(request) => Some(request.write),
+        _ => None,
+    }
+}
+
+/// Every device loads what it saved and replays requests and host accesses up to the last synchronisation that all of
+/// them had reached. Gives what does not hold afterwards.
+///
+/// # Errors
+/// A request that could not be replayed.
+pub fn recover<B: Bytes>(dumps: &[Dump], memories: &mut [B]) -> Result<(), String> {
+    let received: Vec<u64> = dumps.iter().map(Dump::received).collect();
+    for (dump, memory) in dumps.iter().zip(memories) {
+        let capacity = dump.spec.persistence_domain_bytes();
+        if dump.bytes() > capacity {
+            return Err(format!("device {} saved {} bytes of {capacity}", dump.spec.index, dump.bytes()));
+        }
+        let reached = |r: &protocol::NearRequest| {
+            let misses = |d: usize| r.devices >> d & 1 == 1 && received[d] < r.number;
+            r.kind != NearKind::CommitLog || dump.spec.sync != Sync::Delayed || !(0..dumps.len()).any(misses)
+        };
+        replay(dump, memory, &reached)?;
+    }
+    Ok(())
+}
+
+/// One device: the dispatcher goes on with what was saved. What follows a synchronisation that others had not reached is
+/// dropped, with the host accesses that wait for it.
+fn replay(
+    dump: &Dump,
+    memory: &mut dyn Bytes,
+    reached: &dyn Fn(&protocol::NearRequest) -> bool,
+) -> Result<(), String> {
+    let mut dispatcher = Dispatcher::new(DispatcherSpec { sync: Sync::None, mutant: None, ..dump.spec });
+    let mut dropped: Vec<Queued> = Vec::new();
+    for register in &dump.registers {
+        // A register whose part is done has only to wait for others, and these replay their own.
+        if register.is_busy() {
+            dispatcher.fifo.push_back(register.queued());
+        }
+    }
+    dispatcher.fifo.make_contiguous().sort_by_key(|q| q.stamp);
+    for queued in &dump.fifo {
+        let of = |q: &Queued| (q.request.pool, q.request.thread);
+        if !dropped.iter().any(|d| of(d) == of(queued)) && reached(&queued.request) {
+            dispatcher.fifo.push_back(*queued);
+        } else {
+            dropped.push(*queued);
+        }
+    }
+    let follows =
+        |h: &&Held| dropped.iter().any(|q| q.stamp < h.stamp && q.request.conflicts(h.line, h.write));
+    dispatcher.held.extend(dump.held.iter().filter(|h| !follows(h)).copied());
+    if dump.spec.is(Mutant::ReplaysLate) {
+        dispatcher
+            .held
+            .drain(..)
+            .filter_map(|h| written(&h.msg))
+            .for_each(|w| memory.write(w.line, &w.data, w.mask));
+    }
+    let mut effects = Vec::new();
+    loop {
+        dispatcher.advance(&mut effects);
+        for effect in effects.drain(..) {
+            if let Effect::Perform { msg, .. } = effect
+                && let Some(w) = written(&msg)
+            {
+                memory.write(w.line, &w.data, w.mask);
+            }
+        }
+        let Some(unit) = (0..dispatcher.spec.units).find(|u| dispatcher.is_busy(*u)) else { break };
+        dispatcher.step(unit, memory, &mut effects);
+    }
+    let left = dispatcher.fifo.front().map(|q| q.request);
+    left.map_or(Ok(()), |r| Err(format!("device {} could not replay {r}", dump.spec.index)))
+}

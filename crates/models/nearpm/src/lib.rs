@@ -1,0 +1,39 @@
+//! A persistent-memory device that executes crash consistency near its data (NearPM, EuroSys 2023).
+//!
+//! ```text
+//!   core --uncached stores--> command port --requests--> FIFO -> dispatcher -> units (copy, metadata)
+//!                                 (duplicates)             |        ^  in-flight table
+//!   directory --reads, writes--------------------------> host queue-+--> memory
+//!                                 device <---completions---> device
+//! ```
+//!
+//! Modelled: commands as uncached stores with back-pressure; address translation by pool and thread; the request FIFO;
+//! conflicts between requests, and between requests and host accesses, by range of lines; the host queue; units that
+//! move real bytes a line at a time; commands that concern several devices, with delayed synchronisation, polling or
+//! none; what is saved when the power fails, and its replay; a checker for each invariant of partitioned persist
+//! ordering.
+//!
+//! Not modelled: contention between units and the host for the media; clocks of the units below a line; scatter-gather.
+//!
+//! Source: Seneviratne et al., NearPM (EuroSys 2023) §4 to §6, and its public artifact where the paper is silent.
+//!
+//! Architecture Invariant: [`Dispatcher`] has no clock; a timed run, a replay after a power failure and the explorer drive it.
+#![forbid(unsafe_code)]
+
+mod dispatcher;
+mod dump;
+mod node;
+mod port;
+mod ppo;
+mod spec;
+mod table;
+#[cfg(test)]
+mod tests;
+mod unit;
+
+pub use crate::dispatcher::{Bytes, Dispatcher, Effect, Held, Queued, Seen};
+pub use dump::{Dump, HOST_BYTES, REQUEST_BYTES, recover};
+pub use node::NearDevice;
+pub use port::CommandPort;
+pub use ppo::{Broken, Checker, Invariant};
+pub use spec::{DeviceSpec, DispatcherSpec, Mutant, PortSpec, Sync};

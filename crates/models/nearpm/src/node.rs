@@ -1,0 +1,238 @@
+//! A device in simulated time: the state machine before a memory controller, and its units' steps.
+//!
+//! ```text
+//!   command port --Near--> request FIFO -> dispatcher -> units --lines--+
+//!                              |  ^ conflicts                           v
+//!   directory, cores --------> host queue -----------------> controller (queue, media, image)
+//! ```
+
+use crate::dispatcher::{Bytes, Dispatcher, Effect, Seen};
+use crate::spec::DeviceSpec;
+use engine::{Device, Out, PortId};
+use memory::Controller;
+use protocol::{Block, Line, Mask, Msg, Node, Occupancy, PostCrash, StatSink, View, ports, tell_durable};
+use units::{Dur, Time};
+
+impl Bytes for Controller {
+    fn read(&self, line: Line) -> Block {
+        self.present(line)
+    }
+
+    fn write(&mut self, line: Line, data: &Block, mask: Mask) {
+        self.write_near(line, data, mask);
+    }
+}
+
+/// A persistent-memory device with units of its own.
+pub struct NearDevice {
+    spec: DeviceSpec,
+    dispatcher: Dispatcher,
+    memory: Controller,
+    /// When each unit's next line is due.
+    next: Vec<Time>,
+    bus_free: Time,
+    effects: Vec<Effect>,
+    seen: Vec<Seen>,
+    wakes_at: Time,
+    stats: Stats,
+}
+
+#[derive(Default)]
+struct Stats {
+    requests: u64,
+    lines: u64,
+    held: u64,
+    completions: u64,
+    fifo: Occupancy,
+    host_queue: Occupancy,
+    units: Occupancy,
+    host_reads_held: u64,
+}
+
+impl NearDevice {
+    /// A device before `memory`.
+    pub fn new(spec: DeviceSpec, memory: Controller) -> NearDevice {
+        NearDevice {
+            dispatcher: Dispatcher::new(spec.dispatcher),
+            memory,
+            next: vec![Time::NEVER; spec.dispatcher.units],
+            bus_free: Time::ZERO,
+            effects: Vec::with_capacity(16),
+            seen: Vec::with_capacity(16),
+            wakes_at: Time::NEVER,
+            stats: Stats::default(),
+            spec,
+        }
+    }
+
+    /// Puts bytes into memory before the machine starts.
+    pub fn preload(&mut self, line: Line, block: &Block) {
+        self.memory.preload(line, block);
+    }
+
+    /// Writes that have changed persistent memory so far.
+    pub fn persists(&self) -> u64 {
+        self.memory.persists()
+    }
+
+    /// Since when the device has had no power, or will have none, where that was asked for.
+    pub fn power_off_from(&self) -> Option<Time> {
+        (self.spec.power_off_from != Time::NEVER).then_some(self.spec.power_off_from)
+    }
+
+    /// The state machine.
+    pub fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    /// What an observer of persist ordering has not fetched yet.
+    pub fn take_seen(&mut self) -> std::vec::Drain<'_, Seen> {
+        self.seen.drain(..)
+    }
+
+    /// The line that a message of the host concerns, and whether it writes.
+    fn host_line(msg: &Msg) -> Option<(Line, bool)> {
+        match *msg {
+            Msg::Read { line } => Some((line, false)),
+            Msg::Write { line, mask, .. } => Some((line, mask != 0)),
+            Msg::Flush(request) => Some((request.write.line, true)),
+            _ => None,
+        }
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.spec.stops_after.is_some_and(|n| self.stats.requests > n)
+    }
+
+    /// Units whose next line is due take it.
+    fn work(&mut self, out: &mut Out<'_, Msg>) {
+        let now = out.now();
+        for unit in 0..self.next.len() {
+            if self.next[unit] > now {
+                continue;
+            }
+            self.next[unit] = Time::NEVER;
+            if !self.has_stopped() {
+                self.dispatcher.step(unit, &mut self.memory, &mut self.effects);
+                self.plan(unit, self.spec.line, now);
+            }
+        }
+    }
+
+    /// A unit's next line comes after `wait`, and when the bus is free.
+    fn plan(&mut self, unit: usize, wait: Dur, now: Time) {
+        if self.dispatcher.is_busy(unit) {
+            let at = (now + wait).max(self.bus_free);
+            self.bus_free = at + self.spec.bus;
+            self.next[unit] = at;
+        }
+    }
+
+    /// Carries out what the state machine wants, until it wants nothing more.
+    fn settle(&mut self, out: &mut Out<'_, Msg>) {
+        self.dispatcher.advance(&mut self.effects);
+        while !self.effects.is_empty() {
+            let mut effects = std::mem::take(&mut self.effects);
+            effects.drain(..).for_each(|effect| self.carry_out(effect, out));
+            // The list keeps its room.
+            let more = std::mem::replace(&mut self.effects, effects);
+            self.effects.extend(more);
+        }
+        self.note(out);
+    }
+
+    fn carry_out(&mut self, effect: Effect, out: &mut Out<'_, Msg>) {
+        let commands = ports::commands(self.spec.cores);
+        match effect {
+            Effect::Perform { port, msg } => self.memory.on(out.now(), port, &msg, out),
+            Effect::Durable { core, line } => {
+                tell_durable(line, core, self.memory.acknowledge(), out);
+            }
+            Effect::Started { unit } => {
+                self.stats.requests += 1;
+                let start =
+                    if self.dispatcher.is_fine(unit) { self.spec.fine_start } else { self.spec.start };
+                self.plan(unit, start, out.now());
+            }
+            Effect::Copied => self.stats.lines += 1,
+            Effect::Taken { number, refused } => {
+                out.send(commands, Dur::ZERO, Msg::NearTaken { number, refused });
+            }
+            Effect::Room => out.send(commands, Dur::ZERO, Msg::NearRoom),
+            Effect::Done { number } => out.send(commands, Dur::ZERO, Msg::NearDone { number }),
+            Effect::Tell { device, number } => {
+                self.stats.completions += 1;
+                let to = ports::device(device.into(), self.spec.cores);
+                out.send(to, Dur::ZERO, Msg::NearComplete { number, device: self.spec.dispatcher.index });
+            }
+            Effect::Seen(seen) => self.seen.push(seen),
+        }
+    }
+
+    fn note(&mut self, out: &mut Out<'_, Msg>) {
+        let now = out.now();
+        self.stats.fifo.set(now, self.dispatcher.waiting());
+        self.stats.host_queue.set(now, self.dispatcher.held());
+        self.stats.units.set(now, self.dispatcher.busy());
+        let next = self.next.iter().copied().min().unwrap_or(Time::NEVER);
+        if next != Time::NEVER && next < self.wakes_at {
+            self.wakes_at = next;
+            out.wake(next, Msg::Wake);
+        }
+    }
+}
+
+impl Device<Msg> for NearDevice {
+    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.spec.power_off_from {
+            return;
+        }
+        if now >= self.wakes_at {
+            self.wakes_at = Time::NEVER;
+        }
+        if let Some((line, write)) = Self::host_line(msg) {
+            let before = self.dispatcher.held();
+            self.dispatcher.host(port, *msg, line, write, &mut self.effects);
+            self.stats.held += (self.dispatcher.held() - before) as u64;
+            self.stats.host_reads_held += u64::from(!write && self.dispatcher.held() > before);
+        } else {
+            match *msg {
+                Msg::Near(request) => self.dispatcher.request(request, &mut self.effects),
+                Msg::NearComplete { number, device } => self.dispatcher.told(number, device),
+                Msg::NearStatus { core } => {
+                    let value = self.dispatcher.pending_of(core);
+                    let back = ports::commands(self.spec.cores);
+                    out.send(back, Dur::ZERO, Msg::NearStatusReply { core, value });
+                }
+                // The controller's timers are the device's too.
+                _ => self.memory.on(now, port, msg, out),
+            }
+        }
+        self.work(out);
+        self.settle(out);
+    }
+}
+
+impl Node for NearDevice {
+    fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
+        self.memory.post_crash(view, post_crash);
+        if view == View::Visible {
+            self.dispatcher
+                .each_held_write(&mut |at, write| post_crash.save(protocol::Depth::Buffer, at, write));
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        let s = &mut self.stats;
+        [&mut s.fifo, &mut s.host_queue, &mut s.units].into_iter().for_each(|o| o.pass(now));
+        sink.count("neardata.requests", s.requests);
+        sink.count("neardata.lines_copied", s.lines);
+        sink.count("neardata.completions", s.completions);
+        sink.count("neardata.host_held", s.held);
+        sink.count("neardata.host_reads_held", s.host_reads_held);
+        sink.occupancy("neardata.fifo", &s.fifo);
+        sink.occupancy("neardata.host_queue", &s.host_queue);
+        sink.occupancy("neardata.units_busy", &s.units);
+        self.memory.stats(now, sink);
+    }
+}

@@ -1,0 +1,227 @@
+//! What stands between a program and its core: the page table of the device's file, and page faults that run the driver
+//! on the faulting core, with its own loads, stores and flushes.
+//!
+//! A program's addresses of persistent memory are offsets into the device; the core sees the slot in the DRAM. Each core
+//! keeps a number of translations; an access without one asks the driver, and an access to a page that is in no slot is
+//! a fault.
+//!
+//! Cores of a machine share the driver's tables on the host: the machine therefore runs every action in order of time,
+//! none ahead.
+
+use crate::driver::{Driver, DriverCounts};
+use crate::faults;
+use crate::firmware::{PAGE_LINES, PAGE_SIZE};
+use kernel::{Caller, CoreState, Kernel, Port, Step};
+use protocol::{Cpu, Image, Op, OpKind, PM_BASE, StatSink};
+use std::cell::RefCell;
+use std::rc::Rc;
+use units::Dur;
+
+/// Times and sizes of the host's side.
+#[derive(Clone, Copy, Debug)]
+pub struct HostSpec {
+    /// Cores.
+    pub cores: usize,
+    /// Translations that a core keeps.
+    pub translations: usize,
+    /// The driver's time to map a page that is in a slot, the mapping lock held.
+    pub map: Dur,
+    /// From a fault to the driver, and back.
+    pub fault: Dur,
+    /// From one look at an acknowledgement, or at something else that is taken, to the next.
+    pub poll: Dur,
+    /// What a fault waits on the hypothetical device.
+    pub delay: Dur,
+    /// Every page has a place of its own in the DRAM: the hypothetical device, which moves nothing.
+    pub identity: bool,
+}
+
+/// What the cores share.
+pub(crate) struct Shared {
+    pub(crate) spec: HostSpec,
+    pub(crate) driver: Driver,
+    pub(crate) cores: Vec<CoreState>,
+    error: Option<String>,
+    pub(crate) io_errors: Vec<IoError>,
+    last_lines: Vec<u64>,
+    visits: u64,
+    lines: u64,
+}
+
+/// A core's I/O errors.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct IoError {
+    /// The fault that the core was in has failed.
+    pub(crate) failed: bool,
+    /// The program looks for them, and there was one since it did.
+    catches: bool,
+    caught: bool,
+}
+
+impl Kernel for Shared {
+    fn cores(&mut self) -> &mut [CoreState] {
+        &mut self.cores
+    }
+
+    fn error(&mut self) -> &mut Option<String> {
+        &mut self.error
+    }
+
+    fn before(&mut self, caller: &Caller<Shared>, op: &Op) -> Step {
+        if std::mem::take(&mut self.io_errors[caller.core].failed) {
+            return self.failed(caller.core, op);
+        }
+        if matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_)) || op.address < PM_BASE {
+            return Step::Issue(op.address);
+        }
+        let (page, missing) = match self.translate(caller.core, op) {
+            Place::At(address) => return Step::Issue(address),
+            Place::Unmapped(page) => (page, false),
+            Place::Missing(page) => (page, true),
+            Place::Beyond(error) => return Step::Fail(error),
+        };
+        let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);
+        Step::Enter(faults::fault(caller.enter(), faults::Fault { page, write, missing }))
+    }
+
+    fn catches_io_errors(&mut self, core: usize) {
+        self.io_errors[core].catches = true;
+    }
+
+    fn take_io_error(&mut self, core: usize) -> bool {
+        std::mem::take(&mut self.io_errors[core].caught)
+    }
+}
+
+/// The driver with its page tables, as a machine's cores share it.
+#[derive(Clone)]
+pub struct Host(Rc<RefCell<Shared>>);
+
+impl Host {
+    /// Over `driver`, with nothing mapped.
+    pub fn new(spec: HostSpec, driver: Driver) -> Host {
+        Host(Rc::new(RefCell::new(Shared {
+            cores: vec![CoreState::new(spec.translations); spec.cores],
+            io_errors: vec![IoError::default(); spec.cores],
+            last_lines: vec![0; spec.cores],
+            error: None,
+            visits: 0,
+            lines: 0,
+            driver,
+            spec,
+        })))
+    }
+
+    /// The handle for a program on core `core`, whose own handle is `cpu`.
+    pub fn cpu(&self, core: usize, cpu: &Cpu) -> Cpu {
+        Port::cpu(cpu, core, &self.0)
+    }
+
+    /// The device has data of the page at `address` before the machine starts.
+    pub fn preloaded(&self, address: u64) {
+        if let Ok(page) = u32::try_from((address - PM_BASE) / PAGE_SIZE as u64) {
+            self.0.borrow_mut().driver.preloaded(page);
+        }
+    }
+
+    /// A program has ended, its stores being done: nobody needs to ask its core.
+    pub fn leave(&self, core: usize) {
+        self.0.borrow_mut().cores[core].leave();
+    }
+
+    /// Whether [`Host::error`] has something to tell.
+    pub fn has_failed(&self) -> bool {
+        self.0.borrow().error.is_some()
+    }
+
+    /// What ended a program: an access beyond the device, or an I/O error.
+    pub fn error(&self) -> Option<String> {
+        self.0.borrow().error.clone()
+    }
+
+    /// The device's pages as loads see them: `nand` as it is, and over it what the slots hold in `dram`.
+    pub fn seen_through_slots(&self, nand: Image, dram: &Image) -> Image {
+        let shared = self.0.borrow();
+        if shared.spec.identity {
+            return dram.clone();
+        }
+        let (mut seen, spec) = (nand, *shared.driver.spec());
+        for slot in spec.first_slot..spec.first_slot + spec.slots {
+            if let Some(page) = shared.driver.page_at(slot) {
+                seen.put_page(page_address(page), dram.page(page_address(slot)));
+            }
+        }
+        seen
+    }
+
+    /// Hands up what the driver counted.
+    pub fn stats(&self, sink: &mut dyn StatSink) {
+        let shared = self.0.borrow();
+        let DriverCounts { misses, failed, .. } = shared.driver.counts();
+        sink.count("nvdimm.page_visits", shared.visits);
+        sink.count("nvdimm.line_visits", shared.lines);
+        sink.count("nvdimm.faults", misses);
+        sink.count("nvdimm.io_errors", failed);
+    }
+}
+
+/// The first address of a page, of the DRAM or of the device.
+pub(crate) fn page_address(page: u32) -> u64 {
+    PM_BASE + u64::from(page) * PAGE_SIZE as u64
+}
+
+/// Where an access goes.
+enum Place {
+    At(u64),
+    /// The page is in a slot, but this core has no translation.
+    Unmapped(u32),
+    /// It is in none.
+    Missing(u32),
+    Beyond(String),
+}
+
+impl Shared {
+    fn translate(&mut self, core: usize, op: &Op) -> Place {
+        let offset = op.address - PM_BASE;
+        let page = offset / PAGE_SIZE as u64;
+        let pages = self.driver.spec().pages;
+        if page >= pages.into() {
+            let mib = u64::from(pages) * PAGE_SIZE as u64 / (1 << 20);
+            return Place::Beyond(format!(
+                "core {core} accesses byte {offset} of a device of {mib} MiB (nvdimm.capacity_mib)"
+            ));
+        }
+        let page = page as u32;
+        let Some(slot) = self.cores[core].translations.find(page) else {
+            return match self.driver.place_of(page) {
+                Some(_) => Place::Unmapped(page),
+                None => Place::Missing(page),
+            };
+        };
+        self.driver.access(page, op.kind.writes());
+        let line = op.address / 64;
+        let last = std::mem::replace(&mut self.last_lines[core], line);
+        self.lines += u64::from(line != last);
+        self.visits += u64::from(line / PAGE_LINES != last / PAGE_LINES);
+        let place = if self.spec.identity { page } else { slot };
+        Place::At(page_address(place) + offset % PAGE_SIZE as u64)
+    }
+
+    /// The access `op` of a core has failed: the program is told, or the machine ends.
+    fn failed(&mut self, core: usize, op: &Op) -> Step {
+        let io_error = &mut self.io_errors[core];
+        io_error.caught = io_error.catches;
+        if io_error.catches {
+            return Step::Done;
+        }
+        let at = op.address.saturating_sub(PM_BASE);
+        Step::Fail(format!("I/O error: core {core} cannot reach byte {at} of the device"))
+    }
+
+    /// Gives a core the translation of a page, if that is in a slot.
+    pub(crate) fn map(&mut self, core: usize, page: u32) {
+        if let Some(slot) = self.driver.place_of(page) {
+            self.cores[core].translations.keep(page, slot);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The core side of ASAP: eager flushing, commits in order, dependents told by message.
+
+use super::Mutant;
+use crate::path::{Epoch, Path, PathCore, Policy};
+use crate::spec::{AsapSpec, PathSpec};
+use protocol::{EpochId, EpochTag, FlushRequest, Msg, Outbox, Peer};
+use std::hash::{Hash, Hasher};
+use units::{Time, bits};
+
+/// The core side of ASAP.
+pub type AsapCore = PathCore<Eager>;
+
+/// Flushes whatever is there, marking what is not safe yet.
+#[derive(Clone)]
+pub struct Eager {
+    spec: AsapSpec,
+    /// Entries that a controller refused and that have not gone again: no early flushes meanwhile.
+    refused: usize,
+    /// Epochs that other cores wait for.
+    awaited: usize,
+}
+
+impl PathCore<Eager> {
+    /// Nothing buffered, one epoch open.
+    pub fn new(path: PathSpec, spec: AsapSpec) -> AsapCore {
+        PathCore::with(path, Eager { spec, refused: 0, awaited: 0 })
+    }
+
+    /// Everything that decides about the future, without times and counts: for the explorer.
+    pub fn fingerprint(&self, into: &mut impl Hasher) {
+        self.path.buffer.fingerprint(into);
+        self.path.tracker.fingerprint(into);
+        (self.path.draining, self.policy.refused).hash(into);
+    }
+}
+
+impl Eager {
+    fn is_safe(&self, path: &Path, epoch: EpochId) -> bool {
+        let oldest = self.next_to_commit(path);
+        let waits = oldest.waits_on.is_some() && self.spec.mutant != Some(Mutant::IgnoreDependence);
+        epoch == oldest.id && !waits
+    }
+
+    /// The epoch that commits next: the oldest, or with pipelined commits the oldest whose commit is not out.
+    fn next_to_commit<'p>(&self, path: &'p Path) -> &'p Epoch {
+        if self.spec.commit_pipelined {
+            path.tracker.epochs.oldest_uncommitting()
+        } else {
+            path.tracker.epochs.oldest()
+        }
+    }
+
+    fn committed(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
+        let Some(epoch) = path.tracker.epochs.pop() else { return };
+        self.awaited -= usize::from(epoch.dependents != 0);
+        bits(epoch.dependents).for_each(|core| tell(path, now, core as u8, epoch.id, out));
+        path.tracker.untag(now, epoch.id, out);
+    }
+}
+
+fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
+    let Some(epoch) = path.tracker.epochs.get_mut(id) else { return };
+    for controller in bits(epoch.early) {
+        out.send(now, Peer::Controller(controller as usize), Msg::Commit { epoch: id });
+    }
+    epoch.committing = true;
+    epoch.commits_left = epoch.early.count_ones();
+}
+
+fn tell(path: &Path, now: Time, dependent: u8, epoch: EpochId, out: &mut Outbox) {
+    let tag = EpochTag { core: path.spec.core, epoch };
+    out.send(now, Peer::Core(dependent), Msg::CrossDependencyResolved { tag });
+}
+
+impl Policy for Eager {
+    /// The oldest entry, or after a refusal the oldest of the safe epoch.
+    fn sendable(&self, path: &Path) -> Option<u16> {
+        if self.spec.eager && self.refused == 0 {
+            return path.buffer.oldest().map(|(slot, _)| slot);
+        }
+        let oldest = path.tracker.epochs.oldest_uncommitting().id;
+        if self.is_safe(path, oldest) { path.buffer.oldest_of(oldest) } else { None }
+    }
+
+    fn drains_eagerly(&self, path: &Path) -> bool {
+        path.draining || self.refused > 0
+    }
+
+    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
+        let entry = path.buffer.send(slot);
+        let early = !self.is_safe(path, entry.epoch);
+        let controller = path.spec.map.controller(entry.write.line);
+        if early && let Some(epoch) = path.tracker.epochs.get_mut(entry.epoch) {
+            epoch.early |= 1 << controller;
+        }
+        path.safe_flushes += u64::from(!early);
+        let retry = entry.refused;
+        self.refused -= usize::from(retry);
+        let core = path.spec.core;
+        let request = FlushRequest { core, slot, epoch: entry.epoch, early, retry, write: entry.write };
+        out.send(now, Peer::Controller(controller), Msg::Flush(request));
+    }
+
+    /// Commits whatever may commit, oldest first.
+    fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
+        loop {
+            let oldest = path.tracker.epochs.oldest();
+            if oldest.committing && oldest.commits_left == 0 {
+                self.committed(path, now, out);
+                continue;
+            }
+            if self.spec.mutant == Some(Mutant::UndoOnComplete)
+                && let Some(id) = path.tracker.epochs.complete()
+            {
+                send_commits(path, now, id, out);
+                continue;
+            }
+            let next = self.next_to_commit(path);
+            if next.committing || !next.may_commit() {
+                break;
+            }
+            send_commits(path, now, next.id, out);
+        }
+    }
+
+    fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
+        match *msg {
+            Msg::Nack { slot } if self.spec.mutant == Some(Mutant::NoNackFallback) => {
+                let epoch = path.buffer.acknowledge(now, slot);
+                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
+                    e.pending -= 1;
+                }
+            }
+            Msg::Nack { slot } => {
+                path.buffer.refuse(slot);
+                self.refused += 1;
+            }
+            Msg::CommitAck { epoch } => {
+                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
+                    e.commits_left -= 1;
+                }
+            }
+            Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
+            Msg::Register { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
+                Some(e) => {
+                    self.awaited += usize::from(e.dependents == 0);
+                    e.dependents |= 1 << dependent;
+                }
+                None => tell(path, now, dependent, epoch, out),
+            },
+            _ => debug_assert!(false, "no message for a persist buffer: {msg:?}"),
+        }
+    }
+
+    fn has_pending_replies(&self) -> bool {
+        self.awaited > 0
+    }
+
+    fn timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
+}

@@ -1,0 +1,271 @@
+//! The recovery table: undo and delay records at one controller (§V-A to §V-E, Table I).
+
+use super::Mutant;
+use super::bloom::CountingBloom;
+use protocol::{
+    Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Mask,
+    Retired, StatSink,
+};
+use std::hash::{Hash, Hasher};
+
+/// Parameters of a recovery table.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoverySpec {
+    /// Undo and delay records that it holds together; 0 refuses every early flush.
+    pub entries: usize,
+    /// Creating an undo record reads the media.
+    pub undo_reads: bool,
+    /// A delay record that commits is written to the media.
+    pub delay_writes: bool,
+    /// After a refusal, every early flush of that core is refused until the refused one has come back.
+    pub nack_following: bool,
+    /// A seeded mistake; none in every machine.
+    pub mutant: Option<Mutant>,
+}
+
+/// Whose record it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Owner {
+    core: u8,
+    epoch: EpochId,
+}
+
+/// Memory holds a speculative value; `old` is the line without it.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    owner: Owner,
+    line: Line,
+    speculated: Mask,
+    old: Block,
+}
+
+/// A write that waits for its epoch to commit.
+#[derive(Clone, Copy, Debug)]
+struct Delay {
+    owner: Owner,
+    write: LineWrite,
+}
+
+/// The controller side of ASAP.
+#[derive(Clone)]
+pub struct RecoveryTable {
+    spec: RecoverySpec,
+    undo: Vec<Undo>,
+    delay: Vec<Delay>,
+    refused: CountingBloom,
+    waiting_cores: u64,
+    held: Vec<LineWrite>,
+    undo_count: u64,
+    delay_count: u64,
+    nacks: u64,
+    absorbed: u64,
+    early: u64,
+    held_count: u64,
+    stale_drops: u64,
+}
+
+impl RecoveryTable {
+    /// An empty table.
+    pub fn new(spec: RecoverySpec) -> RecoveryTable {
+        RecoveryTable {
+            undo: Vec::with_capacity(spec.entries),
+            delay: Vec::with_capacity(spec.entries),
+            refused: CountingBloom::new(),
+            waiting_cores: 0,
+            held: Vec::new(),
+            undo_count: 0,
+            delay_count: 0,
+            nacks: 0,
+            absorbed: 0,
+            early: 0,
+            held_count: 0,
+            stale_drops: 0,
+            spec,
+        }
+    }
+
+    /// Everything that decides about the future, without counts: for the explorer.
+    pub fn fingerprint(&self, into: &mut impl Hasher) {
+        for u in &self.undo {
+            (u.owner, u.line.0, u.speculated, u.old).hash(into);
+        }
+        for d in &self.delay {
+            (d.owner, d.write.line.0, d.write.mask, d.write.data).hash(into);
+        }
+        self.refused.fingerprint(into);
+        self.waiting_cores.hash(into);
+    }
+
+    fn has_room(&self) -> bool {
+        self.undo.len() + self.delay.len() < self.spec.entries
+    }
+
+    /// A write of an epoch that nothing before can undo: true when it reaches the media.
+    fn apply_safe(&mut self, write: &LineWrite, image: &mut Image) -> bool {
+        let mut direct = write.mask;
+        if let Some(undo) = self.undo.iter_mut().find(|u| u.line == write.line) {
+            let mut old = LineWrite { line: undo.line, mask: Mask::MAX, data: undo.old };
+            old.merge(write);
+            undo.old = old.data;
+            direct &= !undo.speculated;
+        }
+        if direct != 0 {
+            image.write(write.line, &write.data, direct);
+        }
+        direct != 0
+    }
+
+    fn early(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+        self.early += 1;
+        let owner = Owner { core: request.core, epoch: request.epoch };
+        let line = request.write.line;
+        let waits = self.spec.nack_following && self.waiting_cores >> request.core & 1 == 1;
+        if let Some(d) = self.delay.iter_mut().find(|d| d.owner == owner && d.write.line == line) {
+            d.write.merge(&request.write);
+            self.absorbed += 1;
+            return Accepted::Absorbed;
+        }
+        if waits || !self.has_room() {
+            self.nacks += 1;
+            self.waiting_cores |= 1 << request.core;
+            self.refused.insert(line);
+            return Accepted::Refused;
+        }
+        let collides = self.undo.iter().any(|u| u.line == line);
+        if collides && self.spec.mutant == Some(Mutant::SkipDelay) {
+            image.write(line, &request.write.data, request.write.mask);
+            return Accepted::Write;
+        }
+        if collides {
+            self.delay.push(Delay { owner, write: request.write });
+            self.delay_count += 1;
+            self.absorbed += 1;
+            return Accepted::Absorbed;
+        }
+        let old = image.read(line);
+        self.undo.push(Undo { owner, line, speculated: request.write.mask, old });
+        self.undo_count += 1;
+        image.write(line, &request.write.data, request.write.mask);
+        if self.spec.undo_reads { Accepted::ReadThenWrite } else { Accepted::Write }
+    }
+
+    /// The records of an epoch that has become safe: undo records go, delay records are applied in the order
+    /// in which they came.
+    fn release(&mut self, owner: Owner, image: &mut Image, mut retired: impl FnMut(Line)) {
+        // An epoch has few records here: moving the rest together for each is cheaper than one by one.
+        while let Some(index) = self.undo.iter().position(|u| u.owner == owner) {
+            self.undo.remove(index);
+        }
+        let mut index = 0;
+        while index < self.delay.len() {
+            if self.delay[index].owner != owner {
+                index += 1;
+                continue;
+            }
+            let d = self.delay.remove(index);
+            if self.apply_safe(&d.write, image) {
+                retired(d.write.line);
+            }
+        }
+        self.let_go(image);
+    }
+
+    fn must_hold(&self, line: Line) -> bool {
+        self.refused.may_contain(line) || self.delay.iter().any(|d| d.write.line == line)
+    }
+
+    /// Held evictions whose writes have all arrived are dropped.
+    fn let_go(&mut self, image: &Image) {
+        let mut index = 0;
+        while index < self.held.len() {
+            if self.must_hold(self.held[index].line) {
+                index += 1;
+                continue;
+            }
+            let held = self.held.swap_remove(index);
+            // Bytes that were flushed since are as new as the held ones, or newer.
+            let memory = image.read(held.line);
+            let mut expected = LineWrite { line: held.line, mask: Mask::MAX, data: memory };
+            expected.overlay(&held.data, held.mask);
+            self.stale_drops += u64::from(memory != expected.data);
+        }
+    }
+}
+
+impl ControllerOrdering for RecoveryTable {
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+        for held in self.held.iter_mut().filter(|h| h.line == request.write.line) {
+            held.mask &= !request.write.mask;
+        }
+        if request.early {
+            return self.early(request, image);
+        }
+        // A safe flush tells that its epoch is safe: whatever that epoch left here earlier is settled first,
+        // or an older value of the same line would be applied after this one.
+        self.release(Owner { core: request.core, epoch: request.epoch }, image, |_| {});
+        if request.retry {
+            self.refused.remove(request.write.line);
+            self.waiting_cores &= !(1 << request.core);
+        }
+        let reaches_media = self.apply_safe(&request.write, image);
+        self.let_go(image);
+        if reaches_media {
+            return Accepted::Write;
+        }
+        self.absorbed += 1;
+        Accepted::Absorbed
+    }
+
+    fn commit(&mut self, core: u8, epoch: EpochId, image: &mut Image, retired: &mut Retired) {
+        let writes = self.spec.delay_writes;
+        self.release(Owner { core, epoch }, image, |line| {
+            if writes {
+                retired.push(line);
+            }
+        });
+    }
+
+    fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted {
+        if self.must_hold(write.line) {
+            self.held_count += 1;
+            self.held.retain(|w| w.line != write.line);
+            self.held.push(*write);
+            return Evicted::Held;
+        }
+        self.stale_drops += u64::from(image.read(write.line) != write.data);
+        Evicted::Dropped
+    }
+
+    fn held(&self, line: Line) -> Option<Block> {
+        self.held.iter().find(|w| w.line == line).map(|w| w.data)
+    }
+
+    fn each_held(&self, visit: &mut dyn FnMut(&LineWrite)) {
+        self.held.iter().for_each(visit);
+    }
+
+    fn level(&self) -> usize {
+        self.undo.len() + self.delay.len()
+    }
+
+    fn undo_level(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Undo records are written back, delay records are forgotten (§V-E).
+    fn power_fail(&self, image: &mut Image) {
+        for undo in &self.undo {
+            image.write(undo.line, &undo.old, Mask::MAX);
+        }
+    }
+
+    fn stats(&self, sink: &mut dyn StatSink) {
+        sink.count("ordering.undo_records", self.undo_count);
+        sink.count("ordering.delay_records", self.delay_count);
+        sink.count("ordering.nacks", self.nacks);
+        sink.count("ordering.early_flushes", self.early);
+        sink.count("ordering.absorbed_flushes", self.absorbed);
+        sink.count("ordering.held_evictions", self.held_count);
+        sink.count("ordering.stale_drops", self.stale_drops);
+    }
+}

@@ -1,0 +1,127 @@
+//! BBB: a battery-backed buffer beside each core. A store is durable once it is in the buffer.
+//!
+//! ```text
+//!   stores -> battery-backed buffer --Flush--> controller -> WPQ
+//! ```
+//!
+//! Modelled: ASAP's optimistic version (§VII): fences cost nothing, stores wait only when the buffer is full, a
+//! line that another core asks for leaves the buffer first. On a power failure the buffer drains.
+//!
+//! Not modelled: the battery, and BBB's choice of which entries to drain first (oldest first here).
+//!
+//! Source: Alshboul et al., BBB: Simplifying Persistent Programming using Battery-Backed Buffers, HPCA 2021.
+
+use crate::path::{Pace, PersistBuffer};
+use crate::spec::PathSpec;
+use protocol::{
+    Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, FlushRequest, Line, LineWrite, Msg, Outbox,
+    Peer, StatSink, WouldBlock,
+};
+use units::Time;
+
+#[cfg(test)]
+mod tests;
+
+/// The core side of BBB. It has no epochs: every write is durable at once.
+pub struct BatteryBuffer {
+    spec: PathSpec,
+    buffer: PersistBuffer,
+    pace: Pace,
+    flushes: u64,
+}
+
+/// The one epoch that all writes are in.
+const ONE: EpochId = 1;
+
+impl BatteryBuffer {
+    /// An empty buffer.
+    pub fn new(spec: PathSpec) -> BatteryBuffer {
+        let buffer = PersistBuffer::new(spec.persist_buffer);
+        BatteryBuffer { buffer, pace: Pace::new(&spec), flushes: 0, spec }
+    }
+
+    fn flush(&mut self, now: Time, slot: u16, out: &mut Outbox) {
+        let write = self.buffer.send(slot).write;
+        let core = self.spec.core;
+        let request = FlushRequest { core, slot, epoch: ONE, early: false, retry: false, write };
+        out.send(now, Peer::Controller(self.spec.map.controller(write.line)), Msg::Flush(request));
+        self.flushes += 1;
+    }
+}
+
+impl CoreOrdering for BatteryBuffer {
+    fn traits(&self) -> Capabilities {
+        Capabilities { persist_path: true, flush_instructions: false, caches_persist: false, fences: false }
+    }
+
+    fn store(&mut self, now: Time, write: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {
+        self.buffer.insert(now, write, ONE)?;
+        self.pace.woken(now);
+        self.pace.not_before(now);
+        Ok(0)
+    }
+
+    fn fence(&mut self, _: Time, _: FenceKind, _: &mut Outbox) -> Result<(), WouldBlock> {
+        Ok(())
+    }
+
+    /// The line's entry goes to its controller before the line goes to the other core: both take the same
+    /// time on the wire, so the controller sees the older write first.
+    fn snooped(
+        &mut self,
+        now: Time,
+        line: Line,
+        _: EpochId,
+        _: EpochId,
+        out: &mut Outbox,
+    ) -> Result<Option<EpochTag>, WouldBlock> {
+        if let Some(slot) = self.buffer.oldest_on(line) {
+            self.flush(now, slot, out);
+        }
+        Ok(None)
+    }
+
+    fn holds(&self, line: Line) -> bool {
+        self.buffer.holds(line)
+    }
+
+    fn committed(&self) -> EpochId {
+        EpochId::MAX
+    }
+
+    fn on(&mut self, now: Time, _: Peer, msg: &Msg, _: &mut Outbox) {
+        if let Msg::Ack { slot } = *msg {
+            self.buffer.acknowledge(now, slot);
+        }
+    }
+
+    fn next(&self) -> Time {
+        self.pace.next(self.buffer.unsent(), false)
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Outbox) {
+        if self.next() <= now
+            && let Some((slot, _)) = self.buffer.oldest()
+        {
+            self.flush(now, slot, out);
+            self.pace.sent(now);
+        }
+    }
+
+    fn level(&self) -> usize {
+        self.buffer.used()
+    }
+
+    /// The battery drains every entry.
+    fn power_fail(&self, save: &mut dyn FnMut(Time, &LineWrite)) {
+        for entry in self.buffer.entries() {
+            save(entry.at, &entry.write);
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.buffer.occupancy.pass(now);
+        sink.count("ordering.safe_flushes", self.flushes);
+        self.buffer.hand_up(sink);
+    }
+}

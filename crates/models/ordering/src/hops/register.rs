@@ -1,0 +1,42 @@
+//! The global timestamp register: up to which epoch each core's persists are durable.
+
+use engine::{Device, Out, PortId};
+use protocol::{EpochId, EpochTag, Msg, Node, PostCrash, StatSink, View, ports};
+use units::{Dur, Time};
+
+/// The register, a node of its own.
+pub struct TimestampRegister {
+    access: Dur,
+    durable: Vec<EpochId>,
+    polls: u64,
+}
+
+impl TimestampRegister {
+    /// A register for `cores` cores; reading it takes `access`, wires not included.
+    pub fn new(cores: usize, access: Dur) -> TimestampRegister {
+        TimestampRegister { access, durable: vec![0; cores], polls: 0 }
+    }
+}
+
+impl Device<Msg> for TimestampRegister {
+    fn on(&mut self, _: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        let sender = port.0 - ports::from_core(0).0;
+        match *msg {
+            Msg::Publish { epoch } => self.durable[sender as usize] = epoch,
+            Msg::Poll { core } => {
+                self.polls += 1;
+                let tag = EpochTag { core, epoch: self.durable[core as usize] };
+                out.send(port, self.access, Msg::Timestamp { tag });
+            }
+            _ => debug_assert!(false, "no message for the register: {msg:?}"),
+        }
+    }
+}
+
+impl Node for TimestampRegister {
+    fn post_crash(&self, _: View, _: &mut PostCrash) {}
+
+    fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
+        sink.count("ordering.polls", self.polls);
+    }
+}

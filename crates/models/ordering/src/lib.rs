@@ -1,0 +1,25 @@
+//! Persist ordering: five answers to the question when a store to persistent memory is durable.
+//!
+//! | model | core side | controller side | source |
+//! |---|---|---|---|
+//! | `intel` | none: flush instructions and fences | none | Intel SDM; ASAP (HPCA 2022) §II-B |
+//! | `eadr` | none: caches are in the persistence domain | none | ASAP §II-C |
+//! | `bbb` | battery-backed buffer | none | Alshboul et al. (HPCA 2021); ASAP §VII |
+//! | `hops` | persist buffer, conservative flushing, polled timestamps | none | Nalli et al. (ASPLOS 2017); ASAP §VII |
+//! | `asap` | persist buffer, epoch table, eager flushing | recovery table | ASAP §IV and §V |
+//!
+//! The two sides talk only in messages; nothing here knows an engine, a clock or a cache.
+//!
+//! Architecture Invariant: no state machine of this crate asks what time it is; time is an argument.
+#![forbid(unsafe_code)]
+
+pub mod asap;
+pub mod bbb;
+pub mod hops;
+mod no_path;
+mod path;
+mod spec;
+
+pub use no_path::NoPath;
+pub use path::{Path, PathCore, Policy};
+pub use spec::{AsapSpec, Dependences, HopsSpec, PathSpec, Persistency};

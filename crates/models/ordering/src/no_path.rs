@@ -1,0 +1,68 @@
+//! Machines without a persist path: flush instructions persist (`intel`), or the caches do (`eadr`).
+
+use protocol::{
+    Capabilities, CoreOrdering, EpochId, FenceKind, Line, LineWrite, Msg, Outbox, Peer, StatSink, WouldBlock,
+};
+use units::Time;
+
+/// The core side where there is nothing beside the core.
+#[derive(Clone, Copy, Debug)]
+pub struct NoPath {
+    traits: Capabilities,
+}
+
+impl NoPath {
+    /// Volatile caches: flush and fence.
+    pub fn intel() -> NoPath {
+        let (persist_path, caches_persist) = (false, false);
+        NoPath {
+            traits: Capabilities { persist_path, flush_instructions: true, caches_persist, fences: true },
+        }
+    }
+
+    /// Caches inside the persistence domain: nothing to flush, nothing to wait for.
+    pub fn eadr() -> NoPath {
+        let (persist_path, caches_persist) = (false, true);
+        NoPath {
+            traits: Capabilities { persist_path, flush_instructions: false, caches_persist, fences: false },
+        }
+    }
+}
+
+impl CoreOrdering for NoPath {
+    fn traits(&self) -> Capabilities {
+        self.traits
+    }
+
+    fn store(&mut self, _: Time, _: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {
+        Ok(0)
+    }
+
+    fn fence(&mut self, _: Time, _: FenceKind, _: &mut Outbox) -> Result<(), WouldBlock> {
+        Ok(())
+    }
+
+    fn holds(&self, _: Line) -> bool {
+        false
+    }
+
+    fn committed(&self) -> EpochId {
+        0
+    }
+
+    fn on(&mut self, _: Time, _: Peer, _: &Msg, _: &mut Outbox) {}
+
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn tick(&mut self, _: Time, _: &mut Outbox) {}
+
+    fn level(&self) -> usize {
+        0
+    }
+
+    fn power_fail(&self, _: &mut dyn FnMut(Time, &LineWrite)) {}
+
+    fn stats(&mut self, _: Time, _: &mut dyn StatSink) {}
+}

@@ -1,0 +1,169 @@
+//! The persist buffer: writes on their way to a controller, in the order in which they became visible.
+
+use protocol::{EpochId, Line, LineWrite, Occupancy, StatSink, WouldBlock};
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use units::Time;
+
+/// A write in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) write: LineWrite,
+    pub(crate) epoch: EpochId,
+    /// Its place in program order.
+    sequence: u64,
+    /// When its last byte became visible.
+    pub(crate) at: Time,
+    /// Refused by a controller; goes again when its epoch is safe.
+    pub(crate) refused: bool,
+    /// Sent, and not answered yet.
+    pub(crate) flying: bool,
+}
+
+/// A bounded set of entries. Those not yet sent keep their order; an entry is free once it is acknowledged.
+#[derive(Clone)]
+pub(crate) struct PersistBuffer {
+    slots: Vec<Option<Entry>>,
+    unsent: VecDeque<u16>,
+    free: Vec<u16>,
+    pub(crate) occupancy: Occupancy,
+    pub(crate) inserted: u64,
+    pub(crate) coalesced: u64,
+}
+
+impl PersistBuffer {
+    pub(crate) fn new(entries: usize) -> PersistBuffer {
+        PersistBuffer {
+            slots: vec![None; entries],
+            unsent: VecDeque::with_capacity(entries),
+            free: (0..entries as u16).rev().collect(),
+            occupancy: Occupancy::default(),
+            inserted: 0,
+            coalesced: 0,
+        }
+    }
+
+    /// Takes a write in; true when it needed an entry of its own. A write joins an unsent entry of its line
+    /// and epoch.
+    pub(crate) fn insert(
+        &mut self,
+        now: Time,
+        write: &LineWrite,
+        epoch: EpochId,
+    ) -> Result<bool, WouldBlock> {
+        for slot in self.unsent.iter().rev() {
+            let entry = self.slots[*slot as usize].as_mut().expect("an unsent entry is used");
+            if entry.epoch != epoch {
+                break; // What is older is of older epochs.
+            }
+            if entry.write.line == write.line && !entry.refused {
+                entry.write.merge(write);
+                entry.at = now;
+                self.coalesced += 1;
+                return Ok(false);
+            }
+        }
+        let free = self.free.pop().ok_or(WouldBlock)?;
+        self.slots[free as usize] = Some(Entry {
+            write: *write,
+            epoch,
+            sequence: self.inserted,
+            at: now,
+            refused: false,
+            flying: false,
+        });
+        self.unsent.push_back(free);
+        self.inserted += 1;
+        self.occupancy.set(now, self.used());
+        Ok(true)
+    }
+
+    /// The oldest unsent entry.
+    pub(crate) fn oldest(&self) -> Option<(u16, &Entry)> {
+        let slot = *self.unsent.front()?;
+        self.slots[slot as usize].as_ref().map(|e| (slot, e))
+    }
+
+    /// The oldest unsent entry, where it is of `epoch`: entries keep program order, so no older epoch follows.
+    pub(crate) fn oldest_of(&self, epoch: EpochId) -> Option<u16> {
+        self.oldest().filter(|(_, e)| e.epoch == epoch).map(|(slot, _)| slot)
+    }
+
+    /// The oldest unsent entry of a line.
+    pub(crate) fn oldest_on(&self, line: Line) -> Option<u16> {
+        let on = |slot: &&u16| self.slots[**slot as usize].as_ref().is_some_and(|e| e.write.line == line);
+        self.unsent.iter().find(on).copied()
+    }
+
+    /// Marks an entry as sent and gives it.
+    pub(crate) fn send(&mut self, slot: u16) -> Entry {
+        if self.unsent.front() == Some(&slot) {
+            self.unsent.pop_front();
+        } else {
+            self.unsent.retain(|s| *s != slot);
+        }
+        let entry = self.slots[slot as usize].as_mut().expect("a sent entry is used");
+        entry.flying = true;
+        *entry
+    }
+
+    /// Frees an acknowledged entry and gives its epoch.
+    pub(crate) fn acknowledge(&mut self, now: Time, slot: u16) -> EpochId {
+        let entry = self.slots[slot as usize].take().expect("an acknowledged entry is used");
+        self.free.push(slot);
+        self.occupancy.set(now, self.used());
+        entry.epoch
+    }
+
+    /// Puts a refused entry back into its place in program order. Younger entries of the same line and epoch
+    /// may have been accepted meanwhile: their bytes go along, so that the retry cannot bring old ones back.
+    pub(crate) fn refuse(&mut self, slot: u16) {
+        let mut entry = self.slots[slot as usize].expect("a refused entry is used");
+        entry.refused = true;
+        entry.flying = false;
+        let is_younger = |e: &&Entry| {
+            e.sequence > entry.sequence && e.epoch == entry.epoch && e.write.line == entry.write.line
+        };
+        let mut younger: Vec<Entry> = self.slots.iter().flatten().filter(is_younger).copied().collect();
+        younger.sort_by_key(|e| e.sequence);
+        younger.iter().for_each(|e| entry.write.merge(&e.write));
+        self.slots[slot as usize] = Some(entry);
+        let after = |s: &u16| self.slots[*s as usize].as_ref().is_some_and(|e| e.sequence > entry.sequence);
+        let place = self.unsent.iter().position(after).unwrap_or(self.unsent.len());
+        self.unsent.insert(place, slot);
+    }
+
+    pub(crate) fn unsent(&self) -> usize {
+        self.unsent.len()
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(crate) fn holds(&self, line: Line) -> bool {
+        self.used() > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
+    }
+
+    pub(crate) fn hand_up(&self, sink: &mut dyn StatSink) {
+        sink.count("ordering.entries", self.inserted);
+        sink.count("ordering.coalesced_stores", self.coalesced);
+        sink.occupancy("ordering.persist_buffer", &self.occupancy);
+    }
+
+    /// What decides about the future, without times and counts.
+    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
+        for (slot, entry) in self.slots.iter().enumerate() {
+            let Some(e) = entry else { continue };
+            (slot, e.write.line.0, e.write.mask, e.write.data, e.epoch).hash(into);
+            // Places in program order matter only relative to each other.
+            let older = self.slots.iter().flatten().filter(|o| o.sequence < e.sequence).count();
+            (older, e.refused, e.flying).hash(into);
+        }
+        (&self.unsent, &self.free).hash(into);
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.slots.iter().flatten()
+    }
+}

@@ -1,0 +1,105 @@
+//! What the persist paths of HOPS, ASAP and BBB share: the buffer, the epochs, and how dependences arise.
+
+mod buffer;
+mod core;
+mod epochs;
+mod pace;
+
+pub(crate) use buffer::PersistBuffer;
+pub use core::{Path, PathCore, Policy};
+pub(crate) use epochs::{Epoch, Epochs};
+pub(crate) use pace::{Blocked, Pace};
+
+use crate::spec::{Dependences, PathSpec, Persistency};
+use protocol::{EpochId, EpochTag, Line, Msg, Outbox, Peer, StatSink, WouldBlock};
+use std::hash::{Hash, Hasher};
+use units::Time;
+
+/// Epoch table and dependence tracking of one core.
+#[derive(Clone)]
+pub(crate) struct Tracker {
+    spec: PathSpec,
+    pub(crate) epochs: Epochs,
+    /// Lines received whose epoch tag has not been acquired: release persistency waits for the acquire.
+    inherited: Vec<(Line, EpochTag)>,
+    /// Lines whose tag was handed out; the directory is told when the epoch commits.
+    exported: Vec<(Line, EpochId)>,
+}
+
+impl Tracker {
+    pub(crate) fn new(spec: PathSpec) -> Tracker {
+        let epochs = Epochs::new(spec.epoch_table);
+        Tracker { spec, epochs, inherited: Vec::with_capacity(32), exported: Vec::with_capacity(64) }
+    }
+
+    /// What decides about the future, without counts.
+    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
+        self.epochs.fingerprint(into);
+        self.inherited.iter().for_each(|(line, tag)| (line.0, tag).hash(into));
+        self.exported.iter().for_each(|(line, epoch)| (line.0, epoch).hash(into));
+    }
+
+    /// Closes the open epoch for a release, and gives the epoch that the release publishes: the last one that
+    /// anything written or acquired before belongs to, 0 when all of it has committed.
+    pub(crate) fn release(&mut self) -> Result<EpochId, WouldBlock> {
+        self.epochs.close()?;
+        Ok(self.epochs.last_closed_in_flight())
+    }
+
+    pub(crate) fn received(&mut self, line: Line, tag: EpochTag, modify: bool) -> Result<(), WouldBlock> {
+        if self.epochs.is_resolved(tag) {
+            return Ok(());
+        }
+        let counts = modify || self.spec.dependences == Dependences::Accesses;
+        if self.spec.persistency == Persistency::Epoch && counts {
+            return self.epochs.depend(tag);
+        }
+        let epochs = &self.epochs;
+        self.inherited.retain(|(l, t)| *l != line && !epochs.is_resolved(*t));
+        self.inherited.push((line, tag));
+        Ok(())
+    }
+
+    pub(crate) fn acquire(&mut self, line: Line) -> Result<(), WouldBlock> {
+        let Some(index) = self.inherited.iter().position(|(l, _)| *l == line) else { return Ok(()) };
+        self.epochs.depend(self.inherited[index].1)?;
+        self.inherited.swap_remove(index);
+        Ok(())
+    }
+
+    pub(crate) fn snooped(
+        &mut self,
+        line: Line,
+        written: EpochId,
+        released: EpochId,
+    ) -> Result<Option<EpochTag>, WouldBlock> {
+        let epoch = match self.spec.persistency {
+            Persistency::Epoch => written.max(released),
+            Persistency::Release => released,
+        };
+        if epoch <= self.epochs.committed() {
+            let foreign = self.inherited.iter().find(|(l, _)| *l == line).map(|(_, tag)| *tag);
+            return Ok(foreign.filter(|tag| !self.epochs.is_resolved(*tag)));
+        }
+        if epoch == self.epochs.open() {
+            self.epochs.close()?;
+        }
+        self.exported.push((line, epoch));
+        Ok(Some(EpochTag { core: self.spec.core, epoch }))
+    }
+
+    /// Epochs up to `epoch` have committed: tells the directory to forget their tags.
+    pub(crate) fn untag(&mut self, now: Time, epoch: EpochId, out: &mut Outbox) {
+        self.exported.retain(|(line, e)| {
+            if *e <= epoch {
+                out.send(now, Peer::Directory, Msg::Untag { line: *line, epoch: *e });
+            }
+            *e > epoch
+        });
+    }
+
+    pub(crate) fn hand_up(&self, sink: &mut dyn StatSink) {
+        sink.count("ordering.epochs", self.epochs.closed_count);
+        sink.count("ordering.cross_dependences", self.epochs.dependence_count);
+    }
+}

@@ -1,0 +1,63 @@
+//! Parameters of the persist paths; descriptions, units and sources stand in `machine`'s description.
+
+use protocol::AddressMap;
+use units::Dur;
+
+/// When one core's persists wait for another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistency {
+    /// After every conflicting access to persistent memory, and after every acquire.
+    Epoch,
+    /// After every acquire that synchronises with a release.
+    Release,
+}
+
+/// Which accesses make one epoch depend on another under epoch persistency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependences {
+    /// Loads and stores.
+    Accesses,
+    /// Stores alone.
+    Stores,
+}
+
+/// What HOPS, ASAP and BBB have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct PathSpec {
+    /// This core.
+    pub core: u8,
+    /// Which controller owns which line.
+    pub map: AddressMap,
+    /// Entries of the persist buffer, at least 1.
+    pub persist_buffer: usize,
+    /// Epochs in flight, the open one included; at least 2.
+    pub epoch_table: usize,
+    /// Time from one flush to the next.
+    pub flush_issue: Dur,
+    /// Unflushed entries from which on the buffer flushes, at least 1.
+    pub flush_trigger: usize,
+    /// Below the trigger, one entry is flushed when so much time has passed.
+    pub flush_timer: Dur,
+    /// Epoch or release persistency.
+    pub persistency: Persistency,
+    /// Which conflicts count under epoch persistency.
+    pub dependences: Dependences,
+}
+
+/// HOPS's own.
+#[derive(Clone, Copy, Debug)]
+pub struct HopsSpec {
+    /// Time from one look at the global timestamp register to the next.
+    pub poll: Dur,
+}
+
+/// ASAP's own.
+#[derive(Clone, Copy, Debug)]
+pub struct AsapSpec {
+    /// Flush epochs that are not safe yet. Without it, ASAP's buffer flushes as HOPS's does.
+    pub eager: bool,
+    /// The next epoch is safe as soon as the commit is sent, not when it is acknowledged.
+    pub commit_pipelined: bool,
+    /// A seeded mistake; none in every machine.
+    pub mutant: Option<crate::asap::Mutant>,
+}

@@ -1,0 +1,303 @@
+//! The machine: cores that take programs in turn, kernel threads, samples; in order of (time, kind, number).
+
+use crate::cache::Cache;
+use crate::energy::Energy;
+use crate::kpmemd::{Kpmemd, NoRelief};
+use crate::samples::{Sample, Totals};
+use crate::slice::Task;
+use crate::spec::FusionSpec;
+use kernel::memory::{Medium, Memory, NoRoom, Relief};
+use protocol::pages::Arrival;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use units::{Dur, Time, watch};
+
+/// Samples kept, at most; then every other one is dropped and the period doubles.
+const MOST_SAMPLES: usize = 1024;
+
+/// What happens next; at one time in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Arrive(u32),
+    Wake(u32),
+    Kpmemd,
+    Kswapd(u32),
+    Scan,
+    Core(u32),
+    Sample,
+}
+
+/// Why a machine cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// Boot failed.
+    NoRoom(NoRoom),
+    /// Every program was killed for want of memory.
+    OutOfMemory,
+}
+
+/// A machine at page fidelity, with its programs.
+pub struct Machine {
+    pub(crate) spec: FusionSpec,
+    pub(crate) memory: Memory,
+    pub(crate) kpmemd: Option<Kpmemd>,
+    pub(crate) cache: Option<Cache>,
+    /// When the buses of DRAM and persistent memory are free.
+    pub(crate) bus: [Time; 2],
+    pub(crate) tasks: Vec<Task>,
+    arrivals: Vec<Option<Arrival>>,
+    ready: VecDeque<u32>,
+    idle: Vec<u32>,
+    events: BinaryHeap<Reverse<(Time, Event)>>,
+    kswapd_runs: Vec<bool>,
+    cursor: u32,
+    energy: Energy,
+    last_sample: Time,
+    period: Dur,
+    samples: Vec<Sample>,
+    /// Device files opened so far: first frame, pages.
+    pub(crate) files: Vec<(u64, u64)>,
+    pub(crate) totals: Totals,
+    left: usize,
+}
+
+impl Machine {
+    /// At boot, with programs to come.
+    ///
+    /// # Errors
+    /// When descriptors do not fit into DRAM.
+    pub fn new(spec: FusionSpec, arrivals: Vec<Arrival>) -> Result<Machine, Stopped> {
+        let memory = Memory::new(spec.memory.clone()).map_err(Stopped::NoRoom)?;
+        let zones = memory.zones().len();
+        let mut m = Machine {
+            kpmemd: spec.amf.map(Kpmemd::new),
+            cache: spec.cache.map(Cache::new),
+            bus: [Time::ZERO; 2],
+            tasks: Vec::new(),
+            ready: VecDeque::new(),
+            idle: (0..spec.cores as u32).rev().collect(),
+            events: BinaryHeap::new(),
+            kswapd_runs: vec![false; zones],
+            cursor: 0,
+            energy: Energy::default(),
+            last_sample: Time::ZERO,
+            period: spec.sample,
+            samples: Vec::new(),
+            files: Vec::new(),
+            totals: Totals::default(),
+            left: arrivals.len(),
+            arrivals: Vec::new(),
+            memory,
+            spec,
+        };
+        for (number, arrival) in arrivals.into_iter().enumerate() {
+            m.at(arrival.at, Event::Arrive(number as u32));
+            m.arrivals.push(Some(arrival));
+        }
+        if m.kpmemd.is_some() {
+            m.at(Time::ZERO, Event::Kpmemd);
+        }
+        if let Some(tiering) = m.spec.tiering {
+            m.at(Time::ZERO + tiering.period, Event::Scan);
+        }
+        m.at(Time::ZERO, Event::Sample);
+        Ok(m)
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.events.push(Reverse((time, event)));
+    }
+
+    /// Runs all programs to their end.
+    ///
+    /// # Errors
+    /// When every program was killed for want of memory.
+    pub fn run(&mut self) -> Result<(), Stopped> {
+        while self.left > 0 {
+            let Some(Reverse((now, event))) = self.events.pop() else { break };
+            watch::at(now.ps());
+            match event {
+                Event::Arrive(number) => self.arrive(number, now),
+                Event::Wake(task) => self.make_ready(task, now),
+                Event::Core(core) => self.run_core(core, now),
+                Event::Kpmemd => self.run_kpmemd(now),
+                Event::Kswapd(zone) => self.run_kswapd(zone, now),
+                Event::Scan => self.run_scan(now),
+                Event::Sample => {
+                    self.sample(now);
+                    self.at(now + self.period, Event::Sample);
+                }
+            }
+        }
+        self.finish();
+        let killed_all = self.totals.out_of_memory > 0 && self.totals.ended == 0;
+        if killed_all { Err(Stopped::OutOfMemory) } else { Ok(()) }
+    }
+
+    fn arrive(&mut self, number: u32, now: Time) {
+        let Some(arrival) = self.arrivals[number as usize].take() else { return };
+        let process = self.memory.spawn();
+        debug_assert_eq!(process as usize, self.tasks.len());
+        self.tasks.push(Task::new(arrival.program, process, self.spec.seed));
+        self.make_ready(process, now);
+    }
+
+    fn make_ready(&mut self, task: u32, now: Time) {
+        self.ready.push_back(task);
+        if let Some(core) = self.idle.pop() {
+            self.at(now, Event::Core(core));
+        }
+    }
+
+    fn run_core(&mut self, core: u32, now: Time) {
+        let next = loop {
+            match self.ready.pop_front() {
+                Some(task) if self.tasks[task as usize].dead => {}
+                other => break other,
+            }
+        };
+        let Some(task) = next else {
+            self.idle.push(core);
+            return;
+        };
+        self.totals.slices += 1;
+        let end = self.slice(task, now);
+        self.totals.time = self.totals.time.max(end.at.since(Time::ZERO));
+        match end.wakes {
+            Some(at) => self.at(at, Event::Wake(task)),
+            None if self.tasks[task as usize].dead => self.left -= 1,
+            None => self.ready.push_back(task),
+        }
+        self.wake_kswapd(end.at);
+        let switch = if self.ready.front().is_some_and(|next| *next != task) {
+            self.totals.system += self.spec.switch;
+            self.spec.switch
+        } else {
+            Dur::ZERO
+        };
+        self.at(end.at + switch, Event::Core(core));
+    }
+
+    fn wake_kswapd(&mut self, now: Time) {
+        let woken: Vec<usize> = self.memory.awake().filter(|z| !self.kswapd_runs[*z]).collect();
+        for zone in woken {
+            self.kswapd_runs[zone] = true;
+            self.at(now, Event::Kswapd(zone as u32));
+        }
+    }
+
+    fn run_kswapd(&mut self, zone: u32, now: Time) {
+        let (time, next) = self.memory.kswapd(zone as usize, now);
+        self.totals.system += time;
+        match next {
+            // A batch that took no time at all would never let time pass.
+            Some(at) => self.at(at.max(now + Dur::ns(1)), Event::Kswapd(zone)),
+            None => self.kswapd_runs[zone as usize] = false,
+        }
+    }
+
+    fn run_kpmemd(&mut self, now: Time) {
+        self.memory.settle(now);
+        if let (Some(kpmemd), Some(amf)) = (&mut self.kpmemd, self.spec.amf) {
+            self.totals.system += kpmemd.look(&mut self.memory, now);
+            self.at(now + amf.period, Event::Kpmemd);
+        }
+    }
+
+    fn run_scan(&mut self, now: Time) {
+        let Some(tiering) = self.spec.tiering else { return };
+        let (cursor, time) = self.memory.scan_hints(self.cursor, tiering.scan, tiering.rate, now);
+        self.cursor = cursor;
+        self.totals.system += time;
+        self.at(now + tiering.period, Event::Scan);
+    }
+
+    /// The kernel kills the program with the largest footprint (`oom_badness`); false when none is left.
+    pub(crate) fn kill_largest(&mut self) -> Option<u32> {
+        let alive = self.tasks.iter().filter(|t| !t.dead).map(|t| t.process);
+        let victim = alive.max_by_key(|p| (self.memory.footprint(*p), Reverse(*p)))?;
+        self.totals.out_of_memory += 1;
+        Some(victim)
+    }
+
+    /// A program is gone, with all that was its.
+    pub(crate) fn reap(&mut self, task: u32, running: bool) -> Dur {
+        let t = &mut self.tasks[task as usize];
+        t.dead = true;
+        if !running {
+            self.left -= 1;
+        }
+        self.memory.exit(task)
+    }
+
+    pub(crate) fn fault(
+        &mut self,
+        task: u32,
+        area: usize,
+        page: u64,
+        now: Time,
+    ) -> Result<kernel::memory::Fault, kernel::memory::FaultError> {
+        let relief: &mut dyn Relief = match &mut self.kpmemd {
+            Some(kpmemd) => kpmemd,
+            None => &mut NoRelief,
+        };
+        self.memory.fault(task, area, page, now, relief)
+    }
+
+    fn sample(&mut self, now: Time) {
+        self.memory.settle(now);
+        let [dram, pm] = [Medium::Dram, Medium::Pm].map(|m| self.memory.online_bytes(m));
+        let used = self.memory.used_bytes(Medium::Dram) + self.memory.used_bytes(Medium::Pm);
+        let block = self.spec.block_bytes;
+        let slots = if block > 0 { self.memory.swap_bytes().0 } else { 0 };
+        self.energy.pass(&self.spec.power, dram + pm + block, used + slots, now.since(self.last_sample));
+        self.last_sample = now;
+        let marks = self.memory.marks();
+        if self.samples.len() == MOST_SAMPLES {
+            let mut nth = 0;
+            self.samples.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
+            self.period = self.period * 2;
+        }
+        self.samples.push(Sample {
+            at: now,
+            free: self.memory.free(),
+            low: marks.low,
+            high: marks.high,
+            pm_online: pm,
+            descriptors: self.memory.descriptor_bytes(),
+            swap: self.memory.swap_bytes().0,
+            minor: self.memory.counts.minor,
+            major: self.memory.counts.major,
+            user: self.totals.user,
+            system: self.totals.system,
+            joules: self.energy.joules(),
+        });
+    }
+
+    fn finish(&mut self) {
+        let end = Time::ZERO + self.totals.time;
+        self.sample(end.max(self.last_sample));
+        self.totals.counts = self.memory.counts;
+        self.totals.joules = self.energy.joules();
+        self.totals.kpmemd = self.kpmemd.as_ref().map_or((0, 0, 0), |k| (k.integrated, k.reclaimed, k.times));
+        self.totals.cache = self.cache.as_ref().map_or((0, 0), |c| (c.hits, c.misses));
+    }
+
+    /// What is seen over time.
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// Numbers of the whole run.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Main memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+}

@@ -1,0 +1,80 @@
+//! Parameters of a machine at page fidelity. Defaults and sources stand in the table of `machine`.
+
+use crate::kpmemd::AmfSpec;
+use kernel::memory::MemorySpec;
+use units::Dur;
+
+/// A medium, as programs meet it.
+#[derive(Clone, Copy, Debug)]
+pub struct MediumSpec {
+    /// Time of a program for a line that it reads, misses overlapping.
+    pub read: Dur,
+    /// For a line that it writes.
+    pub write: Dur,
+    /// Time of a line on the medium's shared bus.
+    pub service: Dur,
+}
+
+/// A cache of whole pages in front of persistent memory, direct-mapped.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheSpec {
+    /// Pages that it holds.
+    pub pages: u64,
+    /// Time to bring a page in.
+    pub fill: Dur,
+    /// Time to take a changed page out first.
+    pub write_back: Dur,
+}
+
+/// `numa_balancing` in its tiering mode.
+#[derive(Clone, Copy, Debug)]
+pub struct TieringSpec {
+    /// Time between scans.
+    pub period: Dur,
+    /// Bytes of mapped memory that a scan covers.
+    pub scan: u64,
+    /// Bytes promoted in a period, at most.
+    pub rate: u64,
+}
+
+/// Power of memory, milliwatts a GiB.
+#[derive(Clone, Copy, Debug)]
+pub struct PowerSpec {
+    /// Online and free.
+    pub idle: u64,
+    /// In use.
+    pub active: u64,
+    /// Going from free to in use, for one sampling period.
+    pub transition: u64,
+}
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct FusionSpec {
+    /// Memory and its manager.
+    pub memory: MemorySpec,
+    /// Seed of the programs' random visits.
+    pub seed: u64,
+    /// Cores.
+    pub cores: usize,
+    /// A program's time slice.
+    pub quantum: Dur,
+    /// Time to switch to another program.
+    pub switch: Dur,
+    /// DRAM.
+    pub dram: MediumSpec,
+    /// Persistent memory.
+    pub pm: MediumSpec,
+    /// What stands in front of persistent memory.
+    pub cache: Option<CacheSpec>,
+    /// Hidden memory is integrated on demand.
+    pub amf: Option<AmfSpec>,
+    /// Pages move between the media.
+    pub tiering: Option<TieringSpec>,
+    /// Time between samples.
+    pub sample: Dur,
+    /// Power.
+    pub power: PowerSpec,
+    /// Bytes of persistent memory that are the swap device: online, and in use as far as slots are.
+    pub block_bytes: u64,
+}

@@ -1,0 +1,186 @@
+use super::*;
+use kernel::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
+use protocol::pages::{Arrival, PageProgram, PageStep, Pattern, Visit};
+use units::{Dur, Time};
+
+struct Steps(std::vec::IntoIter<PageStep>);
+impl PageProgram for Steps {
+    fn next(&mut self) -> PageStep {
+        self.0.next().unwrap_or(PageStep::End)
+    }
+}
+
+fn program(steps: Vec<PageStep>) -> Vec<Arrival> {
+    vec![Arrival { at: Time::ZERO, program: Box::new(Steps(steps.into_iter())) }]
+}
+
+fn sweep(area: usize, pages: u64, write: bool) -> PageStep {
+    PageStep::Visit(Visit::sweep(area, 0, pages, 1, write, Dur::ns(100)))
+}
+
+fn spec(dram: u64, pm: u64, online: bool) -> FusionSpec {
+    let medium = MediumSpec { read: Dur::ns(20), write: Dur::ns(20), service: Dur::ns(1) };
+    let ns = Dur::ns;
+    let costs = Costs {
+        fault: ns(700),
+        major: ns(2000),
+        scan: ns(100),
+        unmap: ns(500),
+        free: ns(60),
+        map: ns(40),
+        describe: ns(20),
+    };
+    let swap = SwapSpec {
+        pages: 1 << 17,
+        channels: 4,
+        read: ns(90_000),
+        write: ns(20_000),
+        page: ns(2000),
+        seeks: false,
+    };
+    let memory = MemorySpec {
+        zones: vec![
+            ZoneSpec { medium: Medium::Dram, sections: dram, online: true },
+            ZoneSpec { medium: Medium::Pm, sections: pm, online },
+        ],
+        descriptor_bytes: 56,
+        descriptors: Descriptors::Dram,
+        device_sections: 1,
+        reserved: 1024,
+        rule: Rule::Before46,
+        min_free_kib: 0,
+        swap: Some(swap),
+        readahead: 8,
+        demotes: false,
+        costs,
+    };
+    FusionSpec {
+        memory,
+        seed: 1,
+        cores: 2,
+        quantum: Dur::ns(1_000_000),
+        switch: Dur::ns(2000),
+        dram: medium,
+        pm: MediumSpec { read: Dur::ns(75), ..medium },
+        cache: None,
+        amf: None,
+        tiering: None,
+        sample: Dur::ns(10_000_000),
+        power: PowerSpec { idle: 230, active: 1340, transition: 760 },
+        block_bytes: 0,
+    }
+}
+
+fn amf(dram: u64, pm: u64) -> FusionSpec {
+    let policy = AmfSpec {
+        dram_sections: dram,
+        page_min: 8,
+        period: Dur::ns(1_000_000),
+        reclaim_per_mille: 30,
+        section: Dur::ns(1_000_000),
+    };
+    FusionSpec { amf: Some(policy), ..spec(dram, pm, false) }
+}
+
+fn ran(spec: FusionSpec, programs: Vec<Arrival>) -> Machine {
+    let mut m = Machine::new(spec, programs).unwrap();
+    m.run().unwrap();
+    m
+}
+
+#[test]
+fn table_2_and_table_4_agree_for_64_gib_of_dram() {
+    let marks = [4097, 5121, 6145];
+    let gib = |g: u64| g << 18;
+    assert_eq!(integrated(gib(25), marks), 0);
+    for (free, amount) in [(gib(24), 64), (gib(20), 128), (gib(16), 192), (6145, 320), (5121, 320)] {
+        assert_eq!(integrated(free, marks) * 64, amount, "{free} pages free");
+    }
+    assert_eq!([6145 * 1024 + 1, 6145 * 1024].map(|free| integrated(free, marks)), [0, 1]);
+    assert_eq!([6146, 6145].map(|free| integrated(free, marks)), [3, 5]);
+}
+
+#[test]
+fn a_program_takes_the_time_of_its_visits_and_faults() {
+    let m = ran(spec(4, 1, true), program(vec![PageStep::Map { area: 0, pages: 100 }, sweep(0, 100, false)]));
+    let faults = Dur::ns(700 + 64 * 20) * 100;
+    assert_eq!(m.totals().user, Dur::ns(120) * 100);
+    assert_eq!(m.totals().system, Dur::ns(700) + faults + Dur::ns(60) * 100);
+    assert_eq!(m.totals().time, m.totals().user + m.totals().system);
+    assert_eq!((m.totals().counts.minor, m.totals().visits), (100, 100));
+}
+
+#[test]
+fn amf_integrates_before_kswapd_swaps_and_gives_back_when_idle() {
+    let steps = |work: u64| {
+        let mut steps = vec![PageStep::Map { area: 0, pages: 150_000 }, sweep(0, 150_000, true)];
+        steps.push(PageStep::Unmap { area: 0 });
+        steps.push(PageStep::Map { area: 1, pages: 10 });
+        for _ in 0..work {
+            steps.push(sweep(1, 10, false));
+        }
+        steps
+    };
+    // Two sections of DRAM: 3 per mille is less than a section's descriptors.
+    let mut small = amf(2, 8);
+    small.amf.as_mut().unwrap().reclaim_per_mille = 3;
+    let fused = ran(small, program(steps(20_000)));
+    let (integrated, reclaimed, _) = fused.totals().kpmemd;
+    assert!(integrated >= 3 && reclaimed > 0, "{integrated} {reclaimed} {:?}", fused.totals());
+    assert!(fused.totals().kpmemd.2 < 10, "it does not go back and forth");
+    let without = ran(spec(2, 0, true), program(steps(10)));
+    assert!(
+        without.memory().swap_bytes().1 > 4 * fused.memory().swap_bytes().1 && without.totals().kpmemd.0 == 0
+    );
+}
+
+#[test]
+fn visits_of_pm_are_slower_where_the_medium_is_and_wear_it() {
+    let steps =
+        || vec![PageStep::Map { area: 0, pages: 60_000 }, sweep(0, 60_000, true), sweep(0, 60_000, false)];
+    let m = ran(spec(1, 2, true), program(steps()));
+    let equal = FusionSpec { pm: spec(1, 1, true).dram, ..spec(1, 2, true) };
+    let same = ran(equal, program(steps()));
+    assert!(m.totals().user > same.totals().user);
+    let on_pm = m.memory().counts.pm_written;
+    assert!(on_pm > 0 && on_pm.is_multiple_of(64), "{on_pm}");
+}
+
+#[test]
+fn device_files_are_there_without_a_fault_and_end_where_they_end() {
+    let map = |area, pages| PageStep::MapDevice { area, pages, file_pages: 100, file: 0 };
+    let m = ran(spec(4, 1, false), program(vec![map(0, 100), sweep(0, 100, true)]));
+    assert_eq!((m.totals().counts.minor, m.totals().signals, m.totals().ended), (0, 0, 1));
+    let m = ran(spec(4, 1, false), program(vec![map(0, 200), sweep(0, 101, true)]));
+    assert_eq!((m.totals().signals, m.totals().ended, m.totals().visits), (1, 0, 100));
+    let m =
+        ran(spec(4, 1, false), program(vec![map(0, 100), PageStep::Unmap { area: 0 }, sweep(0, 1, false)]));
+    assert_eq!((m.totals().signals, m.totals().ended), (1, 0));
+    let m = ran(spec(4, 1, false), program(vec![map(0, 9), map(0, 9), sweep(0, 9, true)]));
+    assert_eq!((m.totals().failed_maps, m.totals().ended), (1, 1));
+}
+
+#[test]
+fn the_largest_program_dies_when_memory_and_swap_are_full() {
+    let mut small = spec(1, 0, true);
+    small.memory.swap.as_mut().unwrap().pages = 1000;
+    let mut both =
+        program(vec![PageStep::Map { area: 0, pages: 100 }, sweep(0, 100, true), sweep(0, 100, true)]);
+    both.extend(program(vec![PageStep::Map { area: 0, pages: 90_000 }, sweep(0, 90_000, true)]));
+    let m = ran(small.clone(), both);
+    assert_eq!((m.totals().out_of_memory, m.totals().ended), (1, 1));
+    let one = program(vec![PageStep::Map { area: 0, pages: 90_000 }, sweep(0, 90_000, true)]);
+    assert_eq!(Machine::new(small, one).unwrap().run(), Err(Stopped::OutOfMemory));
+}
+
+#[test]
+fn the_same_programs_give_the_same_run() {
+    let programs = || {
+        let PageStep::Visit(all) = sweep(0, 40_000, true) else { unreachable!() };
+        let random = Visit { pattern: Pattern::Random, count: 50_000, ..all };
+        let steps = || vec![PageStep::Map { area: 0, pages: 40_000 }, PageStep::Visit(random)];
+        (0..4).flat_map(|_| program(steps())).collect::<Vec<_>>()
+    };
+    let [a, b] = [0, 1].map(|_| format!("{:?}", ran(spec(2, 1, true), programs()).totals()));
+    assert_eq!(a, b);
+}

@@ -1,0 +1,184 @@
+//! What a program changes, window by window, by two of the three definitions in use: bytes that it stored, and bytes whose
+//! value differs at a window's end. The third, lines that the agent saw written back, is the agent's.
+
+use protocol::StatSink;
+use rustc_hash::FxHashMap;
+use units::{Dur, Time};
+
+const PAGE: usize = 4096;
+
+/// Sums over windows, of distinct bytes and blocks in each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DirtySet {
+    /// Bytes.
+    pub bytes: u64,
+    /// Lines of 64 bytes with such a byte.
+    pub lines: u64,
+    /// Pages of 4 KiB with such a byte.
+    pub pages: u64,
+    /// Stretches of 2 MiB with such a byte.
+    pub huge_pages: u64,
+}
+
+impl DirtySet {
+    /// Adds a page of a window, in order of page.
+    pub(crate) fn add(&mut self, page: u32, bytes: u64, lines: u64, last_huge: &mut Option<u32>) {
+        if lines == 0 {
+            return;
+        }
+        self.bytes += bytes;
+        self.lines += lines;
+        self.pages += 1;
+        self.huge_pages += u64::from(*last_huge != Some(page / 512));
+        *last_huge = Some(page / 512);
+    }
+
+    /// Hands the four sums up under these names.
+    pub fn stats(&self, names: [&'static str; 4], sink: &mut dyn StatSink) {
+        let values = [self.bytes, self.lines, self.pages, self.huge_pages];
+        names.into_iter().zip(values).for_each(|(name, value)| sink.count(name, value));
+    }
+}
+
+struct Tracked {
+    now: [u8; PAGE],
+    before: [u8; PAGE],
+    stored: [u64; 64],
+    in_window: bool,
+}
+
+/// Stores of all cores, as they happen. Cost of a store: one look-up by page; memory: two pages for each page stored to.
+pub struct DirtyWindows {
+    length: Dur,
+    ends: Time,
+    pages: FxHashMap<u32, Box<Tracked>>,
+    touched: Vec<u32>,
+    windows: u64,
+    stored: DirtySet,
+    changed: DirtySet,
+    /// For each window of the region of interest, pages by how many of their lines were stored to, 0 to 64.
+    lines_per_page: [u64; 65],
+}
+
+impl DirtyWindows {
+    /// Windows of `length`, the first from the beginning.
+    pub fn new(length: Dur) -> DirtyWindows {
+        DirtyWindows {
+            ends: Time::ZERO + length,
+            length,
+            pages: FxHashMap::default(),
+            touched: Vec::new(),
+            windows: 0,
+            stored: DirtySet::default(),
+            changed: DirtySet::default(),
+            lines_per_page: [0; 65],
+        }
+    }
+
+    /// A program stored `size` bytes, which do not cross a line.
+    pub fn store(&mut self, at: Time, offset: u64, size: u8, value: u64) {
+        self.pass(at);
+        let page = (offset / PAGE as u64) as u32;
+        let tracked = self.pages.entry(page).or_insert_with(|| {
+            Box::new(Tracked { now: [0; PAGE], before: [0; PAGE], stored: [0; 64], in_window: false })
+        });
+        if !tracked.in_window {
+            tracked.in_window = true;
+            tracked.before = tracked.now;
+            self.touched.push(page);
+        }
+        let at = (offset % PAGE as u64) as usize;
+        let size = usize::from(size);
+        tracked.now[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        tracked.stored[at / 64] |= protocol::mask_of(at % 64, size);
+    }
+
+    /// Windows that have ended by `now` are counted.
+    pub fn pass(&mut self, now: Time) {
+        if now >= self.ends {
+            self.close();
+            let past = now.since(self.ends).as_ps() / self.length.as_ps();
+            self.ends += Dur::ps((past + 1) * self.length.as_ps());
+        }
+    }
+
+    fn close(&mut self) {
+        self.windows += 1;
+        self.touched.sort_unstable();
+        let (mut last_stored, mut last_changed) = (None, None);
+        for page in self.touched.drain(..) {
+            let Some(t) = self.pages.get_mut(&page) else { continue };
+            let bytes = t.stored.iter().map(|m| u64::from(m.count_ones())).sum();
+            let lines = t.stored.iter().filter(|m| **m != 0).count() as u64;
+            self.stored.add(page, bytes, lines, &mut last_stored);
+            self.lines_per_page[lines as usize] += 1;
+            let pairs = t.before.as_chunks::<64>().0.iter().zip(t.now.as_chunks::<64>().0);
+            let differs =
+                |(a, b): (&[u8; 64], &[u8; 64])| a.iter().zip(b).filter(|(a, b)| a != b).count() as u64;
+            let (mut bytes, mut lines) = (0, 0);
+            for count in pairs.map(differs) {
+                bytes += count;
+                lines += u64::from(count > 0);
+            }
+            self.changed.add(page, bytes, lines, &mut last_changed);
+            t.stored = [0; 64];
+            t.in_window = false;
+        }
+    }
+
+    /// Hands up both definitions, of the windows that have ended.
+    pub fn stats(&self, sink: &mut dyn StatSink) {
+        self.stored
+            .stats(["tracking.bytes", "tracking.lines", "tracking.pages", "tracking.huge_pages"], sink);
+        let names = [
+            "tracking.changed.bytes",
+            "tracking.changed.lines",
+            "tracking.changed.pages",
+            "tracking.changed.huge_pages",
+        ];
+        self.changed.stats(names, sink);
+        sink.count("tracking.windows", self.windows);
+    }
+
+    /// The program ends: so does the last window.
+    pub fn finish(&mut self) {
+        if !self.touched.is_empty() {
+            self.close();
+        }
+    }
+
+    /// The region of interest begins.
+    pub fn begin(&mut self) {
+        self.lines_per_page = [0; 65];
+    }
+
+    /// Pages by how many of their lines were stored to in a window, 0 to 64.
+    pub fn lines_per_page(&self) -> &[u64; 65] {
+        &self.lines_per_page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_distinct_bytes_and_what_differs_in_each_window() {
+        let mut all = DirtyWindows::new(Dur::ns(100));
+        let at = |ns| Time::ZERO + Dur::ns(ns);
+        all.store(at(1), 8, 8, 1);
+        all.store(at(2), 8, 8, 0);
+        all.store(at(3), 4096 + 64, 1, 9);
+        // The window ends at 100 ns, not before.
+        all.store(at(99), 70, 1, 1);
+        all.store(at(100), 70, 1, 2);
+        all.finish();
+        assert_eq!(
+            all.stored,
+            DirtySet { bytes: 8 + 1 + 1 + 1, lines: 2 + 1 + 1, pages: 2 + 1, huge_pages: 2 }
+        );
+        assert_eq!(all.changed, DirtySet { bytes: 1 + 1 + 1, lines: 1 + 1 + 1, pages: 2 + 1, huge_pages: 2 });
+        assert_eq!(all.windows, 2);
+        assert_eq!(all.lines_per_page[..3], [0, 2, 1]);
+    }
+}

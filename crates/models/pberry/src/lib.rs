@@ -1,0 +1,53 @@
+//! Remote memory (Project PBerry, HotOS 2019): an agent on the coherent link that tracks lines and fetches them, the
+//! daemon that decides which pages are local, and the page-fault system that both replace.
+//!
+//! ```text
+//!   cores -- page table --> directory --link--> agent --+-- frames (attached memory)
+//!     | fault: daemon          ^   recall a line  |     +-- filters, report buffer
+//!     +-- commands (stores) ---+------------------+-- network --> remote host
+//! ```
+//!
+//! A program's addresses are pages of remote memory; a number of frames hold some of them. The agent sees every read and
+//! write-back of a frame's lines. A page can be *present but not fetched*: the page table says where it is, and the agent
+//! answers the first read of each line with bytes from the remote host, the missing line first. The page table lies in
+//! the agent's memory too, so that the agent sees page walks, starts to fetch before the access comes, and marks pages
+//! not present when it cannot: the processor then takes a page fault, and never waits for a host that is gone.
+//!
+//! Modelled: the agent's protocol with its commands (stores into a mailbox), recalls of lines that caches hold, filters
+//! and bounded reports; the network with latency and bandwidth both ways, and lost, late and duplicated packets; a host
+//! that goes and comes back; page walks as loads; page faults, write-protection, shootdowns; reclamation in batches; the
+//! same program on page-granular paging, whose frames are filled by DMA.
+//!
+//! Not modelled: the memory agent's own caches; several remote hosts; the cache-agent variant of §4.1; memory failures of
+//! the remote host (what it has acknowledged it keeps).
+//!
+//! Sources: Calciu et al., Project PBerry (HotOS 2019) §4, §5; what the paper leaves open is a parameter.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod command;
+mod daemon;
+mod dirty;
+mod faults;
+mod filter;
+mod host;
+mod near;
+mod network;
+mod packet;
+mod spec;
+mod state;
+#[cfg(test)]
+mod tests;
+mod uses;
+
+pub use agent::Agent;
+pub use command::{Command, Layout, Pte, What};
+pub use daemon::Daemon;
+pub use dirty::{DirtySet, DirtyWindows};
+pub use filter::{FilterSpec, Tracker};
+pub use host::{Host, HostSpec};
+pub use network::{Faults, Network, NetworkSpec};
+pub use packet::{Bytes, Packet, RemoteHost};
+pub use spec::{AgentSpec, AgentStateSpec, DaemonSpec, Kind, Mutant, Prefetch, Walks};
+pub use state::{AgentState, Effect};
+pub use uses::{UseCosts, UseSpec};

@@ -1,0 +1,234 @@
+//! Use cases of the paper's table 2 on five primitives, each by lines and, as its twin, by pages and page faults.
+//!
+//! Read and write tracking are what a use case is told; local copy, remote copy and waiting are what it asks for. By lines it
+//! is the agent that tells and copies, and the program waits only where a use case says so. By pages the operating
+//! system tells, by a fault at the first write of each page since it was protected, and copies while the program
+//! waits.
+//!
+//! A write-back tells of a write late. At a window's end the agent therefore recalls every line that caches may hold (§4.1),
+//! and the window ends when it has them.
+//!
+//! Modelled: when and how much each use case tracks, copies and waits; by pages the waits hold the program up. Not modelled:
+//! what is done with the copies. The agent's copies and transformations take no time from its reads, and waits by lines are
+//! counted alone.
+//!
+//! Source: PBerry §4.1.1 and table 2.
+
+mod checkpoint;
+mod copy_on_write;
+mod encrypt;
+mod log;
+mod migrate;
+mod replicate;
+
+use crate::network::NetworkSpec;
+use crate::packet::PAGE_LINES;
+use crate::spec::Kind;
+use protocol::StatSink;
+use std::collections::BTreeSet;
+use units::{Dur, Time};
+
+/// A line or a page: what is tracked.
+pub(crate) type Unit = u64;
+
+/// What a use case does about what it is told.
+pub(crate) trait UseCase {
+    /// The program reads, or fetches to write.
+    fn read(&mut self, _: Unit, _: &mut Primitives) {}
+    /// The program changes a unit; memory still has its old bytes.
+    fn written(&mut self, unit: Unit, primitives: &mut Primitives);
+    /// A window ends: an epoch, a round, a checkpoint.
+    fn window(&mut self, _: &mut Primitives) {}
+    /// Units that would have to be moved, were the program stopped now.
+    fn left(&self) -> u64 {
+        0
+    }
+}
+
+/// What things take.
+#[derive(Clone, Copy, Debug)]
+pub struct UseCosts {
+    /// A fault at the first write of a protected page.
+    pub write_fault: Dur,
+    /// A fault at a page that is not here, without the network.
+    pub fault: Dur,
+    /// Protecting a page.
+    pub protect_page: Dur,
+    /// Copying a line in local memory.
+    pub copy_line: Dur,
+    /// The way to the other host.
+    pub network: NetworkSpec,
+}
+
+/// The primitives, and what was asked of them.
+pub(crate) struct Primitives {
+    kind: Kind,
+    costs: UseCosts,
+    known: BTreeSet<Unit>,
+    events: u64,
+    bytes: u64,
+    waited: Dur,
+    /// What the program has not waited yet.
+    owed: Dur,
+}
+
+impl Primitives {
+    fn lines(&self, units: u64) -> u64 {
+        if self.kind == Kind::Lines { units } else { units * PAGE_LINES }
+    }
+
+    fn wait(&mut self, time: Dur) {
+        self.waited += time;
+        self.owed += time;
+    }
+
+    /// Whether each write is told, not the first alone.
+    pub(crate) fn tells_every_write(&self) -> bool {
+        self.kind == Kind::Lines
+    }
+
+    /// A unit is written for the first time since tracking began anew: a report, or a fault.
+    pub(crate) fn first_write(&mut self, unit: Unit) {
+        self.events += 1;
+        self.known.insert(unit);
+        if self.kind == Kind::Pages {
+            self.wait(self.costs.write_fault);
+        }
+    }
+
+    /// Copies so many units in local memory: the agent beside the program, the operating system in its place.
+    pub(crate) fn local_copy(&mut self, units: u64) {
+        let lines = self.lines(units);
+        self.bytes += 64 * lines;
+        if self.kind == Kind::Pages {
+            self.wait(self.costs.copy_line * lines);
+        }
+    }
+
+    /// Changes so many units where they are: the agent before it hands a line on, the operating system while the program
+    /// waits.
+    pub(crate) fn transform(&mut self, units: u64) {
+        self.local_copy(units);
+    }
+
+    /// Copies so many units to the other host, in the background.
+    pub(crate) fn remote_copy(&mut self, units: u64) {
+        self.bytes += 64 * self.lines(units);
+    }
+
+    /// A page that is at the other host is wanted: its missing line first, or all of it in a fault.
+    pub(crate) fn fetch_page(&mut self) {
+        self.events += 1;
+        self.bytes += 64 * PAGE_LINES;
+        let network = self.costs.network;
+        let way = |lines: u64| network.latency * 2 + network.byte * (64 * lines);
+        match self.kind {
+            Kind::Lines => self.wait(way(1)),
+            Kind::Pages => self.wait(self.costs.fault + way(PAGE_LINES)),
+        }
+    }
+
+    /// Tracking begins anew: pages are protected again, the agent forgets.
+    pub(crate) fn track_anew(&mut self) {
+        if self.kind == Kind::Pages {
+            self.wait(self.costs.protect_page * self.known.len() as u64);
+        }
+    }
+}
+
+/// A use case at work.
+pub(crate) struct Using {
+    case: Box<dyn UseCase>,
+    primitives: Primitives,
+    length: Dur,
+    /// By pages, when the window ends; by lines the agent says so.
+    ends: Time,
+}
+
+type Make = fn() -> Box<dyn UseCase>;
+
+/// Every use case, with its name.
+const CASES: [(&str, Make); 7] = [
+    ("pre-copy", || Box::<migrate::PreCopy>::default()),
+    ("post-copy", || Box::<migrate::PostCopy>::default()),
+    ("copy-on-write", || Box::<copy_on_write::CopyOnWrite>::default()),
+    ("checkpoint", || Box::<checkpoint::Checkpoint>::default()),
+    ("replicate", || Box::<replicate::Replicate>::default()),
+    ("encrypt", || Box::<encrypt::Encrypt>::default()),
+    ("log", || Box::<log::UndoLog>::default()),
+];
+
+/// What a machine is told of its use case.
+#[derive(Clone, Debug)]
+pub struct UseSpec {
+    /// Its name; anything else is none.
+    pub name: String,
+    /// What things take.
+    pub costs: UseCosts,
+    /// Length of a window.
+    pub window: Dur,
+}
+
+impl Using {
+    /// The use case of that name, where there is one.
+    pub(crate) fn new(spec: &UseSpec, kind: Kind) -> Option<Using> {
+        let (_, make) = CASES.iter().find(|(name, _)| *name == spec.name)?;
+        let primitives = Primitives {
+            kind,
+            costs: spec.costs,
+            known: BTreeSet::new(),
+            events: 0,
+            bytes: 0,
+            waited: Dur::ZERO,
+            owed: Dur::ZERO,
+        };
+        Some(Using { case: make(), primitives, length: spec.window, ends: Time::ZERO + spec.window })
+    }
+
+    /// The region of interest begins: with memory as it is now.
+    pub(crate) fn begin(&mut self, spec: &UseSpec, now: Time) {
+        if let Some(anew) = Using::new(spec, self.primitives.kind) {
+            *self = Using { ends: now + spec.window, ..anew };
+        }
+    }
+
+    /// A window ends.
+    pub(crate) fn end_window(&mut self) {
+        self.case.window(&mut self.primitives);
+    }
+
+    /// The program accesses a line of a page.
+    pub(crate) fn accessed(&mut self, now: Time, page: u32, index: u32, writes: bool) {
+        let unit = match self.primitives.kind {
+            Kind::Lines => u64::from(page) * PAGE_LINES + u64::from(index),
+            Kind::Pages => u64::from(page),
+        };
+        if self.primitives.kind == Kind::Pages && now >= self.ends {
+            self.end_window();
+            self.ends = now + self.length;
+        }
+        if writes {
+            self.case.written(unit, &mut self.primitives);
+        } else {
+            self.case.read(unit, &mut self.primitives);
+        }
+    }
+
+    /// What the program has to wait now.
+    pub(crate) fn take_wait(&mut self) -> Dur {
+        std::mem::take(&mut self.primitives.owed)
+    }
+
+    pub(crate) fn stats(&self, sink: &mut dyn StatSink) {
+        let p = &self.primitives;
+        sink.count("use.events", p.events);
+        sink.count("use.bytes_moved", p.bytes);
+        sink.time("use.wait", p.waited);
+        sink.count("use.bytes_left", 64 * p.lines(self.case.left()));
+    }
+}
+
+/// The page of a unit.
+pub(crate) fn page_of(unit: Unit, primitives: &Primitives) -> u64 {
+    if primitives.kind == Kind::Lines { unit / PAGE_LINES } else { unit }
+}

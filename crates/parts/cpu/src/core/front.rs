@@ -1,0 +1,346 @@
+//! The core's state, and what drives it: messages, its background (store buffer and ordering model), and the
+//! clock of its program.
+
+use super::caches::{Caches, State, Victim};
+use super::misses::Miss;
+use super::spec::CoreSpec;
+use super::stats::Stats;
+use super::store_buffer::StoreBuffer;
+use engine::{Mark, Track};
+use protocol::Capabilities;
+use protocol::{Block, CoreOrdering, EpochId, Line, LineWrite, Msg, Outbox, Peer, Snoop, StatSink, Tally};
+use std::collections::VecDeque;
+use units::{Dur, Time};
+
+/// Why the program does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    Nothing,
+    /// A line has to arrive.
+    Line(Line),
+    /// A miss register has to become free.
+    MissRegister,
+    /// The store buffer has to have room.
+    Room,
+    /// The store buffer has to be empty.
+    Drained,
+}
+
+pub(super) struct Front {
+    pub(super) id: u8,
+    pub(super) spec: CoreSpec,
+    pub(super) traits: Capabilities,
+    /// The program's clock.
+    pub(super) now: Time,
+    /// Nothing may happen here after this time without asking the engine again.
+    pub(super) safe_time: Time,
+    shortest_wire: Dur,
+    /// Before this time the program has nobody to wait for and nothing to bring up to its clock; in the past when
+    /// that has to be worked out.
+    pub(super) clear_until: Time,
+    pub(super) runnable: bool,
+    /// The operation that waited may be finished.
+    pub(super) resumed: bool,
+    pub(super) wait: Wait,
+    pub(super) wait_from: Time,
+    pub(super) result: u64,
+    /// The operation under way ends when the store buffer is empty.
+    pub(super) waits_for_result: bool,
+
+    pub(super) caches: Caches,
+    pub(super) misses: Vec<Miss>,
+    /// Instructions that the program computed besides its references, where it tells them.
+    pub(super) computed: u64,
+    /// Touches that are under way: the place in the program at which each was made, and its line.
+    pub(super) window: VecDeque<(u64, Line)>,
+    pub(super) write_back: Vec<Victim>,
+    pub(super) deferred: VecDeque<(Line, Snoop)>,
+    /// Lines handed over while the persist buffer held writes of them.
+    pub(super) owed: Vec<Line>,
+
+    pub(super) store_buffer: StoreBuffer,
+    /// The store buffer's head may act from here on.
+    pub(super) head_free_at: Time,
+    /// The head waits for a message, and whether the ordering model is the reason.
+    pub(super) head_blocked: bool,
+    pub(super) blocked_by_ordering: bool,
+    /// The epoch that the release at the head publishes.
+    pub(super) release_epoch: EpochId,
+    pub(super) combining: Vec<LineWrite>,
+    /// Flushes and non-temporal stores whose acknowledgement is still to come.
+    pub(super) unacknowledged: u32,
+    /// The store to a register at the head has passed its port.
+    pub(super) register_passed: bool,
+    /// What a load of a register gave.
+    pub(super) register_value: Option<u64>,
+
+    pub(super) ordering: Box<dyn CoreOrdering>,
+    ordering_next: Time,
+    pub(super) outbox: Outbox,
+
+    pub(super) stats: Stats,
+    pub(super) marks: Option<Vec<Mark>>,
+    last_level: usize,
+    pub(super) region_began: Option<Time>,
+    pub(super) region_ended: Option<Time>,
+    pub(super) before_region: Tally,
+    pub(super) failure: Option<String>,
+}
+
+impl Front {
+    pub(super) fn new(id: u8, spec: CoreSpec, ordering: Box<dyn CoreOrdering>) -> Front {
+        Front {
+            id,
+            traits: ordering.traits(),
+            now: Time::ZERO,
+            safe_time: Time::ZERO,
+            shortest_wire: Dur::ZERO,
+            clear_until: Time::ZERO,
+            runnable: false,
+            resumed: false,
+            wait: Wait::Nothing,
+            wait_from: Time::ZERO,
+            result: 0,
+            waits_for_result: false,
+            caches: Caches::new(spec.l1, spec.l2),
+            misses: Vec::with_capacity(spec.outstanding_misses),
+            computed: 0,
+            window: VecDeque::with_capacity(spec.outstanding_misses),
+            write_back: Vec::with_capacity(spec.write_back_buffer),
+            deferred: VecDeque::new(),
+            owed: Vec::new(),
+            store_buffer: StoreBuffer::new(spec.store_buffer),
+            head_free_at: Time::ZERO,
+            head_blocked: false,
+            blocked_by_ordering: false,
+            release_epoch: 0,
+            combining: Vec::with_capacity(spec.write_combining + 1),
+            unacknowledged: 0,
+            register_passed: false,
+            register_value: None,
+            ordering,
+            ordering_next: Time::NEVER,
+            outbox: Outbox::default(),
+            stats: Stats::default(),
+            marks: None,
+            last_level: 0,
+            region_began: None,
+            region_ended: None,
+            before_region: Tally::default(),
+            failure: None,
+            spec,
+        }
+    }
+
+    pub(super) fn set_safe_time(&mut self, safe_time: Time, shortest_wire: Dur) {
+        self.safe_time = safe_time;
+        self.shortest_wire = shortest_wire;
+        self.clear_until = Time::ZERO;
+    }
+
+    /// A message at `now`: nothing local before it is left to do.
+    pub(super) fn message(&mut self, now: Time, from: Peer, msg: &Msg) {
+        match *msg {
+            Msg::Data { line, data, grant, tag } => self.arrived(now, line, data, grant, tag),
+            Msg::Snoop { line, kind } => self.snoop(now, line, kind),
+            Msg::CleanAck { .. } => {
+                self.unacknowledged -= 1;
+                self.unblock_head(now);
+            }
+            Msg::UncachedAck => {
+                self.unacknowledged -= 1;
+                self.unblock_head(now);
+            }
+            Msg::UncachedPassed => {
+                self.register_passed = true;
+                self.unblock_head(now);
+            }
+            Msg::UncachedReply { value } => {
+                self.register_value = Some(value);
+                self.unblock_head(now);
+            }
+            _ => {
+                self.ordering.on(now, from, msg, &mut self.outbox);
+                self.ordering_progressed(now);
+            }
+        }
+        self.after_ordering(now);
+    }
+
+    /// When the background has something to do.
+    #[inline]
+    pub(super) fn background_next(&self) -> Time {
+        self.head_next().min(self.ordering_next)
+    }
+
+    #[inline]
+    fn head_next(&self) -> Time {
+        match self.store_buffer.head() {
+            Some(head) if !self.head_blocked => self.head_free_at.max(head.ready),
+            _ => Time::NEVER,
+        }
+    }
+
+    /// One step of the background at `at`: the ordering model first, then the store buffer.
+    pub(super) fn background(&mut self, at: Time) {
+        if self.ordering_next <= at {
+            self.ordering.tick(at, &mut self.outbox);
+            self.ordering_progressed(at);
+        } else {
+            self.drain_head(at);
+        }
+        self.after_ordering(at);
+    }
+
+    /// Whether this core passes something on as soon as its turn comes: an answer that it owes the directory, or word
+    /// of a commit. Otherwise it only ever asks.
+    #[inline]
+    pub(super) fn has_pending_replies(&self) -> bool {
+        !self.deferred.is_empty() || self.ordering.has_pending_replies()
+    }
+
+    /// When the program has something to do.
+    #[inline]
+    pub(super) fn program_next(&self) -> Time {
+        if self.runnable { self.now } else { Time::NEVER }
+    }
+
+    /// Sends to the directory at `at`.
+    pub(super) fn send(&mut self, at: Time, msg: Msg) {
+        self.outbox.send(at, Peer::Directory, msg);
+    }
+
+    /// After every call into the ordering model: its next timer, its level, and the safe time that is left.
+    fn after_ordering(&mut self, at: Time) {
+        self.ordering_next = self.ordering.next();
+        self.shrink_horizon();
+        if let Some(marks) = &mut self.marks {
+            let level = self.ordering.level();
+            if level != self.last_level {
+                self.last_level = level;
+                marks.push(Mark::Level { track: Track("persist buffer"), at, value: level as u64 });
+            }
+        }
+    }
+
+    /// What is sent can be answered: an answer arrives later than one shortest wire after the sending.
+    pub(super) fn shrink_horizon(&mut self) {
+        self.clear_until = Time::ZERO;
+        if let Some(first) = self.outbox.0.iter().map(|(at, ..)| *at).min() {
+            self.safe_time = self.safe_time.min(first + self.shortest_wire);
+        }
+    }
+
+    /// The ordering model moved: whoever waited for it tries again.
+    fn ordering_progressed(&mut self, now: Time) {
+        self.unblock_head(now);
+        if !self.misses.is_empty() {
+            self.retry_fills(now);
+        }
+        if !self.deferred.is_empty() {
+            self.retry_snoops(now);
+        }
+        if !self.write_back.is_empty() {
+            self.release_write_backs(now);
+        }
+        if !self.owed.is_empty() {
+            self.settle_owed(now);
+        }
+    }
+
+    pub(super) fn unblock_head(&mut self, now: Time) {
+        if self.head_blocked {
+            self.head_blocked = false;
+            self.head_free_at = self.head_free_at.max(now);
+        }
+    }
+
+    /// The program waits from its present time on.
+    pub(super) fn wait_for(&mut self, wait: Wait) {
+        self.wait = wait;
+        self.wait_from = self.now;
+        self.runnable = false;
+    }
+
+    /// What the program waited for is there at `at`.
+    pub(super) fn resume(&mut self, at: Time, wait: Wait) {
+        if self.wait != wait {
+            return;
+        }
+        self.wait = Wait::Nothing;
+        self.runnable = true;
+        self.resumed = true;
+        self.now = self.now.max(at);
+        self.account_stall(wait);
+    }
+
+    fn account_stall(&mut self, wait: Wait) {
+        let lasted = self.now - self.wait_from;
+        let (sum, name) = match wait {
+            Wait::Drained => (&mut self.stats.fence_stall, "fence"),
+            Wait::Room if self.blocked_by_ordering => (&mut self.stats.buffer_stall, "persist buffer full"),
+            _ => (&mut self.stats.memory_stall, "memory"),
+        };
+        *sum += lasted;
+        if lasted > Dur::ZERO
+            && let Some(marks) = &mut self.marks
+        {
+            marks.push(Mark::Span { track: Track("stall"), name, from: self.wait_from, lasts: lasted });
+        }
+    }
+
+    pub(super) fn end_program(&mut self) {
+        self.runnable = false;
+        if self.region_began.is_some() && self.region_ended.is_none() {
+            self.region_ended = Some(self.now);
+        }
+    }
+
+    pub(super) fn region(&mut self, starts: bool) {
+        if !starts {
+            self.region_ended = Some(self.now);
+        } else if self.region_began.is_none() {
+            self.region_began = Some(self.now);
+            let mut before = Tally::default();
+            self.hand_up(self.now, &mut before);
+            self.before_region = before;
+        }
+    }
+
+    pub(super) fn hand_up(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.stats.hand_up(sink);
+        self.ordering.stats(now, sink);
+    }
+
+    pub(super) fn modified_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
+        let waiting = self.write_back.iter().map(|v| (v.line, &v.data));
+        self.caches.modified().chain(waiting).filter(|(line, _)| line.is_pm())
+    }
+
+    /// The bytes of a line that the caches have changed.
+    pub(super) fn changed(&self, line: Line) -> Option<&Block> {
+        let cached = self.caches.find(line).filter(|slot| self.caches.state(*slot) == State::Modified);
+        let waiting = || self.write_back.iter().find(|v| v.line == line).map(|v| &v.data);
+        cached.map(|slot| self.caches.data(slot)).or_else(waiting)
+    }
+
+    pub(super) fn has_changed(&self, line: Line) -> bool {
+        if self.traits.persist_path {
+            return self.ordering.holds(line);
+        }
+        self.changed(line).is_some()
+    }
+
+    pub(super) fn waits_for(&self) -> String {
+        let head = self.store_buffer.head().map(|e| format!("{:?} {:#x}", e.kind, e.address));
+        format!(
+            "core {} at {}: waits for {:?}; store buffer head {}; {} misses; persist buffer {}",
+            self.id,
+            self.now,
+            self.wait,
+            head.as_deref().unwrap_or("none"),
+            self.misses.len(),
+            self.ordering.level()
+        )
+    }
+}

@@ -1,0 +1,318 @@
+//! A core: an out-of-order core as its memory sees it.
+//!
+//! ```text
+//!   program (async fn) --ops--> [issue] -> store buffer (TSO) -> L1/L2 (MESI, real bytes) --misses--> directory
+//!                                               |                                                   ^
+//!                                               +--> core side of the ordering model --flushes--> controllers
+//! ```
+//!
+//! Modelled: program order at a given rate of references; dependent loads that wait for their value and touches
+//! that do not, as far as the window and the miss registers reach; a store buffer that drains in order, asks for
+//! lines ahead and forwards to loads; write-combining buffers; flushes and fences; evictions that wait for their
+//! writes to persist. Private hits run ahead of the event queue up to the exact safe time.
+//!
+//! Not modelled: instruction fetch, branch prediction, address translation, bank conflicts in the caches, and
+//! the transfer of dirty lines between the two private levels (the second level holds the bytes of both).
+//!
+//! Sources: ASAP (HPCA 2022) §V and Table II; x86-TSO (Sewell et al., CACM 2010); Intel SDM volume 3, 12.
+//!
+//! Architecture Invariant: everything here is driven by [`Device::on`]; a core reads no clock but its own.
+
+mod caches;
+mod front;
+mod misses;
+mod program;
+mod snoops;
+mod spec;
+mod stats;
+mod store_buffer;
+mod stores;
+
+#[cfg(test)]
+mod tests;
+
+pub use spec::{CoreSpec, FlushSpec};
+
+use engine::{Device, Mark, Out, PortId};
+use front::Front;
+use protocol::{
+    Block, CoreOrdering, CorePort, Cpu, Depth, Line, LineWrite, Mask, Msg, Node, Op, Peer, PostCrash, Share,
+    StatSink,
+};
+use protocol::{Tally, View, ports};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use units::{Dur, Time, watch};
+
+/// How far a core runs, at most, before it looks whether the run is to stop.
+const LEG: Dur = Dur::ns(1_000_000);
+
+/// What runs on a core.
+pub type Program = Pin<Box<dyn Future<Output = ()>>>;
+
+/// The core's device: its front, its program, and when it wakes next.
+pub struct Core {
+    port: Rc<Port>,
+    program: Option<Program>,
+    controllers: usize,
+    wakes_at: Time,
+}
+
+struct Port(RefCell<Front>);
+
+impl CorePort for Port {
+    #[inline]
+    fn poll(&self, op: &Op) -> Poll<u64> {
+        self.0.borrow_mut().poll(op)
+    }
+
+    fn core(&self) -> u8 {
+        self.0.borrow().id
+    }
+
+    fn now(&self) -> Time {
+        self.0.borrow().now
+    }
+
+    fn operation_done(&self) {
+        self.0.borrow_mut().stats.operations += 1;
+    }
+
+    fn region(&self, starts: bool) {
+        self.0.borrow_mut().region(starts);
+    }
+
+    fn gave_up(&self) {
+        self.0.borrow_mut().stats.given_up += 1;
+    }
+
+    fn moved(&self, bytes: u64) {
+        self.0.borrow_mut().stats.moved += bytes;
+    }
+
+    fn spent(&self, share: Share, time: Dur) {
+        let stats = &mut self.0.borrow_mut().stats;
+        match share {
+            Share::Consistency => stats.consistency += time,
+            Share::Movement => stats.movement += time,
+        }
+    }
+
+    fn fail(&self, what: String) {
+        self.0.borrow_mut().failure.get_or_insert(what);
+    }
+}
+
+impl Core {
+    /// Core number `id` of a machine with `controllers` controllers of persistent memory.
+    pub fn new(id: u8, spec: CoreSpec, ordering: Box<dyn CoreOrdering>, controllers: usize) -> Core {
+        let front = Front::new(id, spec, ordering);
+        Core { port: Rc::new(Port(RefCell::new(front))), program: None, controllers, wakes_at: Time::NEVER }
+    }
+
+    /// The handle for this core's program.
+    pub fn cpu(&self) -> Cpu {
+        Cpu::new(Rc::clone(&self.port) as Rc<dyn CorePort>)
+    }
+
+    /// Operations that the program has ended so far.
+    pub fn operations(&self) -> u64 {
+        self.port.0.borrow().stats.operations
+    }
+
+    /// Gives the core its program; it starts with the first timer.
+    pub fn load(&mut self, program: Program) {
+        self.program = Some(program);
+        self.wakes_at = Time::ZERO;
+        self.port.0.borrow_mut().runnable = true;
+    }
+
+    /// Notes stalls and buffer levels on the timeline.
+    pub fn record_marks(&mut self) {
+        self.port.0.borrow_mut().marks = Some(Vec::new());
+    }
+
+    /// Whether the program has ended, or none was loaded.
+    pub fn finished(&self) -> bool {
+        self.program.is_none()
+    }
+
+    /// The core's clock.
+    pub fn now(&self) -> Time {
+        self.port.0.borrow().now
+    }
+
+    /// When the region of interest began and ended on this core.
+    pub fn region(&self) -> (Option<Time>, Option<Time>) {
+        let f = self.port.0.borrow();
+        (f.region_began, f.region_ended)
+    }
+
+    /// What this core had counted when the region of interest began.
+    pub fn before_region(&self) -> Tally {
+        self.port.0.borrow().before_region.clone()
+    }
+
+    /// What the program found that must not be.
+    pub fn failure(&self) -> Option<String> {
+        self.port.0.borrow().failure.clone()
+    }
+
+    /// The bytes of a line that this core has changed and nobody else has.
+    pub fn changed(&self, line: Line) -> Option<Block> {
+        self.port.0.borrow().changed(line).copied()
+    }
+
+    /// Whether this core has changed a line and memory does not have it yet: its caches do, or its persist buffer.
+    pub fn has_changed(&self, line: Line) -> bool {
+        self.port.0.borrow().has_changed(line)
+    }
+
+    /// Whether stores to persistent memory also go a way beside the caches.
+    pub fn has_persist_path(&self) -> bool {
+        self.port.0.borrow().traits.persist_path
+    }
+
+    /// What the program waits for, in words; for reports of a deadlock.
+    pub fn waits_for(&self) -> String {
+        self.port.0.borrow().waits_for()
+    }
+
+    /// References made so far, and operations of the program done.
+    pub fn references(&self) -> u64 {
+        self.port.0.borrow().stats.references
+    }
+
+    /// Puts what the front wants to send on the wires; true when there was something.
+    fn hand_over(&self, front: &mut Front, out: &mut Out<'_, Msg>) -> bool {
+        if front.outbox.0.is_empty() && front.marks.is_none() {
+            return false;
+        }
+        let sends = !front.outbox.0.is_empty();
+        for (at, to, msg) in &front.outbox.0 {
+            let port = match *to {
+                Peer::Directory => ports::DIRECTORY,
+                Peer::Register => ports::REGISTER,
+                Peer::Commands => ports::COMMANDS,
+                Peer::Controller(index) => ports::controller(index),
+                Peer::Core(index) => ports::core(index, self.controllers),
+            };
+            out.send_at(*at, port, *msg);
+        }
+        front.outbox.0.clear();
+        if let Some(marks) = &mut front.marks {
+            for mark in marks.drain(..) {
+                let mark: Mark = mark;
+                out.mark(|| mark);
+            }
+        }
+        sends
+    }
+
+    fn sender(&self, port: PortId) -> Peer {
+        match port {
+            ports::DIRECTORY => Peer::Directory,
+            ports::REGISTER => Peer::Register,
+            ports::COMMANDS => Peer::Commands,
+            PortId(p) if usize::from(p - ports::CONTROLLERS) < self.controllers => {
+                Peer::Controller((p - ports::CONTROLLERS).into())
+            }
+            PortId(p) => Peer::Core(p - ports::CONTROLLERS - self.controllers as u8),
+        }
+    }
+
+    /// Everything that may happen by the safe time, in order of time.
+    fn run(&mut self, out: &mut Out<'_, Msg>) {
+        let port = Rc::clone(&self.port);
+        let mut front = port.0.borrow_mut();
+        let shortest = out.shortest_wire();
+        let (mut first, mut exact) = (true, Time::ZERO);
+        loop {
+            // The queue, and with it the safe time, changes by what is sent alone.
+            if self.hand_over(&mut front, out) || first {
+                exact = out.safe_time();
+                let end = exact.min(front.now + LEG);
+                front.set_safe_time(end, shortest);
+                first = false;
+            }
+            let (background, program) = (front.background_next(), front.program_next());
+            let next = background.min(program);
+            if next == Time::NEVER {
+                return;
+            }
+            if next > front.safe_time && next <= exact {
+                watch::at(next.ps());
+                front.set_safe_time(exact.min(next + LEG), shortest);
+            }
+            if next > front.safe_time {
+                if next < self.wakes_at {
+                    self.wakes_at = next;
+                    out.wake(next, Msg::Wake);
+                }
+                return;
+            }
+            if background <= program {
+                front.background(background);
+            } else {
+                drop(front);
+                self.poll_program();
+                front = port.0.borrow_mut();
+            }
+        }
+    }
+
+    fn poll_program(&mut self) {
+        let Some(program) = &mut self.program else { return };
+        let mut context = Context::from_waker(Waker::noop());
+        if program.as_mut().poll(&mut context).is_ready() {
+            self.program = None;
+            self.port.0.borrow_mut().end_program();
+        }
+    }
+}
+
+impl Device<Msg> for Core {
+    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.wakes_at {
+            self.wakes_at = Time::NEVER;
+        } else if port == PortId::TIMER {
+            // Another timer, set since, has been here or is still to come: nothing is due now.
+            return;
+        }
+        if port != PortId::TIMER {
+            let from = self.sender(port);
+            self.port.0.borrow_mut().message(now, from, msg);
+        }
+        self.run(out);
+        out.pending_reply(self.port.0.borrow().has_pending_replies());
+    }
+}
+
+impl Node for Core {
+    fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
+        let f = self.port.0.borrow();
+        if view == View::Durable {
+            f.ordering.power_fail(&mut |at, write| post_crash.save(Depth::Buffer, at, write));
+        }
+        if view == View::Visible || f.traits.caches_persist {
+            for (line, data) in f.modified_lines() {
+                let write = LineWrite { line, mask: Mask::MAX, data: *data };
+                post_crash.save(Depth::Private, Time::ZERO, &write);
+            }
+        }
+        // Without persist fences a program relies on every store that has retired: the energy that saves caches or
+        // buffers lets the store buffer drain first.
+        if view == View::Durable && !f.traits.fences {
+            for (age, write) in f.retired_stores().enumerate() {
+                post_crash.save(Depth::StoreBuffer, Time::ZERO + Dur::ps(age as u64), &write);
+            }
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.port.0.borrow_mut().hand_up(now, sink);
+    }
+}

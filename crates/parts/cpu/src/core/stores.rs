@@ -1,0 +1,281 @@
+//! The store buffer's head becomes visible: stores, locked operations, flushes and fences, one at a time.
+
+use super::caches::{Slot, State, put};
+use super::front::{Front, Wait};
+use super::store_buffer::{Entry, Kind};
+use protocol::{
+    Block, FenceKind, FlushKind, Line, LineWrite, Mask, Msg, Peer, RmwKind, WouldBlock, mask_of, offset_of,
+};
+use units::{Dur, Time};
+
+/// Why the head goes no further now.
+enum Blocked {
+    /// Its line is on its way.
+    Line,
+    /// The ordering model, or flushes under way.
+    Ordering,
+}
+
+impl From<WouldBlock> for Blocked {
+    fn from(_: WouldBlock) -> Blocked {
+        Blocked::Ordering
+    }
+}
+
+/// How long after its step the next entry may act; `None` when the entry has to be looked at again then.
+type Step = Result<(Dur, bool), Blocked>;
+
+const AGAIN: bool = false;
+const DONE: bool = true;
+
+impl Front {
+    /// One step of the head at `at`.
+    pub(super) fn drain_head(&mut self, at: Time) {
+        let Some(entry) = self.store_buffer.head().copied() else { return };
+        let step = match entry.kind {
+            Kind::Store => self.commit_store(at, &entry),
+            Kind::Rmw(kind) => self.commit_rmw(at, &entry, kind),
+            Kind::NonTemporal => self.commit_nontemporal(at, &entry),
+            Kind::Flush(kind) => self.commit_flush(at, &entry, kind),
+            Kind::Fence(kind) => self.commit_fence(at, kind),
+            Kind::Register => self.commit_register(at, &entry),
+            Kind::RegisterLoad => self.commit_register_load(at, &entry),
+            Kind::Acquired => self.commit_acquired(at, &entry),
+        };
+        match step {
+            Ok((takes, done)) => {
+                self.blocked_by_ordering = false;
+                self.head_free_at = at + takes;
+                if done == DONE {
+                    self.pop_head(at, takes);
+                }
+            }
+            Err(why) => {
+                self.head_blocked = true;
+                self.blocked_by_ordering = matches!(why, Blocked::Ordering);
+            }
+        }
+    }
+
+    fn pop_head(&mut self, at: Time, takes: Dur) {
+        self.store_buffer.pop();
+        self.resume(at, Wait::Room);
+        if self.store_buffer.is_empty() {
+            self.resume(at + takes, Wait::Drained);
+        }
+    }
+
+    fn progress(&mut self, step: u8) {
+        if let Some(head) = self.store_buffer.head_mut() {
+            head.progress = step;
+        }
+    }
+
+    /// The stores that wait to become visible, oldest first, up to an operation whose result is not known yet.
+    pub(super) fn retired_stores(&self) -> impl Iterator<Item = LineWrite> + '_ {
+        let known = |e: &&Entry| !matches!(e.kind, Kind::Rmw(_));
+        let stores = self.store_buffer.entries().take_while(known);
+        stores.filter(|e| matches!(e.kind, Kind::Store | Kind::NonTemporal)).map(|e| line_write(e, e.value))
+    }
+
+    /// The line's place with the right to write it, asking for it where it is missing.
+    fn own(&mut self, at: Time, line: Line) -> Result<Slot, Blocked> {
+        match self.access(at, line) {
+            Some((slot, _)) if self.caches.state(slot) != State::Shared => Ok(slot),
+            _ => {
+                if !self.is_missing(line) && self.has_miss_register() {
+                    self.request(at, line, true);
+                }
+                Err(Blocked::Line)
+            }
+        }
+    }
+
+    fn commit_store(&mut self, at: Time, entry: &Entry) -> Step {
+        let slot = self.own(at, entry.line())?;
+        self.release_once(at, entry)?;
+        self.acquire(at, entry)?;
+        self.write(at, slot, entry, entry.value)?;
+        self.stats.stores += 1;
+        Ok((self.spec.store_interval, DONE))
+    }
+
+    fn commit_rmw(&mut self, at: Time, entry: &Entry, kind: RmwKind) -> Step {
+        self.durable_flushes(at)?;
+        let slot = self.own(at, entry.line())?;
+        self.release_once(at, entry)?;
+        self.acquire(at, entry)?;
+        let old = self.caches.read(slot, offset_of(entry.address), entry.size);
+        let width = u64::MAX >> (64 - 8 * u32::from(entry.size));
+        if let Some(new) = kind.apply(old, entry.value) {
+            self.write(at, slot, entry, new & width)?;
+        }
+        self.result = old;
+        self.stats.locked += 1;
+        Ok((self.spec.locked, DONE))
+    }
+
+    /// The first step of a release: everything before it is in a closed epoch.
+    fn release_once(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
+        if entry.order.releases() && self.traits.persist_path && entry.progress == 0 {
+            self.release_epoch = self.ordering.release(at, entry.line(), &mut self.outbox)?;
+            self.progress(1);
+        }
+        Ok(())
+    }
+
+    /// Before the write: it too is ordered after what the acquired value was released with.
+    fn acquire(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
+        if entry.acquires() && self.traits.persist_path {
+            self.ordering.acquire(at, entry.line(), &mut self.outbox)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Time, slot: Slot, entry: &Entry, value: u64) -> Result<(), Blocked> {
+        let line = entry.line();
+        let mut publishes = self.release_epoch;
+        if line.is_pm() && self.traits.persist_path {
+            let write = line_write(entry, value);
+            let epoch = self.ordering.store(at, &write, &mut self.outbox)?;
+            self.caches.set_written(slot, epoch);
+            // A released word that itself persists comes before what its readers write, and before their values of it.
+            publishes = epoch;
+        }
+        self.stats.pm_stores += u64::from(line.is_pm());
+        if entry.publishes() {
+            self.caches.set_released(slot, publishes);
+        }
+        self.caches.write(slot, offset_of(entry.address), entry.size, value);
+        self.caches.set_state(slot, State::Modified);
+        Ok(())
+    }
+
+    /// Uncached stores leave one after the other. Nothing later leaves before the port has let this one pass.
+    fn commit_register(&mut self, at: Time, entry: &Entry) -> Step {
+        if entry.progress == 0 {
+            self.progress(1);
+            return Ok((self.spec.uncached, AGAIN));
+        }
+        if entry.progress == 1 {
+            self.progress(2);
+            self.unacknowledged += 1;
+            let (address, value) = (entry.address, entry.value);
+            self.outbox.send(at, Peer::Commands, Msg::UncachedWrite { address, value });
+            self.register_passed = false;
+        }
+        if !self.register_passed {
+            return Err(Blocked::Ordering);
+        }
+        self.stats.registers += 1;
+        Ok((self.spec.store_interval, DONE))
+    }
+
+    fn commit_register_load(&mut self, at: Time, entry: &Entry) -> Step {
+        if entry.progress == 0 {
+            self.progress(1);
+            self.outbox.send(at, Peer::Commands, Msg::UncachedRead { address: entry.address });
+            self.register_value = None;
+        }
+        let Some(value) = self.register_value.take() else { return Err(Blocked::Line) };
+        self.result = value;
+        self.stats.registers += 1;
+        Ok((self.spec.store_interval, DONE))
+    }
+
+    fn commit_acquired(&mut self, at: Time, entry: &Entry) -> Step {
+        self.ordering.acquire(at, entry.line(), &mut self.outbox)?;
+        Ok((Dur::ZERO, DONE))
+    }
+
+    fn commit_nontemporal(&mut self, at: Time, entry: &Entry) -> Step {
+        let write = line_write(entry, entry.value);
+        if let Some(slot) = self.caches.find(write.line) {
+            let victim = self.caches.remove(slot);
+            if victim.state == State::Modified {
+                self.send(at, Msg::PutM { line: victim.line, data: victim.data });
+            }
+        }
+        match self.combining.iter_mut().find(|w| w.line == write.line) {
+            Some(open) => open.merge(&write),
+            None => self.combining.push(write),
+        }
+        let full = |w: &LineWrite| w.line == write.line && w.mask == Mask::MAX;
+        if self.combining.iter().any(full) {
+            self.emit_combining(at, Some(write.line));
+        } else if self.combining.len() > self.spec.write_combining {
+            let oldest = self.combining[0].line;
+            self.emit_combining(at, Some(oldest));
+        }
+        self.stats.stores += 1;
+        Ok((self.spec.store_interval, DONE))
+    }
+
+    /// Sends write-combining buffers out: the one of `line`, or all.
+    pub(super) fn emit_combining(&mut self, at: Time, line: Option<Line>) {
+        let mut index = 0;
+        while index < self.combining.len() {
+            if line.is_some_and(|l| l != self.combining[index].line) {
+                index += 1;
+                continue;
+            }
+            let w = self.combining.remove(index);
+            self.unacknowledged += 1;
+            self.send(at, Msg::NonTemporal { line: w.line, data: w.data, mask: w.mask });
+        }
+    }
+
+    fn commit_flush(&mut self, at: Time, entry: &Entry, kind: FlushKind) -> Step {
+        if entry.progress == 0 && self.spec.flush.issue > Dur::ZERO {
+            self.progress(1);
+            return Ok((self.spec.flush.issue, AGAIN));
+        }
+        if entry.progress < 2 {
+            self.send_flush(at, entry.line(), kind != FlushKind::Clwb || self.spec.flush.invalidates);
+            self.progress(2);
+        }
+        if (kind == FlushKind::Clflush || !self.spec.flush.overlap) && self.unacknowledged > 0 {
+            return Err(Blocked::Ordering);
+        }
+        Ok((self.spec.store_interval, DONE))
+    }
+
+    fn send_flush(&mut self, at: Time, line: Line, forget: bool) {
+        self.emit_combining(at, Some(line));
+        let mut data: Option<Block> = None;
+        if let Some(slot) = self.caches.find(line) {
+            if self.caches.state(slot) == State::Modified {
+                data = Some(*self.caches.data(slot));
+                self.caches.set_state(slot, State::Exclusive);
+            }
+            if forget {
+                self.caches.remove(slot);
+            }
+        }
+        self.stats.flushes += 1;
+        self.unacknowledged += 1;
+        self.send(at, Msg::Clean { line, data, forget });
+    }
+
+    fn commit_fence(&mut self, at: Time, kind: FenceKind) -> Step {
+        self.durable_flushes(at)?;
+        if self.traits.persist_path {
+            self.ordering.fence(at, kind, &mut self.outbox)?;
+        }
+        self.stats.fences += 1;
+        Ok((self.spec.store_interval, DONE))
+    }
+
+    /// Every flush and non-temporal store so far has reached the persistence domain.
+    fn durable_flushes(&mut self, at: Time) -> Result<(), Blocked> {
+        self.emit_combining(at, None);
+        if self.unacknowledged > 0 { Err(Blocked::Ordering) } else { Ok(()) }
+    }
+}
+
+fn line_write(entry: &Entry, value: u64) -> LineWrite {
+    let (at, size) = (offset_of(entry.address), entry.size as usize);
+    let mut data = [0; 64];
+    put(&mut data, at, entry.size, value);
+    LineWrite { line: entry.line(), mask: mask_of(at, size), data }
+}

@@ -1,0 +1,203 @@
+//! Main memory under a kernel's manager, page by page: zones and their watermarks, sparse sections and page descriptors,
+//! the buddy allocator, active and inactive lists, kswapd and direct reclaim, swap devices with their queues, minor
+//! and major faults.
+//!
+//! ```text
+//! visit -> present? -> accessed, dirty                             the hit path: 4 bytes read and written
+//!            | no
+//!          fault -> zone above low? -> page, zeroed or read from swap -> active list
+//!                     | no
+//!                   relief (kpmemd) -> kswapd woken -> above min? -> else direct reclaim -> else out of memory
+//! ```
+//!
+//! Sources: Linux 4.5 `mm/page_alloc.c`, `mm/vmscan.c`, `mm/sparse.c` by what they do; AMF (ISCA 2018) §4. Time is an
+//! argument everywhere; who calls decides what runs when. Cost of a visit that hits: a load and a store of 4 bytes.
+//!
+//! Not modelled: file pages and their cache, per-core page lists, compaction and huge pages, pages in the swap cache that
+//! could be taken back while they are being written (they are read again), memory control groups.
+
+mod bits;
+mod buddy;
+mod fault;
+mod process;
+mod reclaim;
+mod section;
+mod spec;
+mod swap;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tier;
+mod watermark;
+mod zone;
+
+pub use fault::{Fault, FaultError, Relief};
+pub use process::{AreaError, Touched};
+pub use section::NoRoom;
+pub use spec::{Costs, Descriptors, Medium, MemorySpec, PAGE, SECTION, ZoneSpec};
+pub use swap::SwapSpec;
+pub use watermark::{Rule, Watermarks};
+pub use zone::Zone;
+
+use process::Process;
+use std::collections::VecDeque;
+use swap::Swap;
+use table::Table;
+use tier::Promotion;
+use units::Time;
+use zone::Section;
+
+/// What has happened, in numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Faults that needed no device.
+    pub minor: u64,
+    /// Faults that read from the swap device.
+    pub major: u64,
+    /// Pages read besides the one that was wanted.
+    pub readahead: u64,
+    /// Pages that kswapd sent away.
+    pub by_kswapd: u64,
+    /// Pages that faulting programs had to send away themselves.
+    pub by_direct: u64,
+    /// Pages looked at on lists.
+    pub scanned: u64,
+    /// Pages moved to slower memory.
+    pub demoted: u64,
+    /// Pages moved to faster memory.
+    pub promoted: u64,
+    /// Faults taken only to learn of a visit.
+    pub hints: u64,
+    /// Bytes written to persistent memory.
+    pub pm_written: u64,
+}
+
+/// Main memory and its manager.
+#[derive(Debug)]
+pub struct Memory {
+    spec: MemorySpec,
+    zones: Vec<Zone>,
+    sections: Vec<Section>,
+    table: Table,
+    processes: Vec<Process>,
+    swap: Option<Swap>,
+    /// Frames whose contents are on their way to the swap device, in order of time.
+    leaving: VecDeque<(Time, u64)>,
+    /// Sections that the allocator does not know.
+    hidden: u64,
+    /// Blocks kept for the descriptors of the next section: frame, order.
+    collected: Vec<(u64, u8)>,
+    /// So many frames of the first zone are kept for them when they have left for the swap device.
+    wanted: u64,
+    /// Frames below it are DRAM.
+    dram_frames: u64,
+    promotion: Promotion,
+    /// What has happened.
+    pub counts: Counts,
+    /// Most bytes of persistent memory online at once.
+    pub pm_online_most: u64,
+}
+
+impl Memory {
+    /// At boot.
+    ///
+    /// # Errors
+    /// When what the kernel keeps, and the descriptors, do not fit into the first zone.
+    pub fn new(spec: MemorySpec) -> Result<Memory, NoRoom> {
+        let mut first = 0;
+        let (mut zones, mut sections) = (Vec::new(), Vec::new());
+        for (index, zone) in spec.zones.iter().enumerate() {
+            zones.push(Zone::new(zone, first));
+            let section = Section { zone: index as u8, ..Section::default() };
+            sections.extend(std::iter::repeat_n(section, zone.sections as usize));
+            first += zone.sections * SECTION;
+        }
+        sections.extend(std::iter::repeat_n(
+            Section { device: true, ..Section::default() },
+            spec.device_sections as usize,
+        ));
+        let dram = |z: &&ZoneSpec| z.medium == Medium::Dram;
+        let dram_frames = spec.zones.iter().take_while(dram).map(|z| z.sections * SECTION).sum();
+        let swap = spec.swap.map(Swap::new);
+        let mut memory = Memory {
+            spec,
+            zones,
+            sections,
+            table: Table::default(),
+            processes: Vec::new(),
+            swap,
+            leaving: VecDeque::new(),
+            hidden: 0,
+            collected: Vec::new(),
+            wanted: 0,
+            dram_frames,
+            promotion: Promotion::default(),
+            counts: Counts::default(),
+            pm_online_most: 0,
+        };
+        memory.boot()?;
+        Ok(memory)
+    }
+
+    /// Zones, the allocator's first choice first.
+    pub fn zones(&self) -> &[Zone] {
+        &self.zones
+    }
+
+    /// Free pages of all zones.
+    pub fn free(&self) -> u64 {
+        self.zones.iter().map(Zone::free).sum()
+    }
+
+    /// Sum of the zones' marks.
+    pub fn marks(&self) -> Watermarks {
+        let mut sum = Watermarks::default();
+        for Watermarks { min, low, high, promo } in self.zones.iter().map(|z| z.marks) {
+            sum = Watermarks {
+                min: sum.min + min,
+                low: sum.low + low,
+                high: sum.high + high,
+                promo: sum.promo + promo,
+            };
+        }
+        sum
+    }
+
+    /// Bytes of `medium` that the allocator knows, descriptors on it included.
+    pub fn online_bytes(&self, medium: Medium) -> u64 {
+        let on = |s: &&Section| s.online && self.zones[usize::from(s.zone)].medium == medium;
+        self.sections.iter().filter(on).count() as u64 * SECTION * PAGE
+    }
+
+    /// Bytes of `medium` in use.
+    pub fn used_bytes(&self, medium: Medium) -> u64 {
+        let on = |s: &&Section| self.zones[usize::from(s.zone)].medium == medium;
+        self.sections.iter().filter(on).map(|s| u64::from(s.used)).sum::<u64>() * PAGE
+    }
+
+    /// Bytes of page descriptors that exist.
+    pub fn descriptor_bytes(&self) -> u64 {
+        let online = self.sections.iter().filter(|s| s.online).count() as u64;
+        online * self.spec.descriptor_pages() * PAGE
+    }
+
+    /// Bytes written to the most written section of persistent memory.
+    pub fn most_worn(&self) -> u64 {
+        self.sections.iter().map(|s| s.written).max().unwrap_or(0)
+    }
+
+    /// Bytes on the swap device now, and at most so far.
+    pub fn swap_bytes(&self) -> (u64, u64) {
+        self.swap.as_ref().map_or((0, 0), |s| (s.used() * PAGE, s.most * PAGE))
+    }
+
+    /// Pages read from and written to the swap device.
+    pub fn swap_traffic(&self) -> (u64, u64) {
+        self.swap.as_ref().map_or((0, 0), |s| (s.read, s.written))
+    }
+
+    /// What it was built from.
+    pub fn spec(&self) -> &MemorySpec {
+        &self.spec
+    }
+}
