@@ -12,8 +12,6 @@ mod near_log;
 mod node;
 mod ordering;
 pub mod pages;
-pub mod params;
-mod stats;
 
 pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, UNCACHED_BASE};
 pub use address::{is_uncached, line_of, offset_of};
@@ -31,5 +29,5 @@ pub use ordering::{
     Accepted, Capabilities, ControllerOrdering, CoreOrdering, Evicted, FlushRequest, LineWrite, Outbox, Peer,
     Retired, WouldBlock,
 };
-pub use params::{Param, Settings};
-pub use stats::{Occupancy, StatSink, Tally, Value};
+// What stands in this crate's own interface.
+pub use params::{self, Occupancy, Param, Settings, StatSink, Tally, Value};

@@ -1,5 +1,4 @@
-//! How statistics are handed up: plain counters and level histograms, by name. Names, units and meanings
-//! stand in one table in `machine`; a test holds the two together.
+//! How statistics are handed up: plain counters and level histograms, by name.
 
 use units::{Dur, Time};
 

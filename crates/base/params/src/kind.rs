@@ -1,7 +1,5 @@
-//! Parameters: one table says what each is, its unit, default, source and meaning; everything else (reading
-//! files and `--set`, error messages, `show`, the JSON Schema) follows from it.
+//! What a parameter may be: how its values are read, shown, and refused.
 
-use std::collections::BTreeMap;
 use units::{Dur, parse_bytes, parse_dur};
 
 /// What a parameter may be.
@@ -51,6 +49,24 @@ pub enum Setting {
     Text(String),
     /// true or false.
     Flag(bool),
+}
+
+impl Setting {
+    /// The number, where it is one.
+    pub fn as_number(&self) -> Option<u64> {
+        match self {
+            Setting::Number(n) => Some(*n),
+            Setting::Text(_) | Setting::Flag(_) => None,
+        }
+    }
+
+    /// The text, where it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Setting::Text(text) => Some(text),
+            Setting::Number(_) | Setting::Flag(_) => None,
+        }
+    }
 }
 
 impl Kind {
@@ -151,108 +167,9 @@ fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Values for a table of parameters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    values: BTreeMap<&'static str, Setting>,
-}
-
-impl Settings {
-    /// Every parameter at its default.
-    ///
-    /// # Panics
-    /// When a default of the table is not accepted by its own kind; a test reads every table.
-    pub fn defaults<'a>(table: impl IntoIterator<Item = &'a Param>) -> Settings {
-        let read = |p: &Param| (p.key, p.kind.read(p.default).unwrap_or_else(|e| panic!("{}: {e}", p.key)));
-        Settings { values: table.into_iter().map(read).collect() }
-    }
-
-    /// Sets one value.
-    pub fn set(&mut self, key: &'static str, value: Setting) {
-        self.values.insert(key, value);
-    }
-
-    /// The value of `key`.
-    pub fn get(&self, key: &str) -> Option<&Setting> {
-        self.values.get(key)
-    }
-
-    /// The number called `key`.
-    ///
-    /// # Panics
-    /// When the table has no such number: a mistake in the program, not in its input.
-    pub fn number(&self, key: &str) -> u64 {
-        match self.values.get(key) {
-            Some(Setting::Number(n)) => *n,
-            other => panic!("no number {key}: {other:?}"),
-        }
-    }
-
-    /// The number called `key` as a count of things in memory.
-    pub fn count(&self, key: &str) -> usize {
-        self.number(key) as usize
-    }
-
-    /// The duration called `key`.
-    pub fn dur(&self, key: &str) -> Dur {
-        Dur::ps(self.number(key))
-    }
-
-    /// The flag called `key`.
-    pub fn flag(&self, key: &str) -> bool {
-        match self.values.get(key) {
-            Some(Setting::Flag(f)) => *f,
-            other => panic!("no flag {key}: {other:?}"),
-        }
-    }
-
-    /// The word called `key`.
-    pub fn text(&self, key: &str) -> &str {
-        match self.values.get(key) {
-            Some(Setting::Text(t)) => t,
-            other => panic!("no text {key}: {other:?}"),
-        }
-    }
-}
-
-/// The words of `known` nearest to `word`, at most three, for a message about an unknown name.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let word = &word.to_lowercase();
-    let mut ranked: Vec<(usize, &str)> = known.into_iter().map(|k| (distance(word, k), k)).collect();
-    ranked.sort();
-    // What was only written in other letters, nothing else is meant.
-    if let Some((0, same)) = ranked.first() {
-        return vec![same];
-    }
-    let limit = word.len() / 2 + 1;
-    ranked.into_iter().filter(|(d, k)| *d <= limit || k.contains(word)).take(3).map(|(_, k)| k).collect()
-}
-
-/// Levenshtein's edit distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_nearest_does_not_hang_on_the_case_of_letters() {
-        assert_eq!(nearest("CCEH", ["queue", "cceh", "echo"]), ["cceh"]);
-        assert_eq!(nearest("PMEM", ["queue"]), [""; 0]);
-    }
 
     #[test]
     fn values_out_of_range_or_of_another_kind_are_refused_with_what_is_accepted() {
@@ -274,11 +191,5 @@ mod tests {
         for bad in ["0.4999", "3.001", "-1", "1.", "1.2345", "+1.5", "", "one"] {
             assert!(ipc.read(bad).unwrap_err().contains("from 0.5 to 3"), "{bad}");
         }
-    }
-
-    #[test]
-    fn the_nearest_names_are_offered() {
-        assert_eq!(nearest("asap-rb", ["intel", "asap-rp", "asap-ep"]), ["asap-rp", "asap-ep"]);
-        assert!(nearest("zzzzzz", ["intel"]).is_empty());
     }
 }

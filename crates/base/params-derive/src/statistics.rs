@@ -1,0 +1,125 @@
+//! `Statistics`.
+
+use crate::attributes::{arguments, dotted, fields, meaning, prefix};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, Error, Field, LitStr, Result, Type};
+
+/// What a field's attribute says.
+#[derive(Default)]
+struct Row {
+    name: Option<String>,
+    unit: Option<LitStr>,
+    most: Option<LitStr>,
+    skip: bool,
+    unless_zero: bool,
+}
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let prefix = prefix(input, "statistics")?;
+    let (mut rows, mut hands, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    for field in fields(input)? {
+        let row = Row::read(field)?;
+        if row.skip {
+            continue;
+        }
+        // A name that starts with a dot is the whole name: a struct may count for two folders.
+        let own = row.name.as_deref();
+        let (ident, name) = match own.and_then(|name| name.strip_prefix('.')) {
+            Some(whole) => dotted("", field, Some(whole))?,
+            None => dotted(&prefix, field, own)?,
+        };
+        let meaning = meaning(&field.attrs)
+            .ok_or_else(|| Error::new_spanned(&ident, "its meaning is missing: give a doc comment"))?;
+        let (own_rows, hand) = row.rows(field, &name, &meaning)?;
+        rows.extend(own_rows);
+        hands.push(if row.unless_zero {
+            quote!(if self.#ident != ::core::default::Default::default() { #hand })
+        } else {
+            hand
+        });
+        if is(&field.ty, "f64") {
+            numbers.push(quote!(each(#name, self.#ident);));
+        }
+    }
+    let table = &input.ident;
+    let plain = numbers.is_empty();
+    let hand_up = quote! {
+        impl #table {
+            /// Hands up what was counted.
+            pub(crate) fn hand_up(&self, sink: &mut dyn ::params::StatSink) {
+                #(#hands)*
+            }
+        }
+    };
+    let each = quote! {
+        impl #table {
+            /// Every name with its value.
+            pub(crate) fn each(&self, mut each: impl FnMut(&'static str, f64)) {
+                #(#numbers)*
+            }
+        }
+    };
+    let handing = if plain { hand_up } else { each };
+    Ok(quote! {
+        impl ::params::Statistics for #table {
+            const TABLE: &'static [::params::StatisticInfo] = &[#(#rows),*];
+        }
+
+        #handing
+    })
+}
+
+impl Row {
+    fn read(field: &Field) -> Result<Row> {
+        let mut row = Row::default();
+        for argument in arguments(&field.attrs, "stat")? {
+            match argument.name.to_string().as_str() {
+                "name" => row.name = Some(argument.text()?.value()),
+                "unit" => row.unit = Some(argument.text()?),
+                "most" => row.most = Some(argument.text()?),
+                "skip" => row.skip = true,
+                "unless_zero" => row.unless_zero = true,
+                _ => return Err(argument.unknown("name, unit, most, skip, unless_zero")),
+            }
+        }
+        Ok(row)
+    }
+
+    /// The rows of the table, and how the value is handed up.
+    fn rows(&self, field: &Field, name: &str, meaning: &str) -> Result<(Vec<TokenStream>, TokenStream)> {
+        let (ident, ty) = (&field.ident, &field.ty);
+        let unit = |usual: &str| self.unit.as_ref().map_or_else(|| usual.to_string(), LitStr::value);
+        if is(ty, "u64") {
+            let hand = quote!(::params::StatSink::count(sink, #name, self.#ident););
+            return Ok((vec![one(name, &unit("1"), meaning)], hand));
+        }
+        if is(ty, "Dur") {
+            let hand = quote!(::params::StatSink::time(sink, #name, self.#ident););
+            return Ok((vec![one(name, &unit("ns"), meaning)], hand));
+        }
+        if is(ty, "f64") {
+            return Ok((vec![one(name, &unit("1"), meaning)], TokenStream::new()));
+        }
+        if is(ty, "Occupancy") {
+            let most = self.most.as_ref().map_or_else(|| format!("highest {meaning}"), LitStr::value);
+            let rows = [
+                (".mean", format!("mean {meaning} over time")),
+                (".p99", format!("{meaning} not exceeded in 99 % of the time")),
+                (".max", most),
+            ];
+            let rows = rows.iter().map(|(end, text)| one(&format!("{name}{end}"), &unit("1"), text));
+            return Ok((rows.collect(), quote!(::params::StatSink::occupancy(sink, #name, &self.#ident);)));
+        }
+        Err(Error::new_spanned(ty, "a statistic is a u64, a Dur, an Occupancy or an f64; else give skip"))
+    }
+}
+
+fn one(name: &str, unit: &str, meaning: &str) -> TokenStream {
+    quote!(::params::StatisticInfo { name: #name, unit: #unit, meaning: #meaning })
+}
+
+/// Whether the type's last word is `name`.
+fn is(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == name))
+}

@@ -1,0 +1,26 @@
+//! What a statistic is.
+
+/// A row of the table of statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatisticInfo {
+    /// Dotted name.
+    pub name: &'static str,
+    /// Its unit; `1` for plain numbers and shares.
+    pub unit: &'static str,
+    /// One line on what it says.
+    pub meaning: &'static str,
+}
+
+/// A struct whose fields are statistics; derived.
+///
+/// `#[statistics(prefix = "...")]` on the struct says what stands before each name, a field's doc comment is the
+/// meaning. A `u64` is a count, a `Dur` a time, an [`crate::Occupancy`] three rows (mean, p99, max), whose meanings
+/// follow from one ("filling of a persist buffer"); the struct gets `hand_up`, which tells a [`crate::StatSink`]. A struct
+/// of `f64` has what a report computes, and gets `each` instead.
+///
+/// On a field, `#[stat(..)]` takes `name` where the field's own will not do (with a dot in front, the whole name), `unit`,
+/// `most` (the meaning of a level's highest), `unless_zero` (not reported while nothing was counted) and `skip`.
+pub trait Statistics {
+    /// The rows.
+    const TABLE: &'static [StatisticInfo];
+}
