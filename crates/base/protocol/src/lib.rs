@@ -1,5 +1,5 @@
 //! The words that every floor above shares: lines and blocks, messages, operations, the cpu handle, the two
-//! halves of an ordering model, the memory image, and how statistics are handed up. No behaviour of a machine.
+//! halves of an ordering model, what programs may rely on, the memory image, and how statistics are handed up. No behaviour of a machine.
 #![forbid(unsafe_code)]
 
 mod address;
@@ -12,6 +12,7 @@ mod near_log;
 mod node;
 mod ordering;
 pub mod pages;
+mod persistency;
 
 pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, UNCACHED_BASE};
 pub use address::{is_uncached, line_of, offset_of};
@@ -31,3 +32,4 @@ pub use ordering::{
 };
 // What stands in this crate's own interface.
 pub use params::{self, Occupancy, Param, Settings, StatSink, Tally, Value};
+pub use persistency::Persistency;

@@ -132,12 +132,7 @@ fn model(name: Option<&str>, machine: &Description) -> Result<Persistency, Failu
     if let Some(name) = name {
         return output::named("--model", name, Persistency::ALL);
     }
-    Ok(match machine.settings.text("ordering.model") {
-        "intel" => Persistency::Px86Line,
-        "hops" | "asap" if machine.settings.text("ordering.persistency") == "release" => Persistency::Release,
-        "hops" | "asap" => Persistency::Epoch,
-        _ => Persistency::Strict,
-    })
+    Ok(machine.persistency())
 }
 
 pub(crate) fn every(args: &CrashArgs) -> Result<CrashEvery, Failure> {

@@ -11,14 +11,7 @@ use cpu::{CacheShape, Core, CoreSpec, Directory, DirectorySpec, FlushSpec};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
 use nearpm::{Checker, CommandPort};
-use ordering::asap::{AsapCore, RecoverySpec, RecoveryTable};
-use ordering::bbb::BatteryBuffer;
-use ordering::hops::{HopsCore, TimestampRegister};
-use ordering::{AsapSpec, Dependences, HopsSpec, NoPath, PathSpec, Persistency};
-use protocol::{
-    AddressMap, ControllerOrdering, CoreOrdering, DRAM_BASE, FenceKind, Msg, Occupancy, PM_BASE, Settings,
-    ports,
-};
+use protocol::{AddressMap, DRAM_BASE, FenceKind, Msg, Node, Occupancy, PM_BASE, Settings, ports};
 use std::rc::Rc;
 use trace::Replay;
 use units::{Clock, Dur};
@@ -30,7 +23,8 @@ pub(crate) struct Machine {
     pub(crate) cores: Vec<Core>,
     pub(crate) directory: Directory,
     pub(crate) controllers: Vec<Memory>,
-    pub(crate) register: TimestampRegister,
+    /// The node that the ordering model's core sides share, where it has one.
+    pub(crate) register: Option<Box<dyn Node>>,
     pub(crate) map: AddressMap,
     /// The driver of a DIMM that needs one, or the daemon of remote memory.
     pub(crate) host: Option<Pager>,
@@ -54,8 +48,10 @@ impl Machine {
         let s = &description.settings;
         let map = near_parts::address_map(s);
         let plan = Plan { cores, map };
-        let core =
-            |id: usize| Core::new(id as u8, core_spec(s), core_side(s, id as u8, map), map.pm_controllers);
+        let ordering = ordering::plug::of(s);
+        let core = |id: usize| {
+            Core::new(id as u8, core_spec(s), ordering.core_side(s, id as u8, map), map.pm_controllers)
+        };
         let nvdimm = nvdimm_parts::build(s, cores)?;
         let remote = remote_parts::kind(s);
         let driver = nvdimm.as_ref().and_then(|n| n.host.clone()).map(Pager::Nvdimm);
@@ -86,7 +82,7 @@ impl Machine {
             cores: (0..cores).map(core).collect(),
             directory: Directory::new(directory_spec(s, cores), map),
             controllers: (0..map.controllers()).map(&mut memory).collect(),
-            register: TimestampRegister::new(cores, s.dur("ordering.poll_access_ns")),
+            register: ordering.shared_node(s, cores),
             map,
             host,
             pm_cache_bytes,
@@ -267,66 +263,7 @@ fn directory_spec(s: &Settings, cores: usize) -> DirectorySpec {
         snoop: Dur::ns(1),
         retry: Dur::ns(50),
         keeps_data: s.flag("llc.keeps_data"),
-        caches_persist: s.text("ordering.model") == "eadr",
-    }
-}
-
-fn path_spec(s: &Settings, core: u8, map: AddressMap) -> PathSpec {
-    PathSpec {
-        core,
-        map,
-        persist_buffer: s.count("ordering.persist_buffer"),
-        epoch_table: s.count("ordering.epoch_table"),
-        flush_issue: s.dur("ordering.flush_issue_ns"),
-        flush_trigger: s.count("ordering.flush_trigger").min(s.count("ordering.persist_buffer")),
-        flush_timer: s.dur("ordering.flush_timer_ns"),
-        persistency: match s.text("ordering.persistency") {
-            "epoch" => Persistency::Epoch,
-            _ => Persistency::Release,
-        },
-        dependences: match s.text("ordering.dependences") {
-            "stores" => Dependences::Stores,
-            _ => Dependences::Accesses,
-        },
-    }
-}
-
-fn core_side(s: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
-    let path = path_spec(s, core, map);
-    match s.text("ordering.model") {
-        "hops" => Box::new(HopsCore::new(path, HopsSpec { poll: s.dur("ordering.poll_ns") })),
-        "asap" => {
-            let asap = AsapSpec {
-                eager: s.flag("ordering.eager"),
-                commit_pipelined: s.flag("ordering.commit_pipelined"),
-                mutant: None,
-            };
-            Box::new(AsapCore::new(path, asap))
-        }
-        "bbb" => Box::new(BatteryBuffer::new(path)),
-        "eadr" => Box::new(NoPath::eadr()),
-        _ => Box::new(NoPath::intel()),
-    }
-}
-
-fn controller_side(s: &Settings) -> Box<dyn ControllerOrdering> {
-    match s.text("ordering.model") {
-        "asap" => Box::new(RecoveryTable::new(RecoverySpec {
-            entries: s.count("ordering.recovery_table"),
-            undo_reads: s.flag("ordering.undo_reads"),
-            delay_writes: s.flag("ordering.delay_writes"),
-            nack_following: s.flag("ordering.nack_following"),
-            mutant: None,
-        })),
-        // HOPS and BBB drop evicted lines as ASAP does, and never flush early: an empty table serves.
-        "hops" | "bbb" => Box::new(RecoveryTable::new(RecoverySpec {
-            entries: 0,
-            undo_reads: false,
-            delay_writes: false,
-            nack_following: false,
-            mutant: None,
-        })),
-        _ => Box::new(PassThrough),
+        caches_persist: ordering::plug::of(s).capabilities().caches_persist,
     }
 }
 
@@ -362,5 +299,5 @@ fn controller(s: &Settings, map: AddressMap, index: usize) -> Controller {
             hit_service: s.dur("memory.pm.buffer_service_ns"),
         }),
     };
-    Controller::new(spec, controller_side(s))
+    Controller::new(spec, ordering::plug::of(s).controller_side(s))
 }

@@ -8,8 +8,9 @@ use crate::params::{MACHINE, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
 use crate::remote_parts;
+use ordering::OrderingModel;
 use protocol::params::Setting;
-use protocol::{Param, Settings};
+use protocol::{Param, Persistency, Settings};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use toml::Spanned;
@@ -127,6 +128,16 @@ impl Description {
         fusion_parts::is_page(&self.settings)
     }
 
+    /// Its persist-ordering model.
+    pub fn ordering(&self) -> &'static dyn OrderingModel {
+        ordering::plug::of(&self.settings)
+    }
+
+    /// What programs may rely on when they recover on it.
+    pub fn persistency(&self) -> Persistency {
+        self.ordering().persistency(&self.settings)
+    }
+
     /// Whether the sizes fit together.
     ///
     /// # Errors
@@ -151,6 +162,7 @@ impl Description {
                 "llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes",
             ));
         }
+        ordering::plug::of(s).check(s).map_err(ConfigError::new)?;
         near_parts::check(s)?;
         nvdimm_parts::check(s)?;
         remote_parts::check(s)?;

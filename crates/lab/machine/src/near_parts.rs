@@ -27,15 +27,16 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
             "nvdimm.kind = {given}: with neardata.kind = device persistent memory is NearPM devices; give none"
         )));
     }
-    let model = s.text("ordering.model");
-    if s.flag("neardata.offload") && matches!(model, "bbb" | "eadr") {
+    let (model, asks) = (s.text("ordering.model"), ordering::plug::of(s).capabilities());
+    if s.flag("neardata.offload") && !asks.fences {
+        let others = ordering::plug::those(|asks| asks.fences);
         return Err(ConfigError::new(format!(
-            "ordering.model = {model}: a device reads memory, not what batteries save; give one of intel, hops, asap, or neardata.offload = false"
+            "ordering.model = {model}: a device reads memory, not what batteries save; give one of {others}, or neardata.offload = false"
         )));
     }
     let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));
     let link = s.dur("neardata.link_ns");
-    if model != "intel" && core < port + link {
+    if asks.persist_path && core < port + link {
         return Err(ConfigError::new(format!(
             "wires.core_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
             core.as_ns(),

@@ -74,9 +74,9 @@ fn fits(s: &Settings) -> Result<(), ConfigError> {
         let given = s.count("memory.controllers");
         return wrong(format!("memory.controllers = {given}: an NVDIMM is on one channel; give 1"));
     }
-    if s.text("ordering.model") != "intel" {
-        let given = s.text("ordering.model");
-        return wrong(format!("ordering.model = {given}: an NVDIMM has no persist path; give intel"));
+    if !ordering::plug::of(s).capabilities().flush_instructions {
+        let (given, able) = (s.text("ordering.model"), ordering::plug::those(|asks| asks.flush_instructions));
+        return wrong(format!("ordering.model = {given}: an NVDIMM has no persist path; give {able}"));
     }
     let (slots, dram) = (s.number("nvdimm.slots_mib"), s.number("nvdimm.dram_mib"));
     // The CP area, and eight bytes of metadata a slot.

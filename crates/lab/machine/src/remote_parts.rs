@@ -27,7 +27,11 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
     if kind(s).is_none() {
         return Ok(());
     }
-    for (key, wanted) in [("nvdimm.kind", "none"), ("neardata.kind", "none"), ("ordering.model", "intel")] {
+    if !ordering::plug::of(s).capabilities().flush_instructions {
+        let (given, able) = (s.text("ordering.model"), ordering::plug::those(|asks| asks.flush_instructions));
+        return wrong(format!("ordering.model = {given}: remote memory has no such part; give {able}"));
+    }
+    for (key, wanted) in [("nvdimm.kind", "none"), ("neardata.kind", "none")] {
         if s.text(key) != wanted {
             let given = s.text(key);
             return wrong(format!("{key} = {given}: remote memory has no such part; give {wanted}"));

@@ -11,7 +11,6 @@ use crate::report::Report;
 use cpu::{Core, Directory};
 use engine::{Device, Mode, NodeId, Timeline};
 use nearpm::CommandPort;
-use ordering::hops::TimestampRegister;
 use protocol::params::{Kind, Setting};
 use protocol::{
     Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Param, PostCrash, StatSink, Tally,
@@ -225,7 +224,9 @@ impl Machine {
         match index - cores.len() {
             0 => directory.on(now, port, msg, out),
             n if n <= controllers.len() => controllers[n - 1].on(now, port, msg, out),
-            n if n == controllers.len() + 1 => register.on(now, port, msg, out),
+            n if n == controllers.len() + 1 => {
+                register.as_mut().expect("only its own model addresses it").on(now, port, msg, out);
+            }
             _ => commands.on(now, port, msg, out),
         }
         if self.checker.is_some() {
@@ -423,11 +424,13 @@ fn leaving(program: cpu::Program, cpu: Cpu, host: Pager, thread: usize) -> cpu::
 fn shared<'a>(
     directory: &'a mut Directory,
     controllers: &'a mut [Memory],
-    register: &'a mut TimestampRegister,
+    register: &'a mut Option<Box<dyn Node>>,
     commands: &'a mut CommandPort,
 ) -> impl Iterator<Item = &'a mut dyn Node> {
     let controllers = controllers.iter_mut().map(|c| c as &mut dyn Node);
+    let register = register.iter_mut().map(|node| &mut **node as &mut dyn Node);
     std::iter::once(directory as &mut dyn Node)
         .chain(controllers)
-        .chain([register as &mut dyn Node, commands])
+        .chain(register)
+        .chain([commands as &mut dyn Node])
 }

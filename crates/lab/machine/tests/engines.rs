@@ -2,6 +2,7 @@
 
 use engine::Mode;
 use machine::{Description, PRESETS, Report, RunOptions, WorkloadDescription, run};
+use protocol::Persistency;
 use units::Random;
 
 fn pick<T: Copy>(r: &mut Random, from: &[T]) -> T {
@@ -65,8 +66,7 @@ fn random_machine(r: &mut Random) -> Description {
 
 /// Programs that race are left out where release persistency asks for race-free ones.
 fn random_workload(r: &mut Random, d: &Description) -> WorkloadDescription {
-    let release = matches!(d.settings.text("ordering.model"), "hops" | "asap")
-        && d.settings.text("ordering.persistency") == "release";
+    let release = d.persistency() == Persistency::Release;
     let mut w =
         WorkloadDescription::named(pick(r, &["mix", "mix", "queue", "bandwidth", "hashmap"])).unwrap();
     w.set("workload.threads", pick(r, &["1", "2", "3", "5"])).unwrap();
@@ -105,7 +105,7 @@ fn compare(seed: u64) {
     assert!(equal, "{name}: {} {} {}", fast.time, reference.time, differs(&fast, &reference));
     assert!(fast.events <= reference.events, "{name}: running ahead costs no events");
     assert!(fast.durable == reference.durable, "{name}: images differ");
-    if d.settings.text("ordering.model") != "intel" {
+    if !d.ordering().capabilities().flush_instructions {
         assert!(fast.get("ordering.stale_drops").is_none_or(|n| n < 1.0), "{name}");
         let rows = d.rows().filter(|(_, _, s)| s.contains("user")).map(|(p, v, _)| format!("{}={v} ", p.key));
         assert!(fast.durable == fast.visible, "{name}: durable is not visible; {}", rows.collect::<String>());

@@ -15,11 +15,15 @@
 
 pub mod asap;
 pub mod bbb;
+pub mod eadr;
 pub mod hops;
+pub mod intel;
 mod no_path;
 mod path;
+pub mod plug;
 mod spec;
 
 pub use no_path::NoPath;
 pub use path::{Path, PathCore, Policy};
-pub use spec::{AsapSpec, Dependences, HopsSpec, PathSpec, Persistency};
+pub use plug::{MODELS, NAMES, OrderingModel, Registered};
+pub use spec::{AsapSpec, CrossCore, Dependences, HopsSpec, PathSpec};

@@ -1,4 +1,4 @@
-//! Machines without a persist path: flush instructions persist (`intel`), or the caches do (`eadr`).
+//! Machines without a persist path: flush instructions persist, or the caches do.
 
 use protocol::{
     Capabilities, CoreOrdering, EpochId, FenceKind, Line, LineWrite, Msg, Outbox, Peer, StatSink, WouldBlock,
@@ -12,20 +12,9 @@ pub struct NoPath {
 }
 
 impl NoPath {
-    /// Volatile caches: flush and fence.
-    pub fn intel() -> NoPath {
-        let (persist_path, caches_persist) = (false, false);
-        NoPath {
-            traits: Capabilities { persist_path, flush_instructions: true, caches_persist, fences: true },
-        }
-    }
-
-    /// Caches inside the persistence domain: nothing to flush, nothing to wait for.
-    pub fn eadr() -> NoPath {
-        let (persist_path, caches_persist) = (false, true);
-        NoPath {
-            traits: Capabilities { persist_path, flush_instructions: false, caches_persist, fences: false },
-        }
+    /// A core side that asks for `traits` and does nothing itself.
+    pub fn new(traits: Capabilities) -> NoPath {
+        NoPath { traits }
     }
 }
 

@@ -5,11 +5,11 @@ use units::Dur;
 
 /// When one core's persists wait for another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Persistency {
-    /// After every conflicting access to persistent memory, and after every acquire.
-    Epoch,
-    /// After every acquire that synchronises with a release.
-    Release,
+pub enum CrossCore {
+    /// Epoch persistency: after every conflicting access to persistent memory, and after every acquire.
+    Conflicts,
+    /// Release persistency: after every acquire that synchronises with a release.
+    Acquires,
 }
 
 /// Which accesses make one epoch depend on another under epoch persistency.
@@ -38,8 +38,8 @@ pub struct PathSpec {
     pub flush_trigger: usize,
     /// Below the trigger, one entry is flushed when so much time has passed.
     pub flush_timer: Dur,
-    /// Epoch or release persistency.
-    pub persistency: Persistency,
+    /// What orders epochs of different cores.
+    pub cross_core: CrossCore,
     /// Which conflicts count under epoch persistency.
     pub dependences: Dependences,
 }

@@ -6,9 +6,9 @@
 //! after, and one that keeps a store brings what comes before. Closed choices are a lattice in which any two are joined
 //! by steps of one store, so that the steps reach all of them.
 
-use super::model::Persistency;
 use super::pages::{line_hash, word_hash};
 use super::pending::{KERNEL, METADATA, Pending, Tracker, Unit};
+use protocol::Persistency;
 use protocol::line_of;
 use rustc_hash::{FxHashSet, FxHasher};
 use std::collections::{BTreeMap, VecDeque};

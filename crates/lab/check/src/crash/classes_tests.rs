@@ -3,10 +3,10 @@
 use super::candidate::FileState;
 use super::classes::Classes;
 use super::log::{Event, Kind, Log};
-use super::model::Persistency;
 use super::pending::{METADATA, Tracker, Unit};
 use super::{Change, What};
 use proptest::prelude::*;
+use protocol::Persistency;
 use protocol::{FenceKind, FlushKind, Order, PM_BASE};
 use std::collections::{BTreeMap, BTreeSet};
 

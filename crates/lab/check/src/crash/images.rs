@@ -3,9 +3,9 @@
 use super::candidate::{Candidate, Outcome, Verdict};
 use super::classes::Classes;
 use super::log::Log;
-use super::model::Persistency;
 use super::pending::{Tracker, Unit};
 use super::why::{Explanation, explain};
+use protocol::Persistency;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@ use super::candidate::{Candidate, FileState};
 use super::epochs::Epochs;
 use super::files::{Change, What};
 use super::log::{Event, Kind, Log, block_of};
-use super::model::Persistency;
 use super::pages::{Pages, merge};
+use protocol::Persistency;
 use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of};
 use std::collections::BTreeMap;
 

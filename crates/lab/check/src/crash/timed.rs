@@ -70,7 +70,7 @@ pub fn timed(
 
 /// Where caches or buffers persist, a core that runs ahead would leave what it has not stored yet.
 fn exact(machine: &Description, options: &RunOptions) -> RunOptions {
-    let exact = matches!(machine.settings.text("ordering.model"), "bbb" | "eadr");
+    let exact = !machine.ordering().capabilities().fences;
     RunOptions { mode: if exact { Mode::Reference } else { options.mode }, ..*options }
 }
 

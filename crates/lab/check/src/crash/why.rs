@@ -3,8 +3,8 @@
 
 use super::images::{Check, fixed};
 use super::log::{Event, Kind, Log};
-use super::model::Persistency;
 use super::pending::{METADATA, Tracker, Unit};
+use protocol::Persistency;
 use std::collections::BTreeMap;
 
 /// A store, for a message.

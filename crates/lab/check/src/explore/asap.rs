@@ -18,7 +18,7 @@
 
 use super::{Fingerprint, System};
 use ordering::asap::{AsapCore, Mutant, RecoverySpec, RecoveryTable};
-use ordering::{AsapSpec, Dependences, PathSpec, Persistency};
+use ordering::{AsapSpec, CrossCore, Dependences, PathSpec};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochTag, FenceKind, FlushRequest, Image, Line,
     LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, line_of,
@@ -182,7 +182,7 @@ impl AsapSpace {
             flush_issue: Dur::ZERO,
             flush_trigger: 1,
             flush_timer: Dur::ZERO,
-            persistency: Persistency::Epoch,
+            cross_core: CrossCore::Conflicts,
             dependences: Dependences::Stores,
         };
         AsapCore::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: self.mutant })

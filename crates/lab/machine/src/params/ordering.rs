@@ -6,13 +6,7 @@ use protocol::params::Kind::{Choice, Count, Flag};
 
 /// The table.
 pub(super) const ORDERING: &[Param] = &[
-    p(
-        "ordering.model",
-        Choice(&["intel", "hops", "asap", "bbb", "eadr"]),
-        "intel",
-        "-",
-        "how persists are ordered",
-    ),
+    p("ordering.model", Choice(&ordering::NAMES), "intel", "-", "how persists are ordered"),
     p(
         "ordering.persistency",
         Choice(&["epoch", "release"]),

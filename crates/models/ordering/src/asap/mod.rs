@@ -19,6 +19,7 @@
 mod bloom;
 mod core;
 mod mutant;
+mod plug;
 mod recovery;
 
 #[cfg(test)]
@@ -26,4 +27,5 @@ mod tests;
 
 pub use core::{AsapCore, Eager};
 pub use mutant::Mutant;
+pub use plug::MODEL;
 pub use recovery::{RecoverySpec, RecoveryTable};

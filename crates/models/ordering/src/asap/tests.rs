@@ -1,7 +1,7 @@
 //! Table I row by row, the power failure, the core side's decisions.
 
 use super::{AsapCore, RecoverySpec, RecoveryTable};
-use crate::spec::{AsapSpec, Dependences, PathSpec, Persistency};
+use crate::spec::{AsapSpec, CrossCore, Dependences, PathSpec};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochTag, Evicted, FenceKind, FlushRequest,
     Image, Line, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, WouldBlock, line_of,
@@ -163,7 +163,7 @@ fn core(persist_buffer: usize) -> AsapCore {
         flush_issue: Dur::ns(1),
         flush_trigger: 1,
         flush_timer: Dur::ns(500),
-        persistency: Persistency::Release,
+        cross_core: CrossCore::Acquires,
         dependences: Dependences::Accesses,
     };
     AsapCore::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: None })

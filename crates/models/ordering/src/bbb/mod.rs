@@ -19,8 +19,14 @@ use protocol::{
 };
 use units::Time;
 
+mod plug;
 #[cfg(test)]
 mod tests;
+
+pub use plug::MODEL;
+
+const CAPABILITIES: Capabilities =
+    Capabilities { persist_path: true, flush_instructions: false, caches_persist: false, fences: false };
 
 /// The core side of BBB. It has no epochs: every write is durable at once.
 pub struct BatteryBuffer {
@@ -51,7 +57,7 @@ impl BatteryBuffer {
 
 impl CoreOrdering for BatteryBuffer {
     fn traits(&self) -> Capabilities {
-        Capabilities { persist_path: true, flush_instructions: false, caches_persist: false, fences: false }
+        CAPABILITIES
     }
 
     fn store(&mut self, now: Time, write: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {

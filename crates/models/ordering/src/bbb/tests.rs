@@ -1,7 +1,7 @@
 //! A store is durable once it is in the buffer.
 
 use super::BatteryBuffer;
-use crate::spec::{Dependences, PathSpec, Persistency};
+use crate::spec::{CrossCore, Dependences, PathSpec};
 use protocol::{AddressMap, CoreOrdering, FenceKind, LineWrite, Mask, Msg, Outbox, PM_BASE, line_of};
 use units::{Dur, Time};
 
@@ -16,7 +16,7 @@ fn the_battery_saves_what_no_controller_has_and_a_snooped_line_leaves_at_once() 
         flush_issue: Dur::ns(1),
         flush_trigger: 4,
         flush_timer: Dur::ns(500),
-        persistency: Persistency::Release,
+        cross_core: CrossCore::Acquires,
         dependences: Dependences::Accesses,
     });
     let mut out = Outbox::default();

@@ -16,10 +16,12 @@
 //! neither text gives it.
 
 mod core;
+mod plug;
 mod register;
 
 #[cfg(test)]
 mod tests;
 
 pub use core::{Conservative, HopsCore};
+pub use plug::MODEL;
 pub use register::TimestampRegister;

@@ -1,7 +1,7 @@
 //! Conservative flushing and polling.
 
 use super::HopsCore;
-use crate::spec::{Dependences, HopsSpec, PathSpec, Persistency};
+use crate::spec::{CrossCore, Dependences, HopsSpec, PathSpec};
 use protocol::{
     AddressMap, CoreOrdering, EpochTag, FenceKind, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, line_of,
 };
@@ -17,7 +17,7 @@ fn core(flush_trigger: usize) -> HopsCore {
         flush_issue: Dur::ns(1),
         flush_trigger,
         flush_timer: Dur::ns(2000),
-        persistency: Persistency::Release,
+        cross_core: CrossCore::Acquires,
         dependences: Dependences::Accesses,
     };
     HopsCore::new(path, HopsSpec { poll: Dur::ns(250) })

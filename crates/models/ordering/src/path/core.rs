@@ -1,7 +1,7 @@
 //! The core side of a persist path: what HOPS and ASAP do alike. A policy says which entry may go, what a message
 //! means to it, and what commits.
 
-use super::{Blocked, Pace, PersistBuffer, Tracker};
+use super::{Blocked, CAPABILITIES, Pace, PersistBuffer, Tracker};
 use crate::spec::PathSpec;
 use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, Line, LineWrite, Msg, Outbox, Peer, StatSink,
@@ -86,7 +86,7 @@ impl<P: Policy> PathCore<P> {
 
 impl<P: Policy> CoreOrdering for PathCore<P> {
     fn traits(&self) -> Capabilities {
-        Capabilities { persist_path: true, flush_instructions: false, caches_persist: false, fences: true }
+        CAPABILITIES
     }
 
     fn store(&mut self, now: Time, write: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {

@@ -2,15 +2,19 @@
 
 mod buffer;
 mod core;
+mod direct;
 mod epochs;
 mod pace;
+mod settings;
 
 pub(crate) use buffer::PersistBuffer;
 pub use core::{Path, PathCore, Policy};
+pub(crate) use direct::Direct;
 pub(crate) use epochs::{Epoch, Epochs};
 pub(crate) use pace::{Blocked, Pace};
+pub(crate) use settings::{CAPABILITIES, path_spec, persistency};
 
-use crate::spec::{Dependences, PathSpec, Persistency};
+use crate::spec::{CrossCore, Dependences, PathSpec};
 use protocol::{EpochId, EpochTag, Line, Msg, Outbox, Peer, StatSink, WouldBlock};
 use std::hash::{Hash, Hasher};
 use units::Time;
@@ -51,7 +55,7 @@ impl Tracker {
             return Ok(());
         }
         let counts = modify || self.spec.dependences == Dependences::Accesses;
-        if self.spec.persistency == Persistency::Epoch && counts {
+        if self.spec.cross_core == CrossCore::Conflicts && counts {
             return self.epochs.depend(tag);
         }
         let epochs = &self.epochs;
@@ -73,9 +77,9 @@ impl Tracker {
         written: EpochId,
         released: EpochId,
     ) -> Result<Option<EpochTag>, WouldBlock> {
-        let epoch = match self.spec.persistency {
-            Persistency::Epoch => written.max(released),
-            Persistency::Release => released,
+        let epoch = match self.spec.cross_core {
+            CrossCore::Conflicts => written.max(released),
+            CrossCore::Acquires => released,
         };
         if epoch <= self.epochs.committed() {
             let foreign = self.inherited.iter().find(|(l, _)| *l == line).map(|(_, tag)| *tag);

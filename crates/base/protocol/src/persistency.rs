@@ -1,4 +1,4 @@
-//! Persistency models.
+//! Persistency models: what a program may rely on when it recovers.
 
 /// A persistency model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Persistency {
     }
 
     /// Whether each aligned word persists on its own; otherwise each line does.
-    pub(super) fn by_word(self) -> bool {
+    pub fn by_word(self) -> bool {
         matches!(self, Persistency::Px86 | Persistency::Armv8)
     }
 }

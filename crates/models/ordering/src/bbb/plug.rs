@@ -1,0 +1,29 @@
+//! BBB as the list of models knows it.
+
+use super::{BatteryBuffer, CAPABILITIES};
+use crate::path::{Direct, path_spec};
+use crate::plug::{OrderingModel, Registered};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+
+/// The model, by its word.
+pub const MODEL: Registered = Registered { name: "bbb", parameters: &[], model: &Bbb };
+
+struct Bbb;
+
+impl OrderingModel for Bbb {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn persistency(&self, _: &Settings) -> Persistency {
+        Persistency::Strict
+    }
+
+    fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
+        Box::new(BatteryBuffer::new(path_spec(settings, core, map)))
+    }
+
+    fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {
+        Box::new(Direct::default())
+    }
+}

@@ -1,0 +1,39 @@
+//! Caches inside the persistence domain: a store is durable once it has retired.
+//!
+//! Modelled: a power failure saves store buffers, private caches and the shared cache; flush instructions and persist
+//! fences cost nothing.
+//!
+//! Not modelled: the energy reserve, and the time that it takes to empty the caches.
+//!
+//! Source: ASAP (HPCA 2022) §II-C.
+
+use crate::NoPath;
+use crate::plug::{OrderingModel, Registered};
+use memory::PassThrough;
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+
+/// The model, by its word.
+pub const MODEL: Registered = Registered { name: "eadr", parameters: &[], model: &Eadr };
+
+struct Eadr;
+
+const CAPABILITIES: Capabilities =
+    Capabilities { persist_path: false, flush_instructions: false, caches_persist: true, fences: false };
+
+impl OrderingModel for Eadr {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn persistency(&self, _: &Settings) -> Persistency {
+        Persistency::Strict
+    }
+
+    fn core_side(&self, _: &Settings, _: u8, _: AddressMap) -> Box<dyn CoreOrdering> {
+        Box::new(NoPath::new(CAPABILITIES))
+    }
+
+    fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {
+        Box::new(PassThrough)
+    }
+}

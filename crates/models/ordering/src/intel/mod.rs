@@ -1,0 +1,42 @@
+//! Volatile caches: programs flush lines and fence.
+//!
+//! ```text
+//!   stores -> caches --clwb, clflushopt--> directory --Write--> controller -> WPQ; sfence waits for the answers
+//! ```
+//!
+//! Modelled: what the core, the directory and the controller do about flush instructions; nothing is beside the core.
+//!
+//! Not modelled: CLDEMOTE and other hints.
+//!
+//! Sources: Intel SDM volume 1, 11.4.4 and volume 2 (CLWB, CLFLUSHOPT, SFENCE); ASAP (HPCA 2022) §II-B.
+
+use crate::NoPath;
+use crate::plug::{OrderingModel, Registered};
+use memory::PassThrough;
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+
+/// The model, by its word.
+pub const MODEL: Registered = Registered { name: "intel", parameters: &[], model: &Intel };
+
+struct Intel;
+
+const CAPABILITIES: Capabilities =
+    Capabilities { persist_path: false, flush_instructions: true, caches_persist: false, fences: true };
+
+impl OrderingModel for Intel {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn persistency(&self, _: &Settings) -> Persistency {
+        Persistency::Px86Line
+    }
+
+    fn core_side(&self, _: &Settings, _: u8, _: AddressMap) -> Box<dyn CoreOrdering> {
+        Box::new(NoPath::new(CAPABILITIES))
+    }
+
+    fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {
+        Box::new(PassThrough)
+    }
+}

@@ -1,0 +1,99 @@
+//! What an ordering model declares of itself, and the list of them. A model's word stands in its own folder, in
+//! presets and in docs; whoever wires, checks or cuts a machine asks this list.
+
+use protocol::{
+    AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Param, Persistency, Settings,
+};
+
+/// A persist-ordering model.
+pub trait OrderingModel: Sync {
+    /// What it asks of cores and caches.
+    fn capabilities(&self) -> Capabilities;
+
+    /// What programs may rely on when they recover.
+    fn persistency(&self, settings: &Settings) -> Persistency;
+
+    /// The half beside core `core`.
+    fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering>;
+
+    /// The half at a controller of persistent memory.
+    fn controller_side(&self, settings: &Settings) -> Box<dyn ControllerOrdering>;
+
+    /// A node that the halves beside `cores` cores share, where there is one.
+    fn shared_node(&self, settings: &Settings, cores: usize) -> Option<Box<dyn Node>> {
+        let _ = (settings, cores);
+        None
+    }
+
+    /// Whether parameters that are accepted one by one fit together.
+    ///
+    /// # Errors
+    /// The key, and what is accepted.
+    fn check(&self, settings: &Settings) -> Result<(), String> {
+        let _ = settings;
+        Ok(())
+    }
+}
+
+/// A model under its word in descriptions.
+#[derive(Clone, Copy)]
+pub struct Registered {
+    /// The word.
+    pub name: &'static str,
+    /// Parameters that no other model reads.
+    pub parameters: &'static [Param],
+    /// The model.
+    pub model: &'static dyn OrderingModel,
+}
+
+/// Every model.
+pub const MODELS: [Registered; 5] =
+    [crate::intel::MODEL, crate::hops::MODEL, crate::asap::MODEL, crate::bbb::MODEL, crate::eadr::MODEL];
+
+/// The words of [`MODELS`]: what `ordering.model` accepts.
+pub const NAMES: [&str; MODELS.len()] = {
+    let (mut names, mut at) = ([""; MODELS.len()], 0);
+    while at < MODELS.len() {
+        names[at] = MODELS[at].name;
+        at += 1;
+    }
+    names
+};
+
+/// The model that a machine has.
+///
+/// # Panics
+/// When `ordering.model` is a word that no model has: descriptions accept [`NAMES`] alone.
+pub fn of(settings: &Settings) -> &'static dyn OrderingModel {
+    let word = settings.text("ordering.model");
+    let found = MODELS.iter().find(|m| m.name == word);
+    found
+        .unwrap_or_else(|| panic!("no ordering model is called {word}; there are {}", NAMES.join(", ")))
+        .model
+}
+
+/// The words of models for which `fits` holds, in a list for people.
+pub fn those(fits: impl Fn(&Capabilities) -> bool) -> String {
+    let fitting = MODELS.iter().filter(|m| fits(&m.model.capabilities())).map(|m| m.name);
+    fitting.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_said_once_and_finds_its_model() {
+        for (index, name) in NAMES.iter().enumerate() {
+            assert!(!name.is_empty() && !NAMES[..index].contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "no ordering model is called lazy; there are intel, ")]
+    fn a_word_without_a_model_is_no_machine() {
+        let mut settings = Settings::default();
+        settings.set("ordering.model", protocol::params::Setting::Text("lazy".into()));
+        of(&settings);
+    }
+}
