@@ -94,7 +94,7 @@ impl Row {
     fn kind(&self, field: &Field) -> Result<(TokenStream, TokenStream)> {
         let ty = &field.ty;
         if let Some(range) = &self.range {
-            let kind = quote!(::params::Kind::Nanoseconds { min_ps: (#range).0, max_ps: (#range).1 });
+            let kind = quote!(::params::Kind::nanoseconds(#range));
             return Ok((kind, same(ty, &quote!(::params::Dur))));
         }
         let least = match (&self.min, &self.max, &self.multiple_of) {

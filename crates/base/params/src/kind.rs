@@ -70,6 +70,11 @@ impl Setting {
 }
 
 impl Kind {
+    /// Nanoseconds in a range of picoseconds, such as those of [`crate::ns`].
+    pub const fn nanoseconds((min_ps, max_ps): (u64, u64)) -> Kind {
+        Kind::Nanoseconds { min_ps, max_ps }
+    }
+
     /// What is accepted, in words.
     pub fn accepts(&self) -> String {
         match *self {

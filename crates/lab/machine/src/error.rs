@@ -24,6 +24,6 @@ impl ConfigError {
 
 /// "; did you mean a, b?" or nothing.
 pub(crate) fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let near = protocol::params::nearest(word, known);
+    let near = params::nearest(word, known);
     if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
 }

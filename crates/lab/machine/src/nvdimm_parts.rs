@@ -212,9 +212,7 @@ fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
 
 fn host(s: &Settings, cores: usize, hypothetical: bool) -> Result<Host, ConfigError> {
     let slots = pages(s, "nvdimm.slots_mib");
-    let rule = s.text("nvdimm.replacement");
-    let replacement =
-        Replacement::ALL.iter().find(|(name, _)| *name == rule).map_or(Replacement::Lrc, |(_, r)| *r);
+    let replacement: Replacement = s.read("nvdimm.replacement");
     let spec = DriverSpec {
         slots,
         first_slot: DriverSpec::first_slot(slots),

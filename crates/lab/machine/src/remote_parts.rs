@@ -120,7 +120,7 @@ fn network(s: &Settings) -> NetworkSpec {
 
 fn uses(s: &Settings) -> UseSpec {
     UseSpec {
-        name: s.text("remote.use").into(),
+        what: s.read("remote.use"),
         costs: UseCosts {
             write_fault: s.dur("remote.write_fault_ns"),
             fault: s.dur("remote.fault_ns"),

@@ -23,6 +23,7 @@
 mod dispatcher;
 mod dump;
 mod node;
+pub mod params;
 mod port;
 mod ppo;
 mod spec;

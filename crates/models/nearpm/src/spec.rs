@@ -4,7 +4,7 @@ use protocol::AddressMap;
 use units::{Dur, Time};
 
 /// How devices agree that a transaction's logs may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words)]
 pub enum Sync {
     /// Devices tell each other; nobody else waits (paper §5.3.2).
     Delayed,

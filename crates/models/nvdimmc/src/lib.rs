@@ -27,6 +27,7 @@ mod driver;
 mod faults;
 mod firmware;
 mod host;
+pub mod params;
 mod pins;
 mod replacement;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 const NONE: u32 = u32::MAX;
 
 /// A rule of replacement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words)]
 pub enum Replacement {
     /// The least recently cached goes: first in, first out. All that page faults reveal; as published.
     Lrc,
@@ -11,12 +11,6 @@ pub enum Replacement {
     Lru,
     /// As LRC, but a slot that was used since goes to the end once. Needs an accessed bit.
     Clock,
-}
-
-impl Replacement {
-    /// All, by name.
-    pub const ALL: [(&'static str, Replacement); 3] =
-        [("lrc", Replacement::Lrc), ("lru", Replacement::Lru), ("clock", Replacement::Clock)];
 }
 
 /// Slots in a list, the next to go first. Every operation is a handful of writes.

@@ -428,7 +428,7 @@ type Model = BTreeMap<(u32, u64), u8>;
 
 #[test]
 fn the_processor_reads_what_it_wrote_through_caches_slots_and_nand() {
-    for (seed, (_, replacement)) in (0..).zip(Replacement::ALL) {
+    for (seed, replacement) in (0..).zip(<Replacement as ::params::Words>::ALL.iter().copied()) {
         let mut host = Host::new(Host::spec(replacement), seed);
         host.run(&mut Random::new(seed, 9), 1_500, false).unwrap();
         let c = host.driver.counts();

@@ -34,6 +34,7 @@ mod host;
 mod near;
 mod network;
 mod packet;
+pub mod params;
 mod spec;
 mod state;
 #[cfg(test)]
@@ -50,4 +51,4 @@ pub use network::{Faults, Network, NetworkSpec};
 pub use packet::{Bytes, Packet, RemoteHost};
 pub use spec::{AgentSpec, AgentStateSpec, DaemonSpec, Kind, Mutant, Prefetch, Walks};
 pub use state::{AgentState, Effect};
-pub use uses::{UseCosts, UseSpec};
+pub use uses::{Use, UseCosts, UseSpec};

@@ -7,7 +7,7 @@ use crate::uses::UseSpec;
 use units::{Dur, Time};
 
 /// Who tracks what a program changes, and at which grain pages move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(params::Words, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The operating system: page faults, write-protection, whole pages.
     Pages,
@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 /// What the agent does about a page walk that leads to a page which it has not fetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(params::Words, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Walks {
     /// Answers it when the whole page is here: no access ever waits for the network.
     WholePage,
@@ -27,7 +27,7 @@ pub enum Walks {
 }
 
 /// What is fetched beside the page that a program wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(params::Words, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Prefetch {
     /// Nothing.
     None,

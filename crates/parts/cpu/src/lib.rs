@@ -3,6 +3,7 @@
 
 pub mod core;
 pub mod directory;
+pub mod params;
 
 pub use core::{Core, CoreSpec, FlushSpec, Program};
 pub use directory::{Directory, DirectorySpec};

@@ -4,5 +4,6 @@
 pub mod controller;
 pub mod ddr4;
 pub mod nand;
+pub mod params;
 
 pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough};

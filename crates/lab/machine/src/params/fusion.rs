@@ -4,7 +4,7 @@ use super::{LONG, NS, SHORT, p};
 use protocol::Param;
 use protocol::params::Kind::{Choice, Count, PowerOfTwo};
 
-const GIB: protocol::params::Kind = Count { min: 0, max: 1024 };
+const GIB: params::Kind = Count { min: 0, max: 1024 };
 
 /// The table.
 pub(super) const PAGES: &[Param] = &[

@@ -1,20 +1,23 @@
 //! The one table of machine parameters. Files, `--set`, `show`, the JSON Schema and the wiring all follow it. Each
 //! system has a file; fusion's are of machines at page fidelity, the others' of machines at line fidelity.
 
-mod cores;
 mod fusion;
-mod memory;
-mod neardata;
-mod nvdimm;
 mod ordering;
-mod remote;
 
-use protocol::Param;
+use ::params::{Param, Parameters, join, rows};
+use cpu::params::{
+    CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, WireParameters,
+};
+use memory::ddr4::params::{DdrParameters, RefreshParameters};
+use memory::nand::params::NandParameters;
+use memory::params::{
+    ControllersParameters, DramParameters, InterleaveParameters, PmParameters, QueueParameters,
+};
 use protocol::params::Kind::Nanoseconds;
 
 const fn p(
     key: &'static str,
-    kind: protocol::params::Kind,
+    kind: params::Kind,
     default: &'static str,
     source: &'static str,
     meaning: &'static str,
@@ -22,22 +25,41 @@ const fn p(
     Param { key, kind, default, source, meaning }
 }
 
-const NS: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 };
-const LONG: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 10_000_000_000_000_000 };
-const WIRE: protocol::params::Kind = Nanoseconds { min_ps: 100, max_ps: 1_000_000 };
+const NS: params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 };
+const LONG: params::Kind = Nanoseconds { min_ps: 0, max_ps: 10_000_000_000_000_000 };
 /// Between two steps of something that is done for every store: up to a microsecond, or a run takes for ever.
-const STEP: protocol::params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000 };
+const STEP: params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000 };
 /// What happens again and again: up to a tenth of a second.
-const SHORT: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 100_000_000_000 };
-const SERVICE: protocol::params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000_000 };
+const SHORT: params::Kind = Nanoseconds { min_ps: 0, max_ps: 100_000_000_000 };
+const SERVICE: params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000_000 };
 
-const PARTS: [&[Param]; 7] = [
-    cores::CORES,
-    memory::MEMORY,
-    neardata::NEARDATA,
+const PARTS: &[&[Param]] = &[
+    CpuParameters::TABLE,
+    L1Parameters::TABLE,
+    L2Parameters::TABLE,
+    LlcParameters::TABLE,
+    WireParameters::TABLE,
+    ControllersParameters::TABLE,
+    InterleaveParameters::TABLE,
+    PmParameters::TABLE,
+    DramParameters::TABLE,
+    nearpm::params::KindParameters::TABLE,
+    nearpm::params::NearParameters::TABLE,
+    nearpm::params::FaultParameters::TABLE,
     ordering::ORDERING,
-    nvdimm::NVDIMM,
-    remote::REMOTE,
+    QueueParameters::TABLE,
+    FlushParameters::TABLE,
+    DdrParameters::TABLE,
+    RefreshParameters::TABLE,
+    nvdimmc::params::KindParameters::TABLE,
+    nvdimmc::params::NvdimmParameters::TABLE,
+    nvdimmc::params::DriverParameters::TABLE,
+    nvdimmc::params::HypotheticalParameters::TABLE,
+    nvdimmc::params::FaultParameters::TABLE,
+    NandParameters::TABLE,
+    pberry::params::KindParameters::TABLE,
+    pberry::params::RemoteParameters::TABLE,
+    pberry::params::FaultParameters::TABLE,
     fusion::PAGES,
 ];
 
@@ -60,27 +82,4 @@ pub(crate) fn renamed(key: &str) -> Option<&'static str> {
 pub const IPC_INTERVAL: [&str; 2] = ["0.5", "3"];
 
 /// Every parameter of a machine.
-pub const MACHINE: &[Param] = &join::<{ count() }>();
-
-const fn count() -> usize {
-    let (mut count, mut part) = (0, 0);
-    while part < PARTS.len() {
-        count += PARTS[part].len();
-        part += 1;
-    }
-    count
-}
-
-const fn join<const N: usize>() -> [Param; N] {
-    let mut all = [PARTS[0][0]; N];
-    let (mut at, mut part) = (0, 0);
-    while part < PARTS.len() {
-        let mut of_part = 0;
-        while of_part < PARTS[part].len() {
-            all[at] = PARTS[part][of_part];
-            (at, of_part) = (at + 1, of_part + 1);
-        }
-        part += 1;
-    }
-    all
-}
+pub const MACHINE: &[Param] = &join::<{ rows(PARTS) }>(PARTS);

@@ -43,13 +43,6 @@ pub(super) const ORDERING: &[Param] = &[
         "undo and delay records at each controller",
     ),
     p(
-        "ordering.write_pending_queue",
-        Count { min: 1, max: 1024 },
-        "16",
-        "paper: ASAP Table II",
-        "entries of each controller's write pending queue",
-    ),
-    p(
         "ordering.write_back_buffer",
         Count { min: 1, max: 256 },
         "16",
@@ -120,28 +113,6 @@ pub(super) const ORDERING: &[Param] = &[
         "17",
         "paper: ASAP §VII (50 cycles, wires taken off)",
         "HOPS: time of reading the register",
-    ),
-    p(
-        "ordering.flush_instruction_ns",
-        NS,
-        "0",
-        "paper: ASAP names none",
-        "fixed time in the core before a flush instruction leaves it",
-    ),
-    p(
-        "ordering.flush_overlap",
-        Flag,
-        "true",
-        "datasheet: clwb and clflushopt are weakly ordered",
-        "later stores may pass a flush instruction that is under way",
-    ),
-    p("ordering.flush_invalidates", Flag, "false", "datasheet: Intel SDM, clwb", "clwb drops the line"),
-    p(
-        "ordering.sfence_blocks",
-        Choice(&["core", "stores"]),
-        "core",
-        "paper: ASAP §II-B",
-        "what waits at an sfence on a machine with volatile caches",
     ),
     p(
         "ordering.sfence",

@@ -145,24 +145,44 @@ pub(crate) struct Using {
     ends: Time,
 }
 
-type Make = fn() -> Box<dyn UseCase>;
+/// What tracking may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words)]
+pub enum Use {
+    /// Migration that copies while the program runs.
+    PreCopy,
+    /// Migration that copies after the program has moved.
+    PostCopy,
+    /// Pages shared until one is written.
+    CopyOnWrite,
+    /// Checkpoints, each of what has changed.
+    Checkpoint,
+    /// A copy that is kept up to date.
+    Replicate,
+    /// Contents encrypted when they are written.
+    Encrypt,
+    /// An undo log.
+    Log,
+}
 
-/// Every use case, with its name.
-const CASES: [(&str, Make); 7] = [
-    ("pre-copy", || Box::<migrate::PreCopy>::default()),
-    ("post-copy", || Box::<migrate::PostCopy>::default()),
-    ("copy-on-write", || Box::<copy_on_write::CopyOnWrite>::default()),
-    ("checkpoint", || Box::<checkpoint::Checkpoint>::default()),
-    ("replicate", || Box::<replicate::Replicate>::default()),
-    ("encrypt", || Box::<encrypt::Encrypt>::default()),
-    ("log", || Box::<log::UndoLog>::default()),
-];
+impl Use {
+    fn case(self) -> Box<dyn UseCase> {
+        match self {
+            Use::PreCopy => Box::<migrate::PreCopy>::default(),
+            Use::PostCopy => Box::<migrate::PostCopy>::default(),
+            Use::CopyOnWrite => Box::<copy_on_write::CopyOnWrite>::default(),
+            Use::Checkpoint => Box::<checkpoint::Checkpoint>::default(),
+            Use::Replicate => Box::<replicate::Replicate>::default(),
+            Use::Encrypt => Box::<encrypt::Encrypt>::default(),
+            Use::Log => Box::<log::UndoLog>::default(),
+        }
+    }
+}
 
 /// What a machine is told of its use case.
 #[derive(Clone, Debug)]
 pub struct UseSpec {
-    /// Its name; anything else is none.
-    pub name: String,
+    /// Which one.
+    pub what: Option<Use>,
     /// What things take.
     pub costs: UseCosts,
     /// Length of a window.
@@ -170,9 +190,9 @@ pub struct UseSpec {
 }
 
 impl Using {
-    /// The use case of that name, where there is one.
+    /// The use case, where there is one.
     pub(crate) fn new(spec: &UseSpec, kind: Kind) -> Option<Using> {
-        let (_, make) = CASES.iter().find(|(name, _)| *name == spec.name)?;
+        let case = spec.what?.case();
         let primitives = Primitives {
             kind,
             costs: spec.costs,
@@ -182,7 +202,7 @@ impl Using {
             waited: Dur::ZERO,
             owed: Dur::ZERO,
         };
-        Some(Using { case: make(), primitives, length: spec.window, ends: Time::ZERO + spec.window })
+        Some(Using { case, primitives, length: spec.window, ends: Time::ZERO + spec.window })
     }
 
     /// The region of interest begins: with memory as it is now.

@@ -25,6 +25,7 @@ mod command;
 mod lanes;
 mod legality;
 mod needs;
+pub mod params;
 mod queue;
 mod rank;
 mod spec;

@@ -9,7 +9,7 @@ use std::ops::Range;
 const NONE: u32 = u32::MAX;
 
 /// Which block is collected next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words)]
 pub enum Collection {
     /// The one with the fewest valid pages.
     Greedy,

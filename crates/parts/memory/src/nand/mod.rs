@@ -23,6 +23,7 @@ mod array;
 mod blocks;
 mod ftl;
 mod media;
+pub mod params;
 #[cfg(test)]
 mod tests;
 mod timed;

@@ -1,0 +1,166 @@
+//! Parameters of near-data devices.
+
+use crate::Sync;
+use params::{Dur, Parameters, Words, ns};
+
+/// What near-data memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum Kind {
+    /// NearPM devices behind a link.
+    Device,
+}
+
+/// Whether host accesses and requests keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum PersistOrdering {
+    /// Partitioned persist ordering.
+    Ppo,
+    /// They may pass each other.
+    None,
+}
+
+/// What of a request is compared with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum Conflicts {
+    /// All that it reads and writes.
+    Ranges,
+    /// Its sources alone.
+    Sources,
+}
+
+/// What a host write waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum HostWrites {
+    /// Requests that it conflicts with.
+    Range,
+    /// Every request.
+    Any,
+}
+
+/// Whether a machine has such devices.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "neardata")]
+pub struct KindParameters {
+    /// device: persistent memory is NearPM devices behind a link
+    #[param(default = "none", source = "-")]
+    pub kind: Option<Kind>,
+}
+
+/// The devices, their links, and the port that commands pass.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "neardata")]
+pub struct NearParameters {
+    /// programs give crash consistency to the devices; false: they do it themselves
+    #[param(default = "true", source = "-")]
+    pub offload: bool,
+    /// devices, over which memory is interleaved
+    #[param(default = "2", source = "paper: NearPM §7", min = 1, max = 16, power_of_two)]
+    pub devices: u64,
+    /// units of each device
+    #[param(default = "4", source = "paper: NearPM Table 3", min = 1, max = 64)]
+    pub units: usize,
+    /// entries of a device's request FIFO, 64 bytes each
+    #[param(default = "32", source = "paper: NearPM Table 3", min = 1, max = 1024)]
+    pub fifo: usize,
+    /// held host accesses that a device saves
+    #[param(default = "51", source = "paper: NearPM §5.3.3, 4 kB of 80 bytes", min = 1, max = 1024)]
+    pub host_queue: usize,
+    /// entries of a device's address mapping table: a pool for a thread
+    #[param(default = "54", source = "paper: NearPM §5.3.3, 432 bytes of 8", min = 1, max = 1024)]
+    pub address_table: usize,
+    /// how devices agree that a transaction's logs may go
+    #[param(default = "delayed", source = "paper: NearPM §5.3.2")]
+    pub sync: Sync,
+    /// none: host accesses and requests may pass each other
+    #[param(default = "ppo", source = "paper: NearPM §4")]
+    pub ordering: PersistOrdering,
+    /// sources: only the sources of requests are compared, as the public artifact does
+    #[param(default = "ranges", source = "paper: NearPM §5.3.1")]
+    pub conflicts: Conflicts,
+    /// false: host reads are never held, as in the public artifact
+    #[param(default = "true", source = "paper: NearPM §5.3.1")]
+    pub gates_reads: bool,
+    /// any: a host write waits for every request, as in the public artifact
+    #[param(default = "range", source = "paper: NearPM §5.3.1")]
+    pub host_writes: HostWrites,
+    /// one way between the host and a device
+    #[param(default = "154", source = "estimate: half of a load's 436 ns is on the way", range = ns::WIRE)]
+    pub link_ns: Dur,
+    /// one way between two devices
+    #[param(
+        default = "20",
+        source = "estimate: a few cycles at 300 MHz, both on one board",
+        range = ns::WIRE
+    )]
+    pub peer_ns: Dur,
+    /// uncached stores that make a command
+    #[param(
+        default = "5",
+        source = "artifact: first version, four registers and a doorbell",
+        min = 3,
+        max = 16
+    )]
+    pub command_words: usize,
+    /// time that an uncached store holds its core
+    #[param(
+        default = "94",
+        source = "artifact: measured 240 ns, scaled with neardata.start_ns to fit nearpm.micro",
+        range = ns::NS
+    )]
+    pub store_ns: Dur,
+    /// from a request's dispatch to its first line, with the DMA engine
+    #[param(
+        default = "316",
+        source = "artifact: 0.97 us at 250 MHz, scaled with neardata.store_ns to fit nearpm.micro",
+        range = ns::NS
+    )]
+    pub start_ns: Dur,
+    /// the same for up to 64 bytes, with the load/store unit
+    #[param(
+        default = "231",
+        source = "artifact: as neardata.start_ns without the DMA engine's ten registers, 0.26 us of 0.97",
+        range = ns::NS
+    )]
+    pub fine_start_ns: Dur,
+    /// time of a unit for 64 bytes
+    #[param(default = "76", source = "fitted to nearpm.micro", range = ns::SERVICE)]
+    pub line_ns: Dur,
+    /// time that 64 bytes keep the bus that the units share
+    #[param(
+        default = "16",
+        source = "paper: NearPM §7, 4 GB/s; AXI reads and writes at once",
+        range = ns::SERVICE
+    )]
+    pub bus_ns: Dur,
+    /// a page is checkpointed or shadowed in pieces of so many bytes, each by a unit
+    #[param(
+        default = "1024",
+        source = "paper: NearPM §8.3.2, lines of a page are copied in parallel; its size is an estimate",
+        min = 64,
+        max = 65536,
+        power_of_two
+    )]
+    pub piece_bytes: u64,
+    /// a device that has not finished a request by then is said to have stopped
+    #[param(
+        default = "1000000",
+        source = "estimate: completion timeout of PCIe, 50 us to 50 ms",
+        range = (1_000_000, 1_000_000_000_000)
+    )]
+    pub timeout_ns: Dur,
+}
+
+/// Devices that fail.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "neardata.fault")]
+pub struct FaultParameters {
+    /// requests after which a device's units stop for good; 0: never
+    #[param(default = "0", source = "-", min = 0, max = 1_000_000_000)]
+    pub stops_after: u64,
+    /// when the device loses its power, while everything else goes on; 0: never
+    #[param(default = "0", source = "-", range = (0, 1_000_000_000_000_000))]
+    pub power_off_ns: Dur,
+    /// the device whose units stop
+    #[param(default = "0", source = "-", min = 0, max = 15)]
+    pub device: usize,
+}

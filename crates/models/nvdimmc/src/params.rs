@@ -1,0 +1,132 @@
+//! Parameters of NVDIMM-C: the module, its driver, and faults that are put into it.
+
+use crate::Replacement;
+use params::{Dur, Parameters, Words, ns};
+
+/// What stands behind the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum Kind {
+    /// DRAM alone.
+    Dram,
+    /// DRAM that caches NAND.
+    Cached,
+    /// A wait in place of the NAND.
+    Hypothetical,
+}
+
+/// Which of them a machine has.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "nvdimm")]
+pub struct KindParameters {
+    /// persistent memory behind a DDR4 channel: DRAM alone, DRAM that caches NAND, or a wait in place of
+    /// the NAND
+    #[param(default = "none", source = "-")]
+    pub kind: Option<Kind>,
+}
+
+/// The module.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "nvdimm")]
+pub struct NvdimmParameters {
+    /// size of the device in MiB
+    #[param(default = "7680", source = "paper: NVDIMM-C §VI, 120 GB, scaled by 16", min = 1, max = 8191)]
+    pub capacity_mib: u64,
+    /// its DRAM in MiB
+    #[param(default = "16", source = "paper: NVDIMM-C Table I, 16 GB, scaled by 1024", min = 2, max = 8192)]
+    pub dram_mib: u64,
+    /// DRAM that caches pages, in MiB
+    #[param(default = "15", source = "paper: NVDIMM-C §VII-B1, 15 GB, scaled by 1024", min = 1, max = 8191)]
+    pub slots_mib: u64,
+    /// which page goes when no slot is free: least recently cached or used, or CLOCK
+    #[param(default = "lrc", source = "paper: NVDIMM-C §IV-B")]
+    pub replacement: Replacement,
+    /// commands in the CP area at once
+    #[param(default = "1", source = "paper: NVDIMM-C §IV-C", min = 1, max = 32)]
+    pub queue_depth: usize,
+    /// bytes that the device moves in a window
+    #[param(default = "4096", source = "paper: NVDIMM-C §IV-A", min = 4096, max = 8192, power_of_two)]
+    pub window_bytes: usize,
+    /// one command writes a page back and fills its slot with the next
+    #[param(default = "false", source = "paper: NVDIMM-C §VII-C names it as future work")]
+    pub merged_commands: bool,
+    /// firmware: from seeing a command to asking the NAND or reading the slot
+    #[param(default = "500", source = "estimate", range = ns::NS)]
+    pub decode_ns: Dur,
+    /// firmware: from moving a page to being ready to acknowledge it
+    #[param(default = "0", source = "estimate", range = ns::NS)]
+    pub finish_ns: Dur,
+    /// pages that the device holds until the NAND has them
+    #[param(default = "16", source = "estimate: one a die", min = 1, max = 4096)]
+    pub write_buffer_pages: usize,
+    /// energy for the dump after a power failure, in microjoules
+    #[param(
+        default = "10000000",
+        source = "estimate: enough for every slot",
+        min = 0,
+        max = 1_000_000_000_000
+    )]
+    pub battery_uj: u64,
+    /// energy of saving one page, in microjoules
+    #[param(default = "100", source = "estimate: 1 W while a page is programmed", min = 1, max = 1_000_000)]
+    pub dump_page_uj: u64,
+    /// the write pending queue reaches the DRAM before the dump begins
+    #[param(default = "false", source = "paper: NVDIMM-C §V-C")]
+    pub write_queue_survives: bool,
+}
+
+/// Its driver.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "nvdimm.driver")]
+pub struct DriverParameters {
+    /// pages whose place a core knows without asking the driver
+    #[param(default = "64", source = "datasheet: Skylake first-level TLB", min = 1, max = 65536)]
+    pub translations: usize,
+    /// driver: time to map a page that is in a slot, under its lock
+    #[param(default = "100", source = "estimate", range = ns::NS)]
+    pub map_ns: Dur,
+    /// time from a page fault to the driver and back
+    #[param(default = "1000", source = "estimate", range = ns::NS)]
+    pub fault_ns: Dur,
+    /// driver: time between two looks at an acknowledgement
+    #[param(default = "500", source = "estimate", range = ns::SERVICE)]
+    pub poll_ns: Dur,
+    /// false is a fault: no flush before a writeback
+    #[param(default = "true", source = "paper: NVDIMM-C §V-B")]
+    pub flush: bool,
+    /// false is a fault: no invalidation after a cachefill
+    #[param(default = "true", source = "paper: NVDIMM-C §V-B")]
+    pub invalidate: bool,
+}
+
+/// The device that waits in place of NAND.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "nvdimm.hypothetical")]
+pub struct HypotheticalParameters {
+    /// what the hypothetical device waits in place of NAND and windows (tD)
+    #[param(default = "0", source = "paper: NVDIMM-C §VII-D", range = ns::NS)]
+    pub td_ns: Dur,
+    /// waits of tD that a fault takes, in thousandths
+    #[param(default = "3000", source = "paper: NVDIMM-C §VII-D, three waits", min = 0, max = 10_000)]
+    pub waits_permille: u64,
+}
+
+/// What may be wrong with the device side.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "nvdimm.device")]
+pub struct FaultParameters {
+    /// true is a fault: the device does not wait for its window
+    #[param(default = "false", source = "-")]
+    pub ignore_window: bool,
+    /// true is a fault: the detector takes entry into self-refresh for a refresh
+    #[param(default = "false", source = "-")]
+    pub ignore_cke: bool,
+    /// a fault: the detector sees refreshes so late
+    #[param(default = "0", source = "-", range = ns::NS)]
+    pub detector_late_ns: Dur,
+    /// a fault: of so many refreshes the detector misses one; 0 for none
+    #[param(default = "0", source = "-", min = 0, max = 1_000_000_000)]
+    pub misses_one_in: u64,
+    /// a fault: lines that the device reads in each window beyond what fits
+    #[param(default = "0", source = "-", min = 0, max = 1024)]
+    pub overrun_lines: u64,
+}

@@ -1,0 +1,186 @@
+//! Parameters of remote memory.
+
+use crate::uses::Use;
+use crate::{Kind, Prefetch, Walks};
+use params::{Dur, Parameters, ns};
+
+/// Up to ten seconds: whoever waits looks and asks again all the while.
+const PATIENCE: (u64, u64) = (0, 10_000_000_000_000);
+/// From a microsecond on: at the end of each window filters are cleared.
+const WINDOW: (u64, u64) = (1_000_000, 10_000_000_000_000_000);
+
+/// Which system a machine has.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "remote")]
+pub struct KindParameters {
+    /// remote memory: paged by page faults (pages), or tracked and fetched by an agent (lines)
+    #[param(default = "none", source = "-")]
+    pub kind: Option<Kind>,
+}
+
+/// The remote host, the network, the agent, and the daemon.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "remote")]
+pub struct RemoteParameters {
+    /// MiB of remote memory
+    #[param(default = "8192", source = "estimate", min = 1, max = 1 << 20)]
+    pub capacity_mib: u64,
+    /// KiB that are mapped, fetched, protected and written back together (pages)
+    #[param(
+        default = "4",
+        source = "datasheet: x86-64 has 4 KiB and 2 MiB",
+        min = 4,
+        max = 2048,
+        power_of_two
+    )]
+    pub page_kib: u64,
+    /// KiB of memory attached to the processor for pages that come again and again (lines)
+    #[param(
+        default = "0",
+        source = "paper: PBerry §5, caching in CPU-attached memory",
+        min = 0,
+        max = 1 << 20
+    )]
+    pub cpu_kib: u64,
+    /// a page is placed there when it has come from the remote host so often
+    #[param(default = "2", source = "estimate", min = 1, max = 1000)]
+    pub cpu_after: u32,
+    /// KiB of local memory that hold pages of it
+    #[param(default = "8192", source = "estimate", min = 64, max = 1 << 30, power_of_two)]
+    pub local_kib: u64,
+    /// one way between the shared cache and the agent
+    #[param(
+        default = "54",
+        source = "datasheet: the other socket's memory at 130 ns (Skylake)",
+        range = ns::WIRE
+    )]
+    pub link_ns: Dur,
+    /// one way of an empty packet to the remote host
+    #[param(
+        default = "1195",
+        source = "measured: RDMA reads of 64 B in 2.42 us (ConnectX-5, KCacheSim artifact)",
+        range = ns::LONG
+    )]
+    pub network_ns: Dur,
+    /// for each byte of a packet, in which no other is sent
+    #[param(
+        default = "0.171",
+        source = "measured: RDMA reads of 4 KiB in 3.11 us (KCacheSim artifact)",
+        range = ns::NS
+    )]
+    pub network_byte_ns: Dur,
+    /// a page walk to a page that is not fetched waits for all of it, for its first line, or not
+    #[param(default = "whole-page", source = "paper: PBerry §5")]
+    pub page_table: Walks,
+    /// a missing line is asked for before the rest of its page
+    #[param(default = "true", source = "paper: PBerry §5")]
+    pub critical_line_first: bool,
+    /// times that a fetch is sent before a page walk is told that the page is not there
+    #[param(default = "3", source = "estimate", min = 1, max = 100)]
+    pub attempts: u32,
+    /// time until a packet without an answer is sent again
+    #[param(default = "20000", source = "estimate: several times a fetch", range = ns::LONG)]
+    pub retry_ns: Dur,
+    /// the coherence protocol's limit for an answer; beyond it the processor checks out
+    #[param(
+        default = "10000000",
+        source = "estimate: completion timeouts are 50 us to 50 ms",
+        range = PATIENCE
+    )]
+    pub deadline_ns: Dur,
+    /// how long software waits for the remote host before an I/O error
+    #[param(default = "1000000000", source = "estimate", range = PATIENCE)]
+    pub give_up_ns: Dur,
+    /// bits of the Bloom filter of lines
+    #[param(default = "1048576", source = "estimate", min = 64, max = 1 << 28, power_of_two)]
+    pub line_filter_bits: u64,
+    /// counters of the counting Bloom filter of pages
+    #[param(default = "65536", source = "estimate", min = 8, max = 1 << 28, power_of_two)]
+    pub page_filter_counters: u64,
+    /// hash functions of each filter
+    #[param(default = "4", source = "estimate", min = 1, max = 16)]
+    pub filter_hashes: u32,
+    /// lines of a page reported before the page is reported whole (N)
+    #[param(default = "5", source = "paper: PBerry §4.1.2", min = 1, max = 64)]
+    pub threshold: u32,
+    /// entries of the buffer of reports
+    #[param(default = "65536", source = "estimate", min = 1, max = 1 << 24)]
+    pub report_buffer: usize,
+    /// pages whose place a core knows without a page walk
+    #[param(default = "1536", source = "datasheet: Skylake second-level TLB", min = 1, max = 65536)]
+    pub translations: usize,
+    /// from a page fault to the handler and back, without the network
+    #[param(
+        default = "3200",
+        source = "measured: LegoOS pcache_miss of 6.31 us, less a fetch",
+        range = ns::LONG
+    )]
+    pub fault_ns: Dur,
+    /// the same of the first write to a protected page
+    #[param(default = "1000", source = "estimate: a minor fault takes 0.5 to 1 us", range = ns::LONG)]
+    pub write_fault_ns: Dur,
+    /// dropping a core's own translations
+    #[param(default = "89", source = "measured: LegoOS, no other processor", range = ns::NS)]
+    pub invalidate_ns: Dur,
+    /// interrupting other cores so that they drop theirs
+    #[param(default = "1200", source = "measured: LegoOS, 1.47 us for one processor", range = ns::NS)]
+    pub shootdown_ns: Dur,
+    /// the same for each of them
+    #[param(default = "270", source = "measured: LegoOS, 7.58 us for 23 processors", range = ns::NS)]
+    pub shootdown_core_ns: Dur,
+    /// between two looks at something that is waited for
+    #[param(default = "100", source = "estimate", range = ns::SERVICE)]
+    pub poll_ns: Dur,
+    /// pages reclaimed together
+    #[param(default = "8", source = "estimate: pages of a shootdown", min = 1, max = 4096)]
+    pub reclaim_batch: u32,
+    /// what is fetched beside the page that is wanted
+    #[param(default = "none", source = "-")]
+    pub prefetch: Prefetch,
+    /// how many pages that is
+    #[param(default = "7", source = "datasheet: Linux reads 8 pages of swap at once", min = 0, max = 64)]
+    pub prefetch_pages: u32,
+    /// length of a window of dirty tracking
+    #[param(default = "1000000", source = "estimate", range = WINDOW)]
+    pub window_ns: Dur,
+    /// every so often all local pages are protected against writes again (pages), 0 for never
+    #[param(
+        default = "0",
+        source = "paper: PBerry §7, how dirty pages are tracked without an agent",
+        range = ns::LONG
+    )]
+    pub protect_ns: Dur,
+    /// finding a page and protecting it, for each local page
+    #[param(default = "0.696", source = "fitted to pberry.wp-pause", range = ns::NS)]
+    pub protect_page_ns: Dur,
+    /// what tracking is used for besides: told of lines (lines), or of pages by faults (pages)
+    #[param(default = "none", source = "paper: PBerry table 2")]
+    pub r#use: Option<Use>,
+    /// copying a line in local memory, by software
+    #[param(default = "14.5", source = "measured: a cold copy of 4 KiB in 925 ns", range = ns::NS)]
+    pub copy_line_ns: Dur,
+}
+
+/// What may go wrong on the network and at the remote host.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "remote.fault")]
+pub struct FaultParameters {
+    /// a fault: one in so many packets is lost, none for 0
+    #[param(default = "0", source = "-", min = 0, max = 1 << 40)]
+    pub lose_one_in: u64,
+    /// a fault: one in so many packets is late
+    #[param(default = "0", source = "-", min = 0, max = 1 << 40)]
+    pub late_one_in: u64,
+    /// by so much
+    #[param(default = "50000", source = "-", range = ns::LONG)]
+    pub late_ns: Dur,
+    /// a fault: one in so many packets comes twice, the second time late
+    #[param(default = "0", source = "-", min = 0, max = 1 << 40)]
+    pub duplicate_one_in: u64,
+    /// a fault: the remote host takes nothing from then on
+    #[param(default = "0", source = "-", range = ns::LONG)]
+    pub away_from_ns: Dur,
+    /// until then
+    #[param(default = "0", source = "-", range = ns::LONG)]
+    pub away_to_ns: Dur,
+}

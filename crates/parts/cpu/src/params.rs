@@ -1,0 +1,150 @@
+//! Parameters of cores, of their caches, and of the wires between them and memory.
+
+use params::{Dur, Parameters, Words, ns};
+
+/// Cores.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "cpu")]
+pub struct CpuParameters {
+    /// cores; raised to workload.threads where that is more
+    #[param(default = "4", source = "paper: ASAP Table II", min = 1, max = 64)]
+    pub cores: usize,
+    /// clock of the cores in MHz
+    #[param(default = "2000", source = "paper: ASAP Table II", min = 100, max = 10_000)]
+    pub clock_mhz: u64,
+    /// instructions issued a cycle
+    #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 16)]
+    pub width: u64,
+    /// instructions issued for each memory reference, itself included
+    #[param(
+        default = "4",
+        source = "estimate: about a quarter of instructions are loads and stores",
+        min = 1,
+        max = 100
+    )]
+    pub instructions_per_reference: u64,
+    /// instructions a cycle of a recorded program's own work; its waiting for memory is simulated and comes
+    /// on top
+    #[param(
+        default = "1.5",
+        source = "open: 0.5 to 3; the default is our choice",
+        min = 500,
+        max = 3000,
+        thousandths
+    )]
+    pub ipc: u64,
+    /// instructions that may pass a load whose value nothing waits for
+    #[param(default = "192", source = "artifact: gem5 O3 reorder buffer", min = 8, max = 4096)]
+    pub window: u64,
+    /// lines that a core may have on their way at once
+    #[param(default = "16", source = "artifact: gem5 sequencer", min = 1, max = 256)]
+    pub outstanding_misses: usize,
+    /// stores that have retired but are not yet visible
+    #[param(default = "32", source = "artifact: gem5 O3 store queue", min = 1, max = 256)]
+    pub store_buffer: usize,
+    /// a store asks for its line when it enters the store buffer
+    #[param(default = "true", source = "datasheet: current cores request ownership ahead")]
+    pub store_prefetch: bool,
+    /// time from one store's becoming visible to the next
+    #[param(default = "0.5", source = "estimate: one cycle", range = ns::STEP)]
+    pub store_interval_ns: Dur,
+    /// time of a locked read-modify-write on a line that is there
+    #[param(default = "10", source = "datasheet: about 20 cycles for locked instructions", range = ns::NS)]
+    pub locked_ns: Dur,
+    /// write-combining buffers for non-temporal stores
+    #[param(default = "10", source = "datasheet: Intel line fill buffers", min = 1, max = 64)]
+    pub write_combining: usize,
+}
+
+/// The first-level data cache.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "l1")]
+pub struct L1Parameters {
+    /// size of the first-level data cache
+    #[param(default = "32 KiB", source = "paper: ASAP Table II", min = 1 << 10, max = 1 << 24, bytes)]
+    pub size_bytes: u64,
+    /// ways of the first-level data cache
+    #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
+    pub ways: u64,
+    /// time of a first-level hit
+    #[param(default = "1", source = "paper: ASAP Table II", range = ns::SERVICE)]
+    pub latency_ns: Dur,
+}
+
+/// The private second-level cache.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "l2")]
+pub struct L2Parameters {
+    /// size of the private second-level cache
+    #[param(default = "2 MiB", source = "paper: ASAP Table II", min = 1 << 10, max = 1 << 28, bytes)]
+    pub size_bytes: u64,
+    /// ways of the private second-level cache
+    #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
+    pub ways: u64,
+    /// time of a second-level hit
+    #[param(default = "10", source = "paper: ASAP Table II", range = ns::SERVICE)]
+    pub latency_ns: Dur,
+}
+
+/// The shared last-level cache, with its directory.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "llc")]
+pub struct LlcParameters {
+    /// size of the shared last-level cache
+    #[param(default = "16 MiB", source = "paper: ASAP Table II", min = 1 << 12, max = 1 << 32, bytes)]
+    pub size_bytes: u64,
+    /// ways of the shared last-level cache
+    #[param(default = "16", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
+    pub ways: u64,
+    /// time of a lookup in the last-level cache and directory
+    #[param(default = "12", source = "artifact: 40 cycles configured, wires taken off", range = ns::NS)]
+    pub latency_ns: Dur,
+    /// false: only a directory; what no core holds comes from memory
+    #[param(default = "true", source = "paper: ASAP Table II")]
+    pub keeps_data: bool,
+}
+
+/// Wires.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "wires")]
+pub struct WireParameters {
+    /// one way between a core and the directory
+    #[param(default = "4", source = "estimate", range = ns::WIRE)]
+    pub core_directory_ns: Dur,
+    /// one way between a core and a controller of persistent memory
+    #[param(default = "5", source = "estimate", range = ns::WIRE)]
+    pub core_controller_ns: Dur,
+    /// one way between two cores
+    #[param(default = "5", source = "estimate", range = ns::WIRE)]
+    pub core_core_ns: Dur,
+    /// one way between the directory and a controller
+    #[param(default = "5", source = "estimate", range = ns::WIRE)]
+    pub directory_controller_ns: Dur,
+}
+
+/// What waits at an sfence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum SfenceBlocks {
+    /// The core.
+    Core,
+    /// Its later stores.
+    Stores,
+}
+
+/// Flush instructions and fences on a machine that needs them.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub struct FlushParameters {
+    /// fixed time in the core before a flush instruction leaves it
+    #[param(default = "0", source = "paper: ASAP names none", range = ns::NS)]
+    pub flush_instruction_ns: Dur,
+    /// later stores may pass a flush instruction that is under way
+    #[param(default = "true", source = "datasheet: clwb and clflushopt are weakly ordered")]
+    pub flush_overlap: bool,
+    /// clwb drops the line
+    #[param(default = "false", source = "datasheet: Intel SDM, clwb")]
+    pub flush_invalidates: bool,
+    /// what waits at an sfence on a machine with volatile caches
+    #[param(default = "core", source = "paper: ASAP §II-B")]
+    pub sfence_blocks: SfenceBlocks,
+}

@@ -1,0 +1,75 @@
+//! Parameters of memory behind its controllers.
+
+use params::{Dur, Parameters, ns};
+
+/// How many controllers plain persistent memory has.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory")]
+pub struct ControllersParameters {
+    /// controllers of persistent memory; on machines of near-data devices neardata.devices counts
+    #[param(default = "2", source = "paper: ASAP Table II", min = 1, max = 16)]
+    pub controllers: usize,
+}
+
+/// How controllers share persistent memory.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory")]
+pub struct InterleaveParameters {
+    /// consecutive bytes on one controller
+    #[param(default = "256", source = "paper: ASAP §VII-C", min = 64, max = 4096, power_of_two)]
+    pub interleave_bytes: u64,
+}
+
+/// Persistent memory.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.pm")]
+pub struct PmParameters {
+    /// time of a read of persistent memory
+    #[param(default = "175", source = "paper: ASAP Table II", range = ns::NS)]
+    pub read_ns: Dur,
+    /// time from a write's acceptance to its acknowledgement
+    #[param(default = "90", source = "paper: ASAP Table II (write)", range = ns::NS)]
+    pub acknowledge_ns: Dur,
+    /// time that the media is busy with 64 bytes read
+    #[param(default = "9.02", source = "artifact: 6.6 GB/s a controller", range = ns::SERVICE)]
+    pub read_service_ns: Dur,
+    /// time that the media is busy with 64 bytes written
+    #[param(default = "25.92", source = "artifact: 2.3 GB/s a controller", range = ns::SERVICE)]
+    pub write_service_ns: Dur,
+    /// 256-byte blocks of the module's internal buffer; Optane has 64
+    #[param(default = "0", source = "paper: ASAP models none", min = 0, max = 4096)]
+    pub buffer_blocks: usize,
+    /// time of a read that hits the internal buffer
+    #[param(default = "100", source = "estimate", range = ns::NS)]
+    pub buffer_read_ns: Dur,
+    /// time that the module is busy with 64 bytes that hit the internal buffer
+    #[param(default = "4", source = "estimate", range = ns::SERVICE)]
+    pub buffer_service_ns: Dur,
+    /// filling of the write pending queue from which writes go before reads
+    #[param(default = "9", source = "artifact: 60 % of the queue", min = 1, max = 1024)]
+    pub drain_threshold: usize,
+}
+
+/// The queue of a controller of persistent memory.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub struct QueueParameters {
+    /// entries of each controller's write pending queue
+    #[param(default = "16", source = "paper: ASAP Table II", min = 1, max = 1024)]
+    pub write_pending_queue: usize,
+}
+
+/// DRAM.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.dram")]
+pub struct DramParameters {
+    /// controllers of DRAM
+    #[param(default = "2", source = "estimate", min = 1, max = 16)]
+    pub controllers: usize,
+    /// time of a read of DRAM
+    #[param(default = "50", source = "estimate: DDR3-1600", range = ns::NS)]
+    pub read_ns: Dur,
+    /// time that DRAM is busy with 64 bytes
+    #[param(default = "5", source = "datasheet: DDR3-1600, 12.8 GB/s", range = ns::SERVICE)]
+    pub service_ns: Dur,
+}
