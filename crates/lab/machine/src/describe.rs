@@ -1,9 +1,9 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
-use crate::fusion_parts;
 use crate::near_parts;
 use crate::nvdimm_parts;
+use crate::page;
 use crate::params::{MACHINE, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
@@ -125,7 +125,7 @@ impl Description {
 
     /// Whether it is a machine at page fidelity.
     pub fn is_page(&self) -> bool {
-        fusion_parts::is_page(&self.settings)
+        page::is_page(&self.settings)
     }
 
     /// Its persist-ordering model.
@@ -166,7 +166,7 @@ impl Description {
         near_parts::check(s)?;
         nvdimm_parts::check(s)?;
         remote_parts::check(s)?;
-        fusion_parts::check(s)?;
+        page::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {

@@ -6,11 +6,11 @@ mod campaign;
 mod crash;
 mod describe;
 mod error;
-mod fusion_hidden;
-mod fusion_parts;
+
 mod memories;
 mod near_parts;
 mod nvdimm_parts;
+mod page;
 mod pager;
 pub mod params;
 mod preload;

@@ -3,8 +3,8 @@
 use crate::build::Machine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
-use crate::fusion_parts;
 use crate::memories::Memory;
+use crate::page;
 use crate::pager::Pager;
 use crate::preload::contents;
 use crate::report::Report;
@@ -48,9 +48,9 @@ pub fn run(
     workload: &WorkloadDescription,
     options: &RunOptions,
 ) -> Result<Report, RunError> {
-    if fusion_parts::is_page(&machine.settings) {
+    if page::is_page(&machine.settings) {
         machine.check()?;
-        return fusion_parts::run(machine, workload, options);
+        return page::run(machine, workload, options);
     }
     within_arenas(workload, || run_lines(machine, workload, options))?
 }

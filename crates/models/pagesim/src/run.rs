@@ -2,11 +2,11 @@
 
 use crate::cache::Cache;
 use crate::energy::Energy;
-use crate::kpmemd::{Kpmemd, NoRelief};
+use crate::memory::{Fault, FaultError, Medium, Memory, NoRoom};
+use crate::policy::Policy;
 use crate::samples::{Sample, Totals};
 use crate::slice::Task;
-use crate::spec::FusionSpec;
-use kernel::memory::{Medium, Memory, NoRoom, Relief};
+use crate::spec::MachineSpec;
 use protocol::pages::Arrival;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,7 +20,7 @@ const MOST_SAMPLES: usize = 1024;
 enum Event {
     Arrive(u32),
     Wake(u32),
-    Kpmemd,
+    Watch,
     Kswapd(u32),
     Scan,
     Core(u32),
@@ -29,7 +29,7 @@ enum Event {
 
 /// Why a machine cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub(crate) enum Stopped {
     /// Boot failed.
     NoRoom(NoRoom),
     /// Every program was killed for want of memory.
@@ -37,10 +37,10 @@ pub enum Stopped {
 }
 
 /// A machine at page fidelity, with its programs.
-pub struct Machine {
-    pub(crate) spec: FusionSpec,
+pub(crate) struct Machine {
+    pub(crate) spec: MachineSpec,
     pub(crate) memory: Memory,
-    pub(crate) kpmemd: Option<Kpmemd>,
+    pub(crate) policy: Box<dyn Policy>,
     pub(crate) cache: Option<Cache>,
     /// When the buses of DRAM and persistent memory are free.
     pub(crate) bus: [Time; 2],
@@ -50,7 +50,6 @@ pub struct Machine {
     idle: Vec<u32>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     kswapd_runs: Vec<bool>,
-    cursor: u32,
     energy: Energy,
     last_sample: Time,
     period: Dur,
@@ -66,11 +65,15 @@ impl Machine {
     ///
     /// # Errors
     /// When descriptors do not fit into DRAM.
-    pub fn new(spec: FusionSpec, arrivals: Vec<Arrival>) -> Result<Machine, Stopped> {
+    pub(crate) fn new(
+        spec: MachineSpec,
+        policy: Box<dyn Policy>,
+        arrivals: Vec<Arrival>,
+    ) -> Result<Machine, Stopped> {
         let memory = Memory::new(spec.memory.clone()).map_err(Stopped::NoRoom)?;
         let zones = memory.zones().len();
         let mut m = Machine {
-            kpmemd: spec.amf.map(Kpmemd::new),
+            policy,
             cache: spec.cache.map(Cache::new),
             bus: [Time::ZERO; 2],
             tasks: Vec::new(),
@@ -78,7 +81,6 @@ impl Machine {
             idle: (0..spec.cores as u32).rev().collect(),
             events: BinaryHeap::new(),
             kswapd_runs: vec![false; zones],
-            cursor: 0,
             energy: Energy::default(),
             last_sample: Time::ZERO,
             period: spec.sample,
@@ -94,11 +96,11 @@ impl Machine {
             m.at(arrival.at, Event::Arrive(number as u32));
             m.arrivals.push(Some(arrival));
         }
-        if m.kpmemd.is_some() {
-            m.at(Time::ZERO, Event::Kpmemd);
+        if m.policy.watches_every().is_some() {
+            m.at(Time::ZERO, Event::Watch);
         }
-        if let Some(tiering) = m.spec.tiering {
-            m.at(Time::ZERO + tiering.period, Event::Scan);
+        if let Some(period) = m.policy.scans_every() {
+            m.at(Time::ZERO + period, Event::Scan);
         }
         m.at(Time::ZERO, Event::Sample);
         Ok(m)
@@ -112,7 +114,7 @@ impl Machine {
     ///
     /// # Errors
     /// When every program was killed for want of memory.
-    pub fn run(&mut self) -> Result<(), Stopped> {
+    pub(crate) fn run(&mut self) -> Result<(), Stopped> {
         while self.left > 0 {
             let Some(Reverse((now, event))) = self.events.pop() else { break };
             watch::at(now.ps());
@@ -120,9 +122,9 @@ impl Machine {
                 Event::Arrive(number) => self.arrive(number, now),
                 Event::Wake(task) => self.make_ready(task, now),
                 Event::Core(core) => self.run_core(core, now),
-                Event::Kpmemd => self.run_kpmemd(now),
+                Event::Watch => self.watch(now),
                 Event::Kswapd(zone) => self.run_kswapd(zone, now),
-                Event::Scan => self.run_scan(now),
+                Event::Scan => self.scan(now),
                 Event::Sample => {
                     self.sample(now);
                     self.at(now + self.period, Event::Sample);
@@ -187,7 +189,7 @@ impl Machine {
     }
 
     fn run_kswapd(&mut self, zone: u32, now: Time) {
-        let (time, next) = self.memory.kswapd(zone as usize, now);
+        let (time, next) = self.memory.kswapd(zone as usize, now, &mut *self.policy);
         self.totals.system += time;
         match next {
             // A batch that took no time at all would never let time pass.
@@ -196,20 +198,19 @@ impl Machine {
         }
     }
 
-    fn run_kpmemd(&mut self, now: Time) {
+    fn watch(&mut self, now: Time) {
         self.memory.settle(now);
-        if let (Some(kpmemd), Some(amf)) = (&mut self.kpmemd, self.spec.amf) {
-            self.totals.system += kpmemd.look(&mut self.memory, now);
-            self.at(now + amf.period, Event::Kpmemd);
+        self.totals.system += self.policy.watch(&mut self.memory, now);
+        if let Some(period) = self.policy.watches_every() {
+            self.at(now + period, Event::Watch);
         }
     }
 
-    fn run_scan(&mut self, now: Time) {
-        let Some(tiering) = self.spec.tiering else { return };
-        let (cursor, time) = self.memory.scan_hints(self.cursor, tiering.scan, tiering.rate, now);
-        self.cursor = cursor;
-        self.totals.system += time;
-        self.at(now + tiering.period, Event::Scan);
+    fn scan(&mut self, now: Time) {
+        self.totals.system += self.policy.scan(&mut self.memory, now);
+        if let Some(period) = self.policy.scans_every() {
+            self.at(now + period, Event::Scan);
+        }
     }
 
     /// The kernel kills the program with the largest footprint (`oom_badness`); false when none is left.
@@ -236,12 +237,8 @@ impl Machine {
         area: usize,
         page: u64,
         now: Time,
-    ) -> Result<kernel::memory::Fault, kernel::memory::FaultError> {
-        let relief: &mut dyn Relief = match &mut self.kpmemd {
-            Some(kpmemd) => kpmemd,
-            None => &mut NoRelief,
-        };
-        self.memory.fault(task, area, page, now, relief)
+    ) -> Result<Fault, FaultError> {
+        self.memory.fault(task, area, page, now, &mut *self.policy)
     }
 
     fn sample(&mut self, now: Time) {
@@ -282,22 +279,33 @@ impl Machine {
         self.sample(end.max(self.last_sample));
         self.totals.counts = self.memory.counts;
         self.totals.joules = self.energy.joules();
-        self.totals.kpmemd = self.kpmemd.as_ref().map_or((0, 0, 0), |k| (k.integrated, k.reclaimed, k.times));
-        self.totals.cache = self.cache.as_ref().map_or((0, 0), |c| (c.hits, c.misses));
+        let own = &mut self.totals.policy;
+        self.policy.statistics(&self.memory, &mut |name, value| own.push((name, value)));
+        self.totals.cache = self.cache.as_ref().map(|c| (c.hits, c.misses));
     }
 
     /// What is seen over time.
-    pub fn samples(&self) -> &[Sample] {
+    pub(crate) fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
     /// Numbers of the whole run.
-    pub fn totals(&self) -> &Totals {
+    pub(crate) fn totals(&self) -> &Totals {
         &self.totals
     }
 
+    /// Cores.
+    pub(crate) fn cores(&self) -> usize {
+        self.spec.cores
+    }
+
+    /// What decides about pages.
+    pub(crate) fn policy(&self) -> &dyn Policy {
+        &*self.policy
+    }
+
     /// Main memory.
-    pub fn memory(&self) -> &Memory {
+    pub(crate) fn memory(&self) -> &Memory {
         &self.memory
     }
 }

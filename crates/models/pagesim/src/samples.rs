@@ -1,11 +1,11 @@
 //! What is seen of a machine over time, and at its end.
 
-use kernel::memory::Counts;
+use crate::memory::Counts;
 use units::{Dur, Time};
 
 /// One look at the machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// When.
     pub at: Time,
     /// Free pages.
@@ -34,7 +34,7 @@ pub struct Sample {
 
 /// Numbers of a whole run.
 #[derive(Clone, Debug, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// From start to the last program's end.
     pub time: Dur,
     /// Pages visited.
@@ -59,8 +59,8 @@ pub struct Totals {
     pub signals: u64,
     /// Mappings that failed.
     pub failed_maps: u64,
-    /// Sections integrated and given back, and how often memory was integrated.
-    pub kpmemd: (u64, u64, u64),
-    /// Hits and misses of the cache in front of persistent memory.
-    pub cache: (u64, u64),
+    /// The policy's own numbers.
+    pub policy: Vec<(&'static str, u64)>,
+    /// Hits and misses of the cache in front of persistent memory, where there is one.
+    pub cache: Option<(u64, u64)>,
 }

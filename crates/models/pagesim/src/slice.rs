@@ -1,8 +1,9 @@
 //! A time slice of a program: its steps, its visits, its faults.
 
 use crate::cache::Found;
+use crate::memory::{AreaError, FaultError, Medium};
 use crate::run::Machine;
-use kernel::memory::{AreaError, FaultError, Medium};
+use crate::spec::MediumSpec;
 use protocol::LINE_BYTES;
 use protocol::pages::{PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Random, Time};
@@ -250,7 +251,7 @@ impl Machine {
             }
             return touched.done;
         }
-        let line = |m: &crate::MediumSpec| if visit.write { m.write } else { m.read };
+        let line = |m: &MediumSpec| if visit.write { m.write } else { m.read };
         let (dram, pm) = (line(&self.spec.dram), line(&self.spec.pm));
         spent.user(dram * visit.lines * (touched.done - touched.pm) + pm * visit.lines * touched.pm);
         spent.lines[0] += visit.lines * (touched.done - touched.pm);

@@ -1,7 +1,6 @@
-//! Parameters of a machine at page fidelity. Defaults and sources stand in the table of `machine`.
+//! What a machine at page fidelity is made of. Defaults and sources stand in the table of `machine`.
 
-use crate::kpmemd::AmfSpec;
-use kernel::memory::MemorySpec;
+use crate::memory::MemorySpec;
 use units::Dur;
 
 /// A medium, as programs meet it.
@@ -26,20 +25,9 @@ pub struct CacheSpec {
     pub write_back: Dur,
 }
 
-/// `numa_balancing` in its tiering mode.
-#[derive(Clone, Copy, Debug)]
-pub struct TieringSpec {
-    /// Time between scans.
-    pub period: Dur,
-    /// Bytes of mapped memory that a scan covers.
-    pub scan: u64,
-    /// Bytes promoted in a period, at most.
-    pub rate: u64,
-}
-
 /// Power of memory, milliwatts a GiB.
 #[derive(Clone, Copy, Debug)]
-pub struct PowerSpec {
+pub(crate) struct PowerSpec {
     /// Online and free.
     pub idle: u64,
     /// In use.
@@ -50,7 +38,7 @@ pub struct PowerSpec {
 
 /// A machine.
 #[derive(Clone, Debug)]
-pub struct FusionSpec {
+pub(crate) struct MachineSpec {
     /// Memory and its manager.
     pub memory: MemorySpec,
     /// Seed of the programs' random visits.
@@ -67,10 +55,6 @@ pub struct FusionSpec {
     pub pm: MediumSpec,
     /// What stands in front of persistent memory.
     pub cache: Option<CacheSpec>,
-    /// Hidden memory is integrated on demand.
-    pub amf: Option<AmfSpec>,
-    /// Pages move between the media.
-    pub tiering: Option<TieringSpec>,
     /// Time between samples.
     pub sample: Dur,
     /// Power.

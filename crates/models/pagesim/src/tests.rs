@@ -1,5 +1,7 @@
-use super::*;
-use kernel::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
+use crate::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
+use crate::policy::Policy;
+use crate::run::{Machine, Stopped};
+use crate::spec::{MachineSpec, MediumSpec, PowerSpec};
 use protocol::pages::{Arrival, PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Time};
 
@@ -10,15 +12,15 @@ impl PageProgram for Steps {
     }
 }
 
-fn program(steps: Vec<PageStep>) -> Vec<Arrival> {
+pub(crate) fn program(steps: Vec<PageStep>) -> Vec<Arrival> {
     vec![Arrival { at: Time::ZERO, program: Box::new(Steps(steps.into_iter())) }]
 }
 
-fn sweep(area: usize, pages: u64, write: bool) -> PageStep {
+pub(crate) fn sweep(area: usize, pages: u64, write: bool) -> PageStep {
     PageStep::Visit(Visit::sweep(area, 0, pages, 1, write, Dur::ns(100)))
 }
 
-fn spec(dram: u64, pm: u64, online: bool) -> FusionSpec {
+pub(crate) fn spec(dram: u64, pm: u64, online: bool) -> MachineSpec {
     let medium = MediumSpec { read: Dur::ns(20), write: Dur::ns(20), service: Dur::ns(1) };
     let ns = Dur::ns;
     let costs = Costs {
@@ -51,10 +53,9 @@ fn spec(dram: u64, pm: u64, online: bool) -> FusionSpec {
         min_free_kib: 0,
         swap: Some(swap),
         readahead: 8,
-        demotes: false,
         costs,
     };
-    FusionSpec {
+    MachineSpec {
         memory,
         seed: 1,
         cores: 2,
@@ -63,41 +64,24 @@ fn spec(dram: u64, pm: u64, online: bool) -> FusionSpec {
         dram: medium,
         pm: MediumSpec { read: Dur::ns(75), ..medium },
         cache: None,
-        amf: None,
-        tiering: None,
         sample: Dur::ns(10_000_000),
         power: PowerSpec { idle: 230, active: 1340, transition: 760 },
         block_bytes: 0,
     }
 }
 
-fn amf(dram: u64, pm: u64) -> FusionSpec {
-    let policy = AmfSpec {
-        dram_sections: dram,
-        page_min: 8,
-        period: Dur::ns(1_000_000),
-        reclaim_per_mille: 30,
-        section: Dur::ns(1_000_000),
-    };
-    FusionSpec { amf: Some(policy), ..spec(dram, pm, false) }
+/// Nothing is decided.
+struct Plain;
+impl Policy for Plain {}
+
+fn ran(spec: MachineSpec, programs: Vec<Arrival>) -> Machine {
+    ran_under(Box::new(Plain), spec, programs)
 }
 
-fn ran(spec: FusionSpec, programs: Vec<Arrival>) -> Machine {
-    let mut m = Machine::new(spec, programs).unwrap();
+pub(crate) fn ran_under(policy: Box<dyn Policy>, spec: MachineSpec, programs: Vec<Arrival>) -> Machine {
+    let mut m = Machine::new(spec, policy, programs).unwrap();
     m.run().unwrap();
     m
-}
-
-#[test]
-fn table_2_and_table_4_agree_for_64_gib_of_dram() {
-    let marks = [4097, 5121, 6145];
-    let gib = |g: u64| g << 18;
-    assert_eq!(integrated(gib(25), marks), 0);
-    for (free, amount) in [(gib(24), 64), (gib(20), 128), (gib(16), 192), (6145, 320), (5121, 320)] {
-        assert_eq!(integrated(free, marks) * 64, amount, "{free} pages free");
-    }
-    assert_eq!([6145 * 1024 + 1, 6145 * 1024].map(|free| integrated(free, marks)), [0, 1]);
-    assert_eq!([6146, 6145].map(|free| integrated(free, marks)), [3, 5]);
 }
 
 #[test]
@@ -111,35 +95,11 @@ fn a_program_takes_the_time_of_its_visits_and_faults() {
 }
 
 #[test]
-fn amf_integrates_before_kswapd_swaps_and_gives_back_when_idle() {
-    let steps = |work: u64| {
-        let mut steps = vec![PageStep::Map { area: 0, pages: 150_000 }, sweep(0, 150_000, true)];
-        steps.push(PageStep::Unmap { area: 0 });
-        steps.push(PageStep::Map { area: 1, pages: 10 });
-        for _ in 0..work {
-            steps.push(sweep(1, 10, false));
-        }
-        steps
-    };
-    // Two sections of DRAM: 3 per mille is less than a section's descriptors.
-    let mut small = amf(2, 8);
-    small.amf.as_mut().unwrap().reclaim_per_mille = 3;
-    let fused = ran(small, program(steps(20_000)));
-    let (integrated, reclaimed, _) = fused.totals().kpmemd;
-    assert!(integrated >= 3 && reclaimed > 0, "{integrated} {reclaimed} {:?}", fused.totals());
-    assert!(fused.totals().kpmemd.2 < 10, "it does not go back and forth");
-    let without = ran(spec(2, 0, true), program(steps(10)));
-    assert!(
-        without.memory().swap_bytes().1 > 4 * fused.memory().swap_bytes().1 && without.totals().kpmemd.0 == 0
-    );
-}
-
-#[test]
 fn visits_of_pm_are_slower_where_the_medium_is_and_wear_it() {
     let steps =
         || vec![PageStep::Map { area: 0, pages: 60_000 }, sweep(0, 60_000, true), sweep(0, 60_000, false)];
     let m = ran(spec(1, 2, true), program(steps()));
-    let equal = FusionSpec { pm: spec(1, 1, true).dram, ..spec(1, 2, true) };
+    let equal = MachineSpec { pm: spec(1, 1, true).dram, ..spec(1, 2, true) };
     let same = ran(equal, program(steps()));
     assert!(m.totals().user > same.totals().user);
     let on_pm = m.memory().counts.pm_written;
@@ -170,7 +130,7 @@ fn the_largest_program_dies_when_memory_and_swap_are_full() {
     let m = ran(small.clone(), both);
     assert_eq!((m.totals().out_of_memory, m.totals().ended), (1, 1));
     let one = program(vec![PageStep::Map { area: 0, pages: 90_000 }, sweep(0, 90_000, true)]);
-    assert_eq!(Machine::new(small, one).unwrap().run(), Err(Stopped::OutOfMemory));
+    assert_eq!(Machine::new(small, Box::new(Plain), one).unwrap().run(), Err(Stopped::OutOfMemory));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What an operating system does: on cores, by their own loads, stores and waits (translations of pages, the mapping lock,
-//! taking a page away from every core); and at page fidelity, where a page is the smallest thing, [`memory`].
+//! taking a page away from every core).
 //!
 //! A driver keeps its tables on the host and is asked by a program's [`Port`] before each operation; what takes time
 //! runs as a [`Task`] on the core. Cores that share such tables act in order of time, none ahead.
@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 mod kernel;
-pub mod memory;
 mod port;
 mod translations;
 

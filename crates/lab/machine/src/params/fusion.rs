@@ -17,7 +17,7 @@ pub(super) const PAGES: &[Param] = &[
     ),
     p(
         "fusion.design",
-        Choice(&["unified", "amf", "dram-swap", "pm-block", "dram-cache", "hotplug", "tiering"]),
+        Choice(pagesim::WORDS),
         "unified",
         "paper: AMF Fig. 3",
         "unified: one space from boot on (A5); amf: hidden until wanted (A6); dram-swap: no PM (A1); pm-block: PM is the swap device (A2); dram-cache: DRAM caches PM (A4); hotplug: dax/kmem, descriptors as os.descriptors says; tiering: hotplug with promotion and demotion",
@@ -33,7 +33,7 @@ pub(super) const PAGES: &[Param] = &[
     ),
     p(
         "fusion.hidden",
-        Choice(&["pm", "nvdimmc", "remote"]),
+        Choice(pagesim::HIDDEN),
         "pm",
         "-",
         "what persistent memory is: a medium of its own, an NVDIMM-C (its DRAM caches NAND), or remote memory behind an agent; the costs of a page of the last two are measured on that machine at line fidelity",

@@ -20,7 +20,7 @@ pub(crate) const NONE: u32 = (1 << 29) - 1;
 const ACTIVE: u32 = 1 << 31;
 
 /// A virtual page among all: chunk, and page in it.
-pub(crate) type Page = u32;
+pub type Page = u32;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {

@@ -2,15 +2,10 @@
 
 use super::process::AreaError;
 use super::spec::Medium;
-use super::table::{ACCESSED, HINT, PLACE, PRESENT, Page};
+use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, Page};
 use super::{Counts, Memory, Watermarks};
+use crate::policy::{Hint, Policy};
 use units::{Dur, Time};
-
-/// Help before kswapd is woken.
-pub trait Relief {
-    /// No zone is above its low mark. Gives processor time that was spent; memory may have been added.
-    fn relieve(&mut self, memory: &mut Memory, now: Time) -> Dur;
-}
 
 /// What a fault took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +41,17 @@ impl Memory {
         area: usize,
         page: u64,
         now: Time,
-        relief: &mut dyn Relief,
+        policy: &mut dyn Policy,
     ) -> Result<Fault, FaultError> {
         let page = self.visited(process, area, page).map_err(FaultError::Area)?;
         let entry = self.table.entry(page);
         let costs = self.spec.costs;
         if entry & PRESENT != 0 {
-            let more = if entry & HINT != 0 { self.hinted(page, now) } else { Dur::ZERO };
+            let more = if entry & HINT != 0 { self.hinted(page, now, policy) } else { Dur::ZERO };
             *self.table.entry_mut(page) |= ACCESSED;
             return Ok(Fault { kernel: costs.fault + more, ready: now + costs.fault + more, filled: None });
         }
-        let (frame, mut kernel, ready) = self.find_page(now, relief)?;
+        let (frame, mut kernel, ready) = self.find_page(process, now, policy)?;
         kernel += costs.fault;
         let mut ready = ready + costs.fault;
         if entry == 0 {
@@ -122,20 +117,33 @@ impl Memory {
     }
 
     /// A page, with the kernel's time and when it was found.
-    fn find_page(&mut self, now: Time, relief: &mut dyn Relief) -> Result<(u64, Dur, Time), FaultError> {
+    fn find_page(
+        &mut self,
+        process: u32,
+        now: Time,
+        policy: &mut dyn Policy,
+    ) -> Result<(u64, Dur, Time), FaultError> {
         self.settle(now);
-        if let Some(frame) = self.take_above_low() {
+        let first = policy.first_choice(process, &self.zones);
+        let chosen = self.zones.get(first).is_some_and(|z| z.free() > z.marks.low);
+        let found = if chosen { self.take_frame(first) } else { self.take_above_low() };
+        if let Some(frame) = found {
             return Ok((frame, Dur::ZERO, now));
         }
-        let helped = relief.relieve(self, now);
+        let helped = policy.before_kswapd(self, now);
         if let Some(frame) = self.take_above_low() {
             return Ok((frame, helped, now + helped));
         }
         self.zones.iter_mut().filter(|z| z.managed > 0).for_each(|z| z.awake = true);
-        self.reclaim_directly(now + helped, helped)
+        self.reclaim_directly(now + helped, helped, policy)
     }
 
-    fn reclaim_directly(&mut self, mut now: Time, mut kernel: Dur) -> Result<(u64, Dur, Time), FaultError> {
+    fn reclaim_directly(
+        &mut self,
+        mut now: Time,
+        mut kernel: Dur,
+        policy: &mut dyn Policy,
+    ) -> Result<(u64, Dur, Time), FaultError> {
         let mut looked = 0;
         loop {
             self.settle(now);
@@ -151,7 +159,7 @@ impl Memory {
             let listed: u64 = self.zones.iter().map(super::Zone::listed).sum();
             let (mut gone, mut spent) = (0, Dur::ZERO);
             for zone in 0..self.zones.len() {
-                let batch = self.shrink(zone, now);
+                let batch = self.shrink(zone, now, policy);
                 looked += batch.looked;
                 gone += batch.gone;
                 spent += batch.kernel;
@@ -175,11 +183,12 @@ impl Memory {
     }
 
     /// A visit that was wanted to be known of.
-    fn hinted(&mut self, page: Page, now: Time) -> Dur {
+    fn hinted(&mut self, page: Page, now: Time, policy: &mut dyn Policy) -> Dur {
         *self.table.entry_mut(page) &= !HINT;
         self.counts.hints += 1;
         let frame = u64::from(self.table.entry(page) & PLACE);
-        self.promote(page, frame, now)
+        let since = now.since(self.table.chunk(page / CHUNK as u32).hinted);
+        policy.on_hint(self, Hint { page, frame, since }, now)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reclaim: the lists' second chance, kswapd, and what leaves.
 
 use super::Memory;
-use super::spec::Medium;
 use super::table::{ACCESSED, PLACE};
+use crate::policy::Policy;
 use units::{Dur, Time};
 
 /// Pages looked at in one go (`SWAP_CLUSTER_MAX`).
@@ -27,9 +27,9 @@ impl Memory {
     }
 
     /// kswapd of `zone` works on a batch. Gives its processor time and when it goes on; none when it sleeps.
-    pub fn kswapd(&mut self, zone: usize, now: Time) -> (Dur, Option<Time>) {
+    pub fn kswapd(&mut self, zone: usize, now: Time, policy: &mut dyn Policy) -> (Dur, Option<Time>) {
         self.settle(now);
-        let target = self.kswapd_target(zone);
+        let target = policy.kswapd_target(&self.zones[zone]);
         let z = &self.zones[zone];
         if z.free() > target || z.managed == 0 || z.fruitless > GIVE_UP * z.listed().max(1) {
             self.zones[zone].awake = false;
@@ -40,7 +40,7 @@ impl Memory {
             let at = self.next_free().unwrap_or(now);
             return (Dur::ZERO, Some(at.max(now)));
         }
-        let batch = self.shrink(zone, now);
+        let batch = self.shrink(zone, now, policy);
         self.counts.by_kswapd += batch.gone;
         if batch.looked == 0 {
             self.zones[zone].awake = false;
@@ -49,17 +49,12 @@ impl Memory {
         (batch.kernel, Some(now + batch.kernel))
     }
 
-    /// A tiered machine keeps room for what comes up.
-    fn kswapd_target(&self, zone: usize) -> u64 {
-        let marks = self.zones[zone].marks;
-        if self.spec.demotes && self.zones[zone].medium == Medium::Dram { marks.promo } else { marks.high }
-    }
-
     /// Ages a batch of `zone`'s active pages, and sends away what an equal batch of inactive ones allows.
-    pub(super) fn shrink(&mut self, zone: usize, now: Time) -> Batch {
+    pub(super) fn shrink(&mut self, zone: usize, now: Time, policy: &mut dyn Policy) -> Batch {
         let mut batch = Batch::default();
         // Pages without a file are left alone when no slot is free for them (`get_nr_swap_pages`).
-        if self.swap.as_ref().is_none_or(|s| s.is_full()) && self.slower_zone(zone).is_none() {
+        let no_slot = self.swap.as_ref().is_none_or(|s| s.is_full());
+        if no_slot && policy.victims_go_to(&self.zones, zone).is_none() {
             return batch;
         }
         self.age(zone, &mut batch);
@@ -77,7 +72,8 @@ impl Memory {
                 z.active.push(&mut self.table, page);
                 continue;
             }
-            if self.demote(page, frame) {
+            let to = policy.victims_go_to(&self.zones, zone);
+            if to.is_some_and(|to| self.demote(page, frame, to)) {
                 batch.gone += 1;
                 batch.kernel += self.spec.costs.unmap;
                 continue;

@@ -78,8 +78,6 @@ pub struct MemorySpec {
     pub swap: Option<SwapSpec>,
     /// Pages read at once from the swap device, a power of two (`vm.page-cluster` as a number of pages).
     pub readahead: u64,
-    /// Reclaim moves pages to slower memory before it writes them to the swap device.
-    pub demotes: bool,
     /// Processor time.
     pub costs: Costs,
 }

@@ -1,10 +1,28 @@
 use super::*;
 use units::{Dur, Random};
 
-struct NoRelief;
-impl Relief for NoRelief {
-    fn relieve(&mut self, _: &mut Memory, _: Time) -> Dur {
-        Dur::ZERO
+use crate::policy::{Hint, Policy};
+
+/// Decides nothing.
+struct Plain;
+impl Policy for Plain {}
+
+/// Demotes to persistent memory, and promotes whatever is visited.
+struct Moves;
+impl Policy for Moves {
+    fn kswapd_target(&self, zone: &Zone) -> u64 {
+        if zone.medium == Medium::Dram { zone.marks.promo } else { zone.marks.high }
+    }
+
+    fn victims_go_to(&self, zones: &[Zone], from: usize) -> Option<usize> {
+        let to = zones.iter().position(|z| z.medium == Medium::Pm && z.free() > z.marks.high)?;
+        (zones[from].medium == Medium::Dram).then_some(to)
+    }
+
+    fn on_hint(&mut self, memory: &mut Memory, hint: Hint, _: Time) -> Dur {
+        let z = &memory.zones()[0];
+        let may = memory.medium(hint.frame) == Medium::Pm && z.free() > z.marks.high;
+        may.then(|| memory.promote(hint, 0)).flatten().unwrap_or(Dur::ZERO)
     }
 }
 
@@ -40,13 +58,17 @@ fn spec(dram: u64, pm: u64, online: bool, swap: u64) -> MemorySpec {
         min_free_kib: 0,
         swap,
         readahead: 8,
-        demotes: false,
         costs: COSTS,
     }
 }
 
 /// Runs visits to their end, kswapd with them; gives the time.
-fn visit_all(
+fn visit_all(m: &mut Memory, process: u32, first: u64, pages: u64, now: Time) -> Result<Time, FaultError> {
+    visit_under(&mut Plain, m, process, first, pages, now)
+}
+
+fn visit_under(
+    policy: &mut dyn Policy,
     m: &mut Memory,
     process: u32,
     first: u64,
@@ -57,12 +79,12 @@ fn visit_all(
     while at < first + pages {
         at += m.visit(process, 0, at, first + pages - at, 0).done;
         if at < first + pages {
-            let fault = m.fault(process, 0, at, now, &mut NoRelief)?;
+            let fault = m.fault(process, 0, at, now, policy)?;
             assert!(fault.ready >= now);
             now = fault.ready;
         }
         let awake: Vec<usize> = m.awake().collect();
-        awake.into_iter().for_each(|zone| _ = m.kswapd(zone, now));
+        awake.into_iter().for_each(|zone| _ = m.kswapd(zone, now, policy));
     }
     Ok(now)
 }
@@ -98,7 +120,7 @@ fn hidden_sections_have_no_descriptors_until_they_come_online() {
     let mut m = Memory::new(spec(8, 16, false, 0)).unwrap();
     assert_eq!((m.hidden(), m.descriptor_bytes()), (16, 8 * 448 * PAGE));
     let free = m.free();
-    assert_eq!(m.bring_online(5, Time::ZERO), (5, COSTS.describe * SECTION * 5));
+    assert_eq!(m.bring_online(5, Time::ZERO, &mut Plain), (5, COSTS.describe * SECTION * 5));
     assert_eq!(m.free(), free + 5 * SECTION - 5 * 448);
     assert_eq!((m.hidden(), m.online_bytes(Medium::Pm)), (11, 5 << 27));
     check(&m);
@@ -113,7 +135,7 @@ fn hidden_sections_have_no_descriptors_until_they_come_online() {
 fn descriptors_that_do_not_fit_are_refused_at_boot_and_later() {
     assert!(Memory::new(spec(1, 80, true, 0)).is_err());
     let mut m = Memory::new(spec(1, 200, false, 0)).unwrap();
-    let (online, _) = m.bring_online(200, Time::ZERO);
+    let (online, _) = m.bring_online(200, Time::ZERO, &mut Plain);
     assert!(online < 80 && m.zones()[0].free() < 448 + m.zones()[0].marks.min, "{online}");
     check(&m);
 }
@@ -123,7 +145,7 @@ fn descriptors_on_the_added_memory_leave_the_first_zone_alone() {
     let spec = MemorySpec { descriptors: Descriptors::Added, ..spec(2, 4, false, 0) };
     let mut m = Memory::new(spec).unwrap();
     let dram = m.zones()[0].free();
-    m.bring_online(4, Time::ZERO);
+    m.bring_online(4, Time::ZERO, &mut Plain);
     assert_eq!((m.zones()[0].free(), m.zones()[1].free()), (dram, 4 * (SECTION - 448)));
     m.take_offline(&m.idle_sections());
     assert_eq!((m.hidden(), m.zones()[1].free()), (4, 0));
@@ -173,11 +195,11 @@ fn device_files_behave_as_mmap_does() {
     assert_eq!(m.map_device(process, 1, 10, first, 50), Ok(COSTS.map * 10), "mapped twice: the same frames");
     assert_eq!((m.frame(process, 0, 7), m.frame(process, 1, 7)), (Some(first + 7), Some(first + 7)));
     assert_eq!(m.visit(process, 0, 0, 100, 64), Touched { done: 50, pm: 50 });
-    let beyond = m.fault(process, 0, 50, Time::ZERO, &mut NoRelief);
+    let beyond = m.fault(process, 0, 50, Time::ZERO, &mut Plain);
     assert_eq!(beyond, Err(FaultError::Area(AreaError::BeyondEnd)));
     m.unmap(process, 0);
     assert_eq!(m.visit(process, 0, 0, 1, 0).done, 0);
-    let gone = m.fault(process, 0, 0, Time::ZERO, &mut NoRelief);
+    let gone = m.fault(process, 0, 0, Time::ZERO, &mut Plain);
     assert_eq!(gone, Err(FaultError::Area(AreaError::Unmapped)));
     assert_eq!(m.visit(process, 1, 0, 10, 0).done, 10, "the other mapping stays");
     assert_eq!(m.unmap(process, 9), Dur::ZERO);
@@ -192,26 +214,25 @@ fn kswapd_wakes_below_low_and_not_at_it() {
     let low = m.zones()[0].marks.low;
     let until = m.zones()[0].free() - low;
     for page in 0..until {
-        m.fault(process, 0, page, Time::ZERO, &mut NoRelief).unwrap();
+        m.fault(process, 0, page, Time::ZERO, &mut Plain).unwrap();
         assert_eq!(m.awake().count(), 0, "page {page} of {until}");
     }
-    m.fault(process, 0, until, Time::ZERO, &mut NoRelief).unwrap();
+    m.fault(process, 0, until, Time::ZERO, &mut Plain).unwrap();
     assert_eq!(m.awake().count(), 1);
 }
 
 #[test]
 fn tiers_demote_before_they_swap_and_promote_what_is_visited() {
-    let spec = MemorySpec { demotes: true, ..spec(1, 4, true, 1 << 16) };
-    let mut m = Memory::new(spec).unwrap();
+    let mut m = Memory::new(spec(1, 4, true, 1 << 16)).unwrap();
     let process = m.spawn();
     m.map(process, 0, 60_000).unwrap();
-    let now = visit_all(&mut m, process, 0, 60_000, Time::ZERO).unwrap();
+    let now = visit_under(&mut Moves, &mut m, process, 0, 60_000, Time::ZERO).unwrap();
     m.zones[0].awake = true;
-    while m.kswapd(0, now).1.is_some() {}
+    while m.kswapd(0, now, &mut Moves).1.is_some() {}
     assert!(m.counts.demoted > 0 && m.swap_bytes().1 == 0, "{:?}", m.counts);
     check(&m);
-    let (_, _) = m.scan_hints(0, 1 << 30, 1 << 30, now);
-    visit_all(&mut m, process, 0, 60_000, now).unwrap();
+    m.set_hints(0, 1 << 30, now);
+    visit_under(&mut Moves, &mut m, process, 0, 60_000, now).unwrap();
     assert!(m.counts.hints > 0 && m.counts.promoted > 0, "{:?}", m.counts);
     check(&m);
 }
@@ -220,8 +241,8 @@ fn tiers_demote_before_they_swap_and_promote_what_is_visited() {
 fn whatever_happens_pages_are_neither_lost_nor_shared() {
     for seed in 0..12 {
         let mut random = Random::new(seed, 0);
-        let demotes = random.chance(500);
-        let mut m = Memory::new(MemorySpec { demotes, ..spec(1, 3, false, 20_000) }).unwrap();
+        let policy: &mut dyn Policy = if random.chance(500) { &mut Moves } else { &mut Plain };
+        let mut m = Memory::new(spec(1, 3, false, 20_000)).unwrap();
         let mut alive: Vec<u32> = Vec::new();
         let mut now = Time::ZERO;
         for _ in 0..300 {
@@ -235,13 +256,13 @@ fn whatever_happens_pages_are_neither_lost_nor_shared() {
                     let process = alive.swap_remove(random.below(alive.len() as u64) as usize);
                     m.exit(process);
                 }
-                2 => _ = m.bring_online(random.below(3), now),
+                2 => _ = m.bring_online(random.below(3), now, policy),
                 3 => m.take_offline(&m.idle_sections()),
-                4 => _ = m.scan_hints(random.below(5) as u32, 1 << 28, 1 << 28, now),
+                4 => _ = m.set_hints(random.below(5) as u32, 1 << 28, now),
                 _ if !alive.is_empty() => {
                     let process = alive[random.below(alive.len() as u64) as usize];
                     let (first, pages) = (random.below(20_000), 1 + random.below(3000));
-                    match visit_all(&mut m, process, first, pages, now) {
+                    match visit_under(policy, &mut m, process, first, pages, now) {
                         Ok(then) => now = then,
                         Err(FaultError::OutOfMemory) => _ = m.exit(alive.remove(0)),
                         Err(FaultError::Area(_)) => {}
@@ -271,11 +292,11 @@ fn groups_of_visits_do_what_visits_one_by_one_do() {
         // Both fault at the same pages, so that holes differ from run to run.
         let fill = random.below(40);
         for page in first..first + fill {
-            let faults = [&mut a, &mut b].map(|m| m.fault(0, 0, page, Time::ZERO, &mut NoRelief));
+            let faults = [&mut a, &mut b].map(|m| m.fault(0, 0, page, Time::ZERO, &mut Plain));
             assert_eq!(faults[0], faults[1]);
         }
         if random.chance(50) {
-            _ = [&mut a, &mut b].map(|m| m.scan_hints(0, 1 << 28, 1 << 28, Time::ZERO));
+            _ = [&mut a, &mut b].map(|m| m.set_hints(0, 1 << 28, Time::ZERO));
         }
     }
     assert_eq!((a.counts.pm_written, a.most_worn()), (b.counts.pm_written, b.most_worn()));

@@ -3,6 +3,7 @@
 use super::Memory;
 use super::spec::{Descriptors, Medium, PAGE, SECTION};
 use super::zone::Zone;
+use crate::policy::Policy;
 use units::{Dur, Time};
 
 /// Descriptors do not fit where they must be.
@@ -71,7 +72,7 @@ impl Memory {
     /// Brings up to `wanted` hidden sections online, lowest first, and allocates their descriptors. Gives how many
     /// it were, and the kernel's time: fewer when nothing is hidden any more, or no page is left for descriptors. Then
     /// pages of the first zone are sent away, so that a later call finds room.
-    pub fn bring_online(&mut self, wanted: u64, now: Time) -> (u64, Dur) {
+    pub fn bring_online(&mut self, wanted: u64, now: Time, policy: &mut dyn Policy) -> (u64, Dur) {
         let (mut done, mut time) = (0, Dur::ZERO);
         self.wanted = 0;
         if self.hidden == 0 {
@@ -85,7 +86,8 @@ impl Memory {
                 continue;
             }
             if !self.describe(index) {
-                time = self.make_room((wanted - done) * self.spec.descriptor_pages(), now);
+                let pages = (wanted - done) * self.spec.descriptor_pages();
+                time = self.make_room(pages, now, policy);
                 break;
             }
             done += 1;
@@ -102,12 +104,12 @@ impl Memory {
 
     /// Sends as many pages of the first zone away as descriptors want, at most as many as fill the device for a while: the
     /// next call goes on. What has left is kept for the descriptors.
-    fn make_room(&mut self, pages: u64, now: Time) -> Dur {
+    fn make_room(&mut self, pages: u64, now: Time, policy: &mut dyn Policy) -> Dur {
         let mut time = Dur::ZERO;
         self.wanted = pages.min(1 << 13);
         let mut looks = 2 * self.zones[0].listed();
         while self.zones[0].leaving < self.wanted && looks > 0 {
-            let batch = self.shrink(0, now + time);
+            let batch = self.shrink(0, now + time, policy);
             self.counts.by_direct += batch.gone;
             time += batch.kernel;
             looks = looks.saturating_sub(batch.looked.max(1));

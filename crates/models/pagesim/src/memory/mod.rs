@@ -7,7 +7,7 @@
 //!            | no
 //!          fault -> zone above low? -> page, zeroed or read from swap -> active list
 //!                     | no
-//!                   relief (kpmemd) -> kswapd woken -> above min? -> else direct reclaim -> else out of memory
+//!                   the policy's help -> kswapd woken -> above min? -> else direct reclaim -> else out of memory
 //! ```
 //!
 //! Sources: Linux 4.5 `mm/page_alloc.c`, `mm/vmscan.c`, `mm/sparse.c` by what they do; AMF (ISCA 2018) §4. Time is an
@@ -31,11 +31,12 @@ mod tier;
 mod watermark;
 mod zone;
 
-pub use fault::{Fault, FaultError, Relief};
+pub use fault::{Fault, FaultError};
 pub use process::{AreaError, Touched};
 pub use section::NoRoom;
 pub use spec::{Costs, Descriptors, Medium, MemorySpec, PAGE, SECTION, ZoneSpec};
 pub use swap::SwapSpec;
+pub use table::Page;
 pub use watermark::{Rule, Watermarks};
 pub use zone::Zone;
 
@@ -43,7 +44,6 @@ use process::Process;
 use std::collections::VecDeque;
 use swap::Swap;
 use table::Table;
-use tier::Promotion;
 use units::Time;
 use zone::Section;
 
@@ -91,7 +91,6 @@ pub struct Memory {
     wanted: u64,
     /// Frames below it are DRAM.
     dram_frames: u64,
-    promotion: Promotion,
     /// What has happened.
     pub counts: Counts,
     /// Most bytes of persistent memory online at once.
@@ -131,7 +130,6 @@ impl Memory {
             collected: Vec::new(),
             wanted: 0,
             dram_frames,
-            promotion: Promotion::default(),
             counts: Counts::default(),
             pm_online_most: 0,
         };

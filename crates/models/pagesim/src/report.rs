@@ -1,0 +1,178 @@
+//! From settings and programs to a run, and what it says.
+
+use crate::memory::PAGE;
+use crate::policies;
+use crate::run::{Machine, Stopped};
+use crate::samples::Sample;
+use crate::settings;
+use crate::stand_in::{self, LineFidelity};
+use protocol::Settings;
+use protocol::pages::Arrival;
+use units::{Dur, Time};
+
+/// Why a run gives no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Bad input.
+    Config(String),
+    /// A promise was broken.
+    Violation(String),
+}
+
+/// A workload's programs.
+pub struct Programs<'a> {
+    /// When each starts.
+    pub arrivals: Vec<Arrival>,
+    /// Names of the kinds of their operations.
+    pub kinds: Vec<&'a str>,
+}
+
+/// What was seen over time: columns as long as the first.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Seconds since boot.
+    pub seconds: Vec<f64>,
+    /// Names with units last, and values.
+    pub columns: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// What a run says.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// From start to the last program's end.
+    pub time: Dur,
+    /// Visits of pages.
+    pub visits: u64,
+    /// Time slices.
+    pub slices: u64,
+    /// Statistics by name.
+    pub statistics: Vec<(&'static str, f64)>,
+    /// Operations by kind: name, how many, from the first one's beginning to the last one's end.
+    pub phases: Vec<(String, u64, Dur)>,
+    /// What was seen over time.
+    pub series: Series,
+}
+
+/// Runs `programs` on the machine called `name` that `s` describes.
+///
+/// # Errors
+/// When sizes do not fit, memory is full and every program was killed, or a machine at line fidelity that stands in
+/// for persistent memory cannot be measured.
+pub fn run(
+    name: &str,
+    s: &Settings,
+    programs: Programs<'_>,
+    seed: u64,
+    line: &dyn LineFidelity,
+) -> Result<Outcome, Error> {
+    let policy = (policies::chosen(s).new)(s);
+    let platform = settings::platform(s);
+    let layout = policy.boot(&platform);
+    let costs = stand_in::costs(s, line)?;
+    let spec = settings::machine(s, &platform, layout, seed, costs);
+    let stopped = |why| stopped(name, &why);
+    let mut m = Machine::new(spec, policy, programs.arrivals).map_err(stopped)?;
+    m.run().map_err(stopped)?;
+    let failed = m.totals().failed_maps;
+    if failed > 0 {
+        return Err(Error::Config(format!(
+            "{failed} of the programs' mappings failed: device files do not fit into fusion.device_gib = {}, or programs map more than 2 TiB together",
+            s.number("fusion.device_gib")
+        )));
+    }
+    Ok(outcome(&m, &programs.kinds))
+}
+
+fn stopped(name: &str, why: &Stopped) -> Error {
+    match why {
+        Stopped::NoRoom(room) => Error::Config(format!(
+            "{name}: page descriptors and the kernel take {} MiB, and fusion.dram_gib has {} MiB; give more DRAM or less fusion.pm_gib",
+            room.wanted / 256,
+            room.there / 256
+        )),
+        Stopped::OutOfMemory => Error::Violation(
+            "out of memory: memory and the swap device are full, and every program was killed (give more fusion.pm_gib or os.swap_gib, or a smaller workload)".into(),
+        ),
+    }
+}
+
+fn outcome(m: &Machine, kinds: &[&str]) -> Outcome {
+    let t = m.totals();
+    let phase = |(name, (operations, from, to)): (&&str, &(u64, Time, Time))| {
+        ((*name).to_string(), *operations, to.since(*from))
+    };
+    Outcome {
+        time: t.time,
+        visits: t.visits,
+        slices: t.slices,
+        statistics: statistics(m),
+        phases: kinds.iter().zip(&t.operations).map(phase).collect(),
+        series: series(m.samples(), m.policy().level()),
+    }
+}
+
+fn statistics(m: &Machine) -> Vec<(&'static str, f64)> {
+    let (t, memory) = (m.totals(), m.memory());
+    let c = t.counts;
+    let core_time = (t.time.as_ns() * m.cores() as f64).max(f64::MIN_POSITIVE);
+    let operations: u64 = t.operations.iter().map(|(n, _, _)| n).sum();
+    let (read, written) = memory.swap_traffic();
+    let seconds = (t.time.as_ns() * 1e-9).max(f64::MIN_POSITIVE);
+    let whole = |n: u64| n as f64;
+    let mut rows = vec![
+        ("throughput.operations_per_second", whole(operations) / seconds),
+        ("cpu.operations", whole(operations)),
+        ("os.visits", whole(t.visits)),
+        ("os.minor_faults", whole(c.minor)),
+        ("os.major_faults", whole(c.major)),
+        ("os.readahead_pages", whole(c.readahead)),
+        ("os.kswapd_pages", whole(c.by_kswapd)),
+        ("os.direct_reclaim_pages", whole(c.by_direct)),
+        ("os.scanned_pages", whole(c.scanned)),
+        ("os.swap_bytes_max", whole(memory.swap_bytes().1)),
+        ("os.swap_read_pages", whole(read)),
+        ("os.swap_written_pages", whole(written)),
+        ("os.user_share", t.user.as_ns() / core_time),
+        ("os.system_share", t.system.as_ns() / core_time),
+        ("os.user_time", t.user.as_ns()),
+        ("os.system_time", t.system.as_ns()),
+        ("os.pm_integrated_bytes_max", whole(memory.pm_online_most)),
+        ("os.descriptor_bytes_max", whole(m.samples().iter().map(|s| s.descriptors).max().unwrap_or(0))),
+        ("os.programs_ended", whole(t.ended)),
+        ("os.oom_kills", whole(t.out_of_memory)),
+        ("os.signals", whole(t.signals)),
+        ("memory.bytes_written", whole(c.pm_written)),
+        ("fusion.section_bytes_written_max", whole(memory.most_worn())),
+        ("energy_j", t.joules),
+    ];
+    if let Some((hits, misses)) = t.cache {
+        rows.extend([("fusion.cache_hits", whole(hits)), ("fusion.cache_misses", whole(misses))]);
+    }
+    rows.extend(t.policy.iter().map(|(name, value)| (*name, whole(*value))));
+    rows
+}
+
+fn series(samples: &[Sample], level: Option<(&'static str, u64)>) -> Series {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let column = |name, value: &dyn Fn(&Sample) -> f64| (name, samples.iter().map(value).collect());
+    let mut all = Series {
+        seconds: samples.iter().map(|s| s.at.as_ns() * 1e-9).collect(),
+        columns: vec![
+            column("free_gib", &|s| gib(s.free * PAGE)),
+            column("low_gib", &|s| gib(s.low * PAGE)),
+            column("high_gib", &|s| gib(s.high * PAGE)),
+            column("pm_integrated_gib", &|s| gib(s.pm_online)),
+            column("descriptors_gib", &|s| gib(s.descriptors)),
+            column("swap_gib", &|s| gib(s.swap)),
+            column("minor_faults", &|s| s.minor as f64),
+            column("major_faults", &|s| s.major as f64),
+            column("user_s", &|s| s.user.as_ns() * 1e-9),
+            column("system_s", &|s| s.system.as_ns() * 1e-9),
+            column("energy_j", &|s| s.joules),
+        ],
+    };
+    if let Some((name, bytes)) = level {
+        all.columns.push(column(name, &|_| gib(bytes)));
+    }
+    all
+}
