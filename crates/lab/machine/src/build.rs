@@ -7,14 +7,15 @@ use crate::near_parts;
 use crate::nvdimm_parts;
 use crate::pager::Pager;
 use crate::remote_parts;
-use cpu::{CacheShape, Core, CoreSpec, Directory, DirectorySpec, FlushSpec};
+use cpu::params::{core_spec, directory_spec};
+use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
 use nearpm::{Checker, CommandPort};
-use protocol::{AddressMap, DRAM_BASE, FenceKind, Msg, Node, Occupancy, PM_BASE, Settings, ports};
+use protocol::{AddressMap, DRAM_BASE, Msg, Node, Occupancy, PM_BASE, Settings, ports};
 use std::rc::Rc;
 use trace::Replay;
-use units::{Clock, Dur};
+use units::Dur;
 use workloads::NearInterface;
 
 /// A machine with its engine, ready to run.
@@ -50,7 +51,12 @@ impl Machine {
         let plan = Plan { cores, map };
         let ordering = ordering::plug::of(s);
         let core = |id: usize| {
-            Core::new(id as u8, core_spec(s), ordering.core_side(s, id as u8, map), map.pm_controllers)
+            Core::new(
+                id as u8,
+                core_spec(s, s.dur("neardata.store_ns")),
+                ordering.core_side(s, id as u8, map),
+                map.pm_controllers,
+            )
         };
         let nvdimm = nvdimm_parts::build(s, cores)?;
         let remote = remote_parts::kind(s);
@@ -80,7 +86,7 @@ impl Machine {
         Ok(Machine {
             engine: Engine::new(plan.links(s), cores, mode, lookahead),
             cores: (0..cores).map(core).collect(),
-            directory: Directory::new(directory_spec(s, cores), map),
+            directory: Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map),
             controllers: (0..map.controllers()).map(&mut memory).collect(),
             register: ordering.shared_node(s, cores),
             map,
@@ -221,50 +227,6 @@ fn lookahead(s: &Settings) -> Dur {
 
 fn link(to: NodeId, port: PortId, latency: Dur) -> Link {
     Link { to, port, latency }
-}
-
-fn shape(s: &Settings, cache: &str) -> CacheShape {
-    let ways = s.count(&format!("{cache}.ways"));
-    let sets = s.count(&format!("{cache}.size_bytes")) / 64 / ways;
-    CacheShape { sets, ways, latency: s.dur(&format!("{cache}.latency_ns")) }
-}
-
-fn core_spec(s: &Settings) -> CoreSpec {
-    let clock = Clock::mhz(s.number("cpu.clock_mhz"));
-    let per_reference = s.number("cpu.instructions_per_reference");
-    CoreSpec {
-        issue: Dur::ps(clock.cycles(per_reference).as_ps().div_ceil(s.number("cpu.width"))),
-        l1: shape(s, "l1"),
-        l2: shape(s, "l2"),
-        store_buffer: s.count("cpu.store_buffer"),
-        store_prefetch: s.flag("cpu.store_prefetch"),
-        outstanding_misses: s.count("cpu.outstanding_misses"),
-        window_references: (s.number("cpu.window") / per_reference).max(1),
-        store_interval: s.dur("cpu.store_interval_ns"),
-        locked: s.dur("cpu.locked_ns"),
-        write_combining: s.count("cpu.write_combining"),
-        flush: FlushSpec {
-            issue: s.dur("ordering.flush_instruction_ns"),
-            overlap: s.flag("ordering.flush_overlap"),
-            invalidates: s.flag("ordering.flush_invalidates"),
-        },
-        uncached: s.dur("neardata.store_ns"),
-        sfence_blocks: s.text("ordering.sfence_blocks") == "core",
-        sfence_as: if s.text("ordering.sfence") == "dfence" { FenceKind::Dfence } else { FenceKind::Ofence },
-        write_back_buffer: s.count("ordering.write_back_buffer"),
-    }
-}
-
-fn directory_spec(s: &Settings, cores: usize) -> DirectorySpec {
-    DirectorySpec {
-        cores: cores as u8,
-        shape: shape(s, "llc"),
-        latency: s.dur("llc.latency_ns"),
-        snoop: Dur::ns(1),
-        retry: Dur::ns(50),
-        keeps_data: s.flag("llc.keeps_data"),
-        caches_persist: ordering::plug::of(s).capabilities().caches_persist,
-    }
 }
 
 fn controller(s: &Settings, map: AddressMap, index: usize) -> Controller {

@@ -144,24 +144,7 @@ impl Description {
     /// What does not, in words.
     pub fn check(&self) -> Result<(), ConfigError> {
         let s = &self.settings;
-        for cache in ["l1", "l2", "llc"] {
-            let (size, ways) = (s.number(&format!("{cache}.size_bytes")), s.number(&format!("{cache}.ways")));
-            if size / 64 < ways {
-                let text =
-                    format!("{cache}.size_bytes: {size} bytes hold fewer than {cache}.ways = {ways} lines");
-                return Err(ConfigError::new(text));
-            }
-        }
-        if s.number("l2.size_bytes") < s.number("l1.size_bytes") {
-            return Err(ConfigError::new(
-                "l2.size_bytes: the second level includes the first and cannot be smaller than l1.size_bytes",
-            ));
-        }
-        if s.number("llc.size_bytes") < s.number("l2.size_bytes") {
-            return Err(ConfigError::new(
-                "llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes",
-            ));
-        }
+        cpu::params::check(s).map_err(ConfigError::new)?;
         ordering::plug::of(s).check(s).map_err(ConfigError::new)?;
         near_parts::check(s)?;
         nvdimm_parts::check(s)?;

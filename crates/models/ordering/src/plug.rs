@@ -1,9 +1,10 @@
 //! What an ordering model declares of itself, and the list of them. A model's word stands in its own folder, in
 //! presets and in docs; whoever wires, checks or cuts a machine asks this list.
 
-use protocol::{
-    AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Param, Persistency, Settings,
-};
+use crate::path::{BufferParameters, EpochParameters};
+use memory::params::CommitParameters;
+use params::{Kind, Param, Parameters, join, rows};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
 
 /// A persist-ordering model.
 pub trait OrderingModel: Sync {
@@ -40,8 +41,10 @@ pub trait OrderingModel: Sync {
 pub struct Registered {
     /// The word.
     pub name: &'static str,
+    /// Tables of parameters that other models read too.
+    pub shared: &'static [&'static [Param]],
     /// Parameters that no other model reads.
-    pub parameters: &'static [Param],
+    pub own: &'static [Param],
     /// The model.
     pub model: &'static dyn OrderingModel,
 }
@@ -60,16 +63,49 @@ pub const NAMES: [&str; MODELS.len()] = {
     names
 };
 
+/// The parameter that names the model.
+pub const MODEL: Param = Param {
+    key: "ordering.model",
+    kind: Kind::Choice(&NAMES),
+    default: "intel",
+    source: "-",
+    meaning: "how persists are ordered",
+};
+
+/// Every parameter of every model.
+pub const PARAMETERS: &[Param] = {
+    const PARTS: [&[Param]; 4 + MODELS.len()] = {
+        let mut parts: [&[Param]; 4 + MODELS.len()] = [&[]; 4 + MODELS.len()];
+        parts[0] = &[MODEL];
+        parts[1] = BufferParameters::TABLE;
+        parts[2] = EpochParameters::TABLE;
+        parts[3] = CommitParameters::TABLE;
+        let mut at = 0;
+        while at < MODELS.len() {
+            parts[4 + at] = MODELS[at].own;
+            at += 1;
+        }
+        parts
+    };
+    &join::<{ rows(&PARTS) }>(&PARTS)
+};
+
 /// The model that a machine has.
 ///
 /// # Panics
 /// When `ordering.model` is a word that no model has: descriptions accept [`NAMES`] alone.
 pub fn of(settings: &Settings) -> &'static dyn OrderingModel {
+    registered(settings).model
+}
+
+/// The same with what the list says of it.
+///
+/// # Panics
+/// As [`of`].
+pub fn registered(settings: &Settings) -> &'static Registered {
     let word = settings.text("ordering.model");
     let found = MODELS.iter().find(|m| m.name == word);
-    found
-        .unwrap_or_else(|| panic!("no ordering model is called {word}; there are {}", NAMES.join(", ")))
-        .model
+    found.unwrap_or_else(|| panic!("no ordering model is called {word}; there are {}", NAMES.join(", ")))
 }
 
 /// The words of models for which `fits` holds, in a list for people.
@@ -90,10 +126,19 @@ mod tests {
     }
 
     #[test]
+    fn every_table_of_a_model_is_among_all_parameters() {
+        let all: Vec<_> = PARAMETERS.iter().map(|p| p.key).collect();
+        for model in MODELS {
+            let tables = model.shared.iter().chain([&model.own]);
+            assert!(tables.copied().flatten().all(|p| all.contains(&p.key)), "{}", model.name);
+        }
+    }
+
+    #[test]
     #[should_panic(expected = "no ordering model is called lazy; there are intel, ")]
     fn a_word_without_a_model_is_no_machine() {
         let mut settings = Settings::default();
-        settings.set("ordering.model", protocol::params::Setting::Text("lazy".into()));
+        settings.set("ordering.model", params::Setting::Text("lazy".into()));
         of(&settings);
     }
 }

@@ -4,16 +4,18 @@ use protocol::AddressMap;
 use units::Dur;
 
 /// When one core's persists wait for another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words)]
 pub enum CrossCore {
     /// Epoch persistency: after every conflicting access to persistent memory, and after every acquire.
+    #[word = "epoch"]
     Conflicts,
     /// Release persistency: after every acquire that synchronises with a release.
+    #[word = "release"]
     Acquires,
 }
 
 /// Which accesses make one epoch depend on another under epoch persistency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words)]
 pub enum Dependences {
     /// Loads and stores.
     Accesses,

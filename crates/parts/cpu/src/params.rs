@@ -1,6 +1,9 @@
 //! Parameters of cores, of their caches, and of the wires between them and memory.
 
-use params::{Dur, Parameters, Words, ns};
+use crate::{CacheShape, CoreSpec, DirectorySpec, FlushSpec};
+use params::{Dur, Parameters, Settings, Words, ns};
+use protocol::FenceKind;
+use units::Clock;
 
 /// Cores.
 #[derive(Clone, Debug, Parameters)]
@@ -62,10 +65,10 @@ pub struct CpuParameters {
 pub struct L1Parameters {
     /// size of the first-level data cache
     #[param(default = "32 KiB", source = "paper: ASAP Table II", min = 1 << 10, max = 1 << 24, bytes)]
-    pub size_bytes: u64,
+    pub size_bytes: usize,
     /// ways of the first-level data cache
     #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
-    pub ways: u64,
+    pub ways: usize,
     /// time of a first-level hit
     #[param(default = "1", source = "paper: ASAP Table II", range = ns::SERVICE)]
     pub latency_ns: Dur,
@@ -77,10 +80,10 @@ pub struct L1Parameters {
 pub struct L2Parameters {
     /// size of the private second-level cache
     #[param(default = "2 MiB", source = "paper: ASAP Table II", min = 1 << 10, max = 1 << 28, bytes)]
-    pub size_bytes: u64,
+    pub size_bytes: usize,
     /// ways of the private second-level cache
     #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
-    pub ways: u64,
+    pub ways: usize,
     /// time of a second-level hit
     #[param(default = "10", source = "paper: ASAP Table II", range = ns::SERVICE)]
     pub latency_ns: Dur,
@@ -92,10 +95,10 @@ pub struct L2Parameters {
 pub struct LlcParameters {
     /// size of the shared last-level cache
     #[param(default = "16 MiB", source = "paper: ASAP Table II", min = 1 << 12, max = 1 << 32, bytes)]
-    pub size_bytes: u64,
+    pub size_bytes: usize,
     /// ways of the shared last-level cache
     #[param(default = "16", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
-    pub ways: u64,
+    pub ways: usize,
     /// time of a lookup in the last-level cache and directory
     #[param(default = "12", source = "artifact: 40 cycles configured, wires taken off", range = ns::NS)]
     pub latency_ns: Dur,
@@ -147,4 +150,108 @@ pub struct FlushParameters {
     /// what waits at an sfence on a machine with volatile caches
     #[param(default = "core", source = "paper: ASAP §II-B")]
     pub sfence_blocks: SfenceBlocks,
+}
+
+/// What a program's own sfence means to a persist path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum Sfence {
+    /// What was stored before is durable when it ends.
+    Dfence,
+    /// What was stored before is durable before what is stored after it.
+    Ofence,
+}
+
+/// A core with a persist path.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub struct PersistPathParameters {
+    /// evicted lines of a core that wait until their writes have persisted
+    #[param(default = "16", source = "estimate", min = 1, max = 256)]
+    pub write_back_buffer: usize,
+    /// what a program's own sfence means on a machine with a persist path
+    #[param(default = "dfence", source = "estimate: an sfence promises durability")]
+    pub sfence: Sfence,
+}
+
+/// A cache of so many bytes.
+fn shape(size_bytes: usize, ways: usize, latency: Dur) -> CacheShape {
+    CacheShape { sets: size_bytes / 64 / ways, ways, latency }
+}
+
+/// What a core is made of; a store to a device's register holds it for `uncached`.
+pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
+    let cpu = CpuParameters::from_settings(settings);
+    let (l1, l2) = (L1Parameters::from_settings(settings), L2Parameters::from_settings(settings));
+    let flush = FlushParameters::from_settings(settings);
+    let path = PersistPathParameters::from_settings(settings);
+    let cycles = Clock::mhz(cpu.clock_mhz).cycles(cpu.instructions_per_reference);
+    CoreSpec {
+        issue: Dur::ps(cycles.as_ps().div_ceil(cpu.width)),
+        l1: shape(l1.size_bytes, l1.ways, l1.latency_ns),
+        l2: shape(l2.size_bytes, l2.ways, l2.latency_ns),
+        store_buffer: cpu.store_buffer,
+        store_prefetch: cpu.store_prefetch,
+        outstanding_misses: cpu.outstanding_misses,
+        window_references: (cpu.window / cpu.instructions_per_reference).max(1),
+        store_interval: cpu.store_interval_ns,
+        locked: cpu.locked_ns,
+        write_combining: cpu.write_combining,
+        flush: FlushSpec {
+            issue: flush.flush_instruction_ns,
+            overlap: flush.flush_overlap,
+            invalidates: flush.flush_invalidates,
+        },
+        uncached,
+        sfence_blocks: match flush.sfence_blocks {
+            SfenceBlocks::Core => true,
+            SfenceBlocks::Stores => false,
+        },
+        sfence_as: match path.sfence {
+            Sfence::Dfence => FenceKind::Dfence,
+            Sfence::Ofence => FenceKind::Ofence,
+        },
+        write_back_buffer: path.write_back_buffer,
+    }
+}
+
+/// What the shared cache and the directory of `cores` cores are made of.
+pub fn directory_spec(settings: &Settings, cores: usize, caches_persist: bool) -> DirectorySpec {
+    let llc = LlcParameters::from_settings(settings);
+    DirectorySpec {
+        cores: cores as u8,
+        shape: shape(llc.size_bytes, llc.ways, llc.latency_ns),
+        latency: llc.latency_ns,
+        snoop: Dur::ns(1),
+        retry: Dur::ns(50),
+        keeps_data: llc.keeps_data,
+        caches_persist,
+    }
+}
+
+/// Whether the caches hold each other.
+///
+/// # Errors
+/// The key, and what is accepted.
+pub fn check(settings: &Settings) -> Result<(), String> {
+    let (l1, l2) = (L1Parameters::from_settings(settings), L2Parameters::from_settings(settings));
+    let llc = LlcParameters::from_settings(settings);
+    let sizes =
+        [("l1", l1.size_bytes, l1.ways), ("l2", l2.size_bytes, l2.ways), ("llc", llc.size_bytes, llc.ways)];
+    for (cache, size, ways) in sizes {
+        if size / 64 < ways {
+            return Err(format!(
+                "{cache}.size_bytes: {size} bytes hold fewer than {cache}.ways = {ways} lines"
+            ));
+        }
+    }
+    if l2.size_bytes < l1.size_bytes {
+        return Err(
+            "l2.size_bytes: the second level includes the first and cannot be smaller than l1.size_bytes"
+                .into(),
+        );
+    }
+    if llc.size_bytes < l2.size_bytes {
+        return Err("llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes".into());
+    }
+    Ok(())
 }

@@ -73,3 +73,12 @@ pub struct DramParameters {
     #[param(default = "5", source = "datasheet: DDR3-1600, 12.8 GB/s", range = ns::SERVICE)]
     pub service_ns: Dur,
 }
+
+/// Commits of epochs, where controllers take them.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub struct CommitParameters {
+    /// time from a commit's arrival to its acknowledgement
+    #[param(default = "50", source = "paper: ASAP Table II (flush 60 ns, wires taken off)", range = ns::NS)]
+    pub commit_ns: Dur,
+}

@@ -2,11 +2,11 @@
 //! system has a file; fusion's are of machines at page fidelity, the others' of machines at line fidelity.
 
 mod fusion;
-mod ordering;
 
 use ::params::{Param, Parameters, join, rows};
 use cpu::params::{
-    CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, WireParameters,
+    CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, PersistPathParameters,
+    WireParameters,
 };
 use memory::ddr4::params::{DdrParameters, RefreshParameters};
 use memory::nand::params::NandParameters;
@@ -27,11 +27,8 @@ const fn p(
 
 const NS: params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 };
 const LONG: params::Kind = Nanoseconds { min_ps: 0, max_ps: 10_000_000_000_000_000 };
-/// Between two steps of something that is done for every store: up to a microsecond, or a run takes for ever.
-const STEP: params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000 };
 /// What happens again and again: up to a tenth of a second.
 const SHORT: params::Kind = Nanoseconds { min_ps: 0, max_ps: 100_000_000_000 };
-const SERVICE: params::Kind = Nanoseconds { min_ps: 1, max_ps: 1_000_000_000 };
 
 const PARTS: &[&[Param]] = &[
     CpuParameters::TABLE,
@@ -46,7 +43,8 @@ const PARTS: &[&[Param]] = &[
     nearpm::params::KindParameters::TABLE,
     nearpm::params::NearParameters::TABLE,
     nearpm::params::FaultParameters::TABLE,
-    ordering::ORDERING,
+    ordering::plug::PARAMETERS,
+    PersistPathParameters::TABLE,
     QueueParameters::TABLE,
     FlushParameters::TABLE,
     DdrParameters::TABLE,

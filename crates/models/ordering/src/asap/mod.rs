@@ -19,6 +19,7 @@
 mod bloom;
 mod core;
 mod mutant;
+mod params;
 mod plug;
 mod recovery;
 

@@ -1,13 +1,20 @@
 //! ASAP as the list of models knows it.
 
+use super::params::AsapParameters;
 use super::{AsapCore, RecoverySpec, RecoveryTable};
 use crate::AsapSpec;
-use crate::path::{CAPABILITIES, path_spec, persistency};
+use crate::path::{BufferParameters, CAPABILITIES, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
+use memory::params::CommitParameters;
+use params::{Param, Parameters};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
+/// Its commits are messages, which HOPS's are not.
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, CommitParameters::TABLE];
+
 /// The model, by its word.
-pub const MODEL: Registered = Registered { name: "asap", parameters: &[], model: &Asap };
+pub const MODEL: Registered =
+    Registered { name: "asap", shared: PATH, own: AsapParameters::TABLE, model: &Asap };
 
 struct Asap;
 
@@ -21,20 +28,18 @@ impl OrderingModel for Asap {
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
-        let spec = AsapSpec {
-            eager: settings.flag("ordering.eager"),
-            commit_pipelined: settings.flag("ordering.commit_pipelined"),
-            mutant: None,
-        };
+        let asap = AsapParameters::from_settings(settings);
+        let spec = AsapSpec { eager: asap.eager, commit_pipelined: asap.commit_pipelined, mutant: None };
         Box::new(AsapCore::new(path_spec(settings, core, map), spec))
     }
 
     fn controller_side(&self, settings: &Settings) -> Box<dyn ControllerOrdering> {
+        let asap = AsapParameters::from_settings(settings);
         Box::new(RecoveryTable::new(RecoverySpec {
-            entries: settings.count("ordering.recovery_table"),
-            undo_reads: settings.flag("ordering.undo_reads"),
-            delay_writes: settings.flag("ordering.delay_writes"),
-            nack_following: settings.flag("ordering.nack_following"),
+            entries: asap.recovery_table,
+            undo_reads: asap.undo_reads,
+            delay_writes: asap.delay_writes,
+            nack_following: asap.nack_following,
             mutant: None,
         }))
     }

@@ -1,12 +1,14 @@
 //! BBB as the list of models knows it.
 
 use super::{BatteryBuffer, CAPABILITIES};
-use crate::path::{Direct, path_spec};
+use crate::path::{BufferParameters, Direct, path_spec};
 use crate::plug::{OrderingModel, Registered};
+use params::Parameters;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered = Registered { name: "bbb", parameters: &[], model: &Bbb };
+pub const MODEL: Registered =
+    Registered { name: "bbb", shared: &[BufferParameters::TABLE], own: &[], model: &Bbb };
 
 struct Bbb;
 

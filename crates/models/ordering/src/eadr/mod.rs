@@ -13,7 +13,7 @@ use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered = Registered { name: "eadr", parameters: &[], model: &Eadr };
+pub const MODEL: Registered = Registered { name: "eadr", shared: &[], own: &[], model: &Eadr };
 
 struct Eadr;
 

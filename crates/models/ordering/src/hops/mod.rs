@@ -16,6 +16,7 @@
 //! neither text gives it.
 
 mod core;
+mod params;
 mod plug;
 mod register;
 

@@ -1,13 +1,18 @@
 //! HOPS as the list of models knows it.
 
+use super::params::HopsParameters;
 use super::{HopsCore, TimestampRegister};
 use crate::HopsSpec;
-use crate::path::{CAPABILITIES, Direct, path_spec, persistency};
+use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
+use params::{Param, Parameters};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
 
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
+
 /// The model, by its word.
-pub const MODEL: Registered = Registered { name: "hops", parameters: &[], model: &Hops };
+pub const MODEL: Registered =
+    Registered { name: "hops", shared: PATH, own: HopsParameters::TABLE, model: &Hops };
 
 struct Hops;
 
@@ -21,7 +26,7 @@ impl OrderingModel for Hops {
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
-        let spec = HopsSpec { poll: settings.dur("ordering.poll_ns") };
+        let spec = HopsSpec { poll: HopsParameters::from_settings(settings).poll_ns };
         Box::new(HopsCore::new(path_spec(settings, core, map), spec))
     }
 
@@ -30,6 +35,7 @@ impl OrderingModel for Hops {
     }
 
     fn shared_node(&self, settings: &Settings, cores: usize) -> Option<Box<dyn Node>> {
-        Some(Box::new(TimestampRegister::new(cores, settings.dur("ordering.poll_access_ns"))))
+        let access = HopsParameters::from_settings(settings).poll_access_ns;
+        Some(Box::new(TimestampRegister::new(cores, access)))
     }
 }

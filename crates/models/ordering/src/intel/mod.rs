@@ -16,7 +16,7 @@ use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered = Registered { name: "intel", parameters: &[], model: &Intel };
+pub const MODEL: Registered = Registered { name: "intel", shared: &[], own: &[], model: &Intel };
 
 struct Intel;
 

@@ -5,6 +5,7 @@ mod core;
 mod direct;
 mod epochs;
 mod pace;
+mod params;
 mod settings;
 
 pub(crate) use buffer::PersistBuffer;
@@ -12,6 +13,7 @@ pub use core::{Path, PathCore, Policy};
 pub(crate) use direct::Direct;
 pub(crate) use epochs::{Epoch, Epochs};
 pub(crate) use pace::{Blocked, Pace};
+pub(crate) use params::{BufferParameters, EpochParameters};
 pub(crate) use settings::{CAPABILITIES, path_spec, persistency};
 
 use crate::spec::{CrossCore, Dependences, PathSpec};
