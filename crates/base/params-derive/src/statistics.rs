@@ -55,7 +55,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let each = quote! {
         impl #table {
             /// Every name with its value.
-            pub(crate) fn each(&self, mut each: impl FnMut(&'static str, f64)) {
+            pub(crate) fn each(&self, each: &mut dyn FnMut(&'static str, f64)) {
                 #(#numbers)*
             }
         }

@@ -108,7 +108,7 @@ pub use kind::{Kind, Param, Setting};
 pub use near::nearest;
 pub use params_derive::{Parameters, Statistics, Words};
 pub use settings::Settings;
-pub use statistics::{StatisticInfo, Statistics};
+pub use statistics::{Derive, StatisticInfo, Statistics};
 pub use table::{Parameters, join, rows};
 pub use tally::{Occupancy, StatSink, Tally, Value};
 pub use units::Dur;

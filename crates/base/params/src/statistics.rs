@@ -1,5 +1,7 @@
 //! What a statistic is.
 
+use crate::Tally;
+
 /// A row of the table of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticInfo {
@@ -24,3 +26,6 @@ pub trait Statistics {
     /// The rows.
     const TABLE: &'static [StatisticInfo];
 }
+
+/// Tells what follows from what was counted: from a tally and the time of all cores together in nanoseconds.
+pub type Derive = fn(&Tally, f64, &mut dyn FnMut(&'static str, f64));

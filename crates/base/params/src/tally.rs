@@ -38,6 +38,15 @@ impl Tally {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
     }
 
+    /// The count or the time in nanoseconds called `name`; 0 where nobody has counted it.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Count(n)) => *n as f64,
+            Some(Value::Time(t)) => t.as_ns(),
+            Some(Value::Levels(_)) | None => 0.0,
+        }
+    }
+
     fn entry(&mut self, name: &'static str, zero: Value) -> &mut Value {
         let known = self.0.iter().position(|(n, _)| *n == name);
         let index = known.unwrap_or_else(|| {

@@ -178,7 +178,7 @@ fn a_statistic_is_said_once_and_handed_up_under_its_name() {
     let names: Vec<_> = tally.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["device.requests", "cpu.waited", "device.queue"]);
     let mut seen = Vec::new();
-    Computed { energy_j: 1.5 }.each(|name, value| seen.push((name, value.to_string())));
+    Computed { energy_j: 1.5 }.each(&mut |name, value| seen.push((name, value.to_string())));
     assert_eq!(seen, [("energy_j", "1.5".to_string())]);
     assert_eq!(Computed::TABLE[0].unit, "J");
 }

@@ -252,6 +252,11 @@ pub trait ControllerOrdering {
     /// The power fails: puts the image into the state that this controller leaves.
     fn power_fail(&self, image: &mut Image);
 
+    /// Whether it keeps records whose number is worth a statistic.
+    fn keeps_records(&self) -> bool {
+        false
+    }
+
     /// Hands up statistics.
     fn stats(&self, sink: &mut dyn StatSink);
 }

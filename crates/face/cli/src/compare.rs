@@ -130,16 +130,19 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
 fn print(args: &CompareArgs, runs: &[Runs], base: &Runs) {
     println!("{}, seed {}\n", args.workload, args.settings.seed);
     let pages = runs.iter().all(|of| of.report().0.series.is_some());
-    let columns = if pages { SHOWN_PAGES } else { SHOWN };
+    let candidates = if pages { SHOWN_PAGES } else { SHOWN };
+    // A column that no machine has says nothing of any.
+    let has = |(stat, _): &(&str, &str)| runs.iter().any(|of| of.report().0.get(stat).is_some());
+    let columns: Vec<_> = candidates.into_iter().filter(has).collect();
     let band = base.time_band().is_some();
     let fixed = ["machine", "time us", "speedup"].into_iter().chain(band.then_some("band"));
-    let mut table = Table::new(fixed.chain(columns.map(|(_, short)| short)));
+    let mut table = Table::new(fixed.chain(columns.iter().map(|(_, short)| *short)));
     for (name, of) in args.on.iter().zip(runs) {
         let time = of.time();
         let fixed = [name.clone(), format!("{:.1}", time / 1e3), format!("{:.2}", base.time() / time)];
         let band = of.speedup_band(base).map(|(low, high)| format!("{low:.2}..{high:.2}"));
         let report = of.report().0;
-        let shown = columns.map(|(stat, _)| report.get(stat).map_or("-".to_string(), output::number));
+        let shown = columns.iter().map(|(stat, _)| report.get(stat).map_or("-".to_string(), output::number));
         table.row(fixed.into_iter().chain(band).chain(shown));
     }
     table.print();

@@ -39,7 +39,7 @@ impl Paper {
     /// Does everything; `begin` gets the number of runs, `step` is called after each.
     ///
     /// # Errors
-    /// When a run cannot be done.
+    /// When a run cannot be done, or a statistic is wanted that does not exist.
     pub fn evaluate(
         &self,
         claims: &Claims,
@@ -52,12 +52,14 @@ impl Paper {
         runs.run(seed, step)?;
         let score =
             |claim: &Claim| Scored { claim: claim.clone(), finding: (self.finding)(&runs, claim, seed) };
-        Ok(Evaluation {
+        let done = Evaluation {
             paper: self.name,
             about: (self.about)(seed),
             claims: claims.of(self.name).map(score).collect(),
             figures: (self.figures)(&runs),
-        })
+        };
+        runs.all_known()?;
+        Ok(done)
     }
 }
 

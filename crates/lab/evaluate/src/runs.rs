@@ -1,8 +1,9 @@
 //! The runs of an evaluation: declared first, then done on all cores, each on one.
 
-use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run};
+use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run, statistic};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use units::watch;
 
 /// Keys and values.
@@ -49,6 +50,8 @@ struct Done {
 pub struct Runs {
     jobs: Vec<Job>,
     done: BTreeMap<Key, Done>,
+    /// The first statistic that was asked for and does not exist.
+    unknown: OnceLock<ConfigError>,
 }
 
 impl Runs {
@@ -111,10 +114,25 @@ impl Runs {
         Ok(())
     }
 
-    /// A statistic of a run that was done; 0 when the machine does not report it.
+    /// A statistic of a run that was done; 0 when the machine does not report it. A name that no statistic has is told by
+    /// [`Runs::all_known`].
     pub fn get(&self, machine: &str, workload: &str, threads: u64, name: &str) -> f64 {
+        if name != "time_ns"
+            && !name.starts_with("phase.")
+            && let Err(unknown) = statistic(name)
+        {
+            _ = self.unknown.set(unknown);
+        }
         let done = self.done.get(&Key::new(machine, workload, threads));
         done.and_then(|d| d.stats.get(name)).copied().unwrap_or(0.0)
+    }
+
+    /// Whether every statistic that was asked for exists.
+    ///
+    /// # Errors
+    /// The first that does not, with the nearest names.
+    pub fn all_known(&self) -> Result<(), ConfigError> {
+        self.unknown.get().map_or(Ok(()), |unknown| Err(unknown.clone()))
     }
 
     /// What was seen over time in a run at page fidelity.
@@ -137,4 +155,21 @@ impl Runs {
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = values.into_iter().map(f64::ln).collect();
     (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statistic_that_does_not_exist_is_an_error_and_not_zero() {
+        let runs = Runs::default();
+        runs.get("asap-rp", "cceh", 4, "ordering.nacks");
+        runs.time("asap-rp", "cceh", 4);
+        runs.get("amf", "redis-mem", 1, "phase.GET");
+        assert_eq!(runs.all_known(), Ok(()));
+        runs.get("asap-rp", "cceh", 4, "ordering.nack");
+        let error = runs.all_known().unwrap_err().to_string();
+        assert!(error.contains("\"ordering.nack\"; did you mean ordering.nacks"), "{error}");
+    }
 }

@@ -23,6 +23,7 @@ mod stats;
 
 pub mod schema;
 
+pub use ::params::StatisticInfo;
 pub use campaign::{Assignment, Campaign, Point};
 pub use crash::{CrashEvery, CrashPoint, Cuts, can_crash, events_to_cut, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
@@ -31,4 +32,4 @@ pub use near_parts::near_dispatcher;
 pub use presets::{PRESETS, Preset};
 pub use report::{Phase, Report, Series, Statistic};
 pub use run::{RunOptions, run, within_arenas};
-pub use stats::{STATISTICS, StatisticInfo};
+pub use stats::{STATISTICS, statistic};

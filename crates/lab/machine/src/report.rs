@@ -4,7 +4,7 @@ use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::pager::Pager;
 use crate::run::RunOptions;
-use crate::stats::STATISTICS;
+use crate::stats::{STATISTICS, derived};
 use engine::Timeline;
 use protocol::{Image, Tally, Value, View};
 use serde_json::{Map, json};
@@ -189,36 +189,7 @@ fn statistics(tally: &Tally, time: Dur, threads: usize) -> Vec<Statistic> {
             }
         }
     }
-    let count = |name: &str| match tally.get(name) {
-        Some(Value::Count(n)) => *n as f64,
-        Some(Value::Time(t)) => t.as_ns(),
-        _ => 0.0,
-    };
-    let seconds = time.as_ns() * 1e-9;
-    let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
-    let core_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
-    add("throughput.operations_per_second".into(), per_second(count("cpu.operations")));
-    let bytes = ["cpu.bytes_moved", "memory.bytes_written"].map(&count);
-    let moved = if bytes[0] > 0.0 { bytes[0] } else { bytes[1] };
-    add("throughput.bytes_per_second".into(), per_second(moved));
-    add("ordering.blocked_share".into(), count("ordering.blocked") / core_time);
-    let stalled = count("ordering.fence_stall") + count("ordering.buffer_stall");
-    add("ordering.stall_share".into(), stalled / core_time);
-    if tally.get("nvdimm.page_visits").is_some() {
-        let share = |visits: f64| if visits > 0.0 { 1.0 - count("nvdimm.faults") / visits } else { 0.0 };
-        add("nvdimm.hit_share.page".into(), share(count("nvdimm.page_visits")));
-        add("nvdimm.hit_share.line".into(), share(count("nvdimm.line_visits")));
-    }
-    if let Some(Value::Levels(at_work)) = tally.get("neardata.at_work") {
-        add("neardata.parallel_share".into(), at_work.share_filled());
-    }
-    if count("neardata.region_time_ns") > 0.0 {
-        add("neardata.region_share".into(), count("neardata.region_time_ns") / core_time);
-    }
-    if count("nand.host_writes") > 0.0 {
-        let programmed = count("nand.host_writes") + count("nand.copies");
-        add("nand.write_amplification".into(), programmed / count("nand.host_writes"));
-    }
+    derived(tally, time, threads, &mut |name, value| add(name.into(), value));
     let rank = |name: &str| STATISTICS.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
     all.sort_by_key(|s| rank(&s.name));
     all

@@ -1,180 +1,29 @@
-//! Every statistic that a run reports: name, unit, meaning.
+//! Every statistic that a run reports: the tables of those who count them, joined, and what follows from several.
 
-/// What a statistic is.
-#[derive(Clone, Copy, Debug)]
-pub struct StatisticInfo {
-    /// Dotted name.
-    pub name: &'static str,
-    /// Its unit; `1` for plain numbers and shares.
-    pub unit: &'static str,
-    /// One line on what it says.
-    pub meaning: &'static str,
+use crate::error::{ConfigError, suggestion};
+use params::{Derive, StatisticInfo, Statistics, Tally};
+use std::sync::LazyLock;
+use units::Dur;
+
+/// How fast the program goes.
+#[derive(Statistics)]
+#[statistics(prefix = "throughput")]
+pub(crate) struct Throughput {
+    /// operations of the workload a simulated second
+    #[stat(unit = "1/s")]
+    pub(crate) operations_per_second: f64,
+    /// bytes that the program moves a simulated second; where it counts none, bytes written to the
+    /// media
+    #[stat(unit = "B/s")]
+    pub(crate) bytes_per_second: f64,
 }
 
 const fn s(name: &'static str, unit: &'static str, meaning: &'static str) -> StatisticInfo {
     StatisticInfo { name, unit, meaning }
 }
 
-/// The table; a test holds that every reported statistic has a row.
-pub const STATISTICS: &[StatisticInfo] = &[
-    s("throughput.operations_per_second", "1/s", "operations of the workload a simulated second"),
-    s(
-        "throughput.bytes_per_second",
-        "B/s",
-        "bytes that the program moves a simulated second; where it counts none, bytes written to the media",
-    ),
-    s("cpu.references", "1", "loads, stores, flushes and locked operations of the programs"),
-    s("cpu.operations", "1", "operations of the workload that ended"),
-    s("cpu.bytes_moved", "B", "bytes of its data that the program read or wrote, where it counts them"),
-    s(
-        "replay.turns_given_up",
-        "1",
-        "times that a recorded thread did not wait any longer for its recorded turn (workload.patience_ns)",
-    ),
-    s("cpu.l1.hits", "1", "references that hit the first-level cache"),
-    s("cpu.l2.hits", "1", "references that hit the second-level cache"),
-    s("cpu.misses", "1", "lines asked of the directory"),
-    s("cpu.store_buffer.forwarded", "1", "loads served by the store buffer"),
-    s("cpu.stores", "1", "stores that became visible"),
-    s("cpu.pm_stores", "1", "stores to persistent memory that became visible"),
-    s("cpu.locked", "1", "locked read-modify-writes"),
-    s("cpu.flushes", "1", "flush instructions that left a core"),
-    s("cpu.fences", "1", "fences"),
-    s("cpu.memory_stall", "ns", "time that programs waited for lines, summed over cores"),
-    s("cpu.registers", "1", "loads and stores of devices' registers"),
-    s(
-        "neardata.region_time_ns",
-        "ns",
-        "time that programs spent on their crash-consistency mechanism, summed over cores",
-    ),
-    s("neardata.movement_time_ns", "ns", "the part of it in which programs moved data"),
-    s(
-        "neardata.region_share",
-        "1",
-        "share of the cores' time that programs spent on their crash-consistency mechanism",
-    ),
-    s(
-        "neardata.parallel_share",
-        "1",
-        "share of the time in which units work while programs go on or wait for them",
-    ),
-    s("neardata.commands", "1", "commands of programs to near-data devices"),
-    s("neardata.requests_duplicated", "1", "requests in which more than one device has a part"),
-    s("neardata.polls", "1", "loads of devices' status registers"),
-    s("neardata.requests", "1", "requests that units have worked on"),
-    s("neardata.lines_copied", "1", "64-byte lines that units have copied"),
-    s("neardata.completions", "1", "messages between devices"),
-    s("neardata.host_held", "1", "host accesses that had to wait for a request"),
-    s("neardata.host_reads_held", "1", "reads among them"),
-    s("neardata.fifo.mean", "1", "mean filling of a device's request FIFO over time"),
-    s("neardata.fifo.p99", "1", "filling of a request FIFO not exceeded in 99 % of the time"),
-    s("neardata.fifo.max", "1", "highest filling of a request FIFO"),
-    s("neardata.host_queue.mean", "1", "mean number of host accesses that wait in a device over time"),
-    s(
-        "neardata.host_queue.p99",
-        "1",
-        "host accesses that wait in a device, not exceeded in 99 % of the time",
-    ),
-    s("neardata.host_queue.max", "1", "most host accesses that waited in a device"),
-    s("neardata.at_work.mean", "1", "mean number of devices with a unit at work over time"),
-    s("neardata.at_work.p99", "1", "devices with a unit at work not exceeded in 99 % of the time"),
-    s("neardata.at_work.max", "1", "most devices with a unit at work"),
-    s("neardata.units_busy.mean", "1", "mean number of a device's units at work over time"),
-    s("neardata.units_busy.p99", "1", "units at work not exceeded in 99 % of the time"),
-    s("neardata.units_busy.max", "1", "most units of a device at work"),
-    s("llc.hits", "1", "requests served by the shared cache"),
-    s("llc.misses", "1", "requests that went to memory"),
-    s("llc.snoops", "1", "requests to cores for a line"),
-    s("llc.recalls", "1", "lines taken back from cores to make room"),
-    s("llc.write_backs", "1", "changed lines evicted by the shared cache"),
-    s("llc.set_waits", "1", "requests that found every line of their set busy or pinned"),
-    s("memory.reads", "1", "64-byte reads of persistent memory, those for undo records included"),
-    s("memory.undo_reads", "1", "64-byte reads of persistent memory for undo records"),
-    s("memory.writes", "1", "64-byte writes that left a write pending queue"),
-    s("memory.bytes_written", "B", "bytes written to the media of persistent memory"),
-    s("memory.bytes_read", "B", "bytes read from the media of persistent memory"),
-    s("memory.dram.reads", "1", "64-byte reads of DRAM"),
-    s("memory.dram.writes", "1", "64-byte writes of DRAM"),
-    s("memory.buffer.hits", "1", "accesses that hit the module's internal buffer"),
-    s("memory.buffer.misses", "1", "accesses that missed the module's internal buffer"),
-    s("memory.write_pending_queue.coalesced", "1", "writes that joined a queued write of the same line"),
-    s("memory.write_pending_queue.waits", "1", "writes that found the write pending queue full"),
-    s("memory.write_pending_queue.mean", "1", "mean filling of a write pending queue over time"),
-    s(
-        "memory.write_pending_queue.p99",
-        "1",
-        "filling of a write pending queue not exceeded in 99 % of the time",
-    ),
-    s("memory.write_pending_queue.max", "1", "highest filling of a write pending queue"),
-    s("memory.input_queue.mean", "1", "mean number of writes waiting at a controller's door"),
-    s(
-        "memory.input_queue.p99",
-        "1",
-        "writes waiting at a controller's door, not exceeded in 99 % of the time",
-    ),
-    s("memory.input_queue.max", "1", "most writes waiting at a controller's door"),
-    s("ordering.epochs", "1", "epochs that wrote and were closed"),
-    s("ordering.cross_dependences", "1", "epochs that had to wait for an epoch of another core"),
-    s(
-        "ordering.blocked_share",
-        "1",
-        "share of core time in which a persist buffer with work cannot flush because of ordering",
-    ),
-    s("ordering.blocked", "ns", "the same time, summed over cores"),
-    s("ordering.stall_share", "1", "share of core time lost to fences and full persist buffers"),
-    s(
-        "ordering.fence_stall",
-        "ns",
-        "time that programs waited at fences and locked operations, summed over cores",
-    ),
-    s(
-        "ordering.buffer_stall",
-        "ns",
-        "time that programs waited because the ordering model took no more stores, summed over cores",
-    ),
-    s("ordering.entries", "1", "persist-buffer entries used"),
-    s("ordering.coalesced_stores", "1", "stores that joined a persist-buffer entry"),
-    s("ordering.persist_buffer.mean", "1", "mean filling of a persist buffer over time"),
-    s("ordering.persist_buffer.p99", "1", "filling of a persist buffer not exceeded in 99 % of the time"),
-    s("ordering.persist_buffer.max", "1", "highest filling of a persist buffer"),
-    s("ordering.safe_flushes", "1", "flushes of epochs that nothing before could undo"),
-    s("ordering.early_flushes", "1", "flushes of epochs that were not safe yet"),
-    s("ordering.absorbed_flushes", "1", "flushes that needed no media write of their own"),
-    s("ordering.undo_records", "1", "undo records created"),
-    s("ordering.delay_records", "1", "delay records created"),
-    s("ordering.nacks", "1", "early flushes refused for want of room in a recovery table"),
-    s("ordering.recovery_table.mean", "1", "mean filling of a recovery table over time"),
-    s("ordering.recovery_table.p99", "1", "filling of a recovery table not exceeded in 99 % of the time"),
-    s("ordering.recovery_table.max", "1", "highest filling of a recovery table"),
-    s("ordering.undo_table.mean", "1", "mean number of undo records in a recovery table over time"),
-    s("ordering.undo_table.p99", "1", "undo records in a recovery table not exceeded in 99 % of the time"),
-    s(
-        "ordering.undo_table.max",
-        "1",
-        "most undo records in a recovery table: what a power failure writes back",
-    ),
-    s("ordering.held_evictions", "1", "evictions delayed because their writes had not reached memory"),
-    s(
-        "ordering.stale_drops",
-        "1",
-        "dropped lines that memory had differently: the program races under release persistency",
-    ),
-    s("ordering.write_back_buffer.waits", "1", "arrivals that waited for room in a write-back buffer"),
-    s("ordering.polls", "1", "looks at the global timestamp register"),
-    s("ddr4.activates", "1", "rows opened in the NVDIMM's DRAM by the host"),
-    s("ddr4.refreshes", "1", "refreshes of the NVDIMM's DRAM"),
-    s("ddr4.read_time", "ns", "time from a read's arrival at the channel to its data, summed over reads"),
-    s("nvdimm.hit_share.page", "1", "share of page visits that found their page in the DRAM"),
-    s("nvdimm.hit_share.line", "1", "share of line visits that found their page in the DRAM"),
-    s("nvdimm.page_visits", "1", "changes of a core from one page of the device to another"),
-    s("nvdimm.line_visits", "1", "changes of a core from one line of the device to another"),
-    s("nvdimm.faults", "1", "page faults: the page was in no slot"),
-    s("nvdimm.cachefills", "1", "pages that the device moved into slots"),
-    s("nvdimm.writebacks", "1", "pages that the device took from slots"),
-    s("nvdimm.windows", "1", "refreshes, each with a window"),
-    s("nvdimm.windows_used", "1", "windows in which the device moved a page"),
-    s("nvdimm.io_errors", "1", "faults that ended with an I/O error"),
-    s("os.major_faults", "1", "page faults in which software fetched the page"),
+/// Machines at page fidelity.
+const PAGES: &[StatisticInfo] = &[
     s("os.minor_faults", "1", "page faults that needed no device"),
     s("os.hint_faults", "1", "page faults taken to learn of a visit (tiering)"),
     s("os.visits", "1", "visits of pages by programs"),
@@ -207,90 +56,74 @@ pub const STATISTICS: &[StatisticInfo] = &[
         "bytes written to the most written section of persistent memory",
     ),
     s("energy_j", "J", "energy of memory: idle, in use, and waking; hidden memory has none"),
-    s("os.write_faults", "1", "faults at the first write to a protected page"),
-    s("os.shootdowns", "1", "times that other cores had to drop translations"),
-    s("os.page_walks", "1", "accesses without a translation"),
-    s("os.protections", "1", "times that all local pages were protected against writes again"),
-    s("os.protected_pages", "1", "pages that were, summed over these times"),
-    s("os.protect_time", "ns", "time that this took, the program waiting"),
-    s("remote.bytes_sent", "B", "bytes sent to the remote host, headers included"),
-    s("remote.bytes_received", "B", "bytes received from the remote host, headers included"),
-    s("remote.packets", "1", "packets, both ways"),
-    s("remote.packets_lost", "1", "packets that the network lost"),
-    s("remote.fetches", "1", "requests for lines"),
-    s(
-        "remote.critical_lines",
-        "1",
-        "reads that found their line missing, and had it fetched before its page",
-    ),
-    s("remote.lines_fetched", "1", "lines that came from the remote host"),
-    s("remote.lines_sent", "1", "lines written back to the remote host"),
-    s("remote.clean_lines_sent", "1", "lines among them that were not changed"),
-    s("remote.retries", "1", "requests sent again for want of an answer"),
-    s("remote.walks_held", "1", "page walks that waited for a page"),
-    s("remote.walks_failed", "1", "entries marked not present because their page could not be fetched"),
-    s("remote.recalls", "1", "lines taken out of caches so that their page could go"),
-    s("remote.held_reads.mean", "1", "mean number of reads that wait in the agent over time"),
-    s("remote.held_reads.p99", "1", "reads that wait in the agent, not exceeded in 99 % of the time"),
-    s("remote.held_reads.max", "1", "most reads that waited in the agent"),
-    s("remote.reports.lines", "1", "lines reported to the daemon"),
-    s("remote.reports.pages", "1", "pages reported whole"),
-    s("remote.reports.false_pages", "1", "pages among them that a filter took for busy ones"),
-    s("remote.reports.false_lines", "1", "lines that a filter took for reported ones"),
-    s("remote.reports.overflows", "1", "pages among them because the report buffer was full"),
-    s("remote.pages_placed", "1", "pages moved to memory attached to the processor"),
-    s("remote.pages_returned", "1", "pages that went back from there changed"),
-    s("remote.pages_reclaimed", "1", "pages that went back to the remote host"),
-    s("remote.pages_prefetched", "1", "pages mapped or fetched before a program wanted them"),
-    s("tracking.bytes", "B", "bytes that programs stored to, summed over windows"),
-    s("tracking.lines", "1", "lines of 64 B with a byte that programs stored to, summed over windows"),
-    s("tracking.pages", "1", "pages of 4 KiB with a byte that programs stored to, summed over windows"),
-    s(
-        "tracking.huge_pages",
-        "1",
-        "stretches of 2 MiB with a byte that programs stored to, summed over windows",
-    ),
-    s("tracking.changed.bytes", "B", "bytes whose value differed at a window's end, summed over windows"),
-    s(
-        "tracking.changed.lines",
-        "1",
-        "lines of 64 B with a byte whose value differed at a window's end, summed over windows",
-    ),
-    s(
-        "tracking.changed.pages",
-        "1",
-        "pages of 4 KiB with a byte whose value differed at a window's end, summed over windows",
-    ),
-    s(
-        "tracking.changed.huge_pages",
-        "1",
-        "stretches of 2 MiB with a byte whose value differed at a window's end, summed over windows",
-    ),
-    s("tracking.written_back.bytes", "B", "bytes that the agent saw written back, summed over windows"),
-    s(
-        "tracking.written_back.lines",
-        "1",
-        "lines of 64 B with a byte that the agent saw written back, summed over windows",
-    ),
-    s(
-        "tracking.written_back.pages",
-        "1",
-        "pages of 4 KiB with a byte that the agent saw written back, summed over windows",
-    ),
-    s(
-        "tracking.written_back.huge_pages",
-        "1",
-        "stretches of 2 MiB with a byte that the agent saw written back, summed over windows",
-    ),
-    s("tracking.windows", "1", "windows of dirty tracking"),
-    s("use.events", "1", "reports or faults that the use case took (remote.use)"),
-    s("use.bytes_moved", "B", "bytes that the use case copied, locally and to the other host"),
-    s("use.wait", "ns", "time that the use case made programs wait"),
-    s("use.bytes_left", "B", "bytes that it would still have to move, were the program stopped at the end"),
-    s("nand.host_writes", "1", "pages written to the translation layer"),
-    s("nand.copies", "1", "pages moved by collection, levelling, or out of bad blocks"),
-    s("nand.erases", "1", "blocks erased"),
-    s("nand.retried", "1", "reads tried again with other thresholds"),
-    s("nand.uncorrectable", "1", "pages that could not be read"),
-    s("nand.write_amplification", "1", "pages programmed for each page written to the translation layer"),
 ];
+
+/// Who reports.
+const TABLES: &[&[&[StatisticInfo]]] = &[
+    &[Throughput::TABLE],
+    cpu::STATISTICS,
+    memory::STATISTICS,
+    ordering::plug::STATISTICS,
+    nearpm::STATISTICS,
+    nvdimmc::STATISTICS,
+    pberry::STATISTICS,
+    &[PAGES],
+];
+
+const DERIVED: &[Derive] = &[ordering::plug::derived, nearpm::derived, nvdimmc::derived];
+
+/// The table; a test holds that every reported statistic has a row. A name that several report stands once.
+pub static STATISTICS: LazyLock<Vec<StatisticInfo>> = LazyLock::new(|| {
+    let mut all: Vec<StatisticInfo> = Vec::new();
+    for row in TABLES.iter().copied().flatten().copied().flatten() {
+        if all.iter().all(|known| known.name != row.name) {
+            all.push(*row);
+        }
+    }
+    all
+});
+
+/// What the statistic called `name` is.
+///
+/// # Errors
+/// When there is none; the nearest names are offered.
+pub fn statistic(name: &str) -> Result<&'static StatisticInfo, ConfigError> {
+    STATISTICS.iter().find(|s| s.name == name).ok_or_else(|| {
+        let near = suggestion(name, STATISTICS.iter().map(|s| s.name));
+        ConfigError::new(format!("no statistic is called \"{name}\"{near} (coreplane show stats lists them)"))
+    })
+}
+
+/// What follows from what was counted in `time` by programs on `threads` cores.
+pub(crate) fn derived(tally: &Tally, time: Dur, threads: usize, each: &mut dyn FnMut(&'static str, f64)) {
+    let seconds = time.as_ns() * 1e-9;
+    let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
+    let (data, media) = (tally.number("cpu.bytes_moved"), tally.number("memory.bytes_written"));
+    let throughput = Throughput {
+        operations_per_second: per_second(tally.number("cpu.operations")),
+        bytes_per_second: per_second(if data > 0.0 { data } else { media }),
+    };
+    throughput.each(each);
+    let core_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
+    DERIVED.iter().for_each(|derive| derive(tally, core_time, each));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_several_report_has_one_unit_and_every_row_says_something() {
+        for row in TABLES.iter().copied().flatten().copied().flatten() {
+            let first = statistic(row.name).unwrap();
+            assert_eq!(first.unit, row.unit, "{}", row.name);
+            assert!(!row.meaning.is_empty() && !row.name.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_unknown_statistic_is_an_error_that_offers_near_names() {
+        let error = statistic("ordering.nack").unwrap_err().to_string();
+        assert!(error.contains("did you mean ordering.nacks"), "{error}");
+    }
+}

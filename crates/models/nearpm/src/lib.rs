@@ -27,6 +27,7 @@ pub mod params;
 mod port;
 mod ppo;
 mod spec;
+mod stats;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -38,3 +39,4 @@ pub use node::NearDevice;
 pub use port::CommandPort;
 pub use ppo::{Broken, Checker, Invariant};
 pub use spec::{DeviceSpec, DispatcherSpec, Mutant, PortSpec, Sync};
+pub use stats::{STATISTICS, WorkStats, derived};

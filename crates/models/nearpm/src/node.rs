@@ -8,9 +8,10 @@
 
 use crate::dispatcher::{Bytes, Dispatcher, Effect, Seen};
 use crate::spec::DeviceSpec;
+use crate::stats::DeviceStats;
 use engine::{Device, Out, PortId};
 use memory::Controller;
-use protocol::{Block, Line, Mask, Msg, Node, Occupancy, PostCrash, StatSink, View, ports, tell_durable};
+use protocol::{Block, Line, Mask, Msg, Node, PostCrash, StatSink, View, ports, tell_durable};
 use units::{Dur, Time};
 
 impl Bytes for Controller {
@@ -34,19 +35,7 @@ pub struct NearDevice {
     effects: Vec<Effect>,
     seen: Vec<Seen>,
     wakes_at: Time,
-    stats: Stats,
-}
-
-#[derive(Default)]
-struct Stats {
-    requests: u64,
-    lines: u64,
-    held: u64,
-    completions: u64,
-    fifo: Occupancy,
-    host_queue: Occupancy,
-    units: Occupancy,
-    host_reads_held: u64,
+    stats: DeviceStats,
 }
 
 impl NearDevice {
@@ -60,7 +49,7 @@ impl NearDevice {
             effects: Vec::with_capacity(16),
             seen: Vec::with_capacity(16),
             wakes_at: Time::NEVER,
-            stats: Stats::default(),
+            stats: DeviceStats::default(),
             spec,
         }
     }
@@ -225,14 +214,7 @@ impl Node for NearDevice {
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
         let s = &mut self.stats;
         [&mut s.fifo, &mut s.host_queue, &mut s.units].into_iter().for_each(|o| o.pass(now));
-        sink.count("neardata.requests", s.requests);
-        sink.count("neardata.lines_copied", s.lines);
-        sink.count("neardata.completions", s.completions);
-        sink.count("neardata.host_held", s.held);
-        sink.count("neardata.host_reads_held", s.host_reads_held);
-        sink.occupancy("neardata.fifo", &s.fifo);
-        sink.occupancy("neardata.host_queue", &s.host_queue);
-        sink.occupancy("neardata.units_busy", &s.units);
+        s.hand_up(sink);
         self.memory.stats(now, sink);
     }
 }

@@ -5,6 +5,7 @@
 //! pass only then: what leaves the core later arrives later.
 
 use crate::spec::PortSpec;
+use crate::stats::PortStats;
 use engine::{Device, Out, PortId};
 use protocol::{
     Msg, NearCommand, NearKind, NearRefusal, NearRequest, Node, PostCrash, StatSink, View, ports,
@@ -54,9 +55,7 @@ pub struct CommandPort {
     seen: Vec<NearRequest>,
     refused: Vec<(u64, usize)>,
     wakes_at: Time,
-    commands: u64,
-    duplicated: u64,
-    polls: u64,
+    counts: PortStats,
 }
 
 impl CommandPort {
@@ -76,9 +75,7 @@ impl CommandPort {
             seen: Vec::new(),
             refused: Vec::new(),
             wakes_at: Time::NEVER,
-            commands: 0,
-            duplicated: 0,
-            polls: 0,
+            counts: PortStats::default(),
             spec,
         }
     }
@@ -199,8 +196,8 @@ impl CommandPort {
     fn send(&mut self, part: NearRequest, last: bool, out: &mut Out<'_, Msg>) {
         let part = NearRequest { number: self.next, ..part };
         self.next += 1;
-        self.duplicated += u64::from(part.devices.count_ones() > 1);
-        let (untaken, undone, command) = (part.devices, part.devices, self.commands);
+        self.counts.duplicated += u64::from(part.devices.count_ones() > 1);
+        let (untaken, undone, command) = (part.devices, part.devices, self.counts.commands);
         let (number, core, at) = (part.number, part.core, out.now());
         self.sent.push(Sent { number, core, untaken, undone, at, command });
         self.seen.push(self.physical(&part));
@@ -216,7 +213,7 @@ impl CommandPort {
             out.send(port, Dur::ZERO, Msg::Near(near));
         }
         if last {
-            self.commands += 1;
+            self.counts.commands += 1;
             out.send(PortId(core), Dur::ZERO, Msg::UncachedPassed);
         }
     }
@@ -266,7 +263,7 @@ impl CommandPort {
         }
         let command = sent.command;
         // Earlier parts of the command under way are in `sent`, later ones still wait.
-        let whole = command < self.commands;
+        let whole = command < self.counts.commands;
         if whole && !self.sent.iter().any(|s| s.command == command && s.untaken != 0) {
             out.send(PortId(core), Dur::ZERO, Msg::UncachedAck);
         }
@@ -330,7 +327,7 @@ impl Device<Msg> for CommandPort {
         match *msg {
             Msg::UncachedWrite { address, value } => self.write(port.0.into(), address, value, out),
             Msg::UncachedRead { address } => {
-                self.polls += 1;
+                self.counts.polls += 1;
                 let device = NearCommand::device_of_status(address);
                 if device < self.room.len() {
                     self.waiting.push_back(Waiting::Status { core: port.0, device });
@@ -354,9 +351,7 @@ impl Node for CommandPort {
 
     fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
         if self.next > 1 {
-            sink.count("neardata.commands", self.commands);
-            sink.count("neardata.requests_duplicated", self.duplicated);
-            sink.count("neardata.polls", self.polls);
+            self.counts.hand_up(sink);
         }
     }
 }

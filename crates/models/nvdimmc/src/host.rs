@@ -11,6 +11,7 @@
 use crate::driver::{Driver, DriverCounts};
 use crate::faults;
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
+use crate::stats::DriverStats;
 use kernel::{Caller, CoreState, Kernel, Port, Step};
 use protocol::{Cpu, Image, Op, OpKind, PM_BASE, StatSink};
 use std::cell::RefCell;
@@ -158,10 +159,13 @@ impl Host {
     pub fn stats(&self, sink: &mut dyn StatSink) {
         let shared = self.0.borrow();
         let DriverCounts { misses, failed, .. } = shared.driver.counts();
-        sink.count("nvdimm.page_visits", shared.visits);
-        sink.count("nvdimm.line_visits", shared.lines);
-        sink.count("nvdimm.faults", misses);
-        sink.count("nvdimm.io_errors", failed);
+        let driver = DriverStats {
+            page_visits: shared.visits,
+            line_visits: shared.lines,
+            faults: misses,
+            io_errors: failed,
+        };
+        driver.hand_up(sink);
     }
 }
 

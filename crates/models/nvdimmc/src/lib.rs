@@ -30,6 +30,7 @@ mod host;
 pub mod params;
 mod pins;
 mod replacement;
+mod stats;
 #[cfg(test)]
 mod tests;
 
@@ -41,3 +42,4 @@ pub use firmware::{Dram, Dump, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SI
 pub use host::{Host, HostSpec};
 pub use pins::{Pins, RefreshDetector};
 pub use replacement::Replacement;
+pub use stats::{STATISTICS, derived};

@@ -1,9 +1,14 @@
 //! What an ordering model declares of itself, and the list of them. A model's word stands in its own folder, in
 //! presets and in docs; whoever wires, checks or cuts a machine asks this list.
 
-use crate::path::{BufferParameters, EpochParameters};
+use crate::asap::stats::RecoveryStats;
+use crate::hops::PollStats;
+use crate::path::{
+    BlockedShare, BufferParameters, BufferStats, DropStats, EpochParameters, EpochStats, FlushStats,
+    StallShare,
+};
 use memory::params::CommitParameters;
-use params::{Kind, Param, Parameters, join, rows};
+use params::{Kind, Param, Parameters, StatisticInfo, Statistics, Tally, join, rows};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
 
 /// A persist-ordering model.
@@ -89,6 +94,27 @@ pub const PARAMETERS: &[Param] = {
     };
     &join::<{ rows(&PARTS) }>(&PARTS)
 };
+
+/// What the models report.
+pub const STATISTICS: &[&[StatisticInfo]] = &[
+    BlockedShare::TABLE,
+    StallShare::TABLE,
+    EpochStats::TABLE,
+    BufferStats::TABLE,
+    FlushStats::TABLE,
+    RecoveryStats::TABLE,
+    DropStats::TABLE,
+    PollStats::TABLE,
+];
+
+/// What follows from that.
+pub fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {
+    if tally.get("ordering.blocked").is_some() {
+        BlockedShare { blocked_share: tally.number("ordering.blocked") / core_time }.each(each);
+    }
+    let stalled = tally.number("ordering.fence_stall") + tally.number("ordering.buffer_stall");
+    StallShare { stall_share: stalled / core_time }.each(each);
+}
 
 /// The model that a machine has.
 ///

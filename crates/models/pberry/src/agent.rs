@@ -7,6 +7,7 @@ use crate::network::Network;
 use crate::packet::{Bytes, Packet, RemoteHost, line_at};
 use crate::spec::{AgentSpec, Kind, Mutant};
 use crate::state::{AgentState, Effect};
+use crate::stats::{AgentStats, WrittenStats};
 use crate::uses::Using;
 use engine::{Device, Out, PortId};
 use memory::Controller;
@@ -351,39 +352,32 @@ impl Node for Agent {
         self.stats.held.pass(now);
         let mut written = self.stats.written;
         written.take(&self.window);
-        let names = [
-            "tracking.written_back.bytes",
-            "tracking.written_back.lines",
-            "tracking.written_back.pages",
-            "tracking.written_back.huge_pages",
-        ];
-        written.stats(names, sink);
+        WrittenStats::from(&written).hand_up(sink);
         let (sent, received, packets, lost) = self.network.counts();
         let filters = self.tracker.counts();
         let s = &self.stats;
-        for (name, value) in [
-            ("remote.bytes_sent", sent),
-            ("remote.bytes_received", received),
-            ("remote.packets", packets),
-            ("remote.packets_lost", lost),
-            ("remote.fetches", s.fetches),
-            ("remote.critical_lines", s.critical),
-            ("remote.lines_fetched", s.lines_fetched),
-            ("remote.lines_sent", s.lines_sent),
-            ("remote.clean_lines_sent", s.clean_lines_sent),
-            ("remote.retries", s.retries),
-            ("remote.walks_held", s.walks_held),
-            ("remote.walks_failed", s.failed_walks),
-            ("remote.recalls", s.recalls),
-            ("remote.reports.lines", filters.lines),
-            ("remote.reports.pages", filters.pages),
-            ("remote.reports.false_pages", filters.false_pages),
-            ("remote.reports.false_lines", filters.false_lines),
-            ("remote.reports.overflows", filters.overflows),
-        ] {
-            sink.count(name, value);
-        }
-        sink.occupancy("remote.held_reads", &self.stats.held);
+        let counted = AgentStats {
+            sent,
+            received,
+            packets,
+            lost,
+            fetches: s.fetches,
+            critical: s.critical,
+            lines_fetched: s.lines_fetched,
+            lines_sent: s.lines_sent,
+            clean_lines_sent: s.clean_lines_sent,
+            retries: s.retries,
+            walks_held: s.walks_held,
+            walks_failed: s.failed_walks,
+            recalls: s.recalls,
+            held: s.held.clone(),
+            reported_lines: filters.lines,
+            reported_pages: filters.pages,
+            false_pages: filters.false_pages,
+            false_lines: filters.false_lines,
+            overflows: filters.overflows,
+        };
+        counted.hand_up(sink);
         self.uses.iter().for_each(|u| u.stats(sink));
         self.memory.stats(now, sink);
     }

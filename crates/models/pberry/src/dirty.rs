@@ -1,6 +1,7 @@
 //! What a program changes, window by window, by two of the three definitions in use: bytes that it stored, and bytes whose
 //! value differs at a window's end. The third, lines that the agent saw written back, is the agent's.
 
+use crate::stats::{ChangedStats, StoredStats, WindowStats};
 use protocol::StatSink;
 use rustc_hash::FxHashMap;
 use units::{Dur, Time};
@@ -31,12 +32,6 @@ impl DirtySet {
         self.pages += 1;
         self.huge_pages += u64::from(*last_huge != Some(page / 512));
         *last_huge = Some(page / 512);
-    }
-
-    /// Hands the four sums up under these names.
-    pub fn stats(&self, names: [&'static str; 4], sink: &mut dyn StatSink) {
-        let values = [self.bytes, self.lines, self.pages, self.huge_pages];
-        names.into_iter().zip(values).for_each(|(name, value)| sink.count(name, value));
     }
 }
 
@@ -128,16 +123,9 @@ impl DirtyWindows {
 
     /// Hands up both definitions, of the windows that have ended.
     pub fn stats(&self, sink: &mut dyn StatSink) {
-        self.stored
-            .stats(["tracking.bytes", "tracking.lines", "tracking.pages", "tracking.huge_pages"], sink);
-        let names = [
-            "tracking.changed.bytes",
-            "tracking.changed.lines",
-            "tracking.changed.pages",
-            "tracking.changed.huge_pages",
-        ];
-        self.changed.stats(names, sink);
-        sink.count("tracking.windows", self.windows);
+        StoredStats::from(&self.stored).hand_up(sink);
+        ChangedStats::from(&self.changed).hand_up(sink);
+        WindowStats { windows: self.windows }.hand_up(sink);
     }
 
     /// The program ends: so does the last window.

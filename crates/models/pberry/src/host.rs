@@ -6,6 +6,7 @@ use crate::dirty::DirtyWindows;
 use crate::faults::{self, Miss};
 use crate::near;
 use crate::spec::Kind;
+use crate::stats::DaemonStats;
 use crate::uses::{UseSpec, Using};
 use kernel::{Caller, CoreState, Kernel, Port, Step};
 use protocol::{Cpu, Op, OpKind, PAGE_BYTES, PM_BASE, StatSink};
@@ -222,21 +223,20 @@ impl Host {
     pub fn stats(&self, sink: &mut dyn StatSink) {
         let shared = self.0.borrow();
         let counts = shared.daemon.counts;
-        for (name, value) in [
-            ("os.major_faults", counts.major),
-            ("os.write_faults", counts.write),
-            ("os.shootdowns", counts.shootdowns),
-            ("os.page_walks", shared.walks),
-            ("os.protections", shared.protected.times),
-            ("os.protected_pages", shared.protected.pages),
-            ("remote.pages_reclaimed", counts.reclaimed),
-            ("remote.pages_placed", shared.daemon.near.placements),
-            ("remote.pages_returned", shared.daemon.near.returns),
-            ("remote.pages_prefetched", counts.prefetched),
-        ] {
-            sink.count(name, value);
-        }
-        sink.time("os.protect_time", shared.protected.time);
+        let counted = DaemonStats {
+            major_faults: counts.major,
+            write_faults: counts.write,
+            shootdowns: counts.shootdowns,
+            page_walks: shared.walks,
+            protections: shared.protected.times,
+            protected_pages: shared.protected.pages,
+            protect_time: shared.protected.time,
+            reclaimed: counts.reclaimed,
+            placed: shared.daemon.near.placements,
+            returned: shared.daemon.near.returns,
+            prefetched: counts.prefetched,
+        };
+        counted.hand_up(sink);
         shared.dirty.stats(sink);
         shared.uses.iter().for_each(|u| u.stats(sink));
     }

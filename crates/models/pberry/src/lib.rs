@@ -37,6 +37,7 @@ mod packet;
 pub mod params;
 mod spec;
 mod state;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod uses;
@@ -51,4 +52,5 @@ pub use network::{Faults, Network, NetworkSpec};
 pub use packet::{Bytes, Packet, RemoteHost};
 pub use spec::{AgentSpec, AgentStateSpec, DaemonSpec, Kind, Mutant, Prefetch, Walks};
 pub use state::{AgentState, Effect};
+pub use stats::STATISTICS;
 pub use uses::{Use, UseCosts, UseSpec};

@@ -8,6 +8,10 @@ pub mod params;
 pub use core::{Core, CoreSpec, FlushSpec, Program};
 pub use directory::{Directory, DirectorySpec};
 
+/// What cores and the directory report.
+pub const STATISTICS: &[&[::params::StatisticInfo]] =
+    &[core::STATISTICS[0], core::STATISTICS[1], directory::STATISTICS];
+
 /// Shape and speed of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheShape {

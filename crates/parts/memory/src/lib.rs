@@ -6,4 +6,4 @@ pub mod ddr4;
 pub mod nand;
 pub mod params;
 
-pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough};
+pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough, STATISTICS};

@@ -21,6 +21,7 @@ pub use power::PowerSpec;
 use crate::bus::{Bus, BusSpec, Collision, Master, Window};
 use crate::firmware::{Dram, Firmware, Move, PAGE_LINES};
 use crate::pins::{Pins, RefreshDetector};
+use crate::stats::{ChannelStats, DeviceStats, FlashStats};
 use engine::{Device, Out, PortId};
 use memory::ddr4::{Channel, Command, Issued, Kind, Request};
 use protocol::{
@@ -356,25 +357,34 @@ impl Node for Dimm {
 
     fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
         let c = self.channel.counts();
-        sink.count("memory.reads", c.reads + c.forwarded);
-        sink.count("memory.writes", c.writes);
-        sink.count("memory.bytes_read", 64 * c.reads);
-        sink.count("memory.bytes_written", 64 * c.writes);
-        sink.count("memory.write_pending_queue.waits", self.waits);
-        sink.count("ddr4.activates", c.activates);
-        sink.count("ddr4.refreshes", c.refreshes);
-        sink.time("ddr4.read_time", Dur::ps(c.read_clocks * self.spec.bus.host.clock_ps));
+        let channel = ChannelStats {
+            reads: c.reads + c.forwarded,
+            writes: c.writes,
+            bytes_read: 64 * c.reads,
+            bytes_written: 64 * c.writes,
+            waits: self.waits,
+            activates: c.activates,
+            refreshes: c.refreshes,
+            read_time: Dur::ps(c.read_clocks * self.spec.bus.host.clock_ps),
+        };
+        channel.hand_up(sink);
         let Some(firmware) = &self.firmware else { return };
-        sink.count("nvdimm.windows", self.refreshes);
-        sink.count("nvdimm.windows_used", self.windows_used);
-        sink.count("nvdimm.cachefills", firmware.cachefills);
-        sink.count("nvdimm.writebacks", firmware.writebacks);
+        let device = DeviceStats {
+            windows: self.refreshes,
+            windows_used: self.windows_used,
+            cachefills: firmware.cachefills,
+            writebacks: firmware.writebacks,
+        };
+        device.hand_up(sink);
         let nand = firmware.ftl().counts();
-        sink.count("nand.host_writes", nand.host_writes);
-        sink.count("nand.copies", nand.copies);
-        sink.count("nand.erases", nand.erases);
-        sink.count("nand.uncorrectable", nand.uncorrectable);
-        sink.count("nand.retried", firmware.ftl().flash().array().retried);
+        let flash = FlashStats {
+            host_writes: nand.host_writes,
+            copies: nand.copies,
+            erases: nand.erases,
+            uncorrectable: nand.uncorrectable,
+            retried: firmware.ftl().flash().array().retried,
+        };
+        flash.hand_up(sink);
     }
 }
 

@@ -22,6 +22,7 @@ mod mutant;
 mod params;
 mod plug;
 mod recovery;
+pub(crate) mod stats;
 
 #[cfg(test)]
 mod tests;

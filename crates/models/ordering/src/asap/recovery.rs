@@ -2,6 +2,8 @@
 
 use super::Mutant;
 use super::bloom::CountingBloom;
+use super::stats::RecoveryStats;
+use crate::path::DropStats;
 use protocol::{
     Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Mask,
     Retired, StatSink,
@@ -55,12 +57,7 @@ pub struct RecoveryTable {
     refused: CountingBloom,
     waiting_cores: u64,
     held: Vec<LineWrite>,
-    undo_count: u64,
-    delay_count: u64,
-    nacks: u64,
-    absorbed: u64,
-    early: u64,
-    held_count: u64,
+    stats: RecoveryStats,
     stale_drops: u64,
 }
 
@@ -73,12 +70,7 @@ impl RecoveryTable {
             refused: CountingBloom::new(),
             waiting_cores: 0,
             held: Vec::new(),
-            undo_count: 0,
-            delay_count: 0,
-            nacks: 0,
-            absorbed: 0,
-            early: 0,
-            held_count: 0,
+            stats: RecoveryStats::default(),
             stale_drops: 0,
             spec,
         }
@@ -116,17 +108,17 @@ impl RecoveryTable {
     }
 
     fn early(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
-        self.early += 1;
+        self.stats.early_flushes += 1;
         let owner = Owner { core: request.core, epoch: request.epoch };
         let line = request.write.line;
         let waits = self.spec.nack_following && self.waiting_cores >> request.core & 1 == 1;
         if let Some(d) = self.delay.iter_mut().find(|d| d.owner == owner && d.write.line == line) {
             d.write.merge(&request.write);
-            self.absorbed += 1;
+            self.stats.absorbed_flushes += 1;
             return Accepted::Absorbed;
         }
         if waits || !self.has_room() {
-            self.nacks += 1;
+            self.stats.nacks += 1;
             self.waiting_cores |= 1 << request.core;
             self.refused.insert(line);
             return Accepted::Refused;
@@ -138,13 +130,13 @@ impl RecoveryTable {
         }
         if collides {
             self.delay.push(Delay { owner, write: request.write });
-            self.delay_count += 1;
-            self.absorbed += 1;
+            self.stats.delay_records += 1;
+            self.stats.absorbed_flushes += 1;
             return Accepted::Absorbed;
         }
         let old = image.read(line);
         self.undo.push(Undo { owner, line, speculated: request.write.mask, old });
-        self.undo_count += 1;
+        self.stats.undo_records += 1;
         image.write(line, &request.write.data, request.write.mask);
         if self.spec.undo_reads { Accepted::ReadThenWrite } else { Accepted::Write }
     }
@@ -212,7 +204,7 @@ impl ControllerOrdering for RecoveryTable {
         if reaches_media {
             return Accepted::Write;
         }
-        self.absorbed += 1;
+        self.stats.absorbed_flushes += 1;
         Accepted::Absorbed
     }
 
@@ -227,7 +219,7 @@ impl ControllerOrdering for RecoveryTable {
 
     fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted {
         if self.must_hold(write.line) {
-            self.held_count += 1;
+            self.stats.held_evictions += 1;
             self.held.retain(|w| w.line != write.line);
             self.held.push(*write);
             return Evicted::Held;
@@ -248,6 +240,10 @@ impl ControllerOrdering for RecoveryTable {
         self.undo.len() + self.delay.len()
     }
 
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn undo_level(&self) -> usize {
         self.undo.len()
     }
@@ -260,12 +256,7 @@ impl ControllerOrdering for RecoveryTable {
     }
 
     fn stats(&self, sink: &mut dyn StatSink) {
-        sink.count("ordering.undo_records", self.undo_count);
-        sink.count("ordering.delay_records", self.delay_count);
-        sink.count("ordering.nacks", self.nacks);
-        sink.count("ordering.early_flushes", self.early);
-        sink.count("ordering.absorbed_flushes", self.absorbed);
-        sink.count("ordering.held_evictions", self.held_count);
-        sink.count("ordering.stale_drops", self.stale_drops);
+        self.stats.hand_up(sink);
+        DropStats { stale_drops: self.stale_drops }.hand_up(sink);
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! Source: Alshboul et al., BBB: Simplifying Persistent Programming using Battery-Backed Buffers, HPCA 2021.
 
-use crate::path::{Pace, PersistBuffer};
+use crate::path::{FlushStats, Pace, PersistBuffer};
 use crate::spec::PathSpec;
 use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, FlushRequest, Line, LineWrite, Msg, Outbox,
@@ -126,8 +126,8 @@ impl CoreOrdering for BatteryBuffer {
     }
 
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
-        self.buffer.occupancy.pass(now);
-        sink.count("ordering.safe_flushes", self.flushes);
-        self.buffer.hand_up(sink);
+        self.buffer.stats.persist_buffer.pass(now);
+        FlushStats { safe_flushes: self.flushes }.hand_up(sink);
+        self.buffer.stats.hand_up(sink);
     }
 }

@@ -25,4 +25,5 @@ mod tests;
 
 pub use core::{Conservative, HopsCore};
 pub use plug::MODEL;
+pub(crate) use register::PollStats;
 pub use register::TimestampRegister;

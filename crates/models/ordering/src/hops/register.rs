@@ -1,8 +1,17 @@
 //! The global timestamp register: up to which epoch each core's persists are durable.
 
 use engine::{Device, Out, PortId};
+use params::Statistics;
 use protocol::{EpochId, EpochTag, Msg, Node, PostCrash, StatSink, View, ports};
 use units::{Dur, Time};
+
+/// What the register counts.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct PollStats {
+    /// looks at the global timestamp register
+    pub(crate) polls: u64,
+}
 
 /// The register, a node of its own.
 pub struct TimestampRegister {
@@ -37,6 +46,6 @@ impl Node for TimestampRegister {
     fn post_crash(&self, _: View, _: &mut PostCrash) {}
 
     fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
-        sink.count("ordering.polls", self.polls);
+        PollStats { polls: self.polls }.hand_up(sink);
     }
 }

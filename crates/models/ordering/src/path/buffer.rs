@@ -1,6 +1,7 @@
 //! The persist buffer: writes on their way to a controller, in the order in which they became visible.
 
-use protocol::{EpochId, Line, LineWrite, Occupancy, StatSink, WouldBlock};
+use super::BufferStats;
+use protocol::{EpochId, Line, LineWrite, WouldBlock};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use units::Time;
@@ -26,9 +27,7 @@ pub(crate) struct PersistBuffer {
     slots: Vec<Option<Entry>>,
     unsent: VecDeque<u16>,
     free: Vec<u16>,
-    pub(crate) occupancy: Occupancy,
-    pub(crate) inserted: u64,
-    pub(crate) coalesced: u64,
+    pub(crate) stats: BufferStats,
 }
 
 impl PersistBuffer {
@@ -37,9 +36,7 @@ impl PersistBuffer {
             slots: vec![None; entries],
             unsent: VecDeque::with_capacity(entries),
             free: (0..entries as u16).rev().collect(),
-            occupancy: Occupancy::default(),
-            inserted: 0,
-            coalesced: 0,
+            stats: BufferStats::default(),
         }
     }
 
@@ -59,7 +56,7 @@ impl PersistBuffer {
             if entry.write.line == write.line && !entry.refused {
                 entry.write.merge(write);
                 entry.at = now;
-                self.coalesced += 1;
+                self.stats.coalesced_stores += 1;
                 return Ok(false);
             }
         }
@@ -67,14 +64,14 @@ impl PersistBuffer {
         self.slots[free as usize] = Some(Entry {
             write: *write,
             epoch,
-            sequence: self.inserted,
+            sequence: self.stats.entries,
             at: now,
             refused: false,
             flying: false,
         });
         self.unsent.push_back(free);
-        self.inserted += 1;
-        self.occupancy.set(now, self.used());
+        self.stats.entries += 1;
+        self.stats.persist_buffer.set(now, self.used());
         Ok(true)
     }
 
@@ -111,7 +108,7 @@ impl PersistBuffer {
     pub(crate) fn acknowledge(&mut self, now: Time, slot: u16) -> EpochId {
         let entry = self.slots[slot as usize].take().expect("an acknowledged entry is used");
         self.free.push(slot);
-        self.occupancy.set(now, self.used());
+        self.stats.persist_buffer.set(now, self.used());
         entry.epoch
     }
 
@@ -143,12 +140,6 @@ impl PersistBuffer {
 
     pub(crate) fn holds(&self, line: Line) -> bool {
         self.used() > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
-    }
-
-    pub(crate) fn hand_up(&self, sink: &mut dyn StatSink) {
-        sink.count("ordering.entries", self.inserted);
-        sink.count("ordering.coalesced_stores", self.coalesced);
-        sink.occupancy("ordering.persist_buffer", &self.occupancy);
     }
 
     /// What decides about the future, without times and counts.

@@ -1,7 +1,7 @@
 //! The core side of a persist path: what HOPS and ASAP do alike. A policy says which entry may go, what a message
 //! means to it, and what commits.
 
-use super::{Blocked, CAPABILITIES, Pace, PersistBuffer, Tracker};
+use super::{Blocked, CAPABILITIES, EpochStats, FlushStats, Pace, PersistBuffer, Tracker};
 use crate::spec::PathSpec;
 use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, Line, LineWrite, Msg, Outbox, Peer, StatSink,
@@ -203,10 +203,15 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
         let path = &mut self.path;
         path.blocked.pass(now);
-        path.buffer.occupancy.pass(now);
-        path.tracker.hand_up(sink);
-        sink.count("ordering.safe_flushes", path.safe_flushes);
-        sink.time("ordering.blocked", path.blocked.total);
-        path.buffer.hand_up(sink);
+        path.buffer.stats.persist_buffer.pass(now);
+        let epochs = &path.tracker.epochs;
+        let counted = EpochStats {
+            epochs: epochs.closed_count,
+            cross_dependences: epochs.dependence_count,
+            blocked: path.blocked.total,
+        };
+        counted.hand_up(sink);
+        FlushStats { safe_flushes: path.safe_flushes }.hand_up(sink);
+        path.buffer.stats.hand_up(sink);
     }
 }

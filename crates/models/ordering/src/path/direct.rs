@@ -1,5 +1,6 @@
 //! The controller side of a persist path that speculates nothing: each flush is written, evicted lines are dropped.
 
+use super::DropStats;
 use protocol::{
     Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Retired,
     StatSink,
@@ -42,6 +43,6 @@ impl ControllerOrdering for Direct {
     fn power_fail(&self, _: &mut Image) {}
 
     fn stats(&self, sink: &mut dyn StatSink) {
-        sink.count("ordering.stale_drops", self.stale_drops);
+        DropStats { stale_drops: self.stale_drops }.hand_up(sink);
     }
 }

@@ -7,6 +7,7 @@ mod epochs;
 mod pace;
 mod params;
 mod settings;
+mod stats;
 
 pub(crate) use buffer::PersistBuffer;
 pub use core::{Path, PathCore, Policy};
@@ -15,9 +16,10 @@ pub(crate) use epochs::{Epoch, Epochs};
 pub(crate) use pace::{Blocked, Pace};
 pub(crate) use params::{BufferParameters, EpochParameters};
 pub(crate) use settings::{CAPABILITIES, path_spec, persistency};
+pub(crate) use stats::{BlockedShare, BufferStats, DropStats, EpochStats, FlushStats, StallShare};
 
 use crate::spec::{CrossCore, Dependences, PathSpec};
-use protocol::{EpochId, EpochTag, Line, Msg, Outbox, Peer, StatSink, WouldBlock};
+use protocol::{EpochId, EpochTag, Line, Msg, Outbox, Peer, WouldBlock};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -102,10 +104,5 @@ impl Tracker {
             }
             *e > epoch
         });
-    }
-
-    pub(crate) fn hand_up(&self, sink: &mut dyn StatSink) {
-        sink.count("ordering.epochs", self.epochs.closed_count);
-        sink.count("ordering.cross_dependences", self.epochs.dependence_count);
     }
 }

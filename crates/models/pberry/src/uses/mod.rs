@@ -24,6 +24,7 @@ mod replicate;
 use crate::network::NetworkSpec;
 use crate::packet::PAGE_LINES;
 use crate::spec::Kind;
+use crate::stats::UseStats;
 use protocol::StatSink;
 use std::collections::BTreeSet;
 use units::{Dur, Time};
@@ -241,10 +242,13 @@ impl Using {
 
     pub(crate) fn stats(&self, sink: &mut dyn StatSink) {
         let p = &self.primitives;
-        sink.count("use.events", p.events);
-        sink.count("use.bytes_moved", p.bytes);
-        sink.time("use.wait", p.waited);
-        sink.count("use.bytes_left", 64 * p.lines(self.case.left()));
+        let counted = UseStats {
+            events: p.events,
+            bytes_moved: p.bytes,
+            wait: p.waited,
+            bytes_left: 64 * p.lines(self.case.left()),
+        };
+        counted.hand_up(sink);
     }
 }
 

@@ -278,7 +278,9 @@ impl Front {
         let lasted = self.now - self.wait_from;
         let (sum, name) = match wait {
             Wait::Drained => (&mut self.stats.fence_stall, "fence"),
-            Wait::Room if self.blocked_by_ordering => (&mut self.stats.buffer_stall, "persist buffer full"),
+            Wait::Room if self.blocked_by_ordering => {
+                (&mut self.stats.path.buffer_stall, "persist buffer full")
+            }
             _ => (&mut self.stats.memory_stall, "memory"),
         };
         *sum += lasted;
@@ -309,6 +311,9 @@ impl Front {
 
     pub(super) fn hand_up(&mut self, now: Time, sink: &mut dyn StatSink) {
         self.stats.hand_up(sink);
+        if self.traits.persist_path {
+            self.stats.path.hand_up(sink);
+        }
         self.ordering.stats(now, sink);
     }
 

@@ -91,7 +91,7 @@ impl Front {
             self.ordering.split(now, epoch, &mut self.outbox);
         }
         if waits && self.write_back.len() == self.spec.write_back_buffer {
-            self.stats.write_back_waits += 1;
+            self.stats.path.write_back_waits += 1;
             return false;
         }
         let modify = grant == Grant::Modified;

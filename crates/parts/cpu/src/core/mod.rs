@@ -31,10 +31,14 @@ mod stores;
 #[cfg(test)]
 mod tests;
 
+/// What a core reports.
+pub(crate) const STATISTICS: [&[StatisticInfo]; 2] = [stats::Stats::TABLE, stats::PathStats::TABLE];
+
 pub use spec::{CoreSpec, FlushSpec};
 
 use engine::{Device, Mark, Out, PortId};
 use front::Front;
+use params::{StatisticInfo, Statistics};
 use protocol::{
     Block, CoreOrdering, CorePort, Cpu, Depth, Line, LineWrite, Mask, Msg, Node, Op, Peer, PostCrash, Share,
     StatSink,

@@ -1,59 +1,68 @@
 //! What a core counts.
 
-use protocol::StatSink;
-use units::Dur;
+use params::{Dur, Statistics};
 
-#[derive(Clone, Debug, Default)]
+/// What programs do.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "cpu")]
 pub(super) struct Stats {
+    /// loads, stores, flushes and locked operations of the programs
     pub(super) references: u64,
+    /// references that hit the first-level cache
+    #[stat(name = "l1.hits")]
     pub(super) l1_hits: u64,
+    /// references that hit the second-level cache
+    #[stat(name = "l2.hits")]
     pub(super) l2_hits: u64,
+    /// lines asked of the directory
     pub(super) misses: u64,
+    /// loads served by the store buffer
+    #[stat(name = "store_buffer.forwarded")]
     pub(super) forwarded: u64,
+    /// stores that became visible
     pub(super) stores: u64,
+    /// stores to persistent memory that became visible
     pub(super) pm_stores: u64,
+    /// locked read-modify-writes
     pub(super) locked: u64,
+    /// flush instructions that left a core
     pub(super) flushes: u64,
+    /// fences
     pub(super) fences: u64,
+    /// operations of the workload that ended
     pub(super) operations: u64,
+    /// bytes of its data that the program read or wrote, where it counts them
+    #[stat(name = "bytes_moved", unit = "B")]
     pub(super) moved: u64,
+    /// times that a recorded thread did not wait any longer for its recorded turn
+    /// (workload.patience_ns)
+    #[stat(name = ".replay.turns_given_up", unless_zero)]
     pub(super) given_up: u64,
+    /// loads and stores of devices' registers
+    #[stat(unless_zero)]
     pub(super) registers: u64,
-    pub(super) write_back_waits: u64,
+    /// time that programs waited at fences and locked operations, summed over cores
+    #[stat(name = ".ordering.fence_stall")]
     pub(super) fence_stall: Dur,
-    pub(super) buffer_stall: Dur,
+    /// time that programs waited for lines, summed over cores
     pub(super) memory_stall: Dur,
+    /// time that programs spent on their crash-consistency mechanism, summed over cores
+    #[stat(name = ".neardata.region_time_ns", unless_zero)]
     pub(super) consistency: Dur,
+    /// the part of it in which programs moved data
+    #[stat(name = ".neardata.movement_time_ns", unless_zero)]
     pub(super) movement: Dur,
+    #[stat(skip)]
+    pub(super) path: PathStats,
 }
 
-impl Stats {
-    pub(super) fn hand_up(&self, sink: &mut dyn StatSink) {
-        sink.count("cpu.references", self.references);
-        sink.count("cpu.l1.hits", self.l1_hits);
-        sink.count("cpu.l2.hits", self.l2_hits);
-        sink.count("cpu.misses", self.misses);
-        sink.count("cpu.store_buffer.forwarded", self.forwarded);
-        sink.count("cpu.stores", self.stores);
-        sink.count("cpu.pm_stores", self.pm_stores);
-        sink.count("cpu.locked", self.locked);
-        sink.count("cpu.flushes", self.flushes);
-        sink.count("cpu.fences", self.fences);
-        sink.count("cpu.operations", self.operations);
-        sink.count("cpu.bytes_moved", self.moved);
-        if self.given_up > 0 {
-            sink.count("replay.turns_given_up", self.given_up);
-        }
-        if self.registers > 0 {
-            sink.count("cpu.registers", self.registers);
-        }
-        sink.count("ordering.write_back_buffer.waits", self.write_back_waits);
-        sink.time("ordering.fence_stall", self.fence_stall);
-        sink.time("ordering.buffer_stall", self.buffer_stall);
-        sink.time("cpu.memory_stall", self.memory_stall);
-        if self.consistency > Dur::ZERO {
-            sink.time("neardata.region_time_ns", self.consistency);
-            sink.time("neardata.movement_time_ns", self.movement);
-        }
-    }
+/// What a core with a persist path counts besides.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(super) struct PathStats {
+    /// arrivals that waited for room in a write-back buffer
+    #[stat(name = "write_back_buffer.waits")]
+    pub(super) write_back_waits: u64,
+    /// time that programs waited because the ordering model took no more stores, summed over cores
+    pub(super) buffer_stall: Dur,
 }

@@ -25,9 +25,13 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+/// What the directory reports.
+pub(crate) const STATISTICS: &[StatisticInfo] = stats::Stats::TABLE;
+
 pub use spec::DirectorySpec;
 
 use engine::{Device, Out, PortId};
+use params::{StatisticInfo, Statistics};
 use protocol::{
     AddressMap, Block, Depth, EpochTag, Line, LineWrite, Mask, Msg, Node, PostCrash, Snoop, StatSink, View,
     ports,

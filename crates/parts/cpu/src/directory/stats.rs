@@ -1,24 +1,21 @@
 //! What the directory counts.
 
-use protocol::StatSink;
+use params::Statistics;
 
-#[derive(Clone, Debug, Default)]
+/// What the shared cache and the directory do.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "llc")]
 pub(super) struct Stats {
+    /// requests served by the shared cache
     pub(super) hits: u64,
+    /// requests that went to memory
     pub(super) misses: u64,
+    /// requests to cores for a line
     pub(super) snoops: u64,
+    /// lines taken back from cores to make room
     pub(super) recalls: u64,
+    /// changed lines evicted by the shared cache
     pub(super) write_backs: u64,
+    /// requests that found every line of their set busy or pinned
     pub(super) set_waits: u64,
-}
-
-impl Stats {
-    pub(super) fn hand_up(&self, sink: &mut dyn StatSink) {
-        sink.count("llc.hits", self.hits);
-        sink.count("llc.misses", self.misses);
-        sink.count("llc.snoops", self.snoops);
-        sink.count("llc.recalls", self.recalls);
-        sink.count("llc.write_backs", self.write_backs);
-        sink.count("llc.set_waits", self.set_waits);
-    }
 }

@@ -25,10 +25,14 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+/// What controllers report.
+pub const STATISTICS: &[&[StatisticInfo]] = &[stats::Stats::TABLE, stats::Records::TABLE, stats::Dram::TABLE];
+
 pub use spec::{BufferSpec, ControllerSpec};
 
 use engine::{Device, Mark, Out, PortId, Track};
 use media::Media;
+use params::{StatisticInfo, Statistics};
 use protocol::{
     Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
     Node, PM_BASE, PostCrash, Retired, StatSink, View, ports, tell_durable,
@@ -228,8 +232,8 @@ impl Controller {
 
     fn note_table(&mut self, out: &mut Out<'_, Msg>) {
         let (at, value) = (out.now(), self.ordering.level());
-        self.stats.table.set(at, value);
-        self.stats.undo.set(at, self.ordering.undo_level());
+        self.stats.records.table.set(at, value);
+        self.stats.records.undo.set(at, self.ordering.undo_level());
         out.mark(|| Mark::Level { track: Track("recovery table"), at, value: value as u64 });
     }
 
@@ -359,9 +363,13 @@ impl Node for Controller {
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
         self.stats.queue.pass(now);
         self.stats.input.pass(now);
-        self.stats.table.pass(now);
-        self.stats.undo.pass(now);
-        self.stats.hand_up(self.is_pm(), sink);
+        self.stats.records.table.pass(now);
+        self.stats.records.undo.pass(now);
+        if self.is_pm() {
+            self.stats.of_pm(self.ordering.keeps_records(), sink);
+        } else {
+            self.stats.of_dram(sink);
+        }
         self.ordering.stats(sink);
     }
 }

@@ -1,44 +1,81 @@
 //! What a controller counts.
 
-use protocol::{Occupancy, StatSink};
+use params::{Occupancy, StatSink, Statistics};
 
-#[derive(Clone, Debug, Default)]
+/// What a controller of persistent memory does.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "memory")]
 pub(super) struct Stats {
+    /// 64-byte reads of persistent memory, those for undo records included
     pub(super) reads: u64,
+    /// 64-byte reads of persistent memory for undo records
     pub(super) undo_reads: u64,
+    /// 64-byte writes that left a write pending queue
     pub(super) writes: u64,
-    pub(super) coalesced: u64,
+    /// bytes written to the media of persistent memory
+    #[stat(unit = "B")]
     pub(super) bytes_written: u64,
+    /// bytes read from the media of persistent memory
+    #[stat(unit = "B")]
     pub(super) bytes_read: u64,
-    pub(super) buffer_hits: u64,
-    pub(super) buffer_misses: u64,
+    /// writes that joined a queued write of the same line
+    #[stat(name = "write_pending_queue.coalesced")]
+    pub(super) coalesced: u64,
+    /// writes that found the write pending queue full
+    #[stat(name = "write_pending_queue.waits")]
     pub(super) waits: u64,
+    /// accesses that hit the module's internal buffer
+    #[stat(name = "buffer.hits")]
+    pub(super) buffer_hits: u64,
+    /// accesses that missed the module's internal buffer
+    #[stat(name = "buffer.misses")]
+    pub(super) buffer_misses: u64,
+    /// filling of a write pending queue
+    #[stat(name = "write_pending_queue")]
     pub(super) queue: Occupancy,
+    /// number of writes waiting at a controller
+    #[stat(name = "input_queue", most = "most writes waiting at a controller")]
     pub(super) input: Occupancy,
+    #[stat(skip)]
+    pub(super) records: Records,
+}
+
+/// Records that a controller keeps for its ordering model.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(super) struct Records {
+    /// filling of a recovery table
+    #[stat(name = "recovery_table")]
     pub(super) table: Occupancy,
+    /// number of undo records in a recovery table
+    #[stat(
+        name = "undo_table",
+        most = "most undo records in a recovery table: what a power failure writes back"
+    )]
     pub(super) undo: Occupancy,
 }
 
+/// What a controller of DRAM does.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "memory.dram")]
+pub(super) struct Dram {
+    /// 64-byte reads of DRAM
+    pub(super) reads: u64,
+    /// 64-byte writes of DRAM
+    pub(super) writes: u64,
+}
+
 impl Stats {
-    /// `pm` tells whether this controller has persistent memory behind it.
-    pub(super) fn hand_up(&self, pm: bool, sink: &mut dyn StatSink) {
-        if !pm {
-            sink.count("memory.dram.reads", self.reads);
-            sink.count("memory.dram.writes", self.writes);
-            return;
+    /// What a controller of persistent memory hands up; `records` tells whether its ordering model keeps any.
+    pub(super) fn of_pm(&self, records: bool, sink: &mut dyn StatSink) {
+        Stats { reads: self.reads + self.undo_reads, ..self.clone() }.hand_up(sink);
+        if records {
+            self.records.hand_up(sink);
         }
-        sink.count("memory.reads", self.reads + self.undo_reads);
-        sink.count("memory.undo_reads", self.undo_reads);
-        sink.count("memory.writes", self.writes);
-        sink.count("memory.bytes_written", self.bytes_written);
-        sink.count("memory.bytes_read", self.bytes_read);
-        sink.count("memory.write_pending_queue.coalesced", self.coalesced);
-        sink.count("memory.write_pending_queue.waits", self.waits);
-        sink.count("memory.buffer.hits", self.buffer_hits);
-        sink.count("memory.buffer.misses", self.buffer_misses);
-        sink.occupancy("memory.write_pending_queue", &self.queue);
-        sink.occupancy("memory.input_queue", &self.input);
-        sink.occupancy("ordering.recovery_table", &self.table);
-        sink.occupancy("ordering.undo_table", &self.undo);
+    }
+
+    /// What a controller of DRAM hands up.
+    pub(super) fn of_dram(&self, sink: &mut dyn StatSink) {
+        Dram { reads: self.reads, writes: self.writes }.hand_up(sink);
     }
 }

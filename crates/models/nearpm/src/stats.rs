@@ -1,0 +1,82 @@
+//! What devices and the command port count.
+
+use params::{Occupancy, StatisticInfo, Statistics, Tally, Value};
+
+/// What near-data memory reports.
+pub const STATISTICS: &[&[StatisticInfo]] =
+    &[DeviceStats::TABLE, PortStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE, RegionShare::TABLE];
+
+/// A device.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "neardata")]
+pub(crate) struct DeviceStats {
+    /// requests that units have worked on
+    pub(crate) requests: u64,
+    /// 64-byte lines that units have copied
+    #[stat(name = "lines_copied")]
+    pub(crate) lines: u64,
+    /// host accesses that had to wait for a request
+    #[stat(name = "host_held")]
+    pub(crate) held: u64,
+    /// messages between devices
+    pub(crate) completions: u64,
+    /// filling of a device's request FIFO
+    pub(crate) fifo: Occupancy,
+    /// number of host accesses that wait in a device
+    #[stat(most = "most host accesses that waited in a device")]
+    pub(crate) host_queue: Occupancy,
+    /// number of a device's units at work
+    #[stat(name = "units_busy", most = "most units of a device at work")]
+    pub(crate) units: Occupancy,
+    /// reads among them
+    pub(crate) host_reads_held: u64,
+}
+
+/// The command port.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "neardata")]
+pub(crate) struct PortStats {
+    /// commands of programs to near-data devices
+    pub(crate) commands: u64,
+    /// requests in which more than one device has a part
+    #[stat(name = "requests_duplicated")]
+    pub(crate) duplicated: u64,
+    /// loads of devices' status registers
+    pub(crate) polls: u64,
+}
+
+/// All devices together.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "neardata")]
+pub struct WorkStats {
+    /// number of devices with a unit at work
+    #[stat(most = "most devices with a unit at work")]
+    pub at_work: Occupancy,
+}
+
+/// What follows of units at work.
+#[derive(Statistics)]
+#[statistics(prefix = "neardata")]
+pub(crate) struct ParallelShare {
+    /// share of the time in which units work while programs go on or wait for them
+    pub(crate) parallel_share: f64,
+}
+
+/// What follows of programs.
+#[derive(Statistics)]
+#[statistics(prefix = "neardata")]
+pub(crate) struct RegionShare {
+    /// share of the cores' time that programs spent on their crash-consistency mechanism
+    pub(crate) region_share: f64,
+}
+
+/// What follows from what was counted.
+pub fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {
+    if let Some(Value::Levels(at_work)) = tally.get("neardata.at_work") {
+        ParallelShare { parallel_share: at_work.share_filled() }.each(each);
+    }
+    let region = tally.number("neardata.region_time_ns");
+    if region > 0.0 {
+        RegionShare { region_share: region / core_time }.each(each);
+    }
+}

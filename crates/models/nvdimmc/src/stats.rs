@@ -1,0 +1,120 @@
+//! What the channel, the device, its flash and the driver count.
+
+use params::{Dur, StatisticInfo, Statistics, Tally};
+
+/// What an NVDIMM reports.
+pub const STATISTICS: &[&[StatisticInfo]] = &[
+    ChannelStats::TABLE,
+    DeviceStats::TABLE,
+    FlashStats::TABLE,
+    DriverStats::TABLE,
+    HitShares::TABLE,
+    FlashShare::TABLE,
+];
+
+/// The channel.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "memory")]
+pub(crate) struct ChannelStats {
+    /// 64-byte reads of persistent memory, those for undo records included
+    pub(crate) reads: u64,
+    /// 64-byte writes that left a write pending queue
+    pub(crate) writes: u64,
+    /// bytes read from the media of persistent memory
+    #[stat(unit = "B")]
+    pub(crate) bytes_read: u64,
+    /// bytes written to the media of persistent memory
+    #[stat(unit = "B")]
+    pub(crate) bytes_written: u64,
+    /// writes that found the write pending queue full
+    #[stat(name = "write_pending_queue.waits")]
+    pub(crate) waits: u64,
+    /// rows opened in the NVDIMM's DRAM by the host
+    #[stat(name = ".ddr4.activates")]
+    pub(crate) activates: u64,
+    /// refreshes of the NVDIMM's DRAM
+    #[stat(name = ".ddr4.refreshes")]
+    pub(crate) refreshes: u64,
+    /// time from a read's arrival at the channel to its data, summed over reads
+    #[stat(name = ".ddr4.read_time")]
+    pub(crate) read_time: Dur,
+}
+
+/// The device side.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "nvdimm")]
+pub(crate) struct DeviceStats {
+    /// refreshes, each with a window
+    pub(crate) windows: u64,
+    /// windows in which the device moved a page
+    pub(crate) windows_used: u64,
+    /// pages that the device moved into slots
+    pub(crate) cachefills: u64,
+    /// pages that the device took from slots
+    pub(crate) writebacks: u64,
+}
+
+/// The flash.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "nand")]
+pub(crate) struct FlashStats {
+    /// pages written to the translation layer
+    pub(crate) host_writes: u64,
+    /// pages moved by collection, levelling, or out of bad blocks
+    pub(crate) copies: u64,
+    /// blocks erased
+    pub(crate) erases: u64,
+    /// pages that could not be read
+    pub(crate) uncorrectable: u64,
+    /// reads tried again with other thresholds
+    pub(crate) retried: u64,
+}
+
+/// The driver.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "nvdimm")]
+pub(crate) struct DriverStats {
+    /// changes of a core from one page of the device to another
+    pub(crate) page_visits: u64,
+    /// changes of a core from one line of the device to another
+    pub(crate) line_visits: u64,
+    /// page faults: the page was in no slot
+    pub(crate) faults: u64,
+    /// faults that ended with an I/O error
+    pub(crate) io_errors: u64,
+}
+
+/// What follows of the driver.
+#[derive(Statistics)]
+#[statistics(prefix = "nvdimm")]
+pub(crate) struct HitShares {
+    /// share of page visits that found their page in the DRAM
+    #[stat(name = "hit_share.page")]
+    pub(crate) page: f64,
+    /// share of line visits that found their page in the DRAM
+    #[stat(name = "hit_share.line")]
+    pub(crate) line: f64,
+}
+
+/// What follows of the flash.
+#[derive(Statistics)]
+#[statistics(prefix = "nand")]
+pub(crate) struct FlashShare {
+    /// pages programmed for each page written to the translation layer
+    pub(crate) write_amplification: f64,
+}
+
+/// What follows from what was counted.
+pub fn derived(tally: &Tally, _: f64, each: &mut dyn FnMut(&'static str, f64)) {
+    if tally.get("nvdimm.page_visits").is_some() {
+        let share =
+            |visits: f64| if visits > 0.0 { 1.0 - tally.number("nvdimm.faults") / visits } else { 0.0 };
+        let [page, line] = ["nvdimm.page_visits", "nvdimm.line_visits"].map(|name| share(tally.number(name)));
+        HitShares { page, line }.each(each);
+    }
+    let written = tally.number("nand.host_writes");
+    if written > 0.0 {
+        let programmed = written + tally.number("nand.copies");
+        FlashShare { write_amplification: programmed / written }.each(each);
+    }
+}

@@ -1,0 +1,59 @@
+//! What persist paths count.
+
+use params::{Dur, Occupancy, Statistics};
+
+/// A persist buffer.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct BufferStats {
+    /// persist-buffer entries used
+    pub(crate) entries: u64,
+    /// stores that joined a persist-buffer entry
+    pub(crate) coalesced_stores: u64,
+    /// filling of a persist buffer
+    pub(crate) persist_buffer: Occupancy,
+}
+
+/// Its flushes, of a path whose writes are in order or safe another way.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct FlushStats {
+    /// flushes of epochs that nothing before could undo
+    pub(crate) safe_flushes: u64,
+}
+
+/// Epochs.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct EpochStats {
+    /// epochs that wrote and were closed
+    pub(crate) epochs: u64,
+    /// epochs that had to wait for an epoch of another core
+    pub(crate) cross_dependences: u64,
+    /// the same time, summed over cores
+    pub(crate) blocked: Dur,
+}
+
+/// Evicted lines, whose writes went beside the caches.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct DropStats {
+    /// dropped lines that memory had differently: the program races under release persistency
+    pub(crate) stale_drops: u64,
+}
+
+/// What follows for a path that orders.
+#[derive(Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct BlockedShare {
+    /// share of core time in which a persist buffer with work cannot flush because of ordering
+    pub(crate) blocked_share: f64,
+}
+
+/// What follows for any model.
+#[derive(Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct StallShare {
+    /// share of core time lost to fences and full persist buffers
+    pub(crate) stall_share: f64,
+}
