@@ -6,6 +6,8 @@ struct unpacked {
     unsigned log2size;
     uint64_t address, value;
     uint32_t location, stamp, work;
+    /* Of a run: the words that follow, and which of the next of them are not zero, with a bit above them. */
+    unsigned words, bits;
 };
 
 static const uint8_t *take_number(const uint8_t *at, const uint8_t *end, uint64_t *v) {
@@ -19,47 +21,123 @@ static const uint8_t *take_number(const uint8_t *at, const uint8_t *end, uint64_
 
 static int64_t unzigzag(uint64_t v) { return (int64_t)(v >> 1) ^ -(int64_t)(v & 1); }
 
-static const uint8_t *unpack(const uint8_t *at, const uint8_t *end, struct unpacked *r) {
-    uint64_t v;
-    if (at >= end) return NULL;
-    uint8_t head = *at++;
-    r->kind = head & 31;
-    r->log2size = head >> 5 & 3;
-    at = take_number(at, end, &v);
-    r->address += (uint64_t)unzigzag(v);
-    at = take_number(at, end, &v);
-    r->location += (uint32_t)unzigzag(v);
-    r->value = 0;
-    r->stamp = 0;
-    if (has_value(r->kind)) at = take_number(at, end, &r->value);
-    if (has_stamp(r->kind)) at = take_number(at, end, &v), r->stamp = (uint32_t)v;
+/* The number of n bytes. */
+static const uint8_t *take_bytes(const uint8_t *at, const uint8_t *end, unsigned n, uint64_t *v) {
+    *v = 0;
+    if (!at || end - at < n) return NULL;
+    for (unsigned i = 0; i < n; i++) *v |= (uint64_t)at[i] << 8 * i;
+    return at + n;
+}
+
+static void place_unpacked(struct buffer *b, uint64_t what, uint64_t address, struct unpacked *r) {
+    struct site *here = site_of(b, (uint32_t)what);
+    r->kind = what >> 32 & 31;
+    r->log2size = what >> 37 & 3;
+    r->location = b->location = (uint32_t)what;
+    r->address = here->address = address;
+    b->last = here;
+}
+
+static const uint8_t *next_word(struct buffer *b, const uint8_t *at, const uint8_t *end, struct unpacked *r) {
+    uint64_t bits = r->bits;
+    if (bits <= 1) at = take_bytes(at, end, 1, &bits), bits |= 256;
+    at = take_bytes(at, end, bits & 1 ? 8 : 0, &r->value);
+    r->bits = (unsigned)bits >> 1;
+    r->words--;
     r->work = 0;
-    if (head & 0x80) at = take_number(at, end, &v), r->work = (uint32_t)v;
+    r->address = b->last->address += 8;
+    return at;
+}
+
+/* The next record of bytes that `b` packed, with its table as it was then. */
+static const uint8_t *unpack(struct buffer *b, const uint8_t *at, const uint8_t *end, struct unpacked *r) {
+    if (r->words) return next_word(b, at, end, r);
+    if (at >= end) return NULL;
+    unsigned head = *at++;
+    uint64_t what = head, step, v = 0;
+    struct site *last = b->last;
+    *r = (struct unpacked){0};
+    if (head & FORETOLD) {
+        what = last->next;
+        r->work = (uint32_t)(what >> 40);
+        at = take_bytes(take_bytes(at, end, (head - FORETOLD) % 9, &step), end, (head - FORETOLD) / 9, &r->value);
+        place_unpacked(b, what, site_of(b, (uint32_t)what)->address + (uint64_t)unzigzag(step), r);
+        return at;
+    }
+    unsigned how = at < end ? *at++ : 0;
+    at = take_bytes(take_bytes(at, end, how & 15, &step), end, how & FAR ? 4 : 2, &v);
+    what = what << 32 | (uint32_t)(b->location + (uint32_t)unzigzag(v));
+    if (has_value(head & 31) && !(how & RUN)) at = take_number(at, end, &r->value);
+    if (has_stamp(head & 31)) at = take_number(at, end, &v), r->stamp = (uint32_t)v;
+    if (how & COUNTED) at = take_number(at, end, &v), r->work = (uint32_t)v;
+    last->next = foretelling(what, r->work);
+    place_unpacked(b, what, (how & FROM_LAST ? last : site_of(b, (uint32_t)what))->address + (uint64_t)unzigzag(step), r);
+    if (!at || !(how & RUN)) return at;
+    at = take_bytes(at, end, 1, &v);
+    r->words = (unsigned)v;
+    /* The first word comes with what was said of it. */
+    r->address = b->last->address -= 8;
+    struct unpacked first = *r;
+    at = next_word(b, at, end, r);
+    r->work = first.work;
+    return at;
+}
+
+/* Where the next record or run begins: all that can be said without the table. NULL when it is not whole. */
+static const uint8_t *skip(const uint8_t *at, const uint8_t *end, uint32_t *count) {
+    uint64_t v, words = 1;
+    if (at >= end) return NULL;
+    unsigned head = *at++;
+    *count += 1;
+    if (head & FORETOLD) {
+        unsigned n = (head - FORETOLD) % 9 + (head - FORETOLD) / 9;
+        return end - at < n ? NULL : at + n;
+    }
+    if (at >= end) return NULL;
+    unsigned how = *at++, numbers = 0u + (has_value(head & 31) && !(how & RUN)) + has_stamp(head & 31) + ((how & COUNTED) != 0);
+    at = take_bytes(take_bytes(at, end, how & 15, &v), end, how & FAR ? 4 : 2, &v);
+    while (numbers--) at = take_number(at, end, &v);
+    if (!at || !(how & RUN)) return at;
+    at = take_bytes(at, end, 1, &words);
+    *count += (uint32_t)words - 1;
+    for (uint64_t i = 0; at && i < words; i += 8) {
+        at = take_bytes(at, end, 1, &v);
+        unsigned n = 8 * (unsigned)__builtin_popcountll(v);
+        if (!at || end - at < n) return NULL;
+        at += n;
+    }
     return at;
 }
 
 /* Where the whole records of a buffer end, and how many they are: its thread may have been stopped in any instruction. */
-static uint32_t whole_records(const struct buffer *b, const uint8_t **end, struct unpacked *last) {
+static uint32_t whole_records(const struct buffer *b, const uint8_t **end) {
     const uint8_t *at = b->bytes + HEADER, *stop_at = *(uint8_t *const volatile *)&b->at, *next;
-    struct unpacked r = {0};
-    uint32_t count = 0;
-    *last = r;
-    while ((next = unpack(at, stop_at, &r))) at = next, count++, *last = r;
+    uint32_t count = 0, more = 0;
+    while ((next = skip(at, stop_at, &more))) at = next, count = more;
     *end = at;
     return count;
 }
 
 static uint8_t *full(struct buffer *b) { return b->bytes + HEADER + CAPACITY - LONGEST; }
 
-static void reset(struct buffer *b) {
+static void begin_block(struct buffer *b) {
     b->at = b->bytes + HEADER;
     b->limit = full(b);
-    b->address = 0;
-    b->location = b->count = 0;
+    b->count = 0;
+}
+
+/* Nothing is foretold: the block can be read without those before it. */
+static void forget(struct buffer *b) {
+    begin_block(b);
+    raw(SYS_madvise, (long)b->sites, sizeof b->sites, MADV_DONTNEED, 0, 0, 0);
+    b->last = b->sites;
+    b->location = 0;
+    b->first = 1;
 }
 
 static void write_records(struct buffer *b, const uint8_t *end, uint32_t count) {
-    if (count) write_block(b->bytes, BLOCK_RAW, b->thread, count, (uint32_t)(end - b->bytes - HEADER));
+    uint32_t kind = b->first ? BLOCK_FIRST : BLOCK_NEXT;
+    if (count) write_block(b->bytes, kind, b->thread, count, (uint32_t)(end - b->bytes - HEADER));
 }
 
 /* What a signal handler did while it interrupted a hook follows the hook's record, with stamps of now. */
@@ -69,13 +147,13 @@ static void take_side(struct buffer *b) {
     uint64_t signals = block_signals();
     struct unpacked r = {0};
     settle(s);
-    s->count = 0;
     const uint8_t *at = s->bytes + HEADER, *end = s->at, *next;
-    while ((next = unpack(at, end, &r))) {
+    forget(s);
+    while ((next = unpack(s, at, end, &r))) {
         emit_after(b, r.work, r.kind, r.log2size, r.address, r.location, r.value, has_stamp(r.kind) ? next_stamp() : 0);
         at = next;
     }
-    reset(s);
+    forget(s);
     if (s->overflowed) {
         s->overflowed = 0;
         write_text("note", "a signal handler that interrupted the recorder did more than could be kept");
@@ -86,9 +164,13 @@ static void take_side(struct buffer *b) {
 static void write_out(struct buffer *b) {
     uint64_t signals = block_signals();
     take(&b->handing);
-    if (atomic_load_explicit(&recording, memory_order_relaxed) == 1) write_records(b, b->at, b->count);
+    int written = atomic_load_explicit(&recording, memory_order_relaxed) == 1;
+    if (written) write_records(b, b->at, b->count);
     b->handed += b->count;
-    reset(b);
+    b->first &= !written || !b->count;
+    /* What follows cannot lean on a block that is not there. */
+    if (written) begin_block(b);
+    else forget(b);
     give(&b->handing);
     restore_signals(signals);
 }
@@ -97,7 +179,7 @@ static void write_out(struct buffer *b) {
 static __attribute__((noinline)) void hand_over(struct buffer *b) {
     if (b->outer) {
         b->overflowed = 1;
-        reset(b);
+        forget(b);
         return;
     }
     if (b->at > full(b)) write_out(b);
@@ -108,9 +190,20 @@ static __attribute__((noinline)) void hand_over(struct buffer *b) {
 /* Writes what another thread, or an interrupted one, has recorded. It may go on meanwhile. */
 static void hand_over_for(struct buffer *b) {
     const uint8_t *end;
-    struct unpacked last;
-    uint32_t count = whole_records(b, &end, &last);
+    uint32_t count = whole_records(b, &end);
     write_records(b, end, count);
+}
+
+/* The thread was stopped in the midst of a record, perhaps, and does not go on with it. */
+static void leave_record(struct buffer *b) {
+    const uint8_t *end;
+    b->count = whole_records(b, &end);
+    b->at = (uint8_t *)end;
+    write_out(b);
+    forget(b);
+    if (b->held) give(b->held);
+    b->held = NULL;
+    b->busy = 0;
 }
 
 static atomic_flag free_lock = ATOMIC_FLAG_INIT;
@@ -132,7 +225,8 @@ static struct buffer *fresh_buffer(void) {
         return NULL;
     }
     give(&b->handing);
-    reset(b);
+    b->code_bytes = (uint64_t)(_end - __ehdr_start);
+    forget(b);
     return b;
 }
 
@@ -164,20 +258,13 @@ static void end_thread(void *p) {
     struct buffer *b = p;
     if (++b->endings < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(at_thread_end, b) == 0) return;
     uint64_t signals = block_signals();
-    const uint8_t *end;
-    struct unpacked last;
     /* Cancelled in the midst of a hook, perhaps. */
-    b->count = whole_records(b, &end, &last);
-    b->at = (uint8_t *)end;
-    b->address = last.address;
-    b->location = last.location;
-    if (b->held) give(b->held);
-    b->held = NULL;
-    b->busy = 0;
+    leave_record(b);
     settle(b);
     emit(b, END, 0, 0, 0, 0, next_stamp());
     take_side(b);
     write_out(b);
+    forget(b);
     self = NULL;
     ended = 1;
     take(&free_lock);

@@ -22,14 +22,7 @@ static int before_change(struct change *c, int fd, uint32_t location) {
 
 /* The copy of a mapped file is told too. */
 static void written(struct buffer *b, struct file *f, uint64_t offset, const void *from, uint64_t n, uint32_t location) {
-    uint64_t at = offset, end = offset + n, word;
-    const uint8_t *next = from;
-    /* Whole words, the most of it. */
-    for (; at % 8 == 0 && end - at >= 8; at += 8, next += 8) {
-        __builtin_memcpy(&word, next, 8);
-        emit(b, WRITTEN, 3, file_address(f, at), location, word, 0);
-    }
-    pieces_from(b, WRITTEN, file_address(f, at), (uint64_t)next, end - at, location);
+    pieces_from(b, WRITTEN, file_address(f, offset), (uint64_t)from, n, location);
     if (f->copy && offset + n <= f->copy_bytes) __real_memcpy(f->copy + offset, from, n);
 }
 

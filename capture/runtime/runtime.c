@@ -1,8 +1,8 @@
 /* The recorder's half that lives in the recorded program (C11, Linux, x86-64).
  *
  * The compiler calls a hook before every load and store (-fsanitize=thread code generation, gcc or clang); the
- * hooks here pack what happened into a buffer of the thread, and a full buffer becomes one block of the trace
- * (crates/programs/trace/src/file.rs describes the format). Nothing is shared between threads on the way but the
+ * hooks here pack what happened into a buffer of the thread (crates/programs/trace/src/foretold.rs says how), and a full
+ * buffer becomes one block of the trace (file.rs beside it). Nothing is shared between threads on the way but the
  * counter that stamps synchronisation. A block is written by one system call on a file opened for appending, so
  * that what a killed program leaves is readable up to its last whole block.
  *

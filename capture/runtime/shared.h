@@ -41,19 +41,31 @@ enum call {
 };
 #define FILE_SPACE (1ull << 62)
 enum { FILE_SHIFT = 44 };
-enum { BLOCK_RAW = 1, BLOCK_TEXT = 3, BLOCK_END = 4 };
-enum { HEADER = 28, CAPACITY = 1 << 17, LONGEST = 48, MOST_THREADS = 65535 };
+enum { BLOCK_TEXT = 3, BLOCK_END = 4, BLOCK_FIRST = 5, BLOCK_NEXT = 6 };
+enum { HEADER = 28, CAPACITY = 1 << 17, LONGEST = 320, SITES = 1 << 13, MOST_THREADS = 65535 };
+
+/* What is known of the code at a location (or of others that share the place): it makes records small (records.h). */
+struct site {
+    /* Of its last record. */
+    uint64_t address;
+    /* The record that followed: location, kind and size, instructions. */
+    uint64_t next;
+};
 
 struct buffer {
     uint8_t *at;
     /* Beyond it, the buffer is handed over. */
     uint8_t *limit;
-    uint64_t address;
-    uint32_t location, count, thread;
+    /* Of the last record. */
+    struct site *last;
+    uint32_t location, count;
+    /* Bytes of the object that the runtime is part of, whose locations are found without a search. */
+    uint64_t code_bytes;
     /* A store whose value is not read yet. */
-    uint32_t pending_location;
     uint64_t pending;
-    uint32_t pending_size;
+    uint32_t pending_location, pending_size;
+    /* Kind and size as they are recorded; MANIFOLD where it is not aligned. */
+    uint32_t pending_head;
     /* STORE or STORE_NT. */
     uint32_t pending_kind;
     /* Instructions until there. */
@@ -78,7 +90,12 @@ struct buffer {
     uint32_t mapping;
     atomic_flag handing;
     struct buffer *next, *next_free;
+    uint32_t thread;
+    /* Whether the block can be read without those before it. */
+    uint32_t first;
     uint8_t bytes[HEADER + CAPACITY];
+    /* Whole pages, given back when they are to be zero. */
+    struct site sites[SITES] __attribute__((aligned(4096)));
 };
 
 /* 0 not recording, 1 recording, 2 the program ends. */
@@ -87,7 +104,12 @@ static atomic_uint threads, stamps;
 static _Atomic(struct buffer *) all_buffers;
 static pthread_key_t at_thread_end;
 static int owner;
+/* Compiled for a program, not for a library, the distance of a thread's variables is known when it is linked. */
+#ifdef __PIE__
+#define THREAD_LOCAL __thread __attribute__((tls_model("local-exec")))
+#else
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+#endif
 static THREAD_LOCAL struct buffer *self;
 static THREAD_LOCAL int ended;
 

@@ -166,15 +166,7 @@ static void jump(void) {
     while (b->outer) b = b->outer;
     uint64_t signals = block_signals();
     if (self != b) {
-        const uint8_t *end;
-        struct unpacked last;
-        b->count = whole_records(b, &end, &last);
-        b->at = (uint8_t *)end;
-        b->address = last.address;
-        b->location = last.location;
-        if (b->held) give(b->held);
-        b->held = NULL;
-        b->busy = 0;
+        leave_record(b);
         take_side(b);
         self = b;
     }

@@ -99,7 +99,7 @@ fn zigzag(v: i64) -> u64 {
     (v << 1 ^ v >> 63) as u64
 }
 
-fn unzigzag(v: u64) -> i64 {
+pub(crate) fn unzigzag(v: u64) -> i64 {
     (v >> 1) as i64 ^ -((v & 1) as i64)
 }
 
@@ -111,14 +111,14 @@ fn put(out: &mut Vec<u8>, mut v: u64) {
     out.push(v as u8);
 }
 
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub(crate) struct Cursor<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
 }
 
 impl Cursor<'_> {
     #[inline]
-    fn byte(&mut self) -> Result<u8, TraceError> {
+    pub(crate) fn byte(&mut self) -> Result<u8, TraceError> {
         let byte = self
             .bytes
             .get(self.at)
@@ -127,8 +127,20 @@ impl Cursor<'_> {
         Ok(*byte)
     }
 
+    /// A number of `n` bytes, at most eight of which count.
     #[inline]
-    fn number(&mut self) -> Result<u64, TraceError> {
+    pub(crate) fn whole(&mut self, n: u8) -> Result<u64, TraceError> {
+        let end = self.at + usize::from(n);
+        let bytes = self
+            .bytes
+            .get(self.at..end)
+            .ok_or_else(|| TraceError::damaged(self.at, "a block ends within a record"))?;
+        self.at = end;
+        Ok(bytes.iter().rev().fold(0, |v, byte| v << 8 | u64::from(*byte)))
+    }
+
+    #[inline]
+    pub(crate) fn number(&mut self) -> Result<u64, TraceError> {
         let first = self.byte()?;
         if first < 0x80 {
             return Ok(u64::from(first));

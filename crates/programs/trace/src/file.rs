@@ -3,11 +3,13 @@
 //!
 //! Header: `COREPLNT`, version (u32, 2), zero (u32). Block: `CBLK`, kind (u32), thread (u32), records (u32),
 //! length when unpacked (u32), length in the file (u32), checksum of the bytes in the file (u32, FNV-1a), bytes.
-//! Kinds: 1 records, 2 records packed with zstd, 3 text (key, newline, value), 4 the end. All little-endian.
+//! Kinds: 1 records, 2 records packed with zstd, 3 text (key, newline, value), 4 the end, 5 records as the recorder
+//! packs them, 6 the same, going on from the thread's block before. All little-endian.
 
 use crate::about::About;
 use crate::block::{Decoder, encode_block};
 use crate::error::TraceError;
+use crate::foretold::Unpacker;
 use crate::record::{Record, Trace};
 use crate::source::ReadAt;
 use std::io::Write;
@@ -27,6 +29,10 @@ const RAW: u32 = 1;
 const ZSTD: u32 = 2;
 const TEXT: u32 = 3;
 const END: u32 = 4;
+const FIRST: u32 = 5;
+const NEXT: u32 = 6;
+/// Records that a byte of the recorder's can stand for: words of a run.
+const MOST_PER_BYTE: u32 = 8;
 
 /// Whether the bytes begin as a block file does.
 pub fn is_block_file(bytes: &[u8]) -> bool {
@@ -40,7 +46,7 @@ struct Block {
     length: u32,
     unpacked: u32,
     count: u32,
-    packed: bool,
+    kind: u32,
 }
 
 /// A block file, its blocks found but not unpacked.
@@ -110,20 +116,23 @@ impl Blocks {
         let (kind, thread, count) = (u32_at(head, 4), u32_at(head, 8), u32_at(head, 12));
         let damaged = |text: String| TraceError::damaged(at as usize, text);
         match kind {
-            RAW | ZSTD => {
+            RAW | ZSTD | FIRST | NEXT => {
                 let thread = u16::try_from(thread).map_err(|_| damaged(format!("thread {thread}")))?;
-                let unpacked = if kind == RAW { contents.len() as u32 } else { u32_at(head, 16) };
-                // A record has three bytes at least.
-                if unpacked > LARGEST || count > unpacked {
+                let unpacked = if kind == ZSTD { u32_at(head, 16) } else { contents.len() as u32 };
+                let most = if kind < FIRST { unpacked } else { unpacked.saturating_mul(MOST_PER_BYTE) };
+                if unpacked > LARGEST || count > most {
                     return Err(damaged(format!("{count} records in {unpacked} bytes")));
                 }
-                let (thread, packed) = (thread as usize, kind == ZSTD);
+                let thread = thread as usize;
                 if thread >= self.threads.len() {
                     self.threads.resize_with(thread + 1, Vec::new);
                 }
                 let at = at + BLOCK_HEADER as u64;
-                let block = Block { at, length: contents.len() as u32, unpacked, count, packed };
-                self.threads[thread].push(block);
+                let blocks = &mut self.threads[thread];
+                if kind == NEXT && blocks.last().is_none_or(|b| b.kind < FIRST) {
+                    return Err(damaged("a block that goes on from none".into()));
+                }
+                blocks.push(Block { at, length: contents.len() as u32, unpacked, count, kind });
             }
             TEXT => {
                 let text =
@@ -166,7 +175,9 @@ fn next_block(
     }
     contents.resize(length as usize, 0);
     source.read_at(at + BLOCK_HEADER as u64, contents)?;
-    Ok((checksum(contents) == u32_at(&head, 24)).then_some(head))
+    let of_recorder = matches!(u32_at(&head, 4), FIRST | NEXT);
+    let sum = if of_recorder { checksum_of_records(contents) } else { checksum(contents) };
+    Ok((sum == u32_at(&head, 24)).then_some(head))
 }
 
 /// Reads the records of one thread, a block in memory at a time.
@@ -176,6 +187,9 @@ pub(crate) struct BlockCursor {
     next: usize,
     bytes: Vec<u8>,
     decoder: Decoder,
+    /// In place of the decoder, while a block of the recorder's is read.
+    unpacker: Unpacker,
+    unpacks: bool,
 }
 
 impl BlockCursor {
@@ -186,7 +200,9 @@ impl BlockCursor {
     #[inline]
     pub(crate) fn next(&mut self, file: &Blocks) -> Result<Option<Record>, TraceError> {
         loop {
-            if let Some(record) = self.decoder.next(&self.bytes)? {
+            let next =
+                if self.unpacks { self.unpacker.next(&self.bytes) } else { self.decoder.next(&self.bytes) };
+            if let Some(record) = next? {
                 return Ok(Some(record));
             }
             let Some(block) = file.threads.get(self.thread as usize).and_then(|t| t.get(self.next)) else {
@@ -201,18 +217,24 @@ impl BlockCursor {
     fn load(&mut self, source: &dyn ReadAt, block: &Block) -> Result<(), TraceError> {
         self.bytes.resize(block.length as usize, 0);
         source.read_at(block.at, &mut self.bytes)?;
-        if block.packed {
+        if block.kind == ZSTD {
             self.bytes = zstd::bulk::decompress(&self.bytes, block.unpacked as usize)
                 .map_err(|e| TraceError::damaged(block.at as usize, format!("zstd: {e}")))?;
         }
-        self.decoder = Decoder::new(self.thread, block.count);
+        self.unpacks = block.kind >= FIRST;
+        if self.unpacks {
+            self.unpacker.begin(self.thread, block.count, block.kind == FIRST);
+        } else {
+            self.decoder = Decoder::new(self.thread, block.count);
+        }
         Ok(())
     }
 }
 
+const PRIME: u64 = 0x0000_0100_0000_01B3;
+
 /// FNV-1a over 8-byte words, then the rest byte by byte; folded to 32 bits. Cheap enough for the recorder.
 fn checksum(bytes: &[u8]) -> u32 {
-    const PRIME: u64 = 0x0000_0100_0000_01B3;
     let (words, rest) = bytes.as_chunks::<8>();
     let mut h = 0xCBF2_9CE4_8422_2325u64;
     for word in words {
@@ -222,6 +244,18 @@ fn checksum(bytes: &[u8]) -> u32 {
         h = (h ^ u64::from(*byte)).wrapping_mul(PRIME);
     }
     (h ^ h >> 32) as u32
+}
+
+/// The recorder's over its records: four such sums, of every fourth word each, and that of the rest.
+fn checksum_of_records(bytes: &[u8]) -> u32 {
+    let (groups, rest) = bytes.as_chunks::<32>();
+    let mut lanes = [1u64, 2, 3, 4];
+    for group in groups {
+        for (lane, word) in lanes.iter_mut().zip(group.as_chunks::<8>().0) {
+            *lane = (*lane ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME);
+        }
+    }
+    lanes.iter().fold(checksum(rest), |sum, h| sum.rotate_left(7) ^ (h ^ h >> 32) as u32)
 }
 
 /// Writes a block file, its records packed with zstd, a block in memory at a time.

@@ -7,6 +7,7 @@ mod about;
 mod block;
 mod error;
 mod file;
+mod foretold;
 pub mod import;
 pub mod left;
 mod normal;
