@@ -14,7 +14,9 @@ mod ordering;
 pub mod pages;
 mod persistency;
 
-pub use address::{AddressMap, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, PM_BASE, UNCACHED_BASE};
+pub use address::{
+    AddressMap, DRAM_BASE, LINE_BYTES, Line, MEMORIES, Memory, PAGE_BYTES, PM_BASE, TURN, UNCACHED_BASE,
+};
 pub use address::{is_uncached, line_of, offset_of};
 pub use cpu::{
     Access, CorePort, Cpu, FenceKind, FlushKind, Op, OpKind, Order, RmwKind, Share, Site, Touched,
@@ -22,7 +24,7 @@ pub use cpu::{
 };
 pub use image::{Block, Image, Mask, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable};
-pub use near::{NearKind, NearRefusal, NearRequest};
+pub use near::{NearInterface, NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};
 pub use node::{Depth, Lost, Node, PostCrash, View};

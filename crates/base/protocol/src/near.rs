@@ -4,6 +4,21 @@ use crate::Line;
 use std::fmt;
 use std::ops::Range;
 
+/// What a program is told of near-data devices when it opens them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NearInterface {
+    /// Devices, over which persistent memory is interleaved.
+    pub devices: u64,
+    /// Consecutive bytes on one device.
+    pub interleave: u64,
+    /// Uncached stores that make a command.
+    pub words: usize,
+    /// The program itself waits for all devices before it commits.
+    pub polls: bool,
+    /// Bytes from the beginning of persistent memory that are theirs.
+    pub bytes: u64,
+}
+
 /// A primitive. The numbers are the operation codes of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NearKind {

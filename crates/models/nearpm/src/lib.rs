@@ -24,6 +24,7 @@ mod dispatcher;
 mod dump;
 mod node;
 pub mod params;
+pub mod plug;
 mod port;
 mod ppo;
 mod spec;

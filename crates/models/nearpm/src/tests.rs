@@ -17,7 +17,7 @@ const DATA: u64 = POOL_HEADER + LOG_BYTES;
 fn spec(units: usize, host_queue: usize, mutant: Option<Mutant>) -> DispatcherSpec {
     DispatcherSpec {
         index: 0,
-        map: AddressMap { pm_controllers: 1, dram_controllers: 1, interleave_bytes: 4096 },
+        map: AddressMap::new(1, 1, 4096),
         units,
         fifo: 32,
         host_queue,

@@ -3,9 +3,9 @@
 use crate::command::{Acknowledgement, CpCommand, cp_line};
 use crate::driver::{Begin, FaultId, Step};
 use crate::firmware::PAGE_LINES;
-use crate::host::{Shared, page_address};
+use crate::host::Shared;
 use kernel::{Entered, Task};
-use protocol::{FenceKind, FlushKind, Op, OpKind, Order, PM_BASE};
+use protocol::{FenceKind, FlushKind, Op, OpKind, Order};
 use units::Dur;
 
 /// An access without a translation.
@@ -93,10 +93,15 @@ impl Driving {
 
     /// Writes a slot's lines back and drops them: x86 has no instruction that only drops.
     async fn flush(&self, slot: u32) {
+        let first = self.slot_address(slot);
         for line in 0..PAGE_LINES {
-            self.drop_line(page_address(slot) + line * 64).await;
+            self.drop_line(first + line * 64).await;
         }
         self.cpu.fence(FenceKind::Sfence).await;
+    }
+
+    fn slot_address(&self, slot: u32) -> u64 {
+        self.shared.borrow().slot_address(slot)
     }
 
     async fn drop_line(&self, address: u64) {
@@ -105,14 +110,15 @@ impl Driving {
     }
 
     async fn zero(&self, slot: u32) {
+        let first = self.slot_address(slot);
         for word in 0..PAGE_LINES * 8 {
-            self.cpu.store_nontemporal(page_address(slot) + word * 8, 0).await;
+            self.cpu.store_nontemporal(first + word * 8, 0).await;
         }
         self.cpu.fence(FenceKind::Sfence).await;
     }
 
     async fn note(&self, index: u32, word: u64) {
-        let address = page_address(1) + u64::from(index) * 8;
+        let address = self.slot_address(1) + u64::from(index) * 8;
         self.cpu.store(address, word).await;
         self.drop_line(address).await;
         self.cpu.fence(FenceKind::Sfence).await;
@@ -120,7 +126,7 @@ impl Driving {
 
     /// A command, and its acknowledgement. The device sees nothing of the caches, nor they of it.
     async fn post(&self, place: usize, command: CpCommand, pause: Dur) -> Acknowledgement {
-        let at = PM_BASE + cp_line(place) * 64;
+        let at = self.slot_address(0) + cp_line(place) * 64;
         let [first, second] = command.to_words();
         self.cpu.store(at + 8, second).await;
         self.cpu.store(at, first).await;

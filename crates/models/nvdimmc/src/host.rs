@@ -13,7 +13,7 @@ use crate::faults;
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
 use crate::stats::DriverStats;
 use kernel::{Caller, CoreState, Kernel, Port, Step};
-use protocol::{Cpu, Image, Op, OpKind, PM_BASE, StatSink};
+use protocol::{AddressMap, Cpu, Image, Op, OpKind, PM_BASE, StatSink};
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::Dur;
@@ -35,6 +35,10 @@ pub struct HostSpec {
     pub delay: Dur,
     /// Every page has a place of its own in the DRAM: the hypothetical device, which moves nothing.
     pub identity: bool,
+    /// Which addresses of programs are the device's, and its place among the machine's memories.
+    pub addresses: AddressMap,
+    /// See there.
+    pub index: usize,
 }
 
 /// What the cores share.
@@ -72,7 +76,8 @@ impl Kernel for Shared {
         if std::mem::take(&mut self.io_errors[caller.core].failed) {
             return self.failed(caller.core, op);
         }
-        if matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_)) || op.address < PM_BASE {
+        let has_address = !matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_));
+        if !has_address || !self.spec.addresses.is_of(self.spec.index, op.address) {
             return Step::Issue(op.address);
         }
         let (page, missing) = match self.translate(caller.core, op) {
@@ -120,8 +125,10 @@ impl Host {
 
     /// The device has data of the page at `address` before the machine starts.
     pub fn preloaded(&self, address: u64) {
-        if let Ok(page) = u32::try_from((address - PM_BASE) / PAGE_SIZE as u64) {
-            self.0.borrow_mut().driver.preloaded(page);
+        let mut shared = self.0.borrow_mut();
+        let page = shared.spec.addresses.own_page(shared.spec.index, (address - PM_BASE) / PAGE_SIZE as u64);
+        if let Ok(page) = u32::try_from(page) {
+            shared.driver.preloaded(page);
         }
     }
 
@@ -149,7 +156,7 @@ impl Host {
         let (mut seen, spec) = (nand, *shared.driver.spec());
         for slot in spec.first_slot..spec.first_slot + spec.slots {
             if let Some(page) = shared.driver.page_at(slot) {
-                seen.put_page(page_address(page), dram.page(page_address(slot)));
+                seen.put_page(page_address(page), dram.page(shared.slot_address(slot)));
             }
         }
         seen
@@ -169,7 +176,7 @@ impl Host {
     }
 }
 
-/// The first address of a page, of the DRAM or of the device.
+/// The first address of a page of the device, as its image has it.
 pub(crate) fn page_address(page: u32) -> u64 {
     PM_BASE + u64::from(page) * PAGE_SIZE as u64
 }
@@ -185,9 +192,14 @@ enum Place {
 }
 
 impl Shared {
+    /// The first address of a page of the DRAM.
+    pub(crate) fn slot_address(&self, slot: u32) -> u64 {
+        self.spec.addresses.base(self.spec.index) + u64::from(slot) * PAGE_SIZE as u64
+    }
+
     fn translate(&mut self, core: usize, op: &Op) -> Place {
         let offset = op.address - PM_BASE;
-        let page = offset / PAGE_SIZE as u64;
+        let page = self.spec.addresses.own_page(self.spec.index, offset / PAGE_SIZE as u64);
         let pages = self.driver.spec().pages;
         if page >= pages.into() {
             let mib = u64::from(pages) * PAGE_SIZE as u64 / (1 << 20);
@@ -208,7 +220,7 @@ impl Shared {
         self.lines += u64::from(line != last);
         self.visits += u64::from(line / PAGE_LINES != last / PAGE_LINES);
         let place = if self.spec.identity { page } else { slot };
-        Place::At(page_address(place) + offset % PAGE_SIZE as u64)
+        Place::At(self.slot_address(place) + offset % PAGE_SIZE as u64)
     }
 
     /// The access `op` of a core has failed: the program is told, or the machine ends.

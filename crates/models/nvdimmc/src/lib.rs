@@ -29,6 +29,7 @@ mod firmware;
 mod host;
 pub mod params;
 mod pins;
+pub mod plug;
 mod replacement;
 mod stats;
 #[cfg(test)]

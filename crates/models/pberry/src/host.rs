@@ -9,7 +9,7 @@ use crate::spec::Kind;
 use crate::stats::DaemonStats;
 use crate::uses::{UseSpec, Using};
 use kernel::{Caller, CoreState, Kernel, Port, Step};
-use protocol::{Cpu, Op, OpKind, PAGE_BYTES, PM_BASE, StatSink};
+use protocol::{AddressMap, Cpu, Op, OpKind, PAGE_BYTES, PM_BASE, StatSink};
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Dur, Time};
@@ -41,6 +41,10 @@ pub struct HostSpec {
     pub protect: Dur,
     /// Finding and changing the entry of one of them.
     pub protect_page: Dur,
+    /// Which addresses of programs are remote, and its place among the machine's memories.
+    pub addresses: AddressMap,
+    /// See there.
+    pub index: usize,
 }
 
 /// What the cores share.
@@ -84,7 +88,8 @@ impl Kernel for Shared {
             self.protects_at = now + self.spec.protect;
             return Step::Enter(faults::protect(caller.enter()));
         }
-        if matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_)) || op.address < PM_BASE {
+        let has_address = !matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_));
+        if !has_address || !self.spec.addresses.is_of(self.spec.index, op.address) {
             return Step::Issue(op.address);
         }
         let wait = self.uses.as_mut().map_or(Dur::ZERO, Using::take_wait);
@@ -112,7 +117,10 @@ impl Kernel for Shared {
 
     /// What the operation stored is noted, and where memory is used for more, that it was made.
     fn after(&mut self, core: &Cpu, op: &Op, answer: u64) {
-        let Some(offset) = op.address.checked_sub(PM_BASE) else { return };
+        if !self.spec.addresses.is_of(self.spec.index, op.address) {
+            return;
+        }
+        let offset = op.address - PM_BASE;
         let stored = match op.kind {
             OpKind::Store | OpKind::StoreNonTemporal => Some(op.value),
             OpKind::Rmw(kind) => kind.apply(answer, op.value),

@@ -35,6 +35,7 @@ mod near;
 mod network;
 mod packet;
 pub mod params;
+pub mod plug;
 mod spec;
 mod state;
 mod stats;

@@ -5,5 +5,6 @@ pub mod controller;
 pub mod ddr4;
 pub mod nand;
 pub mod params;
+pub mod plug;
 
 pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough, STATISTICS};

@@ -1,7 +1,7 @@
 //! What a workload's thread is given: its core, its share of memory, its random numbers, its parameters.
 
 use crate::pages::PageStream;
-use protocol::{Access, Cpu, DRAM_BASE, PM_BASE, Settings};
+use protocol::{Access, Cpu, DRAM_BASE, NearInterface, PM_BASE, Settings};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -73,19 +73,6 @@ impl Arena {
     pub fn lines(&self, lines: u64) -> u64 {
         self.alloc(lines * 64, 64)
     }
-}
-
-/// What a program is told of near-data devices when it opens them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NearInterface {
-    /// Devices, over which persistent memory is interleaved.
-    pub devices: u64,
-    /// Consecutive bytes on one device.
-    pub interleave: u64,
-    /// Uncached stores that make a command.
-    pub words: usize,
-    /// The program itself waits for all devices before it commits.
-    pub polls: bool,
 }
 
 /// What a thread has.

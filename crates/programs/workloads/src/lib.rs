@@ -17,7 +17,7 @@ mod sync;
 mod variants;
 
 pub use catalogue::{WORKLOADS, Workload, find};
-pub use context::{Arena, ArenaFull, Context, Layout, NearInterface, within_arenas};
+pub use context::{Arena, ArenaFull, Context, Layout, within_arenas};
 pub use page_programs::{PAGE_WORKLOADS, PageContext, PageWorkload, Phase, Visits, find_pages};
 pub use pages::{PageStream, Query};
 pub use recovery::{Crashed, Persistent, Recover};

@@ -170,7 +170,7 @@ impl AsapSpace {
     }
 
     fn map(&self) -> AddressMap {
-        AddressMap { pm_controllers: self.controllers, dram_controllers: 1, interleave_bytes: 64 }
+        AddressMap::new(self.controllers, 1, 64)
     }
 
     fn core(&self, core: u8) -> AsapCore {

@@ -158,7 +158,7 @@ impl NearSpace {
     }
 
     fn map(&self) -> AddressMap {
-        AddressMap { pm_controllers: self.devices, dram_controllers: 1, interleave_bytes: INTERLEAVE }
+        AddressMap::new(self.devices, 1, INTERLEAVE)
     }
 
     fn layout(&self) -> LogLayout {

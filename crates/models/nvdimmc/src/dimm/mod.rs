@@ -56,6 +56,8 @@ pub struct DimmSpec {
     pub power: PowerSpec,
     /// Mistakes of the device.
     pub faults: DeviceFaults,
+    /// The first address of its DRAM.
+    pub base: u64,
 }
 
 /// A DIMM with its channel.
@@ -92,8 +94,6 @@ struct Accepting {
     acknowledge: Option<u8>,
 }
 
-const FIRST_LINE: u64 = PM_BASE / 64;
-
 impl Dimm {
     /// A DIMM with `firmware` on it, or of DRAM alone.
     ///
@@ -107,7 +107,7 @@ impl Dimm {
             bus: firmware.is_some().then(|| Bus::new(spec.bus)).transpose()?,
             detector,
             firmware,
-            dram: Image::new(PM_BASE),
+            dram: Image::new(spec.base),
             reads_waiting: VecDeque::with_capacity(64),
             writes_waiting: VecDeque::with_capacity(64),
             reading: Vec::with_capacity(spec.bus.host.queue),
@@ -140,6 +140,16 @@ impl Dimm {
         } else {
             Err(format!("the NVDIMM has no room for page {number} (nvdimm.capacity_mib)"))
         }
+    }
+
+    /// The number of a line of the DRAM, from 0 on.
+    fn number(&self, line: Line) -> u64 {
+        line.0 - self.spec.base / 64
+    }
+
+    /// The first address of a page of the DRAM.
+    fn slot_address(&self, slot: u32) -> u64 {
+        self.spec.base + u64::from(slot) * PAGE_BYTES
     }
 
     /// Writes that the write pending queue has taken so far.
@@ -178,7 +188,7 @@ impl Dimm {
             }
         }
         while let Some(line) = self.reads_waiting.front().copied() {
-            let request = Request { line: line.0 - FIRST_LINE, write: false, tag: self.next_tag };
+            let request = Request { line: self.number(line), write: false, tag: self.next_tag };
             let Ok(forwarded) = self.channel.push(out.now(), request) else { break };
             self.reads_waiting.pop_front();
             self.next_tag += 1;
@@ -199,7 +209,7 @@ impl Dimm {
             self.persists += 1;
             return true;
         }
-        let request = Request { line: write.line.0 - FIRST_LINE, write: true, tag: self.next_tag };
+        let request = Request { line: self.number(write.line), write: true, tag: self.next_tag };
         if self.channel.push(now, request).is_err() {
             return false;
         }
@@ -284,7 +294,7 @@ impl Dimm {
         let (Some(firmware), Some(bus)) = (&mut self.firmware, &mut self.bus) else { return };
         let opens = Time::from_ps(window.opens * self.spec.bus.host.clock_ps);
         let mut moves = firmware.window(opens, &mut Bytes(&mut self.dram));
-        self.news = self.write_queue.iter().any(|(_, w)| w.line.0 - FIRST_LINE < PAGE_LINES);
+        self.news = self.write_queue.iter().any(|(_, w)| w.line.0 - self.spec.base / 64 < PAGE_LINES);
         self.windows_used += u64::from(moves.iter().any(|(_, lines, _)| *lines == PAGE_LINES));
         let overrun = self.spec.faults.overrun_lines;
         let mut planned = window;
@@ -303,7 +313,7 @@ impl Dimm {
     fn still_waits(&self, moves: &[Move]) -> Option<Line> {
         let pages = || moves.iter().filter(|(_, lines, _)| *lines == PAGE_LINES);
         let moved =
-            |line: Line| pages().any(|(first, n, _)| (*first..first + n).contains(&(line.0 - FIRST_LINE)));
+            |line: Line| pages().any(|(first, n, _)| (*first..first + n).contains(&self.number(line)));
         let queued = self.write_queue.iter().map(|(_, w)| w.line);
         queued.chain(self.writes_waiting.iter().map(|w| w.write.line)).find(|line| moved(*line))
     }
@@ -393,19 +403,14 @@ struct Bytes<'a>(&'a mut Image);
 
 impl Dram for Bytes<'_> {
     fn read(&mut self, line: u64, bytes: &mut [u8]) {
-        for (at, block) in (FIRST_LINE + line..).zip(bytes.as_chunks_mut::<64>().0) {
+        for (at, block) in (self.0.base() / 64 + line..).zip(bytes.as_chunks_mut::<64>().0) {
             *block = self.0.read(Line(at));
         }
     }
 
     fn write(&mut self, line: u64, bytes: &[u8]) {
-        for (at, block) in (FIRST_LINE + line..).zip(bytes.as_chunks::<64>().0) {
+        for (at, block) in (self.0.base() / 64 + line..).zip(bytes.as_chunks::<64>().0) {
             self.0.write(Line(at), block, Mask::MAX);
         }
     }
-}
-
-/// The page of the DRAM that holds a line.
-fn page_of(line: Line) -> u32 {
-    ((line.0 - FIRST_LINE) / PAGE_LINES) as u32
 }

@@ -1,7 +1,7 @@
 //! What a power failure leaves: the dump that the metadata asks for, as far as the battery lasts, and the write pending
 //! queue, which the published device does not save (§V-C).
 
-use super::{Bytes, Dimm, FIRST_LINE, page_of};
+use super::{Bytes, Dimm};
 use crate::host::page_address;
 use protocol::{Image, Line, Lost, PM_BASE, PostCrash};
 
@@ -37,15 +37,17 @@ impl Dimm {
         let valid = firmware.to_save(&mut Bytes(&mut dram), power.first_slot, power.slots);
         for (nth, (slot, page)) in (0..).zip(&valid) {
             if nth < power.battery_pages {
-                image.put_page(page_address(*page), dram.page(page_address(*slot)));
+                image.put_page(page_address(*page), dram.page(self.slot_address(*slot)));
             } else {
                 post_crash.lost.push(Lost::Page(page_address(*page)));
             }
         }
         if !power.write_queue_survives {
             let weak = |line: Line| {
-                let (_, page) = valid.iter().find(|(slot, _)| *slot == page_of(line))?;
-                Some(Lost::Line(page_address(*page) + (line.0 - FIRST_LINE) % crate::PAGE_LINES * 64))
+                let (_, page) = valid
+                    .iter()
+                    .find(|(slot, _)| u64::from(*slot) == self.number(line) / crate::PAGE_LINES)?;
+                Some(Lost::Line(page_address(*page) + self.number(line) % crate::PAGE_LINES * 64))
             };
             post_crash.lost.extend(self.write_queue.iter().filter_map(|(_, w)| weak(w.line)));
         }

@@ -27,7 +27,7 @@ impl Bench {
         ];
         let power = PowerSpec { battery_pages: 0, write_queue_survives: false, slots: 1, first_slot: 2 };
         let faults = DeviceFaults::default();
-        let spec = DimmSpec { bus: BusSpec::POC, acknowledge: Dur::ns(20), power, faults };
+        let spec = DimmSpec { bus: BusSpec::POC, acknowledge: Dur::ns(20), power, faults, base: PM_BASE };
         let dimm = Dimm::new(spec, None).unwrap();
         Bench { dimm, engine: Engine::new(links, 0, Mode::Fast, Dur::ZERO), answers: Vec::new() }
     }

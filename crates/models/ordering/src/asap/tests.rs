@@ -154,7 +154,7 @@ fn the_eviction_of_a_refused_line_is_held_until_the_retry() {
 // The core side.
 
 fn core(persist_buffer: usize) -> AsapCore {
-    let map = AddressMap { pm_controllers: 2, dram_controllers: 1, interleave_bytes: 64 };
+    let map = AddressMap::new(2, 1, 64);
     let path = PathSpec {
         core: 0,
         map,

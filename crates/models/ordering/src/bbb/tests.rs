@@ -7,7 +7,7 @@ use units::{Dur, Time};
 
 #[test]
 fn the_battery_saves_what_no_controller_has_and_a_snooped_line_leaves_at_once() {
-    let map = AddressMap { pm_controllers: 1, dram_controllers: 1, interleave_bytes: 64 };
+    let map = AddressMap::new(1, 1, 64);
     let mut b = BatteryBuffer::new(PathSpec {
         core: 0,
         map,

@@ -8,7 +8,7 @@ use protocol::{
 use units::{Dur, Time};
 
 fn core(flush_trigger: usize) -> HopsCore {
-    let map = AddressMap { pm_controllers: 2, dram_controllers: 1, interleave_bytes: 64 };
+    let map = AddressMap::new(2, 1, 64);
     let path = PathSpec {
         core: 0,
         map,

@@ -28,7 +28,7 @@ impl Bench {
         let cores = (0..CORES).map(|core| to(NodeId(core), 0));
         links.push(cores.chain([to(CONTROLLER, 0)]).collect());
         links.push(vec![to(DIRECTORY, CORES as u8)]);
-        let map = AddressMap { pm_controllers: 1, dram_controllers: 0, interleave_bytes: 4096 };
+        let map = AddressMap::new(1, 0, 4096);
         let spec = DirectorySpec {
             cores: CORES as u8,
             shape: CacheShape { sets: 4, ways: 2, latency: Dur::ns(10) },

@@ -26,9 +26,9 @@ mod shadow;
 
 pub(crate) use recover::Recovered;
 
-use crate::context::{Context, NearInterface};
+use crate::context::Context;
 use protocol::params::Setting;
-use protocol::{LOG_BYTES, LogLayout, POOL_HEADER, Settings, Share};
+use protocol::{LOG_BYTES, LogLayout, NearInterface, PM_BASE, POOL_HEADER, Settings, Share};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -200,14 +200,16 @@ pub(crate) struct Pm {
 impl Pm {
     /// Opens the pool at `place` as the thread that has this number there.
     pub(crate) async fn open(c: &Context, place: Place, thread: u64, mechanism: Mechanism) -> Pm {
-        let devices = c.near.map_or(1, |n| n.devices);
-        let layout = LogLayout { devices, interleave: c.near.map_or(PAGE, |n| n.interleave) };
+        // Devices take over what lies in them, and no more.
+        let near = c.near.filter(|n| place.base - PM_BASE + place.bytes <= n.bytes);
+        let devices = near.map_or(1, |n| n.devices);
+        let layout = LogLayout { devices, interleave: near.map_or(PAGE, |n| n.interleave) };
         let pm = Pm {
             c: c.clone(),
             parts: Parts::new(place, layout),
             thread,
             mechanism,
-            near: c.near,
+            near,
             bug: Bug::of(&c.settings),
             added: Cell::new(0),
             transaction: Cell::new(1),

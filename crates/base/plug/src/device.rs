@@ -1,0 +1,77 @@
+//! Devices on a machine's memory wires.
+
+use engine::{Device, Out, PortId};
+use protocol::{Block, Line, Msg, Node, PAGE_BYTES, PostCrash, StatSink, View};
+use std::any::Any;
+use units::Time;
+
+/// What stands at a controller's place: a plain memory controller, or a device with more behind it. Asked through a trait
+/// object, once a message.
+pub trait MemoryDevice: Node + Any {
+    /// Writes that have changed persistent memory so far.
+    fn persists(&self) -> u64 {
+        0
+    }
+
+    /// Puts the lines of a page for which `owns` says so into memory before the machine starts.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    fn preload(
+        &mut self,
+        address: u64,
+        page: &[u8; PAGE_BYTES as usize],
+        owns: &dyn Fn(Line) -> bool,
+    ) -> Result<(), String>;
+
+    /// The latest value of a line as the controller has it; none where it does not hold lines by their address.
+    fn latest(&self, line: Line) -> Option<Block> {
+        let _ = line;
+        None
+    }
+
+    /// Whether [`MemoryDevice::failure`] has something to tell. Asked after every event where the kind asks for it.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    /// What it met that ends the run.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
+    /// Why programs that wait for it wait for ever, where it knows.
+    fn silence(&self) -> Option<String> {
+        None
+    }
+
+    /// The region of interest begins.
+    fn begin_region(&mut self, now: Time) {
+        let _ = now;
+    }
+}
+
+/// What is behind the port of uncached accesses.
+pub trait UncachedPort: Node + Any {
+    /// What it met that ends the run.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+}
+
+impl UncachedPort for NoDevice {}
+
+/// The end of a wire that nothing is behind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoDevice;
+
+impl Device<Msg> for NoDevice {
+    fn on(&mut self, _: Time, port: PortId, msg: &Msg, _: &mut Out<'_, Msg>) {
+        panic!("{msg:?} came to port {port:?}, behind which this machine has nothing");
+    }
+}
+
+impl Node for NoDevice {
+    fn post_crash(&self, _: View, _: &mut PostCrash) {}
+    fn stats(&mut self, _: Time, _: &mut dyn StatSink) {}
+}

@@ -1,0 +1,127 @@
+//! Kinds of memory.
+
+use crate::{Companion, MemoryDevice, UncachedPort};
+use protocol::{AddressMap, ControllerOrdering, NearInterface, Settings};
+use units::Dur;
+
+/// What stands before and beside a memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// The parameters of the machine, those of this memory's own laid over them.
+    pub settings: &'a Settings,
+    /// The name of the ordering model.
+    pub ordering: &'a str,
+    /// Whether stores to persistent memory also go beside the caches, to the controller that owns the line.
+    pub persist_path: bool,
+    /// Whether a power failure saves what buffers or caches hold, so that memory need not have it before.
+    pub has_battery: bool,
+    /// Its place in the list.
+    pub index: usize,
+    /// Whether it takes every page that is in no range.
+    pub is_rest: bool,
+    /// The kinds of all memories of the machine, in the order of the list.
+    pub kinds: &'a [&'static str],
+}
+
+impl Around<'_> {
+    /// Whether it is the machine's only memory.
+    pub fn is_alone(&self) -> bool {
+        self.kinds.len() == 1
+    }
+
+    /// How many memories of the machine are of kind `kind`.
+    pub fn count_of(&self, kind: &str) -> usize {
+        self.kinds.iter().filter(|k| **k == kind).count()
+    }
+}
+
+/// Where a memory is built.
+pub struct Place<'a> {
+    /// The parameters of the machine, those of this memory's own laid over them.
+    pub settings: &'a Settings,
+    /// Cores of the machine.
+    pub cores: usize,
+    /// Its place in the list.
+    pub index: usize,
+    /// Which controller has which address, on the whole machine.
+    pub map: AddressMap,
+    /// Makes the controller half of the ordering model.
+    pub ordering: &'a dyn Fn() -> Box<dyn ControllerOrdering>,
+}
+
+/// What a memory is made of.
+pub struct MemoryParts {
+    /// One for each of its controllers.
+    pub devices: Vec<Box<dyn MemoryDevice>>,
+    /// What belongs to it besides.
+    pub companion: Option<Box<dyn Companion>>,
+    /// What is behind the port of uncached accesses; one memory of a machine may have it.
+    pub port: Option<Box<dyn UncachedPort>>,
+    /// What programs are told of devices that take crash consistency over.
+    pub offload: Option<NearInterface>,
+    /// Bytes that a cache in front of it holds.
+    pub cache_bytes: Option<u64>,
+}
+
+impl MemoryParts {
+    /// Devices alone.
+    pub fn of(devices: Vec<Box<dyn MemoryDevice>>) -> MemoryParts {
+        MemoryParts { devices, companion: None, port: None, offload: None, cache_bytes: None }
+    }
+}
+
+/// A kind of memory: declared once, and known to the machine by one line of a registry.
+pub trait MemoryKind: Sync {
+    /// Its word in a description: `[[memory]] kind = "..."`.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line.
+    fn about(&self) -> &'static str;
+
+    /// Prefixes of the parameters that act on it alone.
+    fn prefixes(&self) -> &'static [&'static str];
+
+    /// Whether its parameters fit together, and with what stands before and beside it.
+    ///
+    /// # Errors
+    /// The key, the reason, and what is accepted.
+    fn check(&self, around: &Around<'_>) -> Result<(), String>;
+
+    /// Its controllers.
+    fn controllers(&self, settings: &Settings) -> usize;
+
+    /// One way between the directory and one of its controllers.
+    fn link(&self, settings: &Settings) -> Dur {
+        settings.dur("wires.directory_controller_ns")
+    }
+
+    /// One way between the command port and one of its controllers, and between two of them.
+    fn command_links(&self, settings: &Settings) -> [Dur; 2] {
+        [self.link(settings); 2]
+    }
+
+    /// How long one of its controllers takes at least to answer the directory or a core, wires left aside; none where it
+    /// answers when it will, so that no core may run ahead of it by more than a wire.
+    fn least_answer(&self, settings: &Settings) -> Option<[Dur; 2]> {
+        let _ = settings;
+        None
+    }
+
+    /// Whether it gives programs' addresses other places: it then has a window of addresses of its own where the machine
+    /// has several memories.
+    fn translates(&self, settings: &Settings) -> bool {
+        let _ = settings;
+        false
+    }
+
+    /// Why nothing of it is left when the power fails; none where it is persistent.
+    fn is_volatile(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Builds it.
+    ///
+    /// # Errors
+    /// When parameters do not fit together: the key, and what is accepted.
+    fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String>;
+}

@@ -1,0 +1,259 @@
+//! NearPM as a kind of memory: its devices, the port that commands pass, and the checker that watches them.
+
+use crate::{
+    Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, PortSpec, Sync,
+    recover,
+};
+use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, UncachedPort};
+use memory::plug::{own_lines, persistent};
+use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Settings, StatSink};
+use std::any::Any;
+use units::{Dur, Time};
+
+/// Near-data devices, over which their memory is interleaved.
+pub struct NearMemory;
+
+impl MemoryKind for NearMemory {
+    fn name(&self) -> &'static str {
+        "nearpm"
+    }
+
+    fn about(&self) -> &'static str {
+        "devices that execute crash consistency near their data, behind a link"
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["neardata"]
+    }
+
+    fn check(&self, around: &Around<'_>) -> Result<(), String> {
+        let s = around.settings;
+        if around.index > 0 {
+            return Err(
+                "memory: nearpm comes first in the list: its devices are the first controllers".into()
+            );
+        }
+        if s.flag("neardata.offload") && around.has_battery {
+            return Err(format!(
+                "ordering.model = {}: a device reads memory, not what batteries save; give one without a battery (intel, a persist path), or neardata.offload = false",
+                around.ordering
+            ));
+        }
+        let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));
+        let link = s.dur("neardata.link_ns");
+        if (around.persist_path || around.has_battery) && core < port + link {
+            return Err(format!(
+                "wires.core_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
+                core.as_ns(),
+                (port + link).as_ns()
+            ));
+        }
+        Ok(())
+    }
+
+    fn controllers(&self, s: &Settings) -> usize {
+        s.count("neardata.devices")
+    }
+
+    fn link(&self, s: &Settings) -> Dur {
+        s.dur("neardata.link_ns")
+    }
+
+    fn command_links(&self, s: &Settings) -> [Dur; 2] {
+        [s.dur("neardata.link_ns"), s.dur("neardata.peer_ns")]
+    }
+
+    fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
+        let (s, map) = (place.settings, place.map.only(place.index));
+        let device = |index: usize| {
+            let memory = persistent(s, place.map.base(place.index), (place.ordering)());
+            Box::new(NearDevice::new(device(s, place.cores, map, index), memory)) as Box<dyn MemoryDevice>
+        };
+        let range = place.map.memory(place.index).range;
+        Ok(MemoryParts {
+            devices: (0..map.pm_controllers).map(device).collect(),
+            companion: Some(Box::new(Watch {
+                checker: Checker::new(map.pm_controllers),
+                at_work: Occupancy::default(),
+            })),
+            port: Some(Box::new(port(s, place.cores, map))),
+            offload: s.flag("neardata.offload").then(|| NearInterface {
+                devices: map.pm_controllers as u64,
+                interleave: map.interleave_bytes,
+                words: s.count("neardata.command_words"),
+                polls: s.text("neardata.sync") == "polling",
+                bytes: range.map_or(u64::MAX, |(_, pages)| pages * PAGE_BYTES),
+            }),
+            cache_bytes: None,
+        })
+    }
+}
+
+/// The state machine of device `index` as parameters describe it.
+pub fn dispatcher(s: &Settings, map: AddressMap, index: u8) -> DispatcherSpec {
+    let sync = match s.text("neardata.sync") {
+        "polling" => Sync::Polling,
+        "none" => Sync::None,
+        _ => Sync::Delayed,
+    };
+    let mutant =
+        match (s.text("neardata.ordering"), s.text("neardata.conflicts"), s.flag("neardata.gates_reads")) {
+            ("none", ..) => Some(Mutant::NoOrdering),
+            (_, "sources", _) => Some(Mutant::SourcesOnly),
+            (.., false) => Some(Mutant::UngatedReads),
+            _ => None,
+        };
+    DispatcherSpec {
+        index,
+        map,
+        units: s.count("neardata.units"),
+        fifo: s.count("neardata.fifo"),
+        host_queue: s.count("neardata.host_queue"),
+        table: s.count("neardata.address_table"),
+        sync,
+        writes_wait_for_all: s.text("neardata.host_writes") == "any",
+        mutant,
+    }
+}
+
+fn device(s: &Settings, cores: usize, map: AddressMap, index: usize) -> DeviceSpec {
+    let stops = s.number("neardata.fault.stops_after");
+    let faulty = s.count("neardata.fault.device") == index;
+    DeviceSpec {
+        dispatcher: dispatcher(s, map, index as u8),
+        cores,
+        start: s.dur("neardata.start_ns"),
+        fine_start: s.dur("neardata.fine_start_ns"),
+        line: s.dur("neardata.line_ns"),
+        bus: s.dur("neardata.bus_ns"),
+        power_off_from: match s.dur("neardata.fault.power_off_ns") {
+            Dur::ZERO => Time::NEVER,
+            _ if !faulty => Time::NEVER,
+            after => Time::ZERO + after,
+        },
+        stops_after: (stops > 0 && faulty).then(|| stops - 1),
+    }
+}
+
+fn port(s: &Settings, cores: usize, map: AddressMap) -> CommandPort {
+    CommandPort::new(PortSpec {
+        cores,
+        map,
+        words: s.count("neardata.command_words"),
+        fifo: s.count("neardata.fifo"),
+        piece: s.number("neardata.piece_bytes"),
+        timeout: s.dur("neardata.timeout_ns"),
+    })
+}
+
+impl MemoryDevice for NearDevice {
+    fn persists(&self) -> u64 {
+        NearDevice::persists(self)
+    }
+
+    fn preload(
+        &mut self,
+        address: u64,
+        page: &[u8; PAGE_BYTES as usize],
+        owns: &dyn Fn(Line) -> bool,
+    ) -> Result<(), String> {
+        own_lines(address, page, owns).for_each(|(line, block)| NearDevice::preload(self, line, block));
+        Ok(())
+    }
+
+    fn silence(&self) -> Option<String> {
+        let index = self.dispatcher().spec.index;
+        let at = self.power_off_from()?;
+        Some(format!(
+            "device {index} does not answer: it has no power since {at} (neardata.fault.power_off_ns)"
+        ))
+    }
+}
+
+impl UncachedPort for CommandPort {
+    fn failure(&self) -> Option<String> {
+        CommandPort::failure(self).map(ToString::to_string)
+    }
+}
+
+/// The checker of partitioned persist ordering, and how many devices are at work at once.
+struct Watch {
+    checker: Checker,
+    at_work: Occupancy,
+}
+
+fn near(device: &dyn MemoryDevice) -> Option<&NearDevice> {
+    (device as &dyn Any).downcast_ref()
+}
+
+impl Watch {
+    /// What left the port: nothing of it may still be in a cache.
+    fn watch_port(&mut self, port: &mut CommandPort, caches: &dyn CacheView) {
+        let (sent, refused) = port.take_seen();
+        refused.for_each(|(number, device)| self.checker.refused(number, device));
+        for request in sent {
+            self.checker.sent(&request);
+            let core = usize::from(request.core);
+            let shared = |l: Line| !caches.has_persist_path(core) && caches.shared_has_changed(l);
+            let changed = |l: &Line| caches.core_has_changed(core, *l) || shared(*l);
+            if let Some(line) = request.reads().map(Line).find(changed) {
+                self.checker.not_written_back(&request, line);
+            }
+            if let Some(line) = request.writes().map(Line).find(|l| caches.is_cached(*l)) {
+                self.checker.still_cached(&request, line);
+            }
+        }
+    }
+}
+
+impl Companion for Watch {
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn watch(
+        &mut self,
+        now: Time,
+        index: Option<usize>,
+        devices: &mut [Box<dyn MemoryDevice>],
+        port: &mut dyn UncachedPort,
+        caches: &dyn CacheView,
+    ) {
+        let Some(index) = index else {
+            if let Some(port) = (port as &mut dyn Any).downcast_mut() {
+                self.watch_port(port, caches);
+            }
+            return;
+        };
+        if let Some(device) = (devices[index].as_mut() as &mut dyn Any).downcast_mut::<NearDevice>() {
+            device.take_seen().for_each(|seen| self.checker.saw(index, &seen));
+        }
+        let busy = |d: &&Box<dyn MemoryDevice>| near(d.as_ref()).is_some_and(|d| d.dispatcher().busy() > 0);
+        self.at_work.set(now, devices.iter().filter(busy).count());
+    }
+
+    fn has_failed(&self) -> bool {
+        self.checker.broken().is_some()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.checker.broken().map(ToString::to_string)
+    }
+
+    /// A program's own complaint comes first: the checker stops the run at once.
+    fn programs_first(&self) -> bool {
+        true
+    }
+
+    fn recover(&mut self, devices: &[Box<dyn MemoryDevice>], parts: &mut [Image]) {
+        let dumps = devices.iter().filter_map(|d| near(d.as_ref())).map(|d| d.dispatcher().power_fail());
+        if let Err(what) = recover(&dumps.collect::<Vec<Dump>>(), parts) {
+            self.checker.report(Invariant::FailureRecovery, what);
+        }
+    }
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.at_work.pass(now);
+        sink.occupancy("neardata.at_work", &self.at_work);
+    }
+}

@@ -1,0 +1,327 @@
+//! NVDIMM-C as a kind of memory: the DIMM, its device side, and the driver.
+
+use crate::{
+    BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, Host, HostSpec,
+    PAGE_SIZE, PowerSpec, Replacement, Window,
+};
+use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
+use memory::ddr4::Spec;
+use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
+use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, PostCrash, Settings, StatSink, View};
+use units::{Dur, Time};
+
+/// A DIMM whose DRAM caches NAND.
+pub struct NvdimmC;
+
+impl MemoryKind for NvdimmC {
+    fn name(&self) -> &'static str {
+        "nvdimmc"
+    }
+
+    fn about(&self) -> &'static str {
+        "a DIMM whose DRAM caches NAND and whose device shares the bus inside refresh"
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["nvdimm", "nand", "memory.ddr", "memory.refresh"]
+    }
+
+    fn check(&self, around: &Around<'_>) -> Result<(), String> {
+        let s = around.settings;
+        if around.is_alone() && s.count("memory.controllers") != 1 {
+            let given = s.count("memory.controllers");
+            return Err(format!("memory.controllers = {given}: an NVDIMM is on one channel; give 1"));
+        }
+        if around.persist_path || around.has_battery {
+            return Err(format!(
+                "ordering.model = {}: an NVDIMM has no persist path (what a controller keeps back would belong to a slot, and by the time it is written another page may be there); give intel",
+                around.ordering
+            ));
+        }
+        fits(s)?;
+        bus(s).map(|_| ())
+    }
+
+    fn controllers(&self, _: &Settings) -> usize {
+        1
+    }
+
+    fn translates(&self, s: &Settings) -> bool {
+        s.text("nvdimm.kind") != "dram"
+    }
+
+    fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
+        let s = place.settings;
+        let kind = s.text("nvdimm.kind");
+        let slots = pages(s, "nvdimm.slots_mib");
+        let firmware = (kind == "cached").then(|| firmware(s)).transpose()?;
+        let dimm = Dimm::new(dimm(s, place)?, firmware).map_err(|e| format!("memory.refresh: {e}"))?;
+        let mut parts = MemoryParts::of(vec![Box::new(dimm)]);
+        if kind != "dram" {
+            parts.companion = Some(Box::new(host(s, place, kind == "hypothetical")?));
+            parts.cache_bytes = Some(u64::from(slots) * PAGE_SIZE as u64);
+        }
+        Ok(parts)
+    }
+}
+
+fn dimm(s: &Settings, place: &Place<'_>) -> Result<DimmSpec, String> {
+    let slots = pages(s, "nvdimm.slots_mib");
+    Ok(DimmSpec {
+        bus: bus(s)?,
+        acknowledge: s.dur("memory.ddr.acknowledge_ns"),
+        power: PowerSpec {
+            battery_pages: s.number("nvdimm.battery_uj") / s.number("nvdimm.dump_page_uj"),
+            write_queue_survives: s.flag("nvdimm.write_queue_survives"),
+            slots,
+            first_slot: DriverSpec::first_slot(slots),
+        },
+        faults: DeviceFaults {
+            ignore_window: s.flag("nvdimm.device.ignore_window"),
+            ignore_cke: s.flag("nvdimm.device.ignore_cke"),
+            misses_one_in: s.number("nvdimm.device.misses_one_in"),
+            overrun_lines: s.number("nvdimm.device.overrun_lines"),
+        },
+        base: place.map.base(place.index),
+    })
+}
+
+impl MemoryDevice for Dimm {
+    fn persists(&self) -> u64 {
+        Dimm::persists(self)
+    }
+
+    fn preload(
+        &mut self,
+        address: u64,
+        page: &[u8; PAGE_BYTES as usize],
+        _: &dyn Fn(Line) -> bool,
+    ) -> Result<(), String> {
+        Dimm::preload(self, address, page)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.collision().is_some()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.collision().map(|met| format!("collision on the memory bus: {met}"))
+    }
+}
+
+/// The driver.
+impl Companion for Host {
+    fn cpu(&self, core: usize, cpu: &Cpu) -> Cpu {
+        Host::cpu(self, core, cpu)
+    }
+
+    fn leave(&self, core: usize) {
+        Host::leave(self, core);
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn preloaded(&self, address: u64) {
+        Host::preloaded(self, address);
+    }
+
+    fn has_failed(&self) -> bool {
+        Host::has_failed(self)
+    }
+
+    fn failure(&self) -> Option<String> {
+        Host::error(self)
+    }
+
+    fn seen(
+        &self,
+        view: View,
+        image: Image,
+        devices: &[Box<dyn MemoryDevice>],
+        _: &AddressMap,
+        _: &dyn CacheView,
+    ) -> Image {
+        if view == View::Durable {
+            return image;
+        }
+        let mut nand = PostCrash::new();
+        devices.iter().for_each(|d| d.post_crash(View::Durable, &mut nand));
+        self.seen_through_slots(nand.parts.remove(0), &image)
+    }
+
+    fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
+        Host::stats(self, sink);
+    }
+}
+
+/// Pages of a size in MiB.
+fn pages(s: &Settings, key: &str) -> u32 {
+    (s.number(key) << 20 >> 12) as u32
+}
+
+/// What cannot be together.
+fn fits(s: &Settings) -> Result<(), String> {
+    let (slots, dram) = (s.number("nvdimm.slots_mib"), s.number("nvdimm.dram_mib"));
+    // The CP area, and eight bytes of metadata a slot.
+    let room = dram - 1 - dram / 512;
+    if slots > room {
+        return Err(format!("nvdimm.slots_mib = {slots}: nvdimm.dram_mib = {dram} has room for 1 to {room}"));
+    }
+    Ok(())
+}
+
+/// The channel as the host has programmed it, and what its DRAM needs.
+fn ddr4(s: &Settings) -> Result<Spec, String> {
+    let speed = if s.text("memory.ddr.speed") == "2400" { Spec::DDR4_2400 } else { Spec::DDR4_1600 };
+    let gigabits = s.text("memory.ddr.density_gbit").parse().unwrap_or(8);
+    let spec = speed.with_density(gigabits)?;
+    Ok(Spec {
+        refi: spec.clocks(s.dur("memory.refresh.trefi_ns")),
+        postponed: s.number("memory.refresh.postponed"),
+        controller: spec.clocks(s.dur("memory.ddr.controller_ns")),
+        queue: s.count("ordering.write_pending_queue").min(64),
+        ..spec
+    })
+}
+
+fn bus(s: &Settings) -> Result<BusSpec, String> {
+    let dram = ddr4(s)?;
+    let host = Spec { rfc: dram.clocks(s.dur("memory.refresh.trfc_ns")), ..dram };
+    let (trfc, trefi) = (s.dur("memory.refresh.trfc_ns"), s.dur("memory.refresh.trefi_ns"));
+    if host.check().is_err() && trfc + Dur::ns(100) >= trefi {
+        return Err(format!(
+            "memory.refresh.trfc_ns = {}: a refresh has to end before the next; memory.refresh.trefi_ns = {} leaves up to {}",
+            trfc.as_ns(),
+            trefi.as_ns(),
+            (trefi.as_ns() - 100.0).max(0.0)
+        ));
+    }
+    if host.rfc < dram.rfc {
+        let needs = Dur::ps(dram.rfc * dram.clock_ps).as_ns();
+        return Err(format!(
+            "memory.refresh.trfc_ns = {}: these devices need at least {needs} (memory.ddr.density_gbit)",
+            trfc.as_ns()
+        ));
+    }
+    host.check().map_err(|e| format!("memory.refresh: {e}"))?;
+    window_fits(s, &dram, &host)?;
+    let late = dram.clocks(s.dur("nvdimm.device.detector_late_ns"));
+    Ok(BusSpec { host, dram_rfc: dram.rfc, detector_late: late })
+}
+
+/// Whether a device has a window in which it can move what it moves.
+fn window_fits(s: &Settings, dram: &Spec, host: &Spec) -> Result<(), String> {
+    if s.text("nvdimm.kind") != "cached" {
+        return Ok(());
+    }
+    let lines = s.number("nvdimm.window_bytes") / 64;
+    let most = |rfc: u64| {
+        let host = Spec { rfc, ..*host };
+        Window::after(0, 0, &BusSpec { host, dram_rfc: dram.rfc, detector_late: 0 }).most_lines(&host)
+    };
+    if most(host.rfc) >= lines {
+        return Ok(());
+    }
+    let needed = (host.rfc..host.refi).find(|rfc| most(*rfc) >= lines).unwrap_or(host.refi);
+    let ns = |clocks: u64| Dur::ps(clocks * host.clock_ps).as_ns();
+    Err(format!(
+        "memory.refresh.trfc_ns = {}: a window for nvdimm.window_bytes = {} needs at least {}, of which the DRAM takes {}",
+        ns(host.rfc),
+        lines * 64,
+        ns(needed),
+        ns(dram.rfc)
+    ))
+}
+
+fn firmware(s: &Settings) -> Result<Firmware, String> {
+    let named = |e: String| format!("nand: {e}");
+    let pages_per_block = s.number("nand.pages_per_block");
+    let capacity = u64::from(pages(s, "nvdimm.capacity_mib"));
+    let raw = capacity + capacity * s.number("nand.spare_permille") / 1000;
+    let reserve = 4;
+    // Collection needs blocks of its own, however small the device.
+    let least = capacity.div_ceil(pages_per_block) + s.number("nand.bad_blocks") + reserve + 3;
+    let blocks = raw.div_ceil(pages_per_block).max(least);
+    let geometry = Geometry {
+        blocks: blocks as u32,
+        pages_per_block: pages_per_block as u32,
+        page_bytes: PAGE_SIZE as u32,
+    };
+    let errors = Errors {
+        seed: s.number("nand.error_seed"),
+        program: s.number("nand.program_errors"),
+        erase: s.number("nand.erase_errors"),
+        bits: s.number("nand.bit_errors"),
+        corrected: s.number("nand.corrected_bits"),
+        retries: s.number("nand.retries") as u32,
+    };
+    let spec = FtlSpec {
+        geometry,
+        host_pages: capacity as u32,
+        collection: if s.text("nand.collection") == "fifo" { Collection::Fifo } else { Collection::Greedy },
+        reserve: reserve as u32,
+        level_above: s.number("nand.level_above") as u32,
+    };
+    let media = match s.text("nand.media") {
+        "fixed" => MediaSpec::fixed(s.dur("nand.read_ns")),
+        _ => MediaSpec {
+            channels: s.number("nand.channels") as u32,
+            dies: s.number("nand.dies") as u32,
+            read: s.dur("nand.read_ns"),
+            program: s.dur("nand.program_ns"),
+            erase: s.dur("nand.erase_ns"),
+            transfer: s.dur("nand.transfer_ns"),
+            suspends: s.flag("nand.suspends"),
+        },
+    };
+    let bad = factory_bad(geometry.blocks, s.number("nand.bad_blocks") as u32);
+    let flash = Timed::new(Array::new(geometry, errors, &bad), media).map_err(named)?;
+    let spec_of_firmware = FirmwareSpec {
+        decode: s.dur("nvdimm.decode_ns"),
+        finish: s.dur("nvdimm.finish_ns"),
+        queue_depth: s.count("nvdimm.queue_depth"),
+        window_pages: s.count("nvdimm.window_bytes") / PAGE_SIZE,
+        write_buffer: s.count("nvdimm.write_buffer_pages"),
+    };
+    Firmware::new(spec_of_firmware, Ftl::new(spec, flash, &bad).map_err(named)?).map_err(named)
+}
+
+/// Blocks that are bad from the factory, spread over the device.
+fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
+    (0..count.min(blocks)).map(|n| (u64::from(n) * u64::from(blocks) / u64::from(count)) as u32).collect()
+}
+
+fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<Host, String> {
+    let slots = pages(s, "nvdimm.slots_mib");
+    let rule = s.text("nvdimm.replacement");
+    let replacement =
+        Replacement::ALL.iter().find(|(name, _)| *name == rule).map_or(Replacement::Lrc, |(_, r)| *r);
+    let spec = DriverSpec {
+        slots,
+        first_slot: DriverSpec::first_slot(slots),
+        pages: pages(s, "nvdimm.capacity_mib"),
+        replacement,
+        queue_depth: s.count("nvdimm.queue_depth"),
+        merges: s.flag("nvdimm.merged_commands"),
+        waits_instead: hypothetical,
+        flush_before_writeback: s.flag("nvdimm.driver.flush"),
+        invalidate_after_cachefill: s.flag("nvdimm.driver.invalidate"),
+    };
+    let driver = Driver::new(spec, u64::from(pages(s, "nvdimm.dram_mib")));
+    let driver = driver.map_err(|e| format!("nvdimm: {e}"))?;
+    let waits = s.number("nvdimm.hypothetical.waits_permille");
+    let host = HostSpec {
+        cores: place.cores,
+        translations: s.count("nvdimm.driver.translations"),
+        map: s.dur("nvdimm.driver.map_ns"),
+        fault: s.dur("nvdimm.driver.fault_ns"),
+        poll: s.dur("nvdimm.driver.poll_ns"),
+        delay: Dur::ps(s.dur("nvdimm.hypothetical.td_ns").as_ps() * waits / 1000),
+        identity: hypothetical,
+        addresses: place.map,
+        index: place.index,
+    };
+    Ok(Host::new(host, driver))
+}

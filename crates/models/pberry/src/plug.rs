@@ -1,0 +1,332 @@
+//! Remote memory as a kind of memory: the agent with its network, and the daemon.
+
+use crate::{
+    Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
+    NetworkSpec, Prefetch, UseCosts, UseSpec, Walks,
+};
+use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
+use memory::Controller;
+use memory::plug::{own_lines, persistent};
+use protocol::{AddressMap, Cpu, Image, Line, Mask, PAGE_BYTES, PM_BASE, Settings, StatSink, View, line_of};
+use std::any::Any;
+use units::{Dur, Time};
+
+/// Memory of another host, by lines through an agent or by paging.
+pub struct RemoteMemory;
+
+fn kind(s: &Settings) -> Kind {
+    match s.text("remote.kind") {
+        "lines" => Kind::Lines,
+        _ => Kind::Pages,
+    }
+}
+
+impl MemoryKind for RemoteMemory {
+    fn name(&self) -> &'static str {
+        "remote"
+    }
+
+    fn about(&self) -> &'static str {
+        "memory of another host behind an agent that fetches and tracks lines, or behind page faults"
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["remote"]
+    }
+
+    fn check(&self, around: &Around<'_>) -> Result<(), String> {
+        if around.persist_path || around.has_battery {
+            return Err(format!(
+                "ordering.model = {}: remote memory is volatile, nothing of it persists in an order; give intel",
+                around.ordering
+            ));
+        }
+        if !around.is_rest {
+            return Err("memory: remote memory takes what is in no range, its page table lies behind its pages; give the others a range".into());
+        }
+        check(around.settings, around.is_alone())
+    }
+
+    fn controllers(&self, _: &Settings) -> usize {
+        1
+    }
+
+    fn link(&self, s: &Settings) -> Dur {
+        s.dur("remote.link_ns")
+    }
+
+    fn is_volatile(&self) -> Option<&'static str> {
+        Some("remote memory is volatile")
+    }
+
+    fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
+        let memory = persistent(place.settings, place.map.base(place.index), (place.ordering)());
+        let mut parts = MemoryParts::of(vec![Box::new(agent(place.settings, kind(place.settings), memory))]);
+        parts.companion = Some(Box::new(host(place)));
+        Ok(parts)
+    }
+}
+
+impl MemoryDevice for Agent {
+    fn preload(
+        &mut self,
+        address: u64,
+        page: &[u8; PAGE_BYTES as usize],
+        owns: &dyn Fn(Line) -> bool,
+    ) -> Result<(), String> {
+        own_lines(address, page, owns).for_each(|(line, block)| Agent::preload(self, line, block));
+        Ok(())
+    }
+
+    fn has_failed(&self) -> bool {
+        Agent::failure(self).is_some()
+    }
+
+    fn failure(&self) -> Option<String> {
+        Agent::failure(self).map(ToString::to_string)
+    }
+
+    fn begin_region(&mut self, now: Time) {
+        self.begin_uses(now);
+    }
+}
+
+/// The daemon.
+impl Companion for Host {
+    fn cpu(&self, core: usize, cpu: &Cpu) -> Cpu {
+        Host::cpu(self, core, cpu)
+    }
+
+    fn leave(&self, core: usize) {
+        Host::leave(self, core);
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn begin_region(&self, now: Time) {
+        self.begin_uses(now);
+    }
+
+    fn has_failed(&self) -> bool {
+        Host::has_failed(self)
+    }
+
+    fn failure(&self) -> Option<String> {
+        Host::error(self)
+    }
+
+    /// Local memory loses its contents with its power; the remote host keeps what it has acknowledged.
+    fn seen(
+        &self,
+        view: View,
+        image: Image,
+        devices: &[Box<dyn MemoryDevice>],
+        _: &AddressMap,
+        caches: &dyn CacheView,
+    ) -> Image {
+        let agent = devices.iter().find_map(|d| (d.as_ref() as &dyn Any).downcast_ref::<Agent>());
+        let Some(agent) = agent else { return image };
+        if view == View::Durable {
+            return agent.kept();
+        }
+        let mut seen = agent.seen(&image);
+        self.lay_near(&mut seen, caches);
+        seen
+    }
+
+    fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
+        Host::stats(self, sink);
+    }
+
+    fn lines_per_page(&self) -> Option<Vec<u64>> {
+        Some(Host::lines_per_page(self).to_vec())
+    }
+}
+
+impl Host {
+    /// Pages that lie in the processor's memory, as loads see them.
+    fn lay_near(&self, image: &mut Image, caches: &dyn CacheView) {
+        for (page, place) in self.near() {
+            for at in (0..PAGE_BYTES).step_by(64) {
+                let (from, to) = (line_of(place + at), line_of(PM_BASE + u64::from(page) * PAGE_BYTES + at));
+                // A page of which nothing was ever written is not in the image at all.
+                if let Some(block) = caches.latest(from).filter(|b| *b != image.read(to)) {
+                    image.write(to, &block, Mask::MAX);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the parameters fit together.
+fn check(s: &Settings, alone: bool) -> Result<(), String> {
+    if alone && s.count("memory.controllers") != 1 {
+        let given = s.count("memory.controllers");
+        return Err(format!("memory.controllers = {given}: remote memory is behind one agent; give 1"));
+    }
+    let (size, used) = (s.number("remote.page_kib"), s.text("remote.use"));
+    if size > 4 && (kind(s) == Kind::Lines || used != "none") {
+        return Err(format!(
+            "remote.page_kib = {size}: larger pages are those of remote.kind = pages with remote.use = none; give 4"
+        ));
+    }
+    let near = s.number("remote.cpu_kib");
+    if near > 0 && (kind(s) == Kind::Pages || used != "none") {
+        return Err(format!(
+            "remote.cpu_kib = {near}: pages are placed by remote.kind = lines with remote.use = none; give 0"
+        ));
+    }
+    if !(s.number("remote.capacity_mib") * 1024).is_multiple_of(size) {
+        let given = s.number("remote.capacity_mib");
+        return Err(format!("remote.capacity_mib = {given}: is no multiple of remote.page_kib = {size}"));
+    }
+    let (frames, batch) = (frames(s) / span(s), s.number("remote.reclaim_batch"));
+    if u64::from(frames) < 4 * batch {
+        return Err(format!(
+            "remote.reclaim_batch = {batch}: remote.local_kib = {} has {frames} pages; give 1 to {}",
+            s.number("remote.local_kib"),
+            frames / 4
+        ));
+    }
+    check_retry(s)?;
+    let (from, to) = (s.dur("remote.fault.away_from_ns"), s.dur("remote.fault.away_to_ns"));
+    if from > to {
+        return Err(format!(
+            "remote.fault.away_to_ns = {}: the host comes back after it has gone (remote.fault.away_from_ns = {})",
+            to.as_ns(),
+            from.as_ns()
+        ));
+    }
+    Ok(())
+}
+
+/// Asked again before an answer could have come, the host would be asked for ever more.
+fn check_retry(s: &Settings) -> Result<(), String> {
+    let (retry, page) = (s.dur("remote.retry_ns"), PAGE_BYTES + 2 * 64);
+    let least = s.dur("remote.network_ns") * 2 + s.dur("remote.network_byte_ns") * page;
+    if retry >= least {
+        return Ok(());
+    }
+    Err(format!(
+        "remote.retry_ns = {}: a page takes {} ns to come (remote.network_ns, remote.network_byte_ns); give that or more",
+        retry.as_ns(),
+        least.as_ns()
+    ))
+}
+
+fn frames(s: &Settings) -> u32 {
+    (s.number("remote.local_kib") / 4) as u32
+}
+
+/// Pages of 4 KiB in one of the operating system's.
+fn span(s: &Settings) -> u32 {
+    (s.number("remote.page_kib") / 4) as u32
+}
+
+fn layout(s: &Settings, kind: Kind) -> Layout {
+    let entry_bytes = if kind == Kind::Lines { 64 } else { 8 };
+    Layout { pages: (s.number("remote.capacity_mib") << 8) as u32, entry_bytes }
+}
+
+fn network(s: &Settings) -> NetworkSpec {
+    NetworkSpec {
+        latency: s.dur("remote.network_ns"),
+        byte: s.dur("remote.network_byte_ns"),
+        faults: Faults {
+            lose_one_in: s.number("remote.fault.lose_one_in"),
+            late_one_in: s.number("remote.fault.late_one_in"),
+            late: s.dur("remote.fault.late_ns"),
+            duplicate_one_in: s.number("remote.fault.duplicate_one_in"),
+        },
+    }
+}
+
+fn uses(s: &Settings) -> UseSpec {
+    UseSpec {
+        name: s.text("remote.use").into(),
+        costs: UseCosts {
+            write_fault: s.dur("remote.write_fault_ns"),
+            fault: s.dur("remote.fault_ns"),
+            protect_page: s.dur("remote.protect_page_ns"),
+            copy_line: s.dur("remote.copy_line_ns"),
+            network: network(s),
+        },
+        window: s.dur("remote.window_ns"),
+    }
+}
+
+/// The agent before `memory`.
+fn agent(s: &Settings, kind: Kind, memory: Controller) -> Agent {
+    let walks = match s.text("remote.page_table") {
+        "first-line" => Walks::FirstLine,
+        "untracked" => Walks::Untracked,
+        _ => Walks::WholePage,
+    };
+    let time = |key: &str| Time::ZERO + s.dur(key);
+    let away = (time("remote.fault.away_from_ns"), time("remote.fault.away_to_ns"));
+    let spec = AgentSpec {
+        state: AgentStateSpec {
+            frames: frames(s),
+            page_lines: 64,
+            walks,
+            critical_line_first: s.flag("remote.critical_line_first"),
+            attempts: s.number("remote.attempts") as u32,
+            mutant: None,
+        },
+        layout: layout(s, kind),
+        filter: FilterSpec {
+            line_bits: s.number("remote.line_filter_bits"),
+            page_counters: s.number("remote.page_filter_counters"),
+            hashes: s.number("remote.filter_hashes") as u32,
+            threshold: s.number("remote.threshold") as u32,
+            buffer: s.count("remote.report_buffer"),
+        },
+        network: network(s),
+        retry: s.dur("remote.retry_ns"),
+        deadline: s.dur("remote.deadline_ns"),
+        window: s.dur("remote.window_ns"),
+        uses: uses(s),
+        host_away: (away.0 < away.1).then_some(away),
+    };
+    Agent::new(spec, kind, memory)
+}
+
+/// The daemon with its tables.
+fn host(place: &Place<'_>) -> Host {
+    let (s, kind) = (place.settings, kind(place.settings));
+    let layout = layout(s, kind);
+    let daemon = Daemon::new(DaemonSpec {
+        kind,
+        span: span(s),
+        frames: frames(s) / span(s),
+        near_frames: (s.number("remote.cpu_kib") / 4) as u32,
+        near_after: s.number("remote.cpu_after") as u32,
+        pages: layout.pages / span(s),
+        batch: s.number("remote.reclaim_batch") as u32,
+        prefetch: match s.text("remote.prefetch") {
+            "next" => Prefetch::Next,
+            "stride" => Prefetch::Stride,
+            _ => Prefetch::None,
+        },
+        prefetch_pages: s.number("remote.prefetch_pages") as u32,
+    });
+    let spec = HostSpec {
+        cores: place.cores,
+        translations: s.count("remote.translations"),
+        fault: s.dur("remote.fault_ns"),
+        write_fault: s.dur("remote.write_fault_ns"),
+        invalidate: s.dur("remote.invalidate_ns"),
+        shootdown: s.dur("remote.shootdown_ns"),
+        shootdown_core: s.dur("remote.shootdown_core_ns"),
+        poll: s.dur("remote.poll_ns"),
+        give_up: s.dur("remote.give_up_ns"),
+        window: s.dur("remote.window_ns"),
+        protect: s.dur("remote.protect_ns"),
+        protect_page: s.dur("remote.protect_page_ns"),
+        addresses: place.map,
+        index: place.index,
+    };
+    Host::new(spec, layout, daemon, &uses(s))
+}

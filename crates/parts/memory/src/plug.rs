@@ -1,0 +1,113 @@
+//! Plain memories: controllers with nothing of their own behind the media.
+
+use crate::{BufferSpec, Controller, ControllerSpec, PassThrough};
+use ::plug::{Around, MemoryDevice, MemoryKind, MemoryParts, Place};
+use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Settings, line_of};
+use units::Dur;
+
+/// Persistent memory behind plain controllers.
+pub struct PersistentMemory;
+
+impl MemoryKind for PersistentMemory {
+    fn name(&self) -> &'static str {
+        "pm"
+    }
+
+    fn about(&self) -> &'static str {
+        "persistent memory behind plain controllers"
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn check(&self, _: &Around<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn controllers(&self, s: &Settings) -> usize {
+        s.count("memory.controllers")
+    }
+
+    /// To the directory the media's read, to a core an acknowledgement.
+    fn least_answer(&self, s: &Settings) -> Option<[Dur; 2]> {
+        let d = |key: &str| s.dur(key);
+        let read = d("memory.pm.read_ns").min(d("memory.pm.buffer_read_ns"));
+        Some([read, d("memory.pm.acknowledge_ns").min(d("ordering.commit_ns"))])
+    }
+
+    fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
+        let controllers = 0..self.controllers(place.settings);
+        let base = place.map.base(place.index);
+        let controller = |_| persistent(place.settings, base, (place.ordering)());
+        Ok(MemoryParts::of(controllers.map(|i| Box::new(controller(i)) as Box<dyn MemoryDevice>).collect()))
+    }
+}
+
+/// A controller of persistent memory whose first address is `base`, with its half of the ordering model.
+pub fn persistent(s: &Settings, base: u64, ordering: Box<dyn ControllerOrdering>) -> Controller {
+    let queue = s.count("ordering.write_pending_queue");
+    let blocks = s.count("memory.pm.buffer_blocks");
+    let spec = ControllerSpec {
+        base,
+        read: s.dur("memory.pm.read_ns"),
+        acknowledge: s.dur("memory.pm.acknowledge_ns"),
+        commit: s.dur("ordering.commit_ns"),
+        read_service: s.dur("memory.pm.read_service_ns"),
+        write_service: s.dur("memory.pm.write_service_ns"),
+        write_pending_queue: queue,
+        drain_threshold: s.count("memory.pm.drain_threshold").min(queue),
+        buffer: (blocks > 0).then(|| BufferSpec {
+            blocks,
+            read: s.dur("memory.pm.buffer_read_ns"),
+            hit_service: s.dur("memory.pm.buffer_service_ns"),
+        }),
+    };
+    Controller::new(spec, ordering)
+}
+
+/// A controller of DRAM.
+pub fn dram(s: &Settings) -> Controller {
+    let spec = ControllerSpec {
+        base: DRAM_BASE,
+        read: s.dur("memory.dram.read_ns"),
+        acknowledge: Dur::ZERO,
+        commit: Dur::ZERO,
+        read_service: s.dur("memory.dram.service_ns"),
+        write_service: s.dur("memory.dram.service_ns"),
+        write_pending_queue: 32,
+        drain_threshold: 24,
+        buffer: None,
+    };
+    Controller::new(spec, Box::new(PassThrough))
+}
+
+impl MemoryDevice for Controller {
+    fn persists(&self) -> u64 {
+        Controller::persists(self)
+    }
+
+    fn preload(
+        &mut self,
+        address: u64,
+        page: &[u8; PAGE_BYTES as usize],
+        owns: &dyn Fn(Line) -> bool,
+    ) -> Result<(), String> {
+        own_lines(address, page, owns).for_each(|(line, block)| Controller::preload(self, line, block));
+        Ok(())
+    }
+
+    fn latest(&self, line: Line) -> Option<Block> {
+        Some(Controller::latest(self, line))
+    }
+}
+
+/// The lines of a page for which `owns` says so.
+pub fn own_lines<'a>(
+    address: u64,
+    page: &'a [u8; PAGE_BYTES as usize],
+    owns: &'a dyn Fn(Line) -> bool,
+) -> impl Iterator<Item = (Line, &'a Block)> {
+    let first = line_of(address).0;
+    (first..).map(Line).zip(page.as_chunks::<64>().0).filter(|(line, _)| owns(*line))
+}
