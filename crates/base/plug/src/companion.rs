@@ -80,7 +80,7 @@ pub trait Companion {
         false
     }
 
-    /// The power has failed: puts what the devices saved into the images of their controllers.
+    /// The power has failed: puts what its devices saved, or what is elsewhere, into the images of their controllers.
     fn recover(&mut self, devices: &[Box<dyn MemoryDevice>], parts: &mut [Image]) {
         let _ = (devices, parts);
     }

@@ -53,21 +53,44 @@ pub trait MemoryDevice: Node + Any {
 
 /// What is behind the port of uncached accesses.
 pub trait UncachedPort: Node + Any {
+    /// Whether [`UncachedPort::failure`] has something to tell.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// What it met that ends the run.
     fn failure(&self) -> Option<String> {
         None
     }
 }
 
-impl UncachedPort for NoDevice {}
-
 /// The end of a wire that nothing is behind.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoDevice;
+#[derive(Clone, Debug, Default)]
+pub struct NoDevice {
+    came: Option<String>,
+}
+
+impl UncachedPort for NoDevice {
+    fn has_failed(&self) -> bool {
+        self.came.is_some()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.came.clone()
+    }
+}
 
 impl Device<Msg> for NoDevice {
-    fn on(&mut self, _: Time, port: PortId, msg: &Msg, _: &mut Out<'_, Msg>) {
-        panic!("{msg:?} came to port {port:?}, behind which this machine has nothing");
+    fn on(&mut self, _: Time, _: PortId, msg: &Msg, _: &mut Out<'_, Msg>) {
+        let text = match msg {
+            Msg::UncachedWrite { address, .. } | Msg::UncachedRead { address } => {
+                format!(
+                    "the program uses a device's register at {address:#x}, and this machine has no such device"
+                )
+            }
+            other => panic!("{other:?} came to the end of a wire that nothing is behind"),
+        };
+        self.came.get_or_insert(text);
     }
 }
 

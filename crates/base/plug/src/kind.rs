@@ -1,20 +1,22 @@
 //! Kinds of memory.
 
 use crate::{Companion, MemoryDevice, UncachedPort};
-use protocol::{AddressMap, ControllerOrdering, NearInterface, Settings};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, NearInterface, Settings};
+use std::cell::RefCell;
+use std::rc::Rc;
 use units::Dur;
 
 /// What stands before and beside a memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Around<'a> {
     /// The parameters of the machine, those of this memory's own laid over them.
     pub settings: &'a Settings,
     /// The name of the ordering model.
     pub ordering: &'a str,
-    /// Whether stores to persistent memory also go beside the caches, to the controller that owns the line.
-    pub persist_path: bool,
-    /// Whether a power failure saves what buffers or caches hold, so that memory need not have it before.
-    pub has_battery: bool,
+    /// What that model asks of cores and caches.
+    pub capabilities: Capabilities,
+    /// The names of the models for which something holds, in a list for people.
+    pub models: &'a dyn Fn(&dyn Fn(&Capabilities) -> bool) -> String,
     /// Its place in the list.
     pub index: usize,
     /// Whether it takes every page that is in no range.
@@ -54,7 +56,7 @@ pub struct MemoryParts {
     /// One for each of its controllers.
     pub devices: Vec<Box<dyn MemoryDevice>>,
     /// What belongs to it besides.
-    pub companion: Option<Box<dyn Companion>>,
+    pub companion: Option<Rc<RefCell<dyn Companion>>>,
     /// What is behind the port of uncached accesses; one memory of a machine may have it.
     pub port: Option<Box<dyn UncachedPort>>,
     /// What programs are told of devices that take crash consistency over.
@@ -93,6 +95,11 @@ pub trait MemoryKind: Sync {
     /// One way between the directory and one of its controllers.
     fn link(&self, settings: &Settings) -> Dur {
         settings.dur("wires.directory_controller_ns")
+    }
+
+    /// Whether programs reach registers of it through the port of uncached accesses, of which a machine has one.
+    fn has_port(&self) -> bool {
+        false
     }
 
     /// One way between the command port and one of its controllers, and between two of them.

@@ -59,18 +59,28 @@ impl PostCrash {
         self.parts
     }
 
-    /// Puts the controllers' images together as `map` interleaves them, and lays every saved write over them:
-    /// farther before closer, older before younger.
-    pub fn settle(mut self, map: &AddressMap) -> Image {
-        let mut image = Image::new(PM_BASE);
-        for (index, part) in self.parts.iter().enumerate() {
-            image.adopt(part, |line| map.controller(line) == index);
-        }
+    /// Puts each memory's controllers together as `map` interleaves them, and lays every saved write over them: farther
+    /// before closer, older before younger. One image for each memory, as its controllers are addressed.
+    pub fn settle(mut self, map: &AddressMap) -> Vec<Image> {
+        let mut parts = std::mem::take(&mut self.parts).into_iter();
+        let together = |memory: &crate::Memory| {
+            let mut own: Vec<Image> = parts.by_ref().take(memory.controllers).collect();
+            if own.len() == 1 {
+                return own.remove(0);
+            }
+            let mut image = Image::new(PM_BASE);
+            for (index, part) in (memory.first..).zip(&own) {
+                image.adopt(part, |line| map.controller(line) == index);
+            }
+            image
+        };
+        let mut images: Vec<Image> = map.memories().map(together).collect();
         self.writes.sort_by_key(|(depth, at, _)| (*depth, *at));
         for (_, _, w) in self.writes.iter().filter(|(_, _, w)| w.line.is_pm()) {
-            image.write(w.line, &w.data, w.mask);
+            let memory = map.memory_of_controller(map.controller(w.line));
+            images[memory].write(w.line, &w.data, w.mask);
         }
-        image
+        images
     }
 }
 

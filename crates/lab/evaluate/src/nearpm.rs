@@ -185,7 +185,7 @@ fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
 
 fn persistence_domain() -> Result<usize, ConfigError> {
     let preset = Description::preset(MD)?;
-    Ok(machine::near_dispatcher(&preset, 0).persistence_domain_bytes())
+    Ok(::nearpm::plug::dispatcher(&preset.settings, preset.address_map()?, 0).persistence_domain_bytes())
 }
 
 /// The average speedup with so many units.

@@ -2,53 +2,48 @@
 
 use crate::describe::Description;
 use crate::error::ConfigError;
-use crate::memories::Memory;
-use crate::near_parts;
-use crate::nvdimm_parts;
-use crate::pager::Pager;
-use crate::remote_parts;
+use crate::memories::{Entry, address_map};
 use cpu::params::{core_spec, directory_spec};
 use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};
-use memory::{BufferSpec, Controller, ControllerSpec, PassThrough};
-use nearpm::{Checker, CommandPort};
-use protocol::{AddressMap, DRAM_BASE, Msg, Node, Occupancy, PM_BASE, Settings, ports};
+use plug::{Companion, MemoryDevice, MemoryParts, NoDevice, Place, UncachedPort};
+use protocol::{AddressMap, Msg, NearInterface, Node, Settings, ports};
+use std::cell::RefCell;
 use std::rc::Rc;
 use trace::Replay;
 use units::Dur;
-use workloads::NearInterface;
 
 /// A machine with its engine, ready to run.
 pub(crate) struct Machine {
     pub(crate) engine: Engine<Msg>,
     pub(crate) cores: Vec<Core>,
     pub(crate) directory: Directory,
-    pub(crate) controllers: Vec<Memory>,
-    /// The node that the ordering model's core sides share, where it has one.
-    pub(crate) register: Option<Box<dyn Node>>,
+    /// Those of persistent memory, memory by memory, then those of DRAM.
+    pub(crate) controllers: Vec<Box<dyn MemoryDevice>>,
+    /// The node that the ordering model's core sides share.
+    pub(crate) register: Box<dyn Node>,
     pub(crate) map: AddressMap,
-    /// The driver of a DIMM that needs one, or the daemon of remote memory.
-    pub(crate) host: Option<Pager>,
-    /// Bytes of persistent memory that a cache in front of it holds; none where there is no such cache.
+    /// What belongs to memories besides their devices, with each memory's place in the list.
+    pub(crate) companions: Vec<(usize, Rc<RefCell<dyn Companion>>)>,
+    /// Whether one of these wants to see what devices did.
+    pub(crate) is_watched: bool,
+    /// Bytes of persistent memory that caches in front of it hold; none where there is no such cache.
     pub(crate) pm_cache_bytes: Option<u64>,
     /// A recording that runs on it.
     pub(crate) replay: Option<Rc<Replay>>,
-    /// The way to near-data devices.
-    pub(crate) commands: CommandPort,
-    /// Watches them.
-    pub(crate) checker: Option<Checker>,
-    /// What programs are told of them.
-    pub(crate) near: Option<NearInterface>,
-    /// Devices with a unit at work.
-    pub(crate) at_work: Occupancy,
+    /// What is behind the port of uncached accesses.
+    pub(crate) port: Box<dyn UncachedPort>,
+    /// What programs are told of devices that take crash consistency over.
+    pub(crate) offload: Option<NearInterface>,
 }
 
 impl Machine {
     /// Builds `cores` cores and everything that they need.
     pub(crate) fn build(description: &Description, cores: usize, mode: Mode) -> Result<Machine, ConfigError> {
         let s = &description.settings;
-        let map = near_parts::address_map(s);
-        let plan = Plan { cores, map };
+        let entries = description.entries()?;
+        let map = address_map(s, &entries);
+        let plan = Plan { cores, map, entries: &entries };
         let ordering = ordering::plug::of(s);
         let core = |id: usize| {
             Core::new(
@@ -58,45 +53,35 @@ impl Machine {
                 map.pm_controllers,
             )
         };
-        let nvdimm = nvdimm_parts::build(s, cores)?;
-        let remote = remote_parts::kind(s);
-        let driver = nvdimm.as_ref().and_then(|n| n.host.clone()).map(Pager::Nvdimm);
-        let host = driver.or_else(|| Some(Pager::Remote(remote_parts::host(s, cores, remote?))));
+        let mut built = Built::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let half = || ordering.controller_side(&entry.settings);
+            let place = Place { settings: &entry.settings, cores, index, map, ordering: &half };
+            built.add(index, entry.kind.build(&place).map_err(ConfigError::new)?);
+        }
+        let dram =
+            (0..map.dram_controllers).map(|_| Box::new(memory::plug::dram(s)) as Box<dyn MemoryDevice>);
+        built.devices.extend(dram);
         // Cores that share a driver's tables on the host act in order of time.
-        let mode = if host.is_some() { Mode::Reference } else { mode };
-        // Devices and agents answer when they will; the directory and the controllers take their time.
-        let is_plain = nvdimm.is_none() && remote.is_none() && !near_parts::is_near(s);
-        let lookahead = if is_plain { lookahead(s) } else { Dur::ZERO };
-        let pm_cache_bytes = nvdimm.as_ref().and_then(|n| n.cache_bytes);
-        let mut dimm = nvdimm.map(|n| n.dimm);
-        let mut memory = |index: usize| match dimm.take().filter(|_| index == 0) {
-            Some(dimm) => Memory::Dimm(Box::new(dimm)),
-            None if near_parts::is_near(s) && index < map.pm_controllers => {
-                let memory = controller(s, map, index);
-                Memory::Near(Box::new(near_parts::device(s, cores, map, index, memory)))
-            }
-            None => match remote.filter(|_| index < map.pm_controllers) {
-                Some(kind) => {
-                    let memory = controller(s, map, index);
-                    Memory::Remote(Box::new(remote_parts::agent(s, kind, memory)))
-                }
-                None => Memory::Controller(controller(s, map, index)),
-            },
-        };
+        let shared = built.companions.iter().any(|(_, c)| c.borrow().is_shared());
         Ok(Machine {
-            engine: Engine::new(plan.links(s), cores, mode, lookahead),
+            engine: Engine::new(
+                plan.links(s),
+                cores,
+                if shared { Mode::Reference } else { mode },
+                lookahead(s, &entries),
+            ),
             cores: (0..cores).map(core).collect(),
             directory: Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map),
-            controllers: (0..map.controllers()).map(&mut memory).collect(),
-            register: ordering.shared_node(s, cores),
+            controllers: built.devices,
+            register: ordering.shared_node(s, cores).unwrap_or_else(|| Box::new(NoDevice::default())),
             map,
-            host,
-            pm_cache_bytes,
+            is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
+            companions: built.companions,
+            pm_cache_bytes: built.cache_bytes,
             replay: None,
-            commands: near_parts::port(s, cores, map),
-            checker: near_parts::checker(s, map),
-            near: near_parts::interface(s, map),
-            at_work: Occupancy::default(),
+            port: built.port.unwrap_or_else(|| Box::new(NoDevice::default())),
+            offload: built.offload,
         })
     }
 
@@ -118,13 +103,52 @@ impl Machine {
     }
 }
 
-/// Node numbers and links: cores, directory, controllers, register, command port.
-struct Plan {
-    cores: usize,
-    map: AddressMap,
+/// The parts of all memories.
+struct Built {
+    devices: Vec<Box<dyn MemoryDevice>>,
+    companions: Vec<(usize, Rc<RefCell<dyn Companion>>)>,
+    port: Option<Box<dyn UncachedPort>>,
+    offload: Option<NearInterface>,
+    cache_bytes: Option<u64>,
 }
 
-impl Plan {
+impl Built {
+    fn new() -> Built {
+        Built { devices: Vec::new(), companions: Vec::new(), port: None, offload: None, cache_bytes: None }
+    }
+
+    fn add(&mut self, index: usize, parts: MemoryParts) {
+        self.devices.extend(parts.devices);
+        self.companions.extend(parts.companion.map(|c| (index, c)));
+        self.port = self.port.take().or(parts.port);
+        self.offload = self.offload.or(parts.offload);
+        let sum = |a: u64, b: u64| a + b;
+        self.cache_bytes = match (self.cache_bytes, parts.cache_bytes) {
+            (Some(a), Some(b)) => Some(sum(a, b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// Node numbers and links: cores, directory, controllers, register, command port.
+struct Plan<'a> {
+    cores: usize,
+    map: AddressMap,
+    entries: &'a [Entry],
+}
+
+impl Plan<'_> {
+    /// The memory of a controller of persistent memory.
+    fn entry(&self, controller: usize) -> &Entry {
+        &self.entries[self.map.memory_of_controller(controller)]
+    }
+
+    /// The wires of a controller to the command port and to its peers.
+    fn command_wires(&self, controller: usize) -> [Dur; 2] {
+        let entry = self.entry(controller);
+        entry.kind.command_links(&entry.settings)
+    }
+
     fn directory(&self) -> NodeId {
         NodeId(self.cores as u16)
     }
@@ -169,21 +193,21 @@ impl Plan {
 
     /// The command port: cores, then the devices.
     fn command_links(&self, s: &Settings) -> Vec<Link> {
-        let (near, far) = (s.dur("wires.core_directory_ns"), s.dur("neardata.link_ns"));
+        let near = s.dur("wires.core_directory_ns");
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::COMMANDS, near));
         let arrives = ports::commands(self.cores);
-        let devices = (0..self.map.pm_controllers).map(|i| link(self.controller(i), arrives, far));
+        let device = |i| link(self.controller(i), arrives, self.command_wires(i)[0]);
+        let devices = (0..self.map.pm_controllers).map(device);
         cores.chain(devices).collect()
     }
 
-    /// One way between the directory and a controller: devices and agents are behind a link of their own.
+    /// One way between the directory and a controller: some memories are behind a link of their own.
     fn to_controller(&self, s: &Settings, index: usize) -> Dur {
-        let usual = "wires.directory_controller_ns";
-        s.dur(match index < self.map.pm_controllers {
-            true if near_parts::is_near(s) => "neardata.link_ns",
-            true if remote_parts::kind(s).is_some() => "remote.link_ns",
-            _ => usual,
-        })
+        if index >= self.map.pm_controllers {
+            return s.dur("wires.directory_controller_ns");
+        }
+        let entry = self.entry(index);
+        entry.kind.link(&entry.settings)
     }
 
     fn directory_links(&self, s: &Settings) -> Vec<Link> {
@@ -202,64 +226,31 @@ impl Plan {
         }
         let far = s.dur("wires.core_controller_ns");
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::controller(index), far));
-        // As many links as there are cores, then the command port and the other devices.
-        let commands =
-            link(self.commands(), ports::command_to_device(index, self.cores), s.dur("neardata.link_ns"));
+        // As many links as there are cores, then the command port and the other controllers.
+        let [to_port, to_peer] = self.command_wires(index);
+        let commands = link(self.commands(), ports::command_to_device(index, self.cores), to_port);
         let from = ports::device(index, self.cores);
-        let peers =
-            (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, s.dur("neardata.peer_ns")));
+        let peers = (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, to_peer));
         std::iter::once(first).chain(cores).chain([commands]).chain(peers).collect()
     }
 }
 
-/// How long the directory and the controllers take at least to answer a core, wires included.
-fn lookahead(s: &Settings) -> Dur {
+/// How long the directory and the controllers take at least to answer a core, wires included; zero where a memory answers
+/// when it will.
+fn lookahead(s: &Settings, entries: &[Entry]) -> Dur {
     let d = |key: &str| s.dur(key);
-    let reads = d("memory.pm.read_ns").min(d("memory.pm.buffer_read_ns")).min(d("memory.dram.read_ns"));
-    let paths = [
-        d("llc.latency_ns") + d("wires.core_directory_ns"),
-        d("memory.pm.acknowledge_ns") + d("wires.core_controller_ns"),
-        d("ordering.commit_ns") + d("wires.core_controller_ns"),
-        reads + d("wires.directory_controller_ns") + d("wires.core_directory_ns"),
-    ];
-    paths.into_iter().min().unwrap_or(Dur::ZERO)
+    let mut least = d("llc.latency_ns") + d("wires.core_directory_ns");
+    for entry in entries {
+        let Some([read, acknowledgement]) = entry.kind.least_answer(&entry.settings) else {
+            return Dur::ZERO;
+        };
+        let read = read.min(d("memory.dram.read_ns"));
+        least = least.min(acknowledgement + d("wires.core_controller_ns"));
+        least = least.min(read + entry.kind.link(&entry.settings) + d("wires.core_directory_ns"));
+    }
+    least
 }
 
 fn link(to: NodeId, port: PortId, latency: Dur) -> Link {
     Link { to, port, latency }
-}
-
-fn controller(s: &Settings, map: AddressMap, index: usize) -> Controller {
-    let queue = s.count("ordering.write_pending_queue");
-    if index >= map.pm_controllers {
-        let spec = ControllerSpec {
-            base: DRAM_BASE,
-            read: s.dur("memory.dram.read_ns"),
-            acknowledge: Dur::ZERO,
-            commit: Dur::ZERO,
-            read_service: s.dur("memory.dram.service_ns"),
-            write_service: s.dur("memory.dram.service_ns"),
-            write_pending_queue: 32,
-            drain_threshold: 24,
-            buffer: None,
-        };
-        return Controller::new(spec, Box::new(PassThrough));
-    }
-    let blocks = s.count("memory.pm.buffer_blocks");
-    let spec = ControllerSpec {
-        base: PM_BASE,
-        read: s.dur("memory.pm.read_ns"),
-        acknowledge: s.dur("memory.pm.acknowledge_ns"),
-        commit: s.dur("ordering.commit_ns"),
-        read_service: s.dur("memory.pm.read_service_ns"),
-        write_service: s.dur("memory.pm.write_service_ns"),
-        write_pending_queue: queue,
-        drain_threshold: s.count("memory.pm.drain_threshold").min(queue),
-        buffer: (blocks > 0).then(|| BufferSpec {
-            blocks,
-            read: s.dur("memory.pm.buffer_read_ns"),
-            hit_service: s.dur("memory.pm.buffer_service_ns"),
-        }),
-    };
-    Controller::new(spec, ordering::plug::of(s).controller_side(s))
 }

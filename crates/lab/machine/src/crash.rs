@@ -3,13 +3,11 @@
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
-use crate::memories::Memory;
-use crate::remote_parts;
+use crate::image::assemble;
 use crate::run::{RunOptions, within_arenas};
 use cpu::Core;
 use engine::NodeId;
-use nearpm::{Dump, Invariant};
-use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PostCrash, View};
+use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PostCrash};
 use units::Time;
 
 /// When the power fails.
@@ -58,7 +56,8 @@ pub struct CrashPoint {
 impl CrashPoint {
     /// The bytes of a line of persistent memory.
     pub fn read(&self, line: Line) -> Block {
-        self.parts[self.map.controller(line)].read(line)
+        let (controller, line) = self.map.place(line);
+        self.parts[controller].read(line)
     }
 
     /// Whether it leaves the same bytes as `other`.
@@ -70,7 +69,7 @@ impl CrashPoint {
     pub fn image(&self) -> Image {
         let mut post_crash = PostCrash::new();
         post_crash.parts.clone_from(&self.parts);
-        post_crash.settle(&self.map)
+        assemble(post_crash.settle(&self.map), &self.map)
     }
 }
 
@@ -86,10 +85,14 @@ pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
         );
         return Err(ConfigError::new(text));
     }
-    if remote_parts::kind(&machine.settings).is_none() {
-        return Ok(());
+    let volatile =
+        machine.entries()?.iter().map(|entry| entry.kind.is_volatile()).collect::<Option<Vec<_>>>();
+    match volatile.as_deref() {
+        Some([why, ..]) => {
+            Err(ConfigError::new(format!("{}: {why}, there is nothing to recover", machine.name)))
+        }
+        _ => Ok(()),
     }
-    Err(ConfigError::new(format!("{}: remote memory is volatile, there is nothing to recover", machine.name)))
 }
 
 /// Simulates `workload` on `machine`, and shows what a power failure would leave at many instants of the part that
@@ -135,7 +138,7 @@ fn run_to_crashes(
         done = match every {
             CrashEvery::Event | CrashEvery::Events(_) => done + 1,
             CrashEvery::At(_) => continue,
-            CrashEvery::Persists(_) => m.controllers.iter().map(Memory::persists).sum(),
+            CrashEvery::Persists(_) => m.controllers.iter().map(|device| device.persists()).sum(),
         };
         if done < next {
             continue;
@@ -210,25 +213,8 @@ impl Counts {
 }
 
 impl Machine {
-    /// Near-data devices replay what they saved.
-    pub(crate) fn recover_near(&mut self, parts: &mut [Image]) {
-        let near = self.controllers.iter().filter_map(Memory::near);
-        let dumps: Vec<Dump> = near.map(|d| d.dispatcher().power_fail()).collect();
-        if let Err(what) = nearpm::recover(&dumps, parts)
-            && let Some(checker) = &mut self.checker
-        {
-            checker.report(Invariant::FailureRecovery, what);
-        }
-    }
-
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
-        let mut post_crash = PostCrash::new();
-        for node in self.nodes() {
-            node.post_crash(View::Durable, &mut post_crash);
-        }
-        let lost = std::mem::take(&mut post_crash.lost);
-        let mut parts = post_crash.settle_in_place(&self.map);
-        self.recover_near(&mut parts);
+        let (parts, lost) = self.power_fails();
         let ended = self.cores.iter().take(threads).map(Core::operations).collect();
         let passed = self.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
         CrashPoint { at, ended, passed, lost, parts, map: self.map }

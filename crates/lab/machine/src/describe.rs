@@ -1,13 +1,11 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
-use crate::near_parts;
-use crate::nvdimm_parts;
+use crate::memories::{MemoryDescription, own_setting};
 use crate::page;
 use crate::params::{MACHINE, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
-use crate::remote_parts;
 use ordering::OrderingModel;
 use protocol::params::Setting;
 use protocol::{Param, Persistency, Settings};
@@ -27,6 +25,8 @@ pub struct Description {
     pub settings: Settings,
     /// Where values that differ from the table's defaults come from, by key.
     pub sources: BTreeMap<&'static str, String>,
+    /// Its memories, where it has a list of them; otherwise there is one, of kind `memory.kind`.
+    pub memories: Vec<MemoryDescription>,
 }
 
 /// A workload, fully described.
@@ -103,6 +103,7 @@ impl Description {
                 name: String::new(),
                 settings: Settings::defaults(MACHINE),
                 sources: BTreeMap::new(),
+                memories: Vec::new(),
             },
         };
         machine.name = name.to_string();
@@ -116,11 +117,22 @@ impl Description {
     /// # Errors
     /// When the key is unknown or the value not accepted.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        if let Some((index, key)) = self.of_one_memory(key)? {
+            let (param, setting) = own_setting(key, value)?;
+            self.memories[index].settings.insert(param, setting);
+            return Ok(());
+        }
         let param = find(MACHINE, key).ok_or_else(|| unknown_key(key, MACHINE))?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
-        self.settings.set(param.key, setting);
+        self.set_everywhere(param.key, setting);
         self.sources.insert(param.key, "set by the user".into());
         Ok(())
+    }
+
+    /// What is said of the machine is said of each of its memories.
+    fn set_everywhere(&mut self, key: &'static str, setting: Setting) {
+        self.memories.iter_mut().for_each(|memory| _ = memory.settings.remove(key));
+        self.settings.set(key, setting);
     }
 
     /// Whether it is a machine at page fidelity.
@@ -146,9 +158,11 @@ impl Description {
         let s = &self.settings;
         cpu::params::check(s).map_err(ConfigError::new)?;
         ordering::plug::of(s).check(s).map_err(ConfigError::new)?;
-        near_parts::check(s)?;
-        nvdimm_parts::check(s)?;
-        remote_parts::check(s)?;
+        if self.is_page() {
+            self.check_page_memory()?;
+        } else {
+            self.check_memories()?;
+        }
         page::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
@@ -398,6 +412,9 @@ impl Reader<'_> {
         for (name, value) in root {
             match &**name.get_ref() {
                 "extends" | "sources" | "about" => {}
+                "memory" if matches!(value.get_ref(), DeValue::Array(_)) => {
+                    machine.memories = self.memories(value)?;
+                }
                 section => self.section(section, name.span().start, value, machine)?,
             }
         }
@@ -427,7 +444,7 @@ impl Reader<'_> {
         let text = self.scalar(value, prefix)?;
         let read = param.kind.read(&text);
         let setting = read.map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
-        machine.settings.set(param.key, setting);
+        machine.set_everywhere(param.key, setting);
         machine.sources.insert(param.key, self.file.to_string());
         Ok(())
     }

@@ -1,131 +1,275 @@
-//! What can stand behind a machine's memory wires.
+//! The list of a machine's memories: what a description says of each, and which addresses are whose.
 
-use engine::{Device, Out, PortId};
-use memory::Controller;
-use nearpm::NearDevice;
-use nvdimmc::{Collision, Dimm};
-use pberry::Agent;
-use protocol::{Line, Msg, Node, PAGE_BYTES, PostCrash, StatSink, View, line_of};
-use units::Time;
+use crate::describe::Description;
+use crate::error::{ConfigError, suggestion};
+use crate::params::MACHINE;
+use crate::reader::Reader;
+use crate::registry::{memory_kind, memory_kinds};
+use plug::{Around, MemoryKind};
+use protocol::params::Setting;
+use protocol::{AddressMap, MEMORIES, Memory, PAGE_BYTES, Settings, TURN};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-/// A memory controller with its memory.
-#[expect(clippy::large_enum_variant, reason = "a machine has a handful, and the larger one is the hot one")]
-pub(crate) enum Memory {
-    Controller(Controller),
-    Dimm(Box<Dimm>),
-    Near(Box<NearDevice>),
-    Remote(Box<Agent>),
+/// One memory of a list, as described.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryDescription {
+    /// Its kind.
+    pub kind: String,
+    /// Bytes of its range; the ranges of a list lie one after the other from the beginning of persistent memory. None
+    /// for a memory that shares what is in no range.
+    pub bytes: Option<u64>,
+    /// Its share of what is in no range, against the others' shares.
+    pub share: u64,
+    /// Parameters of its own, laid over the machine's.
+    pub settings: BTreeMap<&'static str, Setting>,
 }
 
-impl Memory {
-    /// Writes that have changed persistent memory so far.
-    pub(crate) fn persists(&self) -> u64 {
-        match self {
-            Memory::Controller(c) => c.persists(),
-            Memory::Dimm(d) => d.persists(),
-            Memory::Near(d) => d.persists(),
-            Memory::Remote(_) => 0,
-        }
+/// One memory, ready to be built.
+pub(crate) struct Entry {
+    pub(crate) kind: &'static dyn MemoryKind,
+    pub(crate) settings: Settings,
+    /// Pages of its range.
+    pages: Option<u64>,
+    share: u64,
+}
+
+/// The kind that `name` names.
+pub(crate) fn kind_called(name: &str) -> Result<&'static dyn MemoryKind, ConfigError> {
+    memory_kind(name).ok_or_else(|| {
+        let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
+        let near = suggestion(name, names.iter().copied());
+        ConfigError::new(format!("memory.kind = {name}: give one of {}{near}", names.join(", ")))
+    })
+}
+
+/// A parameter of one memory by its own name: `pm.read_ns` is `memory.pm.read_ns`.
+pub(crate) fn own_setting(key: &str, value: &str) -> Result<(&'static str, Setting), ConfigError> {
+    let of_memory = format!("memory.{key}");
+    let known = |key: &str| MACHINE.iter().find(|p| p.key == key);
+    let param = known(&of_memory).or_else(|| known(key)).filter(|p| p.key != "memory.kind");
+    let Some(param) = param else {
+        let near = suggestion(key, MACHINE.iter().map(|p| p.key.strip_prefix("memory.").unwrap_or(p.key)));
+        return Err(ConfigError::new(format!("unknown key \"{key}\" of a memory{near}")));
+    };
+    if param.key.starts_with("memory.dram.") {
+        let text = format!("{key}: DRAM is the machine's, not a memory's; give it beside the list");
+        return Err(ConfigError::new(text));
+    }
+    let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
+    Ok((param.key, setting))
+}
+
+impl Reader<'_> {
+    /// The entries of `[[memory]]`.
+    pub(crate) fn memories(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Vec<MemoryDescription>, ConfigError> {
+        let DeValue::Array(entries) = value.get_ref() else { return Ok(Vec::new()) };
+        let memory = |entry: &Spanned<DeValue<'_>>| {
+            let DeValue::Table(table) = entry.get_ref() else {
+                return Err(self.error(entry.span().start, "memory: give [[memory]] tables"));
+            };
+            let mut memory = MemoryDescription { share: 1, ..MemoryDescription::default() };
+            self.memory_keys("", table, &mut memory)?;
+            if memory.kind.is_empty() {
+                let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
+                let text = format!("memory: has no kind; give kind = one of {}", names.join(", "));
+                return Err(self.error(entry.span().start, &text));
+            }
+            Ok(memory)
+        };
+        entries.iter().map(memory).collect()
     }
 
-    /// Puts the lines of a page for which `owns` says so into persistent memory before the machine starts.
-    ///
-    /// # Errors
-    /// When there is no room for it.
-    pub(crate) fn preload(
-        &mut self,
-        address: u64,
-        page: &[u8; PAGE_BYTES as usize],
-        owns: impl Fn(Line) -> bool,
-    ) -> Result<(), String> {
-        let first = line_of(address).0;
-        let blocks = (first..).map(Line).zip(page.as_chunks::<64>().0).filter(|(line, _)| owns(*line));
-        match self {
-            Memory::Controller(c) => blocks.for_each(|(line, block)| c.preload(line, block)),
-            Memory::Near(d) => blocks.for_each(|(line, block)| d.preload(line, block)),
-            Memory::Dimm(d) => return d.preload(address, page),
-            Memory::Remote(agent) => blocks.for_each(|(line, block)| agent.preload(line, block)),
+    fn memory_keys(
+        &self,
+        prefix: &str,
+        table: &DeTable<'_>,
+        memory: &mut MemoryDescription,
+    ) -> Result<(), ConfigError> {
+        for (name, value) in table {
+            let key = format!("{prefix}{}", name.get_ref());
+            if let DeValue::Table(inner) = value.get_ref() {
+                self.memory_keys(&format!("{key}."), inner, memory)?;
+                continue;
+            }
+            let text = self.scalar(value, &key)?;
+            let at = |e: ConfigError| self.error(value.span().start, &e.0);
+            match key.as_str() {
+                "kind" => memory.kind = kind_called(&text).map_err(at)?.name().to_string(),
+                "size" => memory.bytes = Some(size(&text).map_err(at)?),
+                "share" => memory.share = share(&text).map_err(at)?,
+                _ => {
+                    let (key, setting) = own_setting(&key, &text).map_err(at)?;
+                    memory.settings.insert(key, setting);
+                }
+            }
         }
         Ok(())
     }
+}
 
-    /// The plain controller, where it is one.
-    pub(crate) fn controller(&self) -> Option<&Controller> {
-        match self {
-            Memory::Controller(c) => Some(c),
-            Memory::Dimm(_) | Memory::Near(_) | Memory::Remote(_) => None,
+fn size(text: &str) -> Result<u64, ConfigError> {
+    let bytes =
+        units::parse_bytes(text).ok().filter(|b| *b > 0 && b.is_multiple_of(PAGE_BYTES) && *b <= 1 << 39);
+    bytes.ok_or_else(|| {
+        ConfigError::new(format!("size = {text}: give a multiple of 4 KiB up to 512 GiB (\"64 MiB\")"))
+    })
+}
+
+fn share(text: &str) -> Result<u64, ConfigError> {
+    let share = text.parse().ok().filter(|n| (1..=TURN as u64).contains(n));
+    share.ok_or_else(|| {
+        ConfigError::new(format!(
+            "share = {text}: give a whole number from 1 to {TURN}, against the others' shares"
+        ))
+    })
+}
+
+impl Description {
+    /// The memory and the parameter of it that `memory.N.KEY` names; none where it is another key.
+    ///
+    /// # Errors
+    /// When the machine has no such memory.
+    pub(crate) fn of_one_memory<'k>(&self, key: &'k str) -> Result<Option<(usize, &'k str)>, ConfigError> {
+        let Some((number, rest)) = key.strip_prefix("memory.").and_then(|k| k.split_once('.')) else {
+            return Ok(None);
+        };
+        let Ok(index) = number.parse::<usize>() else { return Ok(None) };
+        if index < self.memories.len() {
+            return Ok(Some((index, rest)));
         }
+        let has = match self.memories.len() {
+            0 => "it has no list of memories; give the key without a number".to_string(),
+            n => format!("its memories are 0 to {}", n - 1),
+        };
+        Err(ConfigError::new(format!("{key}: {has}")))
     }
 
-    /// The near-data device, where it is one.
-    pub(crate) fn near(&self) -> Option<&NearDevice> {
-        match self {
-            Memory::Near(d) => Some(d),
-            Memory::Controller(_) | Memory::Dimm(_) | Memory::Remote(_) => None,
+    /// The memories, at least one.
+    ///
+    /// # Errors
+    /// When a kind is unknown, or the list leaves addresses to nobody.
+    pub(crate) fn entries(&self) -> Result<Vec<Entry>, ConfigError> {
+        if self.memories.is_empty() {
+            let kind = kind_called(self.settings.text("memory.kind"))?;
+            return Ok(vec![Entry { kind, settings: self.settings.clone(), pages: None, share: 1 }]);
         }
+        if self.memories.len() > MEMORIES {
+            let text = format!("memory: a machine has at most {MEMORIES}, this one {}", self.memories.len());
+            return Err(ConfigError::new(text));
+        }
+        if self.memories.iter().all(|m| m.bytes.is_some()) {
+            let text = "memory: each has a size; give one without, which takes what is in no range";
+            return Err(ConfigError::new(text));
+        }
+        let entry = |described: &MemoryDescription| {
+            let kind = kind_called(&described.kind)?;
+            let mut settings = self.settings.clone();
+            described.settings.iter().for_each(|(key, value)| settings.set(key, value.clone()));
+            let pages = described.bytes.map(|bytes| bytes / PAGE_BYTES);
+            Ok(Entry { kind, settings, pages, share: described.share.max(1) })
+        };
+        self.memories.iter().map(entry).collect()
     }
 
-    /// The agent of remote memory, where it is one.
-    pub(crate) fn remote(&self) -> Option<&Agent> {
-        match self {
-            Memory::Remote(agent) => Some(agent),
-            Memory::Controller(_) | Memory::Dimm(_) | Memory::Near(_) => None,
-        }
+    /// Which controller has which address.
+    ///
+    /// # Errors
+    /// As the list's.
+    pub fn address_map(&self) -> Result<AddressMap, ConfigError> {
+        Ok(address_map(&self.settings, &self.entries()?))
     }
 
-    pub(crate) fn remote_mut(&mut self) -> Option<&mut Agent> {
-        match self {
-            Memory::Remote(agent) => Some(agent),
-            Memory::Controller(_) | Memory::Dimm(_) | Memory::Near(_) => None,
+    /// At page fidelity memory is what `fusion.` says.
+    pub(crate) fn check_page_memory(&self) -> Result<(), ConfigError> {
+        let kind = self.settings.text("memory.kind");
+        if self.memories.is_empty() && kind == memory::plug::PersistentMemory.name() {
+            return Ok(());
         }
+        let given =
+            if self.memories.is_empty() { format!("memory.kind = {kind}") } else { "[[memory]]".into() };
+        let text = format!("{given}: a machine at page fidelity has its memory from fusion.*; leave it away");
+        Err(ConfigError::new(text))
     }
 
-    /// Whether it has met what ends the run.
-    pub(crate) fn has_stopped(&self) -> bool {
-        match self {
-            Memory::Dimm(d) => d.collision().is_some(),
-            Memory::Remote(agent) => agent.failure().is_some(),
-            Memory::Controller(_) | Memory::Near(_) => false,
+    /// Whether the memories fit together, and with the ordering model before them.
+    pub(crate) fn check_memories(&self) -> Result<(), ConfigError> {
+        let entries = self.entries()?;
+        let kinds: Vec<&'static str> = entries.iter().map(|e| e.kind.name()).collect();
+        let sharing = entries.iter().filter(|e| e.pages.is_none()).count();
+        for (index, entry) in entries.iter().enumerate() {
+            let around = Around {
+                settings: &entry.settings,
+                ordering: self.settings.text("ordering.model"),
+                capabilities: self.ordering().capabilities(),
+                models: &ordering::plug::those,
+                index,
+                is_rest: entry.pages.is_none() && sharing == 1,
+                kinds: &kinds,
+            };
+            let place = || {
+                if kinds.len() == 1 { String::new() } else { format!("memory {index} ({}): ", kinds[index]) }
+            };
+            entry.kind.check(&around).map_err(|e| ConfigError::new(format!("{}{e}", place())))?;
         }
-    }
-
-    /// Two commands that met on its bus.
-    pub(crate) fn collision(&self) -> Option<Collision> {
-        match self {
-            Memory::Dimm(d) => d.collision(),
-            Memory::Controller(_) | Memory::Near(_) | Memory::Remote(_) => None,
+        let ports = entries.iter().filter(|e| e.kind.has_port()).count();
+        if ports > 1 {
+            let text = format!(
+                "memory: {ports} memories have registers of their own; a machine has one port for such"
+            );
+            return Err(ConfigError::new(text));
         }
+        Ok(())
     }
 }
 
-impl Device<Msg> for Memory {
-    #[inline]
-    fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
-        match self {
-            Memory::Controller(c) => c.on(now, port, msg, out),
-            Memory::Dimm(d) => d.on(now, port, msg, out),
-            Memory::Near(d) => d.on(now, port, msg, out),
-            Memory::Remote(d) => d.on(now, port, msg, out),
+/// Which controller has which address.
+pub(crate) fn address_map(machine: &Settings, entries: &[Entry]) -> AddressMap {
+    let shares = shares(entries);
+    let mut next = 0;
+    let several = entries.len() > 1;
+    let memory = |(entry, share): (&Entry, usize)| {
+        let range = entry.pages.map(|pages| (next, pages));
+        next += entry.pages.unwrap_or(0);
+        Memory {
+            first: 0,
+            controllers: entry.kind.controllers(&entry.settings),
+            interleave_bytes: entry.settings.number("memory.interleave_bytes"),
+            range,
+            share,
+            has_window: several && entry.kind.translates(&entry.settings),
         }
-    }
+    };
+    let memories: Vec<Memory> = entries.iter().zip(shares).map(memory).collect();
+    AddressMap::of(
+        &memories,
+        machine.count("memory.dram.controllers"),
+        machine.number("memory.interleave_bytes"),
+    )
 }
 
-impl Node for Memory {
-    fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
-        match self {
-            Memory::Controller(c) => c.post_crash(view, post_crash),
-            Memory::Dimm(d) => d.post_crash(view, post_crash),
-            Memory::Near(d) => d.post_crash(view, post_crash),
-            Memory::Remote(d) => d.post_crash(view, post_crash),
-        }
+/// Pages of a turn for each memory without a range: by largest remainder, each at least one.
+fn shares(entries: &[Entry]) -> Vec<usize> {
+    let weight = |e: &Entry| if e.pages.is_some() { 0 } else { e.share };
+    let total: u64 = entries.iter().map(weight).sum();
+    let part = |e: &Entry| (weight(e) * TURN as u64, total);
+    let mut pages: Vec<usize> = entries
+        .iter()
+        .map(|e| if weight(e) == 0 { 0 } else { ((part(e).0 / part(e).1) as usize).max(1) })
+        .collect();
+    while pages.iter().sum::<usize>() < TURN {
+        let behind =
+            |i: &usize| (part(&entries[*i]).0 as i64 - (pages[*i] as u64 * total) as i64, usize::MAX - i);
+        let next = (0..pages.len()).filter(|i| pages[*i] > 0).max_by_key(behind).unwrap_or(0);
+        pages[next] += 1;
     }
-
-    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
-        match self {
-            Memory::Controller(c) => c.stats(now, sink),
-            Memory::Dimm(d) => d.stats(now, sink),
-            Memory::Near(d) => d.stats(now, sink),
-            Memory::Remote(d) => d.stats(now, sink),
-        }
+    while pages.iter().sum::<usize>() > TURN {
+        let next = (0..pages.len()).max_by_key(|i| pages[*i]).unwrap_or(0);
+        pages[next] -= 1;
     }
+    pages
 }

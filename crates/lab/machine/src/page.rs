@@ -2,7 +2,6 @@
 
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
-use crate::params::MACHINE;
 use crate::report::{Phase, Report, Series, Statistic};
 use crate::run::{RunOptions, run as run_any};
 use pagesim::{Error, LineFidelity, Outcome, Probe, Programs};
@@ -25,16 +24,6 @@ pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
         return Ok(());
     }
     pagesim::check(s).map_err(ConfigError::new)?;
-    let at_line = MACHINE.iter().filter(|p| p.key.ends_with(".kind") && p.key != "media.kind");
-    for param in at_line.filter(|p| p.default == "none") {
-        if s.text(param.key) != "none" {
-            let given = s.text(param.key);
-            return Err(ConfigError::new(format!(
-                "{} = {given}: a machine at page fidelity has no such part; give none",
-                param.key
-            )));
-        }
-    }
     Ok(())
 }
 

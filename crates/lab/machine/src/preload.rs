@@ -2,7 +2,6 @@
 
 use crate::build::Machine;
 use crate::error::ConfigError;
-use crate::pager::Pager;
 use protocol::{Image, PAGE_BYTES, PM_BASE, line_of, mask_of, offset_of};
 use std::collections::BTreeMap;
 use trace::space::{Layout, file_of};
@@ -52,12 +51,16 @@ impl Machine {
         let end = image.base() + image.len();
         for address in (image.base()..end).step_by(PAGE_BYTES as usize) {
             let Some(page) = image.page(address) else { continue };
-            if let Some(Pager::Nvdimm(driver)) = &self.host {
-                driver.preloaded(address);
+            let index = self.map.memory_of(address);
+            for (_, companion) in self.companions.iter().filter(|(memory, _)| *memory == index) {
+                companion.borrow().preloaded(address);
             }
-            for (index, memory) in self.controllers.iter_mut().enumerate().take(self.map.pm_controllers) {
-                memory
-                    .preload(address, &page, |line| self.map.controller(line) == index)
+            let own = PM_BASE + self.map.own_page(index, (address - PM_BASE) / PAGE_BYTES) * PAGE_BYTES;
+            let memory = *self.map.memory(index);
+            let map = self.map;
+            for controller in memory.first..memory.first + memory.controllers {
+                self.controllers[controller]
+                    .preload(own, &page, &|line| map.controller(line) == controller)
                     .map_err(|e| ConfigError::new(format!("first contents of persistent memory: {e}")))?;
             }
         }

@@ -2,7 +2,6 @@
 
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
-use crate::pager::Pager;
 use crate::run::RunOptions;
 use crate::stats::{STATISTICS, derived};
 use engine::Timeline;
@@ -169,7 +168,7 @@ impl Machine {
             timeline: self.engine.timeline.take(),
             phases: Vec::new(),
             series: None,
-            lines_per_page: self.host.as_ref().and_then(Pager::lines_per_page),
+            lines_per_page: self.companions.iter().find_map(|(_, c)| c.borrow().lines_per_page()),
         }
     }
 }

@@ -3,19 +3,16 @@
 use crate::build::Machine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
-use crate::memories::Memory;
+use crate::image::{Caches, shared};
 use crate::page;
-use crate::pager::Pager;
 use crate::preload::contents;
 use crate::report::Report;
-use cpu::{Core, Directory};
+use cpu::Core;
 use engine::{Device, Mode, NodeId, Timeline};
-use nearpm::CommandPort;
+use plug::Companion;
 use protocol::params::{Kind, Setting};
-use protocol::{
-    Cpu, FenceKind, Image, Line, Mask, Msg, Node, PAGE_BYTES, PM_BASE, Param, PostCrash, StatSink, Tally,
-    View, line_of,
-};
+use protocol::{Cpu, FenceKind, Msg, Node, Param, Tally};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use trace::{Replay, ReplayOptions};
@@ -146,11 +143,12 @@ impl Machine {
             }
         };
         self.replay.clone_from(&replay);
-        let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.near);
+        let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.offload);
+        let companions: Vec<_> = self.companions.iter().map(|(_, c)| Rc::clone(c)).collect();
+        let shares = companions.iter().any(|c| c.borrow().is_shared());
         for (thread, core) in self.cores.iter_mut().take(threads).enumerate() {
-            let cpu = |core: &Core| match &self.host {
-                Some(host) => host.cpu(thread, &core.cpu()),
-                None => core.cpu(),
+            let cpu = |core: &Core| {
+                companions.iter().fold(core.cpu(), |cpu, companion| companion.borrow().cpu(thread, &cpu))
             };
             let program: cpu::Program = match (&workload.source, &replay) {
                 (Source::BuiltIn(built_in), _) => {
@@ -164,9 +162,10 @@ impl Machine {
                 (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(cpu(core), thread)),
                 (Source::Trace(_), None) | (Source::Pages(_), _) => Box::pin(async {}),
             };
-            core.load(match &self.host {
-                Some(host) => leaving(program, core.cpu(), host.clone(), thread),
-                None => program,
+            core.load(if shares {
+                leaving(program, core.cpu(), companions.clone(), thread)
+            } else {
+                program
             });
             self.engine.out(NodeId(thread as u16), Time::ZERO).wake(Time::ZERO, Msg::Wake);
         }
@@ -207,15 +206,13 @@ impl Machine {
 
     /// What memory is used for besides begins with the region of interest.
     fn begin_uses(&mut self, now: Time) {
-        self.controllers.iter_mut().filter_map(Memory::remote_mut).for_each(|agent| agent.begin_uses(now));
-        if let Some(Pager::Remote(host)) = &self.host {
-            host.begin_uses(now);
-        }
+        self.controllers.iter_mut().for_each(|device| device.begin_region(now));
+        self.companions.iter().for_each(|(_, companion)| companion.borrow().begin_region(now));
     }
 
     #[inline]
     pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: &Msg) {
-        let Machine { engine, cores, directory, controllers, register, commands, .. } = self;
+        let Machine { engine, cores, directory, controllers, register, port: commands, .. } = self;
         let index = to.0 as usize;
         let out = &mut engine.out(to, now);
         if let Some(core) = cores.get_mut(index) {
@@ -224,56 +221,32 @@ impl Machine {
         match index - cores.len() {
             0 => directory.on(now, port, msg, out),
             n if n <= controllers.len() => controllers[n - 1].on(now, port, msg, out),
-            n if n == controllers.len() + 1 => {
-                register.as_mut().expect("only its own model addresses it").on(now, port, msg, out);
-            }
+            n if n == controllers.len() + 1 => register.on(now, port, msg, out),
             _ => commands.on(now, port, msg, out),
         }
-        if self.checker.is_some() {
+        if self.is_watched {
             self.watch(now, index);
         }
     }
 
-    /// Tells the checker of persist ordering what node `index` did.
+    /// Tells those who watch devices what node `index` did.
     fn watch(&mut self, now: Time, index: usize) {
-        let Machine {
-            cores, directory, controllers, commands, checker: Some(checker), at_work: levels, ..
-        } = self
-        else {
-            return;
-        };
+        let Machine { cores, directory, controllers, port, map, companions, .. } = self;
         let device = index.wrapping_sub(cores.len() + 1);
-        if let Some(Memory::Near(near)) = controllers.get_mut(device) {
-            near.take_seen().for_each(|seen| checker.saw(device, &seen));
-            let at_work =
-                controllers.iter().filter(|c| c.near().is_some_and(|d| d.dispatcher().busy() > 0)).count();
-            levels.set(now, at_work);
-        } else if device == controllers.len() + 1 {
-            let (sent, refused) = commands.take_seen();
-            refused.for_each(|(number, device)| checker.refused(number, device));
-            for request in sent {
-                checker.sent(&request);
-                let core = &cores[usize::from(request.core)];
-                let shared = |l: Line| !core.has_persist_path() && directory.has_changed(l);
-                let changed = |l: &Line| core.has_changed(*l) || shared(*l);
-                if let Some(line) = request.reads().map(Line).find(changed) {
-                    checker.not_written_back(&request, line);
-                }
-                if let Some(line) = request.writes().map(Line).find(|l| directory.holds(*l)) {
-                    checker.still_cached(&request, line);
-                }
+        let (devices, dram) = controllers.split_at_mut(map.pm_controllers);
+        let is_port = device == devices.len() + dram.len() + 1;
+        if !is_port && device >= devices.len() {
+            return;
+        }
+        let caches = Caches { cores, directory, dram, map };
+        for (index, companion) in companions.iter() {
+            let memory = map.memory(*index);
+            let own = memory.first..memory.first + memory.controllers;
+            if is_port || own.contains(&device) {
+                let acted = (!is_port).then(|| device - memory.first);
+                companion.borrow_mut().watch(now, acted, &mut devices[own], port.as_mut(), &caches);
             }
         }
-    }
-
-    pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
-        let cores = self.cores.iter_mut().map(|h| h as &mut dyn Node);
-        cores.chain(shared(
-            &mut self.directory,
-            &mut self.controllers,
-            &mut self.register,
-            &mut self.commands,
-        ))
     }
 
     fn shared_tally(&mut self, now: Time) -> Tally {
@@ -283,15 +256,11 @@ impl Machine {
     }
 
     fn hand_up_shared(&mut self, now: Time, tally: &mut Tally) {
-        for node in shared(&mut self.directory, &mut self.controllers, &mut self.register, &mut self.commands)
-        {
+        let rest: [&mut dyn Node; 2] = [self.register.as_mut(), self.port.as_mut()];
+        for node in shared(&mut self.directory, &mut self.controllers, rest) {
             node.stats(now, tally);
         }
-        self.host.iter().for_each(|host| host.stats(tally));
-        if self.checker.is_some() {
-            self.at_work.pass(now);
-            tally.occupancy("neardata.at_work", &self.at_work);
-        }
+        self.companions.iter().for_each(|(_, companion)| companion.borrow_mut().stats(now, tally));
     }
 
     /// When the region of interest began on a node that is a core; never elsewhere. The first of these is the machine's:
@@ -315,93 +284,38 @@ impl Machine {
         tally
     }
 
-    /// Persistent memory under `view`, as the program addresses it.
-    pub(crate) fn image(&mut self, view: View) -> Image {
-        let mut post_crash = PostCrash::new();
-        for node in self.nodes() {
-            node.post_crash(view, &mut post_crash);
-        }
-        if view == View::Durable && self.checker.is_some() {
-            let mut parts = std::mem::take(&mut post_crash.parts);
-            self.recover_near(&mut parts);
-            post_crash.parts = parts;
-        }
-        let image = post_crash.settle(&self.map);
-        if let Some(agent) = self.controllers.iter().find_map(Memory::remote) {
-            // Local memory loses its contents with its power; the remote host keeps what it has acknowledged.
-            let mut image = if view == View::Visible { agent.seen(&image) } else { agent.kept() };
-            if let (View::Visible, Some(Pager::Remote(host))) = (view, &self.host) {
-                self.lay_near(host, &mut image);
-            }
-            return image;
-        }
-        match &self.host {
-            Some(Pager::Nvdimm(host)) if view == View::Visible => {
-                let mut nand = PostCrash::new();
-                self.controllers.iter().for_each(|c| c.post_crash(View::Durable, &mut nand));
-                host.seen_through_slots(nand.settle(&self.map), &image)
-            }
-            _ => image,
-        }
-    }
-
-    /// Pages of remote memory that lie in the processor's, as loads see them.
-    fn lay_near(&self, host: &pberry::Host, image: &mut Image) {
-        for (page, place) in host.near() {
-            for at in (0..PAGE_BYTES).step_by(64) {
-                let (from, to) = (line_of(place + at), line_of(PM_BASE + u64::from(page) * PAGE_BYTES + at));
-                let changed = self.cores.iter().find_map(|h| h.changed(from));
-                let dram =
-                    || self.controllers[self.map.controller(from)].controller().map(|c| c.latest(from));
-                let block = changed.or_else(|| self.directory.changed(from)).or_else(dram);
-                // A page of which nothing was ever written is not in the image at all.
-                if let Some(block) = block.filter(|b| *b != image.read(to)) {
-                    image.write(to, &block, Mask::MAX);
-                }
-            }
-        }
-    }
-
     /// Whether going on is of no use: the memory or the driver has stopped. Asked after every event, so that it looks at
     /// no core; what programs found is told at the end.
     #[inline]
     pub(crate) fn is_broken(&self) -> bool {
-        if let Some(checker) = &self.checker {
-            return checker.broken().is_some() || self.commands.failure().is_some();
+        if self.companions.is_empty() {
+            return false;
         }
-        let Some(host) = &self.host else { return false };
-        host.has_failed() || self.controllers.iter().any(Memory::has_stopped)
+        self.companions.iter().any(|(_, companion)| companion.borrow().has_failed())
+            || self.controllers.iter().any(|device| device.has_failed())
+            || self.port.has_failed()
     }
 
     /// What the machine or a program found that must not be.
     pub(crate) fn check_promises(&self) -> Result<(), RunError> {
-        if let Some(met) = self.controllers.iter().find_map(Memory::collision) {
-            return Err(RunError::Violation(format!("collision on the memory bus: {met}")));
-        }
-        if let Some(late) = self.controllers.iter().find_map(|c| c.remote()?.failure()) {
-            return Err(RunError::Violation(late.into()));
-        }
-        if let Some(text) = self.host.as_ref().and_then(|h| h.error()) {
-            return Err(RunError::Violation(text));
-        }
-        // A program's own complaint comes first: devices and their checker stop the run at once.
-        let failure = self.cores.iter().find_map(Core::failure);
-        let broken = || self.checker.as_ref().and_then(|c| c.broken()).map(ToString::to_string);
-        let refused = || self.commands.failure().map(ToString::to_string);
-        failure.or_else(broken).or_else(refused).map_or(Ok(()), |what| Err(RunError::Violation(what)))
+        let told = |programs_first: bool| {
+            let companions = self.companions.iter().map(|(_, c)| c.borrow());
+            companions.filter(|c| c.programs_first() == programs_first).find_map(|c| c.failure())
+        };
+        let devices = self.controllers.iter().find_map(|device| device.failure());
+        let found = devices
+            .or_else(|| told(false))
+            .or_else(|| self.cores.iter().find_map(Core::failure))
+            .or_else(|| told(true))
+            .or_else(|| self.port.failure());
+        found.map_or(Ok(()), |what| Err(RunError::Violation(what)))
     }
 
     pub(crate) fn check_finished(&self) -> Result<(), RunError> {
         if self.cores.iter().all(Core::finished) {
             return Ok(());
         }
-        let dark = |c: &Memory| c.near().and_then(|d| d.power_off_from());
-        if let Some((index, at)) =
-            self.controllers.iter().map(dark).enumerate().find_map(|(i, d)| Some((i, d?)))
-        {
-            let text = format!(
-                "device {index} does not answer: it has no power since {at} (neardata.fault.power_off_ns)"
-            );
+        if let Some(text) = self.controllers.iter().find_map(|device| device.silence()) {
             return Err(RunError::Violation(text));
         }
         let waiting = self.cores.iter().filter(|h| !h.finished()).map(|h| format!("\n  {}", h.waits_for()));
@@ -413,24 +327,15 @@ impl Machine {
 }
 
 /// A program of a machine with a driver: when it ends, its stores are done, and nobody asks its core any more.
-fn leaving(program: cpu::Program, cpu: Cpu, host: Pager, thread: usize) -> cpu::Program {
+fn leaving(
+    program: cpu::Program,
+    cpu: Cpu,
+    companions: Vec<Rc<RefCell<dyn Companion>>>,
+    thread: usize,
+) -> cpu::Program {
     Box::pin(async move {
         program.await;
         cpu.fence(FenceKind::Mfence).await;
-        host.leave(thread);
+        companions.iter().for_each(|companion| companion.borrow().leave(thread));
     })
-}
-
-fn shared<'a>(
-    directory: &'a mut Directory,
-    controllers: &'a mut [Memory],
-    register: &'a mut Option<Box<dyn Node>>,
-    commands: &'a mut CommandPort,
-) -> impl Iterator<Item = &'a mut dyn Node> {
-    let controllers = controllers.iter_mut().map(|c| c as &mut dyn Node);
-    let register = register.iter_mut().map(|node| &mut **node as &mut dyn Node);
-    std::iter::once(directory as &mut dyn Node)
-        .chain(controllers)
-        .chain(register)
-        .chain([commands as &mut dyn Node])
 }

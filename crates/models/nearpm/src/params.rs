@@ -3,13 +3,6 @@
 use crate::Sync;
 use params::{Dur, Parameters, Words, ns};
 
-/// What near-data memory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
-pub enum Kind {
-    /// NearPM devices behind a link.
-    Device,
-}
-
 /// Whether host accesses and requests keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
 pub enum PersistOrdering {
@@ -35,15 +28,6 @@ pub enum HostWrites {
     Range,
     /// Every request.
     Any,
-}
-
-/// Whether a machine has such devices.
-#[derive(Clone, Debug, Parameters)]
-#[parameters(prefix = "neardata")]
-pub struct KindParameters {
-    /// device: persistent memory is NearPM devices behind a link
-    #[param(default = "none", source = "-")]
-    pub kind: Option<Kind>,
 }
 
 /// The devices, their links, and the port that commands pass.

@@ -8,6 +8,8 @@ use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts
 use memory::plug::{own_lines, persistent};
 use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Settings, StatSink};
 use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
 use units::{Dur, Time};
 
 /// Near-data devices, over which their memory is interleaved.
@@ -33,15 +35,16 @@ impl MemoryKind for NearMemory {
                 "memory: nearpm comes first in the list: its devices are the first controllers".into()
             );
         }
-        if s.flag("neardata.offload") && around.has_battery {
+        if s.flag("neardata.offload") && !around.capabilities.fences {
             return Err(format!(
-                "ordering.model = {}: a device reads memory, not what batteries save; give one without a battery (intel, a persist path), or neardata.offload = false",
-                around.ordering
+                "ordering.model = {}: a device reads memory, not what batteries save; give one of {}, or neardata.offload = false",
+                around.ordering,
+                (around.models)(&|asks| asks.fences)
             ));
         }
         let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));
         let link = s.dur("neardata.link_ns");
-        if (around.persist_path || around.has_battery) && core < port + link {
+        if around.capabilities.persist_path && core < port + link {
             return Err(format!(
                 "wires.core_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
                 core.as_ns(),
@@ -59,6 +62,10 @@ impl MemoryKind for NearMemory {
         s.dur("neardata.link_ns")
     }
 
+    fn has_port(&self) -> bool {
+        true
+    }
+
     fn command_links(&self, s: &Settings) -> [Dur; 2] {
         [s.dur("neardata.link_ns"), s.dur("neardata.peer_ns")]
     }
@@ -72,10 +79,10 @@ impl MemoryKind for NearMemory {
         let range = place.map.memory(place.index).range;
         Ok(MemoryParts {
             devices: (0..map.pm_controllers).map(device).collect(),
-            companion: Some(Box::new(Watch {
+            companion: Some(Rc::new(RefCell::new(Watch {
                 checker: Checker::new(map.pm_controllers),
                 at_work: Occupancy::default(),
-            })),
+            }))),
             port: Some(Box::new(port(s, place.cores, map))),
             offload: s.flag("neardata.offload").then(|| NearInterface {
                 devices: map.pm_controllers as u64,
@@ -171,6 +178,10 @@ impl MemoryDevice for NearDevice {
 }
 
 impl UncachedPort for CommandPort {
+    fn has_failed(&self) -> bool {
+        CommandPort::failure(self).is_some()
+    }
+
     fn failure(&self) -> Option<String> {
         CommandPort::failure(self).map(ToString::to_string)
     }

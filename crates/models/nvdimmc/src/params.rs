@@ -18,10 +18,10 @@ pub enum Kind {
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "nvdimm")]
 pub struct KindParameters {
-    /// persistent memory behind a DDR4 channel: DRAM alone, DRAM that caches NAND, or a wait in place of
+    /// what is behind the DDR4 channel: DRAM alone, DRAM that caches NAND, or a wait in place of
     /// the NAND
-    #[param(default = "none", source = "-")]
-    pub kind: Option<Kind>,
+    #[param(default = "cached", source = "-")]
+    pub kind: Kind,
 }
 
 /// The module.

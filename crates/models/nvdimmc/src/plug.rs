@@ -8,6 +8,8 @@ use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts
 use memory::ddr4::Spec;
 use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
 use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, PostCrash, Settings, StatSink, View};
+use std::cell::RefCell;
+use std::rc::Rc;
 use units::{Dur, Time};
 
 /// A DIMM whose DRAM caches NAND.
@@ -32,10 +34,11 @@ impl MemoryKind for NvdimmC {
             let given = s.count("memory.controllers");
             return Err(format!("memory.controllers = {given}: an NVDIMM is on one channel; give 1"));
         }
-        if around.persist_path || around.has_battery {
+        if !around.capabilities.flush_instructions {
             return Err(format!(
-                "ordering.model = {}: an NVDIMM has no persist path (what a controller keeps back would belong to a slot, and by the time it is written another page may be there); give intel",
-                around.ordering
+                "ordering.model = {}: an NVDIMM has no persist path (what is kept back for an order belongs to a slot, and by the time it is written another page may be there); give {}",
+                around.ordering,
+                (around.models)(&|asks| asks.flush_instructions)
             ));
         }
         fits(s)?;
@@ -58,7 +61,7 @@ impl MemoryKind for NvdimmC {
         let dimm = Dimm::new(dimm(s, place)?, firmware).map_err(|e| format!("memory.refresh: {e}"))?;
         let mut parts = MemoryParts::of(vec![Box::new(dimm)]);
         if kind != "dram" {
-            parts.companion = Some(Box::new(host(s, place, kind == "hypothetical")?));
+            parts.companion = Some(Rc::new(RefCell::new(host(s, place, kind == "hypothetical")?)));
             parts.cache_bytes = Some(u64::from(slots) * PAGE_SIZE as u64);
         }
         Ok(parts)
@@ -295,9 +298,7 @@ fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
 
 fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<Host, String> {
     let slots = pages(s, "nvdimm.slots_mib");
-    let rule = s.text("nvdimm.replacement");
-    let replacement =
-        Replacement::ALL.iter().find(|(name, _)| *name == rule).map_or(Replacement::Lrc, |(_, r)| *r);
+    let replacement: Replacement = s.read("nvdimm.replacement");
     let spec = DriverSpec {
         slots,
         first_slot: DriverSpec::first_slot(slots),

@@ -135,7 +135,7 @@ pub fn registered(settings: &Settings) -> &'static Registered {
 }
 
 /// The words of models for which `fits` holds, in a list for people.
-pub fn those(fits: impl Fn(&Capabilities) -> bool) -> String {
+pub fn those(fits: &dyn Fn(&Capabilities) -> bool) -> String {
     let fitting = MODELS.iter().filter(|m| fits(&m.model.capabilities())).map(|m| m.name);
     fitting.collect::<Vec<_>>().join(", ")
 }

@@ -9,13 +9,13 @@ const PATIENCE: (u64, u64) = (0, 10_000_000_000_000);
 /// From a microsecond on: at the end of each window filters are cleared.
 const WINDOW: (u64, u64) = (1_000_000, 10_000_000_000_000_000);
 
-/// Which system a machine has.
+/// How it is reached.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "remote")]
 pub struct KindParameters {
-    /// remote memory: paged by page faults (pages), or tracked and fetched by an agent (lines)
-    #[param(default = "none", source = "-")]
-    pub kind: Option<Kind>,
+    /// how remote memory is reached: paged by page faults (pages), or tracked and fetched by an agent (lines)
+    #[param(default = "lines", source = "-")]
+    pub kind: Kind,
 }
 
 /// The remote host, the network, the agent, and the daemon.

@@ -9,16 +9,15 @@ use memory::Controller;
 use memory::plug::{own_lines, persistent};
 use protocol::{AddressMap, Cpu, Image, Line, Mask, PAGE_BYTES, PM_BASE, Settings, StatSink, View, line_of};
 use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
 use units::{Dur, Time};
 
 /// Memory of another host, by lines through an agent or by paging.
 pub struct RemoteMemory;
 
 fn kind(s: &Settings) -> Kind {
-    match s.text("remote.kind") {
-        "lines" => Kind::Lines,
-        _ => Kind::Pages,
-    }
+    s.read("remote.kind")
 }
 
 impl MemoryKind for RemoteMemory {
@@ -35,10 +34,11 @@ impl MemoryKind for RemoteMemory {
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
-        if around.persist_path || around.has_battery {
+        if !around.capabilities.flush_instructions {
             return Err(format!(
-                "ordering.model = {}: remote memory is volatile, nothing of it persists in an order; give intel",
-                around.ordering
+                "ordering.model = {}: remote memory is volatile, nothing of it persists in an order; give {}",
+                around.ordering,
+                (around.models)(&|asks| asks.flush_instructions)
             ));
         }
         if !around.is_rest {
@@ -62,7 +62,7 @@ impl MemoryKind for RemoteMemory {
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
         let memory = persistent(place.settings, place.map.base(place.index), (place.ordering)());
         let mut parts = MemoryParts::of(vec![Box::new(agent(place.settings, kind(place.settings), memory))]);
-        parts.companion = Some(Box::new(host(place)));
+        parts.companion = Some(Rc::new(RefCell::new(host(place))));
         Ok(parts)
     }
 }
@@ -89,6 +89,10 @@ impl MemoryDevice for Agent {
     fn begin_region(&mut self, now: Time) {
         self.begin_uses(now);
     }
+}
+
+fn agent_of(devices: &[Box<dyn MemoryDevice>]) -> Option<&Agent> {
+    devices.iter().find_map(|d| (d.as_ref() as &dyn Any).downcast_ref())
 }
 
 /// The daemon.
@@ -118,6 +122,12 @@ impl Companion for Host {
     }
 
     /// Local memory loses its contents with its power; the remote host keeps what it has acknowledged.
+    fn recover(&mut self, devices: &[Box<dyn MemoryDevice>], parts: &mut [Image]) {
+        if let (Some(agent), [part]) = (agent_of(devices), parts) {
+            *part = agent.kept();
+        }
+    }
+
     fn seen(
         &self,
         view: View,
@@ -126,11 +136,7 @@ impl Companion for Host {
         _: &AddressMap,
         caches: &dyn CacheView,
     ) -> Image {
-        let agent = devices.iter().find_map(|d| (d.as_ref() as &dyn Any).downcast_ref::<Agent>());
-        let Some(agent) = agent else { return image };
-        if view == View::Durable {
-            return agent.kept();
-        }
+        let Some(agent) = agent_of(devices).filter(|_| view == View::Visible) else { return image };
         let mut seen = agent.seen(&image);
         self.lay_near(&mut seen, caches);
         seen
@@ -245,7 +251,7 @@ fn network(s: &Settings) -> NetworkSpec {
 
 fn uses(s: &Settings) -> UseSpec {
     UseSpec {
-        name: s.text("remote.use").into(),
+        what: s.read("remote.use"),
         costs: UseCosts {
             write_fault: s.dur("remote.write_fault_ns"),
             fault: s.dur("remote.fault_ns"),

@@ -2,6 +2,15 @@
 
 use params::{Dur, Parameters, ns};
 
+/// Which memory a machine has.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory")]
+pub struct KindParameters {
+    /// the kind of the machine's memory, where it has one; a list of several is `[[memory]]`
+    #[param(default = "pm", source = "-")]
+    pub kind: String,
+}
+
 /// How many controllers plain persistent memory has.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory")]

@@ -36,11 +36,11 @@ const PARTS: &[&[Param]] = &[
     L2Parameters::TABLE,
     LlcParameters::TABLE,
     WireParameters::TABLE,
+    memory::params::KindParameters::TABLE,
     ControllersParameters::TABLE,
     InterleaveParameters::TABLE,
     PmParameters::TABLE,
     DramParameters::TABLE,
-    nearpm::params::KindParameters::TABLE,
     nearpm::params::NearParameters::TABLE,
     nearpm::params::FaultParameters::TABLE,
     ordering::plug::PARAMETERS,
@@ -69,6 +69,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("wires.hart_hart_ns", "wires.core_core_ns"),
     ("remote.shootdown_hart_ns", "remote.shootdown_core_ns"),
     ("neardata.fault.dark_ns", "neardata.fault.power_off_ns"),
+    ("neardata.kind", "memory.kind (nearpm)"),
 ];
 
 /// The present name of a key that had another one.

@@ -1,0 +1,146 @@
+//! What memory holds: as loads see it, and as a power failure leaves it.
+
+use crate::build::Machine;
+use cpu::{Core, Directory};
+use plug::{CacheView, MemoryDevice};
+use protocol::{AddressMap, Block, Image, Line, Lost, Node, PAGE_BYTES, PM_BASE, PostCrash, View};
+
+/// Cores, the shared cache and DRAM, for those who look into them.
+pub(crate) struct Caches<'a> {
+    pub(crate) cores: &'a [Core],
+    pub(crate) directory: &'a Directory,
+    pub(crate) dram: &'a [Box<dyn MemoryDevice>],
+    pub(crate) map: &'a AddressMap,
+}
+
+impl CacheView for Caches<'_> {
+    fn core_has_changed(&self, core: usize, line: Line) -> bool {
+        self.cores[core].has_changed(line)
+    }
+
+    fn has_persist_path(&self, core: usize) -> bool {
+        self.cores[core].has_persist_path()
+    }
+
+    fn shared_has_changed(&self, line: Line) -> bool {
+        self.directory.has_changed(line)
+    }
+
+    fn is_cached(&self, line: Line) -> bool {
+        self.directory.holds(line)
+    }
+
+    fn latest(&self, line: Line) -> Option<Block> {
+        let changed = self.cores.iter().find_map(|core| core.changed(line));
+        let dram = || {
+            let index = self.map.controller(line).checked_sub(self.map.pm_controllers)?;
+            self.dram.get(index)?.latest(line)
+        };
+        changed.or_else(|| self.directory.changed(line)).or_else(dram)
+    }
+}
+
+impl Machine {
+    pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
+        self.cores.iter_mut().map(|core| core as &mut dyn Node).chain(shared(
+            &mut self.directory,
+            &mut self.controllers,
+            [self.register.as_mut(), self.port.as_mut()],
+        ))
+    }
+
+    /// What every node holds under `view`. What is lost is said as programs address it.
+    fn gather(&mut self, view: View) -> PostCrash {
+        let mut post_crash = PostCrash::new();
+        let (map, first) = (self.map, self.cores.len() + 1);
+        for (index, node) in self.nodes().enumerate() {
+            let known = post_crash.lost.len();
+            node.post_crash(view, &mut post_crash);
+            if let Some(controller) = index.checked_sub(first).filter(|c| *c < map.pm_controllers) {
+                let memory = map.memory_of_controller(controller);
+                post_crash.lost[known..]
+                    .iter_mut()
+                    .for_each(|lost| *lost = as_addressed(*lost, &map, memory));
+            }
+        }
+        post_crash
+    }
+
+    /// The power has failed: what devices saved goes into the images of their controllers.
+    fn recover(&mut self, parts: &mut [Image]) {
+        for (index, companion) in &self.companions {
+            let memory = self.map.memory(*index);
+            let own = memory.first..memory.first + memory.controllers;
+            companion.borrow_mut().recover(&self.controllers[own.clone()], &mut parts[own]);
+        }
+    }
+
+    /// What a power failure leaves now: the images of the controllers of persistent memory, and what was lost.
+    pub(crate) fn power_fails(&mut self) -> (Vec<Image>, Vec<Lost>) {
+        let mut post_crash = self.gather(View::Durable);
+        let lost = std::mem::take(&mut post_crash.lost);
+        let mut parts = post_crash.settle_in_place(&self.map);
+        self.recover(&mut parts);
+        (parts, lost)
+    }
+
+    /// Persistent memory under `view`, as programs address it.
+    pub(crate) fn image(&mut self, view: View) -> Image {
+        let mut post_crash = self.gather(view);
+        if view == View::Durable {
+            let mut parts = std::mem::take(&mut post_crash.parts);
+            self.recover(&mut parts);
+            post_crash.parts = parts;
+        }
+        let mut images = post_crash.settle(&self.map);
+        let (devices, dram) = self.controllers.split_at(self.map.pm_controllers);
+        let caches = Caches { cores: &self.cores, directory: &self.directory, dram, map: &self.map };
+        for (index, companion) in &self.companions {
+            let memory = self.map.memory(*index);
+            let own = &devices[memory.first..memory.first + memory.controllers];
+            let image = std::mem::take(&mut images[*index]);
+            images[*index] = companion.borrow().seen(view, image, own, &self.map, &caches);
+        }
+        assemble(images, &self.map)
+    }
+}
+
+/// One image of all memories, as programs address them.
+pub(crate) fn assemble(mut images: Vec<Image>, map: &AddressMap) -> Image {
+    if images.len() == 1 {
+        return images.remove(0);
+    }
+    let mut all = Image::new(PM_BASE);
+    for (index, image) in images.iter().enumerate() {
+        for (address, _) in image.touched() {
+            let page = map.program_page(index, (address - image.base()) / PAGE_BYTES);
+            let place = PM_BASE + page * PAGE_BYTES;
+            if map.memory_of(place) == index {
+                all.put_page(place, image.page(address));
+            }
+        }
+    }
+    all
+}
+
+/// What a memory has lost, as programs address it.
+fn as_addressed(lost: Lost, map: &AddressMap, memory: usize) -> Lost {
+    let place = |address: u64| {
+        let offset = address - PM_BASE;
+        PM_BASE + map.program_page(memory, offset / PAGE_BYTES) * PAGE_BYTES + offset % PAGE_BYTES
+    };
+    match lost {
+        Lost::Page(address) => Lost::Page(place(address)),
+        Lost::Line(address) => Lost::Line(place(address)),
+    }
+}
+
+/// The nodes that cores share.
+pub(crate) fn shared<'a>(
+    directory: &'a mut Directory,
+    controllers: &'a mut [Box<dyn MemoryDevice>],
+    rest: [&'a mut dyn Node; 2],
+) -> impl Iterator<Item = &'a mut dyn Node> {
+    let controllers = controllers.iter_mut().map(|c| c.as_mut() as &mut dyn Node);
+    std::iter::once(directory as &mut dyn Node).chain(controllers).chain(rest)
+}
