@@ -17,7 +17,7 @@ pub struct EpochTag {
 }
 
 /// What a core may do with a line that it is sent (MESI).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Grant {
     /// Read it, as others may.
     Shared,
@@ -28,7 +28,7 @@ pub enum Grant {
 }
 
 /// What the directory wants of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Snoop {
     /// Hand over the data and keep a copy that can be read.
     Share,
@@ -36,8 +36,9 @@ pub enum Snoop {
     Invalidate,
 }
 
-/// A message. `Copy`, so that none is ever allocated; the line travels inside.
-#[derive(Clone, Copy, Debug)]
+/// A message. `Copy`, so that none is ever allocated; the line travels inside. `Hash`, so that an explorer tells any two
+/// apart.
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum Msg {
     /// A device's own timer.
     Wake,

@@ -6,7 +6,7 @@ use crate::{Block, EpochId, EpochTag, FenceKind, Image, Line, Mask, Msg, StatSin
 use units::Time;
 
 /// Bytes of one line that a store changed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub struct LineWrite {
     /// The line.
     pub line: Line,
@@ -31,7 +31,7 @@ impl LineWrite {
 }
 
 /// What a persist buffer sends to a controller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub struct FlushRequest {
     /// The sender.
     pub core: u8,

@@ -1,5 +1,6 @@
 //! Every command and its arguments.
 
+use crate::bounds::Bounds;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -190,65 +191,19 @@ pub(crate) enum MethodChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExploreArgs {
-    /// The protocol: asap, nearpm or remote
+    /// The protocol, or `list`
     pub(crate) protocol: String,
-    /// Cores [default: 2; nearpm: 1]
-    #[arg(long)]
-    pub(crate) cores: Option<usize>,
-    /// Memory controllers; nearpm: devices
-    #[arg(long, default_value_t = 2)]
-    pub(crate) controllers: usize,
-    /// Cache lines, spread over the controllers
-    #[arg(long, default_value_t = 2)]
-    pub(crate) lines: usize,
-    /// Epochs of each core; nearpm: transactions [default: 3; nearpm: 2]
-    #[arg(long)]
-    pub(crate) epochs: Option<usize>,
-    /// Accesses of the program (remote)
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub(crate) accesses: u8,
-    /// Pages of remote memory (remote)
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub(crate) pages: u32,
-    /// Local pages (remote)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) frames: u32,
-    /// Packets that may be lost (remote)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) losses: u8,
-    /// Packets that may come twice (remote)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) duplicates: u8,
-    /// The remote host never goes away (remote)
-    #[arg(long)]
-    pub(crate) host_stays: bool,
-    /// What a page walk waits for: whole-page, first-line or untracked (remote)
-    #[arg(long, value_name = "NAME", default_value = "first-line")]
-    pub(crate) walks: String,
-    /// Units of each device (nearpm)
-    #[arg(long, default_value_t = 2)]
-    pub(crate) units: usize,
-    /// Entries of each host queue (nearpm)
-    #[arg(long, default_value_t = 2)]
-    pub(crate) host_queue: usize,
-    /// Stores in each epoch
-    #[arg(long, default_value_t = 1)]
-    pub(crate) stores: usize,
-    /// Entries of each recovery table
-    #[arg(long, default_value_t = 2)]
-    pub(crate) recovery_table: usize,
-    /// Entries of each persist buffer
-    #[arg(long, default_value_t = 1)]
-    pub(crate) persist_buffer: usize,
-    /// Entries of each epoch table
-    #[arg(long, default_value_t = 3)]
-    pub(crate) epoch_table: usize,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
     /// The most states to visit
     #[arg(long, default_value_t = 5_000_000)]
     pub(crate) states: usize,
     /// A seeded mistake in the protocol, to see it caught; `list` names them
     #[arg(long, value_name = "NAME")]
     pub(crate) mutant: Option<String>,
+    /// Take the steps of a trace again instead: the `choices` of a violation's JSON, separated by commas
+    #[arg(long, value_name = "CHOICES", value_delimiter = ',')]
+    pub(crate) replay: Option<Vec<u16>>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -3,8 +3,8 @@
 use crate::Failure;
 use crate::output;
 use check::crash::{self, Bounds, Persistency};
-use check::explore::{self, asap::AsapSpace};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
+use ordering::{asap::Asap, explore::PathSpace};
 
 /// A thousand crash points of a hash map of 10,000 operations in ten seconds.
 pub(crate) const GOAL_CRASH_POINTS: f64 = 100.0;
@@ -37,6 +37,6 @@ pub(crate) fn rates() -> Result<Rates, Failure> {
     let (search, seconds) =
         output::timed(|| crash::search(&log, Persistency::Px86Line, bounds, &mut recover_small, &mut |_| {}));
     let images = search.images as f64 / seconds;
-    let (outcome, seconds) = output::timed(|| explore::explore(&AsapSpace::SMALL, 1_000_000));
+    let (outcome, seconds) = output::timed(|| explore::explore(&PathSpace::small(Asap::SMALL), 1_000_000));
     Ok(Rates { crash_points, images, states: outcome.states as f64 / seconds })
 }

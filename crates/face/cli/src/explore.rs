@@ -2,80 +2,80 @@
 
 use crate::Failure;
 use crate::args::ExploreArgs;
-use crate::output;
+use crate::bounds::declare;
+use crate::output::{self, Table};
 use crate::progress;
-use check::explore::{self, Outcome, System, asap::AsapSpace, nearpm::NearSpace, remote::RemoteSpace};
-use nearpm::Mutant as NearMutant;
-use ordering::asap::Mutant;
-use pberry::Walks;
+use explore::{Given, Harness, Outcome, Replay};
+use machine::PROTOCOLS;
 use serde_json::json;
 
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     if args.states == 0 {
         return Err(Failure::BadInput("--states 0: give at least 1".into()));
     }
-    match args.protocol.as_str() {
-        "asap" => asap(args),
-        "nearpm" => nearpm(args),
-        "remote" => remote(args),
-        other => Err(Failure::BadInput(format!("`{other}` is no protocol; accepted: asap, nearpm, remote"))),
+    if args.protocol == "list" {
+        list(args);
+        return Ok(());
+    }
+    let names = || PROTOCOLS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    let unknown = || Failure::BadInput(format!("`{}` is no protocol; accepted: {}", args.protocol, names()));
+    let harness = PROTOCOLS.iter().find(|p| p.name == args.protocol).ok_or_else(unknown)?;
+    let given = given(args, harness)?;
+    match (args.mutant.as_deref(), &args.replay) {
+        (Some("list"), _) => {
+            harness.mutants().iter().for_each(|(name, meaning)| println!("{name:20} {meaning}"));
+            Ok(())
+        }
+        (mutant, Some(choices)) => {
+            let replay = harness.replay(&given, mutant, choices).map_err(Failure::BadInput)?;
+            replayed(args, &replay)
+        }
+        (mutant, None) => visit(args, harness, &given, mutant),
     }
 }
 
-fn asap(args: &ExploreArgs) -> Result<(), Failure> {
-    let Some(mutant) = mutant(args, &Mutant::ALL)? else { return Ok(()) };
-    let space = AsapSpace {
-        cores: args.cores.unwrap_or(2),
-        controllers: args.controllers,
-        lines: args.lines,
-        epochs: args.epochs.unwrap_or(3),
-        stores: args.stores,
-        recovery_table: args.recovery_table,
-        persist_buffer: args.persist_buffer,
-        epoch_table: args.epoch_table,
-        mutant,
-    };
-    space.check_bounds().map_err(Failure::BadInput)?;
-    visit(args, &space)
+/// Every protocol with its bounds and its mutants.
+fn list(args: &ExploreArgs) {
+    if output::is_json(&args.common) {
+        let bound = |b: &explore::Bound| json!({"name": b.name, "meaning": b.to_string()});
+        let mutant = |(name, meaning): &(&str, &str)| json!({"name": name, "meaning": meaning});
+        let one = |p: &Harness| {
+            json!({
+                "name": p.name,
+                "meaning": p.meaning,
+                "bounds": p.bounds.iter().map(bound).collect::<Vec<_>>(),
+                "mutants": p.mutants().iter().map(mutant).collect::<Vec<_>>(),
+            })
+        };
+        return output::print_json(&json!(PROTOCOLS.iter().map(one).collect::<Vec<_>>()));
+    }
+    let mut table = Table::new(["protocol", "what is explored"]).left(2);
+    for p in PROTOCOLS {
+        table.row([p.name.to_string(), p.meaning.to_string()]);
+        p.bounds.iter().for_each(|b| table.row([String::new(), format!("  --{} {b}", b.name)]));
+    }
+    table.print();
 }
 
-fn nearpm(args: &ExploreArgs) -> Result<(), Failure> {
-    let Some(mutant) = mutant(args, &NearMutant::ALL)? else { return Ok(()) };
-    let space = NearSpace {
-        cores: args.cores.unwrap_or(1),
-        devices: args.controllers,
-        transactions: args.epochs.unwrap_or(2),
-        units: args.units,
-        host_queue: args.host_queue,
-        mutant,
-    };
-    space.check_bounds().map_err(Failure::BadInput)?;
-    visit(args, &space)
+/// The bounds that were given, as the protocol reads them.
+fn given(args: &ExploreArgs, harness: &Harness) -> Result<Given, Failure> {
+    let values = &args.bounds.0;
+    let foreign = values.iter().find(|(name, _)| !harness.bounds.iter().any(|b| b.name == *name));
+    if let Some((name, _)) = foreign {
+        let knows = declare(name).map(|(p, _)| p.name).collect::<Vec<_>>().join(", ");
+        let own = harness.bounds.iter().map(|b| format!("--{}", b.name)).collect::<Vec<_>>().join(", ");
+        let text = format!("--{name}: does nothing for {}, but for {knows}; accepted: {own}", harness.name);
+        return Err(Failure::BadInput(text));
+    }
+    let values = values.iter().map(|(name, text)| (*name, text.as_str()));
+    Given::read(harness.bounds, values).map_err(Failure::BadInput)
 }
 
-fn remote(args: &ExploreArgs) -> Result<(), Failure> {
-    let Some(mutant) = mutant(args, &pberry::Mutant::ALL)? else { return Ok(()) };
-    let walks =
-        [("whole-page", Walks::WholePage), ("first-line", Walks::FirstLine), ("untracked", Walks::Untracked)];
-    let space = RemoteSpace {
-        pages: args.pages,
-        frames: args.frames,
-        lines: u32::try_from(args.lines).unwrap_or(u32::MAX),
-        accesses: args.accesses,
-        losses: args.losses,
-        duplicates: args.duplicates,
-        away: !args.host_stays,
-        walks: output::named("--walks", &args.walks, walks)?,
-        mutant,
-    };
-    space.check_bounds().map_err(Failure::BadInput)?;
-    visit(args, &space)
-}
-
-fn visit(args: &ExploreArgs, space: &impl System) -> Result<(), Failure> {
+fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&str>) -> Result<(), Failure> {
     let bar = progress::count(&args.common, "states");
-    let (outcome, seconds) = output::timed(|| explore::explore(space, args.states));
+    let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, args.states));
     drop(bar);
+    let outcome = outcome.map_err(Failure::BadInput)?;
     if output::is_json(&args.common) {
         output::print_json(&json(args, &outcome, seconds));
     } else {
@@ -87,25 +87,19 @@ fn visit(args: &ExploreArgs, space: &impl System) -> Result<(), Failure> {
     }
 }
 
-/// The seeded mistake that was asked for, if any; none after the list of them was printed.
-fn mutant<M: Copy>(
-    args: &ExploreArgs,
-    all: &[(&'static str, M, &'static str)],
-) -> Result<Option<Option<M>>, Failure> {
-    match args.mutant.as_deref() {
-        None => Ok(Some(None)),
-        Some("list") => {
-            all.iter().for_each(|(name, _, meaning)| println!("{name:20} {meaning}"));
-            Ok(None)
-        }
-        Some(name) => {
-            let names = all.iter().map(|(n, mutant, _)| (*n, *mutant));
-            output::named("--mutant", name, names).map(|m| Some(Some(m)))
-        }
+fn replayed(args: &ExploreArgs, replay: &Replay) -> Result<(), Failure> {
+    if output::is_json(&args.common) {
+        output::print_json(&json!({"trace": replay.trace, "message": replay.message}));
+    } else {
+        steps(&replay.trace);
+        println!("violation  {}", replay.message.as_deref().unwrap_or("none where the trace ends"));
     }
+    replay.message.clone().map_or(Ok(()), |message| Err(Failure::DoesNotHold(message)))
 }
 
 fn json(args: &ExploreArgs, o: &Outcome, seconds: f64) -> serde_json::Value {
+    let violation =
+        o.violation.as_ref().map(|v| json!({"message": v.message, "trace": v.trace, "choices": v.choices}));
     json!({
         "protocol": args.protocol,
         "mutant": args.mutant,
@@ -114,7 +108,7 @@ fn json(args: &ExploreArgs, o: &Outcome, seconds: f64) -> serde_json::Value {
         "depth": o.depth,
         "final_states": o.finals,
         "complete": o.complete,
-        "violation": o.violation.as_ref().map(|v| json!({"message": v.message, "trace": v.trace})),
+        "violation": violation,
         "host_seconds": seconds,
     })
 }
@@ -127,10 +121,14 @@ fn print(o: &Outcome, seconds: f64) {
     println!("ends       {}", o.finals);
     if let Some(v) = &o.violation {
         println!("violation  {}\n\na shortest way there:", v.message);
-        v.trace.iter().enumerate().for_each(|(i, step)| println!("{:4}  {step}", i + 1));
+        steps(&v.trace);
     } else if o.complete {
         println!("violation  none; every state was visited");
     } else {
         println!("violation  none in the states visited; more are left (raise --states)");
     }
+}
+
+fn steps(trace: &[String]) {
+    trace.iter().enumerate().for_each(|(i, step)| println!("{:4}  {step}", i + 1));
 }

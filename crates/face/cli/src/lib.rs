@@ -11,6 +11,7 @@ mod bench_lab;
 mod bench_pages;
 mod bench_recorder;
 mod bench_track;
+mod bounds;
 mod cc;
 mod compare;
 mod crash;

@@ -1,6 +1,5 @@
-//! What is left when the power fails: crash images of whole runs, litmus tests, exhaustive exploration.
+//! What is left when the power fails: crash images of whole runs, litmus tests.
 #![forbid(unsafe_code)]
 
 pub mod crash;
-pub mod explore;
 pub mod litmus;

@@ -7,9 +7,10 @@ use crate::claims::Claim;
 use crate::figure::{Figure, Row};
 use crate::runs::{Changes, Key, Runs, mean, owned};
 use crate::verdict::Finding;
-use check::explore::asap::AsapSpace;
-use check::explore::{Outcome, explore};
+use explore::{Outcome, explore};
 use machine::{ConfigError, Description, WorkloadDescription};
+use ordering::asap::Asap;
+use ordering::explore::PathSpace;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 use units::watch;
@@ -143,9 +144,9 @@ fn statement(holds: bool, because: String) -> Finding {
 }
 
 /// What is explored for the theorems: everything full, and everything with room.
-const SPACES: [AsapSpace; 2] = [
-    AsapSpace { persist_buffer: 1, recovery_table: 1, epochs: 3, ..AsapSpace::SMALL },
-    AsapSpace { persist_buffer: 2, recovery_table: 2, epochs: 2, ..AsapSpace::SMALL },
+const SPACES: [PathSpace<Asap>; 2] = [
+    PathSpace { epochs: 3, ..PathSpace::small(Asap { recovery_table: 1, ..Asap::SMALL }) },
+    PathSpace { persist_buffer: 2, ..PathSpace::small(Asap::SMALL) },
 ];
 
 const STATES: usize = 5_000_000;

@@ -128,6 +128,37 @@ pub struct Dispatcher {
     pub(crate) pending: Vec<u8>,
 }
 
+/// What decides about the future. Places in the order of arrival count, not how many arrived; pools are mapped before
+/// anything else happens; whom polling asks about stands in the requests.
+impl Hash for Dispatcher {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Dispatcher {
+            spec: _,
+            table: _,
+            fifo,
+            announced,
+            registers,
+            held,
+            logs,
+            told,
+            stamps: _,
+            pending: _,
+        } = self;
+        let live = fifo.iter().map(|q| q.stamp).chain(held.iter().map(|h| h.stamp));
+        let mut stamps: Vec<u64> = live.chain(registers.iter().map(|r| r.stamp)).collect();
+        stamps.sort_unstable();
+        let rank = |stamp: u64| stamps.partition_point(|s| *s < stamp);
+        registers.iter().for_each(|register| register.tell(rank(register.stamp), into));
+        for Queued { request, stamp, area, log_at } in fifo {
+            (request, rank(*stamp), area, log_at).hash(into);
+        }
+        for Held { port, msg, line, write, stamp } in held {
+            (port, msg, line, write, rank(*stamp)).hash(into);
+        }
+        (announced, logs, told).hash(into);
+    }
+}
+
 impl Dispatcher {
     /// A device without any request.
     pub fn new(spec: DispatcherSpec) -> Dispatcher {
@@ -143,25 +174,6 @@ impl Dispatcher {
             pending: Vec::with_capacity(spec.fifo + spec.units),
             spec,
         }
-    }
-
-    /// Everything that decides about the future. Places in the order of arrival count, not how many arrived.
-    pub fn fingerprint(&self, into: &mut impl Hasher) {
-        let live = self.fifo.iter().map(|q| q.stamp).chain(self.held.iter().map(|h| h.stamp));
-        let mut stamps: Vec<u64> = live.chain(self.registers.iter().map(|r| r.stamp)).collect();
-        stamps.sort_unstable();
-        let rank = |stamp: u64| stamps.partition_point(|s| *s < stamp);
-        for register in &self.registers {
-            (register.request, rank(register.stamp), register.progress(), register.log_at).hash(into);
-        }
-        for queued in &self.fifo {
-            (queued.request, rank(queued.stamp), queued.log_at).hash(into);
-        }
-        for held in &self.held {
-            let data = if let Msg::Write { data, ack, .. } = held.msg { (data[0], ack) } else { (0, None) };
-            (held.line.0, held.write, rank(held.stamp), data).hash(into);
-        }
-        (self.announced, &self.logs, &self.told).hash(into);
     }
 
     /// Requests that wait for a unit.

@@ -22,6 +22,7 @@
 
 mod dispatcher;
 mod dump;
+mod explore;
 mod node;
 pub mod params;
 pub mod plug;
@@ -35,6 +36,7 @@ mod tests;
 mod unit;
 
 pub use crate::dispatcher::{Bytes, Dispatcher, Effect, Held, Queued, Seen};
+pub use crate::explore::NearSpace;
 pub use dump::{Dump, HOST_BYTES, REQUEST_BYTES, recover};
 pub use node::NearDevice;
 pub use port::CommandPort;

@@ -2,6 +2,7 @@
 
 use crate::dispatcher::{Bytes, Effect, Queued, Seen};
 use protocol::{Line, LogChecksum, LogHeader, LogLayout, Mask, NearKind, NearRequest, line_of};
+use std::hash::{Hash, Hasher};
 
 /// How far a unit is with its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -82,9 +83,10 @@ impl Register {
         matches!(self.state, Work::Free | Work::Done)
     }
 
-    /// How far it is, for whoever tells states apart.
-    pub(crate) fn progress(&self) -> (Work, u64) {
-        (self.state, self.lines)
+    /// What tells it from others, its place in the order of arrival being `rank`.
+    pub(crate) fn tell(&self, rank: usize, into: &mut impl Hasher) {
+        let Register { request, stamp: _, state, area, log_at, layout: _, device: _, lines, checksum } = self;
+        (request, rank, state, area, log_at, lines, checksum.value()).hash(into);
     }
 
     fn log_line(&self, offset: u64) -> Line {

@@ -16,6 +16,7 @@
 pub mod asap;
 pub mod bbb;
 pub mod eadr;
+pub mod explore;
 pub mod hops;
 pub mod intel;
 mod no_path;

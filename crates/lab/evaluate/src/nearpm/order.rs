@@ -4,9 +4,9 @@
 use super::{MD, MECHANISMS, SWSYNC};
 use crate::power::cut;
 use crate::verdict::Finding;
-use check::explore::{explore, nearpm::NearSpace};
+use explore::explore;
 use machine::{Description, RunError, RunOptions, WorkloadDescription, run};
-use nearpm::Mutant;
+use nearpm::{Mutant, NearSpace};
 
 const EVERY: u64 = 20;
 const POINTS: usize = 2000;

@@ -14,17 +14,20 @@ pub(super) struct CountingBloom {
     inside: usize,
 }
 
+/// The counters that are not zero.
+impl Hash for CountingBloom {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let CountingBloom { counters, inside } = self;
+        inside.hash(into);
+        if *inside > 0 {
+            counters.iter().enumerate().filter(|(_, n)| **n > 0).for_each(|counter| counter.hash(into));
+        }
+    }
+}
+
 impl CountingBloom {
     pub(super) fn new() -> CountingBloom {
         CountingBloom { counters: Arc::new([0; COUNTERS]), inside: 0 }
-    }
-
-    /// The counters that are not zero.
-    pub(super) fn fingerprint(&self, into: &mut impl Hasher) {
-        if self.inside == 0 {
-            return;
-        }
-        self.counters.iter().enumerate().filter(|(_, n)| **n > 0).for_each(|counter| counter.hash(into));
     }
 
     fn places(line: Line) -> [usize; 2] {

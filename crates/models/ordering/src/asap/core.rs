@@ -25,12 +25,13 @@ impl PathCore<Eager> {
     pub fn new(path: PathSpec, spec: AsapSpec) -> AsapCore {
         PathCore::with(path, Eager { spec, refused: 0, awaited: 0 })
     }
+}
 
-    /// Everything that decides about the future, without times and counts: for the explorer.
-    pub fn fingerprint(&self, into: &mut impl Hasher) {
-        self.path.buffer.fingerprint(into);
-        self.path.tracker.fingerprint(into);
-        (self.path.draining, self.policy.refused).hash(into);
+/// Who is awaited stands in the epochs too.
+impl Hash for Eager {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Eager { spec: _, refused, awaited: _ } = self;
+        refused.hash(into);
     }
 }
 

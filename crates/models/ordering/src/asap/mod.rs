@@ -18,6 +18,7 @@
 
 mod bloom;
 mod core;
+mod explore;
 mod mutant;
 mod params;
 mod plug;
@@ -28,6 +29,7 @@ pub(crate) mod stats;
 mod tests;
 
 pub use core::{AsapCore, Eager};
+pub use explore::Asap;
 pub use mutant::Mutant;
 pub use plug::MODEL;
 pub use recovery::{RecoverySpec, RecoveryTable};

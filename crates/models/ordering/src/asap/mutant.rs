@@ -1,7 +1,7 @@
 //! Mistakes that can be put into the protocol on purpose, so that the explorer can be seen to catch them.
 
 /// A seeded mistake. No machine has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mutant {
     /// A refused flush counts as acknowledged: no fall-back to conservative flushing.
     NoNackFallback,

@@ -33,7 +33,7 @@ struct Owner {
 }
 
 /// Memory holds a speculative value; `old` is the line without it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Undo {
     owner: Owner,
     line: Line,
@@ -42,7 +42,7 @@ struct Undo {
 }
 
 /// A write that waits for its epoch to commit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Delay {
     owner: Owner,
     write: LineWrite,
@@ -61,6 +61,15 @@ pub struct RecoveryTable {
     stale_drops: u64,
 }
 
+/// What decides about the future, without counts.
+impl Hash for RecoveryTable {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let RecoveryTable { spec: _, undo, delay, refused, waiting_cores, held, stats: _, stale_drops: _ } =
+            self;
+        (undo, delay, refused, waiting_cores, held).hash(into);
+    }
+}
+
 impl RecoveryTable {
     /// An empty table.
     pub fn new(spec: RecoverySpec) -> RecoveryTable {
@@ -74,18 +83,6 @@ impl RecoveryTable {
             stale_drops: 0,
             spec,
         }
-    }
-
-    /// Everything that decides about the future, without counts: for the explorer.
-    pub fn fingerprint(&self, into: &mut impl Hasher) {
-        for u in &self.undo {
-            (u.owner, u.line.0, u.speculated, u.old).hash(into);
-        }
-        for d in &self.delay {
-            (d.owner, d.write.line.0, d.write.mask, d.write.data).hash(into);
-        }
-        self.refused.fingerprint(into);
-        self.waiting_cores.hash(into);
     }
 
     fn has_room(&self) -> bool {

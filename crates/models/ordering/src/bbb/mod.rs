@@ -17,20 +17,28 @@ use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, FlushRequest, Line, LineWrite, Msg, Outbox,
     Peer, StatSink, WouldBlock,
 };
+use std::hash::{Hash, Hasher};
 use units::Time;
 
+mod explore;
+mod mutant;
 mod plug;
 #[cfg(test)]
 mod tests;
 
+pub use explore::Bbb;
+pub use mutant::Mutant;
 pub use plug::MODEL;
 
 const CAPABILITIES: Capabilities =
     Capabilities { persist_path: true, flush_instructions: false, caches_persist: false, fences: false };
 
 /// The core side of BBB. It has no epochs: every write is durable at once.
+#[derive(Clone)]
 pub struct BatteryBuffer {
     spec: PathSpec,
+    /// A seeded mistake; none in every machine.
+    mutant: Option<Mutant>,
     buffer: PersistBuffer,
     pace: Pace,
     flushes: u64,
@@ -42,8 +50,13 @@ const ONE: EpochId = 1;
 impl BatteryBuffer {
     /// An empty buffer.
     pub fn new(spec: PathSpec) -> BatteryBuffer {
+        BatteryBuffer::seeded(spec, None)
+    }
+
+    /// The same with a mistake, for the explorer.
+    pub fn seeded(spec: PathSpec, mutant: Option<Mutant>) -> BatteryBuffer {
         let buffer = PersistBuffer::new(spec.persist_buffer);
-        BatteryBuffer { buffer, pace: Pace::new(&spec), flushes: 0, spec }
+        BatteryBuffer { buffer, pace: Pace::new(&spec), flushes: 0, mutant, spec }
     }
 
     fn flush(&mut self, now: Time, slot: u16, out: &mut Outbox) {
@@ -52,6 +65,14 @@ impl BatteryBuffer {
         let request = FlushRequest { core, slot, epoch: ONE, early: false, retry: false, write };
         out.send(now, Peer::Controller(self.spec.map.controller(write.line)), Msg::Flush(request));
         self.flushes += 1;
+    }
+}
+
+/// What decides about the future, without times and counts.
+impl Hash for BatteryBuffer {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let BatteryBuffer { spec: _, mutant: _, buffer, pace: _, flushes: _ } = self;
+        buffer.hash(into);
     }
 }
 
@@ -81,7 +102,8 @@ impl CoreOrdering for BatteryBuffer {
         _: EpochId,
         out: &mut Outbox,
     ) -> Result<Option<EpochTag>, WouldBlock> {
-        if let Some(slot) = self.buffer.oldest_on(line) {
+        let stays = self.mutant == Some(Mutant::SnoopedLineStays);
+        if let Some(slot) = self.buffer.oldest_on(line).filter(|_| !stays) {
             self.flush(now, slot, out);
         }
         Ok(None)
@@ -120,7 +142,12 @@ impl CoreOrdering for BatteryBuffer {
 
     /// The battery drains every entry.
     fn power_fail(&self, save: &mut dyn FnMut(Time, &LineWrite)) {
-        for entry in self.buffer.entries() {
+        let drains = |flying: bool| match self.mutant {
+            Some(Mutant::NoBattery) => false,
+            Some(Mutant::SentCountsAsSafe) => !flying,
+            Some(Mutant::SnoopedLineStays) | None => true,
+        };
+        for entry in self.buffer.entries().filter(|e| drains(e.flying)) {
             save(entry.at, &entry.write);
         }
     }

@@ -16,6 +16,8 @@
 //! neither text gives it.
 
 mod core;
+mod explore;
+mod mutant;
 mod params;
 mod plug;
 mod register;
@@ -24,6 +26,8 @@ mod register;
 mod tests;
 
 pub use core::{Conservative, HopsCore};
+pub use explore::Hops;
+pub use mutant::Mutant;
 pub use plug::MODEL;
 pub(crate) use register::PollStats;
-pub use register::TimestampRegister;
+pub use register::{TimestampRegister, Timestamps};

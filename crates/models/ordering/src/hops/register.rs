@@ -13,17 +13,38 @@ pub(crate) struct PollStats {
     pub(crate) polls: u64,
 }
 
+/// What the register holds.
+#[derive(Clone, Debug, Hash)]
+pub struct Timestamps(Vec<EpochId>);
+
+impl Timestamps {
+    /// Nothing durable yet.
+    pub fn new(cores: usize) -> Timestamps {
+        Timestamps(vec![0; cores])
+    }
+
+    /// Every epoch of `core` up to `epoch` is durable.
+    pub fn publish(&mut self, core: u8, epoch: EpochId) {
+        self.0[core as usize] = epoch;
+    }
+
+    /// How far `core` is.
+    pub fn read(&self, core: u8) -> EpochTag {
+        EpochTag { core, epoch: self.0[core as usize] }
+    }
+}
+
 /// The register, a node of its own.
 pub struct TimestampRegister {
     access: Dur,
-    durable: Vec<EpochId>,
+    durable: Timestamps,
     polls: u64,
 }
 
 impl TimestampRegister {
     /// A register for `cores` cores; reading it takes `access`, wires not included.
     pub fn new(cores: usize, access: Dur) -> TimestampRegister {
-        TimestampRegister { access, durable: vec![0; cores], polls: 0 }
+        TimestampRegister { access, durable: Timestamps::new(cores), polls: 0 }
     }
 }
 
@@ -31,10 +52,10 @@ impl Device<Msg> for TimestampRegister {
     fn on(&mut self, _: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let sender = port.0 - ports::from_core(0).0;
         match *msg {
-            Msg::Publish { epoch } => self.durable[sender as usize] = epoch,
+            Msg::Publish { epoch } => self.durable.publish(sender, epoch),
             Msg::Poll { core } => {
                 self.polls += 1;
-                let tag = EpochTag { core, epoch: self.durable[core as usize] };
+                let tag = self.durable.read(core);
                 out.send(port, self.access, Msg::Timestamp { tag });
             }
             _ => debug_assert!(false, "no message for the register: {msg:?}"),

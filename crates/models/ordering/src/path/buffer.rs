@@ -21,6 +21,25 @@ pub(crate) struct Entry {
     pub(crate) flying: bool,
 }
 
+/// Entry `e` as the explorer tells it from others: places in program order matter only relative to each other.
+fn hash_entry<H: Hasher>(slots: &[Option<Entry>], e: &Entry, into: &mut H) {
+    let Entry { write, epoch, sequence, at: _, refused, flying } = e;
+    let older = slots.iter().flatten().filter(|o| o.sequence < *sequence).count();
+    (write, epoch, older, refused, flying).hash(into);
+}
+
+/// What decides about the future, without times and counts.
+impl Hash for PersistBuffer {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let PersistBuffer { slots, unsent, free, stats: _ } = self;
+        for (slot, entry) in slots.iter().enumerate().filter_map(|(slot, e)| Some((slot, e.as_ref()?))) {
+            slot.hash(into);
+            hash_entry(slots, entry, into);
+        }
+        (unsent, free).hash(into);
+    }
+}
+
 /// A bounded set of entries. Those not yet sent keep their order; an entry is free once it is acknowledged.
 #[derive(Clone)]
 pub(crate) struct PersistBuffer {
@@ -140,18 +159,6 @@ impl PersistBuffer {
 
     pub(crate) fn holds(&self, line: Line) -> bool {
         self.used() > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
-    }
-
-    /// What decides about the future, without times and counts.
-    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
-        for (slot, entry) in self.slots.iter().enumerate() {
-            let Some(e) = entry else { continue };
-            (slot, e.write.line.0, e.write.mask, e.write.data, e.epoch).hash(into);
-            // Places in program order matter only relative to each other.
-            let older = self.slots.iter().flatten().filter(|o| o.sequence < e.sequence).count();
-            (older, e.refused, e.flying).hash(into);
-        }
-        (&self.unsent, &self.free).hash(into);
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {

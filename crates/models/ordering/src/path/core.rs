@@ -7,6 +7,7 @@ use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, Line, LineWrite, Msg, Outbox, Peer, StatSink,
     WouldBlock,
 };
+use std::hash::{Hash, Hasher};
 use units::Time;
 
 /// Buffer, epochs and pace of one core.
@@ -20,6 +21,14 @@ pub struct Path {
     pub(crate) draining: bool,
     pub(crate) blocked: Blocked,
     pub(crate) safe_flushes: u64,
+}
+
+/// What decides about the future, without times and counts.
+impl Hash for Path {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Path { spec: _, buffer, tracker, pace: _, draining, blocked: _, safe_flushes: _ } = self;
+        (buffer, tracker, draining).hash(into);
+    }
 }
 
 /// What distinguishes one persist path from another.
@@ -49,6 +58,14 @@ pub struct PathCore<P> {
     pub(crate) policy: P,
     /// The entry that may go next, found once for every change.
     sendable: Option<u16>,
+}
+
+/// The entry that may go next follows from the rest.
+impl<P: Hash> Hash for PathCore<P> {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let PathCore { path, policy, sendable: _ } = self;
+        (path, policy).hash(into);
+    }
 }
 
 impl<P: Policy> PathCore<P> {

@@ -44,18 +44,21 @@ pub(crate) struct Epochs {
     pub(crate) dependence_count: u64,
 }
 
+/// What decides about the future, without counts.
+impl Hash for Epochs {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Epochs { table, limit: _, resolved, closed_count: _, dependence_count: _ } = self;
+        table.hash(into);
+        let known = resolved.iter().enumerate().filter(|(_, epoch)| **epoch > 0);
+        known.for_each(|core| core.hash(into));
+    }
+}
+
 impl Epochs {
     pub(crate) fn new(limit: usize) -> Epochs {
         let mut table = VecDeque::with_capacity(limit + 1);
         table.push_back(Epoch { id: 1, ..Epoch::default() });
         Epochs { table, limit, resolved: vec![0; 64], closed_count: 0, dependence_count: 0 }
-    }
-
-    /// What decides about the future, without counts.
-    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
-        self.table.hash(into);
-        let known = self.resolved.iter().enumerate().filter(|(_, epoch)| **epoch > 0);
-        known.for_each(|core| core.hash(into));
     }
 
     /// The open epoch's number.

@@ -34,17 +34,17 @@ pub(crate) struct Tracker {
     exported: Vec<(Line, EpochId)>,
 }
 
+impl Hash for Tracker {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Tracker { spec: _, epochs, inherited, exported } = self;
+        (epochs, inherited, exported).hash(into);
+    }
+}
+
 impl Tracker {
     pub(crate) fn new(spec: PathSpec) -> Tracker {
         let epochs = Epochs::new(spec.epoch_table);
         Tracker { spec, epochs, inherited: Vec::with_capacity(32), exported: Vec::with_capacity(64) }
-    }
-
-    /// What decides about the future, without counts.
-    pub(crate) fn fingerprint(&self, into: &mut impl Hasher) {
-        self.epochs.fingerprint(into);
-        self.inherited.iter().for_each(|(line, tag)| (line.0, tag).hash(into));
-        self.exported.iter().for_each(|(line, epoch)| (line.0, epoch).hash(into));
     }
 
     /// Closes the open epoch for a release, and gives the epoch that the release publishes: the last one that

@@ -375,7 +375,7 @@ impl Node for Controller {
 }
 
 /// The controller side of a machine without a persist path: what is evicted is written.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct PassThrough;
 
 impl ControllerOrdering for PassThrough {

@@ -13,28 +13,28 @@
 //! and after recovery, first of the devices, then of the program, every object is whole, no committed transaction is
 //! lost, and none that had not begun is there.
 
-use super::{Fingerprint, System};
-use nearpm::{Bytes, Checker, Dispatcher, DispatcherSpec, Effect, Mutant, Sync, recover};
+use crate::{Bytes, Checker, Dispatcher, DispatcherSpec, Effect, Mutant, Sync, recover};
+use explore::{Bound, Explored, Given, Mutants, Protocol, Wires};
 use protocol::{
     AddressMap, Block, Line, LogChecksum, LogHeader, LogLayout, Mask, Msg, NearKind, NearRequest, PM_BASE,
     line_of,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 
 /// The size of what is explored.
 #[derive(Clone, Copy, Debug)]
 pub struct NearSpace {
-    /// Cores, 1 to 3.
+    /// Cores.
     pub cores: usize,
-    /// Devices: 1, 2 or 4.
+    /// Devices: a power of two.
     pub devices: usize,
-    /// Transactions of each core, 1 to 4.
+    /// Transactions of each core.
     pub transactions: usize,
-    /// Units of each device, 1 to 4.
+    /// Units of each device.
     pub units: usize,
-    /// Entries of a host queue, 1 to 8.
+    /// Entries of a host queue.
     pub host_queue: usize,
     /// A seeded mistake.
     pub mutant: Option<Mutant>,
@@ -68,7 +68,7 @@ impl fmt::Display for Step {
 }
 
 /// A device's memory: the lines that were ever written.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Hash)]
 struct Lines(BTreeMap<u64, Block>);
 
 impl Bytes for Lines {
@@ -104,19 +104,37 @@ struct Script {
     committed: u8,
 }
 
-/// Where everything stands.
+/// Two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Wire {
+    /// From the port to a device: requests, and accesses of the host.
+    Port(usize),
+    /// From a device to a device: what it has completed.
+    Completed(usize, usize),
+}
+
+/// The checkers: a history, of which only what is broken decides about anything.
 #[derive(Clone)]
+struct Watcher(Checker);
+
+impl Hash for Watcher {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        self.0.broken().is_some().hash(into);
+    }
+}
+
+/// Where everything stands.
+#[derive(Clone, Hash)]
 pub struct State {
     scripts: Vec<Script>,
     devices: Vec<Dispatcher>,
     memories: Vec<Lines>,
-    wires: Vec<VecDeque<Msg>>,
-    completions: BTreeMap<(usize, usize), VecDeque<u64>>,
+    wires: Wires<Wire, Msg>,
     dark: Vec<bool>,
     /// Requests that are not taken by all devices: number, core, devices left.
     untaken: Vec<(u64, usize, u32)>,
     requests: u64,
-    checker: Checker,
+    checker: Watcher,
     wrong: Option<String>,
 }
 
@@ -132,30 +150,6 @@ impl NearSpace {
     /// A small machine that is explored in seconds.
     pub const SMALL: NearSpace =
         NearSpace { cores: 1, devices: 2, transactions: 2, units: 2, host_queue: 2, mutant: None };
-
-    /// The bounds that keep an exploration meaningful.
-    ///
-    /// # Errors
-    /// Which one does not hold.
-    pub fn check_bounds(&self) -> Result<(), String> {
-        let bounds = [
-            ("cores", self.cores, 3),
-            ("controllers", self.devices, 4),
-            ("epochs", self.transactions, 4),
-            ("units", self.units, 4),
-            ("host-queue", self.host_queue, 8),
-        ];
-        if !self.devices.is_power_of_two() {
-            return Err(format!(
-                "--controllers {}: devices are interleaved; accepted are 1, 2, 4",
-                self.devices
-            ));
-        }
-        match bounds.iter().find(|(_, value, most)| !(1..=*most).contains(value)) {
-            Some((name, value, most)) => Err(format!("--{name} {value}: accepted are 1 to {most}")),
-            None => Ok(()),
-        }
-    }
 
     fn map(&self) -> AddressMap {
         AddressMap::new(self.devices, 1, INTERLEAVE)
@@ -227,10 +221,11 @@ impl NearSpace {
             }
             Next::Write => {
                 (script.next, script.waits) = (Next::Commit, self.devices);
-                for (d, wire) in state.wires.iter_mut().enumerate() {
+                for d in 0..self.devices {
                     let line = line_of(self.line(OBJECTS, core, d));
                     let ack = Some(core as u8);
-                    wire.push_back(Msg::Write { line, data: [transaction; 64], mask: Mask::MAX, ack });
+                    let write = Msg::Write { line, data: [transaction; 64], mask: Mask::MAX, ack };
+                    state.wires.send(Wire::Port(d), write);
                 }
             }
             Next::Commit => {
@@ -251,8 +246,9 @@ impl NearSpace {
                 let last = usize::from(transaction) == self.transactions;
                 (script.next, script.waits) = (if last { Next::End } else { Next::Log }, self.devices);
                 script.transaction += u8::from(!last);
-                for (d, wire) in state.wires.iter_mut().enumerate() {
-                    wire.push_back(Msg::Read { line: line_of(self.line(SHADOWS, core, d)) });
+                for d in 0..self.devices {
+                    let line = line_of(self.line(SHADOWS, core, d));
+                    state.wires.send(Wire::Port(d), Msg::Read { line });
                 }
             }
             Next::End => {}
@@ -263,12 +259,12 @@ impl NearSpace {
     fn send(&self, state: &mut State, whole: NearRequest, part: impl Fn(&NearSpace, usize) -> NearRequest) {
         state.requests += 1;
         let number = state.requests;
-        state.checker.sent(&NearRequest { number, ..whole });
+        state.checker.0.sent(&NearRequest { number, ..whole });
         if whole.kind == NearKind::CommitLog {
             state.untaken.push((number, whole.core.into(), whole.devices.into()));
         }
-        for (d, wire) in state.wires.iter_mut().enumerate() {
-            wire.push_back(Msg::Near(NearRequest { number, ..part(self, d) }));
+        for d in 0..self.devices {
+            state.wires.send(Wire::Port(d), Msg::Near(NearRequest { number, ..part(self, d) }));
         }
     }
 
@@ -290,10 +286,15 @@ impl NearSpace {
                     state.taken(number, d);
                 }
                 Effect::Tell { device, number } => {
-                    state.completions.entry((d, device.into())).or_default().push_back(number);
+                    state.wires.send(
+                        Wire::Completed(d, device.into()),
+                        Msg::NearComplete { number, device: d as u8 },
+                    );
                 }
-                Effect::Seen(seen) => state.checker.saw(d, &seen),
-                _ => {}
+                Effect::Seen(seen) => state.checker.0.saw(d, &seen),
+                // Nobody waits for these: answers to cores come at once, and the FIFO has room.
+                Effect::Started { .. } | Effect::Copied | Effect::Room | Effect::Done { .. } => {}
+                Effect::Perform { msg, .. } => debug_assert!(false, "a host access is none: {msg:?}"),
             }
         }
     }
@@ -343,9 +344,9 @@ impl State {
     }
 }
 
-impl System for NearSpace {
+impl Protocol for NearSpace {
     type State = State;
-    type Action = Step;
+    type Step = Step;
 
     fn start(&self) -> State {
         let script = Script { next: Next::Log, transaction: 1, waits: 0, committed: 0 };
@@ -353,47 +354,48 @@ impl System for NearSpace {
             scripts: vec![script; self.cores],
             devices: (0..self.devices).map(|d| self.device(d)).collect(),
             memories: vec![Lines::default(); self.devices],
-            wires: vec![VecDeque::new(); self.devices],
-            completions: BTreeMap::new(),
+            wires: Wires::new(),
             dark: vec![false; self.devices],
             untaken: Vec::new(),
             requests: 0,
-            checker: Checker::new(self.devices),
+            checker: Watcher(Checker::new(self.devices)),
             wrong: None,
         }
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Step>) {
+    fn steps(&self, state: &State, steps: &mut Vec<Step>) {
         let ready = |s: &Script| s.waits == 0 && s.next != Next::End;
-        actions.extend((0..self.cores).filter(|h| ready(&state.scripts[*h])).map(Step::Core));
+        steps.extend((0..self.cores).filter(|h| ready(&state.scripts[*h])).map(Step::Core));
         for d in (0..self.devices).filter(|d| !state.dark[*d]) {
-            if !state.wires[d].is_empty() {
-                actions.push(Step::Arrive(d));
+            if state.wires.is_waiting(Wire::Port(d)) {
+                steps.push(Step::Arrive(d));
             }
             let busy = |u: &usize| state.devices[d].is_busy(*u);
-            actions.extend((0..self.units).filter(busy).map(|u| Step::Unit(d, u)));
+            steps.extend((0..self.units).filter(busy).map(|u| Step::Unit(d, u)));
             if self.devices > 1 && !state.dark.contains(&true) {
-                actions.push(Step::PowerOff(d));
+                steps.push(Step::PowerOff(d));
             }
         }
-        let arrives = |(_, to): &&(usize, usize)| !state.dark[*to];
-        actions.extend(state.completions.keys().filter(arrives).map(|(a, b)| Step::Complete(*a, *b)));
+        steps.extend(state.wires.ends().filter_map(|wire| match wire {
+            Wire::Completed(a, b) if !state.dark[b] => Some(Step::Complete(a, b)),
+            Wire::Completed(..) | Wire::Port(_) => None,
+        }));
     }
 
-    fn step(&self, state: &State, action: Step) -> State {
+    fn step(&self, state: &State, step: Step) -> State {
         let mut next = state.clone();
         let mut effects = Vec::new();
-        match action {
+        match step {
             Step::Core(core) => self.go_on(&mut next, core),
             Step::PowerOff(d) => next.dark[d] = true,
             Step::Arrive(d) => {
-                match next.wires[d].pop_front() {
+                match next.wires.take(Wire::Port(d)) {
                     Some(Msg::Near(request)) => next.devices[d].request(request, &mut effects),
                     Some(msg @ (Msg::Read { line } | Msg::Write { line, .. })) => {
                         let write = matches!(msg, Msg::Write { .. });
                         next.devices[d].host(engine::PortId(FROM_CORES), msg, line, write, &mut effects);
                     }
-                    _ => {}
+                    other => debug_assert!(false, "the port sends no {other:?}"),
                 }
                 self.settle(&mut next, d, effects);
             }
@@ -403,40 +405,22 @@ impl System for NearSpace {
                 self.settle(&mut next, d, effects);
             }
             Step::Complete(from, to) => {
-                if let Some(number) = next.completions.get_mut(&(from, to)).and_then(VecDeque::pop_front) {
-                    next.devices[to].told(number, from as u8);
+                if let Some(Msg::NearComplete { number, device }) = next.wires.take(Wire::Completed(from, to))
+                {
+                    next.devices[to].told(number, device);
                 }
-                next.completions.retain(|_, queue| !queue.is_empty());
                 self.settle(&mut next, to, effects);
             }
         }
         next
     }
 
-    fn fingerprint(&self, state: &State, into: &mut Fingerprint) {
-        (&state.scripts, &state.completions, &state.dark, &state.untaken, state.requests).hash(into);
-        for (device, (memory, wire)) in state.devices.iter().zip(state.memories.iter().zip(&state.wires)) {
-            device.fingerprint(into);
-            memory.0.hash(into);
-            for msg in wire {
-                match msg {
-                    Msg::Near(request) => request.hash(into),
-                    Msg::Write { line, data, .. } => (1, line.0, data[0]).hash(into),
-                    Msg::Read { line } => (2, line.0).hash(into),
-                    _ => 3.hash(into),
-                }
-            }
-        }
-        (state.wrong.is_some() || state.checker.broken().is_some()).hash(into);
+    fn check(&self, state: &State) -> Result<(), String> {
+        let broken = state.checker.0.broken().map(ToString::to_string);
+        broken.or_else(|| state.wrong.clone()).map_or(Ok(()), Err)
     }
 
-    fn check(&self, state: &State) -> Result<(), String> {
-        if let Some(broken) = state.checker.broken() {
-            return Err(broken.to_string());
-        }
-        if let Some(wrong) = &state.wrong {
-            return Err(wrong.clone());
-        }
+    fn check_power_failure(&self, state: &State) -> Result<(), String> {
         let dumps: Vec<_> = state.devices.iter().map(Dispatcher::power_fail).collect();
         let mut memories = state.memories.clone();
         recover(&dumps, &mut memories)?;
@@ -475,5 +459,65 @@ impl System for NearSpace {
             }
         }
         Ok(())
+    }
+}
+
+const CORES: Bound = Bound::number("cores", 1, 1, 3, "Cores");
+const DEVICES: Bound = Bound::among("controllers", 2, &[1, 2, 4], "Devices, interleaved");
+const TRANSACTIONS: Bound = Bound::number("epochs", 2, 1, 4, "Transactions of each core");
+const UNITS: Bound = Bound::number("units", 2, 1, 4, "Units of each device");
+const HOST_QUEUE: Bound = Bound::number("host-queue", 2, 1, 8, "Entries of each host queue");
+
+impl Explored for NearSpace {
+    const NAME: &'static str = "nearpm";
+    const MEANING: &'static str = "NearPM: devices that log and copy, their order and their recovery";
+    const BOUNDS: &'static [Bound] = &[CORES, DEVICES, TRANSACTIONS, UNITS, HOST_QUEUE];
+    type Mutant = Mutant;
+    const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+
+    fn new(given: &Given, mutant: Option<Mutant>) -> NearSpace {
+        NearSpace {
+            cores: given.number(&CORES),
+            devices: given.number(&DEVICES),
+            transactions: given.number(&TRANSACTIONS),
+            units: given.number(&UNITS),
+            host_queue: given.number(&HOST_QUEUE),
+            mutant,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use explore::{explore, replay};
+
+    const LIMIT: usize = 2_000_000;
+
+    #[test]
+    fn devices_neither_get_stuck_nor_lose_anything() {
+        let spaces = [
+            NearSpace::SMALL,
+            NearSpace { units: 1, host_queue: 1, ..NearSpace::SMALL },
+            NearSpace { devices: 1, transactions: 4, ..NearSpace::SMALL },
+            NearSpace { devices: 1, cores: 2, ..NearSpace::SMALL },
+        ];
+        for space in spaces {
+            let outcome = explore(&space, LIMIT);
+            assert!(outcome.complete && outcome.violation.is_none(), "{space:?}: {outcome:?}");
+            assert!(outcome.finals > 0 && outcome.depth > 10);
+        }
+        // As many states as there were when the harness was part of the driver.
+        assert_eq!(explore(&NearSpace { units: 1, ..NearSpace::SMALL }, LIMIT).states, 4_125);
+    }
+
+    #[test]
+    fn every_mutant_is_caught_with_a_trace_that_replays() {
+        for (name, mutant, _) in Mutant::ALL {
+            let space = NearSpace { mutant: Some(mutant), ..NearSpace::SMALL };
+            let violation = explore(&space, LIMIT).violation.expect(name);
+            let again = replay(&space, &violation.choices).unwrap();
+            assert_eq!((again.trace, again.message), (violation.trace, Some(violation.message)), "{name}");
+        }
     }
 }

@@ -12,9 +12,10 @@
 //! What must hold: every read gives what was written last; nothing is stuck; a page walk is answered though the host is
 //! away; and at the end, when every page has gone back, the remote host has what was written last.
 
-use super::{Fingerprint, System};
-use pberry::{AgentState, AgentStateSpec, Bytes, Command, Effect, Mutant, Packet, RemoteHost, Walks, What};
-use protocol::{Block, Line, PM_BASE};
+use crate::packet::line_at;
+use crate::{AgentState, AgentStateSpec, Bytes, Command, Effect, Mutant, Packet, RemoteHost, Walks, What};
+use explore::{Bound, Event, Explored, Given, Mutants, Protocol, Wires};
+use protocol::{Block, Line};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::Hash;
@@ -22,13 +23,13 @@ use std::hash::Hash;
 /// The size of what is explored.
 #[derive(Clone, Copy, Debug)]
 pub struct RemoteSpace {
-    /// Pages, 1 to 3.
+    /// Pages.
     pub pages: u32,
-    /// Frames, 1 to 3.
+    /// Frames.
     pub frames: u32,
-    /// Lines of a page, 1 to 3.
+    /// Lines of a page.
     pub lines: u32,
-    /// Accesses of the program, 1 to 6.
+    /// Accesses of the program.
     pub accesses: u8,
     /// Packets that may be lost.
     pub losses: u8,
@@ -51,12 +52,8 @@ pub enum Step {
     Evict { page: u32, index: u32 },
     /// The cache gives a line back that the agent recalls.
     Recalled { page: u32, index: u32 },
-    /// A packet arrives.
-    Deliver(usize),
-    /// A packet is lost.
-    Lose(usize),
-    /// A packet will come twice.
-    Duplicate(usize),
+    /// Something happens to a packet in the air.
+    Packet(Event<Air>),
     /// A request is late.
     Late(u64),
     /// The host goes, or comes back.
@@ -72,9 +69,9 @@ impl fmt::Display for Step {
             Step::Access { page, index, .. } => write!(f, "the program reads line {index} of page {page}"),
             Step::Evict { page, index } => write!(f, "the cache writes line {index} of page {page} back"),
             Step::Recalled { page, index } => write!(f, "the cache gives line {index} of page {page} back"),
-            Step::Deliver(n) => write!(f, "packet {n} in the air arrives"),
-            Step::Lose(n) => write!(f, "packet {n} in the air is lost"),
-            Step::Duplicate(n) => write!(f, "packet {n} in the air is doubled"),
+            Step::Packet(Event::Arrives(_, n)) => write!(f, "packet {n} in the air arrives"),
+            Step::Packet(Event::Lost(_, n)) => write!(f, "packet {n} in the air is lost"),
+            Step::Packet(Event::Doubled(_, n)) => write!(f, "packet {n} in the air is doubled"),
             Step::Late(number) => write!(f, "no answer to request {number} has come in time"),
             Step::Host { away: true } => write!(f, "the remote host goes away"),
             Step::Host { .. } => write!(f, "the remote host comes back"),
@@ -94,10 +91,6 @@ impl Bytes for Lines {
     fn write(&mut self, line: Line, data: &Block) {
         self.0.insert(line.0, data[0]);
     }
-}
-
-fn line_at(page: u32, index: u32) -> Line {
-    Line(PM_BASE / 64 + u64::from(page) * 64 + u64::from(index))
 }
 
 /// What the program waits for.
@@ -121,17 +114,21 @@ struct Access {
     write: bool,
 }
 
+/// The one network, both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Air;
+
 /// Where everything stands.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub struct State {
     agent: AgentState,
     memory: Lines,
     host: RemoteHost,
     far: Lines,
-    air: Vec<Packet>,
+    air: Wires<Air, Packet>,
     away: bool,
-    /// Losses, duplicates and absences that may still come.
-    left: (u8, u8, u8),
+    /// Absences that may still come.
+    absences: u8,
     /// Lines in the cache: value, and whether memory has an older one.
     cache: BTreeMap<(u32, u32), (u8, bool)>,
     recalls: BTreeSet<(u32, u32)>,
@@ -166,20 +163,6 @@ impl RemoteSpace {
         mutant: None,
     };
 
-    /// Whether the numbers are small enough.
-    ///
-    /// # Errors
-    /// The option, and what is accepted.
-    pub fn check_bounds(&self) -> Result<(), String> {
-        let fits = |name: &str, value: u64, most: u64| {
-            (1..=most).contains(&value).then_some(()).ok_or(format!("{name} {value}: give 1 to {most}"))
-        };
-        fits("--pages", self.pages.into(), 3)?;
-        fits("--frames", self.frames.into(), 3)?;
-        fits("--lines", self.lines.into(), 3)?;
-        fits("--accesses", self.accesses.into(), 6)
-    }
-
     fn apply(&self, state: &mut State, effects: Vec<Effect>) {
         let mut left = effects;
         while !left.is_empty() {
@@ -189,14 +172,13 @@ impl RemoteSpace {
             }
             left = more;
         }
-        state.air.sort();
     }
 
     fn carry_out(&self, state: &mut State, effect: Effect, more: &mut Vec<Effect>) {
         match effect {
             Effect::Send(packet) => {
                 let packet = state.agent.packet(packet, &state.memory, |_| 0);
-                state.air.push(packet);
+                state.air.scatter(Air, packet);
             }
             Effect::Serve { page, index } => {
                 let value = state.memory.read(line_at(page, index))[0];
@@ -293,14 +275,14 @@ impl RemoteSpace {
         } else if !state.away
             && let Some(answer) = state.host.serve(packet, &mut state.far)
         {
-            state.air.push(answer);
+            state.air.scatter(Air, answer);
         }
     }
 }
 
-impl System for RemoteSpace {
+impl Protocol for RemoteSpace {
     type State = State;
-    type Action = Step;
+    type Step = Step;
 
     fn start(&self) -> State {
         let spec = AgentStateSpec {
@@ -316,9 +298,9 @@ impl System for RemoteSpace {
             memory: Lines::default(),
             host: RemoteHost::new(self.mutant == Some(Mutant::OldWritesTaken)),
             far: Lines::default(),
-            air: Vec::new(),
+            air: Wires::unreliable(self.losses, self.duplicates),
             away: false,
-            left: (self.losses, self.duplicates, u8::from(self.away)),
+            absences: u8::from(self.away),
             cache: BTreeMap::new(),
             recalls: BTreeSet::new(),
             mapped: BTreeSet::new(),
@@ -334,35 +316,30 @@ impl System for RemoteSpace {
         }
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Step>) {
+    fn steps(&self, state: &State, steps: &mut Vec<Step>) {
         if state.access.is_none() && state.done < self.accesses {
             for page in 0..self.pages {
                 for index in 0..self.lines {
-                    actions.extend([false, true].map(|write| Step::Access { page, index, write }));
+                    steps.extend([false, true].map(|write| Step::Access { page, index, write }));
                 }
             }
         }
-        actions.extend(state.cache.keys().map(|(page, index)| Step::Evict { page: *page, index: *index }));
-        actions
-            .extend(state.recalls.iter().map(|(page, index)| Step::Recalled { page: *page, index: *index }));
-        for n in 0..state.air.len() {
-            actions.push(Step::Deliver(n));
-            actions.extend((state.left.0 > 0).then_some(Step::Lose(n)));
-            actions.extend((state.left.1 > 0).then_some(Step::Duplicate(n)));
-        }
-        let silent = |number: &u64| !state.air.iter().any(|p| p.number() == *number);
-        actions.extend(state.agent.pending().filter(silent).map(Step::Late));
+        steps.extend(state.cache.keys().map(|(page, index)| Step::Evict { page: *page, index: *index }));
+        steps.extend(state.recalls.iter().map(|(page, index)| Step::Recalled { page: *page, index: *index }));
+        steps.extend(state.air.events().map(Step::Packet));
+        let silent = |number: &u64| !state.air.iter().any(|(_, p)| p.number() == *number);
+        steps.extend(state.agent.pending().filter(silent).map(Step::Late));
         if state.away {
-            actions.push(Step::Host { away: false });
-        } else if state.left.2 > 0 {
-            actions.push(Step::Host { away: true });
+            steps.push(Step::Host { away: false });
+        } else if state.absences > 0 {
+            steps.push(Step::Host { away: true });
         }
     }
 
-    fn step(&self, state: &State, action: Step) -> State {
+    fn step(&self, state: &State, step: Step) -> State {
         let mut s = state.clone();
         let mut effects = Vec::new();
-        match action {
+        match step {
             Step::Access { page, index, write } => {
                 self.begin(&mut s, Access { page, index, write }, &mut effects)
             }
@@ -373,18 +350,10 @@ impl System for RemoteSpace {
                 s.cache.remove(&(page, index));
                 s.agent.recalled(page, index, &mut effects);
             }
-            Step::Deliver(n) => {
-                let packet = s.air.remove(n);
-                self.deliver(&mut s, &packet, &mut effects);
-            }
-            Step::Lose(n) => {
-                s.air.remove(n);
-                s.left.0 -= 1;
-            }
-            Step::Duplicate(n) => {
-                let twice = s.air[n].clone();
-                s.air.push(twice);
-                s.left.1 -= 1;
+            Step::Packet(event) => {
+                if let Some(packet) = s.air.happen(event) {
+                    self.deliver(&mut s, &packet, &mut effects);
+                }
             }
             Step::Late(number) => {
                 s.patience += u8::from(s.away && s.wait == Wait::Walk);
@@ -393,18 +362,11 @@ impl System for RemoteSpace {
             Step::Host { away } => {
                 s.away = away;
                 s.patience = 0;
-                s.left.2 -= u8::from(away);
+                s.absences -= u8::from(away);
             }
         }
         self.apply(&mut s, effects);
         s
-    }
-
-    fn fingerprint(&self, s: &State, into: &mut Fingerprint) {
-        s.agent.hash(into);
-        (&s.memory, &s.host, &s.far, &s.air, s.away, s.left).hash(into);
-        (&s.cache, &s.recalls, &s.mapped, &s.local).hash(into);
-        (s.posted, s.completed, s.access, s.wait, s.done, s.patience, &s.truth).hash(into);
     }
 
     fn check(&self, state: &State) -> Result<(), String> {
@@ -413,6 +375,12 @@ impl System for RemoteSpace {
             return Err("a page walk waits for a remote host that is away".into());
         }
         state.wrong.clone().map_or(Ok(()), Err)
+    }
+
+    /// Nothing of this is persistent: the program's host and the remote one lose their power for themselves, and what a
+    /// remote host that goes away leaves is checked with it.
+    fn check_power_failure(&self, _: &State) -> Result<(), String> {
+        Ok(())
     }
 
     fn is_final(&self, state: &State) -> bool {
@@ -436,5 +404,87 @@ impl System for RemoteSpace {
             }
         }
         Ok(())
+    }
+}
+
+const PAGES: Bound = Bound::number("pages", 2, 1, 3, "Pages of remote memory");
+const FRAMES: Bound = Bound::number("frames", 1, 1, 3, "Local pages");
+const LINES: Bound = Bound::number("lines", 2, 1, 3, "Lines of a page");
+const ACCESSES: Bound = Bound::number("accesses", 2, 1, 6, "Accesses of the program");
+const LOSSES: Bound = Bound::number("losses", 1, 0, 255, "Packets that may be lost");
+const DUPLICATES: Bound = Bound::number("duplicates", 1, 0, 255, "Packets that may come twice");
+const HOST_STAYS: Bound = Bound::flag("host-stays", "The remote host never goes away");
+const WALKS: Bound =
+    Bound::word("walks", 1, &["whole-page", "first-line", "untracked"], "What a page walk waits for");
+
+impl Explored for RemoteSpace {
+    const NAME: &'static str = "remote";
+    const MEANING: &'static str =
+        "remote memory: its agent, a network that loses and doubles packets, a host that goes";
+    const BOUNDS: &'static [Bound] = &[PAGES, FRAMES, LINES, ACCESSES, LOSSES, DUPLICATES, HOST_STAYS, WALKS];
+    type Mutant = Mutant;
+    const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+
+    fn new(given: &Given, mutant: Option<Mutant>) -> RemoteSpace {
+        RemoteSpace {
+            pages: given.number(&PAGES),
+            frames: given.number(&FRAMES),
+            lines: given.number(&LINES),
+            accesses: given.number(&ACCESSES),
+            losses: given.number(&LOSSES),
+            duplicates: given.number(&DUPLICATES),
+            away: !given.said(&HOST_STAYS),
+            walks: [Walks::WholePage, Walks::FirstLine, Walks::Untracked][given.place(&WALKS)],
+            mutant,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use explore::{explore, replay};
+
+    #[test]
+    fn every_byte_comes_whatever_the_network_and_the_host_do() {
+        let spaces = [
+            RemoteSpace { accesses: 2, ..RemoteSpace::SMALL },
+            RemoteSpace { lines: 1, accesses: 4, duplicates: 0, ..RemoteSpace::SMALL },
+            RemoteSpace { walks: Walks::WholePage, accesses: 2, ..RemoteSpace::SMALL },
+            RemoteSpace { walks: Walks::Untracked, accesses: 2, ..RemoteSpace::SMALL },
+            RemoteSpace { pages: 3, frames: 2, lines: 1, losses: 0, duplicates: 0, ..RemoteSpace::SMALL },
+        ];
+        for space in spaces {
+            let outcome = explore(&space, 2_000_000);
+            assert!(outcome.complete && outcome.violation.is_none(), "{space:?}: {outcome:?}");
+            assert!(outcome.finals > 0 && outcome.depth > 10);
+        }
+        // As many states as there were when the harness was part of the driver.
+        assert_eq!(explore(&RemoteSpace { accesses: 1, ..RemoteSpace::SMALL }, 2_000_000).states, 15_051);
+    }
+
+    /// A machine that is large enough for a mistake to show.
+    fn seeded(mutant: Mutant) -> RemoteSpace {
+        let small = RemoteSpace { mutant: Some(mutant), losses: 0, away: false, ..RemoteSpace::SMALL };
+        match mutant {
+            // Two writes of one page, and a read between others.
+            Mutant::OldWritesTaken => RemoteSpace { lines: 1, accesses: 5, ..small },
+            Mutant::WalkNeverFails => RemoteSpace { away: true, accesses: 1, ..small },
+            // A line asked for alone and with its page: the page has a third.
+            Mutant::ReplyOverwrites | Mutant::StaleReplyTaken => {
+                RemoteSpace { lines: 3, duplicates: 0, ..small }
+            }
+            Mutant::FreeBeforeAcknowledged | Mutant::NoRecall => RemoteSpace { duplicates: 0, ..small },
+        }
+    }
+
+    #[test]
+    fn every_mutant_is_caught_with_a_trace_that_replays() {
+        for (name, mutant, _) in Mutant::ALL {
+            let space = seeded(mutant);
+            let violation = explore(&space, 4_000_000).violation.expect(name);
+            let again = replay(&space, &violation.choices).unwrap();
+            assert_eq!((again.trace, again.message), (violation.trace, Some(violation.message)), "{name}");
+        }
     }
 }

@@ -1,0 +1,224 @@
+//! The search: every state once, the shortest way to what is wrong.
+
+use crate::Fingerprint;
+use rustc_hash::FxHashSet;
+use std::fmt::Display;
+use std::hash::Hash;
+use units::watch;
+
+/// States between two looks at whether the search is to stop.
+const LOOK: u32 = 1 << 10;
+
+/// What can be explored.
+pub trait Protocol {
+    /// Where everything stands. States whose hashes are equal count as one.
+    type State: Clone + Hash;
+    /// One step.
+    type Step: Copy + Display;
+
+    /// The state at the start.
+    fn start(&self) -> Self::State;
+    /// What may happen next. Steps that change nothing are allowed, and ignored.
+    fn steps(&self, state: &Self::State, steps: &mut Vec<Self::Step>);
+    /// The state after a step.
+    fn step(&self, state: &Self::State, step: Self::Step) -> Self::State;
+
+    /// What must hold now.
+    ///
+    /// # Errors
+    /// What does not hold.
+    fn check(&self, state: &Self::State) -> Result<(), String> {
+        let _ = state;
+        Ok(())
+    }
+
+    /// What must hold when the power fails now.
+    ///
+    /// # Errors
+    /// What does not hold.
+    fn check_power_failure(&self, state: &Self::State) -> Result<(), String>;
+
+    /// Whether all work is done.
+    fn is_final(&self, state: &Self::State) -> bool;
+
+    /// What must hold at the end.
+    ///
+    /// # Errors
+    /// What does not hold.
+    fn check_final(&self, state: &Self::State) -> Result<(), String>;
+}
+
+/// What an exploration found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Different states.
+    pub states: usize,
+    /// Steps between them.
+    pub steps: usize,
+    /// The longest shortest way from the start to a state.
+    pub depth: usize,
+    /// States in which all work is done.
+    pub finals: usize,
+    /// Whether every state was visited.
+    pub complete: bool,
+    /// What went wrong, and how to get there.
+    pub violation: Option<Violation>,
+}
+
+/// What does not hold, with a shortest trace.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// What does not hold.
+    pub message: String,
+    /// The steps that lead there.
+    pub trace: Vec<String>,
+    /// The same, as [`replay`] takes them: which of the steps that were possible.
+    pub choices: Vec<u16>,
+}
+
+/// What a replay met.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The steps.
+    pub trace: Vec<String>,
+    /// What does not hold at the end of them.
+    pub message: Option<String>,
+}
+
+/// A visited state: how it was reached.
+#[derive(Clone, Copy)]
+struct Visit {
+    parent: u32,
+    choice: u16,
+}
+
+/// A state that was found and not looked at yet: its number and its fingerprint.
+type Found<S> = (u32, u128, S);
+
+const DEADLOCK: &str = "deadlock: nothing can happen, and work is left";
+
+/// Visits every state of `protocol`, at most `limit`; its watch is told how many were found.
+pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
+    let start = protocol.start();
+    let key = Fingerprint::of(&start);
+    let seen = FxHashSet::from_iter([key]);
+    let mut search =
+        Search { protocol, visits: vec![Visit { parent: 0, choice: 0 }], seen, steps: 0, finals: 0 };
+    let (mut level, mut depth, mut complete) = (vec![(0, key, start)], 0, true);
+    while !level.is_empty() {
+        let mut next = Vec::new();
+        for found in level {
+            let id: u32 = found.0;
+            if id.is_multiple_of(LOOK) {
+                watch::steps(search.visits.len() as u64);
+            }
+            let room = search.visits.len() < limit;
+            if let Some(message) = search.visit(found, room, &mut next) {
+                return search.outcome(depth, complete, Some((id, message)));
+            }
+            complete &= room;
+        }
+        depth += usize::from(!next.is_empty());
+        level = next;
+    }
+    search.outcome(depth, complete, None)
+}
+
+/// Takes the steps that `choices` name from the start of `protocol`, and looks at what holds where they end.
+///
+/// # Errors
+/// Which choice is none of the steps that are possible there.
+pub fn replay<P: Protocol>(protocol: &P, choices: &[u16]) -> Result<Replay, String> {
+    let (mut state, mut trace) = (protocol.start(), Vec::new());
+    for (place, choice) in choices.iter().enumerate() {
+        let mut steps = Vec::new();
+        protocol.steps(&state, &mut steps);
+        let possible = || format!("step {}: choice {choice} of {} possible ones", place + 1, steps.len());
+        let step = *steps.get(usize::from(*choice)).ok_or_else(possible)?;
+        trace.push(step.to_string());
+        state = protocol.step(&state, step);
+    }
+    let stuck = || {
+        let (own, mut steps) = (Fingerprint::of(&state), Vec::new());
+        protocol.steps(&state, &mut steps);
+        let moves = steps.iter().any(|s| Fingerprint::of(&protocol.step(&state, *s)) != own);
+        (!moves && !protocol.is_final(&state)).then(|| DEADLOCK.to_string())
+    };
+    let message = wrong(protocol, &state).or_else(stuck);
+    Ok(Replay { trace, message })
+}
+
+/// What does not hold in a state.
+fn wrong<P: Protocol>(protocol: &P, state: &P::State) -> Option<String> {
+    let holds = protocol.check(state).and_then(|()| protocol.check_power_failure(state));
+    let ends = || if protocol.is_final(state) { protocol.check_final(state) } else { Ok(()) };
+    holds.and_then(|()| ends()).err()
+}
+
+struct Search<'a, P: Protocol> {
+    protocol: &'a P,
+    visits: Vec<Visit>,
+    seen: FxHashSet<u128>,
+    steps: usize,
+    finals: usize,
+}
+
+impl<P: Protocol> Search<'_, P> {
+    /// Checks a state, and where there is `room` finds those after it. Gives what does not hold.
+    fn visit(
+        &mut self,
+        (id, key, state): Found<P::State>,
+        room: bool,
+        next: &mut Vec<Found<P::State>>,
+    ) -> Option<String> {
+        let ends = self.protocol.is_final(&state);
+        self.finals += usize::from(ends);
+        if let Some(message) = wrong(self.protocol, &state) {
+            return Some(message);
+        }
+        let stuck = room && !self.expand(id, key, &state, next) && !ends;
+        stuck.then(|| DEADLOCK.to_string())
+    }
+
+    /// Every state after `state`; whether any differs from it.
+    fn expand(&mut self, id: u32, own: u128, state: &P::State, next: &mut Vec<Found<P::State>>) -> bool {
+        let (mut steps, mut moved) = (Vec::new(), false);
+        self.protocol.steps(state, &mut steps);
+        for (choice, step) in steps.iter().enumerate() {
+            let after = self.protocol.step(state, *step);
+            let key = Fingerprint::of(&after);
+            if key == own {
+                continue;
+            }
+            moved = true;
+            self.steps += 1;
+            if self.seen.insert(key) {
+                next.push((self.visits.len() as u32, key, after));
+                self.visits.push(Visit { parent: id, choice: choice as u16 });
+            }
+        }
+        moved
+    }
+
+    fn outcome(&self, depth: usize, complete: bool, wrong: Option<(u32, String)>) -> Outcome {
+        let violation = wrong.map(|(id, message)| {
+            let choices = self.choices(id);
+            let trace = replay(self.protocol, &choices).map_or(Vec::new(), |r| r.trace);
+            Violation { message, trace, choices }
+        });
+        let (states, steps, finals) = (self.visits.len(), self.steps, self.finals);
+        Outcome { states, steps, depth, finals, complete, violation }
+    }
+
+    /// How a state was reached.
+    fn choices(&self, mut id: u32) -> Vec<u16> {
+        let mut choices = Vec::new();
+        while id != 0 {
+            let visit = self.visits[id as usize];
+            choices.push(visit.choice);
+            id = visit.parent;
+        }
+        choices.reverse();
+        choices
+    }
+}

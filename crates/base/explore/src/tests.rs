@@ -1,0 +1,189 @@
+//! The driver on a protocol small enough to count by hand: two ends that add what arrives.
+
+use super::*;
+use std::fmt;
+
+/// One end sends `1` so often; the other adds what comes, and must not get past `most`.
+#[derive(Clone, Copy)]
+struct Adding {
+    sends: u8,
+    losses: u8,
+    duplicates: u8,
+    most: u8,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Send,
+    Wire(Event<()>),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Send => write!(f, "send"),
+            Step::Wire(event) => write!(f, "{event:?}"),
+        }
+    }
+}
+
+#[derive(Clone, Hash)]
+struct State {
+    left: u8,
+    sum: u8,
+    wire: Wires<(), u8>,
+    history: Aside<Vec<u8>>,
+}
+
+impl Protocol for Adding {
+    type State = State;
+    type Step = Step;
+
+    fn start(&self) -> State {
+        let wire = Wires::unreliable(self.losses, self.duplicates);
+        State { left: self.sends, sum: 0, wire, history: Aside(Vec::new()) }
+    }
+
+    fn steps(&self, state: &State, steps: &mut Vec<Step>) {
+        steps.extend((state.left > 0).then_some(Step::Send));
+        steps.extend(state.wire.events().map(Step::Wire));
+    }
+
+    fn step(&self, state: &State, step: Step) -> State {
+        let mut next = state.clone();
+        match step {
+            Step::Send => {
+                next.left -= 1;
+                next.wire.scatter((), 1);
+            }
+            Step::Wire(event) => {
+                if let Some(n) = next.wire.happen(event) {
+                    next.sum += n;
+                    next.history.push(n);
+                }
+            }
+        }
+        next
+    }
+
+    fn check_power_failure(&self, state: &State) -> Result<(), String> {
+        if state.sum > self.most { Err(format!("the sum is {}", state.sum)) } else { Ok(()) }
+    }
+
+    fn is_final(&self, state: &State) -> bool {
+        state.left == 0 && state.wire.is_empty() && (self.losses > 0 || state.sum >= self.sends)
+    }
+
+    fn check_final(&self, _: &State) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+const RELIABLE: Adding = Adding { sends: 2, losses: 0, duplicates: 0, most: 2 };
+
+#[test]
+fn every_state_is_visited_once() {
+    let outcome = explore(&RELIABLE, 100);
+    // (sent, arrived): 00 10 20 11 21 22; of two in the air either can be the first to arrive.
+    assert_eq!((outcome.states, outcome.steps, outcome.depth, outcome.finals), (6, 7, 4, 1));
+    assert!(outcome.complete && outcome.violation.is_none());
+    let cut = explore(&RELIABLE, 2);
+    assert!(!cut.complete && cut.violation.is_none());
+}
+
+#[test]
+fn a_doubled_message_is_found_by_the_shortest_way_and_replays() {
+    let outcome = explore(&Adding { duplicates: 1, ..RELIABLE }, 100);
+    let violation = outcome.violation.unwrap();
+    assert_eq!((violation.message.as_str(), violation.trace.len()), ("the sum is 3", 6));
+    let again = replay(&Adding { duplicates: 1, ..RELIABLE }, &violation.choices).unwrap();
+    assert_eq!((again.trace, again.message), (violation.trace, Some(violation.message)));
+    let error = replay(&RELIABLE, &[0, 9]).unwrap_err();
+    assert_eq!(error, "step 2: choice 9 of 2 possible ones");
+}
+
+#[test]
+fn a_state_without_a_way_on_is_a_deadlock() {
+    let losing = Adding { losses: 1, ..RELIABLE };
+    assert!(explore(&losing, 100).violation.is_none());
+    // Nobody may lose, and the receiver waits for more than is sent.
+    let waits = Waits(RELIABLE);
+    let violation = explore(&waits, 100).violation.unwrap();
+    assert!(violation.message.starts_with("deadlock"));
+    assert_eq!(replay(&waits, &violation.choices).unwrap().message, Some(violation.message));
+}
+
+/// The receiver is never content.
+struct Waits(Adding);
+
+impl Protocol for Waits {
+    type State = State;
+    type Step = Step;
+
+    fn start(&self) -> State {
+        self.0.start()
+    }
+
+    fn steps(&self, state: &State, steps: &mut Vec<Step>) {
+        self.0.steps(state, steps);
+    }
+
+    fn step(&self, state: &State, step: Step) -> State {
+        self.0.step(state, step)
+    }
+
+    fn check_power_failure(&self, _: &State) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn is_final(&self, _: &State) -> bool {
+        false
+    }
+
+    fn check_final(&self, _: &State) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn wires_keep_their_order_and_do_not_see_each_other() {
+    let mut wires: Wires<u8, u32> = Wires::new();
+    for (wire, message) in [(2, 20), (1, 10), (2, 21), (1, 11)] {
+        wires.send(wire, message);
+    }
+    assert_eq!(wires.ends().collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(
+        [wires.take(2), wires.take(2), wires.take(2), wires.take(1)],
+        [Some(20), Some(21), None, Some(10)]
+    );
+    assert!(wires.is_waiting(1) && !wires.is_waiting(2));
+}
+
+#[test]
+fn what_scattered_messages_are_does_not_depend_on_when_they_came() {
+    let scattered = |messages: [u32; 3]| {
+        let mut wires: Wires<(), u32> = Wires::new();
+        messages.iter().for_each(|m| wires.scatter((), *m));
+        Fingerprint::of(&wires)
+    };
+    assert_eq!(scattered([1, 2, 3]), scattered([3, 1, 2]));
+    assert_ne!(scattered([1, 2, 3]), scattered([1, 2, 2]));
+}
+
+#[test]
+fn bounds_say_what_they_accept() {
+    const SIZE: Bound = Bound::number("size", 2, 1, 4, "Size");
+    const PARTS: Bound = Bound::among("parts", 2, &[1, 2, 4], "Parts");
+    const HOW: Bound = Bound::word("how", 1, &["slow", "fast"], "How");
+    const TWICE: Bound = Bound::flag("twice", "Twice");
+    const ALL: &[Bound] = &[SIZE, PARTS, HOW, TWICE];
+    let none = Given::read(ALL, []).unwrap();
+    assert_eq!((none.number::<u8>(&SIZE), none.place(&HOW), none.said(&TWICE)), (2, 1, false));
+    let some = Given::read(ALL, [("size", "4"), ("how", "slow"), ("twice", "")]).unwrap();
+    assert_eq!((some.number::<usize>(&SIZE), some.place(&HOW), some.said(&TWICE)), (4, 0, true));
+    let refused = |name, text| Given::read(ALL, [(name, text)]).unwrap_err();
+    assert_eq!(refused("size", "5"), "--size 5: accepted are 1 to 4");
+    assert_eq!(refused("parts", "3"), "--parts 3: accepted are 1, 2, 4");
+    assert_eq!(refused("how", "well"), "--how well: accepted are slow, fast");
+    assert!(refused("depth", "1").contains("accepted are --size, --parts"));
+}

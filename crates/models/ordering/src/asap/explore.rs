@@ -1,0 +1,69 @@
+//! ASAP's cores and recovery tables, every interleaving of them. What must hold at every step is ASAP's Theorem 2
+//! (§VI-B): every write of a committed epoch is in memory, and no write of an epoch is without all that came before it.
+//! Theorem 1 (§VI-A) is that nothing gets stuck.
+
+use super::{AsapCore, Mutant, RecoverySpec, RecoveryTable};
+use crate::explore::{
+    CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
+};
+use crate::spec::{AsapSpec, PathSpec};
+use explore::{Bound, Explored, Given, Mutants};
+use units::Time;
+
+/// ASAP, as it is explored.
+#[derive(Clone, Copy, Debug, Hash)]
+pub struct Asap {
+    /// Entries of a recovery table.
+    pub recovery_table: usize,
+    /// A seeded mistake.
+    pub mutant: Option<Mutant>,
+}
+
+impl Asap {
+    /// Recovery tables of two entries.
+    pub const SMALL: Asap = Asap { recovery_table: 2, mutant: None };
+}
+
+const RECOVERY_TABLE: Bound =
+    Bound::number("recovery-table", 2, 0, 64, "Entries of each recovery table; 0 refuses every early flush");
+
+impl Member for Asap {
+    type Core = AsapCore;
+    type Table = RecoveryTable;
+    type Register = ();
+
+    const PROMISE: Promise = Promise::Epochs;
+
+    fn core(&self, path: PathSpec) -> AsapCore {
+        AsapCore::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: self.mutant })
+    }
+
+    fn table(&self) -> RecoveryTable {
+        RecoveryTable::new(RecoverySpec {
+            entries: self.recovery_table,
+            undo_reads: true,
+            delay_writes: true,
+            nack_following: false,
+            mutant: self.mutant,
+        })
+    }
+
+    fn register(&self, _: usize) {}
+
+    fn timer(_: &AsapCore) -> Time {
+        Time::NEVER
+    }
+}
+
+impl Explored for PathSpace<Asap> {
+    const NAME: &'static str = "asap";
+    const MEANING: &'static str = "ASAP: eager flushes, recovery tables, commits, and both theorems";
+    const BOUNDS: &'static [Bound] =
+        &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECOVERY_TABLE];
+    type Mutant = Mutant;
+    const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+
+    fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Asap> {
+        PathSpace::of(given, Asap { recovery_table: given.number(&RECOVERY_TABLE), mutant })
+    }
+}

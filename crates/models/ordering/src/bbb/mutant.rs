@@ -1,0 +1,29 @@
+//! Mistakes that can be put into BBB on purpose, so that the explorer can be seen to catch them.
+
+/// A seeded mistake. No machine has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mutant {
+    /// Nothing drains when the power fails.
+    NoBattery,
+    /// An entry that is on its way to its controller is not drained.
+    SentCountsAsSafe,
+    /// A line that another core asks for does not leave the buffer first.
+    SnoopedLineStays,
+}
+
+impl Mutant {
+    /// All, by name, with what each does.
+    pub const ALL: [(&'static str, Mutant, &'static str); 3] = [
+        ("no-battery", Mutant::NoBattery, "nothing drains when the power fails"),
+        (
+            "sent-counts-as-safe",
+            Mutant::SentCountsAsSafe,
+            "an entry that is on its way to its controller is not drained",
+        ),
+        (
+            "snooped-line-stays",
+            Mutant::SnoopedLineStays,
+            "a line that another core asks for does not leave the buffer first",
+        ),
+    ];
+}

@@ -1,0 +1,55 @@
+//! What a model promises of memory after a power failure.
+
+use super::Member;
+use super::state::{State, Written};
+use protocol::CoreOrdering;
+
+/// What must hold at every power failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// Every write of a committed epoch is in memory, and no write without all that came before it in epochs (ASAP
+    /// §VI-B, Theorem 2).
+    Epochs,
+    /// Every visible write is in memory.
+    Stores,
+}
+
+impl Promise {
+    pub(super) fn check<M: Member>(self, state: &State<M>) -> Result<(), String> {
+        let memory = state.after_power_failure();
+        for (line, writes) in state.log.iter().enumerate() {
+            for (n, w) in writes.iter().enumerate().skip(memory[line]) {
+                self.may_lose(state, &memory, (line, n, w))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether write `n` of a line may be missing.
+    fn may_lose<M: Member>(
+        self,
+        state: &State<M>,
+        memory: &[usize],
+        (line, n, w): (usize, usize, &Written),
+    ) -> Result<(), String> {
+        let lost = name(n, w, line);
+        if self == Promise::Stores {
+            return Err(format!("a power failure loses {lost}, which is visible"));
+        }
+        if w.epoch <= state.cores[w.core].committed() {
+            return Err(format!("a power failure loses {lost}, whose epoch has committed"));
+        }
+        for (kept_line, kept) in memory.iter().enumerate().filter(|(_, kept)| **kept > 0) {
+            let v = &state.log[kept_line][kept - 1];
+            if state.follows((v.core, v.epoch), (w.core, w.epoch), &mut Vec::new()) {
+                let kept = name(kept - 1, v, kept_line);
+                return Err(format!("a power failure keeps {kept} and loses {lost}, which comes before it"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn name(n: usize, w: &Written, line: usize) -> String {
+    format!("write {} of line {line} (core {}, epoch {})", n + 1, w.core, w.epoch)
+}

@@ -1,0 +1,236 @@
+//! Where cores, controllers, wires and memory stand.
+
+use super::step::Wire;
+use super::{Member, Register, line};
+use explore::{Aside, Wires};
+use protocol::{
+    Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, FenceKind, Image, LineWrite, Mask, Msg,
+    Outbox, PM_BASE, Peer,
+};
+use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
+use units::Time;
+
+/// A write as the checker knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Written {
+    pub(super) core: usize,
+    pub(super) epoch: EpochId,
+}
+
+/// An epoch of a core.
+pub(super) type Epoch = (usize, EpochId);
+
+/// Where everything stands.
+#[derive(Clone, Hash)]
+pub struct State<M: Member> {
+    pub(super) cores: Vec<M::Core>,
+    /// Stores and fences done, per core.
+    pub(super) done: Vec<usize>,
+    tables: Vec<M::Table>,
+    register: M::Register,
+    memory: Memory,
+    /// Messages, each with the core that sends or gets it.
+    pub(super) wires: Wires<Wire, (usize, Msg)>,
+    /// For each line its writes, in the order in which they became visible; the first writes 1, the second 2.
+    pub(super) log: Vec<Vec<Written>>,
+    /// Which epoch came after which, between cores.
+    after: BTreeSet<(Epoch, Epoch)>,
+    pub(super) clock: Aside<Clock>,
+}
+
+/// The controllers' memories.
+#[derive(Clone)]
+struct Memory {
+    images: Vec<Image>,
+    map: AddressMap,
+    lines: usize,
+}
+
+/// Lines that are never written stay zero.
+impl Hash for Memory {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Memory { images, map, lines } = self;
+        (0..*lines).map(line).for_each(|l| images[map.controller(l)].read(l).hash(into));
+    }
+}
+
+/// Simulated time, of which nothing that is checked depends but this: what comes later is later, and a timer that is
+/// set has not ended yet.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    steps: u64,
+    /// For each core how far its timers have brought it.
+    reached: Vec<Time>,
+}
+
+impl Clock {
+    pub(super) fn pass(&mut self) {
+        self.steps += 1;
+    }
+
+    pub(super) fn now(&self, core: usize) -> Time {
+        Time::from_ps(self.reached[core].ps() + self.steps)
+    }
+
+    /// A core's time comes to `at`.
+    pub(super) fn reach(&mut self, core: usize, at: Time) {
+        self.reached[core] = at;
+    }
+}
+
+impl<M: Member> State<M> {
+    pub(super) fn new(
+        cores: Vec<M::Core>,
+        tables: Vec<M::Table>,
+        register: M::Register,
+        map: AddressMap,
+        lines: usize,
+    ) -> State<M> {
+        State {
+            done: vec![0; cores.len()],
+            memory: Memory { images: vec![Image::new(PM_BASE); tables.len()], map, lines },
+            tables,
+            register,
+            wires: Wires::new(),
+            log: vec![Vec::new(); lines],
+            after: BTreeSet::new(),
+            clock: Aside(Clock { steps: 0, reached: vec![Time::ZERO; cores.len()] }),
+            cores,
+        }
+    }
+
+    /// A core stores to a line; none, and a state to throw away, where it has to wait.
+    pub(super) fn store(&mut self, core: usize, index: usize) -> Option<()> {
+        let at = line(index);
+        let now = self.clock.now(core);
+        let last = self.log[index].last().copied().filter(|w| w.core != core);
+        if let Some(w) = last {
+            let mut out = Outbox::default();
+            let tag = self.cores[w.core].snooped(self.clock.now(w.core), at, w.epoch, 0, &mut out).ok()?;
+            self.route(w.core, out);
+            if let Some(tag) = tag {
+                let register = Msg::Register { epoch: tag.epoch, dependent: core as u8 };
+                self.send(Wire::Register(tag.core as usize), tag.core as usize, register);
+                let mut out = Outbox::default();
+                self.cores[core].received(now, at, tag, true, &mut out).ok()?;
+                self.route(core, out);
+            }
+        }
+        let number = self.log[index].len() as u8 + 1;
+        let write = LineWrite { line: at, mask: Mask::MAX, data: [number; 64] };
+        let mut out = Outbox::default();
+        let epoch = self.cores[core].store(now, &write, &mut out).ok()?;
+        self.route(core, out);
+        if let Some(w) = last {
+            self.after.insert(((core, epoch), (w.core, w.epoch)));
+        }
+        self.log[index].push(Written { core, epoch });
+        self.done[core] += 1;
+        Some(())
+    }
+
+    /// A core reaches a fence, and passes it if it may.
+    pub(super) fn fence(&mut self, core: usize, last: bool) {
+        let kind = if last { FenceKind::Dfence } else { FenceKind::Ofence };
+        let mut out = Outbox::default();
+        let reached = self.cores[core].fence(self.clock.now(core), kind, &mut out);
+        self.route(core, out);
+        self.done[core] += usize::from(reached.is_ok());
+    }
+
+    /// A core's time has come.
+    pub(super) fn tick(&mut self, core: usize) {
+        let mut out = Outbox::default();
+        self.cores[core].tick(self.clock.now(core), &mut out);
+        self.route(core, out);
+    }
+
+    /// Puts on the wires what a core sent.
+    fn route(&mut self, core: usize, out: Outbox) {
+        for (_, to, msg) in out.0 {
+            let wire = match (to, &msg) {
+                (Peer::Controller(c), Msg::Flush(_)) => Wire::Flush((!M::ONE_WIRE).then_some(core), c),
+                (Peer::Controller(c), _) => Wire::Commit(core, c),
+                (Peer::Core(h), _) => Wire::Resolved(core, h.into()),
+                (Peer::Register, _) => Wire::Publish(core),
+                // The directory forgets tags; here it has none.
+                (Peer::Directory | Peer::Commands, _) => continue,
+            };
+            self.send(wire, core, msg);
+        }
+    }
+
+    pub(super) fn deliver(&mut self, wire: Wire) {
+        let Some((core, msg)) = self.wires.take(wire) else { return };
+        match wire {
+            Wire::Flush(_, c) | Wire::Commit(_, c) => self.controller(core, c, &msg),
+            Wire::Publish(_) => {
+                if let Some(answer) = self.register.on(core as u8, &msg) {
+                    self.send(Wire::Timestamp(core), core, answer);
+                }
+            }
+            Wire::Answer(c, _) | Wire::Committed(c, _) => self.core(Peer::Controller(c), core, &msg),
+            Wire::Resolved(from, to) => self.core(Peer::Core(from as u8), to, &msg),
+            Wire::Register(_) => self.core(Peer::Directory, core, &msg),
+            Wire::Timestamp(_) => self.core(Peer::Register, core, &msg),
+        }
+    }
+
+    fn core(&mut self, from: Peer, to: usize, msg: &Msg) {
+        let mut out = Outbox::default();
+        self.cores[to].on(self.clock.now(to), from, msg, &mut out);
+        self.route(to, out);
+    }
+
+    fn send(&mut self, wire: Wire, core: usize, msg: Msg) {
+        self.wires.send(wire, (core, msg));
+    }
+
+    fn controller(&mut self, core: usize, c: usize, msg: &Msg) {
+        let (table, image) = (&mut self.tables[c], &mut self.memory.images[c]);
+        match msg {
+            Msg::Flush(request) => {
+                let slot = request.slot;
+                let refused = table.flush(request, image) == Accepted::Refused;
+                let answer = if refused { Msg::Nack { slot } } else { Msg::Ack { slot } };
+                self.send(Wire::Answer(c, (!M::ONE_WIRE).then_some(core)), core, answer);
+            }
+            Msg::Commit { epoch } => {
+                table.commit(core as u8, *epoch, image, &mut Vec::new());
+                self.send(Wire::Committed(c, core), core, Msg::CommitAck { epoch: *epoch });
+            }
+            other => debug_assert!(false, "no message for a controller: {other:?}"),
+        }
+    }
+
+    /// The number of the write that each line holds after a power failure, 0 for none.
+    pub(super) fn after_power_failure(&self) -> Vec<usize> {
+        let Memory { images, map, lines } = &self.memory;
+        let mut images = images.clone();
+        for (table, image) in self.tables.iter().zip(&mut images) {
+            table.power_fail(image);
+        }
+        let mut saved = Vec::new();
+        self.cores.iter().for_each(|core| core.power_fail(&mut |at, write| saved.push((at, *write))));
+        saved.sort_by_key(|(at, _)| *at);
+        for (_, w) in saved {
+            images[map.controller(w.line)].write(w.line, &w.data, w.mask);
+        }
+        (0..*lines).map(line).map(|l| images[map.controller(l)].read(l)[0].into()).collect()
+    }
+
+    /// Whether `epoch` is `of`, or comes after it.
+    pub(super) fn follows(&self, epoch: Epoch, of: Epoch, seen: &mut Vec<Epoch>) -> bool {
+        if epoch.0 == of.0 && epoch.1 > of.1 {
+            return true;
+        }
+        if seen.contains(&epoch) {
+            return false;
+        }
+        seen.push(epoch);
+        // A dependence of an earlier epoch of the same core counts too.
+        let sources = self.after.iter().filter(|(later, _)| later.0 == epoch.0 && later.1 <= epoch.1);
+        sources.map(|(_, earlier)| *earlier).any(|e| e == of || self.follows(e, of, seen))
+    }
+}
