@@ -22,6 +22,8 @@ pub trait Explored: Protocol + Sized {
     fn new(given: &Given, mutant: Option<Self::Mutant>) -> Self;
 }
 
+type Replays = fn(&Given, Option<&str>, &[u16]) -> Result<Replay, String>;
+
 /// A declared protocol whose types nobody needs to know.
 #[derive(Clone, Copy)]
 pub struct Harness {
@@ -33,7 +35,7 @@ pub struct Harness {
     pub bounds: &'static [Bound],
     mutants: fn() -> Vec<(&'static str, &'static str)>,
     explore: fn(&Given, Option<&str>, usize) -> Result<Outcome, String>,
-    replay: fn(&Given, Option<&str>, &[u16]) -> Result<Replay, String>,
+    replay: Replays,
 }
 
 impl Harness {
