@@ -127,6 +127,13 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
 
 fn machine_parameters(machine: &Description, about: &str, json: bool) {
     parameters(&machine.name, about, machine.rows(), json);
+    let memories = machine.memory_rows();
+    if !json && !memories.is_empty() {
+        println!("\nIts memories, over what is above:\n");
+        let mut table = Table::new(["key", "value", "meaning"]).left(3);
+        memories.into_iter().for_each(|(key, value, meaning)| table.row([key, value, meaning]));
+        table.print();
+    }
 }
 
 fn parameters(

@@ -176,6 +176,30 @@ impl Description {
         self.memories.iter().map(entry).collect()
     }
 
+    /// What the list says of each memory: key, value, meaning.
+    pub fn memory_rows(&self) -> Vec<(String, String, String)> {
+        let row = |index: usize, key: &str, value: String, meaning: &str| {
+            (format!("memory.{index}.{key}"), value, meaning.to_string())
+        };
+        let mut rows = Vec::new();
+        for (index, memory) in self.memories.iter().enumerate() {
+            let about = memory_kind(&memory.kind).map_or("", |kind| kind.about());
+            rows.push(row(index, "kind", memory.kind.clone(), about));
+            match memory.bytes {
+                Some(bytes) => rows.push(row(index, "size", bytes.to_string(), "bytes of its range")),
+                None => {
+                    rows.push(row(index, "share", memory.share.max(1).to_string(), "of pages in no range"))
+                }
+            }
+            for (key, value) in &memory.settings {
+                let Some(param) = MACHINE.iter().find(|p| p.key == *key) else { continue };
+                let own = key.strip_prefix("memory.").unwrap_or(key);
+                rows.push(row(index, own, param.kind.show(value), param.meaning));
+            }
+        }
+        rows
+    }
+
     /// Which controller has which address.
     ///
     /// # Errors

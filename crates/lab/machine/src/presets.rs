@@ -58,4 +58,10 @@ presets!(
     "remote-pages@2m",
     "unified@pm",
     "amf@pm",
+    "compose-nvdimmc-x2",
+    "compose-nvdimmc-pm",
+    "compose-nearpm-remote",
+    "compose-asap-pm-nearpm",
+    "compose-hops-nearpm-pm",
+    "compose-bbb-two-media",
 );

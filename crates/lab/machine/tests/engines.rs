@@ -14,6 +14,7 @@ fn random_machine(r: &mut Random) -> Description {
     // A machine at page fidelity has neither engine.
     let engines_differ = |name: &str| {
         !name.starts_with("nvdimmc-poc")
+            && !name.starts_with("compose-nvdimmc")
             && name != "nvdimmc-hypothetical"
             && !Description::preset(name).unwrap().is_page()
     };

@@ -1,0 +1,135 @@
+//! Several memories on one machine: every kind keeps its bytes, and what a power failure leaves is what programs rely on.
+
+use machine::{
+    CrashEvery, CrashPoint, Description, PRESETS, Report, RunOptions, WorkloadDescription, run,
+    run_with_crashes,
+};
+use protocol::{Line, Lost, PM_BASE};
+use workloads::Persistent;
+
+fn compositions() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|p| p.name).filter(|name| name.starts_with("compose-"))
+}
+
+fn workload(name: &str, sets: &[(&str, &str)]) -> WorkloadDescription {
+    let mut workload = WorkloadDescription::named(name).unwrap();
+    sets.iter().for_each(|(key, value)| workload.set(&format!("workload.{key}"), value).unwrap());
+    workload
+}
+
+fn ran(machine: &Description, workload: &WorkloadDescription, engine: engine::Mode) -> Report {
+    run(machine, workload, &RunOptions { seed: 5, mode: engine, ..RunOptions::default() }).unwrap()
+}
+
+fn parsed(text: &str) -> Result<Description, String> {
+    Description::parse("mine", "mine.toml", text).map_err(|e| e.to_string())
+}
+
+#[test]
+fn six_compositions_come_with_the_project() {
+    assert_eq!(compositions().count(), 6);
+}
+
+#[test]
+fn both_engines_agree_and_loads_see_the_same_bytes_on_every_composition() {
+    for name in compositions() {
+        let machine = Description::preset(name).unwrap();
+        for program in ["mix", "queue", "btree"] {
+            let work = workload(program, &[("operations", "60")]);
+            let fast = ran(&machine, &work, engine::Mode::Fast);
+            let reference = ran(&machine, &work, engine::Mode::Reference);
+            assert_eq!(fast.to_json(), reference.to_json(), "{name} {program}");
+            assert!(fast.visible.to_vec() == reference.visible.to_vec(), "{name} {program}");
+        }
+    }
+}
+
+struct Left<'a>(&'a CrashPoint);
+
+impl Persistent for Left<'_> {
+    fn word(&mut self, address: u64) -> u64 {
+        let (block, at) = (self.0.read(Line(address / 64)), (address % 64) as usize);
+        u64::from_le_bytes(block[at..at + 8].try_into().unwrap())
+    }
+
+    fn may_be_older(&self, address: u64) -> bool {
+        self.0.lost.contains(&Lost::Line(address / 64 * 64))
+    }
+}
+
+#[test]
+fn recovery_finds_what_was_acknowledged_at_every_cut_of_every_composition() {
+    for name in compositions() {
+        let machine = Description::preset(name).unwrap();
+        for program in ["queue", "cceh", "btree"] {
+            let work = workload(program, &[("operations", "12"), ("threads", "2")]);
+            let recover = work.recovery(3).unwrap();
+            let mut points = 0;
+            let options = RunOptions { seed: 3, ..RunOptions::default() };
+            run_with_crashes(&machine, &work, &options, CrashEvery::Persists(5), &mut |point| {
+                points += 1;
+                assert_eq!(recover(&mut Left(&point), &point.ended), Ok(()), "{name} {program}");
+                assert_eq!(point.image().read(Line(PM_BASE / 64)), point.read(Line(PM_BASE / 64)));
+                true
+            })
+            .unwrap();
+            assert!(points > 2, "{name} {program}: {points} points");
+        }
+    }
+}
+
+#[test]
+fn pages_are_spread_by_share_and_every_byte_is_where_it_is_read() {
+    let both = "extends = \"nvdimmc-poc\"\n[[memory]]\nkind = \"nvdimmc\"\n[[memory]]\nkind = \"nvdimmc\"\n";
+    let one = Description::preset("nvdimmc-poc").unwrap();
+    let two = parsed(both).unwrap();
+    let work = workload("fio", &[("operations", "200"), ("pattern", "random"), ("rw", "write")]);
+    let [one, two] = [one, two].map(|machine| ran(&machine, &work, engine::Mode::Fast));
+    assert!(one.visible.to_vec() == two.visible.to_vec(), "the same program leaves the same bytes");
+    let filled = |r: &Report| r.get("nvdimm.faults").unwrap();
+    assert_eq!(filled(&one), filled(&two), "each page is missed once, wherever it is");
+}
+
+#[test]
+fn a_parameter_of_one_memory_is_its_own_and_one_of_the_machine_is_everybodys() {
+    let slow =
+        "extends = \"intel\"\n[[memory]]\nkind = \"pm\"\n[[memory]]\nkind = \"pm\"\npm.read_ns = 900\n";
+    let mut machine = parsed(slow).unwrap();
+    let work = workload("fio", &[("operations", "60"), ("pattern", "random"), ("rw", "read")]);
+    let mixed = ran(&machine, &work, engine::Mode::Fast).time;
+    machine.set("memory.1.pm.read_ns", "175").unwrap();
+    let even = ran(&machine, &work, engine::Mode::Fast).time;
+    machine.set("memory.pm.read_ns", "900").unwrap();
+    let slowest = ran(&machine, &work, engine::Mode::Fast).time;
+    assert!(even < mixed && mixed < slowest, "{even} {mixed} {slowest}");
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused_with_its_reason_and_place() {
+    let list = |entries: &str| format!("extends = \"intel\"\n{entries}");
+    let refused = |text: &str| parsed(text).err().unwrap_or_else(|| panic!("accepted: {text}"));
+    let asap = "extends = \"asap-rp\"\n[[memory]]\nkind = \"pm\"\n[[memory]]\nkind = \"nvdimmc\"\n";
+    let e = refused(asap);
+    assert!(e.contains("memory 1 (nvdimmc)") && e.contains("another page may be there"), "{e}");
+    let e = refused(&list("[[memory]]\nkind = \"flash\"\n"));
+    assert!(e.contains("mine.toml:3") && e.contains("one of pm, nvdimmc, nearpm, remote"), "{e}");
+    let e = refused(&list("[[memory]]\nsize = \"1 GiB\"\n"));
+    assert!(e.contains("mine.toml:2") && e.contains("has no kind"), "{e}");
+    let e = refused(&list("[[memory]]\nkind = \"pm\"\nsize = \"1 GiB\"\n"));
+    assert!(e.contains("give one without"), "{e}");
+    let e = refused(&list("[[memory]]\nkind = \"pm\"\nshare = 17\n"));
+    assert!(e.contains("mine.toml:4") && e.contains("from 1 to 16"), "{e}");
+    let e = refused(&list("[[memory]]\nkind = \"pm\"\nsize = \"5 KiB\"\n"));
+    assert!(e.contains("multiple of 4 KiB"), "{e}");
+    let e = refused(&list("[[memory]]\nkind = \"pm\"\n[[memory]]\nkind = \"nearpm\"\n"));
+    assert!(e.contains("comes first"), "{e}");
+    let e = refused(&list("[[memory]]\nkind = \"remote\"\n[[memory]]\nkind = \"pm\"\n"));
+    assert!(e.contains("in no range"), "{e}");
+    let e = refused(&list("[[memory]]\nkind = \"pm\"\npm.reed_ns = 3\n"));
+    assert!(e.contains("mine.toml:4") && e.contains("pm.read_ns"), "{e}");
+    let e = refused(&format!("extends = \"intel\"\n{}", "[[memory]]\nkind = \"pm\"\n".repeat(9)));
+    assert!(e.contains("at most 8"), "{e}");
+    let mut machine = parsed(&list("[[memory]]\nkind = \"pm\"\n")).unwrap();
+    let e = machine.set("memory.3.pm.read_ns", "4").unwrap_err().to_string();
+    assert!(e.contains("its memories are 0 to 0"), "{e}");
+}
