@@ -4,15 +4,36 @@ use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::report::{Phase, Report, Series, Statistic};
 use crate::run::{RunOptions, run as run_any};
+use ::params::{Parameters, Words};
 use pagesim::{Error, LineFidelity, Outcome, Probe, Programs};
 use protocol::{Image, Settings};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use trace::ReplayOptions;
 use units::Dur;
 use workloads::{PageContext, PageWorkload, find_pages};
 
+/// The smallest thing of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Fidelity {
+    /// A line of 64 bytes.
+    Line,
+    /// A page of 4 KiB.
+    Page,
+}
+
+/// What a machine is simulated by.
+#[derive(Parameters)]
+#[parameters(prefix = "machine")]
+pub(crate) struct FidelityParameters {
+    /// line: cores, caches, every line of 64 B; page: visits of pages, for footprints of hundreds of GB
+    #[param(default = "line", source = "-")]
+    fidelity: Fidelity,
+}
+
 /// Whether this is a machine at page fidelity.
 pub(crate) fn is_page(s: &Settings) -> bool {
-    s.text("machine.fidelity") == "page"
+    FidelityParameters::from_settings(s).fidelity == Fidelity::Page
 }
 
 /// Whether the sizes fit together.
@@ -120,16 +141,33 @@ impl Lines<'_> {
                 other.set(param.key, &value)?;
             }
         }
-        for (key, value) in probe.machine_sets {
+        for (key, value) in &probe.machine_sets {
             other.set(key, value)?;
         }
         let mut workload = WorkloadDescription::named(probe.workload)?;
-        for (key, value) in probe.workload_sets {
+        for (key, value) in &probe.workload_sets {
             workload.set(&format!("workload.{key}"), value)?;
         }
         let options = RunOptions { seed: self.seed, ..RunOptions::default() };
-        Ok(run_any(&other, &workload, &options)?.time)
+        let described = described(&other, &workload, self.seed);
+        if let Some(time) = measured().get(&described) {
+            return Ok(*time);
+        }
+        let time = run_any(&other, &workload, &options)?.time;
+        measured().insert(described, time);
+        Ok(time)
     }
+}
+
+/// What was measured in this process, by the machine's and the workload's descriptions: the same runs give the same times.
+fn measured() -> MutexGuard<'static, BTreeMap<String, Dur>> {
+    static MEASURED: Mutex<BTreeMap<String, Dur>> = Mutex::new(BTreeMap::new());
+    MEASURED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn described(machine: &Description, workload: &WorkloadDescription, seed: u64) -> String {
+    let values: Vec<String> = machine.rows().map(|(_, value, _)| value).collect();
+    format!("{values:?} {} {:?} {seed}", workload.name, workload.settings)
 }
 
 impl LineFidelity for Lines<'_> {

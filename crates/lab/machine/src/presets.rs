@@ -64,4 +64,6 @@ presets!(
     "compose-asap-pm-nearpm",
     "compose-hops-nearpm-pm",
     "compose-bbb-two-media",
+    "amf@curve",
+    "amf@nvdimmc",
 );

@@ -18,8 +18,10 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod curve;
 mod energy;
 pub mod memory;
+mod params;
 mod policies;
 mod policy;
 mod report;
@@ -32,8 +34,9 @@ mod stand_in;
 #[cfg(test)]
 mod tests;
 
-pub use policies::{POLICIES, WORDS};
-pub use policy::{Declared, Entry, Hint, Layout, Platform, Policy};
+pub use crate::params::PARAMETERS;
+pub use policies::POLICIES;
+pub use policy::{Entry, Hint, Layout, Platform, Policy};
 pub use report::{Error, Outcome, Programs, Series, run};
 pub use settings::check;
-pub use stand_in::{HIDDEN, LineFidelity, Probe};
+pub use stand_in::{LineFidelity, Probe};

@@ -5,8 +5,9 @@
 //! mark, reclaim up to the high one, victims to the swap device).
 
 use crate::memory::{Medium, Memory, Page, SECTION, SwapSpec, Zone, ZoneSpec};
+use crate::params::{Cost, MemoryParameters};
 use crate::spec::{CacheSpec, MediumSpec};
-use protocol::{Param, Settings};
+use params::{Param, Parameters, Settings, StatSink, StatisticInfo, Words};
 use units::{Dur, Time};
 
 /// What a machine has that a policy can lay out.
@@ -139,16 +140,13 @@ pub trait Policy {
     }
 
     /// Reports each statistic that its entry declares.
-    fn statistics(&self, _memory: &Memory, _report: &mut dyn FnMut(&'static str, u64)) {}
+    fn statistics(&self, _memory: &Memory, _sink: &mut dyn StatSink) {}
 
     /// A level of free memory that figures show beside the watermarks: column, bytes.
     fn level(&self) -> Option<(&'static str, u64)> {
         None
     }
 }
-
-/// A statistic that a policy reports besides the memory manager's: name, unit, meaning.
-pub type Declared = (&'static str, &'static str, &'static str);
 
 /// A policy, as it declares itself.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +158,7 @@ pub struct Entry {
     /// Its own parameters.
     pub params: &'static [Param],
     /// Its own statistics.
-    pub statistics: &'static [Declared],
+    pub statistics: &'static [StatisticInfo],
     /// Whether the sizes make sense for it: the key that does not, and what is accepted.
     pub check: fn(&Settings) -> Result<(), String>,
     /// From its parameters.
@@ -172,13 +170,11 @@ pub struct Entry {
 /// # Errors
 /// When there is none.
 pub(crate) fn needs_pm(s: &Settings) -> Result<(), String> {
-    if s.number("fusion.pm_gib") > 0 {
+    let MemoryParameters { pm_gib, design, .. } = MemoryParameters::from_settings(s);
+    if pm_gib > 0 {
         return Ok(());
     }
-    Err(format!(
-        "fusion.pm_gib = 0: design {} needs persistent memory; give 1 to 1024",
-        s.text("fusion.design")
-    ))
+    Err(format!("fusion.pm_gib = 0: design {} needs persistent memory; give 1 to 1024", design.0.word))
 }
 
 /// Persistent memory is a medium of its own, of which the policy itself makes a cache or a device.
@@ -187,12 +183,18 @@ pub(crate) fn needs_pm(s: &Settings) -> Result<(), String> {
 /// When it is another system.
 pub(crate) fn needs_plain_pm(s: &Settings) -> Result<(), String> {
     needs_pm(s)?;
-    let hidden = s.text("fusion.hidden");
-    if hidden == "pm" {
-        return Ok(());
+    let MemoryParameters { hidden, cost, design, .. } = MemoryParameters::from_settings(s);
+    let (word, other) = (design.0.word, hidden.0.word);
+    if !hidden.is_plain() {
+        return Err(format!(
+            "fusion.hidden = {other}: design {word} takes persistent memory as a medium of its own; give pm"
+        ));
     }
-    Err(format!(
-        "fusion.hidden = {hidden}: design {} takes persistent memory as a medium of its own; give pm",
-        s.text("fusion.design")
-    ))
+    if cost != Cost::Constant {
+        return Err(format!(
+            "fusion.cost = {}: design {word} has one time for a page; give constant",
+            cost.word()
+        ));
+    }
+    Ok(())
 }

@@ -1,12 +1,11 @@
 //! From settings and programs to a run, and what it says.
 
 use crate::memory::PAGE;
-use crate::policies;
 use crate::run::{Machine, Stopped};
 use crate::samples::Sample;
-use crate::settings;
+use crate::settings::Described;
 use crate::stand_in::{self, LineFidelity};
-use protocol::Settings;
+use params::{Settings, Value};
 use protocol::pages::Arrival;
 use units::{Dur, Time};
 
@@ -65,11 +64,12 @@ pub fn run(
     seed: u64,
     line: &dyn LineFidelity,
 ) -> Result<Outcome, Error> {
-    let policy = (policies::chosen(s).new)(s);
-    let platform = settings::platform(s);
+    let described = Described::read(s);
+    let policy = (described.entry().new)(s);
+    let platform = described.platform();
     let layout = policy.boot(&platform);
-    let costs = stand_in::costs(s, line)?;
-    let spec = settings::machine(s, &platform, layout, seed, costs);
+    let costs = stand_in::costs(&described.memory, s, line)?;
+    let spec = described.machine(&platform, layout, seed, costs);
     let stopped = |why| stopped(name, &why);
     let mut m = Machine::new(spec, policy, programs.arrivals).map_err(stopped)?;
     m.run().map_err(stopped)?;
@@ -77,7 +77,7 @@ pub fn run(
     if failed > 0 {
         return Err(Error::Config(format!(
             "{failed} of the programs' mappings failed: device files do not fit into fusion.device_gib = {}, or programs map more than 2 TiB together",
-            s.number("fusion.device_gib")
+            described.memory.device_gib
         )));
     }
     Ok(outcome(&m, &programs.kinds))
@@ -148,7 +148,11 @@ fn statistics(m: &Machine) -> Vec<(&'static str, f64)> {
     if let Some((hits, misses)) = t.cache {
         rows.extend([("fusion.cache_hits", whole(hits)), ("fusion.cache_misses", whole(misses))]);
     }
-    rows.extend(t.policy.iter().map(|(name, value)| (*name, whole(*value))));
+    rows.extend(t.policy.iter().map(|(name, value)| match value {
+        Value::Count(n) => (name, whole(*n)),
+        Value::Time(time) => (name, time.as_ns()),
+        Value::Levels(levels) => (name, levels.mean()),
+    }));
     rows
 }
 

@@ -1,6 +1,7 @@
 //! The machine: cores that take programs in turn, kernel threads, samples; in order of (time, kind, number).
 
 use crate::cache::Cache;
+use crate::curve::{Load, Visits};
 use crate::energy::Energy;
 use crate::memory::{Fault, FaultError, Medium, Memory, NoRoom};
 use crate::policy::Policy;
@@ -45,6 +46,9 @@ pub(crate) struct Machine {
     /// When the buses of DRAM and persistent memory are free.
     pub(crate) bus: [Time; 2],
     pub(crate) tasks: Vec<Task>,
+    /// How loaded persistent memory is, and what its visits cost then, where that is measured.
+    pub(crate) pm_load: Load,
+    pub(crate) pm_now: Option<Visits>,
     arrivals: Vec<Option<Arrival>>,
     ready: VecDeque<u32>,
     idle: Vec<u32>,
@@ -77,6 +81,8 @@ impl Machine {
             cache: spec.cache.map(Cache::new),
             bus: [Time::ZERO; 2],
             tasks: Vec::new(),
+            pm_load: Load::default(),
+            pm_now: None,
             ready: VecDeque::new(),
             idle: (0..spec.cores as u32).rev().collect(),
             events: BinaryHeap::new(),
@@ -279,8 +285,7 @@ impl Machine {
         self.sample(end.max(self.last_sample));
         self.totals.counts = self.memory.counts;
         self.totals.joules = self.energy.joules();
-        let own = &mut self.totals.policy;
-        self.policy.statistics(&self.memory, &mut |name, value| own.push((name, value)));
+        self.policy.statistics(&self.memory, &mut self.totals.policy);
         self.totals.cache = self.cache.as_ref().map(|c| (c.hits, c.misses));
     }
 

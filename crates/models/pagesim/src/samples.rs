@@ -1,6 +1,7 @@
 //! What is seen of a machine over time, and at its end.
 
 use crate::memory::Counts;
+use params::Tally;
 use units::{Dur, Time};
 
 /// One look at the machine.
@@ -60,7 +61,7 @@ pub(crate) struct Totals {
     /// Mappings that failed.
     pub failed_maps: u64,
     /// The policy's own numbers.
-    pub policy: Vec<(&'static str, u64)>,
+    pub policy: Tally,
     /// Hits and misses of the cache in front of persistent memory, where there is one.
     pub cache: Option<(u64, u64)>,
 }

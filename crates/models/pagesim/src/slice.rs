@@ -1,9 +1,8 @@
 //! A time slice of a program: its steps, its visits, its faults.
 
 use crate::cache::Found;
-use crate::memory::{AreaError, FaultError, Medium};
+use crate::memory::{AreaError, FaultError, Medium, PAGE};
 use crate::run::Machine;
-use crate::spec::MediumSpec;
 use protocol::LINE_BYTES;
 use protocol::pages::{PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Random, Time};
@@ -70,6 +69,7 @@ impl Spent {
 impl Machine {
     /// Runs a program until its slice is over, it waits, or it ends.
     pub(crate) fn slice(&mut self, task: u32, now: Time) -> SliceEnd {
+        self.look_at_load(now);
         let until = now + self.spec.quantum;
         let mut spent = Spent { now, until, user: Dur::ZERO, system: Dur::ZERO, lines: [0; 2] };
         let mut wakes = None;
@@ -83,6 +83,23 @@ impl Machine {
         self.totals.user += spent.user;
         self.totals.system += spent.system;
         SliceEnd { at: spent.now, wakes: wakes.map(|at: Time| at.max(spent.now)) }
+    }
+
+    /// The time of so many visits of persistent memory.
+    fn pm_visits(&mut self, lines: u64, write: bool, visits: u64) -> Dur {
+        let Some(now) = &self.pm_now else { return self.spec.pm.visit(lines, write) * visits };
+        let time = now.time(lines, write) * visits;
+        self.pm_load.add(time);
+        time
+    }
+
+    /// What visits of persistent memory cost from now on, where that is measured.
+    fn look_at_load(&mut self, now: Time) {
+        let Some((curve, pages)) = &self.spec.curve else { return };
+        if self.pm_load.pass(now, self.spec.quantum) || self.pm_now.is_none() {
+            let set = self.memory.used_bytes(Medium::Pm) / PAGE * 1000 / pages;
+            self.pm_now = Some(curve.at(self.pm_load.milli, set));
+        }
     }
 
     /// Lines of all cores share each medium's bus: a slice ends no sooner than its lines have passed.
@@ -251,9 +268,9 @@ impl Machine {
             }
             return touched.done;
         }
-        let line = |m: &MediumSpec| if visit.write { m.write } else { m.read };
-        let (dram, pm) = (line(&self.spec.dram), line(&self.spec.pm));
-        spent.user(dram * visit.lines * (touched.done - touched.pm) + pm * visit.lines * touched.pm);
+        let dram = self.spec.dram.visit(visit.lines, visit.write) * (touched.done - touched.pm);
+        let pm = self.pm_visits(visit.lines, visit.write, touched.pm);
+        spent.user(dram + pm);
         spent.lines[0] += visit.lines * (touched.done - touched.pm);
         spent.lines[1] += visit.lines * touched.pm;
         touched.done
@@ -279,11 +296,11 @@ impl Machine {
 
     /// The kernel zeroes a page, or a device has written it.
     fn fill(&mut self, medium: Medium, spent: &mut Spent) {
-        let (m, index) = match medium {
-            Medium::Dram => (self.spec.dram, 0),
-            Medium::Pm => (self.spec.pm, 1),
+        let (time, index) = match medium {
+            Medium::Dram => (self.spec.dram.visit(LINES_OF_PAGE, true), 0),
+            Medium::Pm => (self.pm_visits(LINES_OF_PAGE, true, 1), 1),
         };
-        spent.system(m.write * LINES_OF_PAGE);
+        spent.system(time);
         spent.lines[index] += LINES_OF_PAGE;
     }
 }

@@ -1,5 +1,6 @@
 //! What a machine at page fidelity is made of. Defaults and sources stand in the table of `machine`.
 
+use crate::curve::Curve;
 use crate::memory::MemorySpec;
 use units::Dur;
 
@@ -12,6 +13,13 @@ pub struct MediumSpec {
     pub write: Dur,
     /// Time of a line on the medium's shared bus.
     pub service: Dur,
+}
+
+impl MediumSpec {
+    /// The time of a visit that touches `lines` lines.
+    pub(crate) fn visit(&self, lines: u64, write: bool) -> Dur {
+        if write { self.write * lines } else { self.read * lines }
+    }
 }
 
 /// A cache of whole pages in front of persistent memory, direct-mapped.
@@ -55,6 +63,9 @@ pub(crate) struct MachineSpec {
     pub pm: MediumSpec,
     /// What stands in front of persistent memory.
     pub cache: Option<CacheSpec>,
+    /// Measured latencies of visits of persistent memory in place of its own, which tell what its bus and a cache in front
+    /// of it add; and the pages that working sets are told by.
+    pub(crate) curve: Option<(Curve, u64)>,
     /// Time between samples.
     pub sample: Dur,
     /// Power.

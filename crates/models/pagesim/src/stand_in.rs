@@ -1,8 +1,10 @@
 //! Hidden memory that is another machine's: what a page costs there is measured at line fidelity.
 
 use crate::Error;
+use crate::curve::Curve;
+use crate::params::{Cost, MemoryParameters};
 use crate::spec::CacheSpec;
-use protocol::Settings;
+use params::{FromSetting, Kind, Plain, Setting, Settings};
 use units::Dur;
 
 /// Whoever can run machines at line fidelity.
@@ -22,11 +24,11 @@ pub struct Probe<'a> {
     /// Prefixes of keys that it takes from the description, where the user has set them.
     pub own: &'a [&'a str],
     /// Keys of it that are set in any case.
-    pub machine_sets: &'a [(&'a str, String)],
+    pub machine_sets: Vec<(&'a str, String)>,
     /// The workload.
     pub workload: &'a str,
     /// Its parameters, without their prefix.
-    pub workload_sets: &'a [(&'a str, String)],
+    pub workload_sets: Vec<(&'a str, String)>,
 }
 
 /// What persistent memory costs besides its own latency.
@@ -34,72 +36,131 @@ pub struct Probe<'a> {
 pub(crate) struct Costs {
     /// A cache of pages that stands in front of it.
     pub(crate) front: Option<CacheSpec>,
+    /// Measured latencies in place of one, and pages of the cache that working sets are told by.
+    pub(crate) curve: Option<(Curve, u64)>,
 }
 
-/// A machine that persistent memory can be.
-struct StandIn {
+/// A cache of pages in front of a machine's memory.
+#[derive(Debug)]
+struct Front {
+    /// The key of its size, KiB in one of it, and a size that a short run misses.
+    key: &'static str,
+    kib: u64,
+    small: u64,
+    /// Parameters of `fio`, so that it misses.
+    misses: &'static [(&'static str, &'static str)],
+}
+
+/// A machine at line fidelity whose memory persistent memory can be.
+#[derive(Debug)]
+pub(crate) struct StandIn {
     /// The word of `fusion.hidden`.
-    word: &'static str,
+    pub(crate) word: &'static str,
     machine: &'static str,
     own: &'static [&'static str],
-    /// The key of its cache's size, KiB in one of it, and a size that a short run misses.
-    cache: (&'static str, u64, &'static str),
-    workload: &'static [(&'static str, &'static str)],
+    front: Option<Front>,
 }
 
 const STAND_INS: &[StandIn] = &[
+    StandIn { word: "pm", machine: "intel", own: &["memory."], front: None },
     StandIn {
         word: "nvdimmc",
         machine: "nvdimmc-poc",
         own: &["nvdimm.", "nand."],
-        cache: ("nvdimm.slots_mib", 1024, "8"),
-        workload: &[("resident", "false"), ("file_bytes", "33554432")],
+        front: Some(Front {
+            key: "nvdimm.slots_mib",
+            kib: 1024,
+            small: 8,
+            misses: &[("resident", "false"), ("file_bytes", "33554432")],
+        }),
     },
     StandIn {
         word: "remote",
         machine: "pberry",
         own: &["remote."],
-        cache: ("remote.local_kib", 1, "1024"),
-        workload: &[("file_bytes", "33554432")],
+        front: Some(Front {
+            key: "remote.local_kib",
+            kib: 1,
+            small: 1024,
+            misses: &[("file_bytes", "33554432")],
+        }),
     },
 ];
 
-/// Words of `fusion.hidden`: a medium of its own, or one of the machines.
-pub const HIDDEN: &[&str] = &{
-    let mut words = ["pm"; STAND_INS.len() + 1];
+/// Words of `fusion.hidden`.
+const WORDS: &[&str] = &{
+    let mut words = [""; STAND_INS.len()];
     let mut n = 0;
     while n < STAND_INS.len() {
-        words[n + 1] = STAND_INS[n].word;
+        words[n] = STAND_INS[n].word;
         n += 1;
     }
     words
 };
+
+/// What persistent memory is, as `fusion.hidden` names it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hidden(pub(crate) &'static StandIn);
+
+impl Hidden {
+    /// A medium of its own, and no other system.
+    pub(crate) fn is_plain(self) -> bool {
+        self.0.front.is_none()
+    }
+}
+
+impl FromSetting for Hidden {
+    fn from_setting(setting: &Setting) -> Option<Hidden> {
+        let word = setting.as_text()?;
+        STAND_INS.iter().find(|m| m.word == word).map(Hidden)
+    }
+}
+
+impl Plain for Hidden {
+    const KIND: Kind = Kind::Choice(WORDS);
+}
 
 /// Blocks of a measuring run.
 const BLOCKS: u64 = 300;
 /// KiB of a page.
 const KIB_OF_PAGE: u64 = 4;
 
-/// What persistent memory costs: time of a page that misses, read by `fio` a page at a time on that machine, whose
-/// own keys hold.
+/// Visits of a measuring run under load, for each that is under way at once.
+const VISITS: u64 = 64;
+/// Pages of the cache in front of a machine whose working sets are measured.
+const SMALL_PAGES: u64 = 256;
+
+/// What persistent memory costs, told in one way or the other.
 ///
 /// # Errors
 /// As [`LineFidelity::time`].
-pub(crate) fn costs(s: &Settings, line: &dyn LineFidelity) -> Result<Costs, Error> {
-    let Some(other) = STAND_INS.iter().find(|m| m.word == s.text("fusion.hidden")) else {
-        return Ok(Costs::default());
-    };
-    let (key, kib, _) = other.cache;
-    let pages = s.number(key) * kib / KIB_OF_PAGE;
-    let (fill, with_write_back) = (other.page(line, "read")?, other.page(line, "write")?);
-    let write_back = with_write_back - with_write_back.min(fill);
-    Ok(Costs { front: Some(CacheSpec { pages: pages.max(1), fill, write_back }) })
+pub(crate) fn costs(
+    memory: &MemoryParameters,
+    s: &Settings,
+    line: &dyn LineFidelity,
+) -> Result<Costs, Error> {
+    let other = memory.hidden.0;
+    match memory.cost {
+        Cost::Constant => Ok(Costs { front: other.cache(s, line)?, curve: None }),
+        Cost::Curve => Ok(Costs { front: None, curve: Some((other.curve(line)?, other.pages(s))) }),
+    }
 }
 
 impl StandIn {
-    /// Time of a page that is read or written and was not there.
-    fn page(&self, line: &dyn LineFidelity, rw: &str) -> Result<Dur, Error> {
-        let (key, _, small) = self.cache;
+    /// Pages of the cache in front of it; of a page where there is none, so that every working set is a large one.
+    fn pages(&self, s: &Settings) -> u64 {
+        self.front.as_ref().map_or(1, |f| (s.number(f.key) * f.kib / KIB_OF_PAGE).max(1))
+    }
+
+    /// The cache, and the time of a page that misses it, read and written by `fio` a page at a time.
+    fn cache(&self, s: &Settings, line: &dyn LineFidelity) -> Result<Option<CacheSpec>, Error> {
+        let Some(front) = &self.front else { return Ok(None) };
+        let (fill, with_write_back) = (self.miss(front, line, "read")?, self.miss(front, line, "write")?);
+        let write_back = with_write_back - with_write_back.min(fill);
+        Ok(Some(CacheSpec { pages: self.pages(s), fill, write_back }))
+    }
+
+    fn miss(&self, front: &Front, line: &dyn LineFidelity, rw: &str) -> Result<Dur, Error> {
         let blocks = BLOCKS.to_string();
         let all = [
             ("rw", rw),
@@ -110,15 +171,53 @@ impl StandIn {
             ("software_ns", "0"),
         ];
         let owned = |(key, value): &(&'static str, &str)| (*key, (*value).to_string());
-        let sets: Vec<_> =
-            all.iter().map(|(k, v)| (*k, (*v).to_string())).chain(self.workload.iter().map(owned)).collect();
         let probe = Probe {
             machine: self.machine,
             own: self.own,
-            machine_sets: &[(key, small.to_string())],
+            machine_sets: vec![(front.key, front.small.to_string())],
             workload: "fio",
-            workload_sets: &sets,
+            workload_sets: all.iter().chain(front.misses).map(owned).collect(),
         };
         Ok(Dur::ps(line.time(&probe)?.as_ps() / BLOCKS))
+    }
+
+    /// Latencies of visits, through caches of the cores that are as good as none.
+    pub(crate) fn curve(&self, line: &dyn LineFidelity) -> Result<Curve, Error> {
+        Curve::measured(|write, lines, set, load| self.visit(line, write, lines, set, load))
+    }
+
+    /// The time of a visit.
+    pub(crate) fn visit(
+        &self,
+        line: &dyn LineFidelity,
+        write: bool,
+        lines: u64,
+        set: u64,
+        load: u64,
+    ) -> Result<Dur, Error> {
+        let mut machine_sets = vec![
+            ("l1.size_bytes", "1024".to_string()),
+            ("l2.size_bytes", "1024".to_string()),
+            ("llc.size_bytes", "4096".to_string()),
+        ];
+        if let Some(front) = &self.front {
+            machine_sets.push((front.key, (SMALL_PAGES * KIB_OF_PAGE / front.kib).to_string()));
+        }
+        let visits = VISITS * load;
+        let workload_sets = vec![
+            ("threads", load.to_string()),
+            ("operations", visits.to_string()),
+            ("pages", (SMALL_PAGES * set / 1000).to_string()),
+            ("lines", lines.to_string()),
+            ("rw", if write { "write" } else { "read" }.to_string()),
+        ];
+        let probe = Probe {
+            machine: self.machine,
+            own: self.own,
+            machine_sets,
+            workload: "loaded-latency",
+            workload_sets,
+        };
+        Ok(Dur::ps(line.time(&probe)?.as_ps() / VISITS))
     }
 }

@@ -64,6 +64,7 @@ pub(crate) fn spec(dram: u64, pm: u64, online: bool) -> MachineSpec {
         dram: medium,
         pm: MediumSpec { read: Dur::ns(75), ..medium },
         cache: None,
+        curve: None,
         sample: Dur::ns(10_000_000),
         power: PowerSpec { idle: 230, active: 1340, transition: 760 },
         block_bytes: 0,

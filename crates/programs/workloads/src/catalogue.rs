@@ -322,6 +322,21 @@ pub const WORKLOADS: &[Workload] = &[
         recover: Some(s::fio::recover),
     },
     Workload {
+        name: "loaded-latency",
+        meaning: "pages of a working set visited at random, some lines of each, by as many threads as load the memory",
+        source: "after Intel's Memory Latency Checker, its loaded latencies",
+        params: params! {
+            threads "1", "-";
+            "operations" N, "1000", "estimate", "visits of all threads";
+            "pages" Count { min: 1, max: 1 << 20 }, "1024", "estimate", "pages of the working set";
+            "lines" Count { min: 1, max: 64 }, "1", "-", "lines of 64 B that a visit touches";
+            "rw" Choice(&["read", "write"]), "read", "-", "what is done with them";
+            "pause_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "-", "time between visits of a thread";
+        },
+        program: |c| Box::pin(s::loaded_latency::run(c)),
+        recover: None,
+    },
+    Workload {
         name: "filecopy",
         meaning: "a file copied from a disk onto persistent memory, block by block",
         source: "NVDIMM-C (HPCA 2020) §VII-B1",

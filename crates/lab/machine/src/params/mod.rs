@@ -1,7 +1,5 @@
 //! The one table of machine parameters. Files, `--set`, `show`, the JSON Schema and the wiring all follow it. Each
-//! system has a file; fusion's are of machines at page fidelity, the others' of machines at line fidelity.
-
-mod fusion;
+//! system says its own in its folder.
 
 use ::params::{Param, Parameters, join, rows};
 use cpu::params::{
@@ -13,22 +11,6 @@ use memory::nand::params::NandParameters;
 use memory::params::{
     ControllersParameters, DramParameters, InterleaveParameters, PmParameters, QueueParameters,
 };
-use protocol::params::Kind::Nanoseconds;
-
-const fn p(
-    key: &'static str,
-    kind: params::Kind,
-    default: &'static str,
-    source: &'static str,
-    meaning: &'static str,
-) -> Param {
-    Param { key, kind, default, source, meaning }
-}
-
-const NS: params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 };
-const LONG: params::Kind = Nanoseconds { min_ps: 0, max_ps: 10_000_000_000_000_000 };
-/// What happens again and again: up to a tenth of a second.
-const SHORT: params::Kind = Nanoseconds { min_ps: 0, max_ps: 100_000_000_000 };
 
 const PARTS: &[&[Param]] = &[
     CpuParameters::TABLE,
@@ -58,7 +40,8 @@ const PARTS: &[&[Param]] = &[
     pberry::params::KindParameters::TABLE,
     pberry::params::RemoteParameters::TABLE,
     pberry::params::FaultParameters::TABLE,
-    fusion::PAGES,
+    crate::page::FidelityParameters::TABLE,
+    pagesim::PARAMETERS,
 ];
 
 /// Keys that once had another name, and the name that they have.

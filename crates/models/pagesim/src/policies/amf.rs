@@ -2,25 +2,55 @@
 //! before kswapd swaps: how much (Table 2), when, and when to give it back (§4.3).
 
 use crate::memory::{Memory, PAGE, SECTION};
+use crate::params::MemoryParameters;
 use crate::policy::{Entry, Layout, Platform, Policy, needs_pm};
-use crate::settings::SECTIONS_OF_GIB;
-use protocol::Settings;
+use crate::settings::{SECTIONS_OF_GIB, at_least_a_microsecond};
+use params::{Parameters, Settings, StatSink, Statistics, ns};
 use units::{Dur, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     word: "amf",
     about: "hidden until wanted (A6)",
-    params: &[],
-    statistics: &[
-        ("fusion.sections_integrated", "1", "sections of 128 MiB that kpmemd integrated"),
-        ("fusion.sections_reclaimed", "1", "sections that it gave back"),
-        ("fusion.integrations", "1", "times that it integrated memory"),
-    ],
-    check: needs_pm,
+    params: AmfParameters::TABLE,
+    statistics: Integrated::TABLE,
+    check: |s| {
+        needs_pm(s)?;
+        at_least_a_microsecond("fusion.period_ns", AmfParameters::from_settings(s).period_ns)
+    },
     new: |s| Box::new(Kpmemd::new(AmfSpec::of(s))),
 };
 
-/// Its parameters.
+/// Parameters.
+#[derive(Parameters)]
+#[parameters(prefix = "fusion")]
+struct AmfParameters {
+    /// page_min of table 2's policy in pages; 0: in proportion to DRAM
+    #[param(default = "0", source = "paper: AMF §4.3.1: 4097 pages with 64 GiB of DRAM", min = 0, max = 1 << 24)]
+    page_min: u64,
+    /// time between kpmemd's looks at free memory
+    #[param(default = "100000000", source = "estimate", range = ns::LONG)]
+    period_ns: Dur,
+    /// PM is given back when its descriptors take more than so much of DRAM
+    #[param(default = "30", source = "paper: AMF §4.3.2: 3 %", min = 1, max = 1000)]
+    reclaim_per_mille: u64,
+    /// time to add or remove a section, its descriptors aside
+    #[param(default = "200000", source = "estimate: resource tree, zone and node of a section", range = ns::LONG)]
+    section_ns: Dur,
+}
+
+/// What kpmemd did.
+#[derive(Clone, Copy, Debug, Default, Statistics)]
+#[statistics(prefix = "fusion")]
+struct Integrated {
+    /// sections of 128 MiB that kpmemd integrated
+    sections_integrated: u64,
+    /// sections that it gave back
+    sections_reclaimed: u64,
+    /// times that it integrated memory
+    integrations: u64,
+}
+
+/// The policy.
 #[derive(Clone, Copy, Debug)]
 struct AmfSpec {
     /// Sections of DRAM: the unit of the policy.
@@ -37,17 +67,18 @@ struct AmfSpec {
 
 impl AmfSpec {
     fn of(s: &Settings) -> AmfSpec {
-        let dram = s.number("fusion.dram_gib");
-        let page_min = match s.number("fusion.page_min") {
+        let dram = MemoryParameters::from_settings(s).dram_gib;
+        let own = AmfParameters::from_settings(s);
+        let page_min = match own.page_min {
             0 => (4097 * dram / 64).max(1),
             set => set,
         };
         AmfSpec {
             dram_sections: dram * SECTIONS_OF_GIB,
             page_min,
-            period: s.dur("fusion.period_ns"),
-            reclaim_per_mille: s.number("fusion.reclaim_per_mille"),
-            section: s.dur("fusion.section_ns"),
+            period: own.period_ns,
+            reclaim_per_mille: own.reclaim_per_mille,
+            section: own.section_ns,
         }
     }
 
@@ -78,24 +109,19 @@ fn integrated(free: u64, [min, low, high]: [u64; 3]) -> u64 {
 #[derive(Debug)]
 struct Kpmemd {
     spec: AmfSpec,
-    /// Sections integrated, counted each time.
-    integrated: u64,
-    /// Sections given back.
-    reclaimed: u64,
-    /// Times that memory was integrated.
-    times: u64,
+    done: Integrated,
 }
 
 impl Kpmemd {
     fn new(spec: AmfSpec) -> Kpmemd {
-        Kpmemd { spec, integrated: 0, reclaimed: 0, times: 0 }
+        Kpmemd { spec, done: Integrated::default() }
     }
 
     fn integrate(&mut self, memory: &mut Memory, times: u64, now: Time) -> Dur {
         let wanted = times * self.spec.dram_sections;
         let (sections, time) = memory.bring_online(wanted, now, self);
-        self.integrated += sections;
-        self.times += u64::from(sections > 0);
+        self.done.sections_integrated += sections;
+        self.done.integrations += u64::from(sections > 0);
         self.spec.section * sections + time
     }
 
@@ -112,7 +138,7 @@ impl Kpmemd {
             return Dur::ZERO;
         }
         memory.take_offline(&idle);
-        self.reclaimed += idle.len() as u64;
+        self.done.sections_reclaimed += idle.len() as u64;
         self.spec.section * idle.len() as u64
     }
 }
@@ -141,10 +167,8 @@ impl Policy for Kpmemd {
         }
     }
 
-    fn statistics(&self, _: &Memory, report: &mut dyn FnMut(&'static str, u64)) {
-        report("fusion.sections_integrated", self.integrated);
-        report("fusion.sections_reclaimed", self.reclaimed);
-        report("fusion.integrations", self.times);
+    fn statistics(&self, _: &Memory, sink: &mut dyn StatSink) {
+        self.done.hand_up(sink);
     }
 
     fn level(&self) -> Option<(&'static str, u64)> {
@@ -156,6 +180,7 @@ impl Policy for Kpmemd {
 mod tests {
     use super::*;
     use crate::tests::{program, ran_under, spec, sweep};
+    use params::Value;
     use protocol::pages::PageStep;
 
     #[test]
@@ -190,7 +215,15 @@ mod tests {
             section: Dur::ns(1_000_000),
         };
         let fused = ran_under(Box::new(Kpmemd::new(small)), spec(2, 8, false), program(steps(20_000)));
-        let [(_, integrated), (_, reclaimed), (_, times)] = fused.totals().policy[..] else { panic!() };
+        let count = |name: &str| match fused.totals().policy.get(name) {
+            Some(Value::Count(n)) => *n,
+            other => panic!("{name}: {other:?}"),
+        };
+        let [integrated, reclaimed, times] =
+            Integrated::TABLE.iter().map(|s| count(s.name)).collect::<Vec<_>>()[..]
+        else {
+            panic!()
+        };
         assert!(integrated >= 3 && reclaimed > 0, "{integrated} {reclaimed} {:?}", fused.totals());
         assert!(times < 10, "it does not go back and forth");
         let plain = (super::super::unified::ENTRY.new)(&Settings::defaults([]));

@@ -10,7 +10,7 @@ mod pm_block;
 mod unified;
 
 use crate::policy::Entry;
-use protocol::Settings;
+use params::{FromSetting, Kind, Plain, Setting};
 
 /// Every policy.
 pub const POLICIES: &[Entry] = &[
@@ -24,7 +24,7 @@ pub const POLICIES: &[Entry] = &[
 ];
 
 /// Their words.
-pub const WORDS: &[&str] = &{
+const WORDS: &[&str] = &{
     let mut words = [""; POLICIES.len()];
     let mut n = 0;
     while n < words.len() {
@@ -34,11 +34,55 @@ pub const WORDS: &[&str] = &{
     words
 };
 
-/// The policy that `fusion.design` names.
-///
-/// # Panics
-/// When the word is none of [`WORDS`], which reading it refuses.
-pub(crate) fn chosen(s: &Settings) -> &'static Entry {
-    let word = s.text("fusion.design");
-    POLICIES.iter().find(|p| p.word == word).unwrap_or_else(|| panic!("no policy is called {word}"))
+/// One of the table, as `fusion.design` names it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Design(pub(crate) &'static Entry);
+
+impl FromSetting for Design {
+    fn from_setting(setting: &Setting) -> Option<Design> {
+        let word = setting.as_text()?;
+        POLICIES.iter().find(|p| p.word == word).map(Design)
+    }
+}
+
+impl Plain for Design {
+    const KIND: Kind = Kind::Choice(WORDS);
+}
+
+/// What each says of itself: "word: text; word: text".
+pub(crate) const ABOUT: &str = {
+    const BYTES: [u8; length()] = about();
+    match str::from_utf8(&BYTES) {
+        Ok(text) => text,
+        Err(_) => panic!("pieces of text are text"),
+    }
+};
+
+const fn length() -> usize {
+    let (mut all, mut n) = (0, 0);
+    while n < POLICIES.len() {
+        all += POLICIES[n].word.len() + POLICIES[n].about.len() + 4;
+        n += 1;
+    }
+    all - 2
+}
+
+const fn about<const N: usize>() -> [u8; N] {
+    let (mut text, mut at, mut n) = ([0; N], 0, 0);
+    while n < POLICIES.len() {
+        let pieces = [POLICIES[n].word, ": ", POLICIES[n].about, "; "];
+        let last = n + 1 == POLICIES.len();
+        let mut piece = 0;
+        while piece < pieces.len() - last as usize {
+            let bytes = pieces[piece].as_bytes();
+            let mut byte = 0;
+            while byte < bytes.len() {
+                text[at] = bytes[byte];
+                (at, byte) = (at + 1, byte + 1);
+            }
+            piece += 1;
+        }
+        n += 1;
+    }
+    text
 }

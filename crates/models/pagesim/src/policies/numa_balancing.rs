@@ -7,24 +7,51 @@
 
 use crate::memory::{Medium, Memory, PAGE, Zone};
 use crate::policy::{Entry, Hint, Policy, needs_pm};
-use protocol::Settings;
+use crate::settings::at_least_a_microsecond;
+use params::{Parameters, Settings, StatSink, Statistics, ns};
 use units::{Dur, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     word: "tiering",
     about: "hotplug with promotion and demotion",
-    params: &[],
-    statistics: &[
-        ("os.hint_faults", "1", "page faults taken to learn of a visit"),
-        ("os.demoted_pages", "1", "pages that reclaim moved to slower memory"),
-        ("os.promoted_pages", "1", "pages moved to faster memory"),
-    ],
-    check: needs_pm,
+    params: TieringParameters::TABLE,
+    statistics: Moves::TABLE,
+    check: |s| {
+        needs_pm(s)?;
+        at_least_a_microsecond("os.scan_period_ns", TieringParameters::from_settings(s).scan_period_ns)
+    },
     new: |s| Box::new(NumaBalancing::of(s)),
 };
 
 /// `numa_balancing`'s first threshold: a second.
 const REFERENCE: Dur = Dur::ns(1_000_000_000);
+
+/// Parameters.
+#[derive(Parameters)]
+#[parameters(prefix = "os")]
+struct TieringParameters {
+    /// memory that gets hints in a period, in MiB (tiering)
+    #[param(default = "256", source = "Linux: numa_balancing_scan_size", min = 128, max = 65536)]
+    scan_mib: u64,
+    /// time between scans (tiering)
+    #[param(default = "1000000000", source = "Linux: numa_balancing_scan_period_min", range = ns::LONG)]
+    scan_period_ns: Dur,
+    /// memory promoted a period, at most, in MiB (tiering)
+    #[param(default = "65536", source = "Linux: numa_balancing_promote_rate_limit", min = 1, max = 1 << 20)]
+    promote_mib: u64,
+}
+
+/// Moves between the tiers.
+#[derive(Statistics)]
+#[statistics(prefix = "os")]
+struct Moves {
+    /// page faults taken to learn of a visit (tiering)
+    hint_faults: u64,
+    /// pages that reclaim moved to slower memory
+    demoted_pages: u64,
+    /// pages moved to faster memory
+    promoted_pages: u64,
+}
 
 struct NumaBalancing {
     /// Time between scans.
@@ -45,10 +72,11 @@ struct NumaBalancing {
 
 impl NumaBalancing {
     fn of(s: &Settings) -> NumaBalancing {
+        let own = TieringParameters::from_settings(s);
         NumaBalancing {
-            period: s.dur("os.scan_period_ns"),
-            scan: s.number("os.scan_mib") << 20,
-            rate: (s.number("os.promote_mib") << 20) / PAGE,
+            period: own.scan_period_ns,
+            scan: own.scan_mib << 20,
+            rate: (own.promote_mib << 20) / PAGE,
             cursor: 0,
             threshold: REFERENCE,
             budget: 0,
@@ -116,10 +144,9 @@ impl Policy for NumaBalancing {
         time
     }
 
-    fn statistics(&self, memory: &Memory, report: &mut dyn FnMut(&'static str, u64)) {
-        report("os.hint_faults", memory.counts.hints);
-        report("os.demoted_pages", memory.counts.demoted);
-        report("os.promoted_pages", memory.counts.promoted);
+    fn statistics(&self, memory: &Memory, sink: &mut dyn StatSink) {
+        let c = memory.counts;
+        Moves { hint_faults: c.hints, demoted_pages: c.demoted, promoted_pages: c.promoted }.hand_up(sink);
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod filecopy;
 pub(crate) mod fio;
 pub(crate) mod hashmap;
 pub(crate) mod heap;
+pub(crate) mod loaded_latency;
 mod log;
 pub(crate) mod map_reduce;
 pub(crate) mod masstree;

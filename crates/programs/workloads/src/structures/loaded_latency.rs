@@ -1,0 +1,61 @@
+//! Loaded latency: threads visit pages of a working set at random and touch some lines of each, with a pause between.
+//!
+//! More threads, or shorter pauses, load the memory more; what a visit takes then is its latency under that load. The
+//! lines of a visit follow each other from a random one on, and reads ask for all of them first, as a processor that
+//! looks ahead does.
+
+use crate::context::Context;
+use crate::sync;
+use protocol::{PAGE_BYTES, PM_BASE};
+use units::Random;
+
+const LINES_OF_PAGE: u64 = 64;
+
+/// What each visit does.
+struct Visits {
+    pages: u64,
+    lines: u64,
+    writes: bool,
+}
+
+pub(crate) async fn run(c: Context) {
+    let s = &c.settings;
+    let writes = s.text("workload.rw") == "write";
+    let visits = Visits { pages: s.number("workload.pages"), lines: s.number("workload.lines"), writes };
+    let pause = s.dur("workload.pause_ns");
+    // Every page holds something, or a read of it would not need the media.
+    let first = c.share_start(visits.pages);
+    for page in first..first + c.share(visits.pages) {
+        c.cpu.store_nontemporal(PM_BASE + page * PAGE_BYTES, page).await;
+    }
+    c.cpu.dfence().await;
+    let mut random = c.random();
+    // What caches hold is then what they hold after visits like these.
+    for n in 0..c.share(visits.pages) {
+        visit(&c, &visits, &mut random, n).await;
+    }
+    sync::start(&c).await;
+    for n in 0..c.share(s.number("workload.operations")) {
+        c.cpu.work(pause).await;
+        visit(&c, &visits, &mut random, n).await;
+        c.cpu.moved(visits.lines * 64);
+        c.cpu.operation_done();
+    }
+    sync::finish(&c).await;
+}
+
+async fn visit(c: &Context, visits: &Visits, random: &mut Random, value: u64) {
+    let page = PM_BASE + random.below(visits.pages) * PAGE_BYTES;
+    let first = random.below(LINES_OF_PAGE);
+    let line = |n: u64| page + (first + n) % LINES_OF_PAGE * 64;
+    for n in 0..visits.lines {
+        if visits.writes {
+            c.cpu.store(line(n), value).await;
+        } else {
+            c.cpu.touch(line(n)).await;
+        }
+    }
+    for n in (0..visits.lines).filter(|_| !visits.writes) {
+        c.load(line(n)).await;
+    }
+}
