@@ -18,6 +18,8 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+#[cfg(test)]
+mod contract;
 mod curve;
 mod energy;
 pub mod memory;

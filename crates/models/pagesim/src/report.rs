@@ -96,7 +96,7 @@ fn stopped(name: &str, why: &Stopped) -> Error {
     }
 }
 
-fn outcome(m: &Machine, kinds: &[&str]) -> Outcome {
+pub(crate) fn outcome(m: &Machine, kinds: &[&str]) -> Outcome {
     let t = m.totals();
     let phase = |(name, (operations, from, to)): (&&str, &(u64, Time, Time))| {
         ((*name).to_string(), *operations, to.since(*from))

@@ -1,7 +1,7 @@
 //! Hidden memory that is another machine's: what a page costs there is measured at line fidelity.
 
 use crate::Error;
-use crate::curve::Curve;
+use crate::curve::{Curve, SETS};
 use crate::params::{Cost, MemoryParameters};
 use crate::spec::CacheSpec;
 use params::{FromSetting, Kind, Plain, Setting, Settings};
@@ -126,7 +126,7 @@ const BLOCKS: u64 = 300;
 const KIB_OF_PAGE: u64 = 4;
 
 /// Visits of a measuring run under load, for each that is under way at once.
-const VISITS: u64 = 64;
+const VISITS: u64 = 32;
 /// Pages of the cache in front of a machine whose working sets are measured.
 const SMALL_PAGES: u64 = 256;
 
@@ -181,9 +181,11 @@ impl StandIn {
         Ok(Dur::ps(line.time(&probe)?.as_ps() / BLOCKS))
     }
 
-    /// Latencies of visits, through caches of the cores that are as good as none.
+    /// Latencies of visits, through caches of the cores that are as good as none. Where there is no cache in front, all
+    /// working sets are one.
     pub(crate) fn curve(&self, line: &dyn LineFidelity) -> Result<Curve, Error> {
-        Curve::measured(|write, lines, set, load| self.visit(line, write, lines, set, load))
+        let one = self.front.is_none().then_some(SETS[0]);
+        Curve::measured(|write, lines, set, load| self.visit(line, write, lines, one.unwrap_or(set), load))
     }
 
     /// The time of a visit.
@@ -209,6 +211,7 @@ impl StandIn {
             ("operations", visits.to_string()),
             ("pages", (SMALL_PAGES * set / 1000).to_string()),
             ("lines", lines.to_string()),
+            ("warm", (2 * SMALL_PAGES).to_string()),
             ("rw", if write { "write" } else { "read" }.to_string()),
         ];
         let probe = Probe {

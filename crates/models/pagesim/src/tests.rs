@@ -5,7 +5,7 @@ use crate::spec::{MachineSpec, MediumSpec, PowerSpec};
 use protocol::pages::{Arrival, PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Time};
 
-struct Steps(std::vec::IntoIter<PageStep>);
+pub(crate) struct Steps(pub(crate) std::vec::IntoIter<PageStep>);
 impl PageProgram for Steps {
     fn next(&mut self) -> PageStep {
         self.0.next().unwrap_or(PageStep::End)

@@ -332,6 +332,7 @@ pub const WORKLOADS: &[Workload] = &[
             "lines" Count { min: 1, max: 64 }, "1", "-", "lines of 64 B that a visit touches";
             "rw" Choice(&["read", "write"]), "read", "-", "what is done with them";
             "pause_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "-", "time between visits of a thread";
+            "warm" N, "1000", "estimate", "visits before the region of interest";
         },
         program: |c| Box::pin(s::loaded_latency::run(c)),
         recover: None,

@@ -89,22 +89,37 @@ fn visit_under(
     Ok(now)
 }
 
-/// What must hold whatever has happened.
-fn check(m: &Memory) {
-    let used: u64 = m.sections.iter().map(|s| u64::from(s.used)).sum();
-    let kept = m.descriptor_bytes() / PAGE + m.spec.reserved;
-    let resident: u64 = m.processes.iter().map(|p| p.resident).sum();
-    let collected: u64 = m.collected.iter().map(|(_, order)| 1 << order).sum();
-    assert_eq!(
-        used,
-        kept + resident + collected + m.leaving.len() as u64,
-        "every page that is in use is somebody's"
-    );
-    let online = m.sections.iter().filter(|s| s.online).count() as u64 * SECTION;
-    assert_eq!(online, used + m.free());
-    assert_eq!(m.zones.iter().map(Zone::listed).sum::<u64>(), resident);
-    let swapped: u64 = m.processes.iter().map(|p| p.swapped).sum();
-    assert_eq!(m.swap_bytes().0, swapped * PAGE);
+impl Memory {
+    /// What must hold whatever has happened: every page that is in use is somebody's, and nobody else's.
+    pub(crate) fn assert_whole(&self) {
+        let used: u64 = self.sections.iter().map(|s| u64::from(s.used)).sum();
+        let kept = self.descriptor_bytes() / PAGE + self.spec.reserved;
+        let resident: u64 = self.processes.iter().map(|p| p.resident).sum();
+        let collected: u64 = self.collected.iter().map(|(_, order)| 1 << order).sum();
+        assert_eq!(
+            used,
+            kept + resident + collected + self.leaving.len() as u64,
+            "every page that is in use is somebody's"
+        );
+        let online = self.sections.iter().filter(|s| s.online).count() as u64 * SECTION;
+        assert_eq!(online, used + self.free());
+        assert_eq!(self.zones.iter().map(Zone::listed).sum::<u64>(), resident);
+        let swapped: u64 = self.processes.iter().map(|p| p.swapped).sum();
+        assert_eq!(self.swap_bytes().0, swapped * PAGE);
+        self.assert_no_frame_is_shared();
+    }
+
+    fn assert_no_frame_is_shared(&self) {
+        let mut taken = vec![false; self.sections.len() * SECTION as usize];
+        let mut pages = 0;
+        let chunks = self.table.indices().map(|c| self.table.chunk(c)).filter(|c| !c.device);
+        for entry in chunks.flat_map(|c| c.entries.iter()).filter(|e| **e & table::PRESENT != 0) {
+            let frame = (entry & table::PLACE) as usize;
+            assert!(!std::mem::replace(&mut taken[frame], true), "a frame has two pages");
+            pages += 1;
+        }
+        assert_eq!(pages, self.processes.iter().map(|p| p.resident).sum::<u64>());
+    }
 }
 
 #[test]
@@ -123,12 +138,12 @@ fn hidden_sections_have_no_descriptors_until_they_come_online() {
     assert_eq!(m.bring_online(5, Time::ZERO, &mut Plain), (5, COSTS.describe * SECTION * 5));
     assert_eq!(m.free(), free + 5 * SECTION - 5 * 448);
     assert_eq!((m.hidden(), m.online_bytes(Medium::Pm)), (11, 5 << 27));
-    check(&m);
+    m.assert_whole();
     let idle = m.idle_sections();
     assert_eq!(idle.len(), 5);
     m.take_offline(&idle);
     assert_eq!((m.free(), m.hidden()), (free, 16), "everything is as at boot");
-    check(&m);
+    m.assert_whole();
 }
 
 #[test]
@@ -137,7 +152,7 @@ fn descriptors_that_do_not_fit_are_refused_at_boot_and_later() {
     let mut m = Memory::new(spec(1, 200, false, 0)).unwrap();
     let (online, _) = m.bring_online(200, Time::ZERO, &mut Plain);
     assert!(online < 80 && m.zones()[0].free() < 448 + m.zones()[0].marks.min, "{online}");
-    check(&m);
+    m.assert_whole();
 }
 
 #[test]
@@ -157,15 +172,15 @@ fn memory_fills_pages_leave_and_come_back() {
     let process = m.spawn();
     m.map(process, 0, 120_000).unwrap();
     let now = visit_all(&mut m, process, 0, 120_000, Time::ZERO).unwrap();
-    check(&m);
+    m.assert_whole();
     assert_eq!((m.counts.minor, m.counts.major), (120_000, 0));
     assert!(m.counts.by_kswapd > 0 && m.counts.by_direct > 0, "{:?}", m.counts);
     visit_all(&mut m, process, 0, 120_000, now).unwrap();
-    check(&m);
+    m.assert_whole();
     assert!(m.counts.major > 0 && m.counts.readahead > m.counts.major, "{:?}", m.counts);
     m.exit(process);
     m.settle(Time::NEVER);
-    check(&m);
+    m.assert_whole();
     assert_eq!((m.swap_bytes().0, m.used_bytes(Medium::Pm)), (0, 0));
 }
 
@@ -177,9 +192,9 @@ fn a_full_swap_device_is_the_end_and_nothing_else() {
         m.map(process, 0, 100_000).unwrap();
         assert_eq!(visit_all(&mut m, process, 0, 100_000, Time::ZERO), Err(FaultError::OutOfMemory));
         m.settle(Time::NEVER);
-        check(&m);
+        m.assert_whole();
         m.exit(process);
-        check(&m);
+        m.assert_whole();
     }
 }
 
@@ -203,7 +218,7 @@ fn device_files_behave_as_mmap_does() {
     assert_eq!(gone, Err(FaultError::Area(AreaError::Unmapped)));
     assert_eq!(m.visit(process, 1, 0, 10, 0).done, 10, "the other mapping stays");
     assert_eq!(m.unmap(process, 9), Dur::ZERO);
-    check(&m);
+    m.assert_whole();
 }
 
 #[test]
@@ -230,11 +245,11 @@ fn tiers_demote_before_they_swap_and_promote_what_is_visited() {
     m.zones[0].awake = true;
     while m.kswapd(0, now, &mut Moves).1.is_some() {}
     assert!(m.counts.demoted > 0 && m.swap_bytes().1 == 0, "{:?}", m.counts);
-    check(&m);
+    m.assert_whole();
     m.set_hints(0, 1 << 30, now);
     visit_under(&mut Moves, &mut m, process, 0, 60_000, now).unwrap();
     assert!(m.counts.hints > 0 && m.counts.promoted > 0, "{:?}", m.counts);
-    check(&m);
+    m.assert_whole();
 }
 
 #[test]
@@ -270,7 +285,7 @@ fn whatever_happens_pages_are_neither_lost_nor_shared() {
                 }
                 _ => {}
             }
-            check(&m);
+            m.assert_whole();
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) async fn run(c: Context) {
     c.cpu.dfence().await;
     let mut random = c.random();
     // What caches hold is then what they hold after visits like these.
-    for n in 0..c.share(visits.pages) {
+    for n in 0..c.share(s.number("workload.warm")) {
         visit(&c, &visits, &mut random, n).await;
     }
     sync::start(&c).await;
