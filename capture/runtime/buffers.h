@@ -168,8 +168,8 @@ static void write_out(struct buffer *b) {
     if (written) write_records(b, b->at, b->count);
     b->handed += b->count;
     b->first &= !written || !b->count;
-    /* What follows cannot lean on a block that is not there. */
-    if (written) begin_block(b);
+    /* What follows cannot lean on a block that is not there. What a check reads is told of each block by itself. */
+    if (written && !reading) begin_block(b);
     else forget(b);
     give(&b->handing);
     restore_signals(signals);

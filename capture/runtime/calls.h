@@ -94,6 +94,7 @@ static void after_copy(const struct change *c, int from, uint64_t from_at, uint6
     LIBRARY(name) \
     INSTEAD ssize_t name(int fd, int from, offset_type *at, size_t size) { \
         struct change c; \
+        read_whole(from); \
         if (!before_change(&c, fd, PC)) return REAL(name)(fd, from, at, size); \
         int64_t from_at = at ? *at : raw_seek(from, 0, SEEK_CUR); \
         ssize_t n = REAL(name)(fd, from, at, size); \
@@ -105,6 +106,7 @@ COPIES(sendfile64, off64_t)
 LIBRARY(copy_file_range)
 INSTEAD ssize_t copy_file_range(int from, off64_t *from_at, int fd, off64_t *at, size_t size, unsigned flags) {
     struct change c;
+    read_whole(from);
     if (!before_change(&c, fd, PC)) return REAL(copy_file_range)(from, from_at, fd, at, size, flags);
     int64_t source = from_at ? *from_at : raw_seek(from, 0, SEEK_CUR), to = at ? *at : raw_seek(fd, 0, SEEK_CUR);
     ssize_t n = REAL(copy_file_range)(from, from_at, fd, at, size, flags);
@@ -114,6 +116,7 @@ INSTEAD ssize_t copy_file_range(int from, off64_t *from_at, int fd, off64_t *at,
 LIBRARY(splice)
 INSTEAD ssize_t splice(int from, off64_t *from_at, int fd, off64_t *at, size_t size, unsigned flags) {
     struct change c;
+    read_whole(from);
     int known = before_change(&c, fd, PC);
     ssize_t n = REAL(splice)(from, from_at, fd, at, size, flags);
     if (known && n > 0) unseen(c.b, "splice wrote to a file", file_address(c.file, 0), (uint64_t)n, PC);

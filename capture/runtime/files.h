@@ -110,6 +110,7 @@ static int begins(const char *text, const char *prefix) { return !strncmp(text, 
 /* Files that keep nothing over a power failure, and those outside of COREPLANE_PM=PREFIX. */
 static int is_interesting(const char *path) {
     const char *prefix = getenv("COREPLANE_PM");
+    if (reading) return 0;
     if (*path != '/' || begins(path, "/proc/") || begins(path, "/sys/") || begins(path, "/memfd:")) return 0;
     if (begins(path, "/dev/") && !begins(path, "/dev/shm/") && !begins(path, "/dev/dax")) return 0;
     return !prefix || !*prefix || begins(path, prefix);

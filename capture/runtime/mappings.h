@@ -44,6 +44,10 @@ static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint
 
 /* A shared mapping of a file is persistent memory, as with a DAX file. */
 static void mapped(const void *address, uint64_t bytes, int flags, int fd, uint64_t offset, const void *pc) {
+    if (reading) {
+        reads_mapped(address, bytes, flags, fd, offset);
+        return;
+    }
     uint32_t location = place(pc);
     struct buffer *b = self;
     int type = flags & MAP_TYPE;
@@ -96,6 +100,7 @@ INSTEAD void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, .
     if (m) compare(b, (uint64_t)address, old_bytes, PC, "mremap");
     uint32_t stamp = b ? next_stamp() : 0;
     void *p = REAL(mremap)(address, old_bytes, bytes, flags, to);
+    if (reading && p != MAP_FAILED) reads_moved((uint64_t)address, (uint64_t)p, bytes);
     if (p == MAP_FAILED || !m || !enter_files(b)) return p;
     if (old_bytes) {
         emit(b, UNMAP, 0, (uint64_t)address, PC, old_bytes, stamp);

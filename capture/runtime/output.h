@@ -79,8 +79,14 @@ static int safe_fd(void) {
     return trace_fd;
 }
 
+static void note_block(const uint8_t *contents, uint32_t kind, uint32_t n);
+
 /* Writes a block whose contents lie behind HEADER free bytes. */
 static void write_block(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t count, uint32_t n) {
+    if (reading) {
+        note_block(block + HEADER, kind, n);
+        return;
+    }
     int records = kind == BLOCK_FIRST || kind == BLOCK_NEXT;
     uint32_t head[7] = {0, kind, thread, count, n, n, (records ? checksum_of_records : checksum)(block + HEADER, n)};
     __builtin_memcpy(head, "CBLK", 4);

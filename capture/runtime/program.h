@@ -41,25 +41,31 @@ static void finish(void) {
 static void ignore_open_files(void);
 static void measure_vectors(void);
 
-/* When the first object of the process announces itself (objects.h). */
-static void start(void) {
-    static int started;
-    if (started++) return;
+/* Makes the trace, where one is asked for. */
+static int is_recorded(void) {
     const char *path = getenv("COREPLANE_TRACE");
-    if (!path || !*path || strlen(path) >= sizeof trace_path) return;
+    if (!path || !*path || strlen(path) >= sizeof trace_path) return 0;
     __real_memcpy(trace_path, path, strlen(path) + 1);
     trace_fd = open_trace(O_CREAT | O_TRUNC);
     struct stat s;
     if (trace_fd < 0 || raw_fstat(trace_fd, &s)) {
         static const char text[] = "coreplane: the trace cannot be created\n";
         raw_write(2, text, sizeof text - 1);
-        return;
+        return 0;
     }
     trace_device = s.st_dev;
     trace_inode = s.st_ino;
     static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 2};
-    if (raw_write(trace_fd, head, 16) != 16) return;
+    if (raw_write(trace_fd, head, 16) != 16) return 0;
     unsetenv("COREPLANE_TRACE");
+    return 1;
+}
+
+/* When the first object of the process announces itself (objects.h). */
+static void start(void) {
+    static int started;
+    if (started++) return;
+    if (!is_recorded() && !is_check()) return;
     owner = raw_pid();
     measure_vectors();
     pthread_key_create(&at_thread_end, end_thread);
@@ -68,6 +74,7 @@ static void start(void) {
     ignore_open_files();
     dl_iterate_phdr(count_library, &libraries_at_start);
     watch_fatal_signals();
+    if (watching) take_signal(SIGTRAP);
     at_quick_exit(finish);
 }
 

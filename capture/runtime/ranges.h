@@ -92,19 +92,20 @@ int __wrap_sprintf(char *to, const char *format, ...) {
 }
 
 /* What the kernel writes into the program's memory. */
-#define KERNEL_WRITES(type, name, parameters, arguments) \
+#define KERNEL_WRITES(type, name, from_at, parameters, arguments) \
     LIBRARY(name) \
     INSTEAD type name parameters { \
         struct buffer *b = before_write((uint64_t)to, size, PC); \
         type n = REAL(name) arguments; \
         after_write(b, (uint64_t)to, n > 0 ? (uint64_t)n : 0, PC); \
+        read_through(fd, from_at, n); \
         return n; \
     }
-KERNEL_WRITES(ssize_t, read, (int fd, void *to, size_t size), (fd, to, size))
-KERNEL_WRITES(ssize_t, pread, (int fd, void *to, size_t size, off_t at), (fd, to, size, at))
-KERNEL_WRITES(ssize_t, pread64, (int fd, void *to, size_t size, off64_t at), (fd, to, size, at))
-KERNEL_WRITES(ssize_t, recv, (int fd, void *to, size_t size, int flags), (fd, to, size, flags))
-KERNEL_WRITES(ssize_t, recvfrom, (int fd, void *to, size_t size, int flags, __SOCKADDR_ARG from, socklen_t *length),
+KERNEL_WRITES(ssize_t, read, -1, (int fd, void *to, size_t size), (fd, to, size))
+KERNEL_WRITES(ssize_t, pread, at, (int fd, void *to, size_t size, off_t at), (fd, to, size, at))
+KERNEL_WRITES(ssize_t, pread64, at, (int fd, void *to, size_t size, off64_t at), (fd, to, size, at))
+KERNEL_WRITES(ssize_t, recv, -1, (int fd, void *to, size_t size, int flags), (fd, to, size, flags))
+KERNEL_WRITES(ssize_t, recvfrom, -1, (int fd, void *to, size_t size, int flags, __SOCKADDR_ARG from, socklen_t *length),
               (fd, to, size, flags, from, length))
 
 /* The same into pieces. */
@@ -116,16 +117,17 @@ static void after_vector(const struct iovec *v, int count, ssize_t n, uint32_t l
         n -= (ssize_t)part;
     }
 }
-#define KERNEL_SCATTERS(name, parameters, arguments) \
+#define KERNEL_SCATTERS(name, from_at, parameters, arguments) \
     LIBRARY(name) \
     INSTEAD ssize_t name parameters { \
         begin(); \
         ssize_t n = REAL(name) arguments; \
         after_vector(v, count, n, PC); \
+        read_through(fd, from_at, n); \
         return n; \
     }
-KERNEL_SCATTERS(readv, (int fd, const struct iovec *v, int count), (fd, v, count))
-KERNEL_SCATTERS(preadv, (int fd, const struct iovec *v, int count, off_t at), (fd, v, count, at))
+KERNEL_SCATTERS(readv, -1, (int fd, const struct iovec *v, int count), (fd, v, count))
+KERNEL_SCATTERS(preadv, at, (int fd, const struct iovec *v, int count, off_t at), (fd, v, count, at))
 LIBRARY(recvmsg)
 INSTEAD ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     begin();

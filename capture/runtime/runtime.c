@@ -8,7 +8,7 @@
  *
  * A store's hook runs before the store: its value is read when the same thread next records anything but a load.
  *
- * Without COREPLANE_TRACE in the environment nothing is recorded. This is never instrumented, and one unit, so that a
+ * Without COREPLANE_TRACE in the environment nothing is recorded; a check of the crash lab reports what it reads (reads.h). This is never instrumented, and one unit, so that a
  * hook is one function. */
 
 #include "shared.h"
@@ -22,6 +22,8 @@
 #include "buffers.h"
 #include "signals.h"
 #include "libraries.h"
+#include "reads.h"
+#include "watched.h"
 #include "program.h"
 #include "shadow.h"
 #include "files.h"
@@ -36,5 +38,6 @@
 #include "names.h"
 #include "streams.h"
 #include "descriptors.h"
+#include "check_calls.h"
 #include "pmem.h"
 #include "pmem2.h"

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -104,6 +105,8 @@ static atomic_uint threads, stamps;
 static _Atomic(struct buffer *) all_buffers;
 static pthread_key_t at_thread_end;
 static int owner;
+/* The program is a check: what it reads is noted (reads.h), and nothing recorded. */
+static int reading;
 /* Compiled for a program, not for a library, the distance of a thread's variables is known when it is linked. */
 #ifdef __PIE__
 #define THREAD_LOCAL __thread __attribute__((tls_model("local-exec")))

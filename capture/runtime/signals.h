@@ -84,7 +84,10 @@ static void end_by(int number, const siginfo_t *info) {
     if (info->si_code <= 0) raw(SYS_tgkill, raw_pid(), raw(SYS_gettid, 0, 0, 0, 0, 0, 0), number, 0, 0, 0);
 }
 
+static int watched(int number, const siginfo_t *info, ucontext_t *context);
+
 static void on_signal(int number, siginfo_t *info, void *context) {
+    if (reading && watched(number, info, context)) return;
     if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0 && recovered(context)) return;
     struct sigaction a = actions[number];
     if (a.sa_handler == SIG_IGN && info->si_code <= 0) return;
@@ -157,6 +160,13 @@ static void watch_fatal_signals(void) {
         actions[number] = now;
         install(number, &now);
     }
+}
+
+/* A signal that nobody has a handler for is ours: a check that is watched goes step by step. */
+static void take_signal(int number) {
+    struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    actions[number].sa_handler = SIG_DFL;
+    REAL(sigaction)(number, &ours, NULL);
 }
 
 /* A jump out of a handler: the hook that it interrupted does not go on. */

@@ -168,7 +168,7 @@ static int flags_of(const char *mode) {
         struct opening o; \
         before_open(&o, AT_FDCWD, path, flags_of(mode), PC); \
         FILE *f = REAL(name)(path, mode); \
-        if (f) after_open(&o, f->_fileno, flags_of(mode), PC); \
+        if (f) after_open(&o, f->_fileno, flags_of(mode), PC), read_whole(f->_fileno); \
         return f; \
     }
 OPENS_STREAM(fopen)

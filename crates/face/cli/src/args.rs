@@ -145,7 +145,7 @@ pub(crate) struct CrashArgs {
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     pub(crate) time_limit: f64,
     /// Seconds of checks that making failures small may take
-    #[arg(long, value_name = "S", default_value_t = 60.0)]
+    #[arg(long, value_name = "S", default_value_t = 20.0)]
     pub(crate) minimise_seconds: f64,
     /// A folder for the result (crash.json), and for what was found so far
     #[arg(long, short)]

@@ -2,14 +2,16 @@
 
 use crate::Failure;
 use crate::crash_files::{Left, temporary};
+use crate::crash_reads;
 use crate::interrupt::Temporary;
+use check::crash::{Outcome, Verdict};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use units::watch::{self, Watch};
 
@@ -34,10 +36,20 @@ pub(crate) struct External {
     limit: Duration,
     /// Bytes of the largest file that it may write.
     pub(crate) file_limit: u64,
-    folder: Temporary,
+    /// Goes with this.
+    _folder: Temporary,
+    /// Its path, without links: as a check sees it that asks the kernel.
+    whole: PathBuf,
+    /// Runs asked for, and made.
     count: AtomicUsize,
+    folders: AtomicUsize,
+    /// It read more than it told.
+    reads_more: AtomicBool,
     watch: Option<Arc<Watch>>,
 }
+
+/// Of so many runs one finds out whether the program reads more than it tells.
+const WATCHED: usize = 32;
 
 /// The check could not be run: what is unwound with, as [`watch::check`] does, so that a search ends at once.
 struct Broken(String);
@@ -53,12 +65,17 @@ impl External {
         if !limit_s.is_finite() || limit_s <= 0.0 {
             return Err(Failure::BadInput(format!("--time-limit {limit_s}: give seconds above 0")));
         }
+        let folder = temporary(bytes)?;
+        let whole = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_path_buf());
         Ok(External {
             command: command.into(),
             limit: Duration::from_secs_f64(limit_s.min(86_400.0)),
             file_limit: (bytes.saturating_mul(4)).max(LEAST_LIMIT).next_multiple_of(512),
-            folder: temporary(bytes)?,
+            _folder: folder,
+            whole,
             count: AtomicUsize::new(0),
+            folders: AtomicUsize::new(0),
+            reads_more: AtomicBool::new(false),
             watch: watch::entered(),
         })
     }
@@ -68,13 +85,35 @@ impl External {
     /// # Errors
     /// How the command ended, when not with success.
     pub(crate) fn run(&self, left: &Left<'_>) -> Result<(), String> {
+        match self.outcome(left).verdict {
+            Verdict::Fails(message) => Err(message),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same, with the lines that the command says that it read.
+    pub(crate) fn outcome(&self, left: &Left<'_>) -> Outcome {
+        let watched = self.count.fetch_add(1, Ordering::Relaxed).is_multiple_of(WATCHED);
+        let mut outcome = self.run_once(left, watched);
+        if watched && (outcome.verdict != Verdict::Holds || outcome.more) {
+            let first = outcome;
+            outcome = self.run_once(left, false);
+            // To be watched may disturb a program: then it does what nobody sees.
+            if first.more || (outcome.read.is_some() && outcome.verdict != first.verdict) {
+                self.reads_more.store(true, Ordering::Relaxed);
+            }
+        }
+        Outcome { more: self.reads_more.load(Ordering::Relaxed), ..outcome }
+    }
+
+    fn run_once(&self, left: &Left<'_>, watched: bool) -> Outcome {
         watch::shared(self.watch.as_ref(), || {
-            let number = self.count.fetch_add(1, Ordering::Relaxed);
-            let folder = self.folder.path().join(number.to_string());
-            let result = self.run_in(&folder, left);
+            let number = self.folders.fetch_add(1, Ordering::Relaxed);
+            let folder = self.whole.join(number.to_string());
+            let result = self.run_in(&folder, left, watched);
             _ = std::fs::remove_dir_all(&folder);
             match result {
-                Ok(verdict) => verdict,
+                Ok(outcome) => outcome,
                 Err(broken) => std::panic::resume_unwind(Box::new(broken)),
             }
         })
@@ -92,29 +131,52 @@ impl External {
         })
     }
 
-    fn run_in(&self, folder: &Path, left: &Left<'_>) -> Result<Result<(), String>, Broken> {
+    fn run_in(&self, folder: &Path, left: &Left<'_>, watched: bool) -> Result<Outcome, Broken> {
         let broken = |what: &dyn std::fmt::Display| Broken(format!("{}: {what}", folder.display()));
         let command = left.lay_out(folder, &self.command).map_err(|e| broken(&e))?;
-        let said = folder.join("output");
+        let (said, report, files) = (folder.join("output"), folder.join("reads"), folder.join("files/"));
         let out = File::create(&said).map_err(|e| broken(&e))?;
         let err = out.try_clone().map_err(|e| broken(&e))?;
         let limits = format!("ulimit -c 0; ulimit -f {}", self.file_limit / 512);
-        let child = Command::new("sh")
-            .args(["-c", &format!("exec 2>&1; {limits}; {command}")])
+        let mut shell = Command::new("sh");
+        if watched {
+            shell.env(crash_reads::WATCHED, "1");
+        }
+        let child = shell
+            .args(["-c", &format!("exec 2>&1; {limits}; {}", alone(&command))])
             // A group of its own, so that what it started can be ended with it.
             .process_group(0)
             .env_remove("COREPLANE_TRACE")
+            .env(crash_reads::REPORT, &report)
+            .env(crash_reads::FILES, &files)
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
             .spawn()
             .map_err(|e| Broken(format!("sh: {e}")))?;
-        let status = match self.wait(child).map_err(|e| broken(&e))? {
-            Some(status) if status.success() => return Ok(Ok(())),
+        let pid = child.id();
+        let status = self.wait(child).map_err(|e| broken(&e))?;
+        // A check that was ended had more to read.
+        let told = status.and_then(|_| std::fs::read_to_string(&report).ok());
+        let told = told.and_then(|told| crash_reads::told(&told, pid, &files, &left.files));
+        let verdict = self.verdict(status, &said)?;
+        let more = told.as_ref().is_some_and(|t| t.more);
+        Ok(Outcome { verdict, read: told.map(|t| t.lines), more })
+    }
+
+    /// What the way in which the command ended means.
+    fn verdict(&self, status: Option<ExitStatus>, said: &Path) -> Result<Verdict, Broken> {
+        let status = match status {
+            Some(status) if status.success() => return Ok(Verdict::Holds),
             Some(status) => status,
-            None => return Ok(Err(format!("the check took longer than {} s", self.limit.as_secs_f64()))),
+            None => {
+                return Ok(Verdict::Fails(format!(
+                    "the check took longer than {} s",
+                    self.limit.as_secs_f64()
+                )));
+            }
         };
-        let line = last_line(&said);
+        let line = last_line(said);
         let said = if line.is_empty() { String::new() } else { format!(": {line}") };
         if let Some(code) = status.code().filter(|code| CANNOT_RUN.contains(code)) {
             return Err(Broken(format!(
@@ -128,7 +190,7 @@ impl External {
         } else {
             String::new()
         };
-        Ok(Err(format!("the check ended with {status}{limit}{said}")))
+        Ok(Verdict::Fails(format!("the check ended with {status}{limit}{said}")))
     }
 
     /// How it ended; none when it took too long. Unwinds when the search is to stop.
@@ -149,6 +211,28 @@ impl External {
             pause = (pause * 3 / 2).min(Duration::from_millis(20));
         }
     }
+}
+
+/// A command in the shell's place where it is a program's path with arguments: a process less, and what the program says of
+/// itself it says of all that the command does. Whatever else a shell may do is left to it.
+fn alone(command: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || " /._-+,:@%={}\\'\"<>".contains(c);
+    let is_setting = |word: &str| {
+        let name = word.split('=').next().unwrap_or_default();
+        name.len() < word.len() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let mut at = 0;
+    for word in command.split_inclusive(' ') {
+        if word != " " && !is_setting(word) {
+            let is_path = word.trim_end().chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
+            if is_path && word.contains('/') && command.chars().all(is_plain) {
+                return format!("{}exec {}", &command[..at], &command[at..]);
+            }
+            break;
+        }
+        at += word.len();
+    }
+    command.into()
 }
 
 /// A command and what it started: ended with it, whatever happens.
@@ -176,4 +260,30 @@ fn last_line(said: &Path) -> String {
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::alone;
+
+    #[test]
+    fn only_a_program_with_arguments_takes_the_place_of_the_shell() {
+        assert_eq!(alone("./check {image} 3"), "exec ./check {image} 3");
+        assert_eq!(alone("A=1 B_2=x  /bin/check /d/a\\ b"), "A=1 B_2=x  exec /bin/check /d/a\\ b");
+        assert_eq!(alone("./check {image} > 'a b'"), "exec ./check {image} > 'a b'");
+        for other in [
+            "check x",
+            "exit 1",
+            "A=1",
+            "",
+            "./a x && ./b x",
+            "./a $(b)",
+            "./a x; b",
+            "./a x | b",
+            "'./a' x",
+            "./a x # y",
+        ] {
+            assert_eq!(alone(other), other);
+        }
+    }
 }

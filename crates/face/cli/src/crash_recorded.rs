@@ -8,7 +8,7 @@ use crate::crash_lab::Lab;
 use crate::crash_refused as refused;
 use crate::crash_time::Budget;
 use crate::{Failure, output, progress};
-use check::crash::{self, Candidate, Facts, FileState, Log, Outcome, Persistency, Timed, Tracker};
+use check::crash::{self, Candidate, Facts, FileState, Log, Persistency, Reads, Timed, Tracker};
 use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
 use protocol::{PAGE_BYTES, PM_BASE};
 use serde_json::{Value, json};
@@ -112,18 +112,22 @@ fn search(
         let search = args.at.is_none().then(|| {
             let bar = progress::bar(&args.common, args.points, "crash points");
             let mut keep = keeper(args, model, log, &before, 1);
+            let mut told = 0;
             let mut step = |found: &crash::Search| {
+                found.failures[told..].iter().for_each(|f| bar.say(&format!("found: {}", f.why.text)));
+                told = found.failures.len();
                 bar.length(found.points_in_log.min(args.points) as u64);
                 bar.step();
                 keep(found);
             };
             let check = |image: &Candidate<'_>| {
                 let left = recorded.left(image);
-                Outcome::of(budget.spend(|| external.run(&left)))
+                budget.spend(|| external.outcome(&left))
             };
             let bounds = crate::crash::bounds(args, before.points);
             let go_on = || budget.goes_on();
-            before.with(log, &crash::search_whole(log, model, bounds, &check, &go_on, &mut step))
+            let found = crash::search_whole(log, model, bounds, &check, &go_on, &mut step);
+            (before.with(log, &found), found.reads)
         });
         Ok::<_, Failure>((timed, search))
     });
@@ -136,6 +140,15 @@ fn search(
             args.minimise_seconds
         ));
     }
+    match search.as_ref().map(|(_, reads)| reads) {
+        Some(Reads::Told) => notes.push("the check tells which lines it reads: only these are varied".into()),
+        Some(Reads::Distrusted) => notes.push(
+            "the check reads more lines than it tells (its answer hangs on others too): all count as read"
+                .into(),
+        ),
+        _ => {}
+    }
+    let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
     let hygiene = if by_flush { crash::hygiene(log) } else { Vec::new() };
     Ok(Lab {

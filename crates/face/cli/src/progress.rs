@@ -19,6 +19,11 @@ impl Progress {
         self.0.inc(1);
     }
 
+    /// A line above the bar.
+    pub(crate) fn say(&self, text: &str) {
+        self.0.println(text);
+    }
+
     /// So many there are.
     pub(crate) fn length(&self, steps: u64) {
         self.0.set_length(steps);

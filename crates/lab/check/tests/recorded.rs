@@ -349,7 +349,7 @@ fn lines_that_the_check_does_not_read_do_not_multiply() {
         // The second line is looked at only where the first is there.
         let read = if words[0] == 0 { lines[..1].to_vec() } else { lines.to_vec() };
         let verdict = if words == [1, 0] { Verdict::Fails("half".into()) } else { Verdict::Holds };
-        Outcome { verdict, read: Some(read) }
+        Outcome { verdict, read: Some(read), more: false }
     };
     let found = crash::search_whole(&log, Persistency::Px86Line, BOUNDS, &check, &|| true, &mut |_| {});
     assert_eq!(found.failures.len(), 1, "{found:?}");

@@ -38,13 +38,15 @@ pub struct Outcome {
     /// Lines of the image that it read, by address in the order in which it first read them, when that is known: what
     /// it never read cannot have mattered. Without it the check is taken to read everything.
     pub read: Option<Vec<u64>>,
+    /// It is known that it reads more than it tells: none of its reports is believed.
+    pub more: bool,
 }
 
 impl Outcome {
     /// An outcome of a check of which nothing is known but its verdict.
     pub fn of(result: Result<(), String>) -> Outcome {
         let verdict = result.map_or_else(Verdict::Fails, |()| Verdict::Holds);
-        Outcome { verdict, read: None }
+        Outcome { verdict, read: None, more: false }
     }
 }
 

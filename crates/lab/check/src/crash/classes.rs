@@ -6,12 +6,13 @@
 //! after, and one that keeps a store brings what comes before. Closed choices are a lattice in which any two are joined
 //! by steps of one store, so that the steps reach all of them.
 
+use super::log::SiteId;
 use super::pages::{line_hash, word_hash};
 use super::pending::{KERNEL, METADATA, Pending, Tracker, Unit};
 use protocol::Persistency;
 use protocol::line_of;
 use rustc_hash::{FxHashSet, FxHasher};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
 /// How many of its pending stores each unit keeps, by the unit's index.
@@ -38,6 +39,8 @@ pub(super) struct Classes<'a, 't> {
     hashes: Vec<Vec<u128>>,
     /// Units that are varied: the check looks at them, as far as is known.
     active: Vec<bool>,
+    /// Stores that every choice keeps, and what comes before them.
+    held: Kept,
     stage: Stage,
     /// Where the stage stands.
     at: (usize, usize),
@@ -47,8 +50,9 @@ pub(super) struct Classes<'a, 't> {
 }
 
 impl<'a, 't> Classes<'a, 't> {
-    /// Those at the point where `tracker` stands. No unit is varied before [`Classes::looks_at`].
-    pub(super) fn new(tracker: &'a Tracker<'t>) -> Classes<'a, 't> {
+    /// Those at the point where `tracker` stands that keep the stores of `held` places in the program. No unit is varied
+    /// before [`Classes::looks_at`].
+    pub(super) fn new(tracker: &'a Tracker<'t>, held: &BTreeSet<SiteId>) -> Classes<'a, 't> {
         let mut units: Vec<Unit> = tracker.pending.keys().copied().collect();
         let mut counts: Vec<u32> = tracker.pending.values().map(|s| s.len() as u32).collect();
         let mut hashes: Vec<Vec<u128>> = units.iter().map(|u| hashes_of(tracker, *u)).collect();
@@ -58,8 +62,9 @@ impl<'a, 't> Classes<'a, 't> {
             hashes.push(vec![0; tracker.changes.len() + 1]);
         }
         let active = units.iter().map(|u| *u == METADATA).collect();
-        Classes {
+        let mut classes = Classes {
             tracker,
+            held: vec![0; units.len()],
             units,
             counts,
             hashes,
@@ -69,7 +74,35 @@ impl<'a, 't> Classes<'a, 't> {
             made: Vec::new(),
             seen: FxHashSet::default(),
             next: VecDeque::new(),
+        };
+        let last = |u| classes.events(u).rposition(|e| held.contains(&tracker.log().events[e].site));
+        let kept: Kept = (0..classes.units.len()).map(|u| last(u).map_or(0, |at| at as u32 + 1)).collect();
+        classes.held = classes.with(&kept, &all_of(&kept), 0);
+        classes
+    }
+
+    /// The events of a unit's pending stores, or changes.
+    fn events(&self, unit: usize) -> impl DoubleEndedIterator<Item = usize> + ExactSizeIterator {
+        let changes = if self.units[unit] == METADATA { &self.tracker.changes[..] } else { &[] };
+        // One of the two is empty.
+        let stores = self.stores(unit);
+        (0..stores.len().max(changes.len()))
+            .map(move |at| stores.get(at).map_or_else(|| changes[at], |s| s.event))
+    }
+
+    /// The choice that loses what was stored at these places of the program, and what comes after; none when nothing
+    /// of it is pending.
+    pub(super) fn losing(&self, lost: &BTreeSet<SiteId>) -> Option<Kept> {
+        let log = self.tracker.log();
+        let first = |u: usize| self.events(u).position(|e| lost.contains(&log.events[e].site));
+        let firsts: Vec<Option<usize>> = (0..self.units.len()).map(first).collect();
+        let units: Vec<usize> = (0..firsts.len()).filter(|u| firsts[*u].is_some()).collect();
+        let mut kept = self.counts.clone();
+        for unit in &units {
+            kept[*unit] = firsts[*unit]? as u32;
         }
+        while units.iter().any(|u| self.lower(&mut kept, *u)) {}
+        (!units.is_empty()).then_some(kept)
     }
 
     /// A choice by unit.
@@ -104,6 +137,20 @@ impl<'a, 't> Classes<'a, 't> {
         if self.active.iter().filter(|a| **a).count() > before && self.stage > Stage::Whole {
             self.enter(Stage::Whole);
         }
+    }
+
+    /// The choice that loses all of which the check says that it does not look at it, and keeps all else; none where
+    /// nothing of the kind is allowed.
+    pub(super) fn unread(&self) -> Option<Kept> {
+        let others: Vec<usize> = (0..self.units.len()).filter(|u| !self.active[*u]).collect();
+        let kept = self.without(&self.counts, &others, 0);
+        let same = |u: usize| !self.active[u] || kept[u] == self.counts[u];
+        (!others.is_empty() && (0..kept.len()).all(same)).then_some(kept)
+    }
+
+    /// The choice that keeps everything.
+    pub(super) fn everything(&self) -> &Kept {
+        &self.counts
     }
 
     fn looks_at_line(&mut self, line: u64) {
@@ -152,7 +199,9 @@ impl<'a, 't> Classes<'a, 't> {
         Some(images * (self.tracker.changes.len() as f64 + 1.0))
     }
 
-    fn make(&mut self, kept: Kept) {
+    fn make(&mut self, mut kept: Kept) {
+        // Of two allowed choices also what either of them keeps is allowed.
+        kept.iter_mut().zip(&self.held).for_each(|(kept, held)| *kept = (*kept).max(*held));
         debug_assert!(self.tracker.allows(&self.choice(&kept)), "only what the model allows is made");
         if self.seen.insert(kept.clone()) {
             self.made.push(kept.clone());
@@ -314,6 +363,11 @@ impl Iterator for Classes<'_, '_> {
         while self.next.is_empty() && self.go_on() {}
         self.next.pop_front()
     }
+}
+
+/// The units of which something is kept.
+fn all_of(kept: &Kept) -> Vec<usize> {
+    (0..kept.len()).filter(|u| kept[*u] > 0).collect()
 }
 
 /// What the first so many stores of a unit add to the hash of the image.

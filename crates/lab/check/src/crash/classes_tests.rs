@@ -68,7 +68,7 @@ proptest! {
         for (_, model) in Persistency::ALL {
             let mut tracker = Tracker::new(&log, model);
             while tracker.step() {}
-            let mut classes = Classes::new(&tracker);
+            let mut classes = Classes::new(&tracker, &BTreeSet::new());
             classes.looks_at(None);
             let mut made = BTreeSet::new();
             while let Some(kept) = classes.next() {
@@ -85,7 +85,7 @@ proptest! {
     fn images_of_one_key_are_the_same_bytes(log in any_log()) {
         let mut tracker = Tracker::new(&log, Persistency::Px86);
         while tracker.step() {}
-        let mut classes = Classes::new(&tracker);
+        let mut classes = Classes::new(&tracker, &BTreeSet::new());
         classes.looks_at(None);
         let mut images: BTreeMap<_, Vec<u8>> = BTreeMap::new();
         let mut bytes: BTreeMap<Vec<u8>, _> = BTreeMap::new();

@@ -1,15 +1,11 @@
 //! Every image that recovery could be given at every point of a log, as far as recovery looks.
 
-use super::candidate::{Candidate, Outcome, Verdict};
-use super::classes::Classes;
 use super::log::Log;
 use super::pending::{Tracker, Unit};
+use super::small::smaller;
 use super::why::{Explanation, explain};
 use protocol::Persistency;
-use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use units::watch;
 use workloads::Persistent;
 
@@ -43,6 +39,18 @@ pub struct Failure {
     pub why: Explanation,
 }
 
+/// What is known of the lines that a check reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// Nothing: all lines count as read.
+    #[default]
+    Unknown,
+    /// The check tells, at least for some images.
+    Told,
+    /// The check told, but its answer hangs on other lines too: all lines count as read.
+    Distrusted,
+}
+
 /// What a search found.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
@@ -56,6 +64,8 @@ pub struct Search {
     pub counted: bool,
     /// The check ended the search.
     pub stopped: bool,
+    /// What is known of the lines that the check reads.
+    pub reads: Reads,
     /// Images tried.
     pub images: usize,
     /// Points at which the bound on images left some out.
@@ -82,119 +92,6 @@ pub fn search(
         });
         (images, bounded, failing)
     })
-}
-
-/// As [`search`], for recovery that is a program of its own and takes a whole image. `check` is called from several
-/// threads. `go_on` is asked while a failing image is made small: once it says no, the image is taken as it is.
-pub fn search_whole(
-    log: &Log,
-    model: Persistency,
-    bounds: Bounds,
-    check: &(dyn Fn(&Candidate<'_>) -> Outcome + Sync),
-    go_on: &(dyn Fn() -> bool + Sync),
-    progress: &mut Progress<'_>,
-) -> Search {
-    let mut known: Known = FxHashMap::default();
-    let (mut possible, mut counted, stopped) = (0.0, true, AtomicBool::new(false));
-    let mut found = over_points(log, model, bounds, progress, |tracker| {
-        let mut classes = Classes::new(tracker);
-        let at_point = whole_images(tracker, &mut classes, bounds.images, check, &mut known, &stopped);
-        let (n, exact) = classes.possible();
-        possible += n;
-        counted &= exact;
-        let mut fails = |choice: &BTreeMap<Unit, usize>| match check(&tracker.candidate(choice)).verdict {
-            Verdict::Fails(message) if go_on() => Some(message),
-            _ => None,
-        };
-        let failing = at_point.failing.map(|(choice, message)| {
-            if go_on() { made_small(tracker, choice, message, &mut fails) } else { (choice, message) }
-        });
-        (at_point.images, at_point.left_out, failing)
-    });
-    (found.possible, found.counted) = (possible, counted);
-    found.stopped = stopped.into_inner();
-    found
-}
-
-/// What a check said of an image, and which lines it read, as far as that is known.
-type Known = FxHashMap<(u128, u64), (Option<String>, Option<Vec<u64>>)>;
-
-/// Images of one point that were tried.
-struct Tried {
-    images: usize,
-    left_out: bool,
-    failing: Failing,
-}
-
-/// Images tried at once: a constant, so that what is tried does not hang on the host.
-const BATCH: usize = 16;
-
-/// Choices made for each image tried, at the most: most of them are images that were tried before.
-const MOST_MADE: usize = 64;
-
-/// Tries the classes of one point: at most `most` images, each only once in all the search.
-fn whole_images(
-    tracker: &Tracker<'_>,
-    classes: &mut Classes<'_, '_>,
-    most: usize,
-    check: &(dyn Fn(&Candidate<'_>) -> Outcome + Sync),
-    known: &mut Known,
-    stopped: &AtomicBool,
-) -> Tried {
-    let mut tried = Tried { images: 0, left_out: false, failing: None };
-    let mut made = 0;
-    let own = watch::entered();
-    loop {
-        let mut batch = Vec::new();
-        let mut keys = FxHashSet::default();
-        // The first two tell what the check looks at; what follows hangs on that.
-        let width = if made == 0 { 2 } else { BATCH };
-        while batch.len() < width {
-            if tried.images + batch.len() >= most || made >= most.saturating_mul(MOST_MADE) {
-                tried.left_out = classes.next().is_some();
-                break;
-            }
-            let Some(kept) = classes.next() else { break };
-            made += 1;
-            let key = classes.key(&kept);
-            match known.get(&key) {
-                Some((None, read)) => classes.looks_at(read.as_deref()),
-                Some((Some(message), _)) => {
-                    tried.failing = Some((classes.choice(&kept), message.clone()));
-                    return tried;
-                }
-                None if keys.insert(key) => batch.push((kept, key)),
-                None => {}
-            }
-        }
-        if batch.is_empty() {
-            return tried;
-        }
-        watch::check();
-        let outcomes: Vec<Outcome> = batch
-            .par_iter()
-            .map(|(kept, _)| watch::shared(own.as_ref(), || check(&tracker.candidate(&classes.choice(kept)))))
-            .collect();
-        for ((kept, key), outcome) in batch.into_iter().zip(outcomes) {
-            tried.images += 1;
-            classes.looks_at(outcome.read.as_deref());
-            let message = match outcome.verdict {
-                Verdict::Stop => {
-                    stopped.store(true, Ordering::Relaxed);
-                    return tried;
-                }
-                Verdict::Holds => None,
-                Verdict::Fails(message) => Some(message),
-            };
-            if let (None, Some(message)) = (&tried.failing, &message) {
-                tried.failing = Some((classes.choice(&kept), message.clone()));
-            }
-            known.insert(key, (message, outcome.read));
-        }
-        if tried.failing.is_some() {
-            return tried;
-        }
-    }
 }
 
 /// What one point gave: images, whether some were left out, and a failing one made small.
@@ -231,7 +128,7 @@ fn over_points(
     found
 }
 
-fn crash_points(log: &Log, model: Persistency) -> Vec<usize> {
+pub(super) fn crash_points(log: &Log, model: Persistency) -> Vec<usize> {
     let (begins, mut tracker, mut points) = (log.begins(), Tracker::new(log, model), Vec::new());
     loop {
         if tracker.at() >= begins && (tracker.settles_next() || tracker.closes_next()) {
@@ -248,7 +145,7 @@ fn crash_points(log: &Log, model: Persistency) -> Vec<usize> {
 }
 
 /// At most `most` of `points`, the last one among them.
-fn spread(points: &[usize], most: usize) -> Vec<usize> {
+pub(super) fn spread(points: &[usize], most: usize) -> Vec<usize> {
     let (n, most) = (points.len(), most.max(1));
     if n <= most {
         return points.to_vec();
@@ -307,7 +204,7 @@ impl Lazy<'_, '_> {
     }
 }
 
-type Failing = Option<(BTreeMap<Unit, usize>, String)>;
+pub(super) type Failing = Option<(BTreeMap<Unit, usize>, String)>;
 
 /// Every image at one point, up to a bound: how many, whether some were left out, and the first that fails.
 fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize, bool, Failing) {
@@ -362,50 +259,4 @@ pub(super) fn fixed(
     check: &mut Check<'_>,
 ) -> Result<(), String> {
     check(&mut Fixed { tracker, choice: choice.clone() }, &tracker.ended)
-}
-
-/// A failing choice that loses as little, and keeps as little, as still fails; none when it fails no more.
-fn smaller(
-    tracker: &Tracker<'_>,
-    choice: BTreeMap<Unit, usize>,
-    fails: &mut dyn FnMut(&BTreeMap<Unit, usize>) -> Option<String>,
-) -> Failing {
-    let message = fails(&choice)?;
-    Some(made_small(tracker, choice, message, fails))
-}
-
-/// The same for a choice that is known to fail, with `message`.
-fn made_small(
-    tracker: &Tracker<'_>,
-    mut choice: BTreeMap<Unit, usize>,
-    mut message: String,
-    fails: &mut dyn FnMut(&BTreeMap<Unit, usize>) -> Option<String>,
-) -> (BTreeMap<Unit, usize>, String) {
-    let count = |unit: &Unit| tracker.count(*unit);
-    let mut still_fails = |choice: &BTreeMap<Unit, usize>, unit: Unit, kept: usize| {
-        let mut other = choice.clone();
-        other.insert(unit, kept);
-        if tracker.allows(&other) { fails(&other) } else { None }
-    };
-    let all: Vec<Unit> = choice.keys().copied().collect();
-    for unit in &all {
-        // First all of its stores, then all but the last, ...: what is lost is then as late as can be.
-        for kept in (choice[unit] + 1..=count(unit)).rev() {
-            if let Some(m) = still_fails(&choice, *unit, kept) {
-                message = m;
-                choice.insert(*unit, kept);
-                break;
-            }
-        }
-    }
-    for unit in &all {
-        // What decides nothing, there or not, does not belong to the explanation.
-        if choice[unit] == count(unit)
-            && let Some(m) = still_fails(&choice, *unit, 0)
-        {
-            message = m;
-            choice.remove(unit);
-        }
-    }
-    (choice, message)
 }

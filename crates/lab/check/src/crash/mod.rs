@@ -28,14 +28,18 @@ mod named;
 mod pages;
 mod pending;
 mod recorded;
+mod small;
 mod timed;
+mod whole;
+#[cfg(test)]
+mod whole_tests;
 mod why;
 
 pub use candidate::{Candidate, FileState, Outcome, Verdict};
 pub use facts::{Facts, FileFacts, Gap, GapKind};
 pub use files::{Change, What};
 pub use hygiene::{Finding, hygiene};
-pub use images::{Bounds, Check, Failure, Progress, Search, search, search_whole};
+pub use images::{Bounds, Check, Failure, Progress, Reads, Search, search};
 pub use log::{Event, Kind, Log, Mark, SiteId, of_program};
 pub use named::Named;
 pub use pages::Page;
@@ -43,4 +47,5 @@ pub use pending::{METADATA, Tracker, Unit};
 pub use protocol::Persistency;
 pub use recorded::{Recorded, of_trace};
 pub use timed::{Timed, TimedFailure, Whole, WholeCheck, spread, timed, timed_whole};
+pub use whole::search_whole;
 pub use why::{Explanation, Replay, StoreNote};

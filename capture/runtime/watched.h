@@ -1,0 +1,67 @@
+/* Whether the hooks see all that a check reads. With COREPLANE_READS_WATCHED in the environment the mappings of its files
+ * cannot be touched: each access faults, is noted, and is made step by step, whoever makes it. It takes long, and system
+ * calls that get such memory fail, so that only some runs of a check are watched, and their verdicts do not count. */
+
+enum { TRAP_FLAG = 0x100, FAULT_WRITES = 2, PAGE = 4096, OPEN_PAGES = 16, MOST_STEPS = 100000 };
+
+static int watching;
+/* Pages that the thread's instruction has opened. */
+static THREAD_LOCAL uint64_t open_pages[OPEN_PAGES];
+static THREAD_LOCAL unsigned open_count;
+static atomic_uint step_count;
+
+static long allow(uint64_t from, uint64_t bytes, int protection) {
+    return raw(SYS_mprotect, (long)from, (long)((bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1)), protection, 0, 0, 0);
+}
+static int allow_all(uint64_t from, uint64_t bytes) {
+    /* Of a file that was opened for reading, a shared mapping cannot be written. */
+    return allow(from, bytes, PROT_READ | PROT_WRITE) == 0 || allow(from, bytes, PROT_READ) == 0;
+}
+
+/* The program may touch nothing of a mapping any more. */
+static void watch_mapping(uint64_t from, uint64_t bytes) {
+    if (watching) allow(from, bytes, PROT_NONE);
+}
+
+/* Notes the line of an access; 0 when it is of no file. */
+static int note_touch(uint64_t address, int writes) {
+    int known = 0;
+    for (unsigned i = 0; i < read_mapping_count; i++) {
+        uint64_t at = address - read_mappings[i].from;
+        struct read_file *f = read_mappings[i].file;
+        if (at >= ((read_mappings[i].bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1))) continue;
+        known = 1;
+        uint64_t line = (read_mappings[i].offset + at) / READ_LINE;
+        if (!writes && line < f->lines) f->touched[line / 8] |= (uint8_t)(1u << line % 8);
+    }
+    return known;
+}
+
+/* A fault, or the step after it; 0 when it is another's. */
+static int watched(int number, const siginfo_t *info, ucontext_t *context) {
+    greg_t *registers = context->uc_mcontext.gregs;
+    if (number == SIGTRAP && open_count) {
+        while (open_count) allow(open_pages[--open_count], PAGE, watching ? PROT_NONE : PROT_READ | PROT_WRITE);
+        registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        return 1;
+    }
+    uint64_t address = (uint64_t)info->si_addr, page = address & ~(uint64_t)(PAGE - 1);
+    if (!watching || number != SIGSEGV || info->si_code != SEGV_ACCERR || open_count == OPEN_PAGES) return 0;
+    if (!note_touch(address, registers[REG_ERR] & FAULT_WRITES)) return 0;
+    if (!allow_all(page, PAGE)) return 0;
+    open_pages[open_count++] = page;
+    registers[REG_EFL] |= TRAP_FLAG;
+    if (atomic_fetch_add(&step_count, 1) < MOST_STEPS) return 1;
+    /* Enough was seen. */
+    watching = 0;
+    for (unsigned i = 0; i < read_mapping_count; i++) allow_all(read_mappings[i].from, read_mappings[i].bytes);
+    return 1;
+}
+
+/* Whether code without hooks read lines that the hooks do not tell of. */
+static int touched_more(void) {
+    for (unsigned i = 0; i < read_file_count; i++)
+        for (uint64_t k = 0; k < read_files[i].lines / 8 + 1; k++)
+            if (read_files[i].touched[k] & ~read_files[i].bits[k]) return 1;
+    return 0;
+}

@@ -1,0 +1,115 @@
+//! A failing image made small: as little is lost as still fails, and what decides nothing is left out.
+//!
+//! Units are tried in halves, so that one that matters among many is found in few checks.
+
+use super::images::Failing;
+use super::pending::{Tracker, Unit};
+use std::collections::BTreeMap;
+
+type Choice = BTreeMap<Unit, usize>;
+
+/// So many units are tried one by one.
+const FEW: usize = 32;
+
+/// A failing choice that loses as little, and keeps as little, as still fails; none when it fails no more.
+pub(super) fn smaller(
+    tracker: &Tracker<'_>,
+    choice: Choice,
+    fails: &mut dyn FnMut(&Choice) -> Option<String>,
+) -> Failing {
+    let message = fails(&choice)?;
+    Some(made_small(tracker, choice, message, fails))
+}
+
+/// The same for a choice that is known to fail, with `message`.
+pub(super) fn made_small(
+    tracker: &Tracker<'_>,
+    choice: Choice,
+    message: String,
+    fails: &mut dyn FnMut(&Choice) -> Option<String>,
+) -> (Choice, String) {
+    let mut small = Small { tracker, choice, message, fails };
+    let lost = |(unit, kept): (&Unit, &usize)| (*kept < tracker.count(*unit)).then_some(*unit);
+    let units: Vec<Unit> = small.choice.iter().filter_map(lost).collect();
+    small.keep_more(&units);
+    let whole = |(unit, kept): (&Unit, &usize)| (*kept == tracker.count(*unit)).then_some(*unit);
+    let units: Vec<Unit> = small.choice.iter().filter_map(whole).collect();
+    small.leave_out(&units);
+    (small.choice, small.message)
+}
+
+struct Small<'s, 't> {
+    tracker: &'s Tracker<'t>,
+    choice: Choice,
+    message: String,
+    fails: &'s mut dyn FnMut(&Choice) -> Option<String>,
+}
+
+impl Small<'_, '_> {
+    fn message_of(&mut self, choice: &Choice) -> Option<String> {
+        if self.tracker.allows(choice) { (self.fails)(choice) } else { None }
+    }
+
+    /// Takes a choice that still fails.
+    fn take(&mut self, choice: Choice) -> bool {
+        let Some(message) = self.message_of(&choice) else { return false };
+        (self.choice, self.message) = (choice, message);
+        true
+    }
+
+    /// Units keep all their stores where that still fails; what is lost of the others is as late as can be.
+    fn keep_more(&mut self, units: &[Unit]) {
+        let mut other = self.choice.clone();
+        other.extend(units.iter().map(|unit| (*unit, self.tracker.count(*unit))));
+        if units.is_empty() || self.take(other) {
+            return;
+        }
+        match units {
+            [unit] => self.keep_part(*unit),
+            _ => {
+                let (left, right) = units.split_at(units.len() / 2);
+                self.keep_more(left);
+                self.keep_more(right);
+            }
+        }
+    }
+
+    /// A unit of which something has to be lost: with one store more than it keeps in the end nothing fails.
+    fn keep_part(&mut self, unit: Unit) {
+        let mut holds = self.tracker.count(unit);
+        while holds - self.choice[&unit] > 1 {
+            let middle = self.choice[&unit].midpoint(holds);
+            let mut other = self.choice.clone();
+            other.insert(unit, middle);
+            if !self.take(other) {
+                holds = middle;
+            }
+        }
+    }
+
+    /// What decides nothing, there or not, does not belong to the explanation. Several units at once only where
+    /// recovery says the same without them: that they are all gone may be a failure of its own.
+    fn leave_out(&mut self, units: &[Unit]) {
+        if units.len() <= FEW {
+            units.iter().for_each(|unit| self.leave_out_one(*unit));
+            return;
+        }
+        let mut without = self.choice.clone();
+        without.extend(units.iter().map(|unit| (*unit, 0)));
+        if self.message_of(&without).is_some_and(|m| m == self.message) {
+            units.iter().for_each(|unit| _ = self.choice.remove(unit));
+            return;
+        }
+        let (left, right) = units.split_at(units.len() / 2);
+        self.leave_out(left);
+        self.leave_out(right);
+    }
+
+    fn leave_out_one(&mut self, unit: Unit) {
+        let mut without = self.choice.clone();
+        without.insert(unit, 0);
+        if self.message_of(&without).is_some() {
+            self.choice.remove(&unit);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! In which order crash points and images are tried, and what one failure leaves of the others.
+
+use super::candidate::{Candidate, FileState, Outcome};
+use super::images::{Bounds, Search};
+use super::log::{Event, Kind, Log};
+use super::search_whole;
+use protocol::Persistency;
+use protocol::{FenceKind, FlushKind, PM_BASE, line_of};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const BOUNDS: Bounds = Bounds { points: 1000, images: 64, failures: 8, skip: 0 };
+
+#[derive(Default)]
+struct Program(Log);
+
+impl Program {
+    fn new() -> Program {
+        let file = FileState { number: 0, base: PM_BASE, names: vec!["f".into()], size: 1 << 20 };
+        Program(Log { threads: 1, files: vec![file], ..Log::default() })
+    }
+
+    fn event(&mut self, kind: Kind, line: u64, value: u64, site: &str) {
+        let known = self.0.sites.iter().position(|s| s == site);
+        let site = known.unwrap_or_else(|| {
+            self.0.sites.push(site.into());
+            self.0.sites.len() - 1
+        });
+        let address = PM_BASE + 64 * line;
+        self.0.events.push(Event { kind, address, value, site: site as u32, thread: 0, size: 8 });
+    }
+
+    fn store(&mut self, line: u64, value: u64, site: &str) {
+        self.event(Kind::Store, line, value, site);
+    }
+
+    /// Stored, flushed and fenced.
+    fn persist(&mut self, line: u64, value: u64) {
+        self.store(line, value, "counter");
+        self.event(Kind::Flush(FlushKind::Clwb), line, 0, "counter");
+        self.event(Kind::Fence(FenceKind::Sfence), 0, 0, "counter");
+    }
+}
+
+fn value(image: &Candidate<'_>, line: u64) -> u8 {
+    image.line(line_of(PM_BASE + 64 * line))[0]
+}
+
+/// A counter up to `n`, made durable at each step.
+fn count(p: &mut Program, n: u64) {
+    (1..=n).for_each(|i| p.persist(0, i));
+}
+
+fn search(p: &Program, check: &(dyn Fn(&Candidate<'_>) -> Result<(), String> + Sync)) -> Search {
+    let check = |image: &Candidate<'_>| Outcome::of(check(image));
+    search_whole(&p.0, Persistency::Px86Line, BOUNDS, &check, &|| true, &mut |_| {})
+}
+
+/// Lines 1 and 2 are never flushed; the counter says that they are there.
+fn two_mistakes() -> Program {
+    let mut p = Program::new();
+    count(&mut p, 50);
+    p.store(1, 7, "first");
+    count(&mut p, 50);
+    p.store(2, 7, "second");
+    p.persist(0, 100);
+    count(&mut p, 50);
+    p
+}
+
+#[test]
+fn one_mistake_does_not_hide_another() {
+    let lost = |image: &Candidate<'_>| match (value(image, 0), value(image, 1), value(image, 2)) {
+        (100, 0, _) => Err("first".into()),
+        (100, _, 0) => Err("second".into()),
+        _ => Ok(()),
+    };
+    let found = search(&two_mistakes(), &lost);
+    let missing: Vec<&str> = found.failures.iter().map(|f| f.why.missing[0].site.as_str()).collect();
+    assert_eq!(missing, ["first", "second"], "{found:?}");
+    assert!(
+        found.failures.iter().all(|f| f.why.present.len() == 1),
+        "what is there in spite of it: {found:?}"
+    );
+}
+
+#[test]
+fn what_is_never_flushed_is_found_at_once_and_told_where_it_first_fails() {
+    let mut p = Program::new();
+    count(&mut p, 200);
+    p.store(1, 7, "link");
+    (1..=100).for_each(|i| p.persist(2, i));
+    let tried = AtomicUsize::new(0);
+    let check = |image: &Candidate<'_>| {
+        tried.fetch_add(1, Ordering::Relaxed);
+        let holds = value(image, 2) == 0 || value(image, 1) == 7;
+        Outcome::of(if holds { Ok(()) } else { Err("no link".into()) })
+    };
+    let at_first = Cell::new(None);
+    let mut look = |found: &Search| {
+        if !found.failures.is_empty() && at_first.get().is_none() {
+            at_first.set(Some(tried.load(Ordering::Relaxed)));
+        }
+    };
+    let found = search_whole(&p.0, Persistency::Px86Line, BOUNDS, &check, &|| true, &mut look);
+    assert!(at_first.get().unwrap() < 100, "{at_first:?} of {tried:?}");
+    let [failure] = &found.failures[..] else { panic!("{found:?}") };
+    assert_eq!(
+        (failure.why.missing[0].site.as_str(), failure.why.present[0].site.as_str()),
+        ("link", "counter")
+    );
+    let first = p.0.events.iter().position(|e| e.site == 1).unwrap();
+    assert!(failure.point < first + 8, "the earliest point is told: {failure:?}");
+    assert!(found.failing_points >= 99, "{found:?}");
+}
+
+#[test]
+fn one_line_among_many_is_found_in_few_checks() {
+    for bad in [0, 77, 299] {
+        let mut p = Program::new();
+        (0..300).for_each(|line| p.store(line, 7, &format!("line {line}")));
+        (0..100).for_each(|i| p.store(bad, 8 + i, &format!("line {bad}")));
+        let tried = AtomicUsize::new(0);
+        let check = |image: &Candidate<'_>| {
+            tried.fetch_add(1, Ordering::Relaxed);
+            if value(image, bad) < 60 { Err("lost".into()) } else { Ok(()) }
+        };
+        let found = search(&p, &check);
+        let [failure] = &found.failures[..] else { panic!("{found:?}") };
+        let [missing] = &failure.why.missing[..] else { panic!("{failure:?}") };
+        assert_eq!((missing.address, missing.value), (PM_BASE + 64 * bad, 60), "lost as late as can be");
+        assert!(failure.why.present.is_empty(), "{failure:?}");
+        assert!(tried.load(Ordering::Relaxed) < 64 + 80, "{tried:?}");
+    }
+}
