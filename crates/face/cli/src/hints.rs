@@ -17,7 +17,7 @@ pub(crate) fn with_hint(args: &[String], mut error: Error) -> Error {
 fn hint(args: &[String], given: &str) -> Option<String> {
     let command = args.get(1).map_or("", String::as_str);
     let Some(option) = given.strip_prefix("--") else {
-        let text = "machines are given with --on, separated by commas: --on intel,asap-rp";
+        let text = "machines are given with --on, separated by commas: --on MACHINE,MACHINE";
         return (command == "compare" && !given.starts_with('-')).then(|| text.into());
     };
     if !["run", "compare", "crash"].contains(&command) {

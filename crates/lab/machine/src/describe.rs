@@ -309,7 +309,7 @@ impl WorkloadDescription {
         }
         let name = if passes_through { "workload.passthrough = true" } else { &self.name };
         Err(ConfigError::new(format!(
-            "{name}: runs at page fidelity; {machine} is a machine at line fidelity (give amf, unified or another with machine.fidelity = page)"
+            "{name}: runs at page fidelity; {machine} is a machine at line fidelity (give one with machine.fidelity = page, such as unified)"
         )))
     }
 

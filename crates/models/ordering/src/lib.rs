@@ -27,4 +27,4 @@ mod spec;
 pub use no_path::NoPath;
 pub use path::{Path, PathCore, Policy};
 pub use plug::{MODELS, NAMES, OrderingModel, Registered};
-pub use spec::{AsapSpec, CrossCore, Dependences, HopsSpec, PathSpec};
+pub use spec::{CrossCore, Dependences, PathSpec};

@@ -45,21 +45,3 @@ pub struct PathSpec {
     /// Which conflicts count under epoch persistency.
     pub dependences: Dependences,
 }
-
-/// HOPS's own.
-#[derive(Clone, Copy, Debug)]
-pub struct HopsSpec {
-    /// Time from one look at the global timestamp register to the next.
-    pub poll: Dur,
-}
-
-/// ASAP's own.
-#[derive(Clone, Copy, Debug)]
-pub struct AsapSpec {
-    /// Flush epochs that are not safe yet. Without it, ASAP's buffer flushes as HOPS's does.
-    pub eager: bool,
-    /// The next epoch is safe as soon as the commit is sent, not when it is acknowledged.
-    pub commit_pipelined: bool,
-    /// A seeded mistake; none in every machine.
-    pub mutant: Option<crate::asap::Mutant>,
-}

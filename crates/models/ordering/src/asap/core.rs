@@ -1,8 +1,9 @@
 //! The core side of ASAP: eager flushing, commits in order, dependents told by message.
 
+use super::AsapSpec;
 use super::Mutant;
 use crate::path::{Epoch, Path, PathCore, Policy};
-use crate::spec::{AsapSpec, PathSpec};
+use crate::spec::PathSpec;
 use protocol::{EpochId, EpochTag, FlushRequest, Msg, Outbox, Peer};
 use std::hash::{Hash, Hasher};
 use units::{Time, bits};

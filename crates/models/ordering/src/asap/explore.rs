@@ -2,11 +2,12 @@
 //! (§VI-B): every write of a committed epoch is in memory, and no write of an epoch is without all that came before it.
 //! Theorem 1 (§VI-A) is that nothing gets stuck.
 
+use super::AsapSpec;
 use super::{AsapCore, Mutant, RecoverySpec, RecoveryTable};
 use crate::explore::{
     CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
 };
-use crate::spec::{AsapSpec, PathSpec};
+use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use units::Time;
 

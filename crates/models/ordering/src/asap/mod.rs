@@ -23,6 +23,7 @@ mod mutant;
 mod params;
 mod plug;
 mod recovery;
+mod spec;
 pub(crate) mod stats;
 
 #[cfg(test)]
@@ -33,3 +34,4 @@ pub use explore::Asap;
 pub use mutant::Mutant;
 pub use plug::MODEL;
 pub use recovery::{RecoverySpec, RecoveryTable};
+pub use spec::AsapSpec;

@@ -1,8 +1,8 @@
 //! ASAP as the list of models knows it.
 
+use super::AsapSpec;
 use super::params::AsapParameters;
 use super::{AsapCore, RecoverySpec, RecoveryTable};
-use crate::AsapSpec;
 use crate::path::{BufferParameters, CAPABILITIES, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use memory::params::CommitParameters;

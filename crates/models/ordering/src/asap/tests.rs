@@ -1,7 +1,8 @@
 //! Table I row by row, the power failure, the core side's decisions.
 
+use super::AsapSpec;
 use super::{AsapCore, RecoverySpec, RecoveryTable};
-use crate::spec::{AsapSpec, CrossCore, Dependences, PathSpec};
+use crate::spec::{CrossCore, Dependences, PathSpec};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochTag, Evicted, FenceKind, FlushRequest,
     Image, Line, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, WouldBlock, line_of,

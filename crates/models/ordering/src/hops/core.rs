@@ -1,8 +1,9 @@
 //! The core side of HOPS: one epoch after the other, dependences resolved by polling.
 
+use super::HopsSpec;
 use super::Mutant;
 use crate::path::{Path, PathCore, Policy};
-use crate::spec::{HopsSpec, PathSpec};
+use crate::spec::PathSpec;
 use protocol::{FlushRequest, Msg, Outbox, Peer};
 use std::hash::{Hash, Hasher};
 use units::Time;

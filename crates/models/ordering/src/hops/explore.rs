@@ -1,12 +1,13 @@
 //! HOPS's cores and the global timestamp register, every interleaving of them. What is promised is what ASAP promises:
 //! committed epochs are in memory, and no write is without what came before it.
 
+use super::HopsSpec;
 use super::{HopsCore, Mutant, Timestamps};
 use crate::explore::{
     CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, Register,
     STORES,
 };
-use crate::spec::{HopsSpec, PathSpec};
+use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use memory::PassThrough;
 use protocol::Msg;

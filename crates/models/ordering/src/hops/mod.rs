@@ -21,6 +21,7 @@ mod mutant;
 mod params;
 mod plug;
 mod register;
+mod spec;
 
 #[cfg(test)]
 mod tests;
@@ -31,3 +32,4 @@ pub use mutant::Mutant;
 pub use plug::MODEL;
 pub(crate) use register::PollStats;
 pub use register::{TimestampRegister, Timestamps};
+pub use spec::HopsSpec;

@@ -1,8 +1,8 @@
 //! HOPS as the list of models knows it.
 
+use super::HopsSpec;
 use super::params::HopsParameters;
 use super::{HopsCore, TimestampRegister};
-use crate::HopsSpec;
 use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use params::{Param, Parameters};

@@ -1,7 +1,8 @@
 //! Conservative flushing and polling.
 
 use super::HopsCore;
-use crate::spec::{CrossCore, Dependences, HopsSpec, PathSpec};
+use super::HopsSpec;
+use crate::spec::{CrossCore, Dependences, PathSpec};
 use protocol::{
     AddressMap, CoreOrdering, EpochTag, FenceKind, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, line_of,
 };
