@@ -106,10 +106,28 @@ fn put(path: &Path, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let fail = |e: io::Error| named(path)(e.into());
     std::fs::create_dir_all(folder).map_err(fail)?;
+    remove_abandoned(folder);
     // Of this process alone: several may write into one folder.
     let partial = Temporary::new(folder.join(format!(".{name}.{}.partial", std::process::id())));
-    File::create(partial.path())
-        .map_err(fail)
-        .and_then(|file| write(&file))
-        .and_then(|()| std::fs::rename(partial.path(), path).map_err(fail))
+    let file = File::create(partial.path()).map_err(fail)?;
+    // Where there are no locks, the process's number must do.
+    _ = file.try_lock();
+    write(&file)?;
+    std::fs::rename(partial.path(), path).map_err(fail)
+}
+
+/// Removes what processes that were killed left half made in a folder. One that lives holds a lock, whose number may mean
+/// another process here: the folder may be another host's or container's too.
+fn remove_abandoned(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix('.').and_then(|n| n.strip_suffix(".partial"));
+        let process = process.and_then(|n| n.rsplit_once('.')).and_then(|(_, n)| n.parse::<u32>().ok());
+        let gone = process.is_some_and(|p| !Path::new("/proc").join(p.to_string()).exists());
+        let is_file = entry.file_type().is_ok_and(|t| t.is_file());
+        if gone && is_file && File::open(entry.path()).is_ok_and(|f| f.try_lock().is_ok()) {
+            _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
