@@ -2,9 +2,16 @@
 
 use explore::Harness;
 use nearpm::NearSpace;
-use ordering::{asap::Asap, explore::PathSpace};
+use nvdimmc::HandshakeSpace;
+use ordering::{asap::Asap, bbb::Bbb, explore::PathSpace, hops::Hops};
 use pberry::RemoteSpace;
 
 /// All protocols, by name.
-pub static PROTOCOLS: &[Harness] =
-    &[Harness::of::<PathSpace<Asap>>(), Harness::of::<NearSpace>(), Harness::of::<RemoteSpace>()];
+pub static PROTOCOLS: &[Harness] = &[
+    Harness::of::<PathSpace<Asap>>(),
+    Harness::of::<PathSpace<Bbb>>(),
+    Harness::of::<PathSpace<Hops>>(),
+    Harness::of::<NearSpace>(),
+    Harness::of::<HandshakeSpace>(),
+    Harness::of::<RemoteSpace>(),
+];

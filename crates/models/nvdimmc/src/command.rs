@@ -1,7 +1,7 @@
 //! What host and device tell each other in the CP area (§IV-C).
 
 /// What the host wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Opcode {
     /// NAND to slot.
     Cachefill,
@@ -16,7 +16,7 @@ pub enum Opcode {
 
 /// A command: a word with phase (1 bit), opcode (3), slot (28), NAND page (32), and a second word with the next page of
 /// an exchange. The paper names the fields (§IV-C), not their widths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CpCommand {
     /// Changes with every command.
     pub phase: bool,
@@ -52,6 +52,11 @@ impl CpCommand {
         };
         let slot = (words[0] >> 32) as u32 & ((1 << Self::SLOT_BITS) - 1);
         Some(CpCommand { phase: words[0] >> 63 == 1, opcode, slot, page: words[0] as u32 })
+    }
+
+    /// The answer to this command, if `word` of the CP area is one, and not that to the command before.
+    pub fn answer(self, word: u64) -> Option<Acknowledgement> {
+        Acknowledgement::from_word(word).filter(|a| a.phase == self.phase)
     }
 }
 

@@ -2,7 +2,9 @@
 //! processor's caches and the device from seeing each other's past.
 
 use crate::command::{CpCommand, Opcode};
+use crate::mutant::Mutant;
 use crate::replacement::{Order, Replacement};
+use std::hash::{Hash, Hasher};
 
 const NONE: u32 = u32::MAX;
 
@@ -150,7 +152,7 @@ pub struct DriverCounts {
 }
 
 /// Where a fault stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Unmap,
     Flush,
@@ -164,7 +166,7 @@ enum Stage {
     Fail,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Fault {
     page: u32,
     write: bool,
@@ -178,7 +180,7 @@ struct Fault {
 }
 
 /// A place of the CP area.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 struct CpPlace {
     taken: bool,
     phase: bool,
@@ -199,6 +201,28 @@ pub struct Driver {
     places: Vec<CpPlace>,
     faults: Vec<Option<Fault>>,
     counts: DriverCounts,
+    /// A seeded mistake; none in every machine.
+    mutant: Option<Mutant>,
+}
+
+/// What decides about the future, without counts.
+impl Hash for Driver {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Driver {
+            spec: _,
+            slot_of,
+            page_in,
+            dirty,
+            written,
+            free,
+            order,
+            places,
+            faults,
+            counts: _,
+            mutant: _,
+        } = self;
+        (slot_of, page_in, dirty, written, free, order, places, faults).hash(into);
+    }
 }
 
 impl Driver {
@@ -207,6 +231,14 @@ impl Driver {
     /// # Errors
     /// See [`DriverSpec::check`].
     pub fn new(spec: DriverSpec, dram_pages: u64) -> Result<Driver, String> {
+        Driver::seeded(spec, dram_pages, None)
+    }
+
+    /// The same with a mistake, for the explorer.
+    ///
+    /// # Errors
+    /// See [`DriverSpec::check`].
+    pub fn seeded(spec: DriverSpec, dram_pages: u64, mutant: Option<Mutant>) -> Result<Driver, String> {
         spec.check(dram_pages)?;
         Ok(Driver {
             slot_of: vec![NONE; spec.pages as usize],
@@ -218,6 +250,7 @@ impl Driver {
             places: vec![CpPlace::default(); spec.queue_depth],
             faults: Vec::new(),
             counts: DriverCounts::default(),
+            mutant,
             spec,
         })
     }
@@ -338,7 +371,8 @@ impl Driver {
                 self.page_in[index as usize] = NONE;
                 // Before the slot changes: a dump must not take the new bytes for the old page.
                 let note = Step::Note { index, word: metadata(None) };
-                ((!self.spec.waits_instead).then_some(note), Stage::Fill)
+                let notes = !self.spec.waits_instead && self.mutant != Some(Mutant::KeepsMetadata);
+                (notes.then_some(note), Stage::Fill)
             }
             (Stage::Fill, _) if self.spec.waits_instead => (Some(Step::Delay), Stage::Map),
             // While slots are free a new page needs nothing; later the driver does not tell new pages from others

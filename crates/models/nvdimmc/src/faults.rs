@@ -137,8 +137,7 @@ impl Driving {
             self.drop_line(at + 64).await;
             self.cpu.fence(FenceKind::Mfence).await;
             let word = self.cpu.load(at + 64).await;
-            let answer = Acknowledgement::from_word(word).filter(|a| a.phase == command.phase);
-            if let Some(answer) = answer {
+            if let Some(answer) = command.answer(word) {
                 return answer;
             }
         }

@@ -1,8 +1,10 @@
 //! The device's firmware: it looks at the CP area once a window and carries out what it finds there.
 
 use crate::command::{Acknowledgement, CpCommand, Opcode, cp_line};
+use crate::mutant::Mutant;
 use memory::nand::{Ftl, Timed};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use units::{Dur, Time};
 
 /// Bytes of a page, of a slot, and of what a window moves.
@@ -56,7 +58,7 @@ impl FirmwareSpec {
 pub type Move = (u64, u64, bool);
 
 /// What a command needs next, and from when on it can.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 enum Stage {
     /// Its slot is to be read.
     Drain,
@@ -82,7 +84,7 @@ struct Job {
 type Page = Box<[u8; PAGE_SIZE]>;
 
 /// A place of the CP area as the device knows it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 struct CpPlace {
     /// The phase of the last command.
     phase: bool,
@@ -106,6 +108,8 @@ pub struct Firmware {
     pub cachefills: u64,
     /// Pages moved from slots.
     pub writebacks: u64,
+    /// A seeded mistake; none in every machine.
+    mutant: Option<Mutant>,
 }
 
 impl Firmware {
@@ -114,6 +118,14 @@ impl Firmware {
     /// # Errors
     /// See [`FirmwareSpec::check`].
     pub fn new(spec: FirmwareSpec, ftl: Ftl<Timed>) -> Result<Firmware, String> {
+        Firmware::seeded(spec, ftl, None)
+    }
+
+    /// The same with a mistake, for the explorer.
+    ///
+    /// # Errors
+    /// See [`FirmwareSpec::check`].
+    pub fn seeded(spec: FirmwareSpec, ftl: Ftl<Timed>, mutant: Option<Mutant>) -> Result<Firmware, String> {
         spec.check()?;
         Ok(Firmware {
             spec,
@@ -123,7 +135,21 @@ impl Firmware {
             programs: VecDeque::with_capacity(spec.write_buffer),
             cachefills: 0,
             writebacks: 0,
+            mutant,
         })
+    }
+
+    /// What decides about the future at `now`, without counts: of times whether they have come, of the NAND what its
+    /// pages hold.
+    pub fn tell(&self, now: Time, into: &mut impl Hasher) {
+        let Firmware { spec: _, ftl, jobs, places, programs, cachefills: _, writebacks: _, mutant: _ } = self;
+        for Job { place, command, stage, from, next, failed, written_back } in jobs {
+            (place, command, stage, *from <= now, failed, written_back).hash(into);
+            next.as_ref().map(|(data, there)| (data, *there <= now)).hash(into);
+        }
+        places.hash(into);
+        programs.iter().filter(|done| **done > now).count().hash(into);
+        ftl.places().for_each(|(page, place)| (page, ftl.flash().array().peek(place)).hash(into));
     }
 
     /// The NAND.
@@ -240,8 +266,13 @@ impl Firmware {
 
     fn acknowledge(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
         let mut moves = Vec::new();
-        let due = |job: &mut Job| matches!(job.stage, Stage::Acknowledge) && job.from <= now;
-        for job in self.jobs.extract_if(.., due) {
+        let early = self.mutant == Some(Mutant::AcknowledgesFirst);
+        let ready = |job: &Job| match job.stage {
+            Stage::Acknowledge => job.from <= now,
+            Stage::Fill(_) => early,
+            Stage::Drain => false,
+        };
+        for job in self.jobs.extract_if(.., |job| ready(job)) {
             let Job { failed, written_back, .. } = job;
             let word = Acknowledgement { phase: job.command.phase, failed, written_back }.to_word();
             let mut line = [0; 64];

@@ -24,9 +24,11 @@ mod bus;
 mod command;
 mod dimm;
 mod driver;
+mod explore;
 mod faults;
 mod firmware;
 mod host;
+mod mutant;
 pub mod params;
 mod pins;
 pub mod plug;
@@ -35,12 +37,14 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+pub use crate::explore::HandshakeSpace;
 pub use bus::{Bus, BusSpec, Collision, Master, Window};
 pub use command::{Acknowledgement, CpCommand, Opcode, cp_line};
 pub use dimm::{DeviceFaults, Dimm, DimmSpec, PowerSpec};
 pub use driver::{Begin, Driver, DriverCounts, DriverSpec, FaultId, SLOTS_PER_PAGE, Step, metadata};
 pub use firmware::{Dram, Dump, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SIZE};
 pub use host::{Host, HostSpec};
+pub use mutant::Mutant;
 pub use pins::{Pins, RefreshDetector};
 pub use replacement::Replacement;
 pub use stats::{STATISTICS, derived};

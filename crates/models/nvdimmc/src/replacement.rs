@@ -3,7 +3,7 @@
 const NONE: u32 = u32::MAX;
 
 /// A rule of replacement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, params::Words, Hash)]
 pub enum Replacement {
     /// The least recently cached goes: first in, first out. All that page faults reveal; as published.
     Lrc,
@@ -14,7 +14,7 @@ pub enum Replacement {
 }
 
 /// Slots in a list, the next to go first. Every operation is a handful of writes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Order {
     rule: Replacement,
     next: Vec<u32>,
