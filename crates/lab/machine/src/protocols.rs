@@ -3,7 +3,7 @@
 use explore::Harness;
 use nearpm::NearSpace;
 use nvdimmc::HandshakeSpace;
-use ordering::{asap::Asap, bbb::Bbb, explore::PathSpace, hops::Hops};
+use ordering::{asap::Asap, bbb::Bbb, explore::PathSpace, hops::Hops, intel::FlushSpace};
 use pberry::RemoteSpace;
 
 /// All protocols, by name.
@@ -11,6 +11,7 @@ pub static PROTOCOLS: &[Harness] = &[
     Harness::of::<PathSpace<Asap>>(),
     Harness::of::<PathSpace<Bbb>>(),
     Harness::of::<PathSpace<Hops>>(),
+    Harness::of::<FlushSpace>(),
     Harness::of::<NearSpace>(),
     Harness::of::<HandshakeSpace>(),
     Harness::of::<RemoteSpace>(),

@@ -4,8 +4,7 @@
 use super::HopsSpec;
 use super::{HopsCore, Mutant, Timestamps};
 use crate::explore::{
-    CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, Register,
-    STORES,
+    CONTROLLERS, CORES, EPOCH_TABLE, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, Register, STORES,
 };
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
@@ -22,6 +21,9 @@ pub struct Hops {
 
 /// Longer than any trace takes: a poll is a step of its own, and comes when the explorer says so.
 const POLL: Dur = Dur::ns(1_000_000);
+
+/// Polls make many states of few epochs.
+const EPOCHS: Bound = Bound::number("epochs", 2, 1, 8, "Epochs of each core");
 
 impl Member for Hops {
     type Core = HopsCore;
@@ -67,6 +69,6 @@ impl Explored for PathSpace<Hops> {
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Hops> {
-        PathSpace::of(given, Hops { mutant })
+        PathSpace { epochs: given.number(&EPOCHS), ..PathSpace::of(given, Hops { mutant }) }
     }
 }

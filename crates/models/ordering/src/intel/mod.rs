@@ -10,6 +10,10 @@
 //!
 //! Sources: Intel SDM volume 1, 11.4.4 and volume 2 (CLWB, CLFLUSHOPT, SFENCE); ASAP (HPCA 2022) §II-B.
 
+mod explore;
+
+pub use explore::FlushSpace;
+
 use crate::NoPath;
 use crate::plug::{OrderingModel, Registered};
 use memory::PassThrough;

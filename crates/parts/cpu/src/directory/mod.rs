@@ -19,6 +19,7 @@
 //! Sources: Sorin, Hill and Wood, A Primer on Memory Consistency and Cache Coherence, chapter 8 (blocking
 //! directory); ASAP (HPCA 2022) §IV-E and §V-F.
 
+mod mutant;
 mod spec;
 mod state;
 mod stats;
@@ -28,6 +29,7 @@ mod tests;
 /// What the directory reports.
 pub(crate) const STATISTICS: &[StatisticInfo] = stats::Stats::TABLE;
 
+pub use mutant::Mutant;
 pub use spec::DirectorySpec;
 
 use engine::{Device, Out, PortId};
@@ -37,9 +39,11 @@ use protocol::{
     ports,
 };
 use state::{Phase, Request, Slot, State};
+use std::hash::{Hash, Hasher};
 use units::{Dur, Time};
 
 /// The shared cache and its directory.
+#[derive(Clone)]
 pub struct Directory {
     spec: DirectorySpec,
     map: AddressMap,
@@ -47,13 +51,28 @@ pub struct Directory {
     /// When the last message to each controller leaves: none overtakes another.
     leaves: Vec<Time>,
     stats: stats::Stats,
+    /// A seeded mistake; none in every machine.
+    mutant: Option<Mutant>,
+}
+
+/// What decides about the future, without times and counts.
+impl Hash for Directory {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Directory { spec: _, map: _, state, leaves: _, stats: _, mutant: _ } = self;
+        state.hash(into);
+    }
 }
 
 impl Directory {
     /// A directory for `spec.cores` cores.
     pub fn new(spec: DirectorySpec, map: AddressMap) -> Directory {
+        Directory::seeded(spec, map, None)
+    }
+
+    /// The same with a mistake, for the explorer.
+    pub fn seeded(spec: DirectorySpec, map: AddressMap, mutant: Option<Mutant>) -> Directory {
         let leaves = vec![Time::ZERO; map.controllers()];
-        Directory { state: State::new(&spec), spec, map, leaves, stats: stats::Stats::default() }
+        Directory { state: State::new(&spec), spec, map, leaves, stats: stats::Stats::default(), mutant }
     }
 
     fn submit(&mut self, line: Line, request: Request, out: &mut Out<'_, Msg>) {
@@ -78,7 +97,8 @@ impl Directory {
             (Request::Clean { core, .. }, None) => {
                 // Its last bytes may be on their way to memory: an empty write comes after them.
                 let behind = LineWrite { line, data: [0; 64], mask: 0 };
-                self.write_through(Some(behind), line, core, out);
+                let waits = self.mutant != Some(Mutant::AcknowledgesAbsent);
+                self.write_through(waits.then_some(behind), line, core, out);
                 self.finish(line, out);
             }
             (Request::NonTemporal { .. }, Some(slot)) => {
@@ -161,7 +181,7 @@ impl Directory {
             return self.snoop_all(line, slot, None, Snoop::Invalidate, out);
         }
         match self.state.owner(slot) {
-            Some(owner) if owner != core => {
+            Some(owner) if owner != core && self.mutant != Some(Mutant::FlushSkipsOwner) => {
                 self.snoop(line, owner, Snoop::Share, out);
                 self.state.set_phase(line, Phase::Snoops { left: 1 });
             }
@@ -222,7 +242,8 @@ impl Directory {
                 // An empty write goes behind what still leaves.
                 let mask = if dirty { Mask::MAX } else { 0 };
                 let write = LineWrite { line, mask, data: *self.state.data(slot) };
-                let leaves = dirty || (line.is_pm() && self.state.is_leaving(slot, line));
+                let waits = self.mutant != Some(Mutant::AcknowledgesClean);
+                let leaves = dirty || (line.is_pm() && waits && self.state.is_leaving(slot, line));
                 self.state.set_clean(slot);
                 if forget && !self.state.is_pinned(slot) {
                     self.state.free(slot);

@@ -5,11 +5,12 @@ use crate::CacheShape;
 use protocol::{Block, EpochTag, Grant, Line, LineWrite};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
 /// A line's place.
 pub(super) type Slot = usize;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Request {
     Get {
         core: u8,
@@ -29,13 +30,14 @@ pub(super) enum Request {
     Surrender,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
     Waiting,
     Memory,
     Snoops { left: u32 },
 }
 
+#[derive(Clone, Hash)]
 struct Transaction {
     queue: VecDeque<Request>,
     phase: Phase,
@@ -44,6 +46,7 @@ struct Transaction {
 /// In the arrays below zero means nothing, so that a large cache that is hardly used costs nothing to make.
 const NOTHING: u64 = 0;
 
+#[derive(Clone)]
 pub(super) struct State {
     shape: CacheShape,
     /// Line number plus one.
@@ -69,6 +72,45 @@ pub(super) struct State {
     recall_for: FxHashMap<u64, Line>,
     /// Lines that found every place of their set taken.
     pub(super) stuck: Vec<Line>,
+}
+
+/// What decides about the future: of ages which line is older, of maps what is in them, and nothing of places that are
+/// free.
+impl Hash for State {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let State {
+            shape: _,
+            lines,
+            ages,
+            sharers,
+            owners,
+            dirty,
+            leaving,
+            flushed,
+            pins,
+            tags,
+            data,
+            tick: _,
+            active,
+            transactions,
+            unused: _,
+            recall_for,
+            stuck,
+        } = self;
+        for slot in (0..lines.len()).filter(|slot| lines[*slot] != NOTHING) {
+            let older = (0..lines.len()).filter(|s| lines[*s] != NOTHING && ages[*s] < ages[slot]).count();
+            (slot, lines[slot], older, sharers[slot], owners[slot]).hash(into);
+            (dirty[slot], leaving[slot], pins[slot], tags[slot], data[slot]).hash(into);
+        }
+        let mut flushed: Vec<_> = flushed.iter().collect();
+        flushed.sort_unstable();
+        let mut active: Vec<_> = active.iter().collect();
+        active.sort_unstable();
+        active.iter().for_each(|(line, at)| (line, &transactions[**at]).hash(into));
+        let mut recall_for: Vec<_> = recall_for.iter().collect();
+        recall_for.sort_unstable();
+        (flushed, recall_for, stuck).hash(into);
+    }
 }
 
 impl State {
