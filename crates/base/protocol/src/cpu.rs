@@ -31,6 +31,11 @@ pub enum FenceKind {
     Ofence,
     /// Earlier writes are durable before the core goes on (HOPS, ASAP).
     Dfence,
+    /// What follows is on a strand of its own: it comes after nothing that persists since the last join. Nothing at all
+    /// on machines without strands.
+    NewStrand,
+    /// What follows comes after everything on all strands so far. An ofence on machines without strands.
+    JoinStrand,
 }
 
 /// Memory order of a load, a store or an atomic operation.
@@ -422,6 +427,18 @@ impl Cpu {
     #[track_caller]
     pub fn dfence(&self) -> Access<'_> {
         self.fence(FenceKind::Dfence)
+    }
+
+    /// What follows comes after nothing since the last join, on a machine with strands; nothing elsewhere.
+    #[track_caller]
+    pub fn new_strand(&self) -> Access<'_> {
+        self.fence(FenceKind::NewStrand)
+    }
+
+    /// What follows comes after all strands so far; an ofence on a machine without strands.
+    #[track_caller]
+    pub fn join_strand(&self) -> Access<'_> {
+        self.fence(FenceKind::JoinStrand)
     }
 
     /// Computes for a while.

@@ -62,9 +62,12 @@ pub enum Msg {
     Untag { line: Line, epoch: EpochId },
     /// clwb, clflushopt, clflush: write the line back, wherever it is dirty; `forget` drops every copy.
     Clean { line: Line, data: Option<Block>, forget: bool },
+    /// A core side has a line written back whose last bytes are this core's; core to its own caches (the bytes are not
+    /// read yet), and then to the directory, where it waits for no request for the line.
+    WriteBack { line: Line, data: Block },
     /// A non-temporal store leaves the write-combining buffer.
     NonTemporal { line: Line, data: Block, mask: Mask },
-    /// A `Clean` or `NonTemporal` has reached the persistence domain.
+    /// A `Clean`, `WriteBack` or `NonTemporal` has reached the persistence domain.
     CleanAck { line: Line },
 
     // Directory to memory and back.
@@ -150,6 +153,7 @@ impl engine::Message for Msg {
                 | GetM { .. }
                 | PutM { .. }
                 | Clean { .. }
+                | WriteBack { .. }
                 | NonTemporal { .. }
                 | Drained { .. }
                 | Untag { .. }

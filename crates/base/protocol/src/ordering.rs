@@ -63,6 +63,31 @@ pub struct Capabilities {
     pub caches_persist: bool,
     /// Persist fences do something.
     pub fences: bool,
+    /// The core side is told of stores to persistent memory, fences, releases and acquires, and says when a changed
+    /// line may leave the core. A persist path always is.
+    pub orders_stores: bool,
+    /// Flush instructions are offered to the core side before they go to the caches.
+    pub takes_flushes: bool,
+    /// A core's persists are ordered within strands.
+    pub strands: bool,
+}
+
+impl Capabilities {
+    /// Flush instructions go to the caches, and fences wait for them there.
+    pub fn caches_flush(&self) -> bool {
+        self.flush_instructions && !self.takes_flushes
+    }
+
+    /// Nothing of all this.
+    pub const NONE: Capabilities = Capabilities {
+        persist_path: false,
+        flush_instructions: false,
+        caches_persist: false,
+        fences: false,
+        orders_stores: false,
+        takes_flushes: false,
+        strands: false,
+    };
 }
 
 /// Whom the core side can address.
@@ -78,6 +103,19 @@ pub enum Peer {
     Commands,
     /// The directory.
     Directory,
+    /// The core's own caches.
+    Caches,
+}
+
+/// What becomes of a flush instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// It goes to the caches, and later fences wait for it there.
+    ByCaches,
+    /// The core side keeps it: it asks the caches for the line when the line's turn has come.
+    Taken,
+    /// Nothing is to be done.
+    Ignored,
 }
 
 /// What a core side sends, and when; the core puts it on the wires.
@@ -92,8 +130,9 @@ impl Outbox {
     }
 }
 
-/// The half beside a core. A model without epochs leaves the calls about them as they are. Calls come in the order of simulated time; a call that answers [`WouldBlock`] changed
-/// nothing that matters and is made again after the next message or timer.
+/// The half beside a core. A model without epochs leaves the calls about them as they are. Calls come in the order of
+/// simulated time; a call that answers [`WouldBlock`] changed nothing that matters and is made again after the next
+/// message or timer.
 pub trait CoreOrdering {
     /// What this model asks of cores and caches.
     fn traits(&self) -> Capabilities;
@@ -104,7 +143,28 @@ pub trait CoreOrdering {
     /// [`WouldBlock`] when the persist buffer has no room.
     fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, WouldBlock>;
 
-    /// A fence reaches the head of the store buffer.
+    /// A flush instruction for `line` reaches the head of the store buffer; `changed` says that this core's caches hold
+    /// bytes of it that nobody else has, `drop` that the instruction takes the line out of them. A core side that keeps
+    /// the flush sends [`Msg::WriteBack`] to [`Peer::Caches`] once the line may go: the caches give the bytes that the
+    /// line has then, and [`Msg::CleanAck`] comes from [`Peer::Caches`] when they have arrived.
+    ///
+    /// # Errors
+    /// [`WouldBlock`] when there is no room for it, or the line must not go yet.
+    fn flush(
+        &mut self,
+        now: Time,
+        line: Line,
+        changed: bool,
+        drop: bool,
+        out: &mut Outbox,
+    ) -> Result<Flushed, WouldBlock> {
+        let _ = (now, line, changed, drop, out);
+        Ok(Flushed::ByCaches)
+    }
+
+    /// A fence reaches the head of the store buffer. Besides epochs (ofence, dfence) it may draw strands: a new strand
+    /// comes after nothing that is under way but what was joined, an ofence orders within its strand alone, and
+    /// joining waits for all of them.
     ///
     /// # Errors
     /// [`WouldBlock`] while the fence has to wait.
@@ -168,7 +228,7 @@ pub trait CoreOrdering {
         let _ = (now, epoch, out);
     }
 
-    /// Whether the persist buffer holds unacknowledged writes of `line`.
+    /// Whether the persist buffer holds unacknowledged writes of `line`, or a flush of it has still to be sent.
     fn holds(&self, line: Line) -> bool;
 
     /// The last epoch of this core of which every write is durable and no predecessor can be undone.

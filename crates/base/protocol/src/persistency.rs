@@ -12,6 +12,9 @@ pub enum Persistency {
     Armv8,
     /// Epochs of a thread persist in order, and after those that they conflict with.
     Epoch,
+    /// As [`Persistency::Px86Line`], but an ofence orders what it makes sure there, within its thread's strand alone; a
+    /// dfence or a join makes sure what was flushed on every strand.
+    Strand,
     /// Epochs persist in order, and after those that they acquired from.
     Release,
     /// Every store persists when it becomes visible.
@@ -20,10 +23,11 @@ pub enum Persistency {
 
 impl Persistency {
     /// All, by name.
-    pub const ALL: [(&'static str, Persistency); 6] = [
+    pub const ALL: [(&'static str, Persistency); 7] = [
         ("px86-line", Persistency::Px86Line),
         ("px86", Persistency::Px86),
         ("armv8", Persistency::Armv8),
+        ("strand", Persistency::Strand),
         ("epoch", Persistency::Epoch),
         ("release", Persistency::Release),
         ("strict", Persistency::Strict),
@@ -36,7 +40,7 @@ impl Persistency {
 
     /// Whether only a flush and a fence make a store sure.
     pub fn needs_flushes(self) -> bool {
-        matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8)
+        matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8 | Persistency::Strand)
     }
 
     /// Whether each aligned word persists on its own; otherwise each line does.

@@ -27,6 +27,7 @@ presets!(
     "asap-rp",
     "bbb",
     "eadr",
+    "strandweaver",
     "nvdimmc-baseline",
     "nvdimmc-poc",
     "nvdimmc-hypothetical",

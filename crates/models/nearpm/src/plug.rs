@@ -39,7 +39,14 @@ impl MemoryKind for NearMemory {
             return Err(format!(
                 "ordering.model = {}: a device reads memory, not what batteries save; give one of {}, or neardata.offload = false",
                 around.ordering,
-                (around.models)(&|asks| asks.fences)
+                (around.models)(&|asks| asks.fences && !asks.takes_flushes)
+            ));
+        }
+        if around.capabilities.takes_flushes {
+            return Err(format!(
+                "ordering.model = {}: a command to a device does not wait for flushes that the core keeps; give one of {}",
+                around.ordering,
+                (around.models)(&|asks| !asks.takes_flushes)
             ));
         }
         let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));

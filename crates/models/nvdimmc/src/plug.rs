@@ -34,11 +34,11 @@ impl MemoryKind for NvdimmC {
             let given = s.count("memory.controllers");
             return Err(format!("memory.controllers = {given}: an NVDIMM is on one channel; give 1"));
         }
-        if !around.capabilities.flush_instructions {
+        if !around.capabilities.caches_flush() {
             return Err(format!(
                 "ordering.model = {}: an NVDIMM has no persist path (what is kept back for an order belongs to a slot, and by the time it is written another page may be there); give {}",
                 around.ordering,
-                (around.models)(&|asks| asks.flush_instructions)
+                (around.models)(&|asks| asks.caches_flush())
             ));
         }
         fits(s)?;

@@ -1,8 +1,6 @@
 //! What an ordering model declares of itself, and the list of them. A model's word stands in its own folder, in
 //! presets and in docs; whoever wires, checks or cuts a machine asks this list.
 
-use crate::asap::stats::RecoveryStats;
-use crate::hops::PollStats;
 use crate::path::{
     BlockedShare, BufferParameters, BufferStats, DropStats, EpochParameters, EpochStats, FlushStats,
     StallShare,
@@ -50,13 +48,21 @@ pub struct Registered {
     pub shared: &'static [&'static [Param]],
     /// Parameters that no other model reads.
     pub own: &'static [Param],
+    /// Statistics that no other model reports.
+    pub statistics: &'static [StatisticInfo],
     /// The model.
     pub model: &'static dyn OrderingModel,
 }
 
 /// Every model.
-pub const MODELS: [Registered; 5] =
-    [crate::intel::MODEL, crate::hops::MODEL, crate::asap::MODEL, crate::bbb::MODEL, crate::eadr::MODEL];
+pub const MODELS: [Registered; 6] = [
+    crate::intel::MODEL,
+    crate::hops::MODEL,
+    crate::asap::MODEL,
+    crate::bbb::MODEL,
+    crate::eadr::MODEL,
+    crate::strandweaver::MODEL,
+];
 
 /// The words of [`MODELS`]: what `ordering.model` accepts.
 pub const NAMES: [&str; MODELS.len()] = {
@@ -95,17 +101,22 @@ pub const PARAMETERS: &[Param] = {
     &join::<{ rows(&PARTS) }>(&PARTS)
 };
 
-/// What the models report.
-pub const STATISTICS: &[&[StatisticInfo]] = &[
-    BlockedShare::TABLE,
-    StallShare::TABLE,
-    EpochStats::TABLE,
-    BufferStats::TABLE,
-    FlushStats::TABLE,
-    RecoveryStats::TABLE,
-    DropStats::TABLE,
-    PollStats::TABLE,
-];
+/// What several models report, and then what single ones do.
+pub const STATISTICS: &[&[StatisticInfo]] = &{
+    let mut tables: [&[StatisticInfo]; 6 + MODELS.len()] = [&[]; 6 + MODELS.len()];
+    tables[0] = BlockedShare::TABLE;
+    tables[1] = StallShare::TABLE;
+    tables[2] = EpochStats::TABLE;
+    tables[3] = BufferStats::TABLE;
+    tables[4] = FlushStats::TABLE;
+    tables[5] = DropStats::TABLE;
+    let mut at = 0;
+    while at < MODELS.len() {
+        tables[6 + at] = MODELS[at].statistics;
+        at += 1;
+    }
+    tables
+};
 
 /// What follows from that.
 pub fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {

@@ -34,11 +34,11 @@ impl MemoryKind for RemoteMemory {
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
-        if !around.capabilities.flush_instructions {
+        if !around.capabilities.caches_flush() {
             return Err(format!(
                 "ordering.model = {}: remote memory is volatile, nothing of it persists in an order; give {}",
                 around.ordering,
-                (around.models)(&|asks| asks.flush_instructions)
+                (around.models)(&|asks| asks.caches_flush())
             ));
         }
         if !around.is_rest {

@@ -604,6 +604,7 @@ pub const WORKLOADS: &[Workload] = &[
             "lines" Count { min: 1, max: 4096 }, "64", "estimate", "lines of each shared and private range";
             "shared_percent" PERCENT, "30", "estimate", "accesses to shared lines";
             "racy" Flag, "false", "estimate", "threads write the same bytes of shared lines without synchronising";
+            "strands" Flag, "false", "estimate", "threads begin and join strands, one access in ten";
         },
         program: |c| Box::pin(s::mix::run(c)),
         recover: None,

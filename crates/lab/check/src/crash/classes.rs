@@ -164,7 +164,7 @@ impl<'a, 't> Classes<'a, 't> {
         let product =
             |counts: &mut dyn Iterator<Item = u32>| counts.map(|n| f64::from(n) + 1.0).product::<f64>();
         match self.tracker.model() {
-            Persistency::Px86 | Persistency::Px86Line | Persistency::Strict => {
+            Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => {
                 (product(&mut self.counts.iter().copied()), true)
             }
             Persistency::Epoch | Persistency::Release => match self.of_one_thread() {
@@ -238,7 +238,7 @@ impl<'a, 't> Classes<'a, 't> {
         let memory = self.units.len() - usize::from(self.units.last() == Some(&METADATA));
         match self.tracker.model() {
             _ if unit >= memory => 0..0,
-            Persistency::Px86 | Persistency::Px86Line | Persistency::Strict => 0..0,
+            Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => 0..0,
             Persistency::Epoch | Persistency::Release => 0..memory,
             Persistency::Armv8 => {
                 let line = self.units[unit] / 64 * 64;

@@ -43,6 +43,8 @@ pub struct Tracker<'a> {
     sequence: u64,
     /// For each thread: units flushed and not fenced, with the newest store that the flush covers.
     flushed: Vec<Vec<(Unit, u64)>>,
+    /// Threads that have drawn a strand since their last join.
+    on_strands: Vec<bool>,
     epochs: Epochs,
     /// Files with all changes that are durable.
     durable: Vec<FileState>,
@@ -62,6 +64,7 @@ impl<'a> Tracker<'a> {
             ended: vec![0; log.threads],
             sequence: 0,
             flushed: vec![Vec::new(); log.threads],
+            on_strands: vec![false; log.threads],
             epochs: Epochs::new(log.threads),
             durable: log.files.clone(),
             changes: Vec::new(),
@@ -86,14 +89,19 @@ impl<'a> Tracker<'a> {
                 self.commit(self.changes.len());
                 self.sync(event.address, event.address.saturating_add(event.value));
             }
+            // Nothing at all where there are no strands.
+            Kind::Fence(FenceKind::NewStrand) if self.model != Persistency::Strand => {}
             kind => {
                 if writes(kind) {
                     self.commit(self.needed_changes(event.address));
                 }
                 match self.model {
                     Persistency::Px86 | Persistency::Px86Line => self.step_x86(index, &event),
+                    Persistency::Strand => self.step_strands(index, &event),
                     Persistency::Armv8 => self.step_arm(index, &event),
-                    _ => self.step_epochs(index, &event),
+                    Persistency::Epoch | Persistency::Release | Persistency::Strict => {
+                        self.step_epochs(index, &event);
+                    }
                 }
             }
         }
@@ -198,6 +206,33 @@ impl<'a> Tracker<'a> {
             Kind::Fence(_) => self.fence(thread),
             _ => {}
         }
+    }
+
+    /// As on x86 while a thread draws no strand. Between two joins with a strand, what is kept of one strand says nothing
+    /// of the others: there, barriers make nothing sure. Locked operations order nothing.
+    fn step_strands(&mut self, index: usize, event: &Event) {
+        let thread = event.thread as usize;
+        match event.kind {
+            Kind::Locked { wrote: true } => self.push_own(index, event),
+            Kind::Locked { wrote: false } => {}
+            Kind::Fence(kind) if joins(kind) => {
+                self.fence(thread);
+                self.on_strands[thread] = false;
+            }
+            Kind::Fence(FenceKind::NewStrand) => self.on_strands[thread] = true,
+            Kind::Fence(_) if self.is_between_strands(index, thread) => {}
+            _ => self.step_x86(index, event),
+        }
+    }
+
+    /// Whether a thread draws a strand between the joins before and after an event.
+    fn is_between_strands(&self, index: usize, thread: usize) -> bool {
+        let later = self.log.events[index..].iter().filter(|e| usize::from(e.thread) == thread);
+        let mut fences = later.filter_map(|e| match e.kind {
+            Kind::Fence(kind) if joins(kind) || kind == FenceKind::NewStrand => Some(kind),
+            _ => None,
+        });
+        self.on_strands[thread] || fences.next() == Some(FenceKind::NewStrand)
     }
 
     fn step_arm(&mut self, index: usize, event: &Event) {
@@ -381,7 +416,7 @@ impl<'a> Tracker<'a> {
     /// comes after anything that is not.
     pub(super) fn allows(&self, choice: &BTreeMap<Unit, usize>) -> bool {
         match self.model {
-            Persistency::Px86 | Persistency::Px86Line | Persistency::Strict => true,
+            Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => true,
             Persistency::Epoch | Persistency::Release => self.is_closed(choice.iter()),
             // Order on the way to memory holds within a line alone.
             Persistency::Armv8 => {
@@ -476,6 +511,11 @@ fn block_in(unit: Unit, event: &Event, model: Persistency) -> (Mask, protocol::B
 fn write(image: &mut Pages, unit: Unit, event: &Event, model: Persistency) {
     let (mask, block) = block_in(unit, event, model);
     image.write(line_of(event.address), &block, mask);
+}
+
+/// Whether a fence makes sure what every strand of its thread has flushed.
+fn joins(kind: FenceKind) -> bool {
+    matches!(kind, FenceKind::Dfence | FenceKind::Mfence | FenceKind::Sfence | FenceKind::JoinStrand)
 }
 
 /// Whether the program itself stores.

@@ -2,19 +2,25 @@
 
 use super::AsapSpec;
 use super::params::AsapParameters;
+use super::stats::RecoveryStats;
 use super::{AsapCore, RecoverySpec, RecoveryTable};
 use crate::path::{BufferParameters, CAPABILITIES, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use memory::params::CommitParameters;
-use params::{Param, Parameters};
+use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// Its commits are messages, which HOPS's are not.
 const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, CommitParameters::TABLE];
 
 /// The model, by its word.
-pub const MODEL: Registered =
-    Registered { name: "asap", shared: PATH, own: AsapParameters::TABLE, model: &Asap };
+pub const MODEL: Registered = Registered {
+    name: "asap",
+    shared: PATH,
+    own: AsapParameters::TABLE,
+    statistics: RecoveryStats::TABLE,
+    model: &Asap,
+};
 
 struct Asap;
 

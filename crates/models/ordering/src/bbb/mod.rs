@@ -31,7 +31,7 @@ pub use mutant::Mutant;
 pub use plug::MODEL;
 
 const CAPABILITIES: Capabilities =
-    Capabilities { persist_path: true, flush_instructions: false, caches_persist: false, fences: false };
+    Capabilities { persist_path: true, orders_stores: true, ..Capabilities::NONE };
 
 /// The core side of BBB. It has no epochs: every write is durable at once.
 #[derive(Clone)]

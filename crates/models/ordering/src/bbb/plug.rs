@@ -8,7 +8,7 @@ use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persi
 
 /// The model, by its word.
 pub const MODEL: Registered =
-    Registered { name: "bbb", shared: &[BufferParameters::TABLE], own: &[], model: &Bbb };
+    Registered { name: "bbb", shared: &[BufferParameters::TABLE], own: &[], statistics: &[], model: &Bbb };
 
 struct Bbb;
 

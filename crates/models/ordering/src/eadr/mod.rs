@@ -13,12 +13,12 @@ use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered = Registered { name: "eadr", shared: &[], own: &[], model: &Eadr };
+pub const MODEL: Registered =
+    Registered { name: "eadr", shared: &[], own: &[], statistics: &[], model: &Eadr };
 
 struct Eadr;
 
-const CAPABILITIES: Capabilities =
-    Capabilities { persist_path: false, flush_instructions: false, caches_persist: true, fences: false };
+const CAPABILITIES: Capabilities = Capabilities { caches_persist: true, ..Capabilities::NONE };
 
 impl OrderingModel for Eadr {
     fn capabilities(&self) -> Capabilities {

@@ -155,7 +155,7 @@ impl<M: Member> State<M> {
                 (Peer::Core(h), _) => Wire::Resolved(core, h.into()),
                 (Peer::Register, _) => Wire::Publish(core),
                 // The directory forgets tags; here it has none.
-                (Peer::Directory | Peer::Commands, _) => continue,
+                (Peer::Directory | Peer::Commands | Peer::Caches, _) => continue,
             };
             self.send(wire, core, msg);
         }

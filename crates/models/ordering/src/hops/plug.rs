@@ -2,17 +2,22 @@
 
 use super::HopsSpec;
 use super::params::HopsParameters;
-use super::{HopsCore, TimestampRegister};
+use super::{HopsCore, PollStats, TimestampRegister};
 use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
-use params::{Param, Parameters};
+use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
 
 const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
 
 /// The model, by its word.
-pub const MODEL: Registered =
-    Registered { name: "hops", shared: PATH, own: HopsParameters::TABLE, model: &Hops };
+pub const MODEL: Registered = Registered {
+    name: "hops",
+    shared: PATH,
+    own: HopsParameters::TABLE,
+    statistics: PollStats::TABLE,
+    model: &Hops,
+};
 
 struct Hops;
 

@@ -20,12 +20,13 @@ use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered = Registered { name: "intel", shared: &[], own: &[], model: &Intel };
+pub const MODEL: Registered =
+    Registered { name: "intel", shared: &[], own: &[], statistics: &[], model: &Intel };
 
 struct Intel;
 
 const CAPABILITIES: Capabilities =
-    Capabilities { persist_path: false, flush_instructions: true, caches_persist: false, fences: true };
+    Capabilities { flush_instructions: true, fences: true, ..Capabilities::NONE };
 
 impl OrderingModel for Intel {
     fn capabilities(&self) -> Capabilities {

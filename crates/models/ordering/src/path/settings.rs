@@ -7,7 +7,7 @@ use protocol::{AddressMap, Capabilities, Persistency, Settings};
 
 /// What a buffered persist path asks of cores and caches.
 pub(crate) const CAPABILITIES: Capabilities =
-    Capabilities { persist_path: true, flush_instructions: false, caches_persist: false, fences: true };
+    Capabilities { persist_path: true, orders_stores: true, fences: true, ..Capabilities::NONE };
 
 /// What programs may rely on under epoch and under release persistency.
 pub(crate) fn persistency(settings: &Settings) -> Persistency {

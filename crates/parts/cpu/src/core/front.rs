@@ -67,6 +67,8 @@ pub(super) struct Front {
     /// The epoch that the release at the head publishes.
     pub(super) release_epoch: EpochId,
     pub(super) combining: Vec<LineWrite>,
+    /// Lines that the ordering model has written back, in the order in which it asked.
+    pub(super) asked: Vec<Line>,
     /// Flushes and non-temporal stores whose acknowledgement is still to come.
     pub(super) unacknowledged: u32,
     /// The store to a register at the head has passed its port.
@@ -115,6 +117,7 @@ impl Front {
             blocked_by_ordering: false,
             release_epoch: 0,
             combining: Vec::with_capacity(spec.write_combining + 1),
+            asked: Vec::new(),
             unacknowledged: 0,
             register_passed: false,
             register_value: None,
@@ -143,6 +146,10 @@ impl Front {
         match *msg {
             Msg::Data { line, data, grant, tag } => self.arrived(now, line, data, grant, tag),
             Msg::Snoop { line, kind } => self.snoop(now, line, kind),
+            Msg::CleanAck { line } if self.takes_written_back(line) => {
+                self.ordering.on(now, Peer::Caches, msg, &mut self.outbox);
+                self.ordering_progressed(now);
+            }
             Msg::CleanAck { .. } => {
                 self.unacknowledged -= 1;
                 self.unblock_head(now);
@@ -233,6 +240,10 @@ impl Front {
 
     /// The ordering model moved: whoever waited for it tries again.
     fn ordering_progressed(&mut self, now: Time) {
+        if self.traits.takes_flushes {
+            // Before anything else can take a line away that it asked for.
+            self.write_back_asked();
+        }
         self.unblock_head(now);
         if !self.misses.is_empty() {
             self.retry_fills(now);
@@ -311,7 +322,7 @@ impl Front {
 
     pub(super) fn hand_up(&mut self, now: Time, sink: &mut dyn StatSink) {
         self.stats.hand_up(sink);
-        if self.traits.persist_path {
+        if self.traits.orders_stores {
             self.stats.path.hand_up(sink);
         }
         self.ordering.stats(now, sink);

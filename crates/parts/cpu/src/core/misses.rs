@@ -2,7 +2,7 @@
 
 use super::caches::{Caches, Level, Slot, State, Victim};
 use super::front::{Front, Wait};
-use protocol::{Block, EpochTag, Grant, Line, Msg};
+use protocol::{Block, EpochTag, Grant, Line, Msg, Peer};
 use units::Time;
 
 /// A miss register.
@@ -130,12 +130,42 @@ impl Front {
     /// Whether a line may not leave yet: its writes have not persisted, or a release that others must see
     /// has not committed (ASAP §V-F, write-back buffer).
     fn must_wait(&self, caches: &Caches, slot: Slot) -> bool {
-        if !self.traits.persist_path || caches.state(slot) != State::Modified {
+        if !self.traits.orders_stores || caches.state(slot) != State::Modified {
             return false;
         }
         let last = caches.written(slot).max(caches.released(slot));
         last > self.ordering.committed()
             || caches.line(slot).is_some_and(|line| line.is_pm() && self.ordering.holds(line))
+    }
+
+    /// Gives the bytes of lines that the ordering model asks the caches for. They leave for the directory; the line
+    /// stays, clean.
+    pub(super) fn write_back_asked(&mut self) {
+        for index in 0..self.outbox.0.len() {
+            let (at, Peer::Caches, Msg::WriteBack { line, .. }) = self.outbox.0[index] else { continue };
+            let data = match self.caches.find(line) {
+                Some(slot) => {
+                    if self.caches.state(slot) == State::Modified {
+                        self.caches.set_state(slot, State::Exclusive);
+                    }
+                    *self.caches.data(slot)
+                }
+                None => {
+                    self.write_back.iter().find(|v| v.line == line).expect("a line asked for is here").data
+                }
+            };
+            self.asked.push(line);
+            self.outbox.0[index] = (at, Peer::Directory, Msg::WriteBack { line, data });
+        }
+    }
+
+    /// Whether an acknowledgement for a line answers the ordering model.
+    pub(super) fn takes_written_back(&mut self, line: Line) -> bool {
+        let asked = self.asked.iter().position(|l| *l == line);
+        asked.is_some_and(|index| {
+            self.asked.remove(index);
+            true
+        })
     }
 
     fn evict(&mut self, now: Time, victim: Victim, waits: bool) {

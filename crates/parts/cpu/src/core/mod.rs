@@ -199,6 +199,7 @@ impl Core {
         for (at, to, msg) in &front.outbox.0 {
             let port = match *to {
                 Peer::Directory => ports::DIRECTORY,
+                Peer::Caches => unreachable!("caches are asked before anything is handed over"),
                 Peer::Register => ports::REGISTER,
                 Peer::Commands => ports::COMMANDS,
                 Peer::Controller(index) => ports::controller(index),

@@ -101,7 +101,7 @@ impl Front {
     }
 
     fn load(&mut self, op: &Op) -> Poll<u64> {
-        let marks_acquire = op.order.acquires() && self.traits.persist_path;
+        let marks_acquire = op.order.acquires() && self.traits.orders_stores;
         if marks_acquire && !self.store_buffer.has_room() {
             return self.pend(Wait::Room);
         }
@@ -238,17 +238,23 @@ impl Front {
         if self.result_is_ready() {
             return Poll::Ready(0);
         }
+        if kind == FenceKind::NewStrand && !self.traits.strands {
+            return Poll::Ready(0);
+        }
         if !self.traits.fences && kind != FenceKind::Mfence {
             self.stats.fences += 1;
             return self.issued();
         }
         let kind =
-            if kind == FenceKind::Sfence && self.traits.persist_path { self.spec.sfence_as } else { kind };
+            if kind == FenceKind::Sfence && self.traits.orders_stores { self.spec.sfence_as } else { kind };
         let waits = match kind {
             FenceKind::Mfence => true,
-            FenceKind::Dfence if self.traits.persist_path => true,
-            FenceKind::Ofence if self.traits.persist_path => false,
-            _ => self.spec.sfence_blocks,
+            FenceKind::Dfence if self.traits.orders_stores => true,
+            FenceKind::Ofence | FenceKind::JoinStrand if self.traits.orders_stores => false,
+            FenceKind::NewStrand => false,
+            FenceKind::Sfence | FenceKind::Ofence | FenceKind::Dfence | FenceKind::JoinStrand => {
+                self.spec.sfence_blocks
+            }
         };
         self.enqueue(op, Kind::Fence(kind), waits)
     }

@@ -4,7 +4,8 @@ use super::caches::{Slot, State, put};
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
 use protocol::{
-    Block, FenceKind, FlushKind, Line, LineWrite, Mask, Msg, Peer, RmwKind, WouldBlock, mask_of, offset_of,
+    Block, FenceKind, FlushKind, Flushed, Line, LineWrite, Mask, Msg, Peer, RmwKind, WouldBlock, mask_of,
+    offset_of,
 };
 use units::{Dur, Time};
 
@@ -117,7 +118,7 @@ impl Front {
 
     /// The first step of a release: everything before it is in a closed epoch.
     fn release_once(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
-        if entry.order.releases() && self.traits.persist_path && entry.progress == 0 {
+        if entry.order.releases() && self.traits.orders_stores && entry.progress == 0 {
             self.release_epoch = self.ordering.release(at, entry.line(), &mut self.outbox)?;
             self.progress(1);
         }
@@ -126,7 +127,7 @@ impl Front {
 
     /// Before the write: it too is ordered after what the acquired value was released with.
     fn acquire(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
-        if entry.acquires() && self.traits.persist_path {
+        if entry.acquires() && self.traits.orders_stores {
             self.ordering.acquire(at, entry.line(), &mut self.outbox)?;
         }
         Ok(())
@@ -135,7 +136,7 @@ impl Front {
     fn write(&mut self, at: Time, slot: Slot, entry: &Entry, value: u64) -> Result<(), Blocked> {
         let line = entry.line();
         let mut publishes = self.release_epoch;
-        if line.is_pm() && self.traits.persist_path {
+        if line.is_pm() && self.traits.orders_stores {
             let write = line_write(entry, value);
             let epoch = self.ordering.store(at, &write, &mut self.outbox)?;
             self.caches.set_written(slot, epoch);
@@ -190,6 +191,13 @@ impl Front {
 
     fn commit_nontemporal(&mut self, at: Time, entry: &Entry) -> Step {
         let write = line_write(entry, entry.value);
+        if self.traits.orders_stores && write.line.is_pm() {
+            // It goes past the caches, where nothing could hold it back.
+            let after = self.ordering.store(at, &write, &mut self.outbox)?;
+            if after > self.ordering.committed() || self.ordering.holds(write.line) {
+                return Err(Blocked::Ordering);
+            }
+        }
         if let Some(slot) = self.caches.find(write.line) {
             let victim = self.caches.remove(slot);
             if victim.state == State::Modified {
@@ -231,13 +239,31 @@ impl Front {
             return Ok((self.spec.flush.issue, AGAIN));
         }
         if entry.progress < 2 {
-            self.send_flush(at, entry.line(), kind != FlushKind::Clwb || self.spec.flush.invalidates);
+            let drop = kind != FlushKind::Clwb || self.spec.flush.invalidates;
+            if !self.offer_flush(at, entry.line(), drop)? {
+                self.send_flush(at, entry.line(), drop);
+            }
             self.progress(2);
         }
         if (kind == FlushKind::Clflush || !self.spec.flush.overlap) && self.unacknowledged > 0 {
             return Err(Blocked::Ordering);
         }
         Ok((self.spec.store_interval, DONE))
+    }
+
+    /// Whether the core side has a flush in hand, so that the caches need not be told.
+    fn offer_flush(&mut self, at: Time, line: Line, drop: bool) -> Result<bool, Blocked> {
+        if !self.traits.takes_flushes || !line.is_pm() {
+            return Ok(false);
+        }
+        let changed = self.changed(line).is_some();
+        if changed && self.unacknowledged > 0 {
+            // Of two flushes of a line, one in the caches, nobody could tell which one an answer is for.
+            return Err(Blocked::Ordering);
+        }
+        let flushed = self.ordering.flush(at, line, changed, drop, &mut self.outbox)?;
+        self.stats.flushes += u64::from(flushed != Flushed::ByCaches);
+        Ok(flushed != Flushed::ByCaches)
     }
 
     fn send_flush(&mut self, at: Time, line: Line, forget: bool) {
@@ -259,7 +285,7 @@ impl Front {
 
     fn commit_fence(&mut self, at: Time, kind: FenceKind) -> Step {
         self.durable_flushes(at)?;
-        if self.traits.persist_path {
+        if self.traits.orders_stores {
             self.ordering.fence(at, kind, &mut self.outbox)?;
         }
         self.stats.fences += 1;

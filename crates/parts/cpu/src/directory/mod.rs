@@ -338,6 +338,16 @@ impl Directory {
         }
     }
 
+    /// A core side has a line written back that its core alone has. Whoever wants the line meanwhile waits for that core's
+    /// answer to a snoop, which may wait for this: it goes to memory at once, in no request's turn.
+    fn write_back(&mut self, line: Line, core: u8, data: Block, out: &mut Out<'_, Msg>) {
+        if let Some(slot) = self.state.find(line) {
+            self.state.take_data(slot, &data);
+            self.state.set_clean(slot);
+        }
+        self.write_through(Some(LineWrite { line, mask: Mask::MAX, data }), line, core, out);
+    }
+
     fn send_to_memory(&mut self, line: Line, think: Dur, msg: Msg, out: &mut Out<'_, Msg>) {
         let controller = self.map.controller(line);
         let leaves = self.leaves[controller].max(out.now() + think);
@@ -366,6 +376,7 @@ impl Device<Msg> for Directory {
                 }
                 self.submit(line, Request::Clean { core, forget }, out);
             }
+            Msg::WriteBack { line, data } => self.write_back(line, core, data, out),
             Msg::NonTemporal { line, data, mask } => {
                 let write = LineWrite { line, mask, data };
                 self.submit(line, Request::NonTemporal { core, write }, out);

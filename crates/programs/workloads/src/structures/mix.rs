@@ -14,6 +14,7 @@ struct Mix {
     lines: u64,
     shared: u64,
     racy: bool,
+    strands: bool,
 }
 
 /// In lines that threads share without racing, the first words belong to one thread each (thread numbers modulo
@@ -31,6 +32,7 @@ pub(crate) async fn run(c: Context) {
         lines,
         shared: c.settings.number("workload.shared_percent") * 10,
         racy: c.settings.flag("workload.racy"),
+        strands: c.settings.flag("workload.strands"),
     };
     let operations = c.share(c.settings.number("workload.operations"));
     let mut random = c.random();
@@ -58,6 +60,13 @@ impl Mix {
     async fn step(&self, c: &Context, r: &mut Random, n: u64) {
         let address = self.address(c, r);
         let value = n << 8 | c.thread as u64;
+        if self.strands {
+            match r.below(20) {
+                0 => _ = c.cpu.new_strand().await,
+                1 => _ = c.cpu.join_strand().await,
+                _ => {}
+            }
+        }
         match r.below(100) {
             0..30 => _ = c.cpu.load(address).await,
             30..65 => _ = c.cpu.store(address, value).await,
