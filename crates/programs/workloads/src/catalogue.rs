@@ -87,6 +87,17 @@ pub const WORKLOADS: &[Workload] = &[
         recover: None,
     },
     Workload {
+        name: "append",
+        meaning: "records appended to a log for each thread: the least that a crash-consistent program does",
+        source: "ours, the example of docs/extend/workload.md",
+        params: params! {
+            "operations" N, "8000", "estimate", "records appended by all threads";
+            "durable" Flag, "true", "estimate", "each record ends with a dfence";
+        },
+        program: |c| Box::pin(s::append::run(c)),
+        recover: Some(s::append::recover),
+    },
+    Workload {
         name: "hashmap",
         meaning: "a hash table for each thread with slots, a persistent allocator and logged transfers; its bugs can be chosen",
         source: "Level Hashing (OSDI 2018), reduced; bugs after Witcher (SOSP 2021) and PMTest (ASPLOS 2019)",

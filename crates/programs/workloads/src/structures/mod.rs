@@ -1,5 +1,6 @@
 //! One file a workload.
 
+pub(crate) mod append;
 pub(crate) mod art;
 pub(crate) mod bandwidth;
 pub(crate) mod bench;
