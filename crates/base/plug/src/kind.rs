@@ -1,7 +1,7 @@
 //! Kinds of memory.
 
 use crate::{Companion, MemoryDevice, UncachedPort};
-use protocol::{AddressMap, Capabilities, ControllerOrdering, NearInterface, Settings};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, NearInterface, Param, Settings};
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::Dur;
@@ -80,8 +80,8 @@ pub trait MemoryKind: Sync {
     /// What it is, in a line.
     fn about(&self) -> &'static str;
 
-    /// Prefixes of the parameters that act on it alone.
-    fn prefixes(&self) -> &'static [&'static str];
+    /// The tables of parameters that act on it as `settings` describe it.
+    fn tables(&self, settings: &Settings) -> Vec<&'static [Param]>;
 
     /// Whether its parameters fit together, and with what stands before and beside it.
     ///

@@ -72,11 +72,9 @@ fn run_all(args: &CompareArgs) -> Result<(Vec<Runs>, Vec<String>), Failure> {
     let mut jobs = Vec::new();
     let workloads = bands::workloads(&args.workload)?;
     for name in &args.on {
-        let mut machine = output::machine(name)?;
-        let mut workloads = workloads.clone();
-        bands::apply(&args.settings, &mut machine, &mut workloads)?;
-        jobs.push((machine, workloads));
+        jobs.push((output::machine(name)?, workloads.clone()));
     }
+    output::apply_all(&args.settings, &mut jobs)?;
     check_fidelity(args, &jobs)?;
     let remarks = bands::remarks(&args.common, &workloads);
     let options = output::options(&args.settings);

@@ -162,6 +162,42 @@ pub(crate) fn apply(
     Ok(())
 }
 
+/// Applies `--set` to several machines, each with its workloads. A machine's key is set where it acts, which has to be
+/// somewhere.
+pub(crate) fn apply_all(
+    settings: &Settings,
+    jobs: &mut [(Description, Vec<WorkloadDescription>)],
+) -> Result<(), Failure> {
+    let mut acted = vec![false; settings.set.len()];
+    for (machine, workloads) in jobs.iter_mut() {
+        let mut all = machine.clone();
+        let mut sets = Vec::new();
+        for assignment in &settings.set {
+            let (key, value) = assignment
+                .split_once('=')
+                .ok_or_else(|| Failure::BadInput(format!("--set {assignment}: give KEY=VALUE")))?;
+            let wrong = |e| Failure::BadInput(format!("--set {e}"));
+            workloads.iter_mut().try_for_each(|w| set(key, value, &mut all, w)).map_err(wrong)?;
+            sets.push((key, value));
+        }
+        for ((key, value), acted) in sets.into_iter().zip(&mut acted) {
+            if key.starts_with("workload.") {
+                *acted = true;
+            } else if all.acts(key) {
+                machine.set(key, value)?;
+                *acted = true;
+            }
+        }
+        machine.check()?;
+    }
+    let Some(index) = acted.iter().position(|acted| !acted).filter(|_| !jobs.is_empty()) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = jobs.iter().map(|(machine, _)| machine.name.as_str()).collect();
+    let key = settings.set[index].split_once('=').map_or("", |(key, _)| key);
+    Err(Failure::BadInput(format!("--set {}", machine::does_nothing(key, &names))))
+}
+
 /// Sets a key of the workload or of the machine.
 pub(crate) fn set(
     key: &str,

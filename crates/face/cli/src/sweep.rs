@@ -108,11 +108,26 @@ impl Sources {
 
     /// Every run, described and checked before the first begins.
     fn jobs(&self, campaign: &Campaign, file: &str) -> Result<Vec<Job>, Failure> {
-        campaign.points().map(|point| self.job(campaign, file, point)).collect()
+        // A key has to act somewhere: by line and key.
+        let mut acted = BTreeMap::new();
+        let jobs: Result<Vec<Job>, Failure> =
+            campaign.points().map(|point| self.job(campaign, file, point, &mut acted)).collect();
+        let jobs = jobs?;
+        if let Some(((line, key), _)) = acted.iter().find(|(_, acts)| !**acts) {
+            let names: Vec<&str> = campaign.machines.iter().map(String::as_str).collect();
+            return Err(Failure::BadInput(format!("{file}:{line}: {}", machine::does_nothing(key, &names))));
+        }
+        Ok(jobs)
     }
 
-    fn job(&self, campaign: &Campaign, file: &str, point: Point) -> Result<Job, Failure> {
-        let (machine, workload) = self.describe(&point, file)?;
+    fn job(
+        &self,
+        campaign: &Campaign,
+        file: &str,
+        point: Point,
+        acted: &mut BTreeMap<(usize, String), bool>,
+    ) -> Result<Job, Failure> {
+        let (machine, workload) = self.describe(&point, file, acted)?;
         let wrong = |e| Failure::BadInput(format!("{file}: {}: {e}", described(&point)));
         machine.check().and_then(|()| workload.check_on(&machine)).map_err(wrong)?;
         let varied = &point.settings[campaign.set.len()..];
@@ -125,12 +140,26 @@ impl Sources {
         Ok(Job { point, columns, name })
     }
 
-    fn describe(&self, point: &Point, file: &str) -> Result<(Description, WorkloadDescription), Failure> {
-        let mut machine = self.machines[&point.machine].clone();
+    /// A key is set where it acts.
+    fn describe(
+        &self,
+        point: &Point,
+        file: &str,
+        acted: &mut BTreeMap<(usize, String), bool>,
+    ) -> Result<(Description, WorkloadDescription), Failure> {
+        let mut all = self.machines[&point.machine].clone();
+        let mut machine = all.clone();
         let mut workload = self.workloads[&point.workload].0.clone();
+        let wrong = |e, line| Failure::BadInput(format!("{file}:{line}: {e}"));
         for a in &point.settings {
-            let set = output::set(&a.key, &a.value, &mut machine, &mut workload);
-            set.map_err(|e| Failure::BadInput(format!("{file}:{}: {e}", a.line)))?;
+            output::set(&a.key, &a.value, &mut all, &mut workload).map_err(|e| wrong(e, a.line))?;
+        }
+        for a in point.settings.iter().filter(|a| !a.key.starts_with("workload.")) {
+            let acts = all.acts(&a.key);
+            *acted.entry((a.line, a.key.clone())).or_default() |= acts;
+            if acts {
+                machine.set(&a.key, &a.value).map_err(|e| wrong(e, a.line))?;
+            }
         }
         Ok((machine, workload))
     }
@@ -258,7 +287,7 @@ fn run_all(args: &SweepArgs, folder: &Path, sources: &Sources, jobs: &[Job]) -> 
 
 /// Makes one run. The Parquet file comes last: where it is, the rest is.
 fn one(folder: &Path, sources: &Sources, job: &Job) -> Result<End, Failure> {
-    let (machine, workload) = sources.describe(&job.point, "")?;
+    let (machine, workload) = sources.describe(&job.point, "", &mut BTreeMap::new())?;
     let options = RunOptions { seed: job.point.seed, ..RunOptions::default() };
     let failed = folder.join(format!("{}.failed", job.name));
     let report = match machine::run(&machine, &workload, &options).map_err(output::failed) {

@@ -72,6 +72,7 @@ impl Runs {
                 machine.set(name, value)?;
             }
         }
+        machine.check()?;
         if !self.jobs.iter().any(|j| j.key == key) {
             self.jobs.push(Job { key, machine, workload });
         }
@@ -160,6 +161,14 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_evaluation_sets_keys_that_act() {
+        for paper in crate::PAPERS {
+            let declared = (paper.declare)();
+            assert!(declared.is_ok(), "{}: {:?}", paper.name, declared.err());
+        }
+    }
 
     #[test]
     fn a_statistic_that_does_not_exist_is_an_error_and_not_zero() {

@@ -1,5 +1,6 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
+use crate::acting::Given;
 use crate::error::{ConfigError, suggestion};
 use crate::memories::{MemoryDescription, own_setting};
 use crate::page;
@@ -27,6 +28,8 @@ pub struct Description {
     pub sources: BTreeMap<&'static str, String>,
     /// Its memories, where it has a list of them; otherwise there is one, of kind `memory.kind`.
     pub memories: Vec<MemoryDescription>,
+    /// Keys that were given for this machine, not for one that it extends, and where.
+    pub(crate) given: BTreeMap<&'static str, Given>,
 }
 
 /// A workload, fully described.
@@ -104,11 +107,14 @@ impl Description {
                 settings: Settings::defaults(MACHINE),
                 sources: BTreeMap::new(),
                 memories: Vec::new(),
+                given: BTreeMap::new(),
             },
         };
         machine.name = name.to_string();
+        machine.given.clear();
         reader.apply(table, &mut machine)?;
         machine.check().map_err(|e| ConfigError::new(format!("{file}: {e}")))?;
+        machine.check_given(true)?;
         Ok(machine)
     }
 
@@ -126,6 +132,7 @@ impl Description {
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.set_everywhere(param.key, setting);
         self.sources.insert(param.key, "set by the user".into());
+        self.given.insert(param.key, Given::User);
         Ok(())
     }
 
@@ -150,11 +157,12 @@ impl Description {
         self.ordering().persistency(&self.settings)
     }
 
-    /// Whether the sizes fit together.
+    /// Whether the sizes fit together, and what the user has given acts.
     ///
     /// # Errors
     /// What does not, in words.
     pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_given(false)?;
         let s = &self.settings;
         cpu::params::check(s).map_err(ConfigError::new)?;
         ordering::plug::of(s).check(s).map_err(ConfigError::new)?;
@@ -172,15 +180,6 @@ impl Description {
             ));
         }
         Ok(())
-    }
-
-    /// Every parameter with its value and where that comes from.
-    pub fn rows(&self) -> impl Iterator<Item = (&'static Param, String, String)> + '_ {
-        MACHINE.iter().map(|p| {
-            let value = self.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
-            let source = self.sources.get(p.key).cloned().unwrap_or_else(|| p.source.to_string());
-            (p, value, source)
-        })
     }
 }
 
@@ -446,6 +445,7 @@ impl Reader<'_> {
         let setting = read.map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
         machine.set_everywhere(param.key, setting);
         machine.sources.insert(param.key, self.file.to_string());
+        machine.given.insert(param.key, Given::File(format!("{}:{}", self.file, self.line(at))));
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! From a description to a wired machine to a report. The only crate that knows which systems exist.
 #![forbid(unsafe_code)]
 
+mod acting;
 mod build;
 mod campaign;
 mod crash;
@@ -22,6 +23,7 @@ mod stats;
 pub mod schema;
 
 pub use ::params::StatisticInfo;
+pub use acting::does_nothing;
 pub use campaign::{Assignment, Campaign, Point};
 pub use crash::{CrashEvery, CrashPoint, Cuts, can_crash, events_to_cut, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};

@@ -1,7 +1,7 @@
 //! Parameters of near-data devices.
 
 use crate::Sync;
-use params::{Dur, Parameters, Words, ns};
+use params::{Dur, Param, Parameters, Words, ns};
 
 /// Whether host accesses and requests keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
@@ -148,3 +148,6 @@ pub struct FaultParameters {
     #[param(default = "0", source = "-", min = 0, max = 15)]
     pub device: usize,
 }
+
+/// The tables that act on such a memory.
+pub const TABLES: &[&[Param]] = &[NearParameters::TABLE, FaultParameters::TABLE];

@@ -1,12 +1,13 @@
 //! NearPM as a kind of memory: its devices, the port that commands pass, and the checker that watches them.
 
+use crate::params::TABLES;
 use crate::{
     Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, PortSpec, Sync,
     recover,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, UncachedPort};
 use memory::plug::{own_lines, persistent};
-use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Settings, StatSink};
+use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Settings, StatSink};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,8 +25,8 @@ impl MemoryKind for NearMemory {
         "devices that execute crash consistency near their data, behind a link"
     }
 
-    fn prefixes(&self) -> &'static [&'static str] {
-        &["neardata"]
+    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
+        [memory::params::TABLES, TABLES].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

@@ -1,7 +1,10 @@
 //! Parameters of NVDIMM-C: the module, its driver, and faults that are put into it.
 
 use crate::Replacement;
-use params::{Dur, Parameters, Words, ns};
+use memory::ddr4::params::{DdrParameters, RefreshParameters};
+use memory::nand::params::NandParameters;
+use memory::params::{ControllersParameters, QueueParameters};
+use params::{Dur, Param, Parameters, Settings, Words, ns};
 
 /// What stands behind the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
@@ -129,4 +132,24 @@ pub struct FaultParameters {
     /// a fault: lines that the device reads in each window beyond what fits
     #[param(default = "0", source = "-", min = 0, max = 1024)]
     pub overrun_lines: u64,
+}
+
+/// The tables that act on an NVDIMM as `settings` describe it.
+pub fn tables(settings: &Settings) -> Vec<&'static [Param]> {
+    let mut tables = vec![
+        ControllersParameters::TABLE,
+        QueueParameters::TABLE,
+        DdrParameters::TABLE,
+        RefreshParameters::TABLE,
+        KindParameters::TABLE,
+        NvdimmParameters::TABLE,
+    ];
+    match KindParameters::from_settings(settings).kind {
+        Kind::Cached => {
+            tables.extend([DriverParameters::TABLE, FaultParameters::TABLE, NandParameters::TABLE]);
+        }
+        Kind::Hypothetical => tables.extend([DriverParameters::TABLE, HypotheticalParameters::TABLE]),
+        Kind::Dram => {}
+    }
+    tables
 }

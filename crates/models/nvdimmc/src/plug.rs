@@ -1,5 +1,6 @@
 //! NVDIMM-C as a kind of memory: the DIMM, its device side, and the driver.
 
+use crate::params::tables;
 use crate::{
     BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, Host, HostSpec,
     PAGE_SIZE, PowerSpec, Replacement, Window,
@@ -7,7 +8,7 @@ use crate::{
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
 use memory::ddr4::Spec;
 use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
-use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, PostCrash, Settings, StatSink, View};
+use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, Param, PostCrash, Settings, StatSink, View};
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Dur, Time};
@@ -24,8 +25,8 @@ impl MemoryKind for NvdimmC {
         "a DIMM whose DRAM caches NAND and whose device shares the bus inside refresh"
     }
 
-    fn prefixes(&self) -> &'static [&'static str] {
-        &["nvdimm", "nand", "memory.ddr", "memory.refresh"]
+    fn tables(&self, settings: &Settings) -> Vec<&'static [Param]> {
+        tables(settings)
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

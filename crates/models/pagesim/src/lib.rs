@@ -41,4 +41,4 @@ pub use policies::POLICIES;
 pub use policy::{Entry, Hint, Layout, Platform, Policy};
 pub use report::{Error, Outcome, Programs, Series, run};
 pub use settings::check;
-pub use stand_in::{LineFidelity, Probe};
+pub use stand_in::{LineFidelity, Probe, measured};

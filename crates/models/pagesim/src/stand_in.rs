@@ -4,7 +4,7 @@ use crate::Error;
 use crate::curve::{Curve, SETS};
 use crate::params::{Cost, MemoryParameters};
 use crate::spec::CacheSpec;
-use params::{FromSetting, Kind, Plain, Setting, Settings};
+use params::{FromSetting, Kind, Parameters, Plain, Setting, Settings};
 use units::Dur;
 
 /// Whoever can run machines at line fidelity.
@@ -144,6 +144,17 @@ pub(crate) fn costs(
         Cost::Constant => Ok(Costs { front: other.cache(s, line)?, curve: None }),
         Cost::Curve => Ok(Costs { front: None, curve: Some((other.curve(line)?, other.pages(s))) }),
     }
+}
+
+/// The machine at line fidelity that is measured, and prefixes of its keys that a description may give; none where none is.
+pub fn measured(s: &Settings) -> Option<(&'static str, &'static [&'static str])> {
+    let memory = MemoryParameters::from_settings(s);
+    let other = memory.hidden.0;
+    let is_measured = match memory.cost {
+        Cost::Constant => other.front.is_some(),
+        Cost::Curve => true,
+    };
+    is_measured.then_some((other.machine, other.own))
 }
 
 impl StandIn {

@@ -2,7 +2,7 @@
 
 use crate::uses::Use;
 use crate::{Kind, Prefetch, Walks};
-use params::{Dur, Parameters, ns};
+use params::{Dur, Param, Parameters, ns};
 
 /// Up to ten seconds: whoever waits looks and asks again all the while.
 const PATIENCE: (u64, u64) = (0, 10_000_000_000_000);
@@ -184,3 +184,6 @@ pub struct FaultParameters {
     #[param(default = "0", source = "-", range = ns::LONG)]
     pub away_to_ns: Dur,
 }
+
+/// The tables that act on such a memory.
+pub const TABLES: &[&[Param]] = &[KindParameters::TABLE, RemoteParameters::TABLE, FaultParameters::TABLE];

@@ -1,13 +1,18 @@
 //! Remote memory as a kind of memory: the agent with its network, and the daemon.
 
+use crate::params::TABLES;
 use crate::{
     Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
     NetworkSpec, Prefetch, UseCosts, UseSpec, Walks,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
 use memory::Controller;
+use memory::params::ControllersParameters;
 use memory::plug::{own_lines, persistent};
-use protocol::{AddressMap, Cpu, Image, Line, Mask, PAGE_BYTES, PM_BASE, Settings, StatSink, View, line_of};
+use params::Parameters;
+use protocol::{
+    AddressMap, Cpu, Image, Line, Mask, PAGE_BYTES, PM_BASE, Param, Settings, StatSink, View, line_of,
+};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -29,8 +34,8 @@ impl MemoryKind for RemoteMemory {
         "memory of another host behind an agent that fetches and tracks lines, or behind page faults"
     }
 
-    fn prefixes(&self) -> &'static [&'static str] {
-        &["remote"]
+    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
+        [memory::params::TABLES, &[ControllersParameters::TABLE], TABLES].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

@@ -12,9 +12,6 @@ pub struct CpuParameters {
     /// cores; raised to workload.threads where that is more
     #[param(default = "4", source = "paper: ASAP Table II", min = 1, max = 64)]
     pub cores: usize,
-    /// clock of the cores in MHz
-    #[param(default = "2000", source = "paper: ASAP Table II", min = 100, max = 10_000)]
-    pub clock_mhz: u64,
     /// instructions issued a cycle
     #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 16)]
     pub width: u64,
@@ -26,16 +23,6 @@ pub struct CpuParameters {
         max = 100
     )]
     pub instructions_per_reference: u64,
-    /// instructions a cycle of a recorded program's own work; its waiting for memory is simulated and comes
-    /// on top
-    #[param(
-        default = "1.5",
-        source = "open: 0.5 to 3; the default is our choice",
-        min = 500,
-        max = 3000,
-        thousandths
-    )]
-    pub ipc: u64,
     /// instructions that may pass a load whose value nothing waits for
     #[param(default = "192", source = "artifact: gem5 O3 reorder buffer", min = 8, max = 4096)]
     pub window: u64,
@@ -57,6 +44,25 @@ pub struct CpuParameters {
     /// write-combining buffers for non-temporal stores
     #[param(default = "10", source = "datasheet: Intel line fill buffers", min = 1, max = 64)]
     pub write_combining: usize,
+}
+
+/// How fast instructions go; recorded programs at page fidelity know nothing else of a core.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "cpu")]
+pub struct RateParameters {
+    /// clock of the cores in MHz
+    #[param(default = "2000", source = "paper: ASAP Table II", min = 100, max = 10_000)]
+    pub clock_mhz: u64,
+    /// instructions a cycle of a recorded program's own work; its waiting for memory is simulated and comes
+    /// on top
+    #[param(
+        default = "1.5",
+        source = "open: 0.5 to 3; the default is our choice",
+        min = 500,
+        max = 3000,
+        thousandths
+    )]
+    pub ipc: u64,
 }
 
 /// The first-level data cache.
@@ -184,7 +190,8 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
     let (l1, l2) = (L1Parameters::from_settings(settings), L2Parameters::from_settings(settings));
     let flush = FlushParameters::from_settings(settings);
     let path = PersistPathParameters::from_settings(settings);
-    let cycles = Clock::mhz(cpu.clock_mhz).cycles(cpu.instructions_per_reference);
+    let clock = Clock::mhz(RateParameters::from_settings(settings).clock_mhz);
+    let cycles = clock.cycles(cpu.instructions_per_reference);
     CoreSpec {
         issue: Dur::ps(cycles.as_ps().div_ceil(cpu.width)),
         l1: shape(l1.size_bytes, l1.ways, l1.latency_ns),

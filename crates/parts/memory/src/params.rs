@@ -1,6 +1,6 @@
 //! Parameters of memory behind its controllers.
 
-use params::{Dur, Parameters, ns};
+use params::{Dur, Param, Parameters, ns};
 
 /// Which memory a machine has.
 #[derive(Clone, Debug, Parameters)]
@@ -91,3 +91,6 @@ pub struct CommitParameters {
     #[param(default = "50", source = "paper: ASAP Table II (flush 60 ns, wires taken off)", range = ns::NS)]
     pub commit_ns: Dur,
 }
+
+/// The tables that act on a memory behind plain controllers, however many there are.
+pub const TABLES: &[&[Param]] = &[PmParameters::TABLE, QueueParameters::TABLE];

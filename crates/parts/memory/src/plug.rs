@@ -1,8 +1,10 @@
 //! Plain memories: controllers with nothing of their own behind the media.
 
+use crate::params::{ControllersParameters, TABLES};
 use crate::{BufferSpec, Controller, ControllerSpec, PassThrough};
 use ::plug::{Around, MemoryDevice, MemoryKind, MemoryParts, Place};
-use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Settings, line_of};
+use params::Parameters;
+use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Param, Settings, line_of};
 use units::Dur;
 
 /// Persistent memory behind plain controllers.
@@ -17,8 +19,8 @@ impl MemoryKind for PersistentMemory {
         "persistent memory behind plain controllers"
     }
 
-    fn prefixes(&self) -> &'static [&'static str] {
-        &[]
+    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
+        [TABLES, &[ControllersParameters::TABLE]].concat()
     }
 
     fn check(&self, _: &Around<'_>) -> Result<(), String> {

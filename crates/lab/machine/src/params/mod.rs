@@ -4,7 +4,7 @@
 use ::params::{Param, Parameters, join, rows};
 use cpu::params::{
     CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, PersistPathParameters,
-    WireParameters,
+    RateParameters, WireParameters,
 };
 use memory::ddr4::params::{DdrParameters, RefreshParameters};
 use memory::nand::params::NandParameters;
@@ -14,6 +14,7 @@ use memory::params::{
 
 const PARTS: &[&[Param]] = &[
     CpuParameters::TABLE,
+    RateParameters::TABLE,
     L1Parameters::TABLE,
     L2Parameters::TABLE,
     LlcParameters::TABLE,

@@ -1,0 +1,161 @@
+//! Which parameters act on a machine. It follows from what the machine is made of: a key of a table that nothing of it reads
+//! is refused where somebody gives it, and shown nowhere.
+
+use crate::describe::Description;
+use crate::error::ConfigError;
+use crate::page::FidelityParameters;
+use crate::params::MACHINE;
+use crate::presets::PRESETS;
+use ::params::{Param, Parameters};
+use cpu::params::{
+    CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, PersistPathParameters,
+    RateParameters, WireParameters,
+};
+use memory::params::{DramParameters, InterleaveParameters};
+use std::collections::BTreeSet;
+
+/// Where a key was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// In a file, at a line.
+    File(String),
+    /// By `--set`, or by a program.
+    User,
+}
+
+/// Every machine at line fidelity has these.
+const LINES: [&[Param]; 9] = [
+    CpuParameters::TABLE,
+    RateParameters::TABLE,
+    L1Parameters::TABLE,
+    L2Parameters::TABLE,
+    LlcParameters::TABLE,
+    WireParameters::TABLE,
+    InterleaveParameters::TABLE,
+    DramParameters::TABLE,
+    &[ordering::plug::MODEL],
+];
+
+impl Description {
+    /// The tables whose parameters act on this machine.
+    fn tables(&self) -> Vec<&'static [Param]> {
+        let mut tables = vec![FidelityParameters::TABLE];
+        if self.is_page() {
+            tables.extend([RateParameters::TABLE, pagesim::PARAMETERS]);
+            return tables;
+        }
+        tables.extend(LINES);
+        let model = ordering::plug::registered(&self.settings);
+        let asks = model.model.capabilities();
+        tables.extend(model.shared.iter().chain([&model.own]));
+        if asks.persist_path {
+            tables.push(PersistPathParameters::TABLE);
+        }
+        // Programs flush what a device is to read, whatever the model.
+        let has_registers = self.memory_tables(&mut tables);
+        if asks.flush_instructions || has_registers {
+            tables.push(FlushParameters::TABLE);
+        }
+        tables
+    }
+
+    /// The tables of its memories; tells whether one has registers that programs reach.
+    fn memory_tables(&self, tables: &mut Vec<&'static [Param]>) -> bool {
+        tables.push(memory::params::KindParameters::TABLE);
+        // What is wrong with the list itself is told by its own check.
+        let entries = self.entries().unwrap_or_default();
+        entries.iter().for_each(|entry| tables.extend(entry.kind.tables(&entry.settings)));
+        entries.iter().any(|entry| entry.kind.has_port())
+    }
+
+    /// Keys of the machine at line fidelity that is measured for one at page fidelity.
+    fn measured_keys(&self) -> BTreeSet<&'static str> {
+        let Some((machine, own)) = pagesim::measured(&self.settings) else { return BTreeSet::new() };
+        let mut other = match Description::preset(machine) {
+            Ok(other) => other.acting(),
+            Err(_) => BTreeSet::new(),
+        };
+        other.retain(|key| own.iter().any(|prefix| key.starts_with(prefix)));
+        other
+    }
+
+    /// The keys that act on this machine.
+    fn acting(&self) -> BTreeSet<&'static str> {
+        let mut keys: BTreeSet<_> = self.tables().into_iter().flatten().map(|p| p.key).collect();
+        if self.is_page() {
+            keys.extend(self.measured_keys());
+        }
+        keys
+    }
+
+    /// Whether the parameter called `key` acts on this machine, or is one of one of its memories, which is looked at by
+    /// itself.
+    pub fn acts(&self, key: &str) -> bool {
+        matches!(self.of_one_memory(key), Ok(Some(_))) || self.acting().contains(key)
+    }
+
+    /// Every parameter that acts on this machine, with its value and where that comes from.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Param, String, String)> + '_ {
+        let acting = self.acting();
+        MACHINE.iter().filter(move |p| acting.contains(p.key)).map(|p| {
+            let value = self.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
+            let source = self.sources.get(p.key).cloned().unwrap_or_else(|| p.source.to_string());
+            (p, value, source)
+        })
+    }
+
+    /// Whether what was given acts: by the user, or in the machine's own file where `file` says so. What a machine has
+    /// from the one that it extends was said of that one.
+    ///
+    /// # Errors
+    /// The first key that does nothing, and the machines on which it acts.
+    pub(crate) fn check_given(&self, file: bool) -> Result<(), ConfigError> {
+        self.check_given_of_memories()?;
+        let acting = self.acting();
+        for (key, given) in self.given.iter().filter(|(key, _)| !acting.contains(*key)) {
+            match given {
+                Given::File(place) if file => {
+                    return Err(ConfigError::new(format!("{place}: {}", does_nothing(key, &[&self.name]))));
+                }
+                Given::User => return Err(ConfigError::new(does_nothing(key, &[&self.name]))),
+                Given::File(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Description {
+    /// The same for what is said of one memory of a list.
+    fn check_given_of_memories(&self) -> Result<(), ConfigError> {
+        if self.memories.is_empty() {
+            return Ok(());
+        }
+        for (index, (described, entry)) in self.memories.iter().zip(self.entries()?).enumerate() {
+            let tables = entry.kind.tables(&entry.settings);
+            let shared = InterleaveParameters::TABLE;
+            let acts = |key: &str| tables.iter().chain([&shared]).copied().flatten().any(|p| p.key == key);
+            if let Some(key) = described.settings.keys().find(|key| !acts(key)) {
+                let kind = entry.kind.name();
+                let text = format!("memory {index} ({kind}): {key}: does nothing on a memory of this kind");
+                return Err(ConfigError::new(text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// That `key` does nothing on `machines`, and where it acts.
+pub fn does_nothing(key: &str, machines: &[&str]) -> String {
+    let acts = |name: &&str| Description::preset(name).is_ok_and(|machine| machine.acts(key));
+    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(acts).collect();
+    // Variants come after their machines.
+    let plain: Vec<&str> = names.iter().copied().filter(|name| !name.contains('@')).collect();
+    let shown = if plain.is_empty() { names } else { plain };
+    let on = if shown.is_empty() {
+        "it acts on none of the machines that come with the project".to_string()
+    } else {
+        format!("it acts on {}", shown.join(", "))
+    };
+    format!("{key}: does nothing on {}; {on}", machines.join(", "))
+}
