@@ -48,7 +48,8 @@ def stalls(data: dict[str, Any]) -> alt.Chart:
     }
     rows = []
     for r in data["machines"]:
-        cores = r["configuration"].get("workload.threads", r["configuration"]["cpu.cores"])
+        has = r["configuration"]
+        cores = next(has[key] for key in ("workload.threads", "cpu.cores", "os.cores") if key in has)
         total = r["time_ns"] * cores
         rows += [{"machine": r["machine"], "waits for": k, "share": r["stats"].get(s, 0) / total} for s, k in kinds.items()]
     names = [r["machine"] for r in data["machines"]]

@@ -121,8 +121,8 @@ def _figure(folder: Path, name: str, chart: Any, caption: str = "") -> str:
 def _configuration(data: dict[str, Any]) -> str:
     """What differs between the machines, and what they share."""
     machines = data["machines"]
-    keys = list(machines[0]["configuration"])
-    values = {k: [r["configuration"].get(k) for r in machines] for k in keys}
+    keys = list(dict.fromkeys(key for r in machines for key in r["configuration"]))
+    values = {k: [r["configuration"].get(k, "-") for r in machines] for k in keys}
     differing = [[k, *map(str, v)] for k, v in values.items() if len(set(map(str, v))) > 1]
     same = [[k, str(v[0])] for k, v in values.items() if len(set(map(str, v))) == 1]
     table = _table(["key", *(r["machine"] for r in machines)], differing)

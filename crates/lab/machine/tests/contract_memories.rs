@@ -108,8 +108,8 @@ fn survives_a_power_failure_at_every_message_or_says_that_it_does_not() {
 #[test]
 fn refuses_bad_parameters_with_the_key_and_what_is_accepted() {
     for (mut machine, kind) in machines() {
-        let own = |key: &str| kind.prefixes().iter().any(|prefix| key.starts_with(&format!("{prefix}.")));
-        for param in MACHINE.iter().filter(|p| own(p.key)) {
+        let own: Vec<&str> = kind.tables(&machine.settings).into_iter().flatten().map(|p| p.key).collect();
+        for param in MACHINE.iter().filter(|p| own.contains(&p.key)) {
             let bad = match param.kind {
                 Kind::Text => continue,
                 Kind::Flag => "perhaps",

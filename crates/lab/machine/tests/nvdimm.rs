@@ -65,7 +65,7 @@ fn programs_leave_the_same_memory_as_on_a_machine_without_nand() {
     for workload in ["hashmap", "cceh", "p-masstree"] {
         let sets = [("workload.operations", "400"), ("workload.threads", "1"), ("nvdimm.slots_mib", "1")];
         let (nvdimm, intel) =
-            (ran("nvdimmc-poc", workload, &sets).unwrap(), ran("intel", workload, &sets).unwrap());
+            (ran("nvdimmc-poc", workload, &sets).unwrap(), ran("intel", workload, &sets[..2]).unwrap());
         for (name, ours, theirs) in [
             ("visible", &nvdimm.visible, &intel.visible),
             (

@@ -92,7 +92,7 @@ fn try_one(seed: u64) {
     for _ in 0..1 + r.below(6) {
         let param = params[r.below(params.len() as u64) as usize];
         // Which systems there are is the preset's.
-        if param.key.ends_with(".kind") || param.key == "ordering.model" {
+        if param.key.ends_with(".kind") || param.key == "ordering.model" || !machine.acts(param.key) {
             continue;
         }
         let value = value(param, &mut r);

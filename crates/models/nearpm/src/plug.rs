@@ -1,12 +1,13 @@
 //! NearPM as a kind of memory: its devices, the port that commands pass, and the checker that watches them.
 
-use crate::params::TABLES;
+use crate::params::{Conflicts, HostWrites, NearParameters, PersistOrdering, TABLES};
 use crate::{
     Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, PortSpec, Sync,
     recover,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, UncachedPort};
 use memory::plug::{own_lines, persistent};
+use params::Parameters;
 use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Settings, StatSink};
 use std::any::Any;
 use std::cell::RefCell;
@@ -96,7 +97,7 @@ impl MemoryKind for NearMemory {
                 devices: map.pm_controllers as u64,
                 interleave: map.interleave_bytes,
                 words: s.count("neardata.command_words"),
-                polls: s.text("neardata.sync") == "polling",
+                polls: s.read::<Sync>("neardata.sync") == Sync::Polling,
                 bytes: range.map_or(u64::MAX, |(_, pages)| pages * PAGE_BYTES),
             }),
             cache_bytes: None,
@@ -106,18 +107,13 @@ impl MemoryKind for NearMemory {
 
 /// The state machine of device `index` as parameters describe it.
 pub fn dispatcher(s: &Settings, map: AddressMap, index: u8) -> DispatcherSpec {
-    let sync = match s.text("neardata.sync") {
-        "polling" => Sync::Polling,
-        "none" => Sync::None,
-        _ => Sync::Delayed,
+    let near = NearParameters::from_settings(s);
+    let mutant = match (near.ordering, near.conflicts, near.gates_reads) {
+        (PersistOrdering::None, ..) => Some(Mutant::NoOrdering),
+        (PersistOrdering::Ppo, Conflicts::Sources, _) => Some(Mutant::SourcesOnly),
+        (PersistOrdering::Ppo, Conflicts::Ranges, false) => Some(Mutant::UngatedReads),
+        (PersistOrdering::Ppo, Conflicts::Ranges, true) => None,
     };
-    let mutant =
-        match (s.text("neardata.ordering"), s.text("neardata.conflicts"), s.flag("neardata.gates_reads")) {
-            ("none", ..) => Some(Mutant::NoOrdering),
-            (_, "sources", _) => Some(Mutant::SourcesOnly),
-            (.., false) => Some(Mutant::UngatedReads),
-            _ => None,
-        };
     DispatcherSpec {
         index,
         map,
@@ -125,8 +121,11 @@ pub fn dispatcher(s: &Settings, map: AddressMap, index: u8) -> DispatcherSpec {
         fifo: s.count("neardata.fifo"),
         host_queue: s.count("neardata.host_queue"),
         table: s.count("neardata.address_table"),
-        sync,
-        writes_wait_for_all: s.text("neardata.host_writes") == "any",
+        sync: near.sync,
+        writes_wait_for_all: match near.host_writes {
+            HostWrites::Range => false,
+            HostWrites::Any => true,
+        },
         mutant,
     }
 }

@@ -1,13 +1,16 @@
 //! NVDIMM-C as a kind of memory: the DIMM, its device side, and the driver.
 
-use crate::params::tables;
+use crate::params::{Kind, tables};
 use crate::{
     BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, Host, HostSpec,
     PAGE_SIZE, PowerSpec, Replacement, Window,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
 use memory::ddr4::Spec;
-use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
+use memory::ddr4::params::{DdrParameters, Density, Speed};
+use memory::nand::params::MediaKind;
+use memory::nand::{Array, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
+use params::Parameters;
 use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, Param, PostCrash, Settings, StatSink, View};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -51,18 +54,18 @@ impl MemoryKind for NvdimmC {
     }
 
     fn translates(&self, s: &Settings) -> bool {
-        s.text("nvdimm.kind") != "dram"
+        s.read::<Kind>("nvdimm.kind") != Kind::Dram
     }
 
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
         let s = place.settings;
-        let kind = s.text("nvdimm.kind");
+        let kind: Kind = s.read("nvdimm.kind");
         let slots = pages(s, "nvdimm.slots_mib");
-        let firmware = (kind == "cached").then(|| firmware(s)).transpose()?;
+        let firmware = (kind == Kind::Cached).then(|| firmware(s)).transpose()?;
         let dimm = Dimm::new(dimm(s, place)?, firmware).map_err(|e| format!("memory.refresh: {e}"))?;
         let mut parts = MemoryParts::of(vec![Box::new(dimm)]);
-        if kind != "dram" {
-            parts.companion = Some(Rc::new(RefCell::new(host(s, place, kind == "hypothetical")?)));
+        if kind != Kind::Dram {
+            parts.companion = Some(Rc::new(RefCell::new(host(s, place, kind == Kind::Hypothetical)?)));
             parts.cache_bytes = Some(u64::from(slots) * PAGE_SIZE as u64);
         }
         Ok(parts)
@@ -178,8 +181,16 @@ fn fits(s: &Settings) -> Result<(), String> {
 
 /// The channel as the host has programmed it, and what its DRAM needs.
 fn ddr4(s: &Settings) -> Result<Spec, String> {
-    let speed = if s.text("memory.ddr.speed") == "2400" { Spec::DDR4_2400 } else { Spec::DDR4_1600 };
-    let gigabits = s.text("memory.ddr.density_gbit").parse().unwrap_or(8);
+    let ddr = DdrParameters::from_settings(s);
+    let speed = match ddr.speed {
+        Speed::Mt1600 => Spec::DDR4_1600,
+        Speed::Mt2400 => Spec::DDR4_2400,
+    };
+    let gigabits = match ddr.density_gbit {
+        Density::Gb4 => 4,
+        Density::Gb8 => 8,
+        Density::Gb16 => 16,
+    };
     let spec = speed.with_density(gigabits)?;
     Ok(Spec {
         refi: spec.clocks(s.dur("memory.refresh.trefi_ns")),
@@ -217,7 +228,7 @@ fn bus(s: &Settings) -> Result<BusSpec, String> {
 
 /// Whether a device has a window in which it can move what it moves.
 fn window_fits(s: &Settings, dram: &Spec, host: &Spec) -> Result<(), String> {
-    if s.text("nvdimm.kind") != "cached" {
+    if s.read::<Kind>("nvdimm.kind") != Kind::Cached {
         return Ok(());
     }
     let lines = s.number("nvdimm.window_bytes") / 64;
@@ -264,13 +275,13 @@ fn firmware(s: &Settings) -> Result<Firmware, String> {
     let spec = FtlSpec {
         geometry,
         host_pages: capacity as u32,
-        collection: if s.text("nand.collection") == "fifo" { Collection::Fifo } else { Collection::Greedy },
+        collection: s.read("nand.collection"),
         reserve: reserve as u32,
         level_above: s.number("nand.level_above") as u32,
     };
-    let media = match s.text("nand.media") {
-        "fixed" => MediaSpec::fixed(s.dur("nand.read_ns")),
-        _ => MediaSpec {
+    let media = match s.read("nand.media") {
+        MediaKind::Fixed => MediaSpec::fixed(s.dur("nand.read_ns")),
+        MediaKind::ZNand => MediaSpec {
             channels: s.number("nand.channels") as u32,
             dies: s.number("nand.dies") as u32,
             read: s.dur("nand.read_ns"),

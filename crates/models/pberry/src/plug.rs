@@ -3,7 +3,7 @@
 use crate::params::TABLES;
 use crate::{
     Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
-    NetworkSpec, Prefetch, UseCosts, UseSpec, Walks,
+    NetworkSpec, UseCosts, UseSpec, Walks,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
 use memory::Controller;
@@ -270,11 +270,7 @@ fn uses(s: &Settings) -> UseSpec {
 
 /// The agent before `memory`.
 fn agent(s: &Settings, kind: Kind, memory: Controller) -> Agent {
-    let walks = match s.text("remote.page_table") {
-        "first-line" => Walks::FirstLine,
-        "untracked" => Walks::Untracked,
-        _ => Walks::WholePage,
-    };
+    let walks: Walks = s.read("remote.page_table");
     let time = |key: &str| Time::ZERO + s.dur(key);
     let away = (time("remote.fault.away_from_ns"), time("remote.fault.away_to_ns"));
     let spec = AgentSpec {
@@ -316,11 +312,7 @@ fn host(place: &Place<'_>) -> Host {
         near_after: s.number("remote.cpu_after") as u32,
         pages: layout.pages / span(s),
         batch: s.number("remote.reclaim_batch") as u32,
-        prefetch: match s.text("remote.prefetch") {
-            "next" => Prefetch::Next,
-            "stride" => Prefetch::Stride,
-            _ => Prefetch::None,
-        },
+        prefetch: s.read("remote.prefetch"),
         prefetch_pages: s.number("remote.prefetch_pages") as u32,
     });
     let spec = HostSpec {

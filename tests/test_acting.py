@@ -1,0 +1,46 @@
+"""Keys that do nothing on a machine are refused; where several machines run, a key has to act on one of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+FEW = ("--set", "workload.operations=40")
+
+
+def test_a_key_that_does_nothing_is_refused_with_the_machines_on_which_it_acts(cli: Cli, tmp_path: Path) -> None:
+    said = cli.refuses("run", "intel", "queue", "--set", "remote.link_ns=5")
+    assert "remote.link_ns: does nothing on intel; it acts on remote-pages, pberry" in said
+    mine = tmp_path / "mine.toml"
+    mine.write_text('extends = "asap-rp"\n[ordering]\nsfence_blocks = "stores"\n')
+    assert "mine.toml:3: ordering.sfence_blocks: does nothing on mine; it acts on intel" in cli.refuses("run", str(mine), "queue")
+
+
+def test_several_machines_need_one_on_which_a_key_acts(cli: Cli, tmp_path: Path) -> None:
+    on = ("compare", "queue", "--on", "intel,asap-rp", *FEW)
+    rows = cli.json(*on, "--set", "ordering.persist_buffer=4")["machines"]
+    assert "ordering.persist_buffer" not in rows[0]["configuration"]
+    assert rows[1]["configuration"]["ordering.persist_buffer"] == 4
+    assert "does nothing on intel, asap-rp; it acts on" in cli.refuses(*on, "--set", "nand.dies=4")
+    plan = tmp_path / "c.toml"
+    plan.write_text("machines = ['intel', 'asap-rp']\nworkloads = 'queue'\n[vary]\nremote.link_ns = [50, 60]\n")
+    assert "c.toml:4: remote.link_ns: does nothing on intel, asap-rp" in cli.refuses("sweep", str(plan), "--plan")
+
+
+@pytest.mark.parametrize(("machine", "has", "has_not"), [
+    ("intel", "ordering.sfence_blocks", "ordering.persist_buffer"),
+    ("bbb", "ordering.persist_buffer", "ordering.recovery_table"),
+    ("amf", "fusion.design", "l1.ways"),
+])
+def test_a_machine_shows_what_acts(cli: Cli, machine: str, has: str, has_not: str) -> None:
+    keys = {row["key"] for row in cli.json("show", machine)["parameters"]}
+    assert has in keys and has_not not in keys
+    assert has_not.split(".")[1] in json.dumps(cli.json("show", "schema"))
+
+
+def test_a_machine_without_a_persist_buffer_reports_none(cli: Cli) -> None:
+    stats = cli.json("run", "intel", "queue", *FEW)["stats"]
+    assert not [name for name in stats if "persist_buffer" in name or "recovery_table" in name or "blocked" in name]
+    assert "PB mean" not in cli("compare", "queue", "--on", "intel,eadr", *FEW)
+    assert "PB mean" in cli("compare", "queue", "--on", "intel,bbb", *FEW)
