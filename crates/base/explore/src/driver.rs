@@ -102,8 +102,14 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
     let start = protocol.start();
     let key = Fingerprint::of(&start);
     let seen = FxHashSet::from_iter([key]);
-    let mut search =
-        Search { protocol, visits: vec![Visit { parent: 0, choice: 0 }], seen, steps: 0, finals: 0 };
+    let mut search = Search {
+        protocol,
+        visits: vec![Visit { parent: 0, choice: 0 }],
+        seen,
+        steps: 0,
+        finals: 0,
+        possible: Vec::new(),
+    };
     let (mut level, mut depth, mut complete) = (vec![(0, key, start)], 0, true);
     while !level.is_empty() {
         let mut next = Vec::new();
@@ -161,6 +167,8 @@ struct Search<'a, P: Protocol> {
     seen: FxHashSet<u128>,
     steps: usize,
     finals: usize,
+    /// Steps that are possible in the state that is looked at; kept for its room.
+    possible: Vec<P::Step>,
 }
 
 impl<P: Protocol> Search<'_, P> {
@@ -182,7 +190,8 @@ impl<P: Protocol> Search<'_, P> {
 
     /// Every state after `state`; whether any differs from it.
     fn expand(&mut self, id: u32, own: u128, state: &P::State, next: &mut Vec<Found<P::State>>) -> bool {
-        let (mut steps, mut moved) = (Vec::new(), false);
+        let (mut steps, mut moved) = (std::mem::take(&mut self.possible), false);
+        steps.clear();
         self.protocol.steps(state, &mut steps);
         for (choice, step) in steps.iter().enumerate() {
             let after = self.protocol.step(state, *step);
@@ -197,6 +206,7 @@ impl<P: Protocol> Search<'_, P> {
                 self.visits.push(Visit { parent: id, choice: choice as u16 });
             }
         }
+        self.possible = steps;
         moved
     }
 

@@ -37,7 +37,8 @@ impl<E: Ord + Copy + Hash, M: Clone + Hash> Wires<E, M> {
 
     /// Puts a message behind all others of its wire.
     pub fn send(&mut self, wire: E, message: M) {
-        let place = self.under_way.partition_point(|(w, _)| *w <= wire);
+        // Few are under way: looking at each is cheaper than halving.
+        let place = self.under_way.iter().rposition(|(w, _)| *w <= wire).map_or(0, |last| last + 1);
         self.under_way.insert(place, (wire, message));
     }
 
@@ -74,7 +75,7 @@ impl<E: Ord + Copy + Hash, M: Clone + Hash> Wires<E, M> {
     }
 
     fn find(&self, wire: E, place: usize) -> Option<usize> {
-        let at = self.under_way.partition_point(|(w, _)| *w < wire) + place;
+        let at = self.under_way.iter().position(|(w, _)| *w == wire)? + place;
         self.under_way.get(at).filter(|(w, _)| *w == wire).map(|_| at)
     }
 }

@@ -89,7 +89,9 @@ pub struct PathSpace<M> {
 }
 
 /// Cores that store.
-pub const CORES: Bound = Bound::number("cores", 2, 1, 4, "Cores");
+pub const CORES: Bound = Bound::number("cores", 2, 1, MOST_CORES as u64, "Cores");
+/// The most cores.
+const MOST_CORES: usize = 4;
 /// Controllers of persistent memory.
 pub const CONTROLLERS: Bound = Bound::number("controllers", 2, 1, 4, "Memory controllers");
 /// Lines that are stored to.

@@ -1,7 +1,7 @@
 //! Where cores, controllers, wires and memory stand.
 
 use super::step::Wire;
-use super::{Member, Register, line};
+use super::{MOST_CORES, Member, Register, line};
 use explore::{Aside, Wires};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, FenceKind, Image, LineWrite, Mask, Msg,
@@ -60,8 +60,8 @@ impl Hash for Memory {
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     steps: u64,
-    /// For each core how far its timers have brought it.
-    reached: Vec<Time>,
+    /// For each core how far its timers have brought it; an array, since every state is a copy.
+    reached: [Time; MOST_CORES],
 }
 
 impl Clock {
@@ -95,7 +95,7 @@ impl<M: Member> State<M> {
             wires: Wires::new(),
             log: vec![Vec::new(); lines],
             after: BTreeSet::new(),
-            clock: Aside(Clock { steps: 0, reached: vec![Time::ZERO; cores.len()] }),
+            clock: Aside(Clock { steps: 0, reached: [Time::ZERO; MOST_CORES] }),
             cores,
         }
     }
