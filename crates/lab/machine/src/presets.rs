@@ -67,4 +67,5 @@ presets!(
     "compose-bbb-two-media",
     "amf@curve",
     "amf@nvdimmc",
+    "interleave",
 );

@@ -18,46 +18,6 @@ pub(crate) struct Throughput {
     pub(crate) bytes_per_second: f64,
 }
 
-const fn s(name: &'static str, unit: &'static str, meaning: &'static str) -> StatisticInfo {
-    StatisticInfo { name, unit, meaning }
-}
-
-/// Machines at page fidelity.
-const PAGES: &[StatisticInfo] = &[
-    s("os.minor_faults", "1", "page faults that needed no device"),
-    s("os.hint_faults", "1", "page faults taken to learn of a visit (tiering)"),
-    s("os.visits", "1", "visits of pages by programs"),
-    s("os.readahead_pages", "1", "pages read from the swap device besides the one that was wanted"),
-    s("os.kswapd_pages", "1", "pages that kswapd sent away"),
-    s("os.direct_reclaim_pages", "1", "pages that programs and kpmemd had to send away themselves"),
-    s("os.scanned_pages", "1", "pages that reclaim looked at"),
-    s("os.demoted_pages", "1", "pages that reclaim moved to slower memory"),
-    s("os.promoted_pages", "1", "pages moved to faster memory"),
-    s("os.swap_bytes_max", "B", "most bytes on the swap device at once"),
-    s("os.swap_read_pages", "1", "pages read from the swap device"),
-    s("os.swap_written_pages", "1", "pages written to the swap device"),
-    s("os.user_share", "1", "share of the cores' time that programs had"),
-    s("os.system_share", "1", "the kernel's time as a share of the cores' time"),
-    s("os.user_time", "ns", "time of programs, summed over cores"),
-    s("os.system_time", "ns", "time of the kernel, its threads included"),
-    s("os.pm_integrated_bytes_max", "B", "most bytes of persistent memory known to the allocator at once"),
-    s("os.descriptor_bytes_max", "B", "most bytes of page descriptors at once"),
-    s("os.programs_ended", "1", "programs that ended by themselves"),
-    s("os.oom_kills", "1", "programs that the kernel killed for want of memory"),
-    s("os.signals", "1", "programs that ended with SIGSEGV or SIGBUS"),
-    s("fusion.sections_integrated", "1", "sections of 128 MiB that kpmemd integrated"),
-    s("fusion.sections_reclaimed", "1", "sections that it gave back"),
-    s("fusion.integrations", "1", "times that it integrated memory"),
-    s("fusion.cache_hits", "1", "visits that hit the cache in front of persistent memory"),
-    s("fusion.cache_misses", "1", "visits that missed it"),
-    s(
-        "fusion.section_bytes_written_max",
-        "B",
-        "bytes written to the most written section of persistent memory",
-    ),
-    s("energy_j", "J", "energy of memory: idle, in use, and waking; hidden memory has none"),
-];
-
 /// Who reports.
 const TABLES: &[&[&[StatisticInfo]]] = &[
     &[Throughput::TABLE],
@@ -67,7 +27,7 @@ const TABLES: &[&[&[StatisticInfo]]] = &[
     nearpm::STATISTICS,
     nvdimmc::STATISTICS,
     pberry::STATISTICS,
-    &[PAGES],
+    pagesim::STATISTICS,
 ];
 
 const DERIVED: &[Derive] = &[ordering::plug::derived, nearpm::derived, nvdimmc::derived];

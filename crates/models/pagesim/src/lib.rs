@@ -33,6 +33,7 @@ mod settings;
 mod slice;
 mod spec;
 mod stand_in;
+mod stats;
 #[cfg(test)]
 mod tests;
 
@@ -42,3 +43,4 @@ pub use policy::{Entry, Hint, Layout, Platform, Policy};
 pub use report::{Error, Outcome, Programs, Series, run};
 pub use settings::check;
 pub use stand_in::{LineFidelity, Probe, measured};
+pub use stats::STATISTICS;

@@ -5,6 +5,7 @@ use crate::run::{Machine, Stopped};
 use crate::samples::Sample;
 use crate::settings::Described;
 use crate::stand_in::{self, LineFidelity};
+use crate::stats::{self, Front};
 use params::{Settings, Value};
 use protocol::pages::Arrival;
 use units::{Dur, Time};
@@ -112,6 +113,23 @@ pub(crate) fn outcome(m: &Machine, kinds: &[&str]) -> Outcome {
 }
 
 fn statistics(m: &Machine) -> Vec<(&'static str, f64)> {
+    let mut rows = Vec::new();
+    let mut each = |name, value| rows.push((name, value));
+    run_statistics(m).each(&mut each);
+    if let Some((hits, misses)) = m.totals().cache {
+        Front { cache_hits: hits as f64, cache_misses: misses as f64 }.each(&mut each);
+    }
+    for (name, value) in m.totals().policy.iter() {
+        match value {
+            Value::Count(n) => each(name, *n as f64),
+            Value::Time(time) => each(name, time.as_ns()),
+            Value::Levels(levels) => each(name, levels.mean()),
+        }
+    }
+    rows
+}
+
+fn run_statistics(m: &Machine) -> stats::Run {
     let (t, memory) = (m.totals(), m.memory());
     let c = t.counts;
     let core_time = (t.time.as_ns() * m.cores() as f64).max(f64::MIN_POSITIVE);
@@ -119,41 +137,32 @@ fn statistics(m: &Machine) -> Vec<(&'static str, f64)> {
     let (read, written) = memory.swap_traffic();
     let seconds = (t.time.as_ns() * 1e-9).max(f64::MIN_POSITIVE);
     let whole = |n: u64| n as f64;
-    let mut rows = vec![
-        ("throughput.operations_per_second", whole(operations) / seconds),
-        ("cpu.operations", whole(operations)),
-        ("os.visits", whole(t.visits)),
-        ("os.minor_faults", whole(c.minor)),
-        ("os.major_faults", whole(c.major)),
-        ("os.readahead_pages", whole(c.readahead)),
-        ("os.kswapd_pages", whole(c.by_kswapd)),
-        ("os.direct_reclaim_pages", whole(c.by_direct)),
-        ("os.scanned_pages", whole(c.scanned)),
-        ("os.swap_bytes_max", whole(memory.swap_bytes().1)),
-        ("os.swap_read_pages", whole(read)),
-        ("os.swap_written_pages", whole(written)),
-        ("os.user_share", t.user.as_ns() / core_time),
-        ("os.system_share", t.system.as_ns() / core_time),
-        ("os.user_time", t.user.as_ns()),
-        ("os.system_time", t.system.as_ns()),
-        ("os.pm_integrated_bytes_max", whole(memory.pm_online_most)),
-        ("os.descriptor_bytes_max", whole(m.samples().iter().map(|s| s.descriptors).max().unwrap_or(0))),
-        ("os.programs_ended", whole(t.ended)),
-        ("os.oom_kills", whole(t.out_of_memory)),
-        ("os.signals", whole(t.signals)),
-        ("memory.bytes_written", whole(c.pm_written)),
-        ("fusion.section_bytes_written_max", whole(memory.most_worn())),
-        ("energy_j", t.joules),
-    ];
-    if let Some((hits, misses)) = t.cache {
-        rows.extend([("fusion.cache_hits", whole(hits)), ("fusion.cache_misses", whole(misses))]);
+    stats::Run {
+        operations_per_second: whole(operations) / seconds,
+        operations: whole(operations),
+        major_faults: whole(c.major),
+        minor_faults: whole(c.minor),
+        visits: whole(t.visits),
+        readahead_pages: whole(c.readahead),
+        kswapd_pages: whole(c.by_kswapd),
+        direct_reclaim_pages: whole(c.by_direct),
+        scanned_pages: whole(c.scanned),
+        swap_bytes_max: whole(memory.swap_bytes().1),
+        swap_read_pages: whole(read),
+        swap_written_pages: whole(written),
+        user_share: t.user.as_ns() / core_time,
+        system_share: t.system.as_ns() / core_time,
+        user_time: t.user.as_ns(),
+        system_time: t.system.as_ns(),
+        pm_integrated_bytes_max: whole(memory.pm_online_most),
+        descriptor_bytes_max: whole(m.samples().iter().map(|s| s.descriptors).max().unwrap_or(0)),
+        programs_ended: whole(t.ended),
+        oom_kills: whole(t.out_of_memory),
+        signals: whole(t.signals),
+        bytes_written: whole(c.pm_written),
+        section_bytes_written_max: whole(memory.most_worn()),
+        energy_j: t.joules,
     }
-    rows.extend(t.policy.iter().map(|(name, value)| match value {
-        Value::Count(n) => (name, whole(*n)),
-        Value::Time(time) => (name, time.as_ns()),
-        Value::Levels(levels) => (name, levels.mean()),
-    }));
-    rows
 }
 
 fn series(samples: &[Sample], level: Option<(&'static str, u64)>) -> Series {

@@ -8,6 +8,7 @@ mod memory_mode;
 mod numa_balancing;
 mod pm_block;
 mod unified;
+mod weighted_interleave;
 
 use crate::policy::Entry;
 use params::{FromSetting, Kind, Plain, Setting};
@@ -21,6 +22,7 @@ pub const POLICIES: &[Entry] = &[
     memory_mode::ENTRY,
     hotplug::ENTRY,
     numa_balancing::ENTRY,
+    weighted_interleave::ENTRY,
 ];
 
 /// Their words.
