@@ -207,3 +207,49 @@ fn report(
         lines_per_page: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A visit by as many threads as load the memory, as the page simulator asks for it.
+    fn visit(lines: u64, rw: &str, threads: u64) -> Dur {
+        let mut intel = Description::preset("intel").unwrap();
+        for (cache, bytes) in [("l1", "1024"), ("l2", "1024"), ("llc", "4096")] {
+            intel.set(&format!("{cache}.size_bytes"), bytes).unwrap();
+        }
+        let mut workload = WorkloadDescription::named("loaded-latency").unwrap();
+        let sets = [
+            ("threads", threads),
+            ("operations", 32 * threads),
+            ("pages", 192),
+            ("warm", 512),
+            ("lines", lines),
+        ];
+        for (key, value) in sets {
+            workload.set(&format!("workload.{key}"), &value.to_string()).unwrap();
+        }
+        workload.set("workload.rw", rw).unwrap();
+        let options = RunOptions { seed: 5, ..RunOptions::default() };
+        Dur::ps(run_any(&intel, &workload, &options).unwrap().time.as_ps() / 32)
+    }
+
+    #[test]
+    fn a_curve_is_the_line_simulators_latency_when_idle_and_never_falls_with_load() {
+        let machine = Description::preset("amf@curve").unwrap();
+        let line = Lines { machine: &machine, seed: 5 };
+        let curve = pagesim::curve(&machine.settings, &line).unwrap().unwrap();
+        for (lines, rw) in [(1, "read"), (64, "read"), (1, "write"), (64, "write")] {
+            let at = |load| curve.visit(load, 0, lines, rw == "write");
+            assert_eq!([at(0), at(1000)], [visit(lines, rw, 1); 2], "{rw} of {lines} alone");
+            let loads: Vec<Dur> = (0..400).map(|n| at(n * 100)).collect();
+            assert!(loads.is_sorted(), "{rw} of {lines}");
+            assert!(at(16_000) >= visit(lines, rw, 16).max(at(1000)), "{rw} of {lines} by sixteen");
+        }
+        assert!(curve.visit(16_000, 0, 64, false) > curve.visit(0, 0, 64, false), "sixteen are not alone");
+        let again = Lines { machine: &machine, seed: 5 };
+        assert_eq!(pagesim::curve(&machine.settings, &again).unwrap(), Some(curve));
+        let constant = Description::preset("amf@pm").unwrap();
+        assert_eq!(pagesim::curve(&constant.settings, &line).unwrap(), None);
+    }
+}

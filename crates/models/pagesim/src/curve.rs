@@ -19,7 +19,7 @@ type Surface = [[[Dur; LOADS.len()]; SETS.len()]; LINES.len()];
 
 /// The cost of visits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Curve {
+pub struct Curve {
     /// Reads, writes.
     latency: [Surface; 2],
 }
@@ -48,6 +48,12 @@ impl Curve {
             }
         }
         Ok(Curve { latency })
+    }
+
+    /// The time of a visit that touches `lines` lines, with so many thousandths of a visit under way at once, of a working set
+    /// of so many per mille of the cache in front of the medium.
+    pub fn visit(&self, load_milli: u64, set_milli: u64, lines: u64, write: bool) -> Dur {
+        self.at(load_milli, set_milli).time(lines, write)
     }
 
     /// What visits cost now.

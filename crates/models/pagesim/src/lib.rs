@@ -38,9 +38,10 @@ mod stats;
 mod tests;
 
 pub use crate::params::PARAMETERS;
+pub use curve::Curve;
 pub use policies::POLICIES;
 pub use policy::{Entry, Hint, Layout, Platform, Policy};
 pub use report::{Error, Outcome, Programs, Series, run};
 pub use settings::check;
-pub use stand_in::{LineFidelity, Probe, measured};
+pub use stand_in::{LineFidelity, Probe, curve, measured};
 pub use stats::STATISTICS;

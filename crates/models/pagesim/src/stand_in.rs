@@ -157,6 +157,15 @@ pub fn measured(s: &Settings) -> Option<(&'static str, &'static [&'static str])>
     is_measured.then_some((other.machine, other.own))
 }
 
+/// The measured cost of the described machine's persistent memory, where it has one.
+///
+/// # Errors
+/// As [`LineFidelity::time`].
+pub fn curve(s: &Settings, line: &dyn LineFidelity) -> Result<Option<Curve>, Error> {
+    let memory = MemoryParameters::from_settings(s);
+    Ok(costs(&memory, s, line)?.curve.map(|(curve, _)| curve))
+}
+
 impl StandIn {
     /// Pages of the cache in front of it; of a page where there is none, so that every working set is a large one.
     fn pages(&self, s: &Settings) -> u64 {
