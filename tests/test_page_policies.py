@@ -35,6 +35,7 @@ def test_a_measured_cost_grows_with_the_programs_that_visit(cli: Cli) -> None:
     one, eight = run("amf@curve", 1), run("amf@curve", 8)
     assert one["stats"]["os.visits"] == eight["stats"]["os.visits"]
     assert visit_ns(eight) > visit_ns(one)
-    assert run("amf@curve", 8) == eight, "the same run, the same bytes"
+    again = run("amf@curve", 8)
+    assert {**again, "host_seconds": 0} == {**eight, "host_seconds": 0}, "the same run, the same bytes"
     assert "fusion.cost" in cli.refuses("run", "dram-cache", "spec-mix", "--set", "fusion.cost=curve")
     assert "fusion.hidden" in cli.refuses("run", "pm-block", "spec-mix", "--set", "fusion.hidden=nvdimmc")
