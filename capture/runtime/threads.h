@@ -54,6 +54,26 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *lock, cons
     return failed;
 }
 
+/* Locks in files: what the thread library leaves of them is known to come from here. To lock and unlock leaves nothing. */
+#define SETS_UP(name, type) \
+    int __real_pthread_##name##_init(pthread_##name##_t *, const type *); \
+    int __real_pthread_##name##_destroy(pthread_##name##_t *); \
+    int __wrap_pthread_##name##_init(pthread_##name##_t *lock, const type *how) { \
+        struct buffer *b = begin(); \
+        int failed = __real_pthread_##name##_init(lock, how); \
+        if (b) compare(b, (uint64_t)lock, sizeof *lock, PC, NULL); \
+        return failed; \
+    } \
+    int __wrap_pthread_##name##_destroy(pthread_##name##_t *lock) { \
+        struct buffer *b = begin(); \
+        int failed = __real_pthread_##name##_destroy(lock); \
+        if (b) compare(b, (uint64_t)lock, sizeof *lock, PC, NULL); \
+        return failed; \
+    }
+SETS_UP(mutex, pthread_mutexattr_t)
+SETS_UP(rwlock, pthread_rwlockattr_t)
+SETS_UP(cond, pthread_condattr_t)
+
 LIBRARY(pthread_create)
 LIBRARY(pthread_join)
 LIBRARY(pthread_tryjoin_np)
