@@ -34,6 +34,9 @@ pub(crate) fn merge(to: &mut Block, from: &Block, mask: Mask) {
 
 type Page = [u8; PAGE_BYTES as usize];
 
+/// A page that several memories share until one of them writes it.
+pub type SharedPage = Arc<Page>;
+
 /// Pages of a chunk.
 const CHUNK: usize = 512;
 
@@ -123,12 +126,12 @@ impl Image {
     }
 
     /// The page at `address`, to be shared; none where it was never touched.
-    pub fn page(&self, address: u64) -> Option<Arc<[u8; PAGE_BYTES as usize]>> {
+    pub fn page(&self, address: u64) -> Option<SharedPage> {
         self.get(((address - self.base) / PAGE_BYTES) as usize).cloned()
     }
 
     /// Replaces the page at `address`; none makes it zero. Costs no copy.
-    pub fn put_page(&mut self, address: u64, page: Option<Arc<[u8; PAGE_BYTES as usize]>>) {
+    pub fn put_page(&mut self, address: u64, page: Option<SharedPage>) {
         let index = ((address - self.base) / PAGE_BYTES) as usize;
         *self.slot(index) = page;
     }

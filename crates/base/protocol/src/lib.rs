@@ -22,7 +22,7 @@ pub use cpu::{
     Access, CorePort, Cpu, FenceKind, FlushKind, Op, OpKind, Order, RmwKind, Share, Site, Touched,
     Translated, Translator,
 };
-pub use image::{Block, Image, Mask, mask_of};
+pub use image::{Block, Image, Mask, SharedPage, mask_of};
 pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable};
 pub use near::{NearInterface, NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;

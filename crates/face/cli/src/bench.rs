@@ -164,7 +164,7 @@ fn decode_rate() -> Result<f64, Failure> {
 fn one(name: &str) -> Result<serde_json::Value, Failure> {
     let machine = Description::preset(name)?;
     let workload = WorkloadDescription::named("bench")?;
-    let options = RunOptions { seed: 1, ..RunOptions::default() };
+    let options = RunOptions { seed: 1, without_images: true, ..RunOptions::default() };
     let (report, seconds) = output::fastest(3, || machine::run(&machine, &workload, &options))?;
     let references = report.references as f64;
     Ok(json!({

@@ -180,21 +180,29 @@ fn built_in_lab(
         let timed = crash::timed(machine, workload, &options, every, args.points, &mut check);
         // One instant was asked for, not the model.
         let search = args.at.is_none().then(|| {
-            let mut keep = keeper(args, model, &log, &before, 50);
-            before.with(&log, &crash::search(&log, model, bounds(args, before.points), &mut check, &mut keep))
+            let mut keep = keeper(args, model, &before, 50);
+            before.with(&crash::search(&log, model, bounds(args, before.points), &mut check, &mut keep))
         });
         (timed, search)
     });
     let by_flush = model.needs_flushes();
     let hygiene = if by_flush { crash::hygiene(&log) } else { Vec::new() };
-    Ok(Lab {
+    let mut lab = Lab {
         timed: Some(timed.map_err(output::failed)?),
         search,
         hygiene,
         seconds,
-        events: log.events.len(),
+        events: log.len(),
+        cut: log.cut,
         ..Lab::of(model)
-    })
+    };
+    if log.cut {
+        lab.notes.push(format!(
+            "the model's images are of the program's first {} events only: no log is longer; make the program shorter",
+            log.len()
+        ));
+    }
+    Ok(lab)
 }
 
 pub(crate) fn replay(text: &str) -> Result<Replay, Failure> {

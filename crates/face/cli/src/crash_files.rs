@@ -33,6 +33,11 @@ pub(crate) struct Said {
 }
 
 impl Said {
+    /// After these marks: the last, and the last of each thread.
+    pub(crate) fn after(acknowledged: u64, marks: &BTreeMap<u16, u64>) -> Said {
+        Said { acknowledged, marks: marks.iter().map(|(t, n)| (*t, *n)).collect() }
+    }
+
     /// After these marks, in their order.
     pub(crate) fn of(marks: impl Iterator<Item = Mark>) -> Said {
         let (mut acknowledged, mut last) = (0, BTreeMap::new());

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::CrashArgs;
 use crate::output;
-use check::crash::{self, Log, Persistency, Search, StoreNote};
+use check::crash::{self, Persistency, Search, StoreNote};
 use serde_json::{Value, json};
 
 /// What a search has found so far, in the folder of its results.
@@ -20,15 +20,17 @@ pub(crate) struct Found {
     /// `possible` is exact; otherwise there are at least so many.
     pub(crate) counted: bool,
     pub(crate) bounded_points: usize,
+    /// Points at which stores to a line that stays pending were taken in groups.
+    pub(crate) grouped_points: usize,
     pub(crate) failing_points: usize,
     pub(crate) failures: Vec<Value>,
 }
 
 impl Found {
     /// With what another part of the same search found.
-    pub(crate) fn with(&self, log: &Log, s: &Search) -> Found {
+    pub(crate) fn with(&self, s: &Search) -> Found {
         let mut failures = self.failures.clone();
-        for f in s.failures.iter().map(|f| failure(log, f)) {
+        for f in s.failures.iter().map(failure) {
             if failures.iter().all(|g| g["why"] != f["why"]) {
                 failures.push(f);
             }
@@ -40,6 +42,7 @@ impl Found {
             possible: self.possible + s.possible,
             counted: (self.points == 0 || self.counted) && s.counted,
             bounded_points: self.bounded_points + s.bounded_points,
+            grouped_points: self.grouped_points + s.grouped_points,
             failing_points: self.failing_points + s.failing_points,
             failures,
         }
@@ -53,6 +56,7 @@ impl Found {
             "images_possible": self.possible,
             "images_possible_is_exact": self.counted,
             "bounded_points": self.bounded_points,
+            "grouped_points": self.grouped_points,
             "failing_points": self.failing_points,
             "failures": self.failures,
         })
@@ -77,6 +81,7 @@ impl Found {
             possible: v["images_possible"].as_f64()?,
             counted: v["images_possible_is_exact"].as_bool()?,
             bounded_points: number("bounded_points")?,
+            grouped_points: number("grouped_points")?,
             failing_points: number("failing_points")?,
             failures: v["failures"].as_array()?.clone(),
         })
@@ -88,11 +93,11 @@ fn many(n: f64) -> String {
     if n < 1e6 { format!("{n:.0}") } else { format!("{n:.1e}") }
 }
 
-fn failure(log: &Log, f: &crash::Failure) -> Value {
+fn failure(f: &crash::Failure) -> Value {
     let note = |n: &StoreNote| json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size});
     json!({
         "point": f.point,
-        "acknowledged": log.marks_before(f.point).last().map(|m| m.number),
+        "acknowledged": f.acknowledged,
         "message": f.message,
         "why": f.why.text,
         "missing": f.why.missing.iter().map(note).collect::<Vec<_>>(),
@@ -157,13 +162,12 @@ pub(crate) fn resumed(args: &CrashArgs, model: Persistency) -> Result<Found, Fai
 pub(crate) fn keeper<'a>(
     args: &'a CrashArgs,
     model: Persistency,
-    log: &'a Log,
     before: &'a Found,
     every: usize,
 ) -> impl FnMut(&Search) + 'a {
     move |search| {
         let Some(folder) = args.out.as_ref().filter(|_| search.points.is_multiple_of(every)) else { return };
-        let text = json!({"arguments": identity(args, model), "found": before.with(log, search).json()});
+        let text = json!({"arguments": identity(args, model), "found": before.with(search).json()});
         // The search goes on without: what it finds is printed all the same.
         _ = output::write(folder, SO_FAR, text.to_string().as_bytes());
     }

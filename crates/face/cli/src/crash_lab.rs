@@ -19,6 +19,8 @@ pub(crate) struct Lab {
     pub(crate) hygiene: Vec<crash::Finding>,
     pub(crate) seconds: f64,
     pub(crate) events: usize,
+    /// The program did more than its log holds: nothing was looked at after it.
+    pub(crate) cut: bool,
     /// Of a recorded program: its file, and what its check may do.
     pub(crate) recording: Option<Value>,
     /// What has to be known to read the result.
@@ -36,6 +38,7 @@ impl Lab {
             hygiene: Vec::new(),
             seconds: 0.0,
             events: 0,
+            cut: false,
             recording: None,
             notes: Vec::new(),
         }
@@ -82,6 +85,8 @@ impl Lab {
             "notes": self.notes,
             "timed": timed,
             "model_images": search,
+            "events": self.events,
+            "log_cut": self.cut,
             "hygiene": hygiene.collect::<Vec<_>>(),
             "host_seconds": self.seconds,
         })
@@ -124,6 +129,12 @@ impl Lab {
         println!("images                      {}{}", s.images, s.possible_text());
         if s.bounded_points > 0 {
             println!("points with images left out {} (--images raises the bound)", s.bounded_points);
+        }
+        if s.grouped_points > 0 {
+            println!(
+                "points with grouped stores  {} (lines stored to hundreds of times and never made durable: not after each store)",
+                s.grouped_points
+            );
         }
         println!("recovery fails              {} points", s.failing_points);
         s.failures.iter().for_each(print_failure);

@@ -10,11 +10,10 @@ use crate::crash_time::Budget;
 use crate::{Failure, output, progress};
 use check::crash::{self, Candidate, Facts, FileState, Log, Persistency, Reads, Timed, Tracker};
 use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
-use protocol::{PAGE_BYTES, PM_BASE};
+use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use trace::space::Layout;
 use trace::{About, Recording};
 
@@ -52,22 +51,26 @@ pub(crate) fn lab(
     refused::never_durable(args, &recorded, model)?;
     let mut log = log_of(args, recording, &recorded)?;
     log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
-    let mut end = Tracker::new(&log, model);
-    while end.step() {}
-    let everything = end.candidate(&BTreeMap::new());
     let bytes = recorded.files.iter().map(|f| f.size).sum();
     let external = External::new(command, args.time_limit, bytes)?;
     let mut lab = External::ends(|| {
         if let Some(text) = &args.replay {
             return replayed(text, &log, &recorded, &external);
         }
-        let whole = external.run(&recorded.left(&everything));
-        whole.map_err(|message| refused::uncut(args, &recorded, &message))?;
+        uncut(model, &log, &recorded, &external)
+            .map_err(|message| refused::uncut(args, &recorded, &message))?;
         search(args, machine, workload, model, &log, &recorded, &external)
     })??;
     lab.recording = Some(recorded.json(args, &external));
     lab.notes.splice(0..0, recorded.notes(args, &external));
     Ok(lab)
+}
+
+/// The check on everything that the program did.
+fn uncut(model: Persistency, log: &Log, recorded: &Recorded<'_>, external: &External) -> Result<(), String> {
+    let mut end = Tracker::new(log, model);
+    while end.step() {}
+    external.run(&recorded.left(&end.candidate(&BTreeMap::new())))
 }
 
 /// What the program did, from the mark on that `--after` names.
@@ -111,7 +114,7 @@ fn search(
         // One instant was asked for, not the model.
         let search = args.at.is_none().then(|| {
             let bar = progress::bar(&args.common, args.points, "crash points");
-            let mut keep = keeper(args, model, log, &before, 1);
+            let mut keep = keeper(args, model, &before, 1);
             let mut told = 0;
             let mut step = |found: &crash::Search| {
                 found.failures[told..].iter().for_each(|f| bar.say(&format!("found: {}", f.why.text)));
@@ -127,7 +130,7 @@ fn search(
             let bounds = crate::crash::bounds(args, before.points);
             let go_on = || budget.goes_on();
             let found = crash::search_whole(log, model, bounds, &check, &go_on, &mut step);
-            (before.with(log, &found), found.reads)
+            (before.with(&found), found.reads)
         });
         Ok::<_, Failure>((timed, search))
     });
@@ -151,16 +154,7 @@ fn search(
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
     let hygiene = if by_flush { crash::hygiene(log) } else { Vec::new() };
-    Ok(Lab {
-        timed,
-        acknowledged,
-        search,
-        hygiene,
-        seconds,
-        events: log.events.len(),
-        notes,
-        ..Lab::of(model)
-    })
+    Ok(Lab { timed, acknowledged, search, hygiene, seconds, events: log.len(), notes, ..Lab::of(model) })
 }
 
 /// The recording runs on the machine, and its power is cut there.
@@ -227,18 +221,16 @@ impl<'a> Recorded<'a> {
             pages: image.pages().collect(),
             files: self.places(image.files()),
             chosen: self.names.relative(&self.chosen),
-            said: Said::of(self.facts.ended(image.ended())),
+            said: Said::after(image.acknowledged(), image.marks()),
         }
     }
 
     /// The check on what a machine left.
     fn check_on(&self, point: &CrashPoint, external: &External) -> Result<(), String> {
         let image = point.image();
-        let touched = (image.base()..image.base() + image.len()).step_by(PAGE_BYTES as usize);
-        let pages: Vec<(u64, Arc<_>)> = touched.filter_map(|a| Some((a, image.page(a)?))).collect();
         let files = self.facts.named.files(self.about, &self.layout, Some(&point.passed));
         external.run(&Left {
-            pages: pages.iter().map(|(address, page)| (*address, &**page)).collect(),
+            pages: image.touched().collect(),
             files: self.places(&files),
             chosen: self.names.relative(&self.chosen),
             said: Said::of(self.facts.passed(&point.passed)),

@@ -213,7 +213,7 @@ pub(crate) fn options(settings: &Settings) -> RunOptions {
         EngineChoice::Fast => engine::Mode::Fast,
         EngineChoice::Reference => engine::Mode::Reference,
     };
-    RunOptions { seed: settings.seed, mode, ..RunOptions::default() }
+    RunOptions { seed: settings.seed, mode, without_images: true, ..RunOptions::default() }
 }
 
 /// Writes a file into a folder: first under another name, then in one step, so that no half of it is ever seen.

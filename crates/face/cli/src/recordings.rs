@@ -100,15 +100,20 @@ pub(crate) fn save_image(image: &Image, path: &Path) -> Result<(), Failure> {
     })
 }
 
+/// A file beside another one, of this process alone (several may write into one folder), which goes afterwards.
+pub(crate) fn beside(path: &Path, kind: &str) -> Temporary {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    Temporary::new(folder.join(format!(".{name}.{}.{kind}", std::process::id())))
+}
+
 /// Makes a file: under another name until it is whole.
 fn put(path: &Path, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<(), Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let fail = |e: io::Error| named(path)(e.into());
     std::fs::create_dir_all(folder).map_err(fail)?;
     remove_abandoned(folder);
-    // Of this process alone: several may write into one folder.
-    let partial = Temporary::new(folder.join(format!(".{name}.{}.partial", std::process::id())));
+    let partial = beside(path, "partial");
     let file = File::create(partial.path()).map_err(fail)?;
     // Where there are no locks, the process's number must do.
     _ = file.try_lock();

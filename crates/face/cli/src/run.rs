@@ -22,6 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(text) = &args.power_fails_at {
         let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--power-fails-at: {e}")))?;
         options.power_fails_at = Some(Time::ZERO + at);
+        options.without_images = args.out.is_none();
     }
     let remarks = bands::remarks(&args.common, &workloads);
     let shown = progress::simulation(&args.common, &format!("{} on {}", args.workload, args.machine));

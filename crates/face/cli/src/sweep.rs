@@ -288,7 +288,7 @@ fn run_all(args: &SweepArgs, folder: &Path, sources: &Sources, jobs: &[Job]) -> 
 /// Makes one run. The Parquet file comes last: where it is, the rest is.
 fn one(folder: &Path, sources: &Sources, job: &Job) -> Result<End, Failure> {
     let (machine, workload) = sources.describe(&job.point, "", &mut BTreeMap::new())?;
-    let options = RunOptions { seed: job.point.seed, ..RunOptions::default() };
+    let options = RunOptions { seed: job.point.seed, without_images: true, ..RunOptions::default() };
     let failed = folder.join(format!("{}.failed", job.name));
     let report = match machine::run(&machine, &workload, &options).map_err(output::failed) {
         Ok(report) => report,

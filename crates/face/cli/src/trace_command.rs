@@ -7,7 +7,7 @@ use crate::recordings;
 use crate::trace_info;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use trace::import::Format as Foreign;
 use trace::space::file_of;
@@ -28,7 +28,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
         }
         TraceCommand::Convert { from, input, output: to, salvage, export, common } => {
             let trace = match from {
-                Some(name) => import(name, input)?,
+                Some(name) => import(name, input, to)?,
                 None if *salvage => salvaged(input)?,
                 None => recordings::open(input)?,
             };
@@ -61,17 +61,32 @@ fn salvaged(path: &Path) -> Result<Recording, Failure> {
     Ok(kept.with_about(about))
 }
 
-fn import(name: &str, path: &Path) -> Result<Recording, Failure> {
+fn import(name: &str, path: &Path, to: &Path) -> Result<Recording, Failure> {
     let format: Option<(&str, Foreign)> = Foreign::ALL.into_iter().find(|(n, _)| *n == name);
     let Some((_, format)) = format else {
         let known = Foreign::ALL.map(|(n, _)| n).join(", ");
         return Err(Failure::BadInput(format!("--from {name}: is not accepted; give one of {known}")));
     };
-    let bytes = std::fs::read(path).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
+    let named = |what: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {what}", path.display()));
+    let input = std::fs::File::open(path).map_err(|e| named(&e))?;
     let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    trace::import::import(format, &bytes, &file)
-        .and_then(Recording::of_trace)
-        .map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))
+    // A trace of another tool says how many threads and records it has only at its end: it is made a block file first.
+    let blocks = recordings::beside(to, "import");
+    let folder = blocks.path().parent().map_or(Ok(()), std::fs::create_dir_all);
+    let out = folder
+        .and_then(|()| std::fs::File::create(blocks.path()))
+        .map_err(|e| Failure::BadInput(format!("{}: {e}", blocks.path().display())))?;
+    trace::import::import_blocks(format, &mut BufReader::new(input), &file, BufWriter::new(out))
+        .map_err(|e| named(&e))?;
+    // The file goes, what is open of it stays.
+    let opened = recordings::open(blocks.path());
+    opened.map_err(|f| match f {
+        Failure::BadInput(text) => {
+            let own = format!("{}: ", blocks.path().display());
+            named(&text.strip_prefix(own.as_str()).unwrap_or(&text))
+        }
+        other => other,
+    })
 }
 
 fn head(trace: &Recording, count: usize, json: bool) {

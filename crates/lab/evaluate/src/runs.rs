@@ -96,7 +96,7 @@ impl Runs {
     pub fn run(&mut self, seed: u64, step: impl Fn() + Sync) -> Result<(), RunError> {
         let jobs = std::mem::take(&mut self.jobs);
         let one = |job: &Job| {
-            let options = RunOptions { seed, ..RunOptions::default() };
+            let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
             let report = run(&job.machine, &job.workload, &options)?;
             step();
             let time = ("time_ns".to_string(), report.time.as_ns());

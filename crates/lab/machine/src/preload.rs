@@ -48,9 +48,7 @@ impl Machine {
     /// # Errors
     /// When there is no room for them.
     pub(crate) fn preload(&mut self, image: &Image) -> Result<(), ConfigError> {
-        let end = image.base() + image.len();
-        for address in (image.base()..end).step_by(PAGE_BYTES as usize) {
-            let Some(page) = image.page(address) else { continue };
+        for (address, page) in image.touched() {
             let index = self.map.memory_of(address);
             for (_, companion) in self.companions.iter().filter(|(memory, _)| *memory == index) {
                 companion.borrow().preloaded(address);
@@ -60,7 +58,7 @@ impl Machine {
             let map = self.map;
             for controller in memory.first..memory.first + memory.controllers {
                 self.controllers[controller]
-                    .preload(own, &page, &|line| map.controller(line) == controller)
+                    .preload(own, page, &|line| map.controller(line) == controller)
                     .map_err(|e| ConfigError::new(format!("first contents of persistent memory: {e}")))?;
             }
         }

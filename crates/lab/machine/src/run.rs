@@ -33,6 +33,9 @@ pub struct RunOptions {
     pub power_fails_at: Option<Time>,
     /// Marks on the timeline, 0 for none.
     pub timeline_marks: usize,
+    /// Nobody looks at what memory holds in the end: the report's images stay empty, which are as large as what the
+    /// program stored to.
+    pub without_images: bool,
 }
 
 /// Simulates `workload` on `machine`.

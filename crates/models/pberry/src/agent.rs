@@ -4,7 +4,7 @@ use crate::command::{Command, Place, Pte};
 use crate::dirty::DirtySet;
 use crate::filter::Tracker;
 use crate::network::Network;
-use crate::packet::{Bytes, Packet, RemoteHost, line_at};
+use crate::packet::{Bytes, Packet, RemoteHost, WholePage, line_at};
 use crate::spec::{AgentSpec, Kind, Mutant};
 use crate::state::{AgentState, Effect};
 use crate::stats::{AgentStats, WrittenStats};
@@ -27,6 +27,15 @@ impl Bytes for Controller {
     fn write(&mut self, line: Line, data: &Block) {
         self.write_near(line, data, Mask::MAX);
     }
+
+    fn page(&self, first: Line) -> Option<WholePage> {
+        self.present_page(first)
+    }
+
+    fn put_page(&mut self, first: Line, page: &WholePage) -> bool {
+        self.put_page_near(first, page.clone());
+        true
+    }
 }
 
 impl Bytes for Image {
@@ -36,6 +45,15 @@ impl Bytes for Image {
 
     fn write(&mut self, line: Line, data: &Block) {
         Image::write(self, line, data, Mask::MAX);
+    }
+
+    fn page(&self, first: Line) -> Option<WholePage> {
+        Some(Image::page(self, first.address()))
+    }
+
+    fn put_page(&mut self, first: Line, page: &WholePage) -> bool {
+        Image::put_page(self, first.address(), page.clone());
+        true
     }
 }
 

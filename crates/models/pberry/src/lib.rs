@@ -52,7 +52,7 @@ pub use explore::RemoteSpace;
 pub use filter::{FilterSpec, Tracker};
 pub use host::{Host, HostSpec};
 pub use network::{Faults, Network, NetworkSpec};
-pub use packet::{Bytes, Packet, RemoteHost};
+pub use packet::{Bytes, Lines, Packet, RemoteHost, WholePage};
 pub use spec::{AgentSpec, AgentStateSpec, DaemonSpec, Kind, Mutant, Prefetch, Walks};
 pub use state::{AgentState, Effect};
 pub use stats::STATISTICS;

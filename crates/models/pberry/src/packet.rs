@@ -1,6 +1,6 @@
 //! What travels between the agent and the remote host, and the remote host itself.
 
-use protocol::{Block, Line, PM_BASE};
+use protocol::{Block, Line, PM_BASE, SharedPage};
 use std::collections::BTreeMap;
 use units::bits;
 
@@ -15,15 +15,68 @@ pub(crate) fn line_at(page: u32, index: u32) -> Line {
     Line(PM_BASE / 64 + u64::from(page) * PAGE_LINES + u64::from(index))
 }
 
+/// The bytes of a whole page; none where it was never written.
+pub type WholePage = Option<SharedPage>;
+
+/// Lines of a page in a packet, in order.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lines {
+    /// Some of them.
+    Some(Vec<Block>),
+    /// All of them, which both ends share until one of them writes: nothing is copied.
+    All(WholePage),
+}
+
+impl Lines {
+    /// None yet.
+    pub const NONE: Lines = Lines::Some(Vec::new());
+
+    /// Those lines of a page that `lines` has, as `memory` has them.
+    pub(crate) fn read(memory: &dyn Bytes, page: u32, lines: u64) -> Lines {
+        if lines == u64::MAX
+            && let Some(whole) = memory.page(line_at(page, 0))
+        {
+            return Lines::All(whole);
+        }
+        Lines::Some(bits(lines).map(|index| memory.read(line_at(page, index))).collect())
+    }
+
+    /// Writes those of them that `wanted` has, being the lines that `lines` has.
+    pub(crate) fn write(&self, memory: &mut dyn Bytes, page: u32, lines: u64, wanted: u64) {
+        match self {
+            Lines::Some(blocks) => {
+                for (index, block) in bits(lines).zip(blocks).filter(|(index, _)| wanted >> index & 1 == 1) {
+                    memory.write(line_at(page, index), block);
+                }
+            }
+            Lines::All(whole) if wanted == u64::MAX && memory.put_page(line_at(page, 0), whole) => {}
+            Lines::All(whole) => {
+                for index in bits(wanted & lines) {
+                    let at = 64 * index as usize;
+                    let block = whole.as_ref().map_or([0; 64], |p| *p[at..].first_chunk().expect("a line"));
+                    memory.write(line_at(page, index), &block);
+                }
+            }
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Lines::Some(blocks) => blocks.len() as u64,
+            Lines::All(_) => PAGE_LINES,
+        }
+    }
+}
+
 /// A packet. A request's number is never used again; an answer names its request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Packet {
     /// Read these lines of a page.
     Fetch { number: u64, page: u32, lines: u64 },
     /// The answer: the lines' bytes, in order.
-    Data { number: u64, page: u32, lines: u64, data: Vec<Block> },
+    Data { number: u64, page: u32, lines: u64, data: Lines },
     /// Write these lines of a page.
-    Store { number: u64, page: u32, lines: u64, data: Vec<Block> },
+    Store { number: u64, page: u32, lines: u64, data: Lines },
     /// The answer: they are kept.
     Stored { number: u64 },
 }
@@ -33,7 +86,7 @@ impl Packet {
     pub fn bytes(&self) -> u64 {
         match self {
             Packet::Fetch { .. } | Packet::Stored { .. } => HEADER,
-            Packet::Data { data, .. } | Packet::Store { data, .. } => HEADER + 64 * data.len() as u64,
+            Packet::Data { data, .. } | Packet::Store { data, .. } => HEADER + 64 * data.len(),
         }
     }
 
@@ -54,6 +107,14 @@ pub trait Bytes {
     fn read(&self, line: Line) -> Block;
     /// Writes a whole line.
     fn write(&mut self, line: Line, data: &Block);
+    /// The whole page of which this is the first line, to be shared; none where that cannot be.
+    fn page(&self, _first: Line) -> Option<WholePage> {
+        None
+    }
+    /// Replaces it; false where that cannot be.
+    fn put_page(&mut self, _first: Line, _page: &WholePage) -> bool {
+        false
+    }
 }
 
 /// The host whose memory it is.
@@ -76,14 +137,14 @@ impl RemoteHost {
     pub fn serve(&mut self, packet: &Packet, memory: &mut dyn Bytes) -> Option<Packet> {
         match packet {
             Packet::Fetch { number, page, lines } => {
-                let data = bits(*lines).map(|l| memory.read(line_at(*page, l))).collect();
+                let data = Lines::read(memory, *page, *lines);
                 Some(Packet::Data { number: *number, page: *page, lines: *lines, data })
             }
             Packet::Store { number, page, lines, data } => {
                 let newest = self.newest.entry(*page).or_insert(0);
                 if *number > *newest || self.takes_old {
                     *newest = *number;
-                    bits(*lines).zip(data).for_each(|(l, block)| memory.write(line_at(*page, l), block));
+                    data.write(memory, *page, *lines, *lines);
                 }
                 Some(Packet::Stored { number: *number })
             }

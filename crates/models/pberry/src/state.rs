@@ -1,7 +1,7 @@
 //! The agent's protocol: a state machine without clock or queue. What it wants done leaves as effects.
 
 use crate::command::{Command, What};
-use crate::packet::{Bytes, Packet, line_at};
+use crate::packet::{Bytes, Lines, Packet};
 use crate::spec::{AgentStateSpec, Mutant, Walks};
 use std::collections::{BTreeMap, VecDeque};
 use units::bits;
@@ -202,7 +202,7 @@ impl AgentState {
         }
         let number = self.number();
         self.pending.insert(number, Pending::Store { page, lines });
-        out.push(Effect::Send(Packet::Store { number, page, lines, data: Vec::new() }));
+        out.push(Effect::Send(Packet::Store { number, page, lines, data: Lines::NONE }));
         if self.spec.mutant == Some(Mutant::FreeBeforeAcknowledged) {
             self.frames.remove(&page);
             self.finish(command, out);
@@ -318,9 +318,7 @@ impl AgentState {
                 // A line may come twice, alone and with its page: what is here may have been changed since.
                 let missing = if overwrites { u64::MAX } else { !frame.present };
                 frame.present |= lines;
-                for (index, block) in bits(*lines).zip(data).filter(|(index, _)| missing >> index & 1 == 1) {
-                    memory.write(line_at(page, index), block);
-                }
+                data.write(memory, page, *lines, missing & *lines);
                 self.settle(page, out);
             }
             (Pending::Store { page, .. }, Packet::Stored { .. }) => self.free(page, out),
@@ -368,7 +366,7 @@ impl AgentState {
                 out.push(Effect::Send(Packet::Fetch { number, page, lines }));
             }
             Some(Pending::Store { page, lines }) => {
-                out.push(Effect::Send(Packet::Store { number, page, lines, data: Vec::new() }));
+                out.push(Effect::Send(Packet::Store { number, page, lines, data: Lines::NONE }));
             }
             None => {}
         }
@@ -398,7 +396,7 @@ impl AgentState {
         let Packet::Store { number, page, lines, .. } = packet else { return packet };
         let lines =
             if self.frames.contains_key(&page) { (lines | know(page)) & self.present(page) } else { lines };
-        let data = bits(lines).map(|index| memory.read(line_at(page, index))).collect();
+        let data = Lines::read(memory, page, lines);
         Packet::Store { number, page, lines, data }
     }
 }

@@ -81,7 +81,12 @@ fn requests(effects: &[Effect]) -> Vec<(u64, u64)> {
 }
 
 fn data(number: u64, page: u32, lines: u64, value: u8) -> Packet {
-    Packet::Data { number, page, lines, data: vec![[value; 64]; lines.count_ones() as usize] }
+    Packet::Data {
+        number,
+        page,
+        lines,
+        data: packet::Lines::Some(vec![[value; 64]; lines.count_ones() as usize]),
+    }
 }
 
 #[test]
@@ -168,7 +173,12 @@ fn words_are_commands_or_none() {
 #[test]
 fn the_remote_host_keeps_the_newest_write_of_a_page() {
     let (mut host, mut memory) = (RemoteHost::new(false), Lines::default());
-    let store = |number, value| Packet::Store { number, page: 3, lines: 1, data: vec![[value; 64]] };
+    let store = |number, value| Packet::Store {
+        number,
+        page: 3,
+        lines: 1,
+        data: packet::Lines::Some(vec![[value; 64]]),
+    };
     for (number, value) in [(1, 1), (2, 2), (1, 1)] {
         let answer = host.serve(&store(number, value), &mut memory);
         assert_eq!(answer, Some(Packet::Stored { number }));

@@ -23,7 +23,7 @@ const BLOCK_HEADER: usize = 28;
 const LARGEST: u32 = 4 << 20;
 const LARGEST_TEXT: u32 = 64 << 20;
 /// Small enough that thousands of threads can be read at once.
-const RECORDS_PER_BLOCK: usize = 1 << 14;
+pub(crate) const RECORDS_PER_BLOCK: usize = 1 << 14;
 
 const RAW: u32 = 1;
 const ZSTD: u32 = 2;
@@ -291,10 +291,18 @@ impl<W: Write> BlockWriter<W> {
             if chunk.is_empty() {
                 return Ok(());
             }
-            let raw = encode_block(&chunk);
-            let packed = zstd::bulk::compress(&raw, 1)?;
-            self.block(ZSTD, thread.into(), chunk.len() as u32, raw.len(), &packed)?;
+            self.records(thread, &chunk)?;
         }
+    }
+
+    /// The next records of a thread: one block.
+    pub(crate) fn records(&mut self, thread: u16, records: &[Record]) -> Result<(), TraceError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let raw = encode_block(records);
+        let packed = zstd::bulk::compress(&raw, 1)?;
+        self.block(ZSTD, thread.into(), records.len() as u32, raw.len(), &packed)
     }
 
     /// Ends the file.

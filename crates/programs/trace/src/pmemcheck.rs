@@ -5,9 +5,11 @@
 //! ```
 
 use crate::error::TraceError;
-use crate::record::{Kind, Record, Trace};
+use crate::import::{self, Sink};
+use crate::record::{Kind, Record};
 use crate::recording::Recording;
-use std::io::Write;
+use std::io::{BufRead, Write};
+use units::watch;
 
 /// What a log does not say.
 pub(crate) const LACKS: &str = "loads, threads and source places";
@@ -17,34 +19,53 @@ fn record(kind: Kind, address: u64, value: u64, size: u8) -> Record {
 }
 
 /// Reads a log. Entries of other kinds (transactions, markers) are left out.
-pub(crate) fn read(text: &str) -> Result<Trace, TraceError> {
-    let mut trace = Trace::default();
-    for (index, line) in text.lines().enumerate() {
-        for entry in unprefixed(line).split('|') {
-            let bad = |what: &str| TraceError::line(index + 1, format!("\"{}\": {what}", cut(entry)));
-            let fields: Vec<&str> = entry.trim().split(';').collect();
-            let number = |i: usize| {
-                let text = fields.get(i).ok_or_else(|| bad("a field is missing"))?.trim();
-                let digits = text.strip_prefix("0x").ok_or_else(|| bad("a number begins with 0x"))?;
-                u64::from_str_radix(digits, 16).map_err(|_| bad("not a number of 64 bits"))
-            };
-            match fields[0] {
-                "STORE" => store(&mut trace, number(1)?, number(2)?, number(3)?)
-                    .ok_or_else(|| bad("a store has 1 to 8 bytes"))?,
-                "FLUSH" => flush(&mut trace, number(1)?, number(2)?)
-                    .ok_or_else(|| bad("a flush of more than 1 GiB"))?,
-                "FENCE" => trace.push(record(Kind::Sfence, 0, 0, 0)),
-                "REGISTER_FILE" => trace.push(record(Kind::Map, number(2)?, number(3)?, 0)),
-                _ => {}
+pub(crate) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), TraceError> {
+    let (mut at, mut line, mut starts) = (0, 1, true);
+    let (mut any, mut registered) = (false, false);
+    while let Some(piece) = import::piece(input, b"|\n", &mut at)? {
+        let whole = piece.strip_suffix(['|', '\n']).unwrap_or(&piece);
+        let entry = if starts { unprefixed(whole) } else { whole };
+        let bad = |what: &str| TraceError::line(line, format!("\"{}\": {what}", cut(entry)));
+        let fields: Vec<&str> = entry.trim().split(';').collect();
+        let number = |i: usize| {
+            let text = fields.get(i).ok_or_else(|| bad("a field is missing"))?.trim();
+            let digits = text.strip_prefix("0x").ok_or_else(|| bad("a number begins with 0x"))?;
+            u64::from_str_radix(digits, 16).map_err(|_| bad("not a number of 64 bits"))
+        };
+        let mut known = true;
+        match fields[0] {
+            "STORE" => {
+                let (address, value, size) = (number(1)?, number(2)?, number(3)?);
+                if !(1..=8).contains(&size) {
+                    return Err(bad("a store has 1 to 8 bytes"));
+                }
+                store(sink, address, value, size)?;
             }
+            "FLUSH" => {
+                let (address, size) = (number(1)?, number(2)?);
+                if size > 1 << 30 {
+                    return Err(bad("a flush of more than 1 GiB"));
+                }
+                flush(sink, address, size)?;
+            }
+            "FENCE" => sink(record(Kind::Sfence, 0, 0, 0))?,
+            "REGISTER_FILE" => {
+                registered = true;
+                sink(record(Kind::Map, number(2)?, number(3)?, 0))?;
+            }
+            _ => known = false,
         }
+        any |= known;
+        starts = piece.ends_with('\n');
+        line += usize::from(starts);
+        watch::check();
     }
-    if trace.pm_ranges().is_empty() && !trace.is_empty() {
+    if any && !registered {
         return Err(TraceError::unfit(
             "the log registers no file, so nothing says where persistent memory is",
         ));
     }
-    Ok(trace)
+    Ok(())
 }
 
 /// Valgrind puts `==1234== ` before what a tool prints.
@@ -59,31 +80,27 @@ fn cut(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-fn store(trace: &mut Trace, address: u64, value: u64, size: u64) -> Option<()> {
-    if !(1..=8).contains(&size) {
-        return None;
-    }
+fn store(sink: &mut Sink<'_>, address: u64, value: u64, size: u64) -> Result<(), TraceError> {
     let mut at = 0;
     while at < size {
-        let left = (size - at).min(8 - (address + at) % 8);
+        let left = (size - at).min(8 - address.wrapping_add(at) % 8);
         let piece = 1u64 << (63 - u64::from(left.leading_zeros()));
         let bits = value >> (8 * at) & (u64::MAX >> (64 - 8 * piece));
-        trace.push(record(Kind::Store, address.wrapping_add(at), bits, piece as u8));
+        sink(record(Kind::Store, address.wrapping_add(at), bits, piece as u8))?;
         at += piece;
     }
-    Some(())
+    Ok(())
 }
 
-fn flush(trace: &mut Trace, address: u64, size: u64) -> Option<()> {
-    if size > 1 << 30 {
-        return None;
-    }
+fn flush(sink: &mut Sink<'_>, address: u64, size: u64) -> Result<(), TraceError> {
     let mut line = address / 64 * 64;
     while line < address.saturating_add(size.max(1)) {
-        trace.push(record(Kind::Clflushopt, line, 0, 0));
-        line += 64;
+        sink(record(Kind::Clflushopt, line, 0, 0))?;
+        // The last line ends where addresses do.
+        let Some(next) = line.checked_add(64) else { return Ok(()) };
+        line = next;
     }
-    Some(())
+    Ok(())
 }
 
 /// Writes a log: what the program did to persistent memory, its threads in the order of their synchronisation.
@@ -126,6 +143,12 @@ fn store_entry(r: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::{Format, import};
+    use crate::record::Trace;
+
+    fn read(text: &str) -> Result<Trace, TraceError> {
+        import(Format::Pmemcheck, text.as_bytes(), "x")
+    }
 
     const LOG: &str = "==12== START|REGISTER_FILE;/mnt/pm;0x1000;0x2000;0x0|STORE;0x1003;0x112233;0x3|FLUSH;0x1000;0x80|FENCE|STORE;0x1040;0x1;0x8|STOP";
 

@@ -323,7 +323,7 @@ pub const WORKLOADS: &[Workload] = &[
             "pattern" Choice(&["random", "sequential"]), "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
             "rw" Choice(&["read", "write"]), "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
             "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
-            "file_bytes" Bytes { min: 4096, max: 1 << 32 }, "8 MiB", "estimate", "size of the file where every access hits; at most that of the cache";
+            "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "estimate", "size of the file where every access hits; at most that of the cache";
             "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
             "durable" Flag, "true", "fio's libpmem engine: pmem_persist", "each block that is written ends with a dfence";
             "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "970", "fitted to nvdimmc.baseline.4k", "time of fio and libpmem for each block";
@@ -354,7 +354,7 @@ pub const WORKLOADS: &[Workload] = &[
         source: "NVDIMM-C (HPCA 2020) §VII-B1",
         params: params! {
             threads "1", "paper: NVDIMM-C §VII-B1";
-            "file_bytes" Multiple { of: 4096, max: 1 << 32 }, "20971520", "paper: NVDIMM-C §VII-B1, 20 GB, scaled by 1024", "size of the file";
+            "file_bytes" Multiple { of: 4096, max: 1 << 28 }, "20971520", "paper: NVDIMM-C §VII-B1, 20 GB, scaled by 1024", "size of the file";
             "source_mb_per_second" Count { min: 1, max: 1_000_000 }, "520", "paper: NVDIMM-C Table I (PM863)", "rate of the disk, in 10^6 bytes a second";
         },
         program: |c| Box::pin(s::filecopy::run(c)),

@@ -1,6 +1,5 @@
 //! One image that a power failure may leave, and what a check says of it.
 
-use super::log::Mark;
 use super::pages::{Page, Pages};
 use super::pending::{METADATA, Tracker, Unit};
 use protocol::{Line, Mask, PAGE_BYTES, line_of, mask_of};
@@ -52,7 +51,11 @@ impl Outcome {
 
 /// An image of all files at a crash point.
 pub struct Candidate<'a> {
-    tracker: &'a Tracker<'a>,
+    sure: &'a Pages,
+    ended: &'a [u64],
+    marks: &'a BTreeMap<u16, u64>,
+    last_mark: Option<u64>,
+    point: usize,
     /// Pages that are not as what is sure has them.
     changed: Pages,
     files: Vec<FileState>,
@@ -60,7 +63,7 @@ pub struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     /// The image under a choice; units that it does not name keep all their pending stores.
-    pub(super) fn new(tracker: &'a Tracker<'a>, choice: &BTreeMap<Unit, usize>) -> Candidate<'a> {
+    pub(super) fn new(tracker: &'a Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Candidate<'a> {
         let changes = tracker.changes.len();
         let there = choice.get(&METADATA).copied().unwrap_or(changes).min(changes);
         let cuts = Cuts::new(tracker, there);
@@ -77,17 +80,25 @@ impl<'a> Candidate<'a> {
                 }
             }
         }
-        Candidate { tracker, changed, files: tracker.files(there) }
+        Candidate {
+            sure: &tracker.sure,
+            ended: &tracker.ended,
+            marks: tracker.marks(),
+            last_mark: tracker.last_mark(),
+            point: tracker.at(),
+            changed,
+            files: tracker.files(there),
+        }
     }
 
     /// The page at `address` of the log's address space; none where nothing was ever stored.
     pub fn page(&self, address: u64) -> Option<&Page> {
-        self.changed.page(address).or_else(|| self.tracker.sure.page(address))
+        self.changed.page(address).or_else(|| self.sure.page(address))
     }
 
     /// All pages that were ever stored to, by first address.
     pub fn pages(&self) -> impl Iterator<Item = (u64, &Page)> {
-        let all: BTreeSet<u64> = self.changed.addresses().chain(self.tracker.sure.addresses()).collect();
+        let all: BTreeSet<u64> = self.changed.addresses().chain(self.sure.addresses()).collect();
         all.into_iter().filter_map(|a| Some((a, self.page(a)?)))
     }
 
@@ -104,26 +115,22 @@ impl<'a> Candidate<'a> {
 
     /// Events of the log that had happened.
     pub fn point(&self) -> usize {
-        self.tracker.at()
+        self.point
     }
 
     /// Operations that each thread had ended.
     pub fn ended(&self) -> &[u64] {
-        &self.tracker.ended
+        self.ended
     }
 
-    /// Marks that the program had made.
-    pub fn marks(&self) -> impl Iterator<Item = Mark> {
-        self.tracker.log().marks_before(self.tracker.at())
+    /// The last mark of each thread that has one.
+    pub fn marks(&self) -> &BTreeMap<u16, u64> {
+        self.marks
     }
 
     /// The number of the last mark, 0 before the first.
     pub fn acknowledged(&self) -> u64 {
-        // A log without marks is not gone through for every image.
-        if self.tracker.ended.iter().all(|n| *n == 0) {
-            return 0;
-        }
-        self.tracker.log().marks_before(self.tracker.at()).next_back().map_or(0, |m| m.number)
+        self.last_mark.unwrap_or(0)
     }
 }
 
@@ -133,9 +140,9 @@ struct Cuts(Vec<(usize, u64, u64, bool)>);
 impl Cuts {
     fn new(tracker: &Tracker<'_>, there: usize) -> Cuts {
         let all = tracker.changes.iter().enumerate();
-        let cuts = all.filter_map(|(i, event)| {
-            let (from, to) = tracker.log().change(*event)?.cuts?;
-            Some((*event, from, to, i < there))
+        let cuts = all.filter_map(|(i, pending)| {
+            let (from, to) = pending.change.cuts?;
+            Some((pending.event, from, to, i < there))
         });
         Cuts(cuts.collect())
     }

@@ -6,9 +6,10 @@
 //! after, and one that keeps a store brings what comes before. Closed choices are a lattice in which any two are joined
 //! by steps of one store, so that the steps reach all of them.
 
+use super::grouped::Pending;
 use super::log::SiteId;
 use super::pages::{line_hash, word_hash};
-use super::pending::{KERNEL, METADATA, Pending, Tracker, Unit};
+use super::pending::{KERNEL, METADATA, Tracker, Unit};
 use protocol::Persistency;
 use protocol::line_of;
 use rustc_hash::{FxHashSet, FxHasher};
@@ -75,26 +76,25 @@ impl<'a, 't> Classes<'a, 't> {
             seen: FxHashSet::default(),
             next: VecDeque::new(),
         };
-        let last = |u| classes.events(u).rposition(|e| held.contains(&tracker.log().events[e].site));
+        let last = |u| classes.sites(u).rposition(|site| held.contains(&site));
         let kept: Kept = (0..classes.units.len()).map(|u| last(u).map_or(0, |at| at as u32 + 1)).collect();
         classes.held = classes.with(&kept, &all_of(&kept), 0);
         classes
     }
 
-    /// The events of a unit's pending stores, or changes.
-    fn events(&self, unit: usize) -> impl DoubleEndedIterator<Item = usize> + ExactSizeIterator {
+    /// Where a unit's pending stores, or changes, stand in the program.
+    fn sites(&self, unit: usize) -> impl DoubleEndedIterator<Item = SiteId> + ExactSizeIterator {
         let changes = if self.units[unit] == METADATA { &self.tracker.changes[..] } else { &[] };
         // One of the two is empty.
         let stores = self.stores(unit);
         (0..stores.len().max(changes.len()))
-            .map(move |at| stores.get(at).map_or_else(|| changes[at], |s| s.event))
+            .map(move |at| stores.get(at).map_or_else(|| changes[at].call.site, |s| s.store.site))
     }
 
     /// The choice that loses what was stored at these places of the program, and what comes after; none when nothing
     /// of it is pending.
     pub(super) fn losing(&self, lost: &BTreeSet<SiteId>) -> Option<Kept> {
-        let log = self.tracker.log();
-        let first = |u: usize| self.events(u).position(|e| lost.contains(&log.events[e].site));
+        let first = |u: usize| self.sites(u).position(|site| lost.contains(&site));
         let firsts: Vec<Option<usize>> = (0..self.units.len()).map(first).collect();
         let units: Vec<usize> = (0..firsts.len()).filter(|u| firsts[*u].is_some()).collect();
         let mut kept = self.counts.clone();
@@ -163,12 +163,14 @@ impl<'a, 't> Classes<'a, 't> {
     pub(super) fn possible(&self) -> (f64, bool) {
         let product =
             |counts: &mut dyn Iterator<Item = u32>| counts.map(|n| f64::from(n) + 1.0).product::<f64>();
+        // Of stores that are taken in groups, each could be lost without the one before.
+        let apart = !self.tracker.is_grouped();
         match self.tracker.model() {
             Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => {
-                (product(&mut self.counts.iter().copied()), true)
+                (product(&mut self.counts.iter().copied()), apart)
             }
             Persistency::Epoch | Persistency::Release => match self.of_one_thread() {
-                Some(n) => (n, true),
+                Some(n) => (n, apart),
                 None => (self.made.len() as f64, self.is_complete()),
             },
             Persistency::Armv8 => (self.made.len() as f64, self.is_complete()),
@@ -177,14 +179,14 @@ impl<'a, 't> Classes<'a, 't> {
 
     /// Whether every choice was made.
     fn is_complete(&self) -> bool {
-        self.stage == Stage::Done && self.active.iter().all(|a| *a)
+        self.stage == Stage::Done && self.active.iter().all(|a| *a) && !self.tracker.is_grouped()
     }
 
     /// Of one thread's epochs all but the last that is there are whole: a sum over that one.
     fn of_one_thread(&self) -> Option<f64> {
         let stores = || self.tracker.pending.values().flatten();
         let first = stores().next()?;
-        if stores().any(|s| s.thread != first.thread || s.epoch == KERNEL) {
+        if stores().any(|s| s.store.thread != first.store.thread || s.epoch == KERNEL) {
             return None;
         }
         let mut by_epoch: BTreeMap<u32, BTreeMap<Unit, u32>> = BTreeMap::new();
@@ -255,7 +257,7 @@ impl<'a, 't> Classes<'a, 't> {
         let mut lost: BTreeMap<u16, u32> = BTreeMap::new();
         for u in range.clone() {
             for s in self.stores(u)[kept[u] as usize..].iter().filter(|s| s.epoch != KERNEL) {
-                lost.entry(s.thread).and_modify(|e| *e = (*e).min(s.epoch)).or_insert(s.epoch);
+                lost.entry(s.store.thread).and_modify(|e| *e = (*e).min(s.epoch)).or_insert(s.epoch);
             }
         }
         let needs =
@@ -281,7 +283,7 @@ impl<'a, 't> Classes<'a, 't> {
             }
         }
         let is_needed =
-            |s: &Pending| s.epoch != KERNEL && needed.get(&s.thread).is_some_and(|n| s.epoch <= *n);
+            |s: &Pending| s.epoch != KERNEL && needed.get(&s.store.thread).is_some_and(|n| s.epoch <= *n);
         let mut changed = false;
         for u in range {
             let from = kept[u] as usize;

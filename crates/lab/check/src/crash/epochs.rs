@@ -1,6 +1,10 @@
 //! Epochs of threads, and which comes after which.
 
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Epochs of a thread that are held without a look at which are settled.
+const ROOM: usize = 1 << 12;
 
 /// The last epoch of each thread that must be there; threads that are not named have none.
 pub(super) type Before = Vec<(u16, u32)>;
@@ -20,8 +24,12 @@ fn join(to: &mut Before, from: &[(u16, u32)]) {
 pub(super) struct Epochs {
     open: Vec<u32>,
     wrote: Vec<bool>,
-    /// For each thread's epochs, the first of which is 1.
-    before: Vec<Vec<Before>>,
+    /// For each thread's epochs from the oldest that may be pending on.
+    before: Vec<VecDeque<Before>>,
+    /// The epoch of the first of these.
+    first: Vec<u32>,
+    /// Epochs that are held before those that are settled are looked for.
+    room: usize,
     /// Who wrote or released a line last.
     last: FxHashMap<u64, (u16, u32)>,
 }
@@ -31,7 +39,9 @@ impl Epochs {
         Epochs {
             open: vec![1; threads],
             wrote: vec![false; threads],
-            before: vec![vec![Before::new(); 2]; threads],
+            before: vec![VecDeque::from([Before::new()]); threads],
+            first: vec![1; threads],
+            room: ROOM,
             last: FxHashMap::default(),
         }
     }
@@ -48,7 +58,30 @@ impl Epochs {
 
     /// What comes before an epoch.
     pub(super) fn before(&self, thread: u16, epoch: u32) -> &[(u16, u32)] {
-        self.before[thread as usize].get(epoch as usize).map_or(&[], Vec::as_slice)
+        let place = epoch.checked_sub(self.first[thread as usize]);
+        place.and_then(|at| self.before[thread as usize].get(at as usize)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether it is time to forget.
+    pub(super) fn are_many(&self) -> bool {
+        self.before.iter().map(VecDeque::len).max().unwrap_or(0) >= self.room
+    }
+
+    /// Forgets what comes before epochs that are settled, and before which all is: nothing hangs on it any more.
+    /// `oldest` gives the oldest epoch of each thread of which a store is pending.
+    pub(super) fn forget(&mut self, oldest: &[u32]) {
+        for (thread, epochs) in self.before.iter_mut().enumerate() {
+            let settled = |(t, e): &(u16, u32)| *e < oldest[*t as usize];
+            while epochs.len() > 1
+                && self.first[thread] < oldest[thread].min(self.open[thread])
+                && epochs.front().is_some_and(|b| b.iter().all(settled))
+            {
+                epochs.pop_front();
+                self.first[thread] += 1;
+            }
+        }
+        let left = self.before.iter().map(VecDeque::len).max().unwrap_or(0);
+        self.room = ROOM.max(2 * left);
     }
 
     /// The thread stores in its epoch.
@@ -68,9 +101,9 @@ impl Epochs {
             return;
         }
         let old = self.open[t];
-        let mut before = self.before[t][old as usize].clone();
+        let mut before = self.before[t].back().cloned().unwrap_or_default();
         join(&mut before, &[(thread, old)]);
-        self.before[t].push(before);
+        self.before[t].push_back(before);
         self.open[t] += 1;
         self.wrote[t] = false;
     }
@@ -87,8 +120,8 @@ impl Epochs {
         }
         self.close(thread);
         let source = self.before(other, epoch).to_vec();
-        let open = self.open(thread) as usize;
-        let own = &mut self.before[thread as usize][open];
+        // The last is that of the open epoch.
+        let Some(own) = self.before[thread as usize].back_mut() else { return };
         join(own, &source);
         join(own, &[(other, epoch)]);
     }

@@ -4,6 +4,7 @@ use super::log::{Kind, Log, SiteId};
 use super::recorded::{OUTSIDE, UNSEEN};
 use protocol::FenceKind;
 use std::collections::BTreeMap;
+use units::watch;
 
 /// A remark about a place in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,10 @@ pub fn hygiene(log: &Log) -> Vec<Finding> {
     let mut lines: BTreeMap<u64, LineState> = BTreeMap::new();
     let mut to_fence = vec![false; log.threads];
     let begins = log.begins();
-    for (index, event) in log.events.iter().enumerate() {
+    for (index, event) in log.pass().map(|h| h.event).enumerate() {
+        if index.is_multiple_of(1 << 16) {
+            watch::check();
+        }
         let (thread, line) = (event.thread as usize, event.address / 64);
         let mut count = |kind| {
             if index >= begins {

@@ -33,6 +33,8 @@ pub type Check<'c> = dyn FnMut(&mut dyn Persistent, &[u64]) -> Result<(), String
 pub struct Failure {
     /// The crash point: events of the log that had happened.
     pub point: usize,
+    /// The number of the last mark before it.
+    pub acknowledged: Option<u64>,
     /// What recovery said.
     pub message: String,
     /// Which stores, and why they could be lost.
@@ -70,6 +72,8 @@ pub struct Search {
     pub images: usize,
     /// Points at which the bound on images left some out.
     pub bounded_points: usize,
+    /// Points at which stores to a line that stays pending were taken in groups: not every image was tried, nor counted.
+    pub grouped_points: usize,
     /// Different failures, the first image of each.
     pub failures: Vec<Failure>,
     /// Failing points, each counted once.
@@ -104,22 +108,32 @@ fn over_points(
     progress: &mut Progress<'_>,
     mut try_point: impl FnMut(&Tracker<'_>) -> AtPoint,
 ) -> Search {
-    let points = crash_points(log, model);
-    let mut found = Search { points_in_log: points.len(), ..Search::default() };
-    let mut tracker = Tracker::new(log, model);
-    for point in spread(&points, bounds.points).into_iter().skip(bounds.skip) {
+    let in_log = Points::new(log, model).count();
+    let mut found = Search { points_in_log: in_log, ..Search::default() };
+    let mut chosen = chosen(in_log, bounds.points).skip(bounds.skip).peekable();
+    let mut points = Points::new(log, model);
+    let mut number = 0;
+    while let Some(point) = points.next() {
+        let Some(wanted) = chosen.peek() else { break };
+        number += 1;
+        if number - 1 < *wanted {
+            continue;
+        }
+        chosen.next();
         watch::check();
         progress(&found);
-        while tracker.at() < point && tracker.step() {}
         found.points += 1;
-        let (images, bounded, failing) = try_point(&tracker);
+        let tracker = &points.tracker;
+        let (images, bounded, failing) = try_point(tracker);
         found.images += images;
         found.bounded_points += usize::from(bounded);
+        found.grouped_points += usize::from(tracker.is_grouped());
         let Some((choice, message)) = failing else { continue };
         found.failing_points += 1;
-        let why = explain(log, &tracker, model, &choice);
+        let mut why = explain(log, tracker, model, &choice);
         if found.failures.iter().all(|f| f.why.key() != why.key()) {
-            found.failures.push(Failure { point, message, why });
+            why.tell(log, tracker, model);
+            found.failures.push(Failure { point, acknowledged: tracker.last_mark(), message, why });
             if found.failures.len() >= bounds.failures {
                 break;
             }
@@ -128,29 +142,60 @@ fn over_points(
     found
 }
 
-pub(super) fn crash_points(log: &Log, model: Persistency) -> Vec<usize> {
-    let (begins, mut tracker, mut points) = (log.begins(), Tracker::new(log, model), Vec::new());
-    loop {
-        if tracker.at() >= begins && (tracker.settles_next() || tracker.closes_next()) {
-            points.push(tracker.at());
-        }
-        if !tracker.step() {
-            break;
-        }
+/// The crash points of a log, each by the number of events before it: where the tracker stands.
+struct Points<'a> {
+    tracker: Tracker<'a>,
+    begins: usize,
+    /// The tracker was where it stands, or has ended.
+    done: bool,
+    ended: bool,
+}
+
+impl<'a> Points<'a> {
+    fn new(log: &'a Log, model: Persistency) -> Points<'a> {
+        Points { tracker: Tracker::new(log, model), begins: log.begins(), done: false, ended: false }
     }
-    if tracker.at() >= begins {
-        points.push(tracker.at());
+}
+
+impl Iterator for Points<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        while !self.ended {
+            if self.done && !self.tracker.step() {
+                self.ended = true;
+                break;
+            }
+            self.done = true;
+            let tracker = &self.tracker;
+            if tracker.at() >= self.begins
+                && (tracker.is_at_end() || tracker.settles_next() || tracker.closes_next())
+            {
+                return Some(tracker.at());
+            }
+        }
+        None
     }
-    points
+}
+
+/// How many crash points a log has, and at most `most` of them, by the number of events before each.
+pub(super) fn crash_points(log: &Log, model: Persistency, most: usize) -> (usize, Vec<usize>) {
+    let in_log = Points::new(log, model).count();
+    let mut chosen = chosen(in_log, most).peekable();
+    let points = Points::new(log, model).enumerate();
+    let points = points.filter(|(n, _)| chosen.next_if_eq(n).is_some());
+    (in_log, points.take(most.clamp(1, in_log.max(1))).map(|(_, at)| at).collect())
 }
 
 /// At most `most` of `points`, the last one among them.
 pub(super) fn spread(points: &[usize], most: usize) -> Vec<usize> {
-    let (n, most) = (points.len(), most.max(1));
-    if n <= most {
-        return points.to_vec();
-    }
-    (1..=most).map(|i| points[i * n / most - 1]).collect()
+    chosen(points.len(), most).map(|n| points[n]).collect()
+}
+
+/// At most `most` of `n` points by number, the last one among them.
+fn chosen(n: usize, most: usize) -> impl Iterator<Item = usize> {
+    let most = most.clamp(1, n.max(1));
+    (1..=most.min(n)).map(move |i| (i as u128 * n as u128 / most as u128) as usize - 1)
 }
 
 /// One image's decision: a unit, what it may keep, and which of these is tried.

@@ -3,6 +3,7 @@
 use super::candidate::FileState;
 use super::files::Change;
 use super::pages::Pages;
+use super::recorded::Origin;
 use machine::WorkloadDescription;
 use protocol::{
     CorePort, Cpu, FenceKind, FlushKind, Image, Mask, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Site, line_of,
@@ -11,6 +12,7 @@ use protocol::{
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use units::Time;
 use workloads::Context;
@@ -79,7 +81,7 @@ pub struct Mark {
 /// A program's events and their places.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    /// In the order in which they happened.
+    /// In the order in which they happened; none of a recording, which is read again for each pass.
     pub events: Vec<Event>,
     /// Places in the program.
     pub sites: Vec<String>,
@@ -96,21 +98,46 @@ pub struct Log {
     pub files: Vec<FileState>,
     /// What [`Kind::Change`] events change.
     pub changes: Vec<Change>,
+    /// The recording whose events these are.
+    pub(super) origin: Option<Arc<Origin>>,
 }
 
-/// The most events of a log.
-const MOST_EVENTS: usize = 20_000_000;
+/// The most events of a program that comes with the project: they are in memory.
+pub const MOST_EVENTS: usize = 20_000_000;
+
+/// An event, and the change of a file that it is.
+#[derive(Clone, Debug)]
+pub(super) struct Happened {
+    pub(super) event: Event,
+    pub(super) change: Option<Box<Change>>,
+}
 
 impl Log {
-    /// The index of the first event of the region of interest.
-    pub fn begins(&self) -> usize {
-        self.events.iter().rposition(|e| e.kind == Kind::Begins).map_or(0, |i| i + 1)
+    /// How many events there are.
+    pub fn len(&self) -> usize {
+        self.origin.as_ref().map_or(self.events.len(), |o| o.events)
     }
 
-    /// The change of files that an event is.
-    pub(super) fn change(&self, event: usize) -> Option<&Change> {
-        let event = self.events.get(event).filter(|e| e.kind == Kind::Change)?;
-        self.changes.get(event.value as usize)
+    /// Whether nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The index of the first event of the region of interest.
+    pub fn begins(&self) -> usize {
+        let in_memory = || self.events.iter().rposition(|e| e.kind == Kind::Begins).map_or(0, |i| i + 1);
+        self.origin.as_ref().map_or_else(in_memory, |o| o.begins)
+    }
+
+    /// All events, from the first on.
+    pub(super) fn pass(&self) -> Pass<'_> {
+        match &self.origin {
+            Some(origin) => Box::new(origin.pass()),
+            None => Box::new(self.events.iter().map(|event| {
+                let change = (event.kind == Kind::Change).then(|| self.changes.get(event.value as usize));
+                Happened { event: *event, change: change.flatten().map(|c| Box::new(c.clone())) }
+            })),
+        }
     }
 
     /// The index of the file that an address is in.
@@ -118,18 +145,14 @@ impl Log {
         self.files.partition_point(|f| f.base <= address).checked_sub(1)
     }
 
-    /// The marks among the first `point` events.
-    pub fn marks_before(&self, point: usize) -> impl DoubleEndedIterator<Item = Mark> {
-        let events = &self.events[..point.min(self.events.len())];
-        let marks = events.iter().filter(|e| e.kind == Kind::Ended);
-        marks.map(|e| Mark { thread: e.thread, number: e.value })
-    }
-
     /// The place of an event.
     pub fn site(&self, event: &Event) -> &str {
         self.sites.get(event.site as usize).map_or("?", String::as_str)
     }
 }
+
+/// A log's events, one after the other.
+pub(super) type Pass<'a> = Box<dyn Iterator<Item = Happened> + Send + 'a>;
 
 struct Shared {
     log: Log,

@@ -4,27 +4,20 @@
 use super::candidate::{Candidate, FileState};
 use super::epochs::Epochs;
 use super::files::{Change, What};
-use super::log::{Event, Kind, Log, block_of};
+use super::grouped::{Apart, Flushed, Limits, Pending, PendingChange};
+use super::log::{Event, Happened, Kind, Log, Pass, SiteId};
 use super::pages::{Pages, merge};
 use protocol::Persistency;
 use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use units::watch;
 
 /// What persists as a whole: a line, or an aligned word, by its first address; or [`METADATA`].
 pub type Unit = u64;
 
 /// In a choice: how many of the pending changes of files are there.
 pub const METADATA: Unit = Unit::MAX;
-
-/// A store that may be lost.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    /// Its index in the log.
-    pub(super) event: usize,
-    pub(super) thread: u16,
-    pub(super) epoch: u32,
-    sequence: u64,
-}
 
 /// The epoch of stores by the kernel: they are in no thread's order.
 pub(super) const KERNEL: u32 = u32::MAX;
@@ -33,37 +26,53 @@ pub(super) const KERNEL: u32 = u32::MAX;
 pub struct Tracker<'a> {
     log: &'a Log,
     model: Persistency,
-    /// The next event.
+    /// Events that follow the next. The lock lets threads share what stands here; only stepping reads on.
+    pass: Mutex<Pass<'a>>,
+    next: Option<Happened>,
+    /// The index of the next event.
     at: usize,
     /// Persistent whatever happens.
     pub(super) sure: Pages,
     pub(super) pending: BTreeMap<Unit, Vec<Pending>>,
     /// Operations ended by each thread.
     pub(super) ended: Vec<u64>,
+    /// The last mark of each thread, and of all.
+    marks: BTreeMap<u16, u64>,
+    last_mark: Option<u64>,
+    /// Where the last store or write stands in the program.
+    pub(super) last_store: Option<SiteId>,
+    limits: Limits,
     sequence: u64,
     /// For each thread: units flushed and not fenced, with the newest store that the flush covers.
-    flushed: Vec<Vec<(Unit, u64)>>,
+    flushed: Vec<Flushed>,
     /// Threads that have drawn a strand since their last join.
     on_strands: Vec<bool>,
     epochs: Epochs,
     /// Files with all changes that are durable.
     durable: Vec<FileState>,
-    /// The events of changes that are not.
-    pub(super) changes: Vec<usize>,
+    /// Changes that are not.
+    pub(super) changes: Vec<PendingChange>,
 }
 
 impl<'a> Tracker<'a> {
     /// The beginning of `log` under `model`.
     pub fn new(log: &'a Log, model: Persistency) -> Tracker<'a> {
+        let mut pass = log.pass();
         Tracker {
             log,
             model,
+            next: pass.next(),
+            pass: Mutex::new(pass),
             at: 0,
             sure: log.contents.clone(),
             pending: BTreeMap::new(),
             ended: vec![0; log.threads],
+            marks: BTreeMap::new(),
+            last_mark: None,
+            last_store: None,
+            limits: Limits::default(),
             sequence: 0,
-            flushed: vec![Vec::new(); log.threads],
+            flushed: vec![Flushed::default(); log.threads],
             on_strands: vec![false; log.threads],
             epochs: Epochs::new(log.threads),
             durable: log.files.clone(),
@@ -76,14 +85,30 @@ impl<'a> Tracker<'a> {
         self.at
     }
 
+    /// Whether everything has happened.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.next.is_none()
+    }
+
     /// The next event happens; false at the end.
     pub fn step(&mut self) -> bool {
-        let Some(event) = self.log.events.get(self.at).copied() else { return false };
+        let Some(Happened { event, change }) = self.next.take() else { return false };
+        // A lock that a panic broke holds a pass that is as good as before: nothing is done while it is held but reading.
+        self.next = self.pass.get_mut().unwrap_or_else(PoisonError::into_inner).next();
         let index = self.at;
         self.at += 1;
+        if self.at.is_multiple_of(1 << 12) {
+            watch::check();
+            self.forget_epochs();
+        }
+        if writes(event.kind) || event.kind == Kind::Written {
+            self.last_store = Some(event.site);
+        }
         match event.kind {
-            Kind::Ended => self.ended[event.thread as usize] += 1,
-            Kind::Change => self.changes.push(index),
+            Kind::Ended => self.end(&event),
+            Kind::Change => {
+                self.changes.extend(change.map(|c| PendingChange { event: index, call: event, change: *c }));
+            }
             Kind::Written => self.push(index, &event, KERNEL),
             Kind::Sync => {
                 self.commit(self.changes.len());
@@ -108,9 +133,25 @@ impl<'a> Tracker<'a> {
         true
     }
 
+    fn end(&mut self, event: &Event) {
+        self.ended[event.thread as usize] += 1;
+        self.marks.insert(event.thread, event.value);
+        self.last_mark = Some(event.value);
+    }
+
+    /// The last mark of each thread that has one.
+    pub fn marks(&self) -> &BTreeMap<u16, u64> {
+        &self.marks
+    }
+
+    /// The number of the last mark.
+    pub fn last_mark(&self) -> Option<u64> {
+        self.last_mark
+    }
+
     /// Whether the next event makes something sure that was pending.
     pub fn settles_next(&self) -> bool {
-        let Some(event) = self.log.events.get(self.at) else { return false };
+        let Some(Happened { event, .. }) = &self.next else { return false };
         let thread = event.thread as usize;
         match event.kind {
             Kind::Sync => {
@@ -133,7 +174,7 @@ impl<'a> Tracker<'a> {
     /// Whether the next event ends an epoch of its thread. Without an event that settles anything, images only
     /// become more; but a search that is bounded finds more when it looks in between.
     pub(super) fn closes_next(&self) -> bool {
-        let Some(event) = self.log.events.get(self.at) else { return false };
+        let Some(Happened { event, .. }) = &self.next else { return false };
         matches!(self.model, Persistency::Epoch | Persistency::Release)
             && self.epochs.wrote(event.thread)
             && match event.kind {
@@ -163,10 +204,52 @@ impl<'a> Tracker<'a> {
 
     fn push(&mut self, index: usize, event: &Event, epoch: u32) {
         self.sequence += 1;
-        let pending = Pending { event: index, thread: event.thread, epoch, sequence: self.sequence };
+        let sequence = self.sequence;
         for unit in self.units(event.address, event.size.into()) {
-            self.pending.entry(unit).or_default().push(pending);
+            let stores = self.pending.entry(unit).or_default();
+            stores.push(Pending { event: index, store: *event, epoch, sequence, grouped: None });
+            self.limits.held += 1;
+            if self.limits.are_many(stores.len()) {
+                self.group(unit);
+            }
         }
+        if self.limits.is_full() {
+            self.group_all();
+        }
+    }
+
+    /// Stores of a unit that nothing tells apart are there or not together.
+    fn group(&mut self, unit: Unit) {
+        let Some(stores) = self.pending.get_mut(&unit) else { return };
+        let flushes = self
+            .flushed
+            .iter()
+            .flat_map(Flushed::iter)
+            .filter(|(u, _)| *u == unit)
+            .map(|(_, s)| *s)
+            .collect();
+        let cuts = self.changes.iter().filter(|c| c.change.cuts.is_some()).map(|c| c.event).collect();
+        let by_epoch = matches!(self.model, Persistency::Epoch | Persistency::Release | Persistency::Armv8);
+        self.limits.group(stores, &Apart { flushes, cuts, by_epoch });
+    }
+
+    fn forget_epochs(&mut self) {
+        if !self.epochs.are_many() {
+            return;
+        }
+        let mut oldest: Vec<u32> = (0..self.log.threads).map(|t| self.epochs.open(t as u16)).collect();
+        for p in self.pending.values().flatten().filter(|p| p.epoch != KERNEL) {
+            let oldest = &mut oldest[p.store.thread as usize];
+            *oldest = (*oldest).min(p.epoch);
+        }
+        self.epochs.forget(&oldest);
+    }
+
+    fn group_all(&mut self) {
+        self.limits.lower();
+        let units = self.pending.iter().filter(|(_, s)| self.limits.are_too_many(s.len()));
+        units.map(|(u, _)| *u).collect::<Vec<_>>().into_iter().for_each(|u| self.group(u));
+        self.limits.make_room();
     }
 
     fn push_own(&mut self, index: usize, event: &Event) {
@@ -181,7 +264,7 @@ impl<'a> Tracker<'a> {
                 self.push_own(index, event);
                 let sequence = self.sequence;
                 let units: Vec<Unit> = self.units(event.address, event.size.into()).collect();
-                self.flushed[thread].extend(units.into_iter().map(|u| (u, sequence)));
+                units.into_iter().for_each(|u| self.flushed[thread].push(u, sequence));
             }
             Kind::Locked { wrote } => {
                 self.fence(thread);
@@ -198,7 +281,7 @@ impl<'a> Tracker<'a> {
                     if kind == FlushKind::Clflush {
                         self.settle(unit, |p| p.sequence <= sequence);
                     } else {
-                        self.flushed[thread].push((unit, sequence));
+                        self.flushed[thread].push(unit, sequence);
                     }
                 }
             }
@@ -240,8 +323,9 @@ impl<'a> Tracker<'a> {
             Kind::Flush(_) => {
                 let sequence = self.sequence;
                 let units: Vec<Unit> = self.line_units(event.address).collect();
+                let flushed = &mut self.flushed[event.thread as usize];
                 let pending = units.into_iter().filter(|u| self.pending.contains_key(u));
-                self.flushed[event.thread as usize].extend(pending.map(|u| (u, sequence)));
+                pending.for_each(|u| flushed.push(u, sequence));
             }
             Kind::Fence(_) => {
                 self.fence(event.thread as usize);
@@ -258,7 +342,7 @@ impl<'a> Tracker<'a> {
     }
 
     fn fence(&mut self, thread: usize) {
-        for (unit, sequence) in std::mem::take(&mut self.flushed[thread]) {
+        for (unit, sequence) in self.flushed[thread].take() {
             self.settle(unit, |p| p.sequence <= sequence);
         }
     }
@@ -267,8 +351,9 @@ impl<'a> Tracker<'a> {
     fn settle(&mut self, unit: Unit, is_sure: impl Fn(&Pending) -> bool) {
         let Some(stores) = self.pending.get_mut(&unit) else { return };
         let count = stores.iter().take_while(|p| is_sure(p)).count();
+        self.limits.held -= count;
         for p in stores.drain(..count) {
-            write(&mut self.sure, unit, &self.log.events[p.event], self.model);
+            write(&mut self.sure, unit, &p, self.model);
         }
         if stores.is_empty() {
             self.pending.remove(&unit);
@@ -322,7 +407,7 @@ impl<'a> Tracker<'a> {
         sure[thread as usize] = open;
         self.epochs.close(thread);
         for unit in self.pending.keys().copied().collect::<Vec<_>>() {
-            self.settle_out_of_turn(unit, |p| p.epoch <= sure[p.thread as usize]);
+            self.settle_out_of_turn(unit, |p| p.epoch <= sure[p.store.thread as usize]);
         }
     }
 
@@ -343,7 +428,7 @@ impl<'a> Tracker<'a> {
             self.settle(unit, |_| true);
         }
         if !sure.is_empty() {
-            let is_sure = |p: &Pending| sure.get(&p.thread).is_some_and(|e| p.epoch <= *e);
+            let is_sure = |p: &Pending| sure.get(&p.store.thread).is_some_and(|e| p.epoch <= *e);
             for unit in self.pending.keys().copied().collect::<Vec<_>>() {
                 self.settle_out_of_turn(unit, is_sure);
             }
@@ -357,19 +442,20 @@ impl<'a> Tracker<'a> {
         let mut bytes = 0;
         let mut sure: Vec<bool> = Vec::with_capacity(stores.len());
         for p in stores.iter().rev() {
-            let mask = block_of(&self.log.events[p.event]).0;
+            let mask = p.block().0;
             sure.push(is_sure(p) || mask & bytes != 0);
             bytes |= if sure.last() == Some(&true) { mask } else { 0 };
         }
         let mut sure = sure.into_iter().rev();
-        let (log, model, image) = (self.log, self.model, &mut self.sure);
+        let (model, image, before) = (self.model, &mut self.sure, stores.len());
         stores.retain(|p| {
             let stays = sure.next() != Some(true);
             if !stays {
-                write(image, unit, &log.events[p.event], model);
+                write(image, unit, p, model);
             }
             stays
         });
+        self.limits.held -= before - stores.len();
         if stores.is_empty() {
             self.pending.remove(&unit);
         }
@@ -385,21 +471,22 @@ impl<'a> Tracker<'a> {
         let needed = |c: &Change| {
             Some(c.file) == file && matches!(c.what, What::Size(_) | What::AtLeast(_) | What::Link(_))
         };
-        self.changes.iter().rposition(|c| self.log.change(*c).is_some_and(needed)).map_or(0, |at| at + 1)
+        self.changes.iter().rposition(|c| needed(&c.change)).map_or(0, |at| at + 1)
     }
 
     /// The first so many pending changes of files are durable.
     fn commit(&mut self, count: usize) {
-        for event in self.changes.drain(..count) {
-            let Some(change) = self.log.change(event) else { continue };
+        for PendingChange { event, change, .. } in self.changes.drain(..count) {
             change.apply(&mut self.durable);
             let Some((from, to)) = change.cuts else { continue };
             self.sure.clear(from, to);
             let first = from / 64 * 64;
             for unit in self.pending.range(first..to).map(|(u, _)| *u).collect::<Vec<_>>() {
                 let stores = self.pending.get_mut(&unit).expect("a pending unit");
+                let before = stores.len();
                 // What was stored before and is not cut off stays.
-                stores.retain(|p| p.event > event || self.log.events[p.event].address < from);
+                stores.retain_mut(|p| p.event > event || p.cut(from));
+                self.limits.held -= before - stores.len();
                 if stores.is_empty() {
                     self.pending.remove(&unit);
                 }
@@ -407,9 +494,14 @@ impl<'a> Tracker<'a> {
         }
     }
 
+    /// Stores were taken in groups since the log began.
+    pub(super) fn is_grouped(&self) -> bool {
+        self.limits.grouped
+    }
+
     /// What must be there when `store` is: the last epoch of each thread that comes before.
     pub(super) fn before(&self, store: &Pending) -> &[(u16, u32)] {
-        if store.epoch == KERNEL { &[] } else { self.epochs.before(store.thread, store.epoch) }
+        if store.epoch == KERNEL { &[] } else { self.epochs.before(store.store.thread, store.epoch) }
     }
 
     /// Whether a choice (so many of each unit's pending stores) is one that the model allows: nothing that is there
@@ -444,7 +536,7 @@ impl<'a> Tracker<'a> {
         let mut choice = choice;
         choice.all(|(unit, kept)| {
             let lost = self.pending.get(unit).into_iter().flatten().skip(*kept);
-            lost.into_iter().all(|s| s.epoch > needed[s.thread as usize])
+            lost.into_iter().all(|s| s.epoch > needed[s.store.thread as usize])
         })
     }
 
@@ -471,11 +563,6 @@ impl<'a> Tracker<'a> {
         u64::from_le_bytes(block[at..at + 8].try_into().expect("a word of a line"))
     }
 
-    /// The log that it goes through.
-    pub(super) fn log(&self) -> &'a Log {
-        self.log
-    }
-
     /// The model.
     pub(super) fn model(&self) -> Persistency {
         self.model
@@ -483,14 +570,13 @@ impl<'a> Tracker<'a> {
 
     /// What a pending store changes of a unit, within its line.
     pub(super) fn block(&self, unit: Unit, store: &Pending) -> (Mask, protocol::Block) {
-        block_in(unit, &self.log.events[store.event], self.model)
+        store.block_in(unit, self.model)
     }
 
     /// The files when the first so many pending changes are there.
     pub(super) fn files(&self, kept: usize) -> Vec<FileState> {
         let mut files = self.durable.clone();
-        let there = self.changes.iter().take(kept).filter_map(|c| self.log.change(*c));
-        there.for_each(|c| c.apply(&mut files));
+        self.changes.iter().take(kept).for_each(|c| c.change.apply(&mut files));
         files
     }
 
@@ -500,17 +586,9 @@ impl<'a> Tracker<'a> {
     }
 }
 
-fn block_in(unit: Unit, event: &Event, model: Persistency) -> (Mask, protocol::Block) {
-    let (mut mask, block) = block_of(event);
-    if model.by_word() {
-        mask &= 0xFF << (unit % 64);
-    }
-    (mask, block)
-}
-
-fn write(image: &mut Pages, unit: Unit, event: &Event, model: Persistency) {
-    let (mask, block) = block_in(unit, event, model);
-    image.write(line_of(event.address), &block, mask);
+fn write(image: &mut Pages, unit: Unit, store: &Pending, model: Persistency) {
+    let (mask, block) = store.block_in(unit, model);
+    image.write(line_of(store.store.address), &block, mask);
 }
 
 /// Whether a fence makes sure what every strand of its thread has flushed.

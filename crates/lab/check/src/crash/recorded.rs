@@ -2,15 +2,14 @@
 
 use super::candidate::FileState;
 use super::files::{Change, What};
-use super::log::{Event, Kind, Log, SiteId};
+use super::log::{Event, Happened, Kind, Log, SiteId};
+use super::pages::Pages;
 use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use trace::space::{Layout, Space, file_of};
-use trace::{About, Call, Record, Recording};
-
-/// The most events of a log: a recording that goes on is cut off there.
-const MOST_EVENTS: usize = 8_000_000;
+use trace::{Call, InOrder, Record, Recording};
 
 /// What of a recording a log is of.
 #[derive(Clone, Copy, Debug)]
@@ -24,23 +23,95 @@ pub struct Recorded<'a> {
 }
 
 /// A recorded program's events, threads in turn and synchronisation in the recorded order. Addresses are those of the
-/// layout; files that have no place there are left out.
+/// layout; files that have no place there are left out. Reads the recording once, and again for each pass.
 pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
-    let mut recorder = Recorder::new(recording.about(), recording.threads(), what);
-    for record in recording.in_order() {
-        if !recorder.follow(&record) {
-            break;
+    let (layout, image, after) = (what.layout.clone(), what.image, what.after);
+    let part = Arc::new(Part { recording: recording.clone(), layout, image, after });
+    let mut recorder = Recorder { contents: Some(Pages::default()), ..Recorder::new(Arc::clone(&part)) };
+    let (mut events, mut begins) = (0, 0);
+    for (done, record) in recording.in_order().enumerate() {
+        recorder.follow(&record);
+        for happened in recorder.out.drain(..) {
+            events += 1;
+            if happened.event.kind == Kind::Begins {
+                begins = events;
+            }
+        }
+        if done.is_multiple_of(1 << 16) {
+            units::watch::check();
         }
     }
-    recorder.log
+    let Recorder { files, contents, .. } = recorder;
+    let contents = contents.unwrap_or_default();
+    let mut sites: Vec<String> = recording.about().locations.values().map(|name| short(name)).collect();
+    sites.push(UNSEEN.into());
+    let threads = recording.threads();
+    let origin = Some(Arc::new(Origin { part, events, begins }));
+    Log { threads, sites, files, contents, sfence_settles: true, origin, ..Log::default() }
 }
 
-/// Makes a log of records, one after the other.
-struct Recorder<'a> {
-    what: &'a Recorded<'a>,
-    about: &'a About,
+/// A recording, and what of it a log is of.
+struct Part {
+    recording: Recording,
+    layout: Layout,
+    image: Option<u32>,
+    after: Option<u64>,
+}
+
+/// Where a recorded log's events come from.
+pub(super) struct Origin {
+    part: Arc<Part>,
+    /// How many there are.
+    pub(super) events: usize,
+    /// The index of the first event of the region of interest.
+    pub(super) begins: usize,
+}
+
+impl std::fmt::Debug for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a recording of {} events", self.events)
+    }
+}
+
+impl Origin {
+    /// The events once more.
+    pub(super) fn pass(&self) -> Reader {
+        let part = Arc::clone(&self.part);
+        Reader { records: part.recording.in_order(), recorder: Recorder::new(part) }
+    }
+}
+
+/// Reads a recording and gives its events.
+pub(super) struct Reader {
+    records: InOrder,
+    recorder: Recorder,
+}
+
+impl Iterator for Reader {
+    type Item = Happened;
+
+    fn next(&mut self) -> Option<Happened> {
+        loop {
+            if let Some(happened) = self.recorder.out.pop_front() {
+                return Some(happened);
+            }
+            let record = self.records.next()?;
+            self.recorder.follow(&record);
+        }
+    }
+}
+
+/// Makes events of records, one after the other.
+struct Recorder {
+    what: Arc<Part>,
     space: Space,
-    log: Log,
+    /// Files by address: at the end, as they are before the first event.
+    files: Vec<FileState>,
+    /// What files held at first; kept where somebody asks.
+    contents: Option<Pages>,
+    /// Events of the last record.
+    out: VecDeque<Happened>,
+    changes: u64,
     sites: BTreeMap<u32, SiteId>,
     /// Sizes of files as the program sees them.
     sizes: Vec<u64>,
@@ -48,7 +119,7 @@ struct Recorder<'a> {
     touched: Vec<bool>,
     /// The place of each thread's last call.
     calls: Vec<u32>,
-    /// Who wrote a line last, and who read it since.
+    /// Who wrote a line last, and who read it since. Of one thread nobody asks.
     writers: FxHashMap<u64, (u16, u16)>,
     /// The file asked for is there to stay.
     there: bool,
@@ -59,10 +130,10 @@ struct Recorder<'a> {
 /// The site of stores by code that the recorder does not see.
 pub(super) const UNSEEN: &str = "code without hooks";
 
-impl<'a> Recorder<'a> {
-    fn new(about: &'a About, threads: usize, what: &'a Recorded<'a>) -> Recorder<'a> {
-        let placed = what.layout.files();
-        let states = placed.iter().map(|f| {
+impl Recorder {
+    fn new(what: Arc<Part>) -> Recorder {
+        let about = what.recording.about();
+        let states = what.layout.files().iter().map(|f| {
             let known = about.files.get(&f.number);
             FileState {
                 number: f.number,
@@ -71,21 +142,21 @@ impl<'a> Recorder<'a> {
                 size: known.map_or(f.bytes, |k| k.bytes),
             }
         });
-        let mut sites: Vec<String> = about.locations.values().map(|name| short(name)).collect();
-        sites.push(UNSEEN.into());
         let files: Vec<FileState> = states.collect();
         Recorder {
+            space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
             touched: vec![false; files.len()],
+            files,
+            contents: None,
+            out: VecDeque::new(),
+            changes: 0,
             sites: about.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect(),
-            log: Log { threads, sites, files, sfence_settles: true, ..Log::default() },
-            what,
-            about,
-            space: Space::new(),
-            calls: vec![0; threads],
+            calls: vec![0; what.recording.threads()],
             writers: FxHashMap::default(),
             there: what.image.is_none(),
             after: what.after.is_none(),
+            what,
         }
     }
 
@@ -93,8 +164,13 @@ impl<'a> Recorder<'a> {
         self.what.layout.compact(self.space.place(address)?)
     }
 
-    /// The record after those before; false once the log is full.
-    fn follow(&mut self, r: &Record) -> bool {
+    /// The file of an address.
+    fn file_at(&self, address: u64) -> Option<usize> {
+        self.files.partition_point(|f| f.base <= address).checked_sub(1)
+    }
+
+    /// The record after those before.
+    fn follow(&mut self, r: &Record) {
         use trace::Kind as K;
         let operand = self.space.follow(r);
         let site = self.sites.get(&r.location).copied().unwrap_or(SiteId::MAX);
@@ -104,7 +180,7 @@ impl<'a> Recorder<'a> {
             K::Mfence => self.note(Kind::Fence(FenceKind::Mfence), 0, 0, 0, r.thread, site),
             K::Mark => self.mark(r, site),
             K::Store | K::StoreNonTemporal | K::StoreRelease => self.store(r, site),
-            K::Observed => self.store(r, self.log.sites.len() as SiteId - 1),
+            K::Observed => self.store(r, self.sites.len() as SiteId),
             K::Rmw => self.locked(r, site),
             K::Load => self.load(r, site),
             K::LoadAcquire => {
@@ -125,12 +201,11 @@ impl<'a> Recorder<'a> {
             K::Contents => self.contents(r),
             K::Map | K::Unmap | K::Operand | K::Unseen => {}
         }
-        self.log.cut = self.log.events.len() >= MOST_EVENTS;
-        !self.log.cut
     }
 
     fn note(&mut self, kind: Kind, address: u64, value: u64, size: u8, thread: u16, site: SiteId) {
-        self.log.events.push(Event { kind, address, value, site, thread, size });
+        let event = Event { kind, address, value, site, thread, size };
+        self.out.push_back(Happened { event, change: None });
     }
 
     fn mark(&mut self, r: &Record, site: SiteId) {
@@ -182,14 +257,20 @@ impl<'a> Recorder<'a> {
         self.is_there(r.address);
     }
 
+    fn writes(&mut self, thread: u16, address: u64) {
+        if self.calls.len() > 1 {
+            self.writers.insert(address / 64, (thread, thread));
+        }
+    }
+
     fn stored(&mut self, r: &Record, address: u64, size: u8) {
-        self.writers.insert(address / 64, (r.thread, r.thread));
-        if let Some(file) = self.log.file_at(address) {
+        self.writes(r.thread, address);
+        if let Some(file) = self.file_at(address) {
             self.touched[file] = true;
             // What is stored to is there, whatever the recorder knows of the file's size.
-            let end = address - self.log.files[file].base + u64::from(size);
-            if end > self.sizes[file] && end > self.log.files[file].size {
-                self.log.files[file].size = end;
+            let end = address - self.files[file].base + u64::from(size);
+            if end > self.sizes[file] && end > self.files[file].size {
+                self.files[file].size = end;
                 self.sizes[file] = end;
             }
         }
@@ -232,11 +313,13 @@ impl<'a> Recorder<'a> {
 
     /// What a file held before the program changed it.
     fn contents(&mut self, r: &Record) {
-        for (address, shift, size) in self.parts(r) {
+        let parts: Vec<_> = self.parts(r).collect();
+        let Some(contents) = &mut self.contents else { return };
+        for (address, shift, size) in parts {
             let (at, mut block) = (offset_of(address), [0; 64]);
             let size = size as usize;
             block[at..at + size].copy_from_slice(&(r.value >> shift).to_le_bytes()[..size]);
-            self.log.contents.write(line_of(address), &block, mask_of(at, size));
+            contents.write(line_of(address), &block, mask_of(at, size));
         }
     }
 
@@ -244,7 +327,7 @@ impl<'a> Recorder<'a> {
         let call = self.calls.get(r.thread as usize).and_then(|l| self.sites.get(l)).copied();
         let site = if site == SiteId::MAX { call.unwrap_or(site) } else { site };
         for (address, shift, size) in self.parts(r) {
-            self.writers.insert(address / 64, (r.thread, r.thread));
+            self.writes(r.thread, address);
             self.note(Kind::Written, address, r.value >> shift, size, r.thread, site);
         }
     }
@@ -258,7 +341,7 @@ impl<'a> Recorder<'a> {
         match call {
             Call::Msync => self.msync(r, bytes, site),
             Call::Fdatasync | Call::Fsync => {
-                let whole = self.file(r.address).map(|f| (self.log.files[f].base, self.room(f)));
+                let whole = self.file(r.address).map(|f| (self.files[f].base, self.room(f)));
                 let (base, room) = whole.unwrap_or_default();
                 self.sync(r, base, room, site);
             }
@@ -273,13 +356,13 @@ impl<'a> Recorder<'a> {
     /// Index of the file of an address of the file space.
     fn file(&self, address: u64) -> Option<usize> {
         let (number, _) = file_of(address)?;
-        self.log.files.iter().position(|f| f.number == number)
+        self.files.binary_search_by_key(&number, |f| f.number).ok()
     }
 
     /// Bytes that a file has in the layout.
     fn room(&self, file: usize) -> u64 {
-        let next = self.log.files.get(file + 1).map_or(self.what.layout.end(), |f| f.base);
-        next - self.log.files[file].base
+        let next = self.files.get(file + 1).map_or(self.what.layout.end(), |f| f.base);
+        next - self.files[file].base
     }
 
     fn msync(&mut self, r: &Record, bytes: u64, site: SiteId) {
@@ -291,15 +374,15 @@ impl<'a> Recorder<'a> {
             let (first, end) =
                 (offset.min(room), offset.saturating_add(bytes).next_multiple_of(4096).min(room));
             let first = first / 4096 * 4096;
-            self.sync(r, self.log.files[file].base + first, end - first, site);
+            self.sync(r, self.files[file].base + first, end - first, site);
         }
     }
 
     fn sync(&mut self, r: &Record, address: u64, bytes: u64, site: SiteId) {
         self.note(Kind::Sync, address, bytes, 0, r.thread, site);
         let exists = |f: &FileState| Some(f.number) == self.what.image;
-        let image = self.log.files.iter().position(exists);
-        let created = image.is_some_and(|f| self.touched[f] || !self.log.files[f].names.is_empty());
+        let image = self.files.iter().position(exists);
+        let created = image.is_some_and(|f| self.touched[f] || !self.files[f].names.is_empty());
         if !self.there && created {
             self.there = true;
             self.begins();
@@ -308,14 +391,16 @@ impl<'a> Recorder<'a> {
 
     fn change(&mut self, r: &Record, change: Change, site: SiteId) {
         self.touched[change.file] = true;
-        self.log.changes.push(change);
-        let number = self.log.changes.len() as u64 - 1;
-        self.note(Kind::Change, 0, number, 0, r.thread, site);
+        self.note(Kind::Change, 0, self.changes, 0, r.thread, site);
+        self.changes += 1;
+        if let Some(happened) = self.out.back_mut() {
+            happened.change = Some(Box::new(change));
+        }
     }
 
     fn resize(&mut self, r: &Record, call: Call, bytes: u64, site: SiteId) {
         let Some(file) = self.file(r.address) else { return };
-        let (size, base, room) = (self.sizes[file], self.log.files[file].base, self.room(file));
+        let (size, base, room) = (self.sizes[file], self.files[file].base, self.room(file));
         let end = if call == Call::Resize {
             bytes
         } else {
@@ -333,7 +418,7 @@ impl<'a> Recorder<'a> {
 
     fn rename(&mut self, r: &Record, call: Call, name: u64, operand: Option<u64>, site: SiteId) {
         let Some(file) = self.file(r.address) else { return };
-        let text = |n: u64| self.about.names.get(&n).cloned();
+        let text = |n: u64| self.what.recording.about().names.get(&n).cloned();
         let Some(name) = text(name) else { return };
         let what = match (call, operand.and_then(text)) {
             (Call::Link, _) => What::Link(name),
@@ -341,7 +426,7 @@ impl<'a> Recorder<'a> {
             (Call::Rename, Some(from)) => What::Rename(from, name),
             _ => return,
         };
-        let state = &mut self.log.files[file];
+        let state = &mut self.files[file];
         if !self.touched[file]
             && state.size == 0
             && matches!(&what, What::Link(n) if state.names == [n.as_str()])

@@ -47,11 +47,11 @@ pub fn search_whole(
     go_on: &(dyn Fn() -> bool + Sync),
     progress: &mut Progress<'_>,
 ) -> Search {
-    let points = crash_points(log, model);
-    let found = Search { points_in_log: points.len(), counted: true, ..Search::default() };
+    let (in_log, points) = crash_points(log, model, bounds.points);
+    let found = Search { points_in_log: in_log, counted: true, ..Search::default() };
     let mut search =
         Searcher { log, model, bounds, check, go_on, known: Known::default(), found, causes: Vec::new() };
-    let passes = passes(&spread(&points, bounds.points));
+    let passes = passes(&points);
     if !search.over(&passes, progress) {
         // What was left out before looked the same to what the check said that it read.
         search.begin_again();
@@ -147,6 +147,7 @@ impl Searcher<'_> {
 
     fn at_point(&mut self, tracker: &Tracker<'_>) {
         self.found.points += 1;
+        self.found.grouped_points += usize::from(tracker.is_grouped());
         let before = self.found.images;
         let (mut held, mut left_out) = (BTreeSet::new(), false);
         let mut fails = self.known_causes(tracker, &mut held);
@@ -201,7 +202,8 @@ impl Searcher<'_> {
             let at = self.causes[index].failure;
             if tracker.at() < self.found.failures[at].point {
                 // The earliest point says most clearly what is there in spite of what is lost.
-                let (failure, lost) = self.explained(tracker, choice, message);
+                let (mut failure, lost) = self.explained(tracker, choice, message);
+                failure.why.tell(self.log, tracker, self.model);
                 self.found.failures[at] = failure;
                 self.causes[index].lost.extend(lost);
             }
@@ -226,7 +228,7 @@ impl Searcher<'_> {
         outcome.verdict
     }
 
-    /// A failing image made small and explained, and where what it loses stands in the program.
+    /// A failing image made small and explained, but for words, and where what it loses stands in the program.
     fn explained(
         &self,
         tracker: &Tracker<'_>,
@@ -240,13 +242,13 @@ impl Searcher<'_> {
         let (choice, message) =
             if (self.go_on)() { made_small(tracker, choice, message, &mut fails) } else { (choice, message) };
         let why = explain(self.log, tracker, self.model, &choice);
-        let lost = why.missing.iter().map(|note| self.log.events[note.event].site).collect();
-        (Failure { point: tracker.at(), message, why }, lost)
+        let lost = why.missing.iter().map(|note| note.place).collect();
+        (Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message, why }, lost)
     }
 
     /// Notes a failure that is not known; where what it loses stands in the program.
     fn failed(&mut self, tracker: &Tracker<'_>, choice: Choice, message: String) -> BTreeSet<SiteId> {
-        let (failure, lost) = self.explained(tracker, choice, message);
+        let (mut failure, lost) = self.explained(tracker, choice, message);
         // More is lost than has to be: another form of the same mistake.
         if let Some(cause) = self.causes.iter().find(|c| c.lost.is_subset(&lost)) {
             return cause.lost.clone();
@@ -255,6 +257,7 @@ impl Searcher<'_> {
             if !lost.is_empty() {
                 self.causes.push(Cause { lost: lost.clone(), failure: self.found.failures.len() });
             }
+            failure.why.tell(self.log, tracker, self.model);
             self.found.failures.push(failure);
         }
         lost

@@ -1,8 +1,9 @@
 //! Why a failing image could be left: the stores that are missing, what is there in spite of them, and the flush
 //! or fence whose absence allows it.
 
+use super::grouped::{Pending, PendingChange};
 use super::images::{Check, fixed};
-use super::log::{Event, Kind, Log};
+use super::log::{Event, Kind, Log, SiteId};
 use super::pending::{METADATA, Tracker, Unit};
 use protocol::Persistency;
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 pub struct StoreNote {
     /// Where it stands in the program.
     pub site: String,
+    /// The same by number.
+    pub place: SiteId,
     /// Its index in the log.
     pub event: usize,
     /// Its address.
@@ -33,6 +36,7 @@ pub struct Explanation {
     pub text: String,
     /// Makes the same image again.
     pub replay: String,
+    choice: BTreeMap<Unit, usize>,
 }
 
 impl Explanation {
@@ -45,108 +49,146 @@ impl Explanation {
     }
 }
 
-fn note(log: &Log, index: usize) -> StoreNote {
-    let e = &log.events[index];
-    let site = match log.change(index) {
-        Some(change) => format!("{} ({})", log.site(e), change.words()),
-        None => log.site(e).to_string(),
-    };
-    StoreNote { site, event: index, address: e.address, value: e.value, size: e.size }
+/// A store or a change of files that matters.
+#[derive(Clone, Debug)]
+struct Mattering {
+    index: usize,
+    event: Event,
+    change: Option<String>,
 }
 
+impl Mattering {
+    fn store(p: &Pending) -> Mattering {
+        Mattering { index: p.event, event: p.store, change: None }
+    }
+
+    fn change(p: &PendingChange) -> Mattering {
+        Mattering { index: p.event, event: p.call, change: Some(p.change.words()) }
+    }
+
+    fn note(&self, log: &Log) -> StoreNote {
+        let e = &self.event;
+        let site = match &self.change {
+            Some(words) => format!("{} ({words})", log.site(e)),
+            None => log.site(e).to_string(),
+        };
+        StoreNote { site, place: e.site, event: self.index, address: e.address, value: e.value, size: e.size }
+    }
+
+    /// In words.
+    fn named(&self, log: &Log) -> String {
+        let site = log.site(&self.event);
+        match &self.change {
+            Some(words) => format!("{words} at {site}"),
+            None if self.event.kind == Kind::Written => format!("the write at {site}"),
+            None => format!("the store at {site}"),
+        }
+    }
+}
+
+/// What a failing image hangs on, without words ([`Explanation::tell`]).
 pub(super) fn explain(
     log: &Log,
     tracker: &Tracker<'_>,
     model: Persistency,
     choice: &BTreeMap<Unit, usize>,
 ) -> Explanation {
+    let (missing, present) = mattering(tracker, choice);
+    let replay = Replay { model, point: tracker.at(), choice: choice.clone() }.to_string();
+    let notes = |all: &[Mattering]| all.iter().map(|m| m.note(log)).collect();
+    let (text, choice) = (String::new(), choice.clone());
+    Explanation { missing: notes(&missing), present: notes(&present), text, replay, choice }
+}
+
+fn mattering(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> (Vec<Mattering>, Vec<Mattering>) {
     let (mut missing, mut present) = (Vec::new(), Vec::new());
     for (unit, kept) in choice {
         if *unit == METADATA {
             match tracker.changes.get(*kept) {
-                Some(lost) => missing.push(*lost),
-                None => present.extend(tracker.changes.last()),
+                Some(lost) => missing.push(Mattering::change(lost)),
+                None => present.extend(tracker.changes.last().map(Mattering::change)),
             }
         }
         let Some(stores) = tracker.pending.get(unit) else { continue };
         if let Some(lost) = stores.get(*kept) {
-            missing.push(lost.event);
+            missing.push(Mattering::store(lost));
         } else if let Some(there) = stores.last() {
-            present.push(there.event);
+            present.push(Mattering::store(there));
         }
     }
-    missing.sort_unstable();
-    present.sort_unstable();
-    let text = words(log, tracker.at(), model, &missing, &present);
-    let replay = Replay { model, point: tracker.at(), choice: choice.clone() }.to_string();
-    let notes = |events: &[usize]| events.iter().map(|e| note(log, *e)).collect();
-    Explanation { missing: notes(&missing), present: notes(&present), text, replay }
+    missing.sort_unstable_by_key(|m| m.index);
+    present.sort_unstable_by_key(|m| m.index);
+    (missing, present)
 }
 
-fn words(log: &Log, point: usize, model: Persistency, missing: &[usize], present: &[usize]) -> String {
-    let site = |index: usize| match log.change(index) {
-        Some(change) => format!("{} at {}", change.words(), log.site(&log.events[index])),
-        None => format!("the {} at {}", word(&log.events[index]), log.site(&log.events[index])),
-    };
-    let Some(lost) = missing.first().copied() else {
-        let stored = |e: &&Event| {
-            matches!(e.kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } | Kind::Written)
-        };
-        let last = log.events[..point].iter().rfind(stored).map_or("?", |e| log.site(e));
+impl Explanation {
+    /// Puts it in words, for which the log is read again.
+    pub(super) fn tell(&mut self, log: &Log, tracker: &Tracker<'_>, model: Persistency) {
+        let (missing, present) = mattering(tracker, &self.choice);
+        self.text = words(log, tracker, model, &missing, &present);
+    }
+}
+
+fn words(
+    log: &Log,
+    tracker: &Tracker<'_>,
+    model: Persistency,
+    missing: &[Mattering],
+    present: &[Mattering],
+) -> String {
+    let Some(lost) = missing.first() else {
+        let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);
+        let last = tracker.last_store.map_or("?", name);
         return format!(
             "nothing is missing: after the store at {last} recovery fails although everything persists, so what an \
              operation changes is not one change, or recovery does not know how to go on from there"
         );
     };
-    let Some(kept) = present.iter().copied().find(|p| *p > lost).or(present.last().copied()) else {
-        let reason = reason(log, lost, point, model);
+    let (lost_name, later) = (lost.named(log), present.iter().find(|p| p.index > lost.index));
+    let Some(kept) = later.or(present.last()) else {
+        let reason = reason(log, lost, tracker.at(), model);
         return format!(
-            "{} is lost although its operation had ended or something durable needs it: {reason}",
-            site(lost)
+            "{lost_name} is lost although its operation had ended or something durable needs it: {reason}"
         );
     };
-    if kept < lost {
-        return format!("{} can persist without {} after it: the two are not one", site(kept), site(lost));
+    let kept_name = kept.named(log);
+    if kept.index < lost.index {
+        return format!("{kept_name} can persist without {lost_name} after it: the two are not one");
     }
-    format!("{} can persist before {}: {}", site(kept), site(lost), reason(log, lost, kept, model))
-}
-
-/// What a store is called.
-fn word(event: &Event) -> &'static str {
-    if event.kind == Kind::Written { "write" } else { "store" }
+    format!("{kept_name} can persist before {lost_name}: {}", reason(log, lost, kept.index, model))
 }
 
 /// What is missing between a store and `until` that would have made it persistent.
-fn reason(log: &Log, lost: usize, until: usize, model: Persistency) -> String {
-    let store = &log.events[lost];
+fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> String {
+    let store = &lost.event;
     if matches!(store.kind, Kind::Change | Kind::Written) {
         return no_sync(log, lost, until);
     }
-    let between = || log.events[lost + 1..until.max(lost + 1)].iter();
-    let own_fence =
-        |e: &&Event| e.thread == store.thread && matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. });
+    let mut after = log.pass().map(|h| h.event).enumerate().skip(lost.index + 1);
     if !model.needs_flushes() {
-        return if between().any(|e| own_fence(&e)) {
+        let own_fence =
+            |e: &Event| e.thread == store.thread && matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. });
+        return if after.take_while(|(i, _)| *i < until).any(|(_, e)| own_fence(&e)) {
             "no dependence orders their epochs".into()
         } else {
             "no fence between".into()
         };
     }
     let line = store.address / 64;
-    let flushes = |e: &&Event| match e.kind {
+    let flush = after.find(|(_, e)| match e.kind {
         Kind::Flush(_) => e.address / 64 == line,
         Kind::Sync => syncs(e, store),
         _ => false,
-    };
-    match between().find(flushes) {
-        Some(flush) => format!("its flush at {} has no fence after it", log.site(flush)),
-        None if store.kind == Kind::NonTemporal => "no fence after the non-temporal store".into(),
-        None => match log.events[lost + 1..].iter().find(flushes) {
-            Some(late) => {
-                format!("no flush and fence between (its line is flushed only at {})", log.site(late))
-            }
-            None => "nothing flushes its line".into(),
-        },
+    });
+    match flush {
+        Some((index, flush)) if index < until => {
+            format!("its flush at {} has no fence after it", log.site(&flush))
+        }
+        _ if store.kind == Kind::NonTemporal => "no fence after the non-temporal store".into(),
+        Some((_, late)) => {
+            format!("no flush and fence between (its line is flushed only at {})", log.site(&late))
+        }
+        None => "nothing flushes its line".into(),
     }
 }
 
@@ -157,12 +199,11 @@ fn syncs(sync: &Event, store: &Event) -> bool {
 }
 
 /// What the kernel wrote, and names and sizes, wait for a sync call.
-fn no_sync(log: &Log, lost: usize, until: usize) -> String {
-    let change = log.change(lost).is_some();
-    let store = &log.events[lost];
-    let helps = |e: &&Event| if change { e.kind == Kind::Sync } else { syncs(e, store) };
-    match log.events[until.max(lost)..].iter().find(helps) {
-        Some(late) => format!("it is synced only at {}", log.site(late)),
+fn no_sync(log: &Log, lost: &Mattering, until: usize) -> String {
+    let change = lost.change.is_some();
+    let helps = |e: &Event| if change { e.kind == Kind::Sync } else { syncs(e, &lost.event) };
+    match log.pass().map(|h| h.event).skip(until.max(lost.index)).find(helps) {
+        Some(late) => format!("it is synced only at {}", log.site(&late)),
         None => "nothing syncs it".into(),
     }
 }

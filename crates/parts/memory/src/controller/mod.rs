@@ -35,7 +35,7 @@ use media::Media;
 use params::{StatisticInfo, Statistics};
 use protocol::{
     Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
-    Node, PM_BASE, PostCrash, Retired, StatSink, View, ports, tell_durable,
+    Node, PAGE_BYTES, PM_BASE, PostCrash, Retired, SharedPage, StatSink, View, ports, tell_durable,
 };
 use std::collections::VecDeque;
 use units::{Dur, Time};
@@ -94,7 +94,7 @@ impl Controller {
     /// A controller with `ordering` on its side of the persist path.
     pub fn new(spec: ControllerSpec, ordering: Box<dyn ControllerOrdering>) -> Controller {
         Controller {
-            image: Image::new(spec.base / protocol::PAGE_BYTES * protocol::PAGE_BYTES),
+            image: Image::new(spec.base / PAGE_BYTES * PAGE_BYTES),
             input: VecDeque::with_capacity(64),
             reads: VecDeque::with_capacity(64),
             queue: Vec::with_capacity(spec.write_pending_queue),
@@ -128,6 +128,19 @@ impl Controller {
     pub fn write_near(&mut self, line: Line, data: &Block, mask: Mask) {
         self.image.write(line, data, mask);
         self.persists += 1;
+    }
+
+    /// As [`Controller::present`], of a whole page, shared and not copied; none where something of it may be on its way.
+    pub fn present_page(&self, first: Line) -> Option<Option<SharedPage>> {
+        let mut lines = (0..PAGE_BYTES / 64).map(|n| Line(first.0 + n));
+        let settled = self.input.is_empty() && lines.all(|l| self.ordering.held(l).is_none());
+        settled.then(|| self.image.page(first.address()))
+    }
+
+    /// As [`Controller::write_near`], of a whole page.
+    pub fn put_page_near(&mut self, first: Line, page: Option<SharedPage>) {
+        self.image.put_page(first.address(), page);
+        self.persists += PAGE_BYTES / 64;
     }
 
     /// Time from a write's acceptance to its acknowledgement.
