@@ -43,7 +43,8 @@ fn search(log: &Log, model: Persistency, right: impl Fn(&Candidate<'_>) -> bool 
     crash::search_whole(log, model, BOUNDS, &check, &|| true, &mut |_| {})
 }
 
-/// Two words of one line count together, and nothing makes them durable: the first is never behind the second.
+/// Two words of one line count together, and nothing makes them durable: where a line persists in order the first is never
+/// behind the second.
 fn counters(n: u64) -> Log {
     log((1..=n).flat_map(|i| [(Kind::Store, 0, i), (Kind::Store, 8, i)]))
 }
@@ -52,7 +53,7 @@ fn counters(n: u64) -> Log {
 fn stores_in_groups_are_images_that_the_model_allows_and_are_said_to_be_few() {
     let log = counters(30_000);
     for model in [Persistency::Px86Line, Persistency::Px86, Persistency::Armv8] {
-        let found = search(&log, model, |i| word(i, 8) <= word(i, 0) || model == Persistency::Px86);
+        let found = search(&log, model, |i| word(i, 8) <= word(i, 0) || model != Persistency::Px86Line);
         assert_eq!(found.failing_points, 0, "{model:?}: {found:?}");
         assert_eq!((found.grouped_points, found.counted), (1, false), "{model:?}");
         assert!(found.possible > 100.0, "{model:?}: {found:?}");
