@@ -310,7 +310,9 @@ impl<'a> Tracker<'a> {
 
     /// Whether a thread draws a strand between the joins before and after an event.
     fn is_between_strands(&self, index: usize, thread: usize) -> bool {
-        let later = self.log.events[index..].iter().filter(|e| usize::from(e.thread) == thread);
+        // Recorded programs draw no strands, and their events are not in memory.
+        let later = self.log.events.get(index..).unwrap_or_default().iter();
+        let later = later.filter(|e| usize::from(e.thread) == thread);
         let mut fences = later.filter_map(|e| match e.kind {
             Kind::Fence(kind) if joins(kind) || kind == FenceKind::NewStrand => Some(kind),
             _ => None,
