@@ -244,3 +244,38 @@ impl StandIn {
         Ok(Dur::ps(line.time(&probe)?.as_ps() / VISITS))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::PARAMETERS;
+
+    /// A line simulator whose visits take longer the more lines and threads there are.
+    struct Line;
+
+    fn number(probe: &Probe<'_>, key: &str) -> u64 {
+        let (_, value) = probe.workload_sets.iter().find(|(k, _)| *k == key).unwrap();
+        value.parse().unwrap()
+    }
+
+    impl LineFidelity for Line {
+        fn time(&self, probe: &Probe<'_>) -> Result<Dur, Error> {
+            assert_eq!((probe.machine, probe.workload), ("intel", "loaded-latency"));
+            let each = number(probe, "operations") / number(probe, "threads");
+            Ok(Dur::ns((90 + number(probe, "lines") * 7) * (3 + number(probe, "threads")) * each))
+        }
+    }
+
+    #[test]
+    fn alone_a_visit_takes_what_the_line_simulator_takes() {
+        let mut s = Settings::defaults(PARAMETERS);
+        assert_eq!(curve(&s, &Line).unwrap(), None, "one latency, and nothing is measured");
+        s.set("fusion.cost", Setting::Text("curve".into()));
+        let curve = curve(&s, &Line).unwrap().unwrap();
+        for lines in [1, 64] {
+            let alone = Dur::ns((90 + lines * 7) * 4);
+            assert_eq!([0, 500, 1000].map(|load| curve.visit(load, 0, lines, false)), [alone; 3]);
+            assert_eq!(curve.visit(16_000, 0, lines, true), Dur::ns((90 + lines * 7) * 19), "by sixteen");
+        }
+    }
+}
