@@ -27,6 +27,8 @@ pub(crate) struct Machine {
     pub(crate) companions: Vec<(usize, Rc<RefCell<dyn Companion>>)>,
     /// Whether one of these wants to see what devices did.
     pub(crate) is_watched: bool,
+    /// Whether one is a driver, whose tables cores share.
+    pub(crate) is_shared: bool,
     /// Bytes of persistent memory that caches in front of it hold; none where there is no such cache.
     pub(crate) pm_cache_bytes: Option<u64>,
     /// A recording that runs on it.
@@ -76,6 +78,7 @@ impl Machine {
             controllers: built.devices,
             register: ordering.shared_node(s, cores).unwrap_or_else(|| Box::new(NoDevice::default())),
             map,
+            is_shared: shared,
             is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
             companions: built.companions,
             pm_cache_bytes: built.cache_bytes,

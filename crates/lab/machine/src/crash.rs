@@ -129,7 +129,7 @@ fn run_to_crashes(
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
-        if m.is_broken() {
+        if m.is_broken(to) {
             break;
         }
         if !counts.from(&m, to, now) {
@@ -178,7 +178,7 @@ pub fn events_to_cut(
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
-        if m.is_broken() {
+        if m.is_broken(to) {
             break;
         }
         events += u64::from(counts.from(&m, to, now));

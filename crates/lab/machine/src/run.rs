@@ -192,7 +192,7 @@ impl Machine {
             if before.is_none() {
                 began = began.min(self.region_began_on(to));
             }
-            if self.is_broken() {
+            if self.is_broken(to) {
                 break;
             }
             if self.engine.events().is_multiple_of(LOOK) {
@@ -290,13 +290,18 @@ impl Machine {
     /// Whether going on is of no use: the memory or the driver has stopped. Asked after every event, so that it looks at
     /// no core; what programs found is told at the end.
     #[inline]
-    pub(crate) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self, acted: NodeId) -> bool {
         if self.companions.is_empty() {
             return false;
         }
+        // A driver runs on cores; who watches devices has seen nothing new when a core acts.
+        let index = usize::from(acted.0);
+        if index < self.cores.len() && !self.is_shared {
+            return false;
+        }
+        let device = index.checked_sub(self.cores.len() + 1).and_then(|i| self.controllers.get(i));
         self.companions.iter().any(|(_, companion)| companion.borrow().has_failed())
-            || self.controllers.iter().any(|device| device.has_failed())
-            || self.port.has_failed()
+            || device.map_or_else(|| self.port.has_failed(), |device| device.has_failed())
     }
 
     /// What the machine or a program found that must not be.

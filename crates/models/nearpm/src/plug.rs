@@ -90,6 +90,7 @@ impl MemoryKind for NearMemory {
             devices: (0..map.pm_controllers).map(device).collect(),
             companion: Some(Rc::new(RefCell::new(Watch {
                 checker: Checker::new(map.pm_controllers),
+                works: vec![false; map.pm_controllers],
                 at_work: Occupancy::default(),
             }))),
             port: Some(Box::new(port(s, place.cores, map))),
@@ -197,6 +198,8 @@ impl UncachedPort for CommandPort {
 /// The checker of partitioned persist ordering, and how many devices are at work at once.
 struct Watch {
     checker: Checker,
+    /// Which devices have a unit at work, and how many were over time.
+    works: Vec<bool>,
     at_work: Occupancy,
 }
 
@@ -243,11 +246,14 @@ impl Companion for Watch {
             }
             return;
         };
-        if let Some(device) = (devices[index].as_mut() as &mut dyn Any).downcast_mut::<NearDevice>() {
-            device.take_seen().for_each(|seen| self.checker.saw(index, &seen));
+        let Some(device) = (devices[index].as_mut() as &mut dyn Any).downcast_mut::<NearDevice>() else {
+            return;
+        };
+        device.take_seen().for_each(|seen| self.checker.saw(index, &seen));
+        let works = device.dispatcher().busy() > 0;
+        if std::mem::replace(&mut self.works[index], works) != works {
+            self.at_work.set(now, self.works.iter().filter(|works| **works).count());
         }
-        let busy = |d: &&Box<dyn MemoryDevice>| near(d.as_ref()).is_some_and(|d| d.dispatcher().busy() > 0);
-        self.at_work.set(now, devices.iter().filter(busy).count());
     }
 
     fn has_failed(&self) -> bool {
