@@ -6,6 +6,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::Dur;
 
+/// Whether an ordering model fits.
+pub type Fits<'f> = dyn Fn(&Capabilities) -> bool + 'f;
+/// Lists the ordering models that fit, for people.
+pub type Models<'a> = &'a dyn Fn(&Fits<'_>) -> String;
+
 /// What stands before and beside a memory.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
@@ -16,7 +21,7 @@ pub struct Around<'a> {
     /// What that model asks of cores and caches.
     pub capabilities: Capabilities,
     /// The names of the models for which something holds, in a list for people.
-    pub models: &'a dyn Fn(&dyn Fn(&Capabilities) -> bool) -> String,
+    pub models: Models<'a>,
     /// Its place in the list.
     pub index: usize,
     /// Whether it takes every page that is in no range.

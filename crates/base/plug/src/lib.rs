@@ -13,4 +13,4 @@ mod kind;
 
 pub use companion::{CacheView, Companion};
 pub use device::{MemoryDevice, NoDevice, UncachedPort};
-pub use kind::{Around, MemoryKind, MemoryParts, Place};
+pub use kind::{Around, Fits, MemoryKind, MemoryParts, Models, Place};

@@ -265,12 +265,10 @@ mod tests {
         let map = AddressMap::of(&[memory(2, 4, false), memory(1, 12, true)], 1, 256);
         let of = |page: u64| map.memory_of(PM_BASE + page * PAGE_BYTES);
         assert_eq!((0..32).filter(|p| of(*p) == 0).count(), 8);
-        let mut seen = 0;
-        for page in (0..1000).filter(|p| of(*p) == 1) {
+        for (seen, page) in (0..).zip((0..1000).filter(|p| of(*p) == 1)) {
             assert_eq!((map.own_page(1, page), map.program_page(1, seen)), (seen, page), "no gap, and back");
             let (controller, line) = map.place(line_of(PM_BASE + page * PAGE_BYTES + 64));
             assert_eq!((controller, line), (2, line_of(PM_BASE + seen * PAGE_BYTES + 64)));
-            seen += 1;
         }
         assert_eq!(map.controller(line_of(map.base(1) + 5 * PAGE_BYTES)), 2, "behind its window");
     }

@@ -230,7 +230,7 @@ impl Description {
                 settings: &entry.settings,
                 ordering: self.settings.text("ordering.model"),
                 capabilities: self.ordering().capabilities(),
-                models: &ordering::plug::those,
+                models: &|fits| ordering::plug::those(fits),
                 index,
                 is_rest: entry.pages.is_none() && sharing == 1,
                 kinds: &kinds,

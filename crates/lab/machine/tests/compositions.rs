@@ -86,7 +86,7 @@ fn pages_are_spread_by_share_and_every_byte_is_where_it_is_read() {
     let work = workload("fio", &[("operations", "200"), ("pattern", "random"), ("rw", "write")]);
     let [one, two] = [one, two].map(|machine| ran(&machine, &work, engine::Mode::Fast));
     assert!(one.visible.to_vec() == two.visible.to_vec(), "the same program leaves the same bytes");
-    let filled = |r: &Report| r.get("nvdimm.faults").unwrap();
+    let filled = |r: &Report| r.get("nvdimm.faults").unwrap() as u64;
     assert_eq!(filled(&one), filled(&two), "each page is missed once, wherever it is");
 }
 
