@@ -94,10 +94,12 @@ fn coded(bytes: &[u8]) -> Trace {
             (_, 2) => u64::MAX - offset,
             _ => 0x1000_0000 + offset,
         };
-        let value = match kind {
-            Kind::Call => number_of << 8 | u64::from(call % 16),
-            Kind::Operand if call & 1 == 0 => FILE_SPACE | u64::from(place & 3) << FILE_SHIFT | number_of,
-            _ => number_of,
+        let value = if kind == Kind::Call {
+            number_of << 8 | u64::from(call % 16)
+        } else if kind == Kind::Operand && call & 1 == 0 {
+            FILE_SPACE | u64::from(place & 3) << FILE_SHIFT | number_of
+        } else {
+            number_of
         };
         let size = if form & 0x80 == 0 { 1 << (form >> 4 & 3) } else { form >> 3 & 15 };
         trace.push(Record {

@@ -31,10 +31,10 @@ impl Argument {
     /// The value, which has to be text.
     pub(crate) fn text(self) -> Result<LitStr> {
         let (name, value) = (self.name.clone(), self.value()?);
-        match value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text),
-            other => Err(Error::new_spanned(other, format!("{name}: give a text in quotes"))),
+        if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = value {
+            return Ok(text);
         }
+        Err(Error::new_spanned(value, format!("{name}: give a text in quotes")))
     }
 
     /// Nothing of the sort is known.

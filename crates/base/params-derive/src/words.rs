@@ -56,10 +56,11 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 /// The word of `#[word = "..."]`.
 fn given(attributes: &[Attribute]) -> Result<Option<String>> {
     let Some(attribute) = attributes.iter().find(|a| a.path().is_ident("word")) else { return Ok(None) };
-    match &attribute.meta.require_name_value()?.value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(Some(text.value())),
-        other => Err(Error::new_spanned(other, "give a text in quotes")),
+    let value = &attribute.meta.require_name_value()?.value;
+    if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = value {
+        return Ok(Some(text.value()));
     }
+    Err(Error::new_spanned(value, "give a text in quotes"))
 }
 
 /// `CopyOnWrite` is `copy-on-write`.

@@ -81,6 +81,7 @@ impl UncachedPort for NoDevice {
 }
 
 impl Device<Msg> for NoDevice {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, _: Time, _: PortId, msg: &Msg, _: &mut Out<'_, Msg>) {
         let text = match msg {
             Msg::UncachedWrite { address, .. } | Msg::UncachedRead { address } => {
@@ -88,7 +89,7 @@ impl Device<Msg> for NoDevice {
                     "the program uses a device's register at {address:#x}, and this machine has no such device"
                 )
             }
-            other => panic!("{other:?} came to the end of a wire that nothing is behind"),
+            _ => protocol::unexpected("the end of a wire that nothing is behind", msg),
         };
         self.came.get_or_insert(text);
     }

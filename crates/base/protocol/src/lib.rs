@@ -23,7 +23,7 @@ pub use cpu::{
     Translated, Translator,
 };
 pub use image::{Block, Image, Mask, SharedPage, mask_of};
-pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable};
+pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable, unexpected};
 pub use near::{NearInterface, NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};

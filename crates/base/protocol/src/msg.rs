@@ -172,6 +172,15 @@ pub fn tell_durable(line: Line, core: u8, after: Dur, out: &mut Out<'_, Msg>) {
     out.send(ports::from_core(core), after, Msg::CleanAck { line });
 }
 
+/// What a device does with a message that it does not know: machines are wired so that none ever comes.
+///
+/// # Panics
+/// Always: a message that is dropped would be found as a wrong number, or never.
+#[cold]
+pub fn unexpected(device: &str, msg: &Msg) -> ! {
+    panic!("{device} knows no such message: {msg:?}")
+}
+
 /// Port numbers: the same on every machine, so that a device knows its peers by them.
 pub mod ports {
     use engine::PortId;

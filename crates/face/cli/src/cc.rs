@@ -182,7 +182,7 @@ impl Tools {
                 flags.extend(list("instead")?.split_whitespace().map(|n| format!("-Wl,--wrap={n}")));
                 flags.extend(wraps());
             }
-            _ => return Ok(flags),
+            Stage::Nothing | Stage::Compile | Stage::Relocate => return Ok(flags),
         }
         flags.push("-pthread".into());
         Ok(flags)

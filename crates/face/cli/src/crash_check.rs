@@ -87,7 +87,7 @@ impl External {
     pub(crate) fn run(&self, left: &Left<'_>) -> Result<(), String> {
         match self.outcome(left).verdict {
             Verdict::Fails(message) => Err(message),
-            _ => Ok(()),
+            Verdict::Holds | Verdict::Stop => Ok(()),
         }
     }
 

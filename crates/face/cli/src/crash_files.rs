@@ -127,7 +127,7 @@ fn parts(path: &str) -> Vec<OsString> {
         match part {
             Component::Normal(name) => parts.push(name.to_os_string()),
             Component::ParentDir => _ = parts.pop(),
-            _ => {}
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
         }
     }
     parts

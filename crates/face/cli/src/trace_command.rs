@@ -123,6 +123,7 @@ fn address(trace: &Recording, address: u64) -> String {
     format!("{}+{offset:#x}", path.rsplit('/').next().unwrap_or(&path))
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "any other value is a number")]
 fn value(trace: &Recording, r: &Record) -> String {
     let text =
         |texts: &BTreeMap<u64, String>, n: u64| texts.get(&n).cloned().unwrap_or_else(|| n.to_string());
@@ -149,11 +150,7 @@ fn value(trace: &Recording, r: &Record) -> String {
 
 /// Loads and stores as Ramulator's load-store trace; values, threads and order between threads are lost.
 fn ramulator(trace: &Recording, out: &mut dyn Write) -> std::io::Result<()> {
-    let word = |k: Kind| match k {
-        Kind::Load | Kind::LoadAcquire => Some("LD"),
-        Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw => Some("ST"),
-        _ => None,
-    };
+    let word = |k: Kind| k.is_load().then_some("LD").or_else(|| k.is_store().then_some("ST"));
     let accesses = trace.records().filter_map(|r| Some((word(r.kind)?, r.address)));
     accesses.into_iter().try_for_each(|(word, address)| writeln!(out, "{word} {address:#x}"))
 }

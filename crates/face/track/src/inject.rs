@@ -67,7 +67,7 @@ fn one_step(pid: Pid) -> Result<u64, Errno> {
             Status::Stopped { signal: libc::SIGTRAP, event: 0 } => break ptrace::getregs(pid)?.rax,
             Status::Stopped { signal, event: 0 } => early.push(signal),
             Status::Stopped { signal: libc::SIGTRAP, .. } => {}
-            _ => return Err(Errno::ESRCH),
+            Status::Running | Status::Stopped { .. } | Status::Ended => return Err(Errno::ESRCH),
         }
     };
     for signal in early {

@@ -286,7 +286,7 @@ impl Session {
                     match target.stop() {
                         Event::Gone => return Ok(false),
                         Event::Replaced => self.renew()?,
-                        event => {
+                        event @ (Event::None | Event::Ends) => {
                             self.close(target, begun, stopping, each)?;
                             if event == Event::Ends {
                                 return Ok(false);

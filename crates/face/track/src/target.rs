@@ -96,7 +96,7 @@ impl Target {
                 }
                 Ok(status) => match self.note(self.pid, status) {
                     Event::None => break,
-                    event => return event,
+                    event @ (Event::Replaced | Event::Ends | Event::Gone) => return event,
                 },
                 Err(_) => return self.gone(),
             }
@@ -170,7 +170,7 @@ impl Target {
                 }
                 Ok(status) => match self.note(self.pid, status) {
                     Event::None => self.go(),
-                    event => return event,
+                    event @ (Event::Replaced | Event::Ends | Event::Gone) => return event,
                 },
             }
         }
@@ -220,6 +220,7 @@ fn spawn(words: &[String]) -> Result<Child, Error> {
     Ok(child)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "errno has more values than matter here")]
 fn seize(pid: Pid) -> Result<(), Error> {
     let options = Options::PTRACE_O_TRACEEXIT | Options::PTRACE_O_TRACEEXEC;
     ptrace::seize(pid, options).map_err(|e| match e {

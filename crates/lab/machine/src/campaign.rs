@@ -163,13 +163,11 @@ impl Reader<'_> {
         value: &'v Spanned<DeValue<'d>>,
         key: &str,
     ) -> Result<&'v [Spanned<DeValue<'d>>], ConfigError> {
-        match value.get_ref() {
-            DeValue::Array(list) if list.is_empty() => {
-                Err(self.error(value.span().start, &format!("{key}: the list is empty")))
-            }
-            DeValue::Array(list) => Ok(list),
-            _ => Ok(std::slice::from_ref(value)),
+        let DeValue::Array(list) = value.get_ref() else { return Ok(std::slice::from_ref(value)) };
+        if list.is_empty() {
+            return Err(self.error(value.span().start, &format!("{key}: the list is empty")));
         }
+        Ok(list)
     }
 
     fn names(&self, table: &DeTable<'_>, key: &str) -> Result<Vec<String>, ConfigError> {
@@ -180,10 +178,8 @@ impl Reader<'_> {
 
     fn seeds(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<u64>, ConfigError> {
         let seed = |value: &Spanned<DeValue<'_>>| {
-            let number = match value.get_ref() {
-                DeValue::Integer(i) if i.radix() == 10 => i.as_str().parse().ok(),
-                _ => None,
-            };
+            let decimal = value.get_ref().as_integer().filter(|i| i.radix() == 10);
+            let number = decimal.and_then(|i| i.as_str().parse().ok());
             number.ok_or_else(|| self.error(value.span().start, "seeds: give whole numbers from 0 on"))
         };
         self.list(value, "seeds")?.iter().map(seed).collect()
@@ -225,16 +221,15 @@ impl Reader<'_> {
         rest.extend(inner.iter().map(|(name, v)| (name.get_ref().to_string(), name.span().start, v)));
         rest.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
         while let Some((key, at, value)) = rest.pop() {
-            match value.get_ref() {
-                DeValue::Table(inner) => {
-                    let named = |(name, v): (&Spanned<std::borrow::Cow<'d, str>>, _)| {
-                        (format!("{key}.{}", name.get_ref()), name.span().start, v)
-                    };
-                    rest.extend(inner.iter().map(named));
-                    rest.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
-                }
-                _ => each(key, self.line(at), value)?,
-            }
+            let DeValue::Table(inner) = value.get_ref() else {
+                each(key, self.line(at), value)?;
+                continue;
+            };
+            let named = |(name, v): (&Spanned<std::borrow::Cow<'d, str>>, _)| {
+                (format!("{key}.{}", name.get_ref()), name.span().start, v)
+            };
+            rest.extend(inner.iter().map(named));
+            rest.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
         }
         Ok(())
     }

@@ -152,7 +152,7 @@ fn run_to_crashes(
     m.check_promises()?;
     let end = match every {
         CrashEvery::At(at) => at,
-        _ => {
+        CrashEvery::Persists(_) | CrashEvery::Event | CrashEvery::Events(_) => {
             m.check_finished()?;
             m.cores.iter().map(Core::now).max().unwrap_or(Time::ZERO)
         }

@@ -316,7 +316,7 @@ impl WorkloadDescription {
     pub fn page_workload(&self) -> Option<&'static workloads::PageWorkload> {
         match &self.source {
             Source::Pages(pages) => Some(pages),
-            _ => None,
+            Source::BuiltIn(_) | Source::Trace(_) => None,
         }
     }
 

@@ -32,10 +32,10 @@ impl<'a> Reader<'a> {
         value: &'v Spanned<DeValue<'_>>,
         key: &str,
     ) -> Result<&'v str, ConfigError> {
-        match value.get_ref() {
-            DeValue::String(s) => Ok(s),
-            _ => Err(self.error(value.span().start, &format!("{key}: give a text in quotes"))),
-        }
+        let DeValue::String(s) = value.get_ref() else {
+            return Err(self.error(value.span().start, &format!("{key}: give a text in quotes")));
+        };
+        Ok(s)
     }
 
     pub(crate) fn scalar(&self, value: &Spanned<DeValue<'_>>, key: &str) -> Result<String, ConfigError> {
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
             DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_string()),
             DeValue::Float(f) => Ok(f.as_str().to_string()),
             DeValue::Boolean(b) => Ok(b.to_string()),
-            _ => {
+            DeValue::Integer(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
                 Err(self.error(value.span().start, &format!("{key}: give a number, a text or true or false")))
             }
         }

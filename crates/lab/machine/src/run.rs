@@ -80,7 +80,11 @@ pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T
         let sizes = |p: &&Param| match p.kind {
             Kind::Count { max, .. } => max > 100 || p.key.contains("depth"),
             Kind::Multiple { .. } | Kind::PowerOfTwo { .. } | Kind::Bytes { .. } => true,
-            _ => false,
+            Kind::Thousandths { .. }
+            | Kind::Nanoseconds { .. }
+            | Kind::Choice(_)
+            | Kind::Flag
+            | Kind::Text => false,
         };
         let keys: Vec<&str> = workload.params.iter().filter(sizes).map(|p| p.key).collect();
         ConfigError::new(format!(

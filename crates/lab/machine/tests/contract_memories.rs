@@ -113,7 +113,13 @@ fn refuses_bad_parameters_with_the_key_and_what_is_accepted() {
             let bad = match param.kind {
                 Kind::Text => continue,
                 Kind::Flag => "perhaps",
-                _ => "-1",
+                Kind::Count { .. }
+                | Kind::PowerOfTwo { .. }
+                | Kind::Multiple { .. }
+                | Kind::Thousandths { .. }
+                | Kind::Nanoseconds { .. }
+                | Kind::Bytes { .. }
+                | Kind::Choice(_) => "-1",
             };
             let e = machine.set(param.key, bad).unwrap_err().to_string();
             assert!(e.contains(param.key) && e.contains("give"), "{e}");

@@ -78,11 +78,10 @@ impl Dispatcher {
 }
 
 fn written(msg: &Msg) -> Option<LineWrite> {
-    match *msg {
-        Msg::Write { line, data, mask, .. } if mask != 0 => Some(LineWrite { line, mask, data }),
-        Msg::Flush(request) => Some(request.write),
-        _ => None,
+    if let Msg::Write { line, data, mask, .. } = *msg {
+        return (mask != 0).then_some(LineWrite { line, mask, data });
     }
+    if let Msg::Flush(request) = *msg { Some(request.write) } else { None }
 }
 
 /// Every device loads what it saved and replays requests and host accesses up to the last synchronisation that all of

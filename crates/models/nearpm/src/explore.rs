@@ -294,7 +294,9 @@ impl NearSpace {
                 Effect::Seen(seen) => state.checker.0.saw(d, &seen),
                 // Nobody waits for these: answers to cores come at once, and the FIFO has room.
                 Effect::Started { .. } | Effect::Copied | Effect::Room | Effect::Done { .. } => {}
-                Effect::Perform { msg, .. } => debug_assert!(false, "a host access is none: {msg:?}"),
+                Effect::Perform { msg, .. } => {
+                    protocol::unexpected("the memory behind a near-data device", &msg)
+                }
             }
         }
     }
@@ -395,7 +397,8 @@ impl Protocol for NearSpace {
                         let write = matches!(msg, Msg::Write { .. });
                         next.devices[d].host(engine::PortId(FROM_CORES), msg, line, write, &mut effects);
                     }
-                    other => debug_assert!(false, "the port sends no {other:?}"),
+                    Some(msg) => protocol::unexpected("a near-data device", &msg),
+                    None => debug_assert!(false, "nothing is on its way to device {d}"),
                 }
                 self.settle(&mut next, d, effects);
             }

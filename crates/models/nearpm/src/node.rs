@@ -80,6 +80,7 @@ impl NearDevice {
     }
 
     /// The line that a message of the host concerns, and whether it writes.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "one question about a message")]
     fn host_line(msg: &Msg) -> Option<(Line, bool)> {
         match *msg {
             Msg::Read { line } => Some((line, false)),
@@ -172,6 +173,7 @@ impl NearDevice {
 }
 
 impl Device<Msg> for NearDevice {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not a near-data message is for the memory")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.spec.power_off_from {
             return;

@@ -171,7 +171,11 @@ impl CommandPort {
                 let known = self.touched.iter().find(|t| (t.0, t.1) == (part.pool, part.thread));
                 known.map_or(1, |t| t.2)
             }
-            _ => {
+            NearKind::UndoLogCreate
+            | NearKind::ApplyLog
+            | NearKind::CheckpointCreate
+            | NearKind::ShadowCopy
+            | NearKind::Copy => {
                 let owners =
                     (0..devices).filter(|d| self.share(part, *d).is_some()).fold(0, |m, d| m | 1 << d);
                 if owners == 0 { 1 } else { owners }
@@ -319,6 +323,7 @@ fn after(at: u64, size: u64) -> u64 {
 }
 
 impl Device<Msg> for CommandPort {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
@@ -339,7 +344,8 @@ impl Device<Msg> for CommandPort {
             Msg::NearRoom => self.room[device] += 1,
             Msg::NearDone { number } => self.done(number, device),
             Msg::NearStatusReply { core, value } => self.answered(device, core, value, out),
-            _ => {}
+            Msg::Wake => {}
+            _ => protocol::unexpected("the command port", msg),
         }
         self.forward(out);
         self.look_at_the_clock(out);

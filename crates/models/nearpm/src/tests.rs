@@ -97,7 +97,12 @@ impl Bench {
                 Effect::Durable { .. } => self.durable += 1,
                 Effect::Taken { refused, .. } => self.refused.extend(refused),
                 Effect::Seen(seen) => self.checker.saw(0, &seen),
-                _ => {}
+                Effect::Perform { .. }
+                | Effect::Started { .. }
+                | Effect::Copied
+                | Effect::Room
+                | Effect::Done { .. }
+                | Effect::Tell { .. } => {}
             }
         }
     }

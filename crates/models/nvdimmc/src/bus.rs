@@ -251,7 +251,9 @@ impl Bus {
             Kind::Write => c.clock + s.cwl + BURST,
             Kind::Precharge | Kind::PrechargeAll => c.clock + s.rp,
             Kind::Activate => c.clock,
-            _ => return Some(("the device neither refreshes nor puts to sleep", self.last)),
+            Kind::Refresh | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {
+                return Some(("the device neither refreshes nor puts to sleep", self.last));
+            }
         };
         if quiet > window.closes {
             return Some(("device not done when its window closes", Some((Master::Host, refresh))));
@@ -260,7 +262,7 @@ impl Bus {
             Kind::Activate => self.open |= 1 << c.bank,
             Kind::Precharge => self.open &= !(1 << c.bank),
             Kind::PrechargeAll => self.open = 0,
-            _ => {}
+            Kind::Read | Kind::Write | Kind::Refresh | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
         }
         let before = self.device.map_or(0, |(_, quiet)| quiet);
         self.device = Some((*c, before.max(quiet)));

@@ -312,7 +312,7 @@ impl Firmware {
         job.failed = !read;
         match command.opcode {
             Opcode::Cachefill => (job.stage, job.from) = (Stage::Fill(data), there),
-            _ => job.next = Some((data, there)),
+            Opcode::Writeback | Opcode::Exchange { .. } => job.next = Some((data, there)),
         }
         job
     }

@@ -358,7 +358,9 @@ impl Host {
                 assert_eq!(self.machine.phase, command.phase);
             }
             Step::Unmap { .. } | Step::Mapped { .. } => {}
-            step => panic!("one fault at a time does not lead to {step:?}"),
+            step @ (Step::Post { .. } | Step::Wait | Step::Delay | Step::Failed) => {
+                panic!("one fault at a time does not lead to {step:?}")
+            }
         }
     }
 
@@ -370,7 +372,15 @@ impl Host {
         loop {
             match self.driver.next(fault).expect("a fault ends with a mapping") {
                 Step::Mapped { slot } => return slot,
-                step => self.step(step),
+                step @ (Step::Unmap { .. }
+                | Step::Flush { .. }
+                | Step::Post { .. }
+                | Step::Wait
+                | Step::Zero { .. }
+                | Step::Invalidate { .. }
+                | Step::Note { .. }
+                | Step::Delay
+                | Step::Failed) => self.step(step),
             }
         }
     }

@@ -235,6 +235,7 @@ impl Bench {
     }
 
     /// An answer arrives at a core.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other answers are of controllers")]
     fn returns(&mut self, wire: usize) {
         let Some(msg) = self.back[wire].pop_front() else { return };
         let (id, mut out) = (wire / CONTROLLERS, Outbox::default());

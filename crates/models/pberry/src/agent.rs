@@ -176,7 +176,7 @@ impl Agent {
                 self.memory.write(line, &block);
                 self.pass(Msg::Read { line }, out);
             }
-            _ => self.pass(Msg::Read { line }, out),
+            Place::Entry { .. } | Place::Mailbox => self.pass(Msg::Read { line }, out),
         }
     }
 
@@ -201,7 +201,7 @@ impl Agent {
                     self.state.command(command, &mut self.effects);
                 }
             }
-            _ => {}
+            Place::Data { .. } | Place::Entry { .. } | Place::Status => {}
         }
     }
 
@@ -316,7 +316,7 @@ impl Agent {
                 self.stats.clean_lines_sent += u64::from((lines & !self.state.dirty(*page)).count_ones());
                 self.tracker.forget(*page);
             }
-            _ => {}
+            Packet::Data { .. } | Packet::Stored { .. } => {}
         }
         // What was asked for before comes first: without that, many requests at once would all be sent again and again.
         let ahead = self.spec.network.byte * (PAGE_BYTES + 64) * self.late.len() as u64;
@@ -337,6 +337,7 @@ impl DirtySet {
 }
 
 impl Device<Msg> for Agent {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is no access is for the memory")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;

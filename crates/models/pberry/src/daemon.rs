@@ -182,7 +182,7 @@ impl Daemon {
         let (step, count) = match self.spec.prefetch {
             Prefetch::Next => (1, self.spec.prefetch_pages),
             Prefetch::Stride if steady => (stride.unwrap_or(1), self.spec.prefetch_pages),
-            _ => (1, 0),
+            Prefetch::None | Prefetch::Stride => (1, 0),
         };
         let (idle, pages) = (self.idle_frames(), self.spec.pages);
         let wanted = (1..=i64::from(count)).map(|n| i64::from(page) + n * step);

@@ -59,7 +59,7 @@ impl Paging {
         match self.entry(miss.page).await {
             Pte::Absent => self.trap(spec.fault, self.fault(miss, kind)).await,
             Pte::Protected if miss.write => self.trap(spec.write_fault, self.write_fault(miss.page)).await,
-            pte => self.keep(miss.page, pte),
+            pte @ (Pte::Protected | Pte::Writable) => self.keep(miss.page, pte),
         }
         if kind == Kind::Lines {
             self.shared.borrow_mut().daemon.unpin(miss.page);

@@ -125,7 +125,7 @@ impl Kernel for Shared {
             OpKind::Store | OpKind::StoreNonTemporal => Some(op.value),
             OpKind::Rmw(kind) => kind.apply(answer, op.value),
             OpKind::Load | OpKind::Touch => None,
-            _ => return,
+            OpKind::Flush(_) | OpKind::Fence(_) | OpKind::Work | OpKind::Await => return,
         };
         if let Some(uses) = &mut self.uses {
             let (page, index) = (offset / PAGE_BYTES, offset % PAGE_BYTES / 64);

@@ -53,7 +53,7 @@ impl Pending {
     fn fetches(&self, wanted: u32) -> u64 {
         match self {
             Pending::Fetch { page, lines, .. } if *page == wanted => *lines,
-            _ => 0,
+            Pending::Fetch { .. } | Pending::Store { .. } => 0,
         }
     }
 }

@@ -75,7 +75,11 @@ fn faults_come_by_count() {
 fn requests(effects: &[Effect]) -> Vec<(u64, u64)> {
     let request = |e: &Effect| match e {
         Effect::Send(Packet::Fetch { number, lines, .. }) => Some((*number, *lines)),
-        _ => None,
+        Effect::Send(_)
+        | Effect::Serve { .. }
+        | Effect::Walk { .. }
+        | Effect::Recall { .. }
+        | Effect::Done { .. } => None,
     };
     effects.iter().filter_map(request).collect()
 }

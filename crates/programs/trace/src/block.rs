@@ -164,6 +164,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     /// A record that makes sense, and does not cross a line.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a sample needs no case for each")]
     pub(crate) fn any_record(thread: u16) -> impl Strategy<Value = Record> {
         (0..KINDS.len(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>(), 0u8..4)
             .prop_map(move |(kind, address, value, stamp, location, instructions, size)| {

@@ -96,11 +96,7 @@ impl Iterator for Stretches {
 }
 
 fn access(kind: Kind) -> Option<bool> {
-    match kind {
-        Kind::Load | Kind::LoadAcquire => Some(false),
-        Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw => Some(true),
-        _ => None,
-    }
+    (kind.is_load() || kind.is_store()).then(|| kind.is_store())
 }
 
 struct Steps<I>(I);

@@ -136,6 +136,7 @@ impl Rows {
         Ok(())
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all that are not of integers are refused alike")]
     fn column(&self, group: &dyn RowGroupReader, column: usize) -> Result<Column, TraceError> {
         let Some(index) = self.columns[column] else { return Ok(Column::Absent) };
         let descriptor = group.metadata().column(index).column_descr_ptr();

@@ -130,7 +130,23 @@ pub fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceErro
             }
             Kind::Clflush => write!(out, "|FLUSH;{line:#x};0x40|FENCE")?,
             Kind::Clwb | Kind::Clflushopt => write!(out, "|FLUSH;{line:#x};0x40")?,
-            _ => {}
+            Kind::Load
+            | Kind::LoadAcquire
+            | Kind::Lock
+            | Kind::Unlock
+            | Kind::Create
+            | Kind::Join
+            | Kind::Map
+            | Kind::Unmap
+            | Kind::Start
+            | Kind::End
+            | Kind::Mark
+            | Kind::Operand
+            | Kind::Call
+            | Kind::Written
+            | Kind::Observed
+            | Kind::Contents
+            | Kind::Unseen => {}
         }
     }
     Ok(out.write_all(b"|STOP\n")?)

@@ -205,6 +205,21 @@ impl Kind {
             || matches!(self, Clflush | Written | Observed | Contents)
     }
 
+    /// Whether the program read memory, and no more.
+    pub fn is_load(self) -> bool {
+        matches!(self, Kind::Load | Kind::LoadAcquire)
+    }
+
+    /// Whether the program stored.
+    pub fn is_store(self) -> bool {
+        matches!(self, Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw)
+    }
+
+    /// Whether the program flushed a line.
+    pub fn is_flush(self) -> bool {
+        matches!(self, Kind::Clwb | Kind::Clflushopt | Kind::Clflush)
+    }
+
     /// The name shown to people and stored nowhere.
     pub fn name(self) -> &'static str {
         [

@@ -174,7 +174,22 @@ impl Scan {
                 self.words.insert(r.address & !7);
                 self.access(r)?;
             }
-            _ => self.access(r)?,
+            Kind::Load
+            | Kind::Store
+            | Kind::StoreNonTemporal
+            | Kind::Clwb
+            | Kind::Clflushopt
+            | Kind::Clflush
+            | Kind::Sfence
+            | Kind::Mfence
+            | Kind::Start
+            | Kind::End
+            | Kind::Mark
+            | Kind::Operand
+            | Kind::Written
+            | Kind::Observed
+            | Kind::Contents
+            | Kind::Order => self.access(r)?,
         }
         Ok(())
     }
@@ -196,13 +211,13 @@ impl Scan {
         };
         let size = u64::from(r.size);
         let file = self.file(number);
-        match r.kind {
-            Kind::Load | Kind::LoadAcquire => file.loads += 1,
-            Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw => file.stores += 1,
-            Kind::Clwb | Kind::Clflushopt | Kind::Clflush => file.flushes += 1,
-            Kind::Written => file.written += size,
-            Kind::Observed => file.observed += size,
-            _ => {}
+        file.loads += u64::from(r.kind.is_load());
+        file.stores += u64::from(r.kind.is_store());
+        file.flushes += u64::from(r.kind.is_flush());
+        if r.kind == Kind::Written {
+            file.written += size;
+        } else if r.kind == Kind::Observed {
+            file.observed += size;
         }
         Ok(())
     }

@@ -225,18 +225,16 @@ impl Sizes {
     /// Follows the next record in the order of stamps.
     pub fn follow(&mut self, record: &Record) {
         let Some((number, offset)) = file_of(record.address) else { return };
-        match record.kind {
-            Kind::Call => {
-                let (call, bytes) = (Call::from_number(record.value as u8), record.value >> 8);
-                let end = offset.saturating_add(bytes).min(LARGEST_FILE);
-                match call {
-                    Some(Call::Resize) => _ = self.0.insert(number, bytes.min(LARGEST_FILE)),
-                    Some(Call::Write | Call::Allocate) => self.at_least(number, end),
-                    _ => {}
-                }
+        if record.kind == Kind::Written {
+            self.at_least(number, (offset + u64::from(record.size)).min(LARGEST_FILE));
+        } else if record.kind == Kind::Call {
+            let (call, bytes) = (Call::from_number(record.value as u8), record.value >> 8);
+            let end = offset.saturating_add(bytes).min(LARGEST_FILE);
+            match call {
+                Some(Call::Resize) => _ = self.0.insert(number, bytes.min(LARGEST_FILE)),
+                Some(Call::Write | Call::Allocate) => self.at_least(number, end),
+                _ => {}
             }
-            Kind::Written => self.at_least(number, (offset + u64::from(record.size)).min(LARGEST_FILE)),
-            _ => {}
         }
     }
 
@@ -304,26 +302,21 @@ impl Reached {
     pub fn follow(&mut self, record: &Record) -> Option<u64> {
         let operand = self.space.follow(record);
         self.sizes.follow(record);
-        match record.kind {
-            Kind::Map => {
-                // All of what was declared counts; of a mapped file, what is there or touched.
-                for (address, bytes) in self.space.pieces(record.address, record.value) {
-                    if file_of(address).is_some_and(|(n, _)| is_memory(n)) {
-                        self.reach(address, bytes);
-                    }
+        if record.kind == Kind::Map {
+            // All of what was declared counts; of a mapped file, what is there or touched.
+            for (address, bytes) in self.space.pieces(record.address, record.value) {
+                if file_of(address).is_some_and(|(n, _)| is_memory(n)) {
+                    self.reach(address, bytes);
                 }
             }
-            Kind::Call => {
-                if let Some((n, _)) = file_of(record.address) {
-                    self.reach(file_address(n, 0), self.sizes.of(n));
-                }
+        } else if record.kind == Kind::Call {
+            if let Some((n, _)) = file_of(record.address) {
+                self.reach(file_address(n, 0), self.sizes.of(n));
             }
-            kind if kind.has_place() => {
-                if let Some(address) = self.space.place(record.address) {
-                    self.reach(address, record.size.max(1).into());
-                }
-            }
-            _ => {}
+        } else if record.kind.has_place()
+            && let Some(address) = self.space.place(record.address)
+        {
+            self.reach(address, record.size.max(1).into());
         }
         operand
     }

@@ -5,6 +5,7 @@ use trace::import::{Format, import};
 use trace::{FILE_SPACE, Kind, Record, Recording, Trace};
 use units::Random;
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "a sample needs no case for each")]
 fn sample(r: &mut Random) -> Trace {
     let mut trace =
         Trace { about: trace::About { source: "sample".into(), ..Default::default() }, ..Trace::default() };

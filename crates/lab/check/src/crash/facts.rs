@@ -191,7 +191,18 @@ impl Reader<'_> {
                 self.facts.marks.push(Mark { thread: r.thread, number: r.value });
                 self.facts.mark_records.push(self.records[thread]);
             }
-            _ => {}
+            Kind::Load
+            | Kind::LoadAcquire
+            | Kind::Lock
+            | Kind::Unlock
+            | Kind::Create
+            | Kind::Join
+            | Kind::Unmap
+            | Kind::Start
+            | Kind::End
+            | Kind::Operand
+            | Kind::Contents
+            | Kind::Order => {}
         }
     }
 

@@ -72,7 +72,12 @@ pub fn hygiene(log: &Log) -> Vec<Finding> {
                 }
                 to_fence[thread] = false;
             }
-            _ => {}
+            Kind::Locked { .. }
+            | Kind::Load
+            | Kind::Synchronise(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Change => {}
         }
     }
     let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);

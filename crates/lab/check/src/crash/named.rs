@@ -26,19 +26,17 @@ impl Named {
     pub(super) fn follow(&mut self, about: &About, r: &Record, nth: u64, operand: Option<u64>) {
         let Some((file, offset)) = file_of(r.address) else { return };
         let name = |n: u64| about.names.get(&n).cloned();
-        let what = match r.kind {
-            Kind::Call => match (Call::from_number(r.value as u8), r.value >> 8) {
-                (Some(Call::Resize), bytes) => Some(What::Size(bytes)),
-                (Some(Call::Write | Call::Allocate), bytes) => {
-                    Some(What::AtLeast(offset.saturating_add(bytes)))
-                }
-                (Some(Call::Link), n) => name(n).map(What::Link),
-                (Some(Call::Unlink), n) => name(n).map(What::Unlink),
-                (Some(Call::Rename), n) => {
-                    operand.and_then(name).zip(name(n)).map(|(from, to)| What::Rename(from, to))
-                }
-                _ => None,
-            },
+        if r.kind != Kind::Call {
+            return;
+        }
+        let what = match (Call::from_number(r.value as u8), r.value >> 8) {
+            (Some(Call::Resize), bytes) => Some(What::Size(bytes)),
+            (Some(Call::Write | Call::Allocate), bytes) => Some(What::AtLeast(offset.saturating_add(bytes))),
+            (Some(Call::Link), n) => name(n).map(What::Link),
+            (Some(Call::Unlink), n) => name(n).map(What::Unlink),
+            (Some(Call::Rename), n) => {
+                operand.and_then(name).zip(name(n)).map(|(from, to)| What::Rename(from, to))
+            }
             _ => None,
         };
         if let Some(what) = what {

@@ -116,7 +116,14 @@ impl<'a> Tracker<'a> {
             }
             // Nothing at all where there are no strands.
             Kind::Fence(FenceKind::NewStrand) if self.model != Persistency::Strand => {}
-            kind => {
+            kind @ (Kind::Store
+            | Kind::NonTemporal
+            | Kind::Locked { .. }
+            | Kind::Load
+            | Kind::Synchronise(_)
+            | Kind::Flush(_)
+            | Kind::Fence(_)
+            | Kind::Begins) => {
                 if writes(kind) {
                     self.commit(self.needed_changes(event.address));
                 }
@@ -165,7 +172,17 @@ impl<'a> Tracker<'a> {
             }
             Kind::Fence(FenceKind::Dfence | FenceKind::Mfence) => !self.pending.is_empty(),
             Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => !self.pending.is_empty(),
-            kind => {
+            kind @ (Kind::Store
+            | Kind::NonTemporal
+            | Kind::Locked { .. }
+            | Kind::Load
+            | Kind::Synchronise(_)
+            | Kind::Flush(_)
+            | Kind::Fence(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Written
+            | Kind::Change) => {
                 writes(kind) && (self.model == Persistency::Strict || self.needed_changes(event.address) > 0)
             }
         }
@@ -177,11 +194,8 @@ impl<'a> Tracker<'a> {
         let Some(Happened { event, .. }) = &self.next else { return false };
         matches!(self.model, Persistency::Epoch | Persistency::Release)
             && self.epochs.wrote(event.thread)
-            && match event.kind {
-                Kind::Fence(_) => true,
-                Kind::Synchronise(order) => order.releases(),
-                _ => false,
-            }
+            && (matches!(event.kind, Kind::Fence(_))
+                || matches!(event.kind, Kind::Synchronise(order) if order.releases()))
     }
 
     /// The units of `bytes` bytes from `address` on.
@@ -287,7 +301,13 @@ impl<'a> Tracker<'a> {
             }
             // An ofence is an sfence where there is nothing else.
             Kind::Fence(_) => self.fence(thread),
-            _ => {}
+            Kind::Load
+            | Kind::Synchronise(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Written
+            | Kind::Sync
+            | Kind::Change => {}
         }
     }
 
@@ -304,7 +324,17 @@ impl<'a> Tracker<'a> {
             }
             Kind::Fence(FenceKind::NewStrand) => self.on_strands[thread] = true,
             Kind::Fence(_) if self.is_between_strands(index, thread) => {}
-            _ => self.step_x86(index, event),
+            Kind::Store
+            | Kind::NonTemporal
+            | Kind::Load
+            | Kind::Synchronise(_)
+            | Kind::Flush(_)
+            | Kind::Fence(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Written
+            | Kind::Sync
+            | Kind::Change => self.step_x86(index, event),
         }
     }
 
@@ -313,10 +343,8 @@ impl<'a> Tracker<'a> {
         // Recorded programs draw no strands, and their events are not in memory.
         let later = self.log.events.get(index..).unwrap_or_default().iter();
         let later = later.filter(|e| usize::from(e.thread) == thread);
-        let mut fences = later.filter_map(|e| match e.kind {
-            Kind::Fence(kind) if joins(kind) || kind == FenceKind::NewStrand => Some(kind),
-            _ => None,
-        });
+        let fences = later.filter_map(|e| if let Kind::Fence(kind) = e.kind { Some(kind) } else { None });
+        let mut fences = fences.filter(|kind| joins(*kind) || *kind == FenceKind::NewStrand);
         self.on_strands[thread] || fences.next() == Some(FenceKind::NewStrand)
     }
 
@@ -334,7 +362,16 @@ impl<'a> Tracker<'a> {
                 self.epochs.close(event.thread);
             }
             // What barriers order is what they order under release persistency.
-            _ => {
+            Kind::Store
+            | Kind::NonTemporal
+            | Kind::Locked { .. }
+            | Kind::Load
+            | Kind::Synchronise(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Written
+            | Kind::Sync
+            | Kind::Change => {
                 self.step_epochs(index, event);
                 if matches!(event.kind, Kind::Locked { .. }) {
                     self.epochs.close(event.thread);
@@ -395,7 +432,14 @@ impl<'a> Tracker<'a> {
             Kind::Fence(FenceKind::Dfence | FenceKind::Mfence) => self.drain(thread),
             Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => self.drain(thread),
             Kind::Fence(_) => self.epochs.close(thread),
-            _ => {}
+            Kind::Locked { .. }
+            | Kind::Load
+            | Kind::Flush(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Written
+            | Kind::Sync
+            | Kind::Change => {}
         }
     }
 

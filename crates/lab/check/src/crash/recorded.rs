@@ -230,10 +230,7 @@ impl Recorder {
     }
 
     fn store(&mut self, r: &Record, site: SiteId) {
-        let kind = match r.kind {
-            trace::Kind::StoreNonTemporal => Kind::NonTemporal,
-            _ => Kind::Store,
-        };
+        let kind = if r.kind == trace::Kind::StoreNonTemporal { Kind::NonTemporal } else { Kind::Store };
         if r.kind == trace::Kind::StoreRelease {
             self.synchronise(r, Order::Release, r.address, site);
         }

@@ -237,7 +237,7 @@ impl Searcher<'_> {
     ) -> (Failure, BTreeSet<SiteId>) {
         let mut fails = |choice: &Choice| match (self.check)(&tracker.candidate(choice)).verdict {
             Verdict::Fails(message) if (self.go_on)() => Some(message),
-            _ => None,
+            Verdict::Holds | Verdict::Fails(_) | Verdict::Stop => None,
         };
         let (choice, message) =
             if (self.go_on)() { made_small(tracker, choice, message, &mut fails) } else { (choice, message) };
@@ -335,7 +335,7 @@ impl Searcher<'_> {
         }
         match verdict {
             Verdict::Stop => Some(End::Stopped),
-            verdict => {
+            verdict @ (Verdict::Holds | Verdict::Fails(_)) => {
                 self.found.reads = Reads::Distrusted;
                 classes.looks_at(None);
                 if let Verdict::Fails(message) = verdict { Some(End::Fails(choice, message)) } else { None }

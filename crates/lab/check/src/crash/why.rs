@@ -175,10 +175,9 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
         };
     }
     let line = store.address / 64;
-    let flush = after.find(|(_, e)| match e.kind {
-        Kind::Flush(_) => e.address / 64 == line,
-        Kind::Sync => syncs(e, store),
-        _ => false,
+    let flush = after.find(|(_, e)| {
+        let flushes = matches!(e.kind, Kind::Flush(_)) && e.address / 64 == line;
+        flushes || e.kind == Kind::Sync && syncs(e, store)
     });
     match flush {
         Some((index, flush)) if index < until => {

@@ -314,7 +314,7 @@ impl<'a> Candidate<'a> {
         }
         let place = |e: usize| match self.events[e].kind {
             Kind::Write => self.rank(Some(e), x.location),
-            _ => self.rank(self.source[e], x.location),
+            Kind::Read | Kind::Flush | Kind::Fence { .. } => self.rank(self.source[e], x.location),
         };
         match (x.kind, y.kind) {
             (Kind::Write, Kind::Read | Kind::Flush) => self.source[b] == Some(a),

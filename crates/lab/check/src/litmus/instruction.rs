@@ -189,7 +189,11 @@ impl Thread {
                         continue;
                     }
                 }
-                _ => return Ok(Some(*instruction)),
+                Instruction::Write { .. }
+                | Instruction::Read { .. }
+                | Instruction::Rmw { .. }
+                | Instruction::Flush(..)
+                | Instruction::Fence(_) => return Ok(Some(*instruction)),
             }
             self.at += 1;
         }

@@ -113,7 +113,10 @@ impl Machine<'_> {
             }
             Instruction::Fence(FenceKind::Store) => next.buffers[t].push(Buffered::Fence),
             Instruction::Fence(_) if !empty => return Ok(()),
-            _ => {}
+            Instruction::Fence(_)
+            | Instruction::Set(..)
+            | Instruction::Compare(..)
+            | Instruction::Jump(..) => {}
         }
         todo.push(next);
         Ok(())
@@ -140,7 +143,7 @@ impl Machine<'_> {
             match entry {
                 Buffered::Write(to, value) => self.write(&mut next, to, value),
                 Buffered::Flush(_, line) if !self.drained(state, line) => continue,
-                _ => {}
+                Buffered::Flush(..) | Buffered::Fence => {}
             }
             todo.push(next);
         }
@@ -174,7 +177,7 @@ impl Machine<'_> {
 fn load(state: &State, t: usize, from: Location) -> i64 {
     let own = state.buffers[t].iter().rev().find_map(|b| match b {
         Buffered::Write(to, value) if *to == from => Some(*value),
-        _ => None,
+        Buffered::Write(..) | Buffered::Flush(..) | Buffered::Fence => None,
     });
     own.unwrap_or(state.memory[from.0])
 }

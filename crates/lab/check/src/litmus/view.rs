@@ -141,7 +141,7 @@ impl Explorer<'_> {
                 fence(&mut next.views[t], kind);
                 todo.push(next);
             }
-            _ => {}
+            Instruction::Set(..) | Instruction::Compare(..) | Instruction::Jump(..) => {}
         }
         Ok(())
     }

@@ -125,6 +125,7 @@ impl Policy for Eager {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         match *msg {
             Msg::Nack { slot } if self.spec.mutant == Some(Mutant::NoNackFallback) => {
@@ -150,7 +151,7 @@ impl Policy for Eager {
                 }
                 None => tell(path, now, dependent, epoch, out),
             },
-            _ => debug_assert!(false, "no message for a persist buffer: {msg:?}"),
+            _ => protocol::unexpected("a persist buffer", msg),
         }
     }
 

@@ -176,10 +176,7 @@ fn at(ns: u64) -> Time {
 
 /// The flushes sent so far: slot, epoch, early.
 fn flushes(out: &Outbox) -> Vec<(u16, u32, bool)> {
-    let flush = |m: &Msg| match m {
-        Msg::Flush(f) => Some((f.slot, f.epoch, f.early)),
-        _ => None,
-    };
+    let flush = |m: &Msg| if let Msg::Flush(f) = m { Some((f.slot, f.epoch, f.early)) } else { None };
     out.0.iter().filter_map(|(_, _, m)| flush(m)).collect()
 }
 

@@ -50,11 +50,12 @@ impl Member for Hops {
 }
 
 impl Register for Timestamps {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, core: u8, msg: &Msg) -> Option<Msg> {
         match *msg {
             Msg::Publish { epoch } => self.publish(core, epoch),
             Msg::Poll { core } => return Some(Msg::Timestamp { tag: self.read(core) }),
-            ref other => debug_assert!(false, "no message for the register: {other:?}"),
+            _ => protocol::unexpected("the timestamp register", msg),
         }
         None
     }

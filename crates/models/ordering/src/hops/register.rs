@@ -49,6 +49,7 @@ impl TimestampRegister {
 }
 
 impl Device<Msg> for TimestampRegister {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, _: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let sender = port.0 - ports::from_core(0).0;
         match *msg {
@@ -58,7 +59,7 @@ impl Device<Msg> for TimestampRegister {
                 let tag = self.durable.read(core);
                 out.send(port, self.access, Msg::Timestamp { tag });
             }
-            _ => debug_assert!(false, "no message for the register: {msg:?}"),
+            _ => protocol::unexpected("the timestamp register", msg),
         }
     }
 }

@@ -255,6 +255,7 @@ impl State {
         self.wires.send(Wire::Up(core), Msg::Clean { line: line(at), data, forget: false });
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn core_hears(&mut self, core: usize, msg: &Msg) {
         match *msg {
             Msg::Data { line, data, grant, .. } => {
@@ -271,7 +272,7 @@ impl State {
             Msg::CleanAck { .. } => self.cores[core].unacknowledged -= 1,
             // Nobody orders epochs here.
             Msg::Register { .. } => {}
-            ref other => debug_assert!(false, "no message for a core: {other:?}"),
+            _ => protocol::unexpected("a core", msg),
         }
     }
 
@@ -288,14 +289,13 @@ impl State {
         self.wires.send(Wire::Up(core), Msg::SnoopReply { line, data, tag: None, held: false });
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn controller_hears(&mut self, msg: Msg) {
         match msg {
             Msg::Read { line } => {
-                let queued = self.wires.iter().filter_map(|(wire, queued)| match *queued {
-                    Msg::Write { line: of, data, mask, .. } if wire == Wire::Ingress && of == line => {
-                        Some((data[0], mask))
-                    }
-                    _ => None,
+                let queued = self.wires.iter().filter_map(|(wire, queued)| {
+                    let Msg::Write { line: of, data, mask, .. } = *queued else { return None };
+                    (wire == Wire::Ingress && of == line).then_some((data[0], mask))
                 });
                 let queued: Vec<(u8, u64)> = queued.collect();
                 let last = queued.iter().rfind(|(_, mask)| *mask != 0).map(|(value, _)| *value);
@@ -304,7 +304,7 @@ impl State {
                 self.wires.send(Wire::Answer, Msg::ReadReply { line, data: [value; 64], waits });
             }
             Msg::Write { .. } => self.wires.send(Wire::Ingress, msg),
-            other => debug_assert!(false, "no message for a controller: {other:?}"),
+            _ => protocol::unexpected("a controller", &msg),
         }
     }
 

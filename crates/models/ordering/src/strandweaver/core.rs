@@ -166,7 +166,7 @@ impl CoreOrdering for StrandCore {
         if let Msg::CleanAck { line } = *msg {
             self.unit.arrived(line);
         } else {
-            debug_assert!(false, "no message for strand buffers: {msg:?}");
+            protocol::unexpected("a strand buffer unit", msg);
         }
         self.changed(now);
     }

@@ -142,6 +142,10 @@ impl Front {
     }
 
     /// A message at `now`: nothing local before it is left to do.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "what is not about lines and registers is for the ordering model"
+    )]
     pub(super) fn message(&mut self, now: Time, from: Peer, msg: &Msg) {
         match *msg {
             Msg::Data { line, data, grant, tag } => self.arrived(now, line, data, grant, tag),
@@ -292,7 +296,9 @@ impl Front {
             Wait::Room if self.blocked_by_ordering => {
                 (&mut self.stats.path.buffer_stall, "persist buffer full")
             }
-            _ => (&mut self.stats.memory_stall, "memory"),
+            Wait::Nothing | Wait::Line(_) | Wait::MissRegister | Wait::Room => {
+                (&mut self.stats.memory_stall, "memory")
+            }
         };
         *sum += lasted;
         if lasted > Dur::ZERO

@@ -363,6 +363,7 @@ struct Reply {
 }
 
 impl Device<Msg> for Directory {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, _now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let core = port.0;
         match *msg {
@@ -400,7 +401,7 @@ impl Device<Msg> for Directory {
                     self.begin(line, out);
                 }
             }
-            _ => debug_assert!(false, "no message for a directory: {msg:?}"),
+            _ => protocol::unexpected("the directory", msg),
         }
     }
 }

@@ -325,12 +325,13 @@ impl Controller {
     fn waiting(&self, line: Line) -> impl Iterator<Item = &LineWrite> {
         self.input.iter().filter_map(move |input| match input {
             Input::Write { write, .. } if write.line == line => Some(write),
-            _ => None,
+            Input::Flush(_) | Input::Write { .. } => None,
         })
     }
 }
 
 impl Device<Msg> for Controller {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
@@ -347,7 +348,7 @@ impl Device<Msg> for Controller {
                 out.send(port, self.spec.commit, Msg::CommitAck { epoch });
             }
             Msg::Wake => {}
-            _ => debug_assert!(false, "no message for a controller: {msg:?}"),
+            _ => protocol::unexpected("a controller", msg),
         }
         self.serve(out);
     }

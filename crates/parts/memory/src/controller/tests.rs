@@ -134,9 +134,8 @@ fn a_read_sees_a_write_that_still_waits_at_the_door_and_tells() {
     let data = [9; 64];
     b.arrive(11, 0, Msg::Write { line: line(7), data, mask: Mask::MAX, ack: None });
     b.arrive(12, 0, read(7)).arrive(1000, 0, read(7)).run();
-    let seen = |(.., m): &(u64, NodeId, Msg)| match *m {
-        Msg::ReadReply { data, waits, .. } => Some((data, waits)),
-        _ => None,
+    let seen = |(.., m): &(u64, NodeId, Msg)| {
+        if let Msg::ReadReply { data, waits, .. } = *m { Some((data, waits)) } else { None }
     };
     assert_eq!(b.answers.iter().filter_map(seen).collect::<Vec<_>>(), [(data, true), (data, false)]);
 }

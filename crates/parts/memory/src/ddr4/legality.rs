@@ -129,7 +129,14 @@ impl Legality {
             Kind::Refresh | Kind::SelfRefreshEntry if rank.banks.iter().any(|b| b.open.is_some()) => {
                 "REFRESH with an open bank"
             }
-            _ => return Ok(()),
+            Kind::Activate
+            | Kind::Read
+            | Kind::Write
+            | Kind::Precharge
+            | Kind::PrechargeAll
+            | Kind::Refresh
+            | Kind::SelfRefreshEntry
+            | Kind::SelfRefreshExit => return Ok(()),
         };
         Err(Violation { rule, earlier: None, later: *c, legal_from: 0 })
     }

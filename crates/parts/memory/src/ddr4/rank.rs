@@ -56,7 +56,11 @@ impl Rank {
         match kind {
             Kind::Activate => bank.activate,
             Kind::Read | Kind::Write => bank.column,
-            _ => bank.precharge,
+            Kind::Precharge
+            | Kind::PrechargeAll
+            | Kind::Refresh
+            | Kind::SelfRefreshEntry
+            | Kind::SelfRefreshExit => bank.precharge,
         }
     }
 
@@ -134,7 +138,11 @@ impl Rank {
             Kind::Activate => Some(&self.activate),
             Kind::Read => Some(&self.read),
             Kind::Write => Some(&self.write),
-            _ => None,
+            Kind::Precharge
+            | Kind::PrechargeAll
+            | Kind::Refresh
+            | Kind::SelfRefreshEntry
+            | Kind::SelfRefreshExit => None,
         }
     }
 

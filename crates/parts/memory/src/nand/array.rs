@@ -104,7 +104,7 @@ impl Array {
     pub fn peek(&self, page: Page) -> Option<&Arc<[u8]>> {
         match self.cell(page) {
             Cell::Programmed { data, .. } => Some(data),
-            _ => None,
+            Cell::Erased | Cell::Torn(_) => None,
         }
     }
 
@@ -195,7 +195,7 @@ impl Flash for Array {
     fn copy(&mut self, from: Page, to: Page) -> Result<(), FlashError> {
         let cell = match self.cell(from).clone() {
             Cell::Programmed { spare, .. } if !self.correct() => Cell::Torn(Some(spare)),
-            cell => cell,
+            cell @ (Cell::Erased | Cell::Programmed { .. } | Cell::Torn(_)) => cell,
         };
         self.put(to, cell)
     }

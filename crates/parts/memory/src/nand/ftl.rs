@@ -239,7 +239,7 @@ impl<F: Flash> Ftl<F> {
             }
             Some(&page) => self.flash.read(page, data).map_err(|e| match e {
                 FlashError::PowerLost => FtlError::PowerLost,
-                _ => {
+                FlashError::Failed | FlashError::Uncorrectable => {
                     self.counts.uncorrectable += 1;
                     FtlError::Uncorrectable
                 }

@@ -156,21 +156,43 @@ impl Replay {
                 self.act(cpu, step, running).await;
                 cpu.store_release(step.word, step.turn + 1).await;
             }
-            _ => self.act(cpu, step, running).await,
+            Kind::Load
+            | Kind::Store
+            | Kind::StoreNonTemporal
+            | Kind::Clwb
+            | Kind::Clflushopt
+            | Kind::Clflush
+            | Kind::Sfence
+            | Kind::Mfence
+            | Kind::Create
+            | Kind::Join
+            | Kind::Map
+            | Kind::Unmap
+            | Kind::Start
+            | Kind::End
+            | Kind::Mark
+            | Kind::Operand
+            | Kind::Call
+            | Kind::Written
+            | Kind::Observed
+            | Kind::Contents
+            | Kind::Unseen
+            | Kind::Order => self.act(cpu, step, running).await,
         }
     }
 
     /// On x86 a full fence and a locked operation wait for earlier flushes as sfence does; machines that know only their
     /// own fences are told so.
     async fn settle(&self, cpu: &Cpu, kind: Kind, running: &mut Running) {
-        match kind {
-            Kind::Clwb | Kind::Clflushopt | Kind::Clflush | Kind::StoreNonTemporal => running.flushed = true,
-            Kind::Written => running.written = true,
-            Kind::Sfence => running.flushed = false,
-            Kind::Mfence | Kind::Rmw | Kind::Lock if std::mem::take(&mut running.flushed) => {
-                cpu.fence(FenceKind::Sfence).await;
-            }
-            _ => {}
+        let fences = matches!(kind, Kind::Mfence | Kind::Rmw | Kind::Lock);
+        if kind.is_flush() || kind == Kind::StoreNonTemporal {
+            running.flushed = true;
+        } else if kind == Kind::Written {
+            running.written = true;
+        } else if kind == Kind::Sfence {
+            running.flushed = false;
+        } else if fences && std::mem::take(&mut running.flushed) {
+            cpu.fence(FenceKind::Sfence).await;
         }
     }
 

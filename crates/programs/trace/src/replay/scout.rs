@@ -104,15 +104,17 @@ impl Scout {
         let thread = usize::from(record.thread);
         let before = self.unlocked[thread].take();
         self.passed[thread] += 1;
-        match record.kind {
-            Kind::Lock | Kind::Unlock => self.lock(record, before),
-            Kind::Call => self.call(record),
-            kind if kind.has_place() && kind != Kind::Contents => self.access(record),
-            Kind::Contents => {
-                let place = self.space.place(record.address).unwrap_or(record.address);
-                self.pointers.stored(place, record.size, record.value);
-            }
-            _ => self.push(step(record)),
+        if matches!(record.kind, Kind::Lock | Kind::Unlock) {
+            self.lock(record, before);
+        } else if record.kind == Kind::Call {
+            self.call(record);
+        } else if record.kind == Kind::Contents {
+            let place = self.space.place(record.address).unwrap_or(record.address);
+            self.pointers.stored(place, record.size, record.value);
+        } else if record.kind.has_place() {
+            self.access(record);
+        } else {
+            self.push(step(record));
         }
     }
 
@@ -121,11 +123,13 @@ impl Scout {
         let first = (64 - record.address % 64).min(record.size.max(1).into()) as u8;
         let head = Record { size: first, ..record };
         self.access_line(head, record.address);
-        if first < record.size && !is_flush(record.kind) {
-            let kind = match record.kind {
-                Kind::LoadAcquire => Kind::Load,
-                Kind::StoreRelease | Kind::Rmw => Kind::Store,
-                kind => kind,
+        if first < record.size && !record.kind.is_flush() {
+            let kind = if record.kind.is_load() {
+                Kind::Load
+            } else if matches!(record.kind, Kind::StoreRelease | Kind::Rmw) {
+                Kind::Store
+            } else {
+                record.kind
             };
             let (address, value) =
                 (record.address.wrapping_add(first.into()), record.value >> (8 * u32::from(first)));
@@ -142,24 +146,21 @@ impl Scout {
         let mut step = step(record);
         let persistent = in_file.and_then(|p| self.layout.compact(p));
         step.record.address = persistent.unwrap_or_else(|| self.places.of(record.address));
-        if !is_flush(record.kind) {
+        if !record.kind.is_flush() {
             step.needs = self.pointers.needed(thread, named);
         }
-        match record.kind {
-            Kind::Load => {
-                step.number = self.pointers.loaded(thread, place, record.size).unwrap_or(FORGOTTEN);
+        if record.kind == Kind::Load {
+            step.number = self.pointers.loaded(thread, place, record.size).unwrap_or(FORGOTTEN);
+        } else if record.kind.is_flush() {
+            self.pending.flushed(step.record.address);
+        } else if record.kind != Kind::LoadAcquire {
+            self.pointers.stored(place, record.size, record.value);
+            if persistent.is_some() {
+                self.stored.stored(step.record.address);
             }
-            Kind::LoadAcquire => {}
-            kind if is_flush(kind) => self.pending.flushed(step.record.address),
-            kind => {
-                self.pointers.stored(place, record.size, record.value);
-                if persistent.is_some() {
-                    self.stored.stored(step.record.address);
-                }
-                let on_its_way = kind == Kind::Written && self.sync == FileSync::Dax;
-                if persistent.is_some() && !on_its_way {
-                    self.pending.stored(step.record.address);
-                }
+            let on_its_way = record.kind == Kind::Written && self.sync == FileSync::Dax;
+            if persistent.is_some() && !on_its_way {
+                self.pending.stored(step.record.address);
             }
         }
         if matches!(record.kind, Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw) {
@@ -248,10 +249,6 @@ impl Scout {
 
 fn step(record: Record) -> Step {
     Step { record, word: NO_WORD, turn: 0, needs: 0, number: FORGOTTEN, lines: Box::new([]), passed: 0 }
-}
-
-fn is_flush(kind: Kind) -> bool {
-    matches!(kind, Kind::Clwb | Kind::Clflushopt | Kind::Clflush)
 }
 
 /// Places of what is in no file: pages of the program by first use, and the replay's own words, a line each.

@@ -108,7 +108,10 @@ mod tests {
             match player.step(step) {
                 PageStep::Operations { kind, count } => operations[kind] += count,
                 PageStep::End => break,
-                _ => {}
+                PageStep::Map { .. }
+                | PageStep::MapDevice { .. }
+                | PageStep::Unmap { .. }
+                | PageStep::Visit(_) => {}
             }
         }
         assert!(recording.phases.iter().map(|p| p.operations * 10).eq(operations));

@@ -69,7 +69,7 @@ impl Row {
         let sweep = |first, count, write| PageStep::Visit(all(first, count, write));
         let last = match self.way {
             Way::Grow => 2 * passes,
-            _ => 1 + passes,
+            Way::Sweep | Way::Chase => 1 + passes,
         };
         match (step, self.way) {
             (0, _) => PageStep::Map { area: 0, pages },
@@ -110,7 +110,11 @@ mod tests {
                             touched[v.first as usize..(v.first + v.count) as usize].fill(true);
                         }
                         PageStep::End => break,
-                        _ => {}
+                        PageStep::Map { .. }
+                        | PageStep::MapDevice { .. }
+                        | PageStep::Unmap { .. }
+                        | PageStep::Visit(_)
+                        | PageStep::Operations { .. } => {}
                     }
                     step += 1;
                     assert!(step < 100);

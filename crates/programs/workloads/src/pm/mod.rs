@@ -307,7 +307,7 @@ impl Pm {
         match self.mechanism {
             Mechanism::Redo => !self.state.borrow().logged.contains(&(address / 64)),
             Mechanism::UndoRedo => self.is_allocator(address),
-            _ => false,
+            Mechanism::Logging | Mechanism::Checkpoint | Mechanism::Shadow => false,
         }
     }
 

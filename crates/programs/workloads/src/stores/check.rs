@@ -50,7 +50,9 @@ fn alone<S: Store>(held: &Contents, crashed: &Crashed<'_>, thread: usize) -> Res
     // With checkpoints operations end together, long after they were made.
     let most = match Mechanism::of(crashed.settings) {
         Mechanism::Checkpoint => count,
-        _ => count.min(crashed.ended[thread] + 1),
+        Mechanism::Logging | Mechanism::Redo | Mechanism::UndoRedo | Mechanism::Shadow => {
+            count.min(crashed.ended[thread] + 1)
+        }
     };
     let mut wanted = at_the_start::<S>(crashed);
     let mut random = crashed.random(thread);

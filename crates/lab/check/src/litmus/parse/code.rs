@@ -251,7 +251,7 @@ impl<'a> Line<'a, '_> {
     fn into(&mut self, index: usize) -> Result<Register, SyntaxError> {
         match self.operand(index)? {
             Operand::Value(Value::Register(r)) => Ok(r),
-            _ => Err(self.operands[index].error("expected a register")),
+            Operand::Value(_) | Operand::Memory(_) => Err(self.operands[index].error("expected a register")),
         }
     }
 
