@@ -17,7 +17,7 @@ fn structures() -> Vec<&'static str> {
     let able = workloads::WORKLOADS.iter().filter(|w| w.recover.is_some() && w.name != "fio");
     let able = able.filter(|w| w.name == "hashmap" || !on_library(w));
     let names: Vec<&str> = able.map(|w| w.name).collect();
-    assert_eq!(names.len(), 15, "{names:?}");
+    assert_eq!(names.len(), 16, "{names:?}");
     names
 }
 
