@@ -182,11 +182,11 @@ def test_an_interrupted_search_goes_on(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["intel", "mix"], "keeps nothing that could be recovered; those that do: hashmap, nstore, echo"),
+        (["intel", "mix"], "keeps nothing that could be recovered; those that do: append, hashmap, nstore, echo"),
         (["intel", "hashmap", "--every", "0"], "--every 0"),
         (["intel", "hashmap", "--points", "0"], "--points 0"),
         (["intel", "hashmap", "--at", "soon"], "--at: "),
-        (["intel", "hashmap", "--model", "tso"], "accepted: px86-line, px86, armv8, epoch, release, strict"),
+        (["intel", "hashmap", "--model", "tso"], "accepted: px86-line, px86, armv8, strand, epoch, release, strict"),
         (["intel", "hashmap", "--replay", "x"], "not what a finding prints"),
         (["intel", "hashmap", "--check", "true {image}"], "for recorded programs"),
     ],

@@ -1,6 +1,7 @@
 //! What was meant by arguments that are not accepted.
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use machine::PRESETS;
 use machine::params::MACHINE;
 
 /// The error, with what may have been meant.
@@ -17,8 +18,9 @@ pub(crate) fn with_hint(args: &[String], mut error: Error) -> Error {
 fn hint(args: &[String], given: &str) -> Option<String> {
     let command = args.get(1).map_or("", String::as_str);
     let Some(option) = given.strip_prefix("--") else {
-        let text = "machines are given with --on, separated by commas: --on MACHINE,MACHINE";
-        return (command == "compare" && !given.starts_with('-')).then(|| text.into());
+        let [first, second] = [PRESETS[0].name, PRESETS[4].name];
+        let text = format!("machines are given with --on, separated by commas: --on {first},{second}");
+        return (command == "compare" && !given.starts_with('-')).then_some(text);
     };
     if !["run", "compare", "crash"].contains(&command) {
         return None;

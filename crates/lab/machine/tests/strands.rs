@@ -10,12 +10,11 @@ fn pick<'a>(r: &mut Random, from: &[&'a str]) -> &'a str {
 
 fn machine(r: &mut Random) -> Description {
     let mut d = Description::preset("strandweaver").unwrap();
-    let sizes: [(&str, &[&str]); 9] = [
+    let sizes: [(&str, &[&str]); 8] = [
         ("ordering.persist_queue", &["1", "2", "16"]),
         ("ordering.strand_buffers", &["1", "2", "4"]),
         ("ordering.strand_entries", &["1", "2", "4"]),
         ("ordering.strand_issue_ns", &["0.5", "1", "40"]),
-        ("ordering.write_back_buffer", &["1", "16"]),
         ("ordering.write_pending_queue", &["1", "16"]),
         ("memory.controllers", &["1", "2", "3"]),
         ("l1.size_bytes", &["4096", "32768"]),
