@@ -86,7 +86,7 @@ pub trait Companion {
     }
 
     /// The memory as programs address it, made of its controllers' images.
-    fn seen(
+    fn as_addressed(
         &self,
         view: View,
         image: Image,

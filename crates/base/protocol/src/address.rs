@@ -56,7 +56,7 @@ const WINDOW: u64 = 1 << 40;
 
 /// One memory of a machine: where programs' pages of it are, and its controllers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryPlace {
     /// Its first controller.
     pub first: usize,
     /// Its controllers.
@@ -81,7 +81,7 @@ pub struct AddressMap {
     /// Consecutive bytes on one controller before the next takes over: 64 to 4096, a power of two. Of DRAM, and of
     /// persistent memory where there is one.
     pub interleave_bytes: u64,
-    memories: [Memory; MEMORIES],
+    memories: [MemoryPlace; MEMORIES],
     count: usize,
     /// The memory of each page of a turn.
     turn: [u8; TURN],
@@ -90,7 +90,12 @@ pub struct AddressMap {
 impl AddressMap {
     /// One persistent memory of so many controllers, beside DRAM.
     pub fn new(pm_controllers: usize, dram_controllers: usize, interleave_bytes: u64) -> AddressMap {
-        let one = Memory { controllers: pm_controllers, interleave_bytes, share: TURN, ..Memory::default() };
+        let one = MemoryPlace {
+            controllers: pm_controllers,
+            interleave_bytes,
+            share: TURN,
+            ..MemoryPlace::default()
+        };
         AddressMap::of(&[one], dram_controllers, interleave_bytes)
     }
 
@@ -98,18 +103,18 @@ impl AddressMap {
     ///
     /// # Panics
     /// When there are none or more than [`MEMORIES`], or shares that are not [`TURN`] together.
-    pub fn of(memories: &[Memory], dram_controllers: usize, interleave_bytes: u64) -> AddressMap {
+    pub fn of(memories: &[MemoryPlace], dram_controllers: usize, interleave_bytes: u64) -> AddressMap {
         assert!((1..=MEMORIES).contains(&memories.len()), "1 to {MEMORIES} memories");
         let mut map = AddressMap {
             pm_controllers: 0,
             dram_controllers,
             interleave_bytes,
-            memories: [Memory::default(); MEMORIES],
+            memories: [MemoryPlace::default(); MEMORIES],
             count: memories.len(),
             turn: [0; TURN],
         };
         for (place, memory) in map.memories.iter_mut().zip(memories) {
-            *place = Memory { first: map.pm_controllers, ..*memory };
+            *place = MemoryPlace { first: map.pm_controllers, ..*memory };
             map.pm_controllers += memory.controllers;
         }
         map.deal();
@@ -133,12 +138,12 @@ impl AddressMap {
     }
 
     /// The memories, in their order.
-    pub fn memories(&self) -> impl Iterator<Item = &Memory> {
+    pub fn memories(&self) -> impl Iterator<Item = &MemoryPlace> {
         self.memories[..self.count].iter()
     }
 
     /// The memory at `index` of the list.
-    pub fn memory(&self, index: usize) -> &Memory {
+    pub fn memory(&self, index: usize) -> &MemoryPlace {
         &self.memories[index]
     }
 
@@ -159,7 +164,8 @@ impl AddressMap {
             return 0;
         }
         let page = (address - PM_BASE) / PAGE_BYTES;
-        let in_range = |m: &Memory| m.range.is_some_and(|(from, pages)| (from..from + pages).contains(&page));
+        let in_range =
+            |m: &MemoryPlace| m.range.is_some_and(|(from, pages)| (from..from + pages).contains(&page));
         let ranged = self.memories().position(in_range);
         ranged.unwrap_or_else(|| usize::from(self.turn[page as usize % TURN]))
     }
@@ -256,8 +262,8 @@ mod tests {
         assert_eq!(at(DRAM_BASE), 2);
     }
 
-    fn memory(controllers: usize, share: usize, has_window: bool) -> Memory {
-        Memory { controllers, interleave_bytes: 256, share, has_window, ..Memory::default() }
+    fn memory(controllers: usize, share: usize, has_window: bool) -> MemoryPlace {
+        MemoryPlace { controllers, interleave_bytes: 256, share, has_window, ..MemoryPlace::default() }
     }
 
     #[test]
@@ -275,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_range_is_one_memory_and_the_rest_another() {
-        let near = Memory { range: Some((0, 10)), share: 0, ..memory(2, 0, false) };
+        let near = MemoryPlace { range: Some((0, 10)), share: 0, ..memory(2, 0, false) };
         let map = AddressMap::of(&[near, memory(1, 16, false)], 1, 256);
         let at = |page: u64| map.controller(line_of(PM_BASE + page * PAGE_BYTES));
         assert_eq!([at(0), at(9), at(10), at(1 << 20)], [0, 0, 2, 2]);

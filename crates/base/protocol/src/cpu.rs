@@ -17,7 +17,7 @@ pub enum FlushKind {
     /// Write back and invalidate; ordered with stores.
     Clflush,
     /// As `Clflushopt`, on every machine: something else than a core is about to write the line.
-    Forget,
+    WriteBackInvalidate,
 }
 
 /// Fences.
@@ -147,7 +147,7 @@ pub enum OpKind {
     Load,
     /// Fetch the line; nothing waits for its value, as far as the instruction window reaches. A core answers when the value
     /// is there: [`Touched`].
-    Touch,
+    Prefetch,
     /// Store into the store buffer.
     Store,
     /// Non-temporal store.
@@ -159,7 +159,7 @@ pub enum OpKind {
     /// Fence.
     Fence(FenceKind),
     /// Compute for `value` picoseconds, which takes up `address` instructions of the window.
-    Work,
+    Compute,
     /// Wait until line number `value` is not under way to the core.
     Await,
 }
@@ -359,8 +359,8 @@ impl Cpu {
 
     /// Fetches a line whose value nothing waits for yet.
     #[track_caller]
-    pub fn touch(&self, address: u64) -> Access<'_> {
-        self.access(OpKind::Touch, address, 1, Order::Plain, 0)
+    pub fn prefetch(&self, address: u64) -> Access<'_> {
+        self.access(OpKind::Prefetch, address, 1, Order::Plain, 0)
     }
 
     /// Stores eight bytes.
@@ -407,8 +407,8 @@ impl Cpu {
 
     /// Drops the line of `address` from every cache, so that what a device writes there is seen.
     #[track_caller]
-    pub fn forget(&self, address: u64) -> Access<'_> {
-        self.access(OpKind::Flush(FlushKind::Forget), address, 1, Order::Plain, 0)
+    pub fn write_back_invalidate(&self, address: u64) -> Access<'_> {
+        self.access(OpKind::Flush(FlushKind::WriteBackInvalidate), address, 1, Order::Plain, 0)
     }
 
     /// A fence.
@@ -443,15 +443,15 @@ impl Cpu {
 
     /// Computes for a while.
     #[track_caller]
-    pub fn work(&self, time: Dur) -> Access<'_> {
-        self.access(OpKind::Work, 0, 1, Order::Plain, time.as_ps())
+    pub fn compute(&self, time: Dur) -> Access<'_> {
+        self.access(OpKind::Compute, 0, 1, Order::Plain, time.as_ps())
     }
 
     /// Computes for a while, over so many instructions.
     #[track_caller]
-    pub fn compute(&self, time: Dur, instructions: u64) -> Access<'_> {
+    pub fn compute_instructions(&self, time: Dur, instructions: u64) -> Access<'_> {
         self.op(Op {
-            kind: OpKind::Work,
+            kind: OpKind::Compute,
             address: instructions,
             size: 1,
             order: Order::Plain,
@@ -559,7 +559,7 @@ impl Cpu {
     pub async fn load_bytes(&self, address: u64, bytes: &mut [u8]) {
         let mut line = address / 64 * 64 + 64;
         while line < address + bytes.len() as u64 {
-            self.touch(line).await;
+            self.prefetch(line).await;
             line += 64;
         }
         let mut at = 0;

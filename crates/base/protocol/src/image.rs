@@ -32,10 +32,10 @@ pub(crate) fn merge(to: &mut Block, from: &Block, mask: Mask) {
     }
 }
 
-type Page = [u8; PAGE_BYTES as usize];
+type PageBytes = [u8; PAGE_BYTES as usize];
 
 /// A page that several memories share until one of them writes it.
-pub type SharedPage = Arc<Page>;
+pub type SharedPage = Arc<PageBytes>;
 
 /// Pages of a chunk.
 const CHUNK: usize = 512;
@@ -43,7 +43,7 @@ const CHUNK: usize = 512;
 /// Chunks that an index finds: the first 64 GiB. Those further away are few, or memory is sparse.
 const NEAR: usize = 1 << 15;
 
-type Chunk = [Option<Arc<Page>>; CHUNK];
+type Chunk = [Option<Arc<PageBytes>>; CHUNK];
 
 /// A range of memory with its bytes; untouched pages are zero and cost nothing. A clone shares every page
 /// until one of the two writes it, so a crash point costs what changed, not the footprint.
@@ -75,7 +75,7 @@ impl Image {
     }
 
     #[inline]
-    fn get(&self, page: usize) -> Option<&Arc<Page>> {
+    fn get(&self, page: usize) -> Option<&Arc<PageBytes>> {
         let chunk = match self.near.get(page / CHUNK) {
             Some(chunk) => chunk.as_ref(),
             None => self.far.get(&(page / CHUNK)),
@@ -83,8 +83,8 @@ impl Image {
         chunk?[page % CHUNK].as_ref()
     }
 
-    fn slot(&mut self, page: usize) -> &mut Option<Arc<Page>> {
-        const EMPTY: Option<Arc<Page>> = None;
+    fn slot(&mut self, page: usize) -> &mut Option<Arc<PageBytes>> {
+        const EMPTY: Option<Arc<PageBytes>> = None;
         let (index, fresh) = (page / CHUNK, || Arc::new([EMPTY; CHUNK]));
         self.pages = self.pages.max(page + 1);
         let chunk = if index < NEAR {

@@ -15,7 +15,7 @@ pub mod pages;
 mod persistency;
 
 pub use address::{
-    AddressMap, DRAM_BASE, LINE_BYTES, Line, MEMORIES, Memory, PAGE_BYTES, PM_BASE, TURN, UNCACHED_BASE,
+    AddressMap, DRAM_BASE, LINE_BYTES, Line, MEMORIES, MemoryPlace, PAGE_BYTES, PM_BASE, TURN, UNCACHED_BASE,
 };
 pub use address::{is_uncached, line_of, offset_of};
 pub use cpu::{

@@ -61,13 +61,13 @@ pub enum Msg {
     /// An epoch that a line was tagged with has committed.
     Untag { line: Line, epoch: EpochId },
     /// clwb, clflushopt, clflush: write the line back, wherever it is dirty; `forget` drops every copy.
-    Clean { line: Line, data: Option<Block>, forget: bool },
+    LineFlush { line: Line, data: Option<Block>, invalidate: bool },
     /// A core side has a line written back whose last bytes are this core's; core to its own caches (the bytes are not
     /// read yet), and then to the directory, where it waits for no request for the line.
     WriteBack { line: Line, data: Block },
     /// A non-temporal store leaves the write-combining buffer.
     NonTemporal { line: Line, data: Block, mask: Mask },
-    /// A `Clean`, `WriteBack` or `NonTemporal` has reached the persistence domain.
+    /// A `LineFlush`, `WriteBack` or `NonTemporal` has reached the persistence domain.
     CleanAck { line: Line },
 
     // Directory to memory and back.
@@ -127,7 +127,7 @@ pub enum Msg {
 
     // Between the core sides.
     /// `dependent` waits for an epoch of the receiver.
-    Register { epoch: EpochId, dependent: u8 },
+    AddDependent { epoch: EpochId, dependent: u8 },
     /// The epoch that the receiver waited for has committed.
     CrossDependencyResolved { tag: EpochTag },
 
@@ -152,7 +152,7 @@ impl engine::Message for Msg {
             GetS { .. }
                 | GetM { .. }
                 | PutM { .. }
-                | Clean { .. }
+                | LineFlush { .. }
                 | WriteBack { .. }
                 | NonTemporal { .. }
                 | Drained { .. }

@@ -63,7 +63,7 @@ impl PostCrash {
     /// before closer, older before younger. One image for each memory, as its controllers are addressed.
     pub fn settle(mut self, map: &AddressMap) -> Vec<Image> {
         let mut parts = std::mem::take(&mut self.parts).into_iter();
-        let together = |memory: &crate::Memory| {
+        let together = |memory: &crate::MemoryPlace| {
             let mut own: Vec<Image> = parts.by_ref().take(memory.controllers).collect();
             if own.len() == 1 {
                 return own.remove(0);

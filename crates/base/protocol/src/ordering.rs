@@ -98,7 +98,7 @@ pub enum Peer {
     /// Another core.
     Core(u8),
     /// The global timestamp register.
-    Register,
+    TimestampRegister,
     /// The port that devices' registers are behind.
     Commands,
     /// The directory.

@@ -2,19 +2,19 @@
 
 use crate::output;
 use serde_json::{Value, json};
-use track::{PAGE, Page, page_difference};
+use track::{PAGE, PageBytes, page_difference};
 
 /// More than any cache holds.
 const PAGES: usize = 64 << 10;
 
 /// GiB a second of comparing pages with their shadow copies, one line in 64 changed, and of copying them.
 pub(crate) fn rates() -> Value {
-    let old: Vec<Page> = vec![[1; PAGE]; PAGES];
+    let old: Vec<PageBytes> = vec![[1; PAGE]; PAGES];
     let mut new = old.clone();
     for (number, page) in new.iter_mut().enumerate() {
         page[number % 64 * 64] = 2;
     }
-    let lines = |pair: (&Page, &Page)| u64::from(page_difference(pair.0, pair.1).0.count_ones());
+    let lines = |pair: (&PageBytes, &PageBytes)| u64::from(page_difference(pair.0, pair.1).0.count_ones());
     let compare = best(|| assert_eq!(old.iter().zip(&new).map(lines).sum::<u64>(), PAGES as u64));
     let mut copy = old.clone();
     let memcpy = best(|| copy.copy_from_slice(std::hint::black_box(&new)));

@@ -186,11 +186,11 @@ fn built_in_lab(
         (timed, search)
     });
     let by_flush = model.needs_flushes();
-    let hygiene = if by_flush { crash::hygiene(&log) } else { Vec::new() };
+    let persistence_lint = if by_flush { crash::persistence_lint(&log) } else { Vec::new() };
     let mut lab = Lab {
         timed: Some(timed.map_err(output::failed)?),
         search,
-        hygiene,
+        persistence_lint,
         seconds,
         events: log.len(),
         cut: log.cut,

@@ -158,7 +158,7 @@ impl External {
         let status = self.wait(child).map_err(|e| broken(&e))?;
         // A check that was ended had more to read.
         let told = status.and_then(|_| std::fs::read_to_string(&report).ok());
-        let told = told.and_then(|told| crash_reads::told(&told, pid, &files, &left.files));
+        let told = told.and_then(|told| crash_reads::lines_read(&told, pid, &files, &left.files));
         let verdict = self.verdict(status, &said)?;
         let more = told.as_ref().is_some_and(|t| t.more);
         Ok(Outcome { verdict, read: told.map(|t| t.lines), more })

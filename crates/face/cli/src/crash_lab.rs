@@ -16,7 +16,7 @@ pub(crate) struct Lab {
     /// Of a recorded program: the number of the last mark before each failure of `timed`.
     pub(crate) acknowledged: Vec<u64>,
     pub(crate) search: Option<Found>,
-    pub(crate) hygiene: Vec<crash::Finding>,
+    pub(crate) persistence_lint: Vec<crash::Finding>,
     pub(crate) seconds: f64,
     pub(crate) events: usize,
     /// The program did more than its log holds: nothing was looked at after it.
@@ -35,7 +35,7 @@ impl Lab {
             timed: None,
             acknowledged: Vec::new(),
             search: None,
-            hygiene: Vec::new(),
+            persistence_lint: Vec::new(),
             seconds: 0.0,
             events: 0,
             cut: false,
@@ -74,7 +74,8 @@ impl Lab {
             json!({"points": t.points, "bounded": t.bounded, "failing_points": t.failing, "failures": failures.collect::<Vec<_>>()})
         });
         let search = self.search.as_ref().map(Found::json);
-        let hygiene = self.hygiene.iter().map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times}));
+        let persistence_lint =
+            self.persistence_lint.iter().map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times}));
         json!({
             "machine": args.machine,
             "workload": args.workload,
@@ -87,7 +88,7 @@ impl Lab {
             "model_images": search,
             "events": self.events,
             "log_cut": self.cut,
-            "hygiene": hygiene.collect::<Vec<_>>(),
+            "persistence_lint": persistence_lint.collect::<Vec<_>>(),
             "host_seconds": self.seconds,
         })
     }
@@ -141,7 +142,7 @@ impl Lab {
     }
 
     fn print_hygiene(&self) {
-        if self.hygiene.is_empty() {
+        if self.persistence_lint.is_empty() {
             return;
         }
         println!("\nwithout any crash:");
@@ -152,7 +153,7 @@ impl Lab {
             ("flushed-twice", "flushed without a store since the last flush"),
             ("idle-fence", "a fence with nothing to wait for"),
         ]);
-        for f in &self.hygiene {
+        for f in &self.persistence_lint {
             let text = meaning.get(f.kind).copied().unwrap_or(f.kind);
             table.row([text.to_string(), f.site.clone(), f.times.to_string()]);
         }

@@ -14,7 +14,7 @@ pub(crate) const WATCHED: &str = "COREPLANE_READS_WATCHED";
 
 /// What a check told of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct LinesRead {
     /// Addresses of the lines that it read.
     pub(crate) lines: Vec<u64>,
     /// It read others too.
@@ -26,13 +26,13 @@ const LINE: u64 = 64;
 
 /// What the process `pid` says that it read of `files`, which lie in `folder`; none when its report is not whole, is
 /// another process's, or speaks of other files.
-pub(crate) fn told(report: &str, pid: u32, folder: &Path, files: &[Place]) -> Option<Told> {
+pub(crate) fn lines_read(report: &str, pid: u32, folder: &Path, files: &[Place]) -> Option<LinesRead> {
     let mut texts = report.lines();
     let whole = texts.next_back()? == format!("end {pid}") && texts.next()? == "coreplane reads 1";
-    let (mut told, mut file) = (Told::default(), None);
+    let (mut found, mut file) = (LinesRead::default(), None);
     for text in texts {
         if text == "more" {
-            told.more = true;
+            found.more = true;
             continue;
         }
         match text.split_once(' ')? {
@@ -47,24 +47,24 @@ pub(crate) fn told(report: &str, pid: u32, folder: &Path, files: &[Place]) -> Op
                 let Some(place) = file else { continue };
                 let room = place.bytes.div_ceil(LINE);
                 let end = first.saturating_add(count).min(room);
-                told.lines.extend((first..end).map(|line| place.base + line * LINE));
+                found.lines.extend((first..end).map(|line| place.base + line * LINE));
             }
             _ => return None,
         }
     }
-    whole.then_some(told)
+    whole.then_some(found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(report: &str) -> Option<Told> {
+    fn of(report: &str) -> Option<LinesRead> {
         let files = [
             Place { name: "a".into(), base: 4096, bytes: 200 },
             Place { name: "sub/b c".into(), base: 8192, bytes: 4096 },
         ];
-        told(report, 7, Path::new("/t/files"), &files)
+        lines_read(report, 7, Path::new("/t/files"), &files)
     }
 
     #[test]
@@ -73,11 +73,11 @@ mod tests {
             "coreplane reads 1\nfile /t/files/a\nlines 1 9\nfile /t/files/sub/b c\nlines 0 1\nlines 63 1\n";
         let whole = format!("{body}end 7\n");
         let lines = vec![4160, 4224, 4288, 8192, 8192 + 63 * 64];
-        assert_eq!(of(&whole), Some(Told { lines: lines.clone(), more: false }), "none beyond the end");
-        assert_eq!(of(&format!("{body}more\nend 7\n")), Some(Told { lines, more: true }));
-        assert_eq!(of("coreplane reads 1\nend 7\n"), Some(Told::default()));
+        assert_eq!(of(&whole), Some(LinesRead { lines: lines.clone(), more: false }), "none beyond the end");
+        assert_eq!(of(&format!("{body}more\nend 7\n")), Some(LinesRead { lines, more: true }));
+        assert_eq!(of("coreplane reads 1\nend 7\n"), Some(LinesRead::default()));
         let made = "coreplane reads 1\nfile /t/files/new\nlines 0 4\nend 7\n";
-        assert_eq!(of(made), Some(Told::default()));
+        assert_eq!(of(made), Some(LinesRead::default()));
         let others = [
             body.to_string(),
             format!("{body}end 8\n"),

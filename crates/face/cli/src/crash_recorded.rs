@@ -144,7 +144,9 @@ fn search(
         ));
     }
     match search.as_ref().map(|(_, reads)| reads) {
-        Some(Reads::Told) => notes.push("the check tells which lines it reads: only these are varied".into()),
+        Some(Reads::Reported) => {
+            notes.push("the check tells which lines it reads: only these are varied".into())
+        }
         Some(Reads::Distrusted) => notes.push(
             "the check reads more lines than it tells (its answer hangs on others too): all count as read"
                 .into(),
@@ -153,8 +155,17 @@ fn search(
     }
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
-    let hygiene = if by_flush { crash::hygiene(log) } else { Vec::new() };
-    Ok(Lab { timed, acknowledged, search, hygiene, seconds, events: log.len(), notes, ..Lab::of(model) })
+    let persistence_lint = if by_flush { crash::persistence_lint(log) } else { Vec::new() };
+    Ok(Lab {
+        timed,
+        acknowledged,
+        search,
+        persistence_lint,
+        seconds,
+        events: log.len(),
+        notes,
+        ..Lab::of(model)
+    })
 }
 
 /// The recording runs on the machine, and its power is cut there.

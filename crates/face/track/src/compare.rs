@@ -7,11 +7,11 @@ pub const LINE: usize = 64;
 pub const PAGE: usize = 4096;
 
 /// A page's bytes.
-pub type Page = [u8; PAGE];
+pub type PageBytes = [u8; PAGE];
 
 /// The lines that differ, a bit each, and how many bytes do. Cost: a read of both pages; bytes are counted in lines that
 /// differ alone.
-pub fn page_difference(old: &Page, new: &Page) -> (u64, u32) {
+pub fn page_difference(old: &PageBytes, new: &PageBytes) -> (u64, u32) {
     let (old, new) = (old.as_chunks::<LINE>().0, new.as_chunks::<LINE>().0);
     let (mut lines, mut bytes) = (0, 0);
     for (index, (a, b)) in old.iter().zip(new).enumerate() {
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn finds_single_bytes_at_every_place() {
-        let old: Page = std::array::from_fn(|i| (i % 251) as u8);
+        let old: PageBytes = std::array::from_fn(|i| (i % 251) as u8);
         for at in 0..PAGE {
             let mut new = old;
             new[at] ^= 0x80;

@@ -25,7 +25,7 @@ mod session;
 mod shadow;
 mod target;
 
-pub use compare::{LINE, PAGE, Page, page_difference};
+pub use compare::{LINE, PAGE, PageBytes, page_difference};
 pub use save::{Format, save};
 pub use session::{Report, track};
 

@@ -1,6 +1,6 @@
 //! Windows, one after the other, until the target ends or the tracker is interrupted.
 
-use crate::compare::{PAGE, Page};
+use crate::compare::{PAGE, PageBytes};
 use crate::kernel::Asked;
 use crate::maps::{self, Mapping};
 use crate::protect::Protection;
@@ -65,7 +65,7 @@ const LOOK: Duration = Duration::from_millis(5);
 #[derive(Default)]
 struct Copied {
     pages: Vec<u64>,
-    bytes: Vec<Page>,
+    bytes: Vec<PageBytes>,
 }
 
 struct Session {

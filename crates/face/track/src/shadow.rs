@@ -1,7 +1,7 @@
 //! The copy of a process's memory that the next window is compared with.
 
 use crate::DirtyPage;
-use crate::compare::{PAGE, Page, page_difference};
+use crate::compare::{PAGE, PageBytes, page_difference};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ const CHUNK: usize = 1024;
 #[derive(Default)]
 pub(crate) struct Shadow {
     places: BTreeMap<u64, u32>,
-    chunks: Vec<Box<[Page]>>,
+    chunks: Vec<Box<[PageBytes]>>,
     free: Vec<u32>,
 }
 
 impl Shadow {
-    fn page(&mut self, page: u64) -> &mut Page {
+    fn page(&mut self, page: u64) -> &mut PageBytes {
         let place = match self.places.get(&page) {
             Some(place) => *place,
             None => {
@@ -35,12 +35,12 @@ impl Shadow {
     }
 
     /// Takes a page as it is now.
-    pub(crate) fn set(&mut self, page: u64, bytes: &Page) {
+    pub(crate) fn set(&mut self, page: u64, bytes: &PageBytes) {
         *self.page(page) = *bytes;
     }
 
     /// What changed of a page, which is `bytes` now; they are kept.
-    pub(crate) fn update(&mut self, page: u64, bytes: &Page) -> Option<DirtyPage> {
+    pub(crate) fn update(&mut self, page: u64, bytes: &PageBytes) -> Option<DirtyPage> {
         let old = self.page(page);
         let (lines, count) = page_difference(old, bytes);
         if lines == 0 {

@@ -80,7 +80,7 @@ fn correct_programs_are_clean_under_every_model() {
         }
     });
     let log = crash::of_program(&workload("hashmap", &[]), 1).unwrap();
-    assert_eq!(crash::hygiene(&log), []);
+    assert_eq!(crash::persistence_lint(&log), []);
 }
 
 /// Two words of one line, and what is between their stores.
@@ -160,7 +160,7 @@ fn a_double_flush_is_told_without_any_crash() {
     let w = workload("hashmap", &[("workload.bug", "double-flush")]);
     let (log, found) = search(&w, Persistency::Px86Line);
     assert!(found.failures.is_empty());
-    let findings = crash::hygiene(&log);
+    let findings = crash::persistence_lint(&log);
     assert!(findings.iter().all(|f| f.kind == "flushed-twice" && f.times > 100), "{findings:?}");
     assert_eq!(findings.len(), 1);
 }

@@ -310,7 +310,7 @@ fn two_mappings_of_a_file_are_one_and_a_remap_goes_on() {
         let images = seen(&log, model, |i| (i.acknowledged(), word(i, 0, 64), word(i, 0, 0)));
         assert!(!images.iter().any(|i| i.1 == Some(0) && i.2 == Some(1)), "{model:?}: {images:?}");
         assert!(images.iter().all(|i| i.0 == 0 || i.2 == Some(1)), "{model:?}: {images:?}");
-        assert_eq!(crash::hygiene(&log), []);
+        assert_eq!(crash::persistence_lint(&log), []);
     }
 }
 
@@ -370,7 +370,8 @@ fn a_failure_is_kept_as_found_where_there_is_no_time_to_make_it_small() {
 
 #[test]
 fn what_is_never_synced_or_flushed_is_told_and_a_sync_counts_as_a_flush() {
-    let kinds = |p: &Program| crash::hygiene(&p.log()).into_iter().map(|f| f.kind).collect::<Vec<_>>();
+    let kinds =
+        |p: &Program| crash::persistence_lint(&p.log()).into_iter().map(|f| f.kind).collect::<Vec<_>>();
     let mut p = Program::new(1);
     p.store(at(0), 1).call(Call::Msync, at(0), 4096);
     // A flush of other memory is what the fence waits for.
@@ -415,7 +416,7 @@ proptest! {
         let Ok(recording) = Recording::of_trace(p.trace) else { return Ok(()) };
         let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
         let log = crash::of_trace(&recording, &Recorded { layout: &layout, image: Some(image), after: None });
-        crash::hygiene(&log);
+        crash::persistence_lint(&log);
         let check = |i: &Candidate<'_>| Outcome::of(if i.pages().count() % 3 == 2 { Err("x".into()) } else { Ok(()) });
         for model in MODELS {
             let bounds = Bounds { points: 6, images: 8, failures: 2, skip: 0 };

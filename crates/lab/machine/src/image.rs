@@ -99,7 +99,7 @@ impl Machine {
             let memory = self.map.memory(*index);
             let own = &devices[memory.first..memory.first + memory.controllers];
             let image = std::mem::take(&mut images[*index]);
-            images[*index] = companion.borrow().seen(view, image, own, &self.map, &caches);
+            images[*index] = companion.borrow().as_addressed(view, image, own, &self.map, &caches);
         }
         assemble(images, &self.map)
     }

@@ -7,7 +7,7 @@ use crate::reader::Reader;
 use crate::registry::{memory_kind, memory_kinds};
 use plug::{Around, MemoryKind};
 use protocol::params::Setting;
-use protocol::{AddressMap, MEMORIES, Memory, PAGE_BYTES, Settings, TURN};
+use protocol::{AddressMap, MEMORIES, MemoryPlace, PAGE_BYTES, Settings, TURN};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -259,7 +259,7 @@ pub(crate) fn address_map(machine: &Settings, entries: &[Entry]) -> AddressMap {
     let memory = |(entry, share): (&Entry, usize)| {
         let range = entry.pages.map(|pages| (next, pages));
         next += entry.pages.unwrap_or(0);
-        Memory {
+        MemoryPlace {
             first: 0,
             controllers: entry.kind.controllers(&entry.settings),
             interleave_bytes: entry.settings.number("memory.interleave_bytes"),
@@ -268,7 +268,7 @@ pub(crate) fn address_map(machine: &Settings, entries: &[Entry]) -> AddressMap {
             has_window: several && entry.kind.translates(&entry.settings),
         }
     };
-    let memories: Vec<Memory> = entries.iter().zip(shares).map(memory).collect();
+    let memories: Vec<MemoryPlace> = entries.iter().zip(shares).map(memory).collect();
     AddressMap::of(
         &memories,
         machine.count("memory.dram.controllers"),

@@ -5,7 +5,7 @@
 
 use crate::spec::{DispatcherSpec, Mutant, Sync};
 use crate::table::{AddressTable, Entry};
-use crate::unit::{Register, Work};
+use crate::unit::{UnitPhase, UnitState};
 use engine::PortId;
 use protocol::{
     Block, LOG_BYTES, Line, LogHeader, LogLayout, Mask, Msg, NearKind, NearRefusal, NearRequest, PAGE_BYTES,
@@ -61,7 +61,7 @@ pub struct Held {
 
 /// What an observer of persist ordering sees.
 #[derive(Clone, Copy, Debug)]
-pub enum Seen {
+pub enum Event {
     /// A request arrived.
     Request(Queued),
     /// A host access arrived.
@@ -98,7 +98,7 @@ pub enum Effect {
     /// Another device has to know.
     Tell { device: u8, number: u64 },
     /// For observers.
-    Seen(Seen),
+    Observed(Event),
 }
 
 /// How far each of a thread's logs is.
@@ -117,12 +117,12 @@ pub struct Dispatcher {
     pub(crate) fifo: VecDeque<Queued>,
     /// The request at the FIFO's head waits for other devices, which know that this one is ready.
     pub(crate) announced: bool,
-    pub(crate) registers: Vec<Register>,
+    pub(crate) unit_states: Vec<UnitState>,
     /// The first `host_queue` of these are in the host queue; others wait outside it.
     pub(crate) held: VecDeque<Held>,
     pub(crate) logs: Vec<ThreadLog>,
     /// What other devices have said that they are done with.
-    pub(crate) told: Vec<(u64, u16)>,
+    pub(crate) acknowledged: Vec<(u64, u16)>,
     pub(crate) stamps: u64,
     /// Requests not done, by core; for polling.
     pub(crate) pending: Vec<u8>,
@@ -137,25 +137,25 @@ impl Hash for Dispatcher {
             table: _,
             fifo,
             announced,
-            registers,
+            unit_states,
             held,
             logs,
-            told,
+            acknowledged,
             stamps: _,
             pending: _,
         } = self;
         let live = fifo.iter().map(|q| q.stamp).chain(held.iter().map(|h| h.stamp));
-        let mut stamps: Vec<u64> = live.chain(registers.iter().map(|r| r.stamp)).collect();
+        let mut stamps: Vec<u64> = live.chain(unit_states.iter().map(|r| r.stamp)).collect();
         stamps.sort_unstable();
         let rank = |stamp: u64| stamps.partition_point(|s| *s < stamp);
-        registers.iter().for_each(|register| register.tell(rank(register.stamp), into));
+        unit_states.iter().for_each(|register| register.tell(rank(register.stamp), into));
         for Queued { request, stamp, area, log_at } in fifo {
             (request, rank(*stamp), area, log_at).hash(into);
         }
         for Held { port, msg, line, write, stamp } in held {
             (port, msg, line, write, rank(*stamp)).hash(into);
         }
-        (announced, logs, told).hash(into);
+        (announced, logs, acknowledged).hash(into);
     }
 }
 
@@ -166,10 +166,10 @@ impl Dispatcher {
             table: AddressTable::new(spec.table),
             fifo: VecDeque::with_capacity(spec.fifo),
             announced: false,
-            registers: vec![Register::default(); spec.units],
+            unit_states: vec![UnitState::default(); spec.units],
             held: VecDeque::with_capacity(spec.host_queue),
             logs: Vec::new(),
-            told: Vec::new(),
+            acknowledged: Vec::new(),
             stamps: 0,
             pending: Vec::with_capacity(spec.fifo + spec.units),
             spec,
@@ -188,17 +188,17 @@ impl Dispatcher {
 
     /// Whether a unit has a step to take.
     pub fn is_busy(&self, unit: usize) -> bool {
-        self.registers[unit].is_busy()
+        self.unit_states[unit].is_busy()
     }
 
     /// Whether a unit's request is one for its load/store unit: no more than a line.
     pub fn is_fine(&self, unit: usize) -> bool {
-        self.registers[unit].request.size <= 64
+        self.unit_states[unit].request.size <= 64
     }
 
     /// Units with a request that is not done yet.
     pub fn busy(&self) -> usize {
-        self.registers.iter().filter(|r| r.is_busy()).count()
+        self.unit_states.iter().filter(|r| r.is_busy()).count()
     }
 
     /// Requests of a core that the device is not done with.
@@ -233,7 +233,7 @@ impl Dispatcher {
                 let queued = Queued { request, stamp: self.stamps, area, log_at };
                 self.fifo.push_back(queued);
                 self.pending.push(request.core);
-                out.push(Effect::Seen(Seen::Request(queued)));
+                out.push(Effect::Observed(Event::Request(queued)));
                 out.push(Effect::Taken { number, refused: None });
             }
         }
@@ -284,7 +284,7 @@ impl Dispatcher {
     pub fn host(&mut self, port: PortId, msg: Msg, line: Line, write: bool, out: &mut Vec<Effect>) {
         self.stamps += 1;
         let held = Held { port, msg, line, write, stamp: self.stamps };
-        out.push(Effect::Seen(Seen::Host { line, write, stamp: held.stamp }));
+        out.push(Effect::Observed(Event::Host { line, write, stamp: held.stamp }));
         if self.held.len() < self.spec.host_queue && !self.must_wait(&held, self.held.len()) {
             Self::perform(held, out);
             return;
@@ -295,7 +295,7 @@ impl Dispatcher {
 
     fn perform(held: Held, out: &mut Vec<Effect>) {
         let Held { port, msg, line, write, stamp } = held;
-        out.push(Effect::Seen(Seen::Performed { line, write, stamp }));
+        out.push(Effect::Observed(Event::Performed { line, write, stamp }));
         out.push(Effect::Perform { port, msg });
     }
 
@@ -322,7 +322,7 @@ impl Dispatcher {
                 && (r.conflicts(access.line, access.write && !self.spec.is(Mutant::SourcesOnly))
                     || access.write && self.spec.writes_wait_for_all)
         };
-        let in_flight = self.registers.iter().any(|r| r.is_busy() && blocks(&r.request, r.stamp));
+        let in_flight = self.unit_states.iter().any(|r| r.is_busy() && blocks(&r.request, r.stamp));
         let same = |h: &Held| h.line == access.line && (h.write || access.write);
         in_flight
             || self.fifo.iter().any(|q| blocks(&q.request, q.stamp))
@@ -330,17 +330,18 @@ impl Dispatcher {
     }
 
     /// Another device is done with its part of a request, or ready for a synchronisation.
-    pub fn told(&mut self, number: u64, device: u8) {
-        match self.told.iter_mut().find(|(n, _)| *n == number) {
+    pub fn acknowledge(&mut self, number: u64, device: u8) {
+        match self.acknowledged.iter_mut().find(|(n, _)| *n == number) {
             Some((_, devices)) => *devices |= 1 << device,
-            None => self.told.push((number, 1 << device)),
+            None => self.acknowledged.push((number, 1 << device)),
         }
     }
 
-    fn all_told(&self, request: &NearRequest) -> bool {
+    fn all_acknowledged(&self, request: &NearRequest) -> bool {
         let others = request.devices & !(1 << self.spec.index);
-        let told = self.told.iter().find(|(n, _)| *n == request.number).map_or(0, |(_, d)| *d);
-        self.spec.sync != Sync::Delayed || self.spec.is(Mutant::NoSync) || others & !told == 0
+        let acknowledged =
+            self.acknowledged.iter().find(|(n, _)| *n == request.number).map_or(0, |(_, d)| *d);
+        self.spec.sync != Sync::Delayed || self.spec.is(Mutant::NoSync) || others & !acknowledged == 0
     }
 
     fn tell(&self, request: &NearRequest, out: &mut Vec<Effect>) {
@@ -353,16 +354,16 @@ impl Dispatcher {
 
     /// The next line of a unit.
     pub fn step(&mut self, unit: usize, memory: &mut dyn Bytes, out: &mut Vec<Effect>) {
-        let register = &mut self.registers[unit];
+        let register = &mut self.unit_states[unit];
         if !register.is_busy() {
             return;
         }
         if register.step(memory, out) {
             let request = register.request;
-            register.state = Work::Waits;
-            out.push(Effect::Seen(Seen::Local { number: request.number }));
+            register.state = UnitPhase::Waits;
+            out.push(Effect::Observed(Event::Local { number: request.number }));
             if request.kind == NearKind::CommitLog {
-                out.push(Effect::Seen(Seen::Deleted(request)));
+                out.push(Effect::Observed(Event::Deleted(request)));
             } else {
                 self.tell(&request, out);
             }
@@ -377,18 +378,18 @@ impl Dispatcher {
 
     /// A unit is free when every device is done with its request (paper §5.2).
     fn finish(&mut self, out: &mut Vec<Effect>) {
-        for unit in 0..self.registers.len() {
-            let register = self.registers[unit];
+        for unit in 0..self.unit_states.len() {
+            let register = self.unit_states[unit];
             let commits = register.request.kind == NearKind::CommitLog;
-            if register.state == Work::Waits && (commits || self.all_told(&register.request)) {
-                self.registers[unit].state = Work::Done;
+            if register.state == UnitPhase::Waits && (commits || self.all_acknowledged(&register.request)) {
+                self.unit_states[unit].state = UnitPhase::Done;
                 self.done(&register.request, out);
             }
         }
     }
 
     fn done(&mut self, request: &NearRequest, out: &mut Vec<Effect>) {
-        self.told.retain(|(n, _)| *n != request.number);
+        self.acknowledged.retain(|(n, _)| *n != request.number);
         if let Some(index) = self.pending.iter().position(|h| *h == request.core) {
             self.pending.swap_remove(index);
         }
@@ -410,17 +411,17 @@ impl Dispatcher {
     /// The FIFO's head goes to a unit, or waits: for a unit, a conflict, or the other devices.
     fn dispatch(&mut self, out: &mut Vec<Effect>) -> bool {
         let Some(head) = self.fifo.front().copied() else { return false };
-        let free = self.registers.iter().position(Register::is_free);
+        let free = self.unit_states.iter().position(UnitState::is_free);
         let Some(unit) = free.filter(|_| !self.is_blocked(&head)) else { return false };
         if head.request.kind == NearKind::CommitLog && !std::mem::replace(&mut self.announced, true) {
             self.tell(&head.request, out);
         }
-        if head.request.kind == NearKind::CommitLog && !self.all_told(&head.request) {
+        if head.request.kind == NearKind::CommitLog && !self.all_acknowledged(&head.request) {
             return false;
         }
         self.fifo.pop_front();
         self.announced = false;
-        self.registers[unit] = Register::start(head, self.layout(), self.spec.index);
+        self.unit_states[unit] = UnitState::start(head, self.layout(), self.spec.index);
         out.extend([Effect::Room, Effect::Started { unit }]);
         true
     }
@@ -430,22 +431,22 @@ impl Dispatcher {
         let request = &head.request;
         if request.kind == NearKind::CommitLog {
             let mine = |r: &NearRequest| (r.pool, r.thread) == (request.pool, request.thread);
-            return self.registers.iter().any(|r| !r.is_free() && mine(&r.request));
+            return self.unit_states.iter().any(|r| !r.is_free() && mine(&r.request));
         }
         // A deletion must not take a younger log with it.
-        let deletes = |r: &Register| {
+        let deletes = |r: &UnitState| {
             let of_it = (r.request.pool, r.request.thread) == (request.pool, request.thread);
             r.is_busy() && r.request.kind == NearKind::CommitLog && of_it
         };
-        if request.kind.logs() && self.registers.iter().any(deletes) {
+        if request.kind.logs() && self.unit_states.iter().any(deletes) {
             return true;
         }
         if self.spec.is(Mutant::NoOrdering) {
             return false;
         }
-        let in_flight = |r: &Register| r.is_busy() && self.requests_conflict(&r.request, request);
+        let in_flight = |r: &UnitState| r.is_busy() && self.requests_conflict(&r.request, request);
         let host = |h: &Held| h.stamp < head.stamp && request.conflicts(h.line, h.write);
-        self.registers.iter().any(in_flight)
+        self.unit_states.iter().any(in_flight)
             || !self.spec.is(Mutant::SourcesOnly) && self.held.iter().any(host)
     }
 

@@ -6,7 +6,7 @@
 use crate::dispatcher::{Bytes, Dispatcher, Effect, Held, Queued};
 use crate::spec::{DispatcherSpec, Mutant, Sync};
 use crate::table::ENTRY_BYTES;
-use crate::unit::{Register, Work};
+use crate::unit::{UnitPhase, UnitState};
 use protocol::{LineWrite, Msg, NearKind};
 use units::Time;
 
@@ -20,7 +20,7 @@ pub const HOST_BYTES: usize = 80;
 pub struct Dump {
     spec: DispatcherSpec,
     fifo: Vec<Queued>,
-    registers: Vec<Register>,
+    unit_states: Vec<UnitState>,
     held: Vec<Held>,
     table: usize,
 }
@@ -38,8 +38,8 @@ impl DispatcherSpec {
 impl Dump {
     /// Bytes that were saved.
     pub fn bytes(&self) -> usize {
-        let registers = self.registers.iter().filter(|r| r.state != Work::Free).count();
-        (self.fifo.len() + registers) * REQUEST_BYTES
+        let unit_states = self.unit_states.iter().filter(|r| r.state != UnitPhase::Free).count();
+        (self.fifo.len() + unit_states) * REQUEST_BYTES
             + self.held.len() * HOST_BYTES
             + self.table * ENTRY_BYTES
     }
@@ -47,7 +47,7 @@ impl Dump {
     /// The last request that the device has received, as its structures show it.
     fn received(&self) -> u64 {
         let queued = self.fifo.iter().map(|q| q.request.number);
-        queued.chain(self.registers.iter().map(|r| r.request.number)).max().unwrap_or(0)
+        queued.chain(self.unit_states.iter().map(|r| r.request.number)).max().unwrap_or(0)
     }
 }
 
@@ -61,7 +61,7 @@ impl Dispatcher {
         Dump {
             spec: self.spec,
             fifo: if lost { Vec::new() } else { self.fifo.iter().copied().collect() },
-            registers: self.registers.clone(),
+            unit_states: self.unit_states.clone(),
             held,
             table: self.table.entries().len(),
         }
@@ -114,7 +114,7 @@ fn replay(
 ) -> Result<(), String> {
     let mut dispatcher = Dispatcher::new(DispatcherSpec { sync: Sync::None, mutant: None, ..dump.spec });
     let mut dropped: Vec<Queued> = Vec::new();
-    for register in &dump.registers {
+    for register in &dump.unit_states {
         // A register whose part is done has only to wait for others, and these replay their own.
         if register.is_busy() {
             dispatcher.fifo.push_back(register.queued());

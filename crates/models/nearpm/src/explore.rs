@@ -291,7 +291,7 @@ impl NearSpace {
                         Msg::NearComplete { number, device: d as u8 },
                     );
                 }
-                Effect::Seen(seen) => state.checker.0.saw(d, &seen),
+                Effect::Observed(event) => state.checker.0.saw(d, &event),
                 // Nobody waits for these: answers to cores come at once, and the FIFO has room.
                 Effect::Started { .. } | Effect::Copied | Effect::Room | Effect::Done { .. } => {}
                 Effect::Perform { msg, .. } => {
@@ -410,7 +410,7 @@ impl Protocol for NearSpace {
             Step::Complete(from, to) => {
                 if let Some(Msg::NearComplete { number, device }) = next.wires.take(Wire::Completed(from, to))
                 {
-                    next.devices[to].told(number, device);
+                    next.devices[to].acknowledge(number, device);
                 }
                 self.settle(&mut next, to, effects);
             }

@@ -35,7 +35,7 @@ mod table;
 mod tests;
 mod unit;
 
-pub use crate::dispatcher::{Bytes, Dispatcher, Effect, Held, Queued, Seen};
+pub use crate::dispatcher::{Bytes, Dispatcher, Effect, Event, Held, Queued};
 pub use crate::explore::NearSpace;
 pub use dump::{Dump, HOST_BYTES, REQUEST_BYTES, recover};
 pub use node::NearDevice;

@@ -6,7 +6,7 @@
 //!   directory, cores --------> host queue -----------------> controller (queue, media, image)
 //! ```
 
-use crate::dispatcher::{Bytes, Dispatcher, Effect, Seen};
+use crate::dispatcher::{Bytes, Dispatcher, Effect, Event};
 use crate::spec::DeviceSpec;
 use crate::stats::DeviceStats;
 use engine::{Device, Out, PortId};
@@ -33,7 +33,7 @@ pub struct NearDevice {
     next: Vec<Time>,
     bus_free: Time,
     effects: Vec<Effect>,
-    seen: Vec<Seen>,
+    events: Vec<Event>,
     wakes_at: Time,
     stats: DeviceStats,
 }
@@ -47,7 +47,7 @@ impl NearDevice {
             next: vec![Time::NEVER; spec.dispatcher.units],
             bus_free: Time::ZERO,
             effects: Vec::with_capacity(16),
-            seen: Vec::with_capacity(16),
+            events: Vec::with_capacity(16),
             wakes_at: Time::NEVER,
             stats: DeviceStats::default(),
             spec,
@@ -75,8 +75,8 @@ impl NearDevice {
     }
 
     /// What an observer of persist ordering has not fetched yet.
-    pub fn take_seen(&mut self) -> std::vec::Drain<'_, Seen> {
-        self.seen.drain(..)
+    pub fn take_events(&mut self) -> std::vec::Drain<'_, Event> {
+        self.events.drain(..)
     }
 
     /// The line that a message of the host concerns, and whether it writes.
@@ -155,7 +155,7 @@ impl NearDevice {
                 let to = ports::device(device.into(), self.spec.cores);
                 out.send(to, Dur::ZERO, Msg::NearComplete { number, device: self.spec.dispatcher.index });
             }
-            Effect::Seen(seen) => self.seen.push(seen),
+            Effect::Observed(event) => self.events.push(event),
         }
     }
 
@@ -189,7 +189,7 @@ impl Device<Msg> for NearDevice {
         } else {
             match *msg {
                 Msg::Near(request) => self.dispatcher.request(request, &mut self.effects),
-                Msg::NearComplete { number, device } => self.dispatcher.told(number, device),
+                Msg::NearComplete { number, device } => self.dispatcher.acknowledge(number, device),
                 Msg::NearStatus { core } => {
                     let value = self.dispatcher.pending_of(core);
                     let back = ports::commands(self.spec.cores);

@@ -210,7 +210,7 @@ fn near(device: &dyn MemoryDevice) -> Option<&NearDevice> {
 impl Watch {
     /// What left the port: nothing of it may still be in a cache.
     fn watch_port(&mut self, port: &mut CommandPort, caches: &dyn CacheView) {
-        let (sent, refused) = port.take_seen();
+        let (sent, refused) = port.take_events();
         refused.for_each(|(number, device)| self.checker.refused(number, device));
         for request in sent {
             self.checker.sent(&request);
@@ -249,7 +249,7 @@ impl Companion for Watch {
         let Some(device) = (devices[index].as_mut() as &mut dyn Any).downcast_mut::<NearDevice>() else {
             return;
         };
-        device.take_seen().for_each(|seen| self.checker.saw(index, &seen));
+        device.take_events().for_each(|seen| self.checker.saw(index, &seen));
         let works = device.dispatcher().busy() > 0;
         if std::mem::replace(&mut self.works[index], works) != works {
             self.at_work.set(now, self.works.iter().filter(|works| **works).count());

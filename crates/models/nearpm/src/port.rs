@@ -52,7 +52,7 @@ pub struct CommandPort {
     next: u64,
     failure: Option<String>,
     /// Requests since they were last fetched, for observers.
-    seen: Vec<NearRequest>,
+    events: Vec<NearRequest>,
     refused: Vec<(u64, usize)>,
     wakes_at: Time,
     counts: PortStats,
@@ -72,7 +72,7 @@ impl CommandPort {
             maps: Vec::new(),
             next: 1,
             failure: None,
-            seen: Vec::new(),
+            events: Vec::new(),
             refused: Vec::new(),
             wakes_at: Time::NEVER,
             counts: PortStats::default(),
@@ -86,8 +86,8 @@ impl CommandPort {
     }
 
     /// Requests that left since the last call, and refusals.
-    pub fn take_seen(&mut self) -> (std::vec::Drain<'_, NearRequest>, std::vec::Drain<'_, (u64, usize)>) {
-        (self.seen.drain(..), self.refused.drain(..))
+    pub fn take_events(&mut self) -> (std::vec::Drain<'_, NearRequest>, std::vec::Drain<'_, (u64, usize)>) {
+        (self.events.drain(..), self.refused.drain(..))
     }
 
     fn write(&mut self, core: usize, address: u64, value: u64, out: &mut Out<'_, Msg>) {
@@ -204,7 +204,7 @@ impl CommandPort {
         let (untaken, undone, command) = (part.devices, part.devices, self.counts.commands);
         let (number, core, at) = (part.number, part.core, out.now());
         self.sent.push(Sent { number, core, untaken, undone, at, command });
-        self.seen.push(self.physical(&part));
+        self.events.push(self.physical(&part));
         self.touch(&part);
         for device in (0..self.room.len()).filter(|d| part.devices >> d & 1 == 1) {
             self.room[device] -= 1;

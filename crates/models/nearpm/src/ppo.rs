@@ -3,7 +3,7 @@
 //! The checker knows nothing of the dispatcher. It is told what arrived, what was carried out and what was deleted, and
 //! compares with the order of arrival, which is program order as far as it left the host.
 
-use crate::dispatcher::{Queued, Seen};
+use crate::dispatcher::{Event, Queued};
 use protocol::{Line, NearKind, NearRequest};
 use std::fmt;
 
@@ -111,20 +111,20 @@ impl Checker {
     }
 
     /// Something happened on a device.
-    pub fn saw(&mut self, device: usize, seen: &Seen) {
-        match *seen {
-            Seen::Request(queued) => {
+    pub fn saw(&mut self, device: usize, event: &Event) {
+        match *event {
+            Event::Request(queued) => {
                 self.devices[device].open.push(Open { queued, read_to: 0, written_to: 0 });
             }
-            Seen::Host { line, write, stamp } => self.devices[device].waiting.push((line, write, stamp)),
-            Seen::Performed { line, write, stamp } => self.performed(device, line, write, stamp),
-            Seen::Read { number, line } => self.near(device, number, line, false),
-            Seen::Write { number, line } => self.near(device, number, line, true),
-            Seen::Local { number } => {
+            Event::Host { line, write, stamp } => self.devices[device].waiting.push((line, write, stamp)),
+            Event::Performed { line, write, stamp } => self.performed(device, line, write, stamp),
+            Event::Read { number, line } => self.near(device, number, line, false),
+            Event::Write { number, line } => self.near(device, number, line, true),
+            Event::Local { number } => {
                 self.devices[device].open.retain(|o| o.queued.request.number != number);
                 self.persisted(number, device);
             }
-            Seen::Deleted(request) => self.deleted(device, &request),
+            Event::Deleted(request) => self.deleted(device, &request),
         }
     }
 

@@ -1,4 +1,4 @@
-use crate::dispatcher::{Bytes, Dispatcher, Effect, Seen};
+use crate::dispatcher::{Bytes, Dispatcher, Effect, Event};
 use crate::dump::{HOST_BYTES, REQUEST_BYTES, recover};
 use crate::ppo::{Checker, Invariant};
 use crate::spec::{DispatcherSpec, Mutant, Sync};
@@ -96,7 +96,7 @@ impl Bench {
                 Effect::Perform { msg: Msg::Read { line }, .. } => self.reads.push(self.image.read(line)[0]),
                 Effect::Durable { .. } => self.durable += 1,
                 Effect::Taken { refused, .. } => self.refused.extend(refused),
-                Effect::Seen(seen) => self.checker.saw(0, &seen),
+                Effect::Observed(event) => self.checker.saw(0, &event),
                 Effect::Perform { .. }
                 | Effect::Started { .. }
                 | Effect::Copied
@@ -312,8 +312,8 @@ fn a_synchronisation_before_another_device_is_done_is_named() {
     let log = NearRequest { number: 1, devices: 3, ..log(0, 2) };
     let commit = NearRequest { number: 2, devices: 3, ..request(NearKind::CommitLog) };
     checker.sent(&log);
-    checker.saw(0, &Seen::Local { number: 1 });
-    checker.saw(0, &Seen::Deleted(commit));
+    checker.saw(0, &Event::Local { number: 1 });
+    checker.saw(0, &Event::Deleted(commit));
     let broken = checker.broken().expect("device 1 has not persisted its part");
     assert_eq!(broken.invariant, Invariant::PersistBeforeSynchronisation);
     assert!(broken.access.contains("before device 1 had persisted request 1"), "{broken}");

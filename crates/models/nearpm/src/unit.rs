@@ -1,12 +1,12 @@
 //! A unit: its request register, and what it does a line at a time (paper §5.1, Fig. 9).
 
-use crate::dispatcher::{Bytes, Effect, Queued, Seen};
+use crate::dispatcher::{Bytes, Effect, Event, Queued};
 use protocol::{Line, LogChecksum, LogHeader, LogLayout, Mask, NearKind, NearRequest, line_of};
 use std::hash::{Hash, Hasher};
 
 /// How far a unit is with its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Work {
+pub(crate) enum UnitPhase {
     /// It never had one.
     #[default]
     Free,
@@ -20,10 +20,10 @@ pub(crate) enum Work {
 
 /// A unit's request register and progress.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Register {
+pub(crate) struct UnitState {
     pub(crate) request: NearRequest,
     pub(crate) stamp: u64,
-    pub(crate) state: Work,
+    pub(crate) state: UnitPhase,
     pub(crate) area: u64,
     pub(crate) log_at: u64,
     layout: LogLayout,
@@ -33,8 +33,8 @@ pub(crate) struct Register {
     checksum: LogChecksum,
 }
 
-impl Default for Register {
-    fn default() -> Register {
+impl Default for UnitState {
+    fn default() -> UnitState {
         let request = NearRequest {
             number: 0,
             core: 0,
@@ -48,18 +48,18 @@ impl Default for Register {
         };
         let queued = Queued { request, stamp: 0, area: 0, log_at: 0 };
         let layout = LogLayout { devices: 1, interleave: 64 };
-        Register { state: Work::Free, ..Register::start(queued, layout, 0) }
+        UnitState { state: UnitPhase::Free, ..UnitState::start(queued, layout, 0) }
     }
 }
 
-impl Register {
+impl UnitState {
     /// A request at its beginning.
-    pub(crate) fn start(queued: Queued, layout: LogLayout, device: u8) -> Register {
+    pub(crate) fn start(queued: Queued, layout: LogLayout, device: u8) -> UnitState {
         let r = queued.request;
-        Register {
+        UnitState {
             request: r,
             stamp: queued.stamp,
-            state: Work::Busy,
+            state: UnitPhase::Busy,
             area: queued.area,
             log_at: queued.log_at,
             layout,
@@ -71,21 +71,22 @@ impl Register {
 
     /// The request as the FIFO had it.
     pub(crate) fn queued(&self) -> Queued {
-        let Register { request, stamp, area, log_at, .. } = *self;
+        let UnitState { request, stamp, area, log_at, .. } = *self;
         Queued { request, stamp, area, log_at }
     }
 
     pub(crate) fn is_busy(&self) -> bool {
-        self.state == Work::Busy
+        self.state == UnitPhase::Busy
     }
 
     pub(crate) fn is_free(&self) -> bool {
-        matches!(self.state, Work::Free | Work::Done)
+        matches!(self.state, UnitPhase::Free | UnitPhase::Done)
     }
 
     /// What tells it from others, its place in the order of arrival being `rank`.
     pub(crate) fn tell(&self, rank: usize, into: &mut impl Hasher) {
-        let Register { request, stamp: _, state, area, log_at, layout: _, device: _, lines, checksum } = self;
+        let UnitState { request, stamp: _, state, area, log_at, layout: _, device: _, lines, checksum } =
+            self;
         (request, rank, state, area, log_at, lines, checksum.value()).hash(into);
     }
 
@@ -100,14 +101,14 @@ impl Register {
             // The log's first entry is none any more, and with it no later one is.
             let line = line_of(request.destination);
             memory.write(line, &[0; 64], Mask::MAX);
-            out.push(Effect::Seen(Seen::Write { number: request.number, line }));
+            out.push(Effect::Observed(Event::Write { number: request.number, line }));
             return true;
         }
         let (from, number) = (request.reads(), request.number);
         if self.lines < from.end - from.start {
             let source = Line(from.start + self.lines);
             let data = memory.read(source);
-            out.push(Effect::Seen(Seen::Read { number, line: source }));
+            out.push(Effect::Observed(Event::Read { number, line: source }));
             if request.kind.logs() {
                 self.checksum.block(&data);
                 memory.write(self.log_line(64 + 64 * self.lines), &data, Mask::MAX);
@@ -135,6 +136,6 @@ impl Register {
         let end = (self.request.destination + u64::from(self.request.size) - to.address()).min(64);
         let mask = protocol::mask_of(first as usize, (end - first) as usize);
         memory.write(to, data, mask);
-        out.push(Effect::Seen(Seen::Write { number: self.request.number, line: to }));
+        out.push(Effect::Observed(Event::Write { number: self.request.number, line: to }));
     }
 }

@@ -3,7 +3,7 @@
 use crate::command::{Acknowledgement, CpCommand, cp_line};
 use crate::driver::{Begin, FaultId, Step};
 use crate::firmware::PAGE_LINES;
-use crate::host::Shared;
+use crate::shared_driver::Shared;
 use kernel::{Entered, Task};
 use protocol::{FenceKind, FlushKind, Op, OpKind, Order};
 use units::Dur;
@@ -37,7 +37,7 @@ impl Driving {
         let spec = self.shared.borrow().spec;
         if fault.missing {
             self.enter().await;
-            self.cpu.work(spec.fault).await;
+            self.cpu.compute(spec.fault).await;
             self.bring(fault.page, fault.write, spec.poll).await;
             self.leave();
             if self.shared.borrow().io_errors[self.core].failed {
@@ -45,7 +45,7 @@ impl Driving {
             }
         }
         self.lock(spec.poll).await;
-        self.cpu.work(spec.map).await;
+        self.cpu.compute(spec.map).await;
         self.shared.borrow_mut().map(self.core, fault.page);
         self.unlock().await;
     }
@@ -56,7 +56,7 @@ impl Driving {
             let begun = self.shared.borrow_mut().driver.begin(page, write);
             match begun {
                 Begin::Mapped => return,
-                Begin::Busy => _ = self.cpu.work(pause).await,
+                Begin::Busy => _ = self.cpu.compute(pause).await,
                 Begin::Fault(id) => return self.lead(id, pause).await,
             }
         }
@@ -68,7 +68,7 @@ impl Driving {
             match step {
                 None | Some(Step::Mapped { .. }) => return,
                 Some(Step::Failed) => return self.report(),
-                Some(Step::Wait) => _ = self.cpu.work(pause).await,
+                Some(Step::Wait) => _ = self.cpu.compute(pause).await,
                 Some(Step::Unmap { page }) => _ = self.unmap(&[page]).await,
                 Some(Step::Flush { slot } | Step::Invalidate { slot }) => self.flush(slot).await,
                 Some(Step::Zero { slot }) => self.zero(slot).await,
@@ -81,7 +81,7 @@ impl Driving {
                 }
                 Some(Step::Delay) => {
                     let delay = self.shared.borrow().spec.delay;
-                    self.cpu.work(delay).await;
+                    self.cpu.compute(delay).await;
                 }
             }
         }
@@ -133,7 +133,7 @@ impl Driving {
         self.drop_line(at).await;
         self.cpu.fence(FenceKind::Sfence).await;
         loop {
-            self.cpu.work(pause).await;
+            self.cpu.compute(pause).await;
             self.drop_line(at + 64).await;
             self.cpu.fence(FenceKind::Mfence).await;
             let word = self.cpu.load(at + 64).await;

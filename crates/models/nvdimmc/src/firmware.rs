@@ -63,7 +63,7 @@ enum Stage {
     /// Its slot is to be read.
     Drain,
     /// Data for its slot.
-    Fill(Page),
+    Fill(PageBytes),
     /// Its acknowledgement is to be written.
     Acknowledge,
 }
@@ -76,12 +76,12 @@ struct Job {
     stage: Stage,
     from: Time,
     /// What an exchange will put into its slot, and when it is there: asked for beside the writeback.
-    next: Option<(Page, Time)>,
+    next: Option<(PageBytes, Time)>,
     failed: bool,
     written_back: bool,
 }
 
-type Page = Box<[u8; PAGE_SIZE]>;
+type PageBytes = Box<[u8; PAGE_SIZE]>;
 
 /// A place of the CP area as the device knows it.
 #[derive(Clone, Copy, Debug, Default, Hash)]
@@ -252,7 +252,7 @@ impl Firmware {
 
     /// Reads a page from the NAND, asked for at `now`; whether it could, and when it is there. An uncorrectable one is
     /// told to the host, and zeros take its place. A page that was never written costs the NAND nothing.
-    fn fetch(&mut self, now: Time, page: u32) -> (bool, Page, Time) {
+    fn fetch(&mut self, now: Time, page: u32) -> (bool, PageBytes, Time) {
         let mut data = Box::new([0; PAGE_SIZE]);
         self.ftl.flash_mut().begin(now);
         let read = self.ftl.read(page, &mut data[..]).is_ok();

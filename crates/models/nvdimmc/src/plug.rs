@@ -2,8 +2,8 @@
 
 use crate::params::{Kind, tables};
 use crate::{
-    BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, Host, HostSpec,
-    PAGE_SIZE, PowerSpec, Replacement, Window,
+    BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, PAGE_SIZE, PowerSpec,
+    Replacement, SharedDriver, SharedDriverSpec, Window,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
 use memory::ddr4::Spec;
@@ -117,13 +117,13 @@ impl MemoryDevice for Dimm {
 }
 
 /// The driver.
-impl Companion for Host {
+impl Companion for SharedDriver {
     fn cpu(&self, core: usize, cpu: &Cpu) -> Cpu {
-        Host::cpu(self, core, cpu)
+        SharedDriver::cpu(self, core, cpu)
     }
 
     fn leave(&self, core: usize) {
-        Host::leave(self, core);
+        SharedDriver::leave(self, core);
     }
 
     fn is_shared(&self) -> bool {
@@ -131,18 +131,18 @@ impl Companion for Host {
     }
 
     fn preloaded(&self, address: u64) {
-        Host::preloaded(self, address);
+        SharedDriver::preloaded(self, address);
     }
 
     fn has_failed(&self) -> bool {
-        Host::has_failed(self)
+        SharedDriver::has_failed(self)
     }
 
     fn failure(&self) -> Option<String> {
-        Host::error(self)
+        SharedDriver::error(self)
     }
 
-    fn seen(
+    fn as_addressed(
         &self,
         view: View,
         image: Image,
@@ -159,7 +159,7 @@ impl Companion for Host {
     }
 
     fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
-        Host::stats(self, sink);
+        SharedDriver::stats(self, sink);
     }
 }
 
@@ -308,7 +308,7 @@ fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
     (0..count.min(blocks)).map(|n| (u64::from(n) * u64::from(blocks) / u64::from(count)) as u32).collect()
 }
 
-fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<Host, String> {
+fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<SharedDriver, String> {
     let slots = pages(s, "nvdimm.slots_mib");
     let replacement: Replacement = s.read("nvdimm.replacement");
     let spec = DriverSpec {
@@ -325,7 +325,7 @@ fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<Host, Str
     let driver = Driver::new(spec, u64::from(pages(s, "nvdimm.dram_mib")));
     let driver = driver.map_err(|e| format!("nvdimm: {e}"))?;
     let waits = s.number("nvdimm.hypothetical.waits_permille");
-    let host = HostSpec {
+    let host = SharedDriverSpec {
         cores: place.cores,
         translations: s.count("nvdimm.driver.translations"),
         map: s.dur("nvdimm.driver.map_ns"),
@@ -336,5 +336,5 @@ fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<Host, Str
         addresses: place.map,
         index: place.index,
     };
-    Ok(Host::new(host, driver))
+    Ok(SharedDriver::new(host, driver))
 }

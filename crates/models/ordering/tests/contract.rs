@@ -151,7 +151,7 @@ impl Bench {
                     self.write_back(core, line);
                 }
                 // Nobody shares a line: there is nothing to tell the directory, the register or other cores.
-                (Peer::Directory | Peer::Register, _) => {}
+                (Peer::Directory | Peer::TimestampRegister, _) => {}
                 (to, msg) => panic!("{msg:?} to {to:?}"),
             }
         }

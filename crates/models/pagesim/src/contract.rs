@@ -1,11 +1,11 @@
 //! What every policy owes, checked on each of the table.
 
-use crate::memory::Memory;
+use crate::memory::MemoryManager;
 use crate::params::PARAMETERS;
 use crate::policies::POLICIES;
 use crate::policy::Entry;
 use crate::report::outcome;
-use crate::run::{Machine, Stopped};
+use crate::run::{PageMachine, Stopped};
 use crate::settings::{Described, check};
 use crate::stand_in::Costs;
 use crate::tests::{Steps, sweep};
@@ -39,12 +39,12 @@ fn settings(entry: &Entry) -> Settings {
     s
 }
 
-fn machine(entry: &Entry, arrivals: Vec<Arrival>) -> Machine {
+fn machine(entry: &Entry, arrivals: Vec<Arrival>) -> PageMachine {
     let s = settings(entry);
     let described = Described::read(&s);
     let (policy, platform) = ((entry.new)(&s), described.platform());
     let spec = described.machine(&platform, policy.boot(&platform), 7, Costs::default());
-    Machine::new(spec, policy, arrivals).unwrap()
+    PageMachine::new(spec, policy, arrivals).unwrap()
 }
 
 /// What a program does, and the visits that it makes.
@@ -91,7 +91,7 @@ fn arrivals(plans: &[Plan]) -> Vec<Arrival> {
     plans.iter().map(one).collect()
 }
 
-fn ended(m: &mut Machine) -> Result<(), Stopped> {
+fn ended(m: &mut PageMachine) -> Result<(), Stopped> {
     let end = m.run();
     m.memory().assert_whole();
     end
@@ -114,7 +114,7 @@ proptest! {
             }
             let mut again = machine(entry, arrivals(&plans));
             prop_assert_eq!(ended(&mut again), result, "{}", entry.word);
-            let told = |m: &Machine| format!("{:?}", outcome(m, &[]));
+            let told = |m: &PageMachine| format!("{:?}", outcome(m, &[]));
             prop_assert_eq!(told(&again), told(&m), "{}", entry.word);
         }
     }
@@ -155,7 +155,7 @@ fn a_machine_without_programs_does_nothing() {
         }
         // Nor do its kernel threads, however often they look.
         let mut policy = (entry.new)(&settings(entry));
-        let mut memory = Memory::new(m.memory().spec().clone()).unwrap();
+        let mut memory = MemoryManager::new(m.memory().spec().clone()).unwrap();
         for n in 1..=20 {
             let now = Time::ZERO + Dur::ns(n * 1_000_000_000);
             let time = policy.watch(&mut memory, now) + policy.scan(&mut memory, now);

@@ -4,7 +4,7 @@
 //! [`Memory`], which keeps the books; what it does not decide has an answer here (allocate from the first zone above its low
 //! mark, reclaim up to the high one, victims to the swap device).
 
-use crate::memory::{Medium, Memory, Page, SECTION, SwapSpec, Zone, ZoneSpec};
+use crate::memory::{Medium, MemoryManager, PageNumber, SECTION, SwapSpec, Zone, ZoneSpec};
 use crate::params::{Cost, MemoryParameters};
 use crate::spec::{CacheSpec, MediumSpec};
 use params::{Param, Parameters, Settings, StatSink, StatisticInfo, Words};
@@ -78,7 +78,7 @@ impl Layout {
 #[derive(Clone, Copy, Debug)]
 pub struct Hint {
     /// The page.
-    pub page: Page,
+    pub page: PageNumber,
     /// Where it is.
     pub frame: u64,
     /// Time since the hint was set.
@@ -100,7 +100,7 @@ pub trait Policy {
 
     /// No zone is above its low mark, and kswapd is about to be woken. Gives processor time that was spent; memory may have
     /// been added.
-    fn before_kswapd(&mut self, _memory: &mut Memory, _now: Time) -> Dur {
+    fn before_kswapd(&mut self, _memory: &mut MemoryManager, _now: Time) -> Dur {
         Dur::ZERO
     }
 
@@ -120,7 +120,7 @@ pub trait Policy {
     }
 
     /// Such a look. Gives its processor time.
-    fn watch(&mut self, _memory: &mut Memory, _now: Time) -> Dur {
+    fn watch(&mut self, _memory: &mut MemoryManager, _now: Time) -> Dur {
         Dur::ZERO
     }
 
@@ -130,17 +130,17 @@ pub trait Policy {
     }
 
     /// Such a scan: hints are set here. Gives its processor time.
-    fn scan(&mut self, _memory: &mut Memory, _now: Time) -> Dur {
+    fn scan(&mut self, _memory: &mut MemoryManager, _now: Time) -> Dur {
         Dur::ZERO
     }
 
     /// A page with a hint was visited. Gives the kernel's time.
-    fn on_hint(&mut self, _memory: &mut Memory, _hint: Hint, _now: Time) -> Dur {
+    fn on_hint(&mut self, _memory: &mut MemoryManager, _hint: Hint, _now: Time) -> Dur {
         Dur::ZERO
     }
 
     /// Reports each statistic that its entry declares.
-    fn statistics(&self, _memory: &Memory, _sink: &mut dyn StatSink) {}
+    fn statistics(&self, _memory: &MemoryManager, _sink: &mut dyn StatSink) {}
 
     /// A level of free memory that figures show beside the watermarks: column, bytes.
     fn level(&self) -> Option<(&'static str, u64)> {

@@ -1,7 +1,7 @@
 //! From settings and programs to a run, and what it says.
 
 use crate::memory::PAGE;
-use crate::run::{Machine, Stopped};
+use crate::run::{PageMachine, Stopped};
 use crate::samples::Sample;
 use crate::settings::Described;
 use crate::stand_in::{self, LineFidelity};
@@ -72,7 +72,7 @@ pub fn run(
     let costs = stand_in::costs(&described.memory, s, line)?;
     let spec = described.machine(&platform, layout, seed, costs);
     let stopped = |why| stopped(name, &why);
-    let mut m = Machine::new(spec, policy, programs.arrivals).map_err(stopped)?;
+    let mut m = PageMachine::new(spec, policy, programs.arrivals).map_err(stopped)?;
     m.run().map_err(stopped)?;
     let failed = m.totals().failed_maps;
     if failed > 0 {
@@ -97,7 +97,7 @@ fn stopped(name: &str, why: &Stopped) -> Error {
     }
 }
 
-pub(crate) fn outcome(m: &Machine, kinds: &[&str]) -> Outcome {
+pub(crate) fn outcome(m: &PageMachine, kinds: &[&str]) -> Outcome {
     let t = m.totals();
     let phase = |(name, (operations, from, to)): (&&str, &(u64, Time, Time))| {
         ((*name).to_string(), *operations, to.since(*from))
@@ -112,7 +112,7 @@ pub(crate) fn outcome(m: &Machine, kinds: &[&str]) -> Outcome {
     }
 }
 
-fn statistics(m: &Machine) -> Vec<(&'static str, f64)> {
+fn statistics(m: &PageMachine) -> Vec<(&'static str, f64)> {
     let mut rows = Vec::new();
     let mut each = |name, value| rows.push((name, value));
     run_statistics(m).each(&mut each);
@@ -129,7 +129,7 @@ fn statistics(m: &Machine) -> Vec<(&'static str, f64)> {
     rows
 }
 
-fn run_statistics(m: &Machine) -> stats::Run {
+fn run_statistics(m: &PageMachine) -> stats::Run {
     let (t, memory) = (m.totals(), m.memory());
     let c = t.counts;
     let core_time = (t.time.as_ns() * m.cores() as f64).max(f64::MIN_POSITIVE);

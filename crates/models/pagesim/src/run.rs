@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::curve::{Load, Visits};
 use crate::energy::Energy;
-use crate::memory::{Fault, FaultError, Medium, Memory, NoRoom};
+use crate::memory::{Fault, FaultError, Medium, MemoryManager, NoRoom};
 use crate::policy::Policy;
 use crate::samples::{Sample, Totals};
 use crate::slice::Task;
@@ -38,9 +38,9 @@ pub(crate) enum Stopped {
 }
 
 /// A machine at page fidelity, with its programs.
-pub(crate) struct Machine {
+pub(crate) struct PageMachine {
     pub(crate) spec: MachineSpec,
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryManager,
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) cache: Option<Cache>,
     /// When the buses of DRAM and persistent memory are free.
@@ -64,7 +64,7 @@ pub(crate) struct Machine {
     left: usize,
 }
 
-impl Machine {
+impl PageMachine {
     /// At boot, with programs to come.
     ///
     /// # Errors
@@ -73,10 +73,10 @@ impl Machine {
         spec: MachineSpec,
         policy: Box<dyn Policy>,
         arrivals: Vec<Arrival>,
-    ) -> Result<Machine, Stopped> {
-        let memory = Memory::new(spec.memory.clone()).map_err(Stopped::NoRoom)?;
+    ) -> Result<PageMachine, Stopped> {
+        let memory = MemoryManager::new(spec.memory.clone()).map_err(Stopped::NoRoom)?;
         let zones = memory.zones().len();
-        let mut m = Machine {
+        let mut m = PageMachine {
             policy,
             cache: spec.cache.map(Cache::new),
             bus: [Time::ZERO; 2],
@@ -310,7 +310,7 @@ impl Machine {
     }
 
     /// Main memory.
-    pub(crate) fn memory(&self) -> &Memory {
+    pub(crate) fn memory(&self) -> &MemoryManager {
         &self.memory
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cache::Found;
 use crate::memory::{AreaError, FaultError, Medium, PAGE};
-use crate::run::Machine;
+use crate::run::PageMachine;
 use protocol::LINE_BYTES;
 use protocol::pages::{PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Random, Time};
@@ -66,7 +66,7 @@ impl Spent {
     }
 }
 
-impl Machine {
+impl PageMachine {
     /// Runs a program until its slice is over, it waits, or it ends.
     pub(crate) fn slice(&mut self, task: u32, now: Time) -> SliceEnd {
         self.look_at_load(now);

@@ -1,6 +1,6 @@
 use crate::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
 use crate::policy::Policy;
-use crate::run::{Machine, Stopped};
+use crate::run::{PageMachine, Stopped};
 use crate::spec::{MachineSpec, MediumSpec, PowerSpec};
 use protocol::pages::{Arrival, PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Time};
@@ -75,12 +75,12 @@ pub(crate) fn spec(dram: u64, pm: u64, online: bool) -> MachineSpec {
 struct Plain;
 impl Policy for Plain {}
 
-fn ran(spec: MachineSpec, programs: Vec<Arrival>) -> Machine {
+fn ran(spec: MachineSpec, programs: Vec<Arrival>) -> PageMachine {
     ran_under(Box::new(Plain), spec, programs)
 }
 
-pub(crate) fn ran_under(policy: Box<dyn Policy>, spec: MachineSpec, programs: Vec<Arrival>) -> Machine {
-    let mut m = Machine::new(spec, policy, programs).unwrap();
+pub(crate) fn ran_under(policy: Box<dyn Policy>, spec: MachineSpec, programs: Vec<Arrival>) -> PageMachine {
+    let mut m = PageMachine::new(spec, policy, programs).unwrap();
     m.run().unwrap();
     m
 }
@@ -131,7 +131,7 @@ fn the_largest_program_dies_when_memory_and_swap_are_full() {
     let m = ran(small.clone(), both);
     assert_eq!((m.totals().out_of_memory, m.totals().ended), (1, 1));
     let one = program(vec![PageStep::Map { area: 0, pages: 90_000 }, sweep(0, 90_000, true)]);
-    assert_eq!(Machine::new(small, Box::new(Plain), one).unwrap().run(), Err(Stopped::OutOfMemory));
+    assert_eq!(PageMachine::new(small, Box::new(Plain), one).unwrap().run(), Err(Stopped::OutOfMemory));
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl Agent {
 
     /// Remote memory as the program sees it: `local` holds the agent's memory and what caches have changed of it, and the
     /// remote host has the pages that are not local.
-    pub fn seen(&self, local: &Image) -> Image {
+    pub fn as_addressed(&self, local: &Image) -> Image {
         let mut seen = self.far.clone();
         for page in self.state.local() {
             for line in bits(self.state.present(page)).map(|index| line_at(page, index)) {

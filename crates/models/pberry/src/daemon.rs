@@ -1,13 +1,13 @@
 //! Which pages are local: the daemon's tables. Time passes elsewhere.
 
-use crate::near::Near;
+use crate::local_tier::LocalTier;
 use crate::spec::{DaemonSpec, Prefetch};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PageState {
     local: bool,
-    /// It was walked to since the hand came by.
+    /// It was walked to since the hand refaults by.
     referenced: bool,
     /// It was written, as far as faults tell.
     dirty: bool,
@@ -15,8 +15,8 @@ struct PageState {
     writable: bool,
     /// It is on its way: it cannot go.
     pinned: bool,
-    /// Times that it came from the remote host.
-    came: u32,
+    /// Times that it refaults from the remote host.
+    refaults: u32,
 }
 
 /// What was counted.
@@ -49,7 +49,7 @@ pub struct Daemon {
     /// Commands carried out, as far as is known.
     pub(crate) completed: u64,
     /// Pages in the processor's memory.
-    pub(crate) near: Near,
+    pub(crate) local_tier: LocalTier,
     last_fault: Option<u32>,
     last_stride: Option<i64>,
     /// What was counted.
@@ -65,7 +65,7 @@ impl Daemon {
             going: VecDeque::new(),
             posted: 0,
             completed: 0,
-            near: Near::new(spec.near_frames),
+            local_tier: LocalTier::new(spec.local_frames),
             last_fault: None,
             last_stride: None,
             counts: DaemonCounts::default(),
@@ -99,9 +99,9 @@ impl Daemon {
         if self.pages.len() <= page as usize {
             self.pages.resize(page as usize + 1, PageState::default());
         }
-        let came = self.pages[page as usize].came.saturating_add(1);
+        let refaults = self.pages[page as usize].refaults.saturating_add(1);
         self.pages[page as usize] =
-            PageState { local: true, referenced: true, pinned: true, came, ..PageState::default() };
+            PageState { local: true, referenced: true, pinned: true, refaults, ..PageState::default() };
         self.ring.push_back(page);
         true
     }
@@ -113,14 +113,14 @@ impl Daemon {
 
     /// Whether a local page should move to the processor's memory.
     pub(crate) fn wants_near(&mut self, page: u32) -> bool {
-        let PageState { local, pinned, came, .. } = self.pages[page as usize];
-        let ripe = self.spec.near_frames > 0 && local && !pinned && came >= self.spec.near_after;
-        ripe && self.near.accepts(came)
+        let PageState { local, pinned, refaults, .. } = self.pages[page as usize];
+        let ripe = self.spec.local_frames > 0 && local && !pinned && refaults >= self.spec.local_after;
+        ripe && self.local_tier.accepts(refaults)
     }
 
-    /// Times that a page came from the remote host.
-    pub(crate) fn came(&self, page: u32) -> u32 {
-        self.pages[page as usize].came
+    /// Times that a page refaults from the remote host.
+    pub(crate) fn refaults(&self, page: u32) -> u32 {
+        self.pages[page as usize].refaults
     }
 
     /// The page is no longer local, though its frame is still taken.

@@ -1,8 +1,8 @@
 //! What the daemon and the operating system do on a core: every load, store and wait is the core's own.
 
 use crate::command::{Command, Pte, What};
-use crate::host::Shared;
-use crate::near;
+use crate::local_tier;
+use crate::shared_daemon::Shared;
 use crate::spec::Kind;
 use kernel::{Entered, Task};
 use protocol::{FenceKind, PAGE_BYTES, PM_BASE};
@@ -48,7 +48,7 @@ impl std::ops::Deref for Paging {
 impl Paging {
     async fn walk(&self, miss: Miss) {
         let (kind, spec) = (self.kind(), self.shared.borrow().spec);
-        let placed = self.shared.borrow().daemon.near.frame(miss.page);
+        let placed = self.shared.borrow().daemon.local_tier.frame(miss.page);
         if let Some((frame, writable)) = placed {
             return self.walk_near(miss, frame, writable).await;
         }
@@ -73,25 +73,25 @@ impl Paging {
     /// Not local, or about to be something else.
     fn is_elsewhere(&self, page: u32) -> bool {
         let daemon = &self.shared.borrow().daemon;
-        !daemon.is_local(page) || daemon.near.moving == Some(page)
+        !daemon.is_local(page) || daemon.local_tier.moving == Some(page)
     }
 
     /// A walk to a page in the processor's memory, which no agent sees; its first write takes a fault.
     async fn walk_near(&self, miss: Miss, frame: u32, mut writable: bool) {
         let spec = self.shared.borrow().spec;
-        self.cpu.load(near::entry(miss.page)).await;
+        self.cpu.load(local_tier::entry(miss.page)).await;
         if miss.write && !writable {
             let note = async {
-                self.shared.borrow_mut().daemon.near.written(miss.page);
-                self.cpu.store(near::entry(miss.page), 2).await;
+                self.shared.borrow_mut().daemon.local_tier.written(miss.page);
+                self.cpu.store(local_tier::entry(miss.page), 2).await;
             };
             self.trap(spec.write_fault, note).await;
             writable = true;
         }
         let mut shared = self.shared.borrow_mut();
         // The page may have gone while the walk was under way.
-        if shared.daemon.near.frame(miss.page).is_some_and(|(f, w)| f == frame && w == writable) {
-            shared.daemon.near.walked(miss.page);
+        if shared.daemon.local_tier.frame(miss.page).is_some_and(|(f, w)| f == frame && w == writable) {
+            shared.daemon.local_tier.walked(miss.page);
             let place = (frame + 1) << 1 | u32::from(writable);
             shared.cores[self.core].translations.keep(miss.page, place);
         }
@@ -100,46 +100,46 @@ impl Paging {
     /// Moves a local page to the processor's memory. The agent's copy goes to the remote host: a page that is only read
     /// from then on can be dropped. Under the lock.
     async fn place_near(&self, page: u32) {
-        let room = self.shared.borrow().daemon.near.has_room() || self.displace().await;
+        let room = self.shared.borrow().daemon.local_tier.has_room() || self.displace().await;
         // The lock may have been given back meanwhile.
         let frame = match room && !self.is_elsewhere(page) {
-            true => self.shared.borrow_mut().daemon.near.take(),
+            true => self.shared.borrow_mut().daemon.local_tier.take(),
             false => None,
         };
         if let Some(frame) = frame {
-            self.shared.borrow_mut().daemon.near.moving = Some(page);
+            self.shared.borrow_mut().daemon.local_tier.moving = Some(page);
             self.shared.borrow_mut().daemon.detach(page);
             self.shoot_down(&[page]).await;
-            self.copy(page_address(page), near::address(frame, 0)).await;
-            self.cpu.store(near::entry(page), 1).await;
+            self.copy(page_address(page), local_tier::address(frame, 0)).await;
+            self.cpu.store(local_tier::entry(page), 1).await;
             self.set_entry(page, Kind::Lines.initial()).await;
             let ticket = self.post(Command::Reclaim { page, what: What::Tracked }).await;
             let daemon = &mut self.shared.borrow_mut().daemon;
             daemon.give_back(ticket);
-            let came = daemon.came(page);
-            daemon.near.place(page, frame, came);
-            daemon.near.moving = None;
+            let refaults = daemon.refaults(page);
+            daemon.local_tier.place(page, frame, refaults);
+            daemon.local_tier.moving = None;
         }
     }
 
     /// A page leaves the processor's memory; false where none can.
     async fn displace(&self) -> bool {
-        let busy = self.shared.borrow().daemon.near.moving.is_some();
-        let chosen = if busy { None } else { self.shared.borrow_mut().daemon.near.choose() };
+        let busy = self.shared.borrow().daemon.local_tier.moving.is_some();
+        let chosen = if busy { None } else { self.shared.borrow_mut().daemon.local_tier.choose() };
         let Some((page, frame, written)) = chosen else { return false };
-        self.shared.borrow_mut().daemon.near.moving = Some(page);
+        self.shared.borrow_mut().daemon.local_tier.moving = Some(page);
         self.shoot_down(&[page]).await;
         if written {
             if self.take_frame(page).await {
                 // The walk brings the page; then it is written over.
                 self.entry(page).await;
-                self.copy(near::address(frame, 0), page_address(page)).await;
+                self.copy(local_tier::address(frame, 0), page_address(page)).await;
                 self.shared.borrow_mut().daemon.unpin(page);
             } else {
                 self.shared.borrow_mut().give_up(page);
             }
         }
-        let near = &mut self.shared.borrow_mut().daemon.near;
+        let near = &mut self.shared.borrow_mut().daemon.local_tier;
         near.give(frame);
         near.moving = None;
         true
@@ -149,7 +149,7 @@ impl Paging {
     async fn copy(&self, from: u64, to: u64) {
         // Misses overlap: nothing waits for these values.
         for at in (0..PAGE_BYTES).step_by(64) {
-            self.cpu.touch(from + at).await;
+            self.cpu.prefetch(from + at).await;
         }
         for at in (0..PAGE_BYTES).step_by(8) {
             let word = self.cpu.load(from + at).await;
@@ -166,10 +166,10 @@ impl Paging {
     /// False where the remote host takes nothing.
     async fn admit(&self, page: u32) -> bool {
         let pause = self.shared.borrow().spec.poll;
-        while self.shared.borrow().daemon.near.moving == Some(page) {
-            self.without_lock(self.cpu.work(pause)).await;
+        while self.shared.borrow().daemon.local_tier.moving == Some(page) {
+            self.without_lock(self.cpu.compute(pause)).await;
         }
-        if self.shared.borrow().daemon.near.frame(page).is_some() {
+        if self.shared.borrow().daemon.local_tier.frame(page).is_some() {
             // It has been placed meanwhile: the next walk finds it.
             return false;
         }
@@ -241,7 +241,7 @@ impl Paging {
             self.shared.borrow_mut().daemon.counts.write += 1;
             self.set_entry(page, Pte::Writable).await;
             self.shared.borrow_mut().cores[self.core].translations.forget(page);
-            self.cpu.work(spec.invalidate).await;
+            self.cpu.compute(spec.invalidate).await;
         }
     }
 
@@ -250,7 +250,7 @@ impl Paging {
         let begun = self.cpu.now();
         let protect = async {
             let (local, written) = self.shared.borrow_mut().daemon.protect();
-            self.cpu.work(each * local as u64).await;
+            self.cpu.compute(each * local as u64).await;
             for page in &written {
                 self.set_entry(*page, Pte::Protected).await;
             }
@@ -269,7 +269,7 @@ impl Paging {
         let spec = self.shared.borrow().spec;
         let asked = self.unmap(pages).await as u64;
         let time = if asked == 0 { spec.invalidate } else { spec.shootdown + spec.shootdown_core * asked };
-        self.cpu.work(time).await;
+        self.cpu.compute(time).await;
         self.shared.borrow_mut().daemon.counts.shootdowns += u64::from(asked > 0);
     }
 
@@ -300,7 +300,7 @@ impl Paging {
     /// The same after a fault, which takes `time` to come to its handler and back.
     async fn trap<T>(&self, time: Dur, work: impl Future<Output = T>) -> T {
         self.enter().await;
-        self.cpu.work(time).await;
+        self.cpu.compute(time).await;
         self.locked(work).await
     }
 
@@ -422,8 +422,8 @@ impl Paging {
             let times = u64::from(shared.daemon.spec().span).min(LOOKS_APART);
             (shared.layout.status(), shared.spec.poll * times)
         };
-        self.cpu.work(poll).await;
-        self.cpu.forget(status).await;
+        self.cpu.compute(poll).await;
+        self.cpu.write_back_invalidate(status).await;
         self.cpu.fence(FenceKind::Mfence).await;
         let completed = self.cpu.load(status).await;
         let daemon = &mut self.shared.borrow_mut().daemon;

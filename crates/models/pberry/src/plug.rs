@@ -2,8 +2,8 @@
 
 use crate::params::TABLES;
 use crate::{
-    Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Host, HostSpec, Kind, Layout,
-    NetworkSpec, UseCosts, UseSpec, Walks,
+    Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Kind, Layout, NetworkSpec,
+    SharedDaemon, SharedDaemonSpec, UseCosts, UseSpec, Walks,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
 use memory::Controller;
@@ -101,13 +101,13 @@ fn agent_of(devices: &[Box<dyn MemoryDevice>]) -> Option<&Agent> {
 }
 
 /// The daemon.
-impl Companion for Host {
+impl Companion for SharedDaemon {
     fn cpu(&self, core: usize, cpu: &Cpu) -> Cpu {
-        Host::cpu(self, core, cpu)
+        SharedDaemon::cpu(self, core, cpu)
     }
 
     fn leave(&self, core: usize) {
-        Host::leave(self, core);
+        SharedDaemon::leave(self, core);
     }
 
     fn is_shared(&self) -> bool {
@@ -119,11 +119,11 @@ impl Companion for Host {
     }
 
     fn has_failed(&self) -> bool {
-        Host::has_failed(self)
+        SharedDaemon::has_failed(self)
     }
 
     fn failure(&self) -> Option<String> {
-        Host::error(self)
+        SharedDaemon::error(self)
     }
 
     /// Local memory loses its contents with its power; the remote host keeps what it has acknowledged.
@@ -133,7 +133,7 @@ impl Companion for Host {
         }
     }
 
-    fn seen(
+    fn as_addressed(
         &self,
         view: View,
         image: Image,
@@ -142,24 +142,24 @@ impl Companion for Host {
         caches: &dyn CacheView,
     ) -> Image {
         let Some(agent) = agent_of(devices).filter(|_| view == View::Visible) else { return image };
-        let mut seen = agent.seen(&image);
+        let mut seen = agent.as_addressed(&image);
         self.lay_near(&mut seen, caches);
         seen
     }
 
     fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
-        Host::stats(self, sink);
+        SharedDaemon::stats(self, sink);
     }
 
     fn lines_per_page(&self) -> Option<Vec<u64>> {
-        Some(Host::lines_per_page(self).to_vec())
+        Some(SharedDaemon::lines_per_page(self).to_vec())
     }
 }
 
-impl Host {
+impl SharedDaemon {
     /// Pages that lie in the processor's memory, as loads see them.
     fn lay_near(&self, image: &mut Image, caches: &dyn CacheView) {
-        for (page, place) in self.near() {
+        for (page, place) in self.local_pages() {
             for at in (0..PAGE_BYTES).step_by(64) {
                 let (from, to) = (line_of(place + at), line_of(PM_BASE + u64::from(page) * PAGE_BYTES + at));
                 // A page of which nothing was ever written is not in the image at all.
@@ -301,21 +301,21 @@ fn agent(s: &Settings, kind: Kind, memory: Controller) -> Agent {
 }
 
 /// The daemon with its tables.
-fn host(place: &Place<'_>) -> Host {
+fn host(place: &Place<'_>) -> SharedDaemon {
     let (s, kind) = (place.settings, kind(place.settings));
     let layout = layout(s, kind);
     let daemon = Daemon::new(DaemonSpec {
         kind,
         span: span(s),
         frames: frames(s) / span(s),
-        near_frames: (s.number("remote.cpu_kib") / 4) as u32,
-        near_after: s.number("remote.cpu_after") as u32,
+        local_frames: (s.number("remote.cpu_kib") / 4) as u32,
+        local_after: s.number("remote.cpu_after") as u32,
         pages: layout.pages / span(s),
         batch: s.number("remote.reclaim_batch") as u32,
         prefetch: s.read("remote.prefetch"),
         prefetch_pages: s.number("remote.prefetch_pages") as u32,
     });
-    let spec = HostSpec {
+    let spec = SharedDaemonSpec {
         cores: place.cores,
         translations: s.count("remote.translations"),
         fault: s.dur("remote.fault_ns"),
@@ -331,5 +331,5 @@ fn host(place: &Place<'_>) -> Host {
         addresses: place.map,
         index: place.index,
     };
-    Host::new(spec, layout, daemon, &uses(s))
+    SharedDaemon::new(spec, layout, daemon, &uses(s))
 }

@@ -139,9 +139,9 @@ pub struct DaemonSpec {
     /// Frames.
     pub frames: u32,
     /// Frames of memory attached to the processor.
-    pub near_frames: u32,
+    pub local_frames: u32,
     /// A page is placed there when it has come from the remote host so often.
-    pub near_after: u32,
+    pub local_after: u32,
     /// Pages of remote memory.
     pub pages: u32,
     /// Pages reclaimed together when no frame is free.

@@ -66,7 +66,7 @@ pub(crate) struct AgentStats {
     /// reads that found their line missing, and had it fetched before its page
     #[stat(name = "critical_lines")]
     pub(crate) critical: u64,
-    /// lines that came from the remote host
+    /// lines that refaults from the remote host
     pub(crate) lines_fetched: u64,
     /// lines written back to the remote host
     pub(crate) lines_sent: u64,

@@ -43,7 +43,7 @@ impl<S: Kernel> Entered<S> {
             let mut left = time;
             while left > Dur::ZERO {
                 let part = left.min(INTERRUPTIBLE);
-                self.cpu.work(part).await;
+                self.cpu.compute(part).await;
                 left = left - part;
                 let asked = self.shared.borrow_mut().cores()[self.core].asked;
                 if asked {
@@ -75,7 +75,7 @@ impl<S: Kernel> Entered<S> {
         while self.cpu.load_acquire(LOCK).await != 0
             || self.cpu.compare_exchange(LOCK, 0, 1, Order::Acquire).await != 0
         {
-            self.cpu.work(pause).await;
+            self.cpu.compute(pause).await;
         }
     }
 
@@ -99,7 +99,7 @@ impl<S: Kernel> Entered<S> {
             cores.iter().filter(|core| core.asked).count()
         };
         while self.shared.borrow_mut().cores().iter().any(|core| core.asked) {
-            self.cpu.work(Dur::ns(50)).await;
+            self.cpu.compute(Dur::ns(50)).await;
         }
         asked
     }

@@ -83,7 +83,7 @@ impl<K: Kernel> Port<K> {
 
     /// The machine ends: this core does nothing any more.
     fn halt(core: &Cpu) {
-        let (kind, value) = (OpKind::Work, Dur::ns(1_000_000_000).as_ps());
+        let (kind, value) = (OpKind::Compute, Dur::ns(1_000_000_000).as_ps());
         let sleep = Op { kind, address: 0, size: 1, order: Order::Plain, value };
         _ = core.port().poll(&sleep);
     }
@@ -118,7 +118,7 @@ impl<K: Kernel> Port<K> {
         if shared.cores()[self.id].asked {
             return Step::Enter(caller.enter().answer());
         }
-        if op.kind == OpKind::Work && op.value > INTERRUPTIBLE.as_ps() {
+        if op.kind == OpKind::Compute && op.value > INTERRUPTIBLE.as_ps() {
             if std::mem::take(&mut state.computed) {
                 return Step::Done;
             }

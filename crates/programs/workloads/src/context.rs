@@ -152,8 +152,8 @@ impl Context {
     }
 
     /// Computes for as many cycles of a 2 GHz clock.
-    pub async fn work(&self, cycles: u64) {
-        self.cpu.work(Dur::ps(cycles * 500)).await;
+    pub async fn compute(&self, cycles: u64) {
+        self.cpu.compute(Dur::ps(cycles * 500)).await;
     }
 
     /// Flushes the lines of `size` bytes at `address` and orders them before what follows.

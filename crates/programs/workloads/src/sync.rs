@@ -19,7 +19,7 @@ impl Lock {
             {
                 return;
             }
-            c.work(pause).await;
+            c.compute(pause).await;
             pause = (pause * 2).min(BACKOFF.1);
         }
     }
@@ -46,7 +46,7 @@ impl Gate {
             }
             self.leave(c).await;
         }
-        c.work(128).await;
+        c.compute(128).await;
         false
     }
 
@@ -58,7 +58,7 @@ impl Gate {
     pub(crate) async fn close(self, c: &Context) {
         c.cpu.fetch_add(self.0, CLOSED, Order::AcquireRelease).await;
         while c.cpu.load_acquire(self.0).await != CLOSED {
-            c.work(64).await;
+            c.compute(64).await;
         }
     }
 
@@ -81,7 +81,7 @@ const BARRIER: u64 = DRAM_BASE + 64;
 pub(crate) async fn barrier(c: &Context, round: u64) {
     c.cpu.fetch_add(BARRIER, 1, Order::AcquireRelease).await;
     while c.cpu.load_acquire(BARRIER).await < round * c.threads as u64 {
-        c.work(100).await;
+        c.compute(100).await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! One image that a power failure may leave, and what a check says of it.
 
-use super::pages::{Page, Pages};
-use super::pending::{METADATA, Tracker, Unit};
+use super::in_flight::{METADATA, Tracker, Unit};
+use super::pages::{PageBytes, Pages};
 use protocol::{Line, Mask, PAGE_BYTES, line_of, mask_of};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,37 +51,37 @@ impl Outcome {
 
 /// An image of all files at a crash point.
 pub struct Candidate<'a> {
-    sure: &'a Pages,
+    persisted: &'a Pages,
     ended: &'a [u64],
     marks: &'a BTreeMap<u16, u64>,
     last_mark: Option<u64>,
     point: usize,
-    /// Pages that are not as what is sure has them.
+    /// Pages that are not as what is persisted has them.
     changed: Pages,
     files: Vec<FileState>,
 }
 
 impl<'a> Candidate<'a> {
-    /// The image under a choice; units that it does not name keep all their pending stores.
+    /// The image under a choice; units that it does not name keep all their stores in flight.
     pub(super) fn new(tracker: &'a Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Candidate<'a> {
         let changes = tracker.changes.len();
         let there = choice.get(&METADATA).copied().unwrap_or(changes).min(changes);
         let cuts = Cuts::new(tracker, there);
         let mut changed = Pages::default();
-        cuts.clear(&tracker.sure, &mut changed);
-        for (unit, stores) in &tracker.pending {
+        cuts.clear(&tracker.persisted, &mut changed);
+        for (unit, stores) in &tracker.in_flight {
             let kept = choice.get(unit).copied().unwrap_or(stores.len()).min(stores.len());
             for p in &stores[..kept] {
                 let (mask, block) = tracker.block(*unit, p);
                 let mask = mask & cuts.mask(*unit, p.event);
                 if mask != 0 {
-                    changed.copy_page(&tracker.sure, *unit);
+                    changed.copy_page(&tracker.persisted, *unit);
                     changed.write(line_of(*unit), &block, mask);
                 }
             }
         }
         Candidate {
-            sure: &tracker.sure,
+            persisted: &tracker.persisted,
             ended: &tracker.ended,
             marks: tracker.marks(),
             last_mark: tracker.last_mark(),
@@ -92,13 +92,13 @@ impl<'a> Candidate<'a> {
     }
 
     /// The page at `address` of the log's address space; none where nothing was ever stored.
-    pub fn page(&self, address: u64) -> Option<&Page> {
-        self.changed.page(address).or_else(|| self.sure.page(address))
+    pub fn page(&self, address: u64) -> Option<&PageBytes> {
+        self.changed.page(address).or_else(|| self.persisted.page(address))
     }
 
     /// All pages that were ever stored to, by first address.
-    pub fn pages(&self) -> impl Iterator<Item = (u64, &Page)> {
-        let all: BTreeSet<u64> = self.changed.addresses().chain(self.sure.addresses()).collect();
+    pub fn pages(&self) -> impl Iterator<Item = (u64, &PageBytes)> {
+        let all: BTreeSet<u64> = self.changed.addresses().chain(self.persisted.addresses()).collect();
         all.into_iter().filter_map(|a| Some((a, self.page(a)?)))
     }
 
@@ -134,25 +134,25 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Ranges that pending changes cut off files: the event, from where to where, and whether the change is there.
+/// Ranges that changes in flight cut off files: the event, from where to where, and whether the change is there.
 struct Cuts(Vec<(usize, u64, u64, bool)>);
 
 impl Cuts {
     fn new(tracker: &Tracker<'_>, there: usize) -> Cuts {
         let all = tracker.changes.iter().enumerate();
-        let cuts = all.filter_map(|(i, pending)| {
-            let (from, to) = pending.change.cuts?;
-            Some((pending.event, from, to, i < there))
+        let cuts = all.filter_map(|(i, in_flight)| {
+            let (from, to) = in_flight.change.cuts?;
+            Some((in_flight.event, from, to, i < there))
         });
         Cuts(cuts.collect())
     }
 
     /// What was durable and is cut off is no more.
-    fn clear(&self, sure: &Pages, changed: &mut Pages) {
+    fn clear(&self, persisted: &Pages, changed: &mut Pages) {
         for (_, from, to, _) in self.0.iter().filter(|c| c.3) {
             let inside = |p: &u64| *p < *to && p + PAGE_BYTES > *from;
-            for page in sure.addresses().filter(inside).collect::<Vec<_>>() {
-                changed.copy_page(sure, page);
+            for page in persisted.addresses().filter(inside).collect::<Vec<_>>() {
+                changed.copy_page(persisted, page);
             }
             changed.clear(*from, *to);
         }

@@ -1,22 +1,22 @@
 //! The images that a model allows at one crash point, one after the other: first what finds mistakes early (everything,
 //! nothing, one unit lost, one unit alone, two), then all others, by steps of one store.
 //!
-//! A choice says how many of its pending stores each unit keeps. Under epochs only closed choices are allowed: what is
+//! A choice says how many of its stores in flight each unit keeps. Under epochs only closed choices are allowed: what is
 //! kept comes after nothing that is lost. They are made, not filtered: a unit that loses a store takes with it what comes
 //! after, and one that keeps a store brings what comes before. Closed choices are a lattice in which any two are joined
 //! by steps of one store, so that the steps reach all of them.
 
-use super::grouped::Pending;
+use super::grouped::InFlight;
+use super::in_flight::{KERNEL, METADATA, Tracker, Unit};
 use super::log::SiteId;
 use super::pages::{line_hash, word_hash};
-use super::pending::{KERNEL, METADATA, Tracker, Unit};
 use protocol::Persistency;
 use protocol::line_of;
 use rustc_hash::{FxHashSet, FxHasher};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
-/// How many of its pending stores each unit keeps, by the unit's index.
+/// How many of its stores in flight each unit keeps, by the unit's index.
 pub(super) type Kept = Vec<u32>;
 
 /// What comes next.
@@ -54,8 +54,8 @@ impl<'a, 't> Classes<'a, 't> {
     /// Those at the point where `tracker` stands that keep the stores of `held` places in the program. No unit is varied
     /// before [`Classes::looks_at`].
     pub(super) fn new(tracker: &'a Tracker<'t>, held: &BTreeSet<SiteId>) -> Classes<'a, 't> {
-        let mut units: Vec<Unit> = tracker.pending.keys().copied().collect();
-        let mut counts: Vec<u32> = tracker.pending.values().map(|s| s.len() as u32).collect();
+        let mut units: Vec<Unit> = tracker.in_flight.keys().copied().collect();
+        let mut counts: Vec<u32> = tracker.in_flight.values().map(|s| s.len() as u32).collect();
         let mut hashes: Vec<Vec<u128>> = units.iter().map(|u| hashes_of(tracker, *u)).collect();
         if !tracker.changes.is_empty() {
             units.push(METADATA);
@@ -82,7 +82,7 @@ impl<'a, 't> Classes<'a, 't> {
         classes
     }
 
-    /// Where a unit's pending stores, or changes, stand in the program.
+    /// Where a unit's stores in flight, or changes, stand in the program.
     fn sites(&self, unit: usize) -> impl DoubleEndedIterator<Item = SiteId> + ExactSizeIterator {
         let changes = if self.units[unit] == METADATA { &self.tracker.changes[..] } else { &[] };
         // One of the two is empty.
@@ -92,7 +92,7 @@ impl<'a, 't> Classes<'a, 't> {
     }
 
     /// The choice that loses what was stored at these places of the program, and what comes after; none when nothing
-    /// of it is pending.
+    /// of it is in flight.
     pub(super) fn losing(&self, lost: &BTreeSet<SiteId>) -> Option<Kept> {
         let first = |u: usize| self.sites(u).position(|site| lost.contains(&site));
         let firsts: Vec<Option<usize>> = (0..self.units.len()).map(first).collect();
@@ -113,7 +113,7 @@ impl<'a, 't> Classes<'a, 't> {
     /// Images with the same key are the same to a check: bytes, files, and what was acknowledged.
     pub(super) fn key(&self, kept: &Kept) -> (u128, u64) {
         let each = self.hashes.iter().zip(kept).map(|(h, k)| h[*k as usize]);
-        let bytes = each.fold(self.tracker.sure.hash(), u128::wrapping_add);
+        let bytes = each.fold(self.tracker.persisted.hash(), u128::wrapping_add);
         let changes = match self.units.last() {
             Some(&METADATA) => kept.last().copied().unwrap_or(0) as usize,
             _ => 0,
@@ -184,13 +184,13 @@ impl<'a, 't> Classes<'a, 't> {
 
     /// Of one thread's epochs all but the last that is there are whole: a sum over that one.
     fn of_one_thread(&self) -> Option<f64> {
-        let stores = || self.tracker.pending.values().flatten();
+        let stores = || self.tracker.in_flight.values().flatten();
         let first = stores().next()?;
         if stores().any(|s| s.store.thread != first.store.thread || s.epoch == KERNEL) {
             return None;
         }
         let mut by_epoch: BTreeMap<u32, BTreeMap<Unit, u32>> = BTreeMap::new();
-        for (unit, stores) in &self.tracker.pending {
+        for (unit, stores) in &self.tracker.in_flight {
             for s in stores {
                 *by_epoch.entry(s.epoch).or_default().entry(*unit).or_default() += 1;
             }
@@ -211,8 +211,8 @@ impl<'a, 't> Classes<'a, 't> {
         }
     }
 
-    fn stores(&self, unit: usize) -> &[Pending] {
-        self.tracker.pending.get(&self.units[unit]).map_or(&[], Vec::as_slice)
+    fn stores(&self, unit: usize) -> &[InFlight] {
+        self.tracker.in_flight.get(&self.units[unit]).map_or(&[], Vec::as_slice)
     }
 
     /// The largest allowed choice below `kept` that loses all but `most` stores of each of `units`.
@@ -261,7 +261,7 @@ impl<'a, 't> Classes<'a, 't> {
             }
         }
         let needs =
-            |s: &Pending| self.tracker.before(s).iter().any(|(t, e)| lost.get(t).is_some_and(|l| e >= l));
+            |s: &InFlight| self.tracker.before(s).iter().any(|(t, e)| lost.get(t).is_some_and(|l| e >= l));
         let mut changed = false;
         for u in range {
             let stores = &self.stores(u)[..kept[u] as usize];
@@ -283,7 +283,7 @@ impl<'a, 't> Classes<'a, 't> {
             }
         }
         let is_needed =
-            |s: &Pending| s.epoch != KERNEL && needed.get(&s.store.thread).is_some_and(|n| s.epoch <= *n);
+            |s: &InFlight| s.epoch != KERNEL && needed.get(&s.store.thread).is_some_and(|n| s.epoch <= *n);
         let mut changed = false;
         for u in range {
             let from = kept[u] as usize;
@@ -375,7 +375,7 @@ fn all_of(kept: &Kept) -> Vec<usize> {
 /// What the first so many stores of a unit add to the hash of the image.
 fn hashes_of(tracker: &Tracker<'_>, unit: Unit) -> Vec<u128> {
     let line = line_of(unit);
-    let mut block = tracker.sure.read(line);
+    let mut block = tracker.persisted.read(line);
     let hash = |block: &protocol::Block| {
         if tracker.grain() == 64 {
             return line_hash(line.address(), block);
@@ -386,7 +386,7 @@ fn hashes_of(tracker: &Tracker<'_>, unit: Unit) -> Vec<u128> {
     };
     let before = hash(&block);
     let mut all = vec![0];
-    for store in &tracker.pending[&unit] {
+    for store in &tracker.in_flight[&unit] {
         let (mask, new) = tracker.block(unit, store);
         super::pages::merge(&mut block, &new, mask);
         all.push(hash(&block).wrapping_sub(before));

@@ -2,8 +2,8 @@
 
 use super::candidate::FileState;
 use super::classes::Classes;
+use super::in_flight::{METADATA, Tracker, Unit};
 use super::log::{Event, Kind, Log};
-use super::pending::{METADATA, Tracker, Unit};
 use super::{Change, What};
 use proptest::prelude::*;
 use protocol::Persistency;
@@ -38,7 +38,7 @@ fn any_log() -> impl Strategy<Value = Log> {
 
 /// Every choice that the model allows, by looking at all of them.
 fn by_force(tracker: &Tracker<'_>) -> BTreeSet<Vec<(Unit, usize)>> {
-    let mut units: Vec<(Unit, usize)> = tracker.pending.iter().map(|(u, s)| (*u, s.len())).collect();
+    let mut units: Vec<(Unit, usize)> = tracker.in_flight.iter().map(|(u, s)| (*u, s.len())).collect();
     if !tracker.changes.is_empty() {
         units.push((METADATA, tracker.changes.len()));
     }

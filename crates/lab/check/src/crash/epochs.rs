@@ -24,7 +24,7 @@ fn join(to: &mut Before, from: &[(u16, u32)]) {
 pub(super) struct Epochs {
     open: Vec<u32>,
     wrote: Vec<bool>,
-    /// For each thread's epochs from the oldest that may be pending on.
+    /// For each thread's epochs from the oldest that may be in flight on.
     before: Vec<VecDeque<Before>>,
     /// The epoch of the first of these.
     first: Vec<u32>,
@@ -68,7 +68,7 @@ impl Epochs {
     }
 
     /// Forgets what comes before epochs that are settled, and before which all is: nothing hangs on it any more.
-    /// `oldest` gives the oldest epoch of each thread of which a store is pending.
+    /// `oldest` gives the oldest epoch of each thread of which a store is in flight.
     pub(super) fn forget(&mut self, oldest: &[u32]) {
         for (thread, epochs) in self.before.iter_mut().enumerate() {
             let settled = |(t, e): &(u16, u32)| *e < oldest[*t as usize];

@@ -1,16 +1,16 @@
 //! Stores and changes that a power failure may leave or lose. Of a unit that is stored to again and again and never made
-//! sure, stores that nothing tells apart are taken together, so that what is pending is bounded by the memory that the
+//! persisted, stores that nothing tells apart are taken together, so that what is in flight is bounded by the memory that the
 //! program uses, and not by how long it runs. Each image that is left is one that the model allows; some are not tried.
 
 use super::files::Change;
+use super::in_flight::{KERNEL, Unit};
 use super::log::{Event, block_of};
 use super::pages::merge;
-use super::pending::{KERNEL, Unit};
 use protocol::{Block, Mask, Persistency};
 
 /// A store that may be lost.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
+pub(super) struct InFlight {
     /// Its index in the log.
     pub(super) event: usize,
     /// The store.
@@ -32,7 +32,7 @@ pub(super) struct PendingChange {
     pub(super) change: Change,
 }
 
-impl Pending {
+impl InFlight {
     /// The bytes that it changes in its line, and the block that holds them.
     pub(super) fn block(&self) -> (Mask, Block) {
         self.grouped.as_deref().copied().unwrap_or_else(|| block_of(&self.store))
@@ -48,7 +48,7 @@ impl Pending {
     }
 
     /// The store that follows comes and goes with it.
-    fn join(&mut self, next: &Pending) {
+    fn join(&mut self, next: &InFlight) {
         let (mut mask, mut block) = self.block();
         let (more, new) = next.block();
         merge(&mut block, &new, more);
@@ -77,7 +77,7 @@ const LEAST_OF_UNIT: usize = 4;
 /// Stores in all from which on more of them are grouped: 100 MB or so.
 const MOST_HELD: usize = 1 << 20;
 
-/// How many stores are pending, and how many may be.
+/// How many stores are in flight, and how many may be.
 pub(super) struct Limits {
     pub(super) held: usize,
     most_held: usize,
@@ -103,7 +103,7 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    fn are_one(&self, a: &Pending, b: &Pending) -> bool {
+    fn are_one(&self, a: &InFlight, b: &InFlight) -> bool {
         let same = a.store.thread == b.store.thread && a.epoch == b.epoch;
         (if self.by_epoch { same } else { (a.epoch == KERNEL) == (b.epoch == KERNEL) })
             && !self.flushes.iter().any(|s| (a.sequence..b.sequence).contains(s))
@@ -141,10 +141,10 @@ impl Limits {
     }
 
     /// Groups neighbours among a unit's stores, the youngest quarter excepted.
-    pub(super) fn group(&mut self, stores: &mut Vec<Pending>, apart: &Apart) {
+    pub(super) fn group(&mut self, stores: &mut Vec<InFlight>, apart: &Apart) {
         let before = stores.len();
         let old = before - before / 4;
-        let mut kept: Vec<Pending> = Vec::with_capacity(before);
+        let mut kept: Vec<InFlight> = Vec::with_capacity(before);
         let mut joined = false;
         for (index, store) in stores.drain(..).enumerate() {
             match kept.last_mut().filter(|last| index < old && !joined && apart.are_one(last, &store)) {

@@ -1,7 +1,7 @@
 //! Every image that recovery could be given at every point of a log, as far as recovery looks.
 
+use super::in_flight::{Tracker, Unit};
 use super::log::Log;
-use super::pending::{Tracker, Unit};
 use super::small::smaller;
 use super::why::{Explanation, explain};
 use protocol::Persistency;
@@ -48,7 +48,7 @@ pub enum Reads {
     #[default]
     Unknown,
     /// The check tells, at least for some images.
-    Told,
+    Reported,
     /// The check told, but its answer hangs on other lines too: all lines count as read.
     Distrusted,
 }
@@ -72,7 +72,7 @@ pub struct Search {
     pub images: usize,
     /// Points at which the bound on images left some out.
     pub bounded_points: usize,
-    /// Points at which stores to a line that stays pending were taken in groups: not every image was tried, nor counted.
+    /// Points at which stores to a line that stays in flight were taken in groups: not every image was tried, nor counted.
     pub grouped_points: usize,
     /// Different failures, the first image of each.
     pub failures: Vec<Failure>,
@@ -81,7 +81,7 @@ pub struct Search {
 }
 
 /// Tries recovery on every image that `model` allows at the crash points of `log`. A crash point is just before
-/// something pending becomes sure: between two such points images only become more.
+/// something in flight becomes persisted: between two such points images only become more.
 pub fn search(
     log: &Log,
     model: Persistency,
@@ -205,7 +205,7 @@ struct Decision {
     tried: usize,
 }
 
-/// Memory whose pending units are decided when recovery first looks at them.
+/// Memory whose units in flight are decided when recovery first looks at them.
 struct Lazy<'a, 'b> {
     tracker: &'a Tracker<'b>,
     decisions: &'a mut Vec<Decision>,
@@ -215,7 +215,7 @@ struct Lazy<'a, 'b> {
 impl Persistent for Lazy<'_, '_> {
     fn word(&mut self, address: u64) -> u64 {
         let unit = self.tracker.unit(address);
-        let Some(stores) = self.tracker.pending.get(&unit) else { return self.tracker.word(address, 0) };
+        let Some(stores) = self.tracker.in_flight.get(&unit) else { return self.tracker.word(address, 0) };
         if let Some(kept) = self.choice.get(&unit) {
             return self.tracker.word(address, *kept);
         }
@@ -284,7 +284,7 @@ struct Fixed<'a, 'b> {
 impl Persistent for Fixed<'_, '_> {
     fn word(&mut self, address: u64) -> u64 {
         let unit = self.tracker.unit(address);
-        let Some(stores) = self.tracker.pending.get(&unit) else { return self.tracker.word(address, 0) };
+        let Some(stores) = self.tracker.in_flight.get(&unit) else { return self.tracker.word(address, 0) };
         if !self.choice.contains_key(&unit) {
             for kept in (0..=stores.len()).rev() {
                 self.choice.insert(unit, kept);

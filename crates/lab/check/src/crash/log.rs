@@ -89,7 +89,7 @@ pub struct Log {
     pub threads: usize,
     /// The program was cut off: more events than the bound.
     pub cut: bool,
-    /// An sfence makes sure what the thread stored before, on models with epochs too: that is what a recorded program
+    /// An sfence persists what the thread stored before, on models with epochs too: that is what a recorded program
     /// takes it for. Where the machine makes an ofence of it, it does not.
     pub sfence_settles: bool,
     /// What memory held before the first event.
@@ -203,7 +203,7 @@ impl Shared {
             note(&mut self.log, Kind::Synchronise(op.order), 0);
         }
         match op.kind {
-            OpKind::Load | OpKind::Touch => {
+            OpKind::Load | OpKind::Prefetch => {
                 if persistent {
                     note(&mut self.log, Kind::Load, 0);
                 }
@@ -238,7 +238,7 @@ impl Shared {
                 note(&mut self.log, Kind::Fence(kind), 0);
                 0
             }
-            OpKind::Work | OpKind::Await => 0,
+            OpKind::Compute | OpKind::Await => 0,
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Crash images of whole programs: which a persistency model allows, whether recovery copes, and if not, why.
 //!
 //! ```text
-//!   program --log--> stores, flushes, fences --persist--> what is sure, what is pending
+//!   program --log--> stores, flushes, fences --persist--> what is persisted, what is in flight
 //!                                                  |
-//!          recovery reads a line with pending stores: every choice that the model allows (images)
+//!          recovery reads a line with stores in flight: every choice that the model allows (images)
 //!                                                  |
-//!                     a failing image is made smaller and explained (why); hygiene looks at the log alone
+//!                     a failing image is made smaller and explained (why); the persistence lint looks at the log alone
 //! ```
 //!
 //! Modelled: x86 (a line's stores persist in order, or each word on its own), epoch and release persistency,
@@ -22,12 +22,12 @@ mod epochs;
 mod facts;
 mod files;
 mod grouped;
-mod hygiene;
 mod images;
+mod in_flight;
 mod log;
 mod named;
 mod pages;
-mod pending;
+mod persistence_lint;
 mod recorded;
 mod small;
 mod timed;
@@ -39,12 +39,12 @@ mod why;
 pub use candidate::{Candidate, FileState, Outcome, Verdict};
 pub use facts::{Facts, FileFacts, Gap, GapKind};
 pub use files::{Change, What};
-pub use hygiene::{Finding, hygiene};
 pub use images::{Bounds, Check, Failure, Progress, Reads, Search, search};
+pub use in_flight::{METADATA, Tracker, Unit};
 pub use log::{Event, Kind, Log, MOST_EVENTS, Mark, SiteId, of_program};
 pub use named::Named;
-pub use pages::Page;
-pub use pending::{METADATA, Tracker, Unit};
+pub use pages::PageBytes;
+pub use persistence_lint::{Finding, persistence_lint};
 pub use protocol::Persistency;
 pub use recorded::{Recorded, of_trace};
 pub use timed::{Timed, TimedFailure, Whole, WholeCheck, spread, timed, timed_whole};

@@ -4,12 +4,12 @@ use protocol::{Block, Line, Mask, PAGE_BYTES, line_of, mask_of};
 use rustc_hash::FxHashMap;
 
 /// A page's bytes.
-pub type Page = [u8; PAGE_BYTES as usize];
+pub type PageBytes = [u8; PAGE_BYTES as usize];
 
 /// Sparse memory, zero where nothing was written, with a hash of its bytes that follows every write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pages {
-    pages: FxHashMap<u64, Box<Page>>,
+    pages: FxHashMap<u64, Box<PageBytes>>,
     hash: u128,
 }
 
@@ -66,7 +66,7 @@ impl Pages {
     }
 
     /// The page at `address`, if it was ever written.
-    pub(super) fn page(&self, address: u64) -> Option<&Page> {
+    pub(super) fn page(&self, address: u64) -> Option<&PageBytes> {
         self.pages.get(&(address / PAGE_BYTES)).map(|p| &**p)
     }
 

@@ -3,7 +3,7 @@
 //! Units are tried in halves, so that one that matters among many is found in few checks.
 
 use super::images::Failing;
-use super::pending::{Tracker, Unit};
+use super::in_flight::{Tracker, Unit};
 use std::collections::BTreeMap;
 
 type Choice = BTreeMap<Unit, usize>;

@@ -1,14 +1,14 @@
 //! The search with recovery that is a program of its own and takes a whole image.
 //!
-//! A few crash points that are spread over the log come first: what is never made sure is pending at all that follow,
+//! A few crash points that are spread over the log come first: what is never persisted is in flight at all that follow,
 //! and is found there. Then come all others in their order. Once a failure is known, a crash point that leaves the same
 //! stores to be lost is tried with these lost, and its other images with these kept: one mistake does not hide another.
 
 use super::candidate::{Candidate, Outcome, Verdict};
 use super::classes::{Classes, Kept};
 use super::images::{Bounds, Failing, Failure, Progress, Reads, Search, crash_points, spread};
+use super::in_flight::{Tracker, Unit};
 use super::log::{Log, SiteId};
-use super::pending::{Tracker, Unit};
 use super::small::made_small;
 use super::why::explain;
 use protocol::Persistency;
@@ -314,7 +314,7 @@ impl Searcher<'_> {
         if outcome.more {
             self.found.reads = Reads::Distrusted;
         } else if outcome.read.is_some() && self.found.reads == Reads::Unknown {
-            self.found.reads = Reads::Told;
+            self.found.reads = Reads::Reported;
         }
     }
 
@@ -323,7 +323,7 @@ impl Searcher<'_> {
         read.filter(|_| self.found.reads != Reads::Distrusted)
     }
 
-    /// A check that says what it reads has to say the same without all else that is pending.
+    /// A check that says what it reads has to say the same without all else that is in flight.
     fn probe(&mut self, tracker: &Tracker<'_>, classes: &mut Classes<'_, '_>) -> Option<End> {
         let all = self.known.get(&classes.key(classes.everything()))?.1.clone();
         let (Some(all), Some(kept)) = (self.believed(all.as_deref()), classes.unread()) else { return None };

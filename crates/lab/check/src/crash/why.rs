@@ -1,10 +1,10 @@
 //! Why a failing image could be left: the stores that are missing, what is there in spite of them, and the flush
 //! or fence whose absence allows it.
 
-use super::grouped::{Pending, PendingChange};
+use super::grouped::{InFlight, PendingChange};
 use super::images::{Check, fixed};
+use super::in_flight::{METADATA, Tracker, Unit};
 use super::log::{Event, Kind, Log, SiteId};
-use super::pending::{METADATA, Tracker, Unit};
 use protocol::Persistency;
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ struct Mattering {
 }
 
 impl Mattering {
-    fn store(p: &Pending) -> Mattering {
+    fn store(p: &InFlight) -> Mattering {
         Mattering { index: p.event, event: p.store, change: None }
     }
 
@@ -109,7 +109,7 @@ fn mattering(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> (Vec<Matt
                 None => present.extend(tracker.changes.last().map(Mattering::change)),
             }
         }
-        let Some(stores) = tracker.pending.get(unit) else { continue };
+        let Some(stores) = tracker.in_flight.get(unit) else { continue };
         if let Some(lost) = stores.get(*kept) {
             missing.push(Mattering::store(lost));
         } else if let Some(there) = stores.last() {
@@ -214,7 +214,7 @@ pub struct Replay {
     pub model: Persistency,
     /// Events that have happened.
     pub point: usize,
-    /// Pending stores that each unit keeps.
+    /// Stores in flight that each unit keeps.
     pub choice: BTreeMap<Unit, usize>,
 }
 

@@ -22,11 +22,11 @@ struct State {
     buffers: Vec<Vec<Buffered>>,
     memory: Vec<i64>,
     /// For each unit that persists in order: writes on their way.
-    pending: Vec<Vec<(Location, i64)>>,
+    in_flight: Vec<Vec<(Location, i64)>>,
     persistent: Vec<i64>,
 }
 
-struct Machine<'a> {
+struct AbstractMachine<'a> {
     test: &'a Test,
     model: Model,
     failed_rmw_fences: bool,
@@ -37,13 +37,13 @@ pub(super) fn images(
     model: Model,
     failed_rmw_fences: bool,
 ) -> Result<BTreeSet<ImageValues>, Unfinished> {
-    let machine = Machine { test, model, failed_rmw_fences };
+    let machine = AbstractMachine { test, model, failed_rmw_fences };
     let units = if model == Model::Px86Line { test.line_count() } else { test.locations.len() };
     let first = State {
         threads: test.start(),
         buffers: vec![Vec::new(); test.threads.len()],
         memory: test.initial.clone(),
-        pending: vec![Vec::new(); units],
+        in_flight: vec![Vec::new(); units],
         persistent: test.initial.clone(),
     };
     let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![first], BTreeSet::new());
@@ -68,7 +68,7 @@ pub(super) fn images(
     Ok(found)
 }
 
-impl Machine<'_> {
+impl AbstractMachine<'_> {
     fn unit(&self, location: Location) -> usize {
         if self.model == Model::Px86Line { self.test.lines[location.0] } else { location.0 }
     }
@@ -127,7 +127,7 @@ impl Machine<'_> {
         if self.model == Model::Strict {
             state.persistent[to.0] = value;
         } else {
-            state.pending[self.unit(to)].push((to, value));
+            state.in_flight[self.unit(to)].push((to, value));
         }
     }
 
@@ -151,7 +151,7 @@ impl Machine<'_> {
 
     fn drained(&self, state: &State, line: usize) -> bool {
         let mut members = (0..self.test.locations.len()).filter(|l| self.test.lines[*l] == line);
-        members.all(|l| state.pending[self.unit(Location(l))].is_empty())
+        members.all(|l| state.in_flight[self.unit(Location(l))].is_empty())
     }
 
     fn holds_back(&self, before: Buffered, entry: Buffered) -> bool {
@@ -165,9 +165,9 @@ impl Machine<'_> {
     }
 
     fn persist(&self, state: &State, todo: &mut Vec<State>) {
-        for unit in (0..state.pending.len()).filter(|u| !state.pending[*u].is_empty()) {
+        for unit in (0..state.in_flight.len()).filter(|u| !state.in_flight[*u].is_empty()) {
             let mut next = state.clone();
-            let (to, value) = next.pending[unit].remove(0);
+            let (to, value) = next.in_flight[unit].remove(0);
             next.persistent[to.0] = value;
             todo.push(next);
         }

@@ -2,7 +2,7 @@
 //! queue, which the published device does not save (§V-C).
 
 use super::{Bytes, Dimm};
-use crate::host::page_address;
+use crate::shared_driver::page_address;
 use protocol::{Image, Line, Lost, PM_BASE, PostCrash};
 
 /// What happens when the power fails.

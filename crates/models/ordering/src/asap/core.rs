@@ -144,7 +144,7 @@ impl Policy for Eager {
                 }
             }
             Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
-            Msg::Register { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
+            Msg::AddDependent { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
                 Some(e) => {
                     self.awaited += usize::from(e.dependents == 0);
                     e.dependents |= 1 << dependent;

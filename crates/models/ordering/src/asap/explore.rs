@@ -31,7 +31,7 @@ const RECOVERY_TABLE: Bound =
 impl Member for Asap {
     type Core = AsapCore;
     type Table = RecoveryTable;
-    type Register = ();
+    type TimestampRegister = ();
 
     const PROMISE: Promise = Promise::Epochs;
 

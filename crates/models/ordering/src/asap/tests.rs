@@ -245,7 +245,7 @@ fn an_acquire_waits_for_the_releasing_core_and_a_release_tells_it() {
     assert_eq!(flushes(&out), [(0, 1, true)], "not safe while core 1's epoch is open");
     let released = h.release(at(1), line(9), &mut out).unwrap();
     assert_eq!(h.snooped(at(2), line(9), 0, released, &mut out), Ok(Some(EpochTag { core: 0, epoch: 1 })));
-    h.on(at(3), Peer::Directory, &Msg::Register { epoch: 1, dependent: 3 }, &mut out);
+    h.on(at(3), Peer::Directory, &Msg::AddDependent { epoch: 1, dependent: 3 }, &mut out);
     h.on(at(100), Peer::Controller(0), &Msg::Ack { slot: 0 }, &mut out);
     assert_eq!(commits(&out), 0);
     h.on(at(120), Peer::Core(1), &Msg::CrossDependencyResolved { tag }, &mut out);

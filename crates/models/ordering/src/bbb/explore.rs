@@ -21,7 +21,7 @@ pub struct Bbb {
 impl Member for Bbb {
     type Core = BatteryBuffer;
     type Table = PassThrough;
-    type Register = ();
+    type TimestampRegister = ();
 
     const PROMISE: Promise = Promise::Stores;
     const ONE_WIRE: bool = true;

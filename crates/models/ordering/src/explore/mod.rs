@@ -3,7 +3,7 @@
 //! ```text
 //!   scripts -> core sides --Flush, Commit--> controller sides -> images
 //!                 ^  ^---Ack, Nack, CommitAck---|
-//!                 |--CrossDependencyResolved, Register, Publish, Timestamp (each pair of ends its own wire, in order)
+//!                 |--CrossDependencyResolved, TimestampRegister, Publish, Timestamp (each pair of ends its own wire, in order)
 //! ```
 //!
 //! Each core stores to any line, an epoch at a time, and ends with a dfence; which line is part of what is
@@ -37,7 +37,7 @@ pub trait Member: Copy + Debug + Hash {
     /// The side at each controller.
     type Table: ControllerOrdering + Clone + Hash;
     /// What all cores can address, besides.
-    type Register: Register + Clone + Hash;
+    type TimestampRegister: TimestampRegister + Clone + Hash;
 
     /// What must hold when the power fails.
     const PROMISE: Promise;
@@ -49,19 +49,19 @@ pub trait Member: Copy + Debug + Hash {
     /// A controller's side, empty.
     fn table(&self) -> Self::Table;
     /// The register for so many cores.
-    fn register(&self, cores: usize) -> Self::Register;
+    fn register(&self, cores: usize) -> Self::TimestampRegister;
     /// When a core's own timer ends, beside its flushes; [`Time::NEVER`] where it has none.
     fn timer(core: &Self::Core) -> Time;
 }
 
-/// What stands at the other end of [`protocol::Peer::Register`].
-pub trait Register {
+/// What stands at the other end of [`protocol::Peer::TimestampRegister`].
+pub trait TimestampRegister {
     /// A core's message; the answer, if there is one.
     fn on(&mut self, core: u8, msg: &Msg) -> Option<Msg>;
 }
 
 /// A model without such a register.
-impl Register for () {
+impl TimestampRegister for () {
     fn on(&mut self, _: u8, _: &Msg) -> Option<Msg> {
         None
     }

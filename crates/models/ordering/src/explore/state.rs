@@ -1,7 +1,7 @@
 //! Where cores, controllers, wires and memory stand.
 
 use super::step::Wire;
-use super::{MOST_CORES, Member, Register, line};
+use super::{MOST_CORES, Member, TimestampRegister, line};
 use explore::{Aside, Wires};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, FenceKind, Image, LineWrite, Mask, Msg,
@@ -28,8 +28,8 @@ pub struct State<M: Member> {
     /// Stores and fences done, per core.
     pub(super) done: Vec<usize>,
     tables: Vec<M::Table>,
-    register: M::Register,
-    memory: Memory,
+    register: M::TimestampRegister,
+    memory: Media,
     /// Messages, each with the core that sends or gets it.
     pub(super) wires: Wires<Wire, (usize, Msg)>,
     /// For each line its writes, in the order in which they became visible; the first writes 1, the second 2.
@@ -41,16 +41,16 @@ pub struct State<M: Member> {
 
 /// The controllers' memories.
 #[derive(Clone)]
-struct Memory {
+struct Media {
     images: Vec<Image>,
     map: AddressMap,
     lines: usize,
 }
 
 /// Lines that are never written stay zero.
-impl Hash for Memory {
+impl Hash for Media {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let Memory { images, map, lines } = self;
+        let Media { images, map, lines } = self;
         (0..*lines).map(line).for_each(|l| images[map.controller(l)].read(l).hash(into));
     }
 }
@@ -83,13 +83,13 @@ impl<M: Member> State<M> {
     pub(super) fn new(
         cores: Vec<M::Core>,
         tables: Vec<M::Table>,
-        register: M::Register,
+        register: M::TimestampRegister,
         map: AddressMap,
         lines: usize,
     ) -> State<M> {
         State {
             done: vec![0; cores.len()],
-            memory: Memory { images: vec![Image::new(PM_BASE); tables.len()], map, lines },
+            memory: Media { images: vec![Image::new(PM_BASE); tables.len()], map, lines },
             tables,
             register,
             wires: Wires::new(),
@@ -110,8 +110,8 @@ impl<M: Member> State<M> {
             let tag = self.cores[w.core].snooped(self.clock.now(w.core), at, w.epoch, 0, &mut out).ok()?;
             self.route(w.core, out);
             if let Some(tag) = tag {
-                let register = Msg::Register { epoch: tag.epoch, dependent: core as u8 };
-                self.send(Wire::Register(tag.core as usize), tag.core as usize, register);
+                let register = Msg::AddDependent { epoch: tag.epoch, dependent: core as u8 };
+                self.send(Wire::AddDependent(tag.core as usize), tag.core as usize, register);
                 let mut out = Outbox::default();
                 self.cores[core].received(now, at, tag, true, &mut out).ok()?;
                 self.route(core, out);
@@ -153,7 +153,7 @@ impl<M: Member> State<M> {
                 (Peer::Controller(c), Msg::Flush(_)) => Wire::Flush((!M::ONE_WIRE).then_some(core), c),
                 (Peer::Controller(c), _) => Wire::Commit(core, c),
                 (Peer::Core(h), _) => Wire::Resolved(core, h.into()),
-                (Peer::Register, _) => Wire::Publish(core),
+                (Peer::TimestampRegister, _) => Wire::Publish(core),
                 // The directory forgets tags; here it has none.
                 (Peer::Directory | Peer::Commands | Peer::Caches, _) => continue,
             };
@@ -172,8 +172,8 @@ impl<M: Member> State<M> {
             }
             Wire::Answer(c, _) | Wire::Committed(c, _) => self.core(Peer::Controller(c), core, &msg),
             Wire::Resolved(from, to) => self.core(Peer::Core(from as u8), to, &msg),
-            Wire::Register(_) => self.core(Peer::Directory, core, &msg),
-            Wire::Timestamp(_) => self.core(Peer::Register, core, &msg),
+            Wire::AddDependent(_) => self.core(Peer::Directory, core, &msg),
+            Wire::Timestamp(_) => self.core(Peer::TimestampRegister, core, &msg),
         }
     }
 
@@ -207,7 +207,7 @@ impl<M: Member> State<M> {
 
     /// The number of the write that each line holds after a power failure, 0 for none.
     pub(super) fn after_power_failure(&self) -> Vec<usize> {
-        let Memory { images, map, lines } = &self.memory;
+        let Media { images, map, lines } = &self.memory;
         let mut images = images.clone();
         for (table, image) in self.tables.iter().zip(&mut images) {
             table.power_fail(image);

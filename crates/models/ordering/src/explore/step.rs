@@ -36,7 +36,7 @@ pub enum Wire {
     /// Resolved dependences, from a core to a core.
     Resolved(usize, usize),
     /// The directory to a core.
-    Register(usize),
+    AddDependent(usize),
     /// A core to the register that all can address.
     Publish(usize),
     /// That register to a core.
@@ -65,7 +65,7 @@ impl fmt::Display for Wire {
             Wire::Answer(c, None) => write!(f, "the next answer of controller {c} to a flush arrives"),
             Wire::Committed(c, h) => write!(f, "core {h} gets controller {c}'s answer to a commit"),
             Wire::Resolved(a, b) => write!(f, "core {b} learns that core {a}'s epoch committed"),
-            Wire::Register(h) => write!(f, "core {h} learns that another depends on its epoch"),
+            Wire::AddDependent(h) => write!(f, "core {h} learns that another depends on its epoch"),
             Wire::Publish(h) => write!(f, "the register hears of core {h}"),
             Wire::Timestamp(h) => write!(f, "core {h} gets the register's answer"),
         }

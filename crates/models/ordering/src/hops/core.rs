@@ -91,7 +91,7 @@ impl Policy for Conservative {
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
         while self.may_commit(path) {
             let Some(epoch) = path.tracker.epochs.pop() else { break };
-            out.send(now, Peer::Register, Msg::Publish { epoch: epoch.id });
+            out.send(now, Peer::TimestampRegister, Msg::Publish { epoch: epoch.id });
             path.tracker.untag(now, epoch.id, out);
         }
         self.schedule_poll(path, now);
@@ -110,7 +110,7 @@ impl Policy for Conservative {
                 }
             }
             // HOPS resolves dependences by polling; nobody is told.
-            Msg::Register { .. } => {}
+            Msg::AddDependent { .. } => {}
             _ => protocol::unexpected("a persist buffer", msg),
         }
     }
@@ -128,7 +128,7 @@ impl Policy for Conservative {
         self.poll_at = Time::NEVER;
         if let Some(tag) = path.tracker.epochs.first_wait() {
             self.polling = true;
-            out.send(now, Peer::Register, Msg::Poll { core: tag.core });
+            out.send(now, Peer::TimestampRegister, Msg::Poll { core: tag.core });
         }
     }
 }

@@ -4,7 +4,8 @@
 use super::HopsSpec;
 use super::{HopsCore, Mutant, Timestamps};
 use crate::explore::{
-    CONTROLLERS, CORES, EPOCH_TABLE, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, Register, STORES,
+    CONTROLLERS, CORES, EPOCH_TABLE, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
+    TimestampRegister,
 };
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
@@ -28,7 +29,7 @@ const EPOCHS: Bound = Bound::number("epochs", 2, 1, 8, "Epochs of each core");
 impl Member for Hops {
     type Core = HopsCore;
     type Table = PassThrough;
-    type Register = Timestamps;
+    type TimestampRegister = Timestamps;
 
     const PROMISE: Promise = Promise::Epochs;
 
@@ -49,7 +50,7 @@ impl Member for Hops {
     }
 }
 
-impl Register for Timestamps {
+impl TimestampRegister for Timestamps {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, core: u8, msg: &Msg) -> Option<Msg> {
         match *msg {

@@ -62,10 +62,10 @@ fn a_dependence_is_polled_at_multiples_of_the_period() {
     h.store(at(10), &write(0), &mut out).unwrap();
     assert_eq!(h.next(), at(250));
     h.tick(at(250), &mut out);
-    assert!(matches!(out.0.last(), Some((_, Peer::Register, Msg::Poll { core: 1 }))));
-    h.on(at(275), Peer::Register, &Msg::Timestamp { tag: EpochTag { core: 1, epoch: 4 } }, &mut out);
+    assert!(matches!(out.0.last(), Some((_, Peer::TimestampRegister, Msg::Poll { core: 1 }))));
+    h.on(at(275), Peer::TimestampRegister, &Msg::Timestamp { tag: EpochTag { core: 1, epoch: 4 } }, &mut out);
     assert_eq!(h.next(), at(500));
     h.tick(at(500), &mut out);
-    h.on(at(525), Peer::Register, &Msg::Timestamp { tag }, &mut out);
+    h.on(at(525), Peer::TimestampRegister, &Msg::Timestamp { tag }, &mut out);
     assert_eq!(h.next(), at(525));
 }

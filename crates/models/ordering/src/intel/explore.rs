@@ -252,7 +252,7 @@ impl State {
         }
         (own.flushed, own.unacknowledged) = (self.writes[at], own.unacknowledged + 1);
         own.at = At::Fence { line: at };
-        self.wires.send(Wire::Up(core), Msg::Clean { line: line(at), data, forget: false });
+        self.wires.send(Wire::Up(core), Msg::LineFlush { line: line(at), data, invalidate: false });
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
@@ -271,7 +271,7 @@ impl State {
             Msg::Snoop { line, kind } => self.snooped(core, line, kind),
             Msg::CleanAck { .. } => self.cores[core].unacknowledged -= 1,
             // Nobody orders epochs here.
-            Msg::Register { .. } => {}
+            Msg::AddDependent { .. } => {}
             _ => protocol::unexpected("a core", msg),
         }
     }

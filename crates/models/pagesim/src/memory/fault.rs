@@ -2,8 +2,8 @@
 
 use super::process::AreaError;
 use super::spec::Medium;
-use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, Page};
-use super::{Counts, Memory, Watermarks};
+use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, PageNumber};
+use super::{Counts, MemoryManager, Watermarks};
 use crate::policy::{Hint, Policy};
 use units::{Dur, Time};
 
@@ -30,7 +30,7 @@ pub enum FaultError {
 /// Looks at every listed page so often before it is out of memory.
 const PASSES: u64 = 3;
 
-impl Memory {
+impl MemoryManager {
     /// Serves a fault at `now`. A page that is there already costs an entry and a return.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Memory {
     }
 
     /// Puts `page` into `frame` and on a list.
-    pub(super) fn place(&mut self, page: Page, frame: u64, accessed: u32, active: bool) {
+    pub(super) fn place(&mut self, page: PageNumber, frame: u64, accessed: u32, active: bool) {
         *self.table.entry_mut(page) = PRESENT | accessed | frame as u32;
         let zone = self.zone_of(frame);
         let zone = &mut self.zones[zone];
@@ -79,7 +79,7 @@ impl Memory {
     }
 
     /// Reads a slot, and its neighbours where pages are free for them; gives when it has come.
-    fn swap_in(&mut self, wanted: Page, slot: u32, now: Time) -> Time {
+    fn swap_in(&mut self, wanted: PageNumber, slot: u32, now: Time) -> Time {
         let window = self.spec.readahead.max(1);
         let start = u64::from(slot) / window * window;
         let mut count = 1;
@@ -183,7 +183,7 @@ impl Memory {
     }
 
     /// A visit that was wanted to be known of.
-    fn hinted(&mut self, page: Page, now: Time, policy: &mut dyn Policy) -> Dur {
+    fn hinted(&mut self, page: PageNumber, now: Time, policy: &mut dyn Policy) -> Dur {
         *self.table.entry_mut(page) &= !HINT;
         self.counts.hints += 1;
         let frame = u64::from(self.table.entry(page) & PLACE);

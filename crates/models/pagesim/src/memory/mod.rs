@@ -36,7 +36,7 @@ pub use process::{AreaError, Touched};
 pub use section::NoRoom;
 pub use spec::{Costs, Descriptors, Medium, MemorySpec, PAGE, SECTION, ZoneSpec};
 pub use swap::SwapSpec;
-pub use table::Page;
+pub use table::PageNumber;
 pub use watermark::{Rule, Watermarks};
 pub use zone::Zone;
 
@@ -74,7 +74,7 @@ pub struct Counts {
 
 /// Main memory and its manager.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryManager {
     spec: MemorySpec,
     zones: Vec<Zone>,
     sections: Vec<Section>,
@@ -97,12 +97,12 @@ pub struct Memory {
     pub pm_online_most: u64,
 }
 
-impl Memory {
+impl MemoryManager {
     /// At boot.
     ///
     /// # Errors
     /// When what the kernel keeps, and the descriptors, do not fit into the first zone.
-    pub fn new(spec: MemorySpec) -> Result<Memory, NoRoom> {
+    pub fn new(spec: MemorySpec) -> Result<MemoryManager, NoRoom> {
         let mut first = 0;
         let (mut zones, mut sections) = (Vec::new(), Vec::new());
         for (index, zone) in spec.zones.iter().enumerate() {
@@ -118,7 +118,7 @@ impl Memory {
         let dram = |z: &&ZoneSpec| z.medium == Medium::Dram;
         let dram_frames = spec.zones.iter().take_while(dram).map(|z| z.sections * SECTION).sum();
         let swap = spec.swap.map(Swap::new);
-        let mut memory = Memory {
+        let mut memory = MemoryManager {
             spec,
             zones,
             sections,

@@ -1,8 +1,8 @@
 //! Processes and their areas: mapping, visiting, unmapping, exit.
 
-use super::Memory;
+use super::MemoryManager;
 use super::spec::{Medium, SECTION};
-use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, Page};
+use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, PageNumber};
 use units::{Dur, Time};
 
 /// Pages that the hit path takes at once.
@@ -71,7 +71,7 @@ fn ready(group: &[u32]) -> usize {
     group.iter().position(blocked).unwrap_or(group.len())
 }
 
-impl Memory {
+impl MemoryManager {
     /// A new process.
     pub fn spawn(&mut self) -> u32 {
         self.processes.push(Process::default());
@@ -144,14 +144,14 @@ impl Memory {
         Ok(())
     }
 
-    pub(super) fn page(&self, process: u32, area: usize, page: u64) -> Option<Page> {
+    pub(super) fn page(&self, process: u32, area: usize, page: u64) -> Option<PageNumber> {
         let area = self.processes[process as usize].areas.get(area)?.as_ref()?;
         let chunk = *area.chunks.get((page / CHUNK as u64) as usize)?;
         (page < area.pages).then_some(chunk * CHUNK as u32 + (page % CHUNK as u64) as u32)
     }
 
     /// The page that is visited, or why it cannot be.
-    pub(super) fn visited(&self, process: u32, area: usize, page: u64) -> Result<Page, AreaError> {
+    pub(super) fn visited(&self, process: u32, area: usize, page: u64) -> Result<PageNumber, AreaError> {
         let found = self.page(process, area, page).ok_or(AreaError::Unmapped)?;
         let backed = self.processes[process as usize].areas[area].as_ref().map_or(0, |a| a.backed);
         if page < backed { Ok(found) } else { Err(AreaError::BeyondEnd) }
@@ -181,7 +181,7 @@ impl Memory {
     /// Visits pages in any order; stops at one that is not simply there. Cost: 4 bytes a page, the host's misses overlapping.
     pub fn visit_each(&mut self, process: u32, area: usize, pages: &[u64], written: u64) -> Touched {
         let dram = self.dram_frames as u32;
-        let Memory { table, sections, counts, processes, .. } = self;
+        let MemoryManager { table, sections, counts, processes, .. } = self;
         let mut all = Touched::default();
         let Some(Some(area)) = processes[process as usize].areas.get(area) else { return all };
         for page in pages.iter().take_while(|p| **p < area.pages) {
@@ -205,7 +205,7 @@ impl Memory {
 
     fn visit_chunk(&mut self, chunk: u32, start: usize, count: usize, written: u64) -> Touched {
         let dram = self.dram_frames as u32;
-        let Memory { table, sections, counts, .. } = self;
+        let MemoryManager { table, sections, counts, .. } = self;
         let entries = &mut table.chunk_mut(chunk).entries[start..start + count];
         let mut all = Touched::default();
         for group in entries.chunks_mut(GROUP) {
@@ -326,7 +326,7 @@ impl Memory {
     }
 
     /// Takes a page off its zone's lists.
-    pub(super) fn unlist(&mut self, page: Page, frame: u32) {
+    pub(super) fn unlist(&mut self, page: PageNumber, frame: u32) {
         let zone = self.zone_of(u64::from(frame));
         let active = self.table.is_active(page);
         let zone = &mut self.zones[zone];

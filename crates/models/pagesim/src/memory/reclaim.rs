@@ -1,6 +1,6 @@
 //! Reclaim: the lists' second chance, kswapd, and what leaves.
 
-use super::Memory;
+use super::MemoryManager;
 use super::table::{ACCESSED, PLACE};
 use crate::policy::Policy;
 use units::{Dur, Time};
@@ -20,7 +20,7 @@ pub(super) struct Batch {
     pub(super) kernel: Dur,
 }
 
-impl Memory {
+impl MemoryManager {
     /// Zones whose kswapd is to run.
     pub fn awake(&self) -> impl Iterator<Item = usize> + '_ {
         self.zones.iter().enumerate().filter(|(_, z)| z.awake).map(|(i, _)| i)

@@ -1,6 +1,6 @@
 //! Sections: boot, hiding, bringing memory online and taking it offline.
 
-use super::Memory;
+use super::MemoryManager;
 use super::spec::{Descriptors, Medium, PAGE, SECTION};
 use super::zone::Zone;
 use crate::policy::Policy;
@@ -15,7 +15,7 @@ pub struct NoRoom {
     pub there: u64,
 }
 
-impl Memory {
+impl MemoryManager {
     /// Gives what is online to the allocator, but for what the kernel keeps and the descriptors.
     pub(super) fn boot(&mut self) -> Result<(), NoRoom> {
         let each = self.spec.descriptor_pages();

@@ -1,7 +1,7 @@
 //! A swap device: slots, and requests that queue for its channels and share its bandwidth.
 
 use super::bits::Bits;
-use super::table::Page;
+use super::table::PageNumber;
 use units::{Dur, Time};
 
 /// What a device is.
@@ -28,7 +28,7 @@ pub(crate) struct Swap {
     free: Bits,
     next: u64,
     /// The page in each slot ever used.
-    owners: Vec<Page>,
+    owners: Vec<PageNumber>,
     channels: Vec<Time>,
     bus: Time,
     head: u64,
@@ -64,7 +64,7 @@ impl Swap {
     }
 
     /// A slot for `page`, after the one given last where that is free: pages that leave together lie together.
-    pub(crate) fn take(&mut self, page: Page) -> Option<u32> {
+    pub(crate) fn take(&mut self, page: PageNumber) -> Option<u32> {
         let slot = self.free.first_from(self.next).or_else(|| self.free.first())?;
         self.free.remove(slot);
         self.next = slot + 1;
@@ -81,7 +81,7 @@ impl Swap {
     }
 
     /// The page in `slot`, if one is.
-    pub(crate) fn owner(&self, slot: u64) -> Option<Page> {
+    pub(crate) fn owner(&self, slot: u64) -> Option<PageNumber> {
         let used = slot < self.owners.len() as u64 && !self.free.contains(slot);
         used.then(|| self.owners[slot as usize])
     }

@@ -20,7 +20,7 @@ pub(crate) const NONE: u32 = (1 << 29) - 1;
 const ACTIVE: u32 = 1 << 31;
 
 /// A virtual page among all: chunk, and page in it.
-pub type Page = u32;
+pub type PageNumber = u32;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
@@ -91,25 +91,25 @@ impl Table {
     }
 
     #[inline]
-    pub(crate) fn entry(&self, page: Page) -> u32 {
+    pub(crate) fn entry(&self, page: PageNumber) -> u32 {
         self.chunks[page as usize / CHUNK].entries[page as usize % CHUNK]
     }
 
     #[inline]
-    pub(crate) fn entry_mut(&mut self, page: Page) -> &mut u32 {
+    pub(crate) fn entry_mut(&mut self, page: PageNumber) -> &mut u32 {
         &mut self.chunks[page as usize / CHUNK].entries[page as usize % CHUNK]
     }
 
-    pub(crate) fn owner(&self, page: Page) -> u32 {
+    pub(crate) fn owner(&self, page: PageNumber) -> u32 {
         self.chunks[page as usize / CHUNK].owner
     }
 
     #[inline]
-    fn link(&mut self, page: Page) -> &mut Link {
+    fn link(&mut self, page: PageNumber) -> &mut Link {
         &mut self.chunks[page as usize / CHUNK].links[page as usize % CHUNK]
     }
 
-    pub(crate) fn is_active(&mut self, page: Page) -> bool {
+    pub(crate) fn is_active(&mut self, page: PageNumber) -> bool {
         self.link(page).previous & ACTIVE != 0
     }
 }
@@ -136,12 +136,12 @@ impl List {
         self.len
     }
 
-    pub(crate) fn oldest(&self) -> Option<Page> {
+    pub(crate) fn oldest(&self) -> Option<PageNumber> {
         (self.tail != NONE).then_some(self.tail)
     }
 
     /// Puts `page`, which is on no list, in front.
-    pub(crate) fn push(&mut self, table: &mut Table, page: Page) {
+    pub(crate) fn push(&mut self, table: &mut Table, page: PageNumber) {
         *table.link(page) = Link { next: self.head, previous: NONE | self.mark };
         if self.head == NONE {
             self.tail = page;
@@ -153,7 +153,7 @@ impl List {
     }
 
     /// Takes `page` out, which is on this list.
-    pub(crate) fn remove(&mut self, table: &mut Table, page: Page) {
+    pub(crate) fn remove(&mut self, table: &mut Table, page: PageNumber) {
         let Link { next, previous } = *table.link(page);
         let previous = previous & !ACTIVE;
         if previous == NONE {

@@ -19,7 +19,7 @@ impl Policy for Moves {
         (zones[from].medium == Medium::Dram).then_some(to)
     }
 
-    fn on_hint(&mut self, memory: &mut Memory, hint: Hint, _: Time) -> Dur {
+    fn on_hint(&mut self, memory: &mut MemoryManager, hint: Hint, _: Time) -> Dur {
         let z = &memory.zones()[0];
         let may = memory.medium(hint.frame) == Medium::Pm && z.free() > z.marks.high;
         may.then(|| memory.promote(hint, 0)).flatten().unwrap_or(Dur::ZERO)
@@ -63,13 +63,19 @@ fn spec(dram: u64, pm: u64, online: bool, swap: u64) -> MemorySpec {
 }
 
 /// Runs visits to their end, kswapd with them; gives the time.
-fn visit_all(m: &mut Memory, process: u32, first: u64, pages: u64, now: Time) -> Result<Time, FaultError> {
+fn visit_all(
+    m: &mut MemoryManager,
+    process: u32,
+    first: u64,
+    pages: u64,
+    now: Time,
+) -> Result<Time, FaultError> {
     visit_under(&mut Plain, m, process, first, pages, now)
 }
 
 fn visit_under(
     policy: &mut dyn Policy,
-    m: &mut Memory,
+    m: &mut MemoryManager,
     process: u32,
     first: u64,
     pages: u64,
@@ -89,7 +95,7 @@ fn visit_under(
     Ok(now)
 }
 
-impl Memory {
+impl MemoryManager {
     /// What must hold whatever has happened: every page that is in use is somebody's, and nobody else's.
     pub(crate) fn assert_whole(&self) {
         let used: u64 = self.sections.iter().map(|s| u64::from(s.used)).sum();
@@ -132,7 +138,7 @@ fn a_terabyte_has_14_gb_of_descriptors_and_a_section_448_pages() {
 
 #[test]
 fn hidden_sections_have_no_descriptors_until_they_come_online() {
-    let mut m = Memory::new(spec(8, 16, false, 0)).unwrap();
+    let mut m = MemoryManager::new(spec(8, 16, false, 0)).unwrap();
     assert_eq!((m.hidden(), m.descriptor_bytes()), (16, 8 * 448 * PAGE));
     let free = m.free();
     assert_eq!(m.bring_online(5, Time::ZERO, &mut Plain), (5, COSTS.describe * SECTION * 5));
@@ -148,8 +154,8 @@ fn hidden_sections_have_no_descriptors_until_they_come_online() {
 
 #[test]
 fn descriptors_that_do_not_fit_are_refused_at_boot_and_later() {
-    assert!(Memory::new(spec(1, 80, true, 0)).is_err());
-    let mut m = Memory::new(spec(1, 200, false, 0)).unwrap();
+    assert!(MemoryManager::new(spec(1, 80, true, 0)).is_err());
+    let mut m = MemoryManager::new(spec(1, 200, false, 0)).unwrap();
     let (online, _) = m.bring_online(200, Time::ZERO, &mut Plain);
     assert!(online < 80 && m.zones()[0].free() < 448 + m.zones()[0].marks.min, "{online}");
     m.assert_whole();
@@ -158,7 +164,7 @@ fn descriptors_that_do_not_fit_are_refused_at_boot_and_later() {
 #[test]
 fn descriptors_on_the_added_memory_leave_the_first_zone_alone() {
     let spec = MemorySpec { descriptors: Descriptors::Added, ..spec(2, 4, false, 0) };
-    let mut m = Memory::new(spec).unwrap();
+    let mut m = MemoryManager::new(spec).unwrap();
     let dram = m.zones()[0].free();
     m.bring_online(4, Time::ZERO, &mut Plain);
     assert_eq!((m.zones()[0].free(), m.zones()[1].free()), (dram, 4 * (SECTION - 448)));
@@ -168,7 +174,7 @@ fn descriptors_on_the_added_memory_leave_the_first_zone_alone() {
 
 #[test]
 fn memory_fills_pages_leave_and_come_back() {
-    let mut m = Memory::new(spec(2, 1, true, 1 << 16)).unwrap();
+    let mut m = MemoryManager::new(spec(2, 1, true, 1 << 16)).unwrap();
     let process = m.spawn();
     m.map(process, 0, 120_000).unwrap();
     let now = visit_all(&mut m, process, 0, 120_000, Time::ZERO).unwrap();
@@ -187,7 +193,7 @@ fn memory_fills_pages_leave_and_come_back() {
 #[test]
 fn a_full_swap_device_is_the_end_and_nothing_else() {
     for swap in [0, 1000] {
-        let mut m = Memory::new(spec(1, 1, true, swap)).unwrap();
+        let mut m = MemoryManager::new(spec(1, 1, true, swap)).unwrap();
         let process = m.spawn();
         m.map(process, 0, 100_000).unwrap();
         assert_eq!(visit_all(&mut m, process, 0, 100_000, Time::ZERO), Err(FaultError::OutOfMemory));
@@ -200,7 +206,7 @@ fn a_full_swap_device_is_the_end_and_nothing_else() {
 
 #[test]
 fn device_files_behave_as_mmap_does() {
-    let mut m = Memory::new(spec(2, 4, false, 0)).unwrap();
+    let mut m = MemoryManager::new(spec(2, 4, false, 0)).unwrap();
     let process = m.spawn();
     let mut files = Vec::new();
     let first = m.device_file(&mut files, 0, 50).unwrap();
@@ -223,7 +229,7 @@ fn device_files_behave_as_mmap_does() {
 
 #[test]
 fn kswapd_wakes_below_low_and_not_at_it() {
-    let mut m = Memory::new(spec(2, 1, false, 1 << 12)).unwrap();
+    let mut m = MemoryManager::new(spec(2, 1, false, 1 << 12)).unwrap();
     let process = m.spawn();
     m.map(process, 0, 1 << 16).unwrap();
     let low = m.zones()[0].marks.low;
@@ -238,7 +244,7 @@ fn kswapd_wakes_below_low_and_not_at_it() {
 
 #[test]
 fn tiers_demote_before_they_swap_and_promote_what_is_visited() {
-    let mut m = Memory::new(spec(1, 4, true, 1 << 16)).unwrap();
+    let mut m = MemoryManager::new(spec(1, 4, true, 1 << 16)).unwrap();
     let process = m.spawn();
     m.map(process, 0, 60_000).unwrap();
     let now = visit_under(&mut Moves, &mut m, process, 0, 60_000, Time::ZERO).unwrap();
@@ -257,7 +263,7 @@ fn whatever_happens_pages_are_neither_lost_nor_shared() {
     for seed in 0..12 {
         let mut random = Random::new(seed, 0);
         let policy: &mut dyn Policy = if random.chance(500) { &mut Moves } else { &mut Plain };
-        let mut m = Memory::new(spec(1, 3, false, 20_000)).unwrap();
+        let mut m = MemoryManager::new(spec(1, 3, false, 20_000)).unwrap();
         let mut alive: Vec<u32> = Vec::new();
         let mut now = Time::ZERO;
         for _ in 0..300 {
@@ -293,8 +299,10 @@ fn whatever_happens_pages_are_neither_lost_nor_shared() {
 #[test]
 fn groups_of_visits_do_what_visits_one_by_one_do() {
     let mut random = Random::new(5, 0);
-    let (mut a, mut b) =
-        (Memory::new(spec(1, 2, true, 1 << 14)).unwrap(), Memory::new(spec(1, 2, true, 1 << 14)).unwrap());
+    let (mut a, mut b) = (
+        MemoryManager::new(spec(1, 2, true, 1 << 14)).unwrap(),
+        MemoryManager::new(spec(1, 2, true, 1 << 14)).unwrap(),
+    );
     for m in [&mut a, &mut b] {
         m.spawn();
         m.map(0, 0, 80_000).unwrap();

@@ -1,14 +1,14 @@
 //! Moving pages between zones, and hints that tell of visits.
 
-use super::Memory;
+use super::MemoryManager;
 use super::spec::{Medium, PAGE};
-use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, Page};
+use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, PageNumber};
 use crate::policy::Hint;
 use units::{Dur, Time};
 
-impl Memory {
+impl MemoryManager {
     /// Moves a page that reclaim has taken off its list to zone `to`, where that has a page.
-    pub(super) fn demote(&mut self, page: Page, frame: u64, to: usize) -> bool {
+    pub(super) fn demote(&mut self, page: PageNumber, frame: u64, to: usize) -> bool {
         let Some(to) = self.take_frame(to) else { return false };
         self.counts.demoted += 1;
         self.moved(page, frame, to, false);
@@ -26,7 +26,7 @@ impl Memory {
     }
 
     /// `page`, on no list, moves from one frame to another.
-    fn moved(&mut self, page: Page, from: u64, to: u64, active: bool) {
+    fn moved(&mut self, page: PageNumber, from: u64, to: u64, active: bool) {
         let owner = self.table.owner(page) as usize;
         self.processes[owner].resident -= 1;
         let accessed = self.table.entry(page) & !PLACE & ACCESSED;

@@ -1,7 +1,7 @@
 //! Adaptive memory fusion (AMF, ISCA 2018, §4): persistent memory is detectable but hidden at boot. kpmemd integrates it
 //! before kswapd swaps: how much (Table 2), when, and when to give it back (§4.3).
 
-use crate::memory::{Memory, PAGE, SECTION};
+use crate::memory::{MemoryManager, PAGE, SECTION};
 use crate::params::MemoryParameters;
 use crate::policy::{Entry, Layout, Platform, Policy, needs_pm};
 use crate::settings::{SECTIONS_OF_GIB, at_least_a_microsecond};
@@ -117,7 +117,7 @@ impl Kpmemd {
         Kpmemd { spec, done: Integrated::default() }
     }
 
-    fn integrate(&mut self, memory: &mut Memory, times: u64, now: Time) -> Dur {
+    fn integrate(&mut self, memory: &mut MemoryManager, times: u64, now: Time) -> Dur {
         let wanted = times * self.spec.dram_sections;
         let (sections, time) = memory.bring_online(wanted, now, self);
         self.done.sections_integrated += sections;
@@ -127,7 +127,7 @@ impl Kpmemd {
 
     /// Idle sections go when their descriptors are worth it, and only as many as leave free memory above the level at
     /// which the next look would integrate again.
-    fn give_back(&mut self, memory: &mut Memory) -> Dur {
+    fn give_back(&mut self, memory: &mut MemoryManager) -> Dur {
         let mut idle = memory.idle_sections();
         let each = memory.section_descriptor_bytes();
         let worth = self.spec.dram_sections * SECTION * PAGE / 1000 * self.spec.reclaim_per_mille;
@@ -148,7 +148,7 @@ impl Policy for Kpmemd {
         Layout::of([platform.dram_zone()].into_iter().chain(platform.pm_zones(false)), platform)
     }
 
-    fn before_kswapd(&mut self, memory: &mut Memory, now: Time) -> Dur {
+    fn before_kswapd(&mut self, memory: &mut MemoryManager, now: Time) -> Dur {
         match integrated(memory.free(), self.spec.marks()) {
             0 => Dur::ZERO,
             times => self.integrate(memory, times, now),
@@ -160,14 +160,14 @@ impl Policy for Kpmemd {
     }
 
     /// Integrates by Table 2, or gives back.
-    fn watch(&mut self, memory: &mut Memory, now: Time) -> Dur {
+    fn watch(&mut self, memory: &mut MemoryManager, now: Time) -> Dur {
         match integrated(memory.free(), self.spec.marks()) {
             0 => self.give_back(memory),
             times => self.integrate(memory, times, now),
         }
     }
 
-    fn statistics(&self, _: &Memory, sink: &mut dyn StatSink) {
+    fn statistics(&self, _: &MemoryManager, sink: &mut dyn StatSink) {
         self.done.hand_up(sink);
     }
 

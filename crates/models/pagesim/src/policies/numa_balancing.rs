@@ -5,7 +5,7 @@
 //! candidates there were against the budget (110 % and 90 % of it). Source: `kernel/sched/fair.c`, `mm/vmscan.c`, by
 //! what they do. Not modelled: a limit and a threshold for each node.
 
-use crate::memory::{Medium, Memory, PAGE, Zone};
+use crate::memory::{Medium, MemoryManager, PAGE, Zone};
 use crate::policy::{Entry, Hint, Policy, needs_pm};
 use crate::settings::at_least_a_microsecond;
 use params::{Parameters, Settings, StatSink, Statistics, ns};
@@ -116,14 +116,14 @@ impl Policy for NumaBalancing {
         Some(self.period)
     }
 
-    fn scan(&mut self, memory: &mut Memory, now: Time) -> Dur {
+    fn scan(&mut self, memory: &mut MemoryManager, now: Time) -> Dur {
         self.adapt();
         let (cursor, time) = memory.set_hints(self.cursor, self.scan, now);
         self.cursor = cursor;
         time
     }
 
-    fn on_hint(&mut self, memory: &mut Memory, hint: Hint, _: Time) -> Dur {
+    fn on_hint(&mut self, memory: &mut MemoryManager, hint: Hint, _: Time) -> Dur {
         if memory.medium(hint.frame) == Medium::Dram {
             return Dur::ZERO;
         }
@@ -144,7 +144,7 @@ impl Policy for NumaBalancing {
         time
     }
 
-    fn statistics(&self, memory: &Memory, sink: &mut dyn StatSink) {
+    fn statistics(&self, memory: &MemoryManager, sink: &mut dyn StatSink) {
         let c = memory.counts;
         Moves { hint_faults: c.hints, demoted_pages: c.demoted, promoted_pages: c.promoted }.hand_up(sink);
     }

@@ -6,7 +6,7 @@
 //! what they do. Not modelled: weights that the kernel computes from bandwidths (since 6.16), policies of single
 //! areas, whose turn follows the page's place. Pages that are read ahead from the swap device take no turn.
 
-use crate::memory::Memory;
+use crate::memory::MemoryManager;
 use crate::memory::{Medium, Zone};
 use crate::policy::{Entry, Policy, needs_pm};
 use params::{Parameters, Settings, StatSink, Statistics};
@@ -89,7 +89,7 @@ impl Policy for WeightedInterleave {
         zone
     }
 
-    fn statistics(&self, _: &Memory, sink: &mut dyn StatSink) {
+    fn statistics(&self, _: &MemoryManager, sink: &mut dyn StatSink) {
         self.pages.hand_up(sink);
     }
 }

@@ -200,7 +200,7 @@ impl Core {
             let port = match *to {
                 Peer::Directory => ports::DIRECTORY,
                 Peer::Caches => unreachable!("caches are asked before anything is handed over"),
-                Peer::Register => ports::REGISTER,
+                Peer::TimestampRegister => ports::REGISTER,
                 Peer::Commands => ports::COMMANDS,
                 Peer::Controller(index) => ports::controller(index),
                 Peer::Core(index) => ports::core(index, self.controllers),
@@ -220,7 +220,7 @@ impl Core {
     fn sender(&self, port: PortId) -> Peer {
         match port {
             ports::DIRECTORY => Peer::Directory,
-            ports::REGISTER => Peer::Register,
+            ports::REGISTER => Peer::TimestampRegister,
             ports::COMMANDS => Peer::Commands,
             PortId(p) if usize::from(p - ports::CONTROLLERS) < self.controllers => {
                 Peer::Controller((p - ports::CONTROLLERS).into())

@@ -40,7 +40,7 @@ impl Front {
         if !self.reach() {
             return Poll::Pending;
         }
-        if !matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_)) {
+        if !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_)) {
             self.stats.references += 1;
         }
         self.carry_out(op)
@@ -65,7 +65,7 @@ impl Front {
     #[inline]
     fn carry_out(&mut self, op: &Op) -> Poll<u64> {
         match op.kind {
-            OpKind::Work => {
+            OpKind::Compute => {
                 self.now += Dur::ps(op.value);
                 self.computed += op.address;
                 Poll::Ready(0)
@@ -74,7 +74,7 @@ impl Front {
             OpKind::Await => Poll::Ready(0),
             OpKind::Load if is_uncached(op.address) => self.enqueue(op, Kind::RegisterLoad, true),
             OpKind::Load => self.load(op),
-            OpKind::Touch => self.touch(op),
+            OpKind::Prefetch => self.prefetch(op),
             OpKind::Store if is_uncached(op.address) => self.enqueue(op, Kind::Register, true),
             OpKind::Store => self.enqueue(op, Kind::Store, false),
             OpKind::StoreNonTemporal if self.traits.flush_instructions => {
@@ -82,7 +82,9 @@ impl Front {
             }
             OpKind::StoreNonTemporal => self.enqueue(op, Kind::Store, false),
             OpKind::Rmw(kind) => self.enqueue(op, Kind::Rmw(kind), true),
-            OpKind::Flush(kind) if self.traits.flush_instructions || kind == FlushKind::Forget => {
+            OpKind::Flush(kind)
+                if self.traits.flush_instructions || kind == FlushKind::WriteBackInvalidate =>
+            {
                 self.enqueue(op, Kind::Flush(kind), false)
             }
             OpKind::Flush(_) => self.issued(),
@@ -149,7 +151,7 @@ impl Front {
         Poll::Ready(value)
     }
 
-    fn touch(&mut self, op: &Op) -> Poll<u64> {
+    fn prefetch(&mut self, op: &Op) -> Poll<u64> {
         if let Some((place, line)) = self.window.front()
             && place + self.spec.window_references <= self.passed()
         {

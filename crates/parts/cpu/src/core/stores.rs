@@ -266,7 +266,7 @@ impl Front {
         Ok(flushed != Flushed::ByCaches)
     }
 
-    fn send_flush(&mut self, at: Time, line: Line, forget: bool) {
+    fn send_flush(&mut self, at: Time, line: Line, invalidate: bool) {
         self.emit_combining(at, Some(line));
         let mut data: Option<Block> = None;
         if let Some(slot) = self.caches.find(line) {
@@ -274,13 +274,13 @@ impl Front {
                 data = Some(*self.caches.data(slot));
                 self.caches.set_state(slot, State::Exclusive);
             }
-            if forget {
+            if invalidate {
                 self.caches.remove(slot);
             }
         }
         self.stats.flushes += 1;
         self.unacknowledged += 1;
-        self.send(at, Msg::Clean { line, data, forget });
+        self.send(at, Msg::LineFlush { line, data, invalidate });
     }
 
     fn commit_fence(&mut self, at: Time, kind: FenceKind) -> Step {

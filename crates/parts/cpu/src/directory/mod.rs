@@ -1,7 +1,7 @@
 //! The shared cache and the directory of the private ones: three-level MESI, inclusive, one line at a time.
 //!
 //! ```text
-//!   cores --GetS, GetM, PutM, Clean--> [transactions, one a line] --Read, Write--> controllers
+//!   cores --GetS, GetM, PutM, LineFlush--> [transactions, one a line] --Read, Write--> controllers
 //!     ^            |  Snoop                 |
 //!     +---- Data <-+------ tags, bytes, sharers, owner, epoch tag, pins
 //! ```
@@ -91,10 +91,10 @@ impl Directory {
                 self.snoop_for_get(line, slot, core, modify, out);
             }
             (Request::Get { .. }, None) => self.fetch(line, out),
-            (Request::Clean { core, forget, .. }, Some(slot)) => {
-                self.begin_clean(line, slot, core, forget, out)
+            (Request::LineFlush { core, invalidate, .. }, Some(slot)) => {
+                self.begin_flush(line, slot, core, invalidate, out)
             }
-            (Request::Clean { core, .. }, None) => {
+            (Request::LineFlush { core, .. }, None) => {
                 // Its last bytes may be on their way to memory: an empty write comes after them.
                 let behind = LineWrite { line, data: [0; 64], mask: 0 };
                 let waits = self.mutant != Some(Mutant::AcknowledgesAbsent);
@@ -176,8 +176,8 @@ impl Directory {
         self.send_to_memory(line, think, Msg::Read { line }, out);
     }
 
-    fn begin_clean(&mut self, line: Line, slot: Slot, core: u8, forget: bool, out: &mut Out<'_, Msg>) {
-        if forget {
+    fn begin_flush(&mut self, line: Line, slot: Slot, core: u8, invalidate: bool, out: &mut Out<'_, Msg>) {
+        if invalidate {
             return self.snoop_all(line, slot, None, Snoop::Invalidate, out);
         }
         match self.state.owner(slot) {
@@ -216,7 +216,7 @@ impl Directory {
         let was_owner = self.state.owner(slot) == Some(from);
         let share = matches!(
             self.state.current(line),
-            Some(Request::Get { modify: false, .. } | Request::Clean { forget: false, .. })
+            Some(Request::Get { modify: false, .. } | Request::LineFlush { invalidate: false, .. })
         );
         self.state.answered(slot, from, share);
         if let Some(data) = reply.data {
@@ -237,7 +237,7 @@ impl Directory {
     fn complete(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
         match self.state.current(line) {
             Some(Request::Get { .. }) => self.serve_get(line, slot, think, out),
-            Some(Request::Clean { core, forget }) => {
+            Some(Request::LineFlush { core, invalidate }) => {
                 let dirty = self.state.is_dirty(slot);
                 // An empty write goes behind what still leaves.
                 let mask = if dirty { Mask::MAX } else { 0 };
@@ -245,7 +245,7 @@ impl Directory {
                 let waits = self.mutant != Some(Mutant::AcknowledgesClean);
                 let leaves = dirty || (line.is_pm() && waits && self.state.is_leaving(slot, line));
                 self.state.set_clean(slot);
-                if forget && !self.state.is_pinned(slot) {
+                if invalidate && !self.state.is_pinned(slot) {
                     self.state.free(slot);
                 }
                 self.write_through(leaves.then_some(write), line, core, out);
@@ -306,7 +306,7 @@ impl Directory {
         let grant = self.state.grant(slot, core, modify);
         let tag = self.state.tag(slot).filter(|t| t.core != core);
         if let Some(tag) = tag {
-            out.send(PortId(tag.core), think, Msg::Register { epoch: tag.epoch, dependent: core });
+            out.send(PortId(tag.core), think, Msg::AddDependent { epoch: tag.epoch, dependent: core });
         }
         let data = *self.state.data(slot);
         out.send(PortId(core), think, Msg::Data { line, data, grant, tag });
@@ -369,13 +369,13 @@ impl Device<Msg> for Directory {
         match *msg {
             Msg::GetS { line } => self.submit(line, Request::Get { core, modify: false }, out),
             Msg::GetM { line } => self.submit(line, Request::Get { core, modify: true }, out),
-            Msg::Clean { line, data, forget } => {
+            Msg::LineFlush { line, data, invalidate } => {
                 // Taken at once, as a write-back is: the core holds a clean line from here on, and would answer a
                 // snoop of a request that is served before this one without bytes.
                 if let (Some(data), Some(slot)) = (data, self.state.find(line)) {
                     self.state.take_data(slot, &data);
                 }
-                self.submit(line, Request::Clean { core, forget }, out);
+                self.submit(line, Request::LineFlush { core, invalidate }, out);
             }
             Msg::WriteBack { line, data } => self.write_back(line, core, data, out),
             Msg::NonTemporal { line, data, mask } => {

@@ -16,9 +16,9 @@ pub(super) enum Request {
         core: u8,
         modify: bool,
     },
-    Clean {
+    LineFlush {
         core: u8,
-        forget: bool,
+        invalidate: bool,
     },
     NonTemporal {
         core: u8,

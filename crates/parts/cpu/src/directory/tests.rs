@@ -103,11 +103,11 @@ fn clwb_keeps_a_line_in_the_shared_cache_and_clflush_drops_it() {
     };
     b.ask(0, Msg::GetS { line: LINE });
     assert_eq!(b.reads(), 1);
-    b.send(0, Msg::Clean { line: LINE, data: None, forget: false });
+    b.send(0, Msg::LineFlush { line: LINE, data: None, invalidate: false });
     b.next_for_a_core();
     b.ask(0, Msg::GetS { line: LINE });
     assert_eq!(b.reads(), 1, "it is there");
-    let asked = b.ask(0, Msg::Clean { line: LINE, data: None, forget: true });
+    let asked = b.ask(0, Msg::LineFlush { line: LINE, data: None, invalidate: true });
     assert!(matches!(asked, Msg::Snoop { kind: Snoop::Invalidate, .. }), "{asked:?}");
     reply(&mut b);
     b.ask(0, Msg::GetS { line: LINE });
@@ -134,7 +134,7 @@ fn a_read_does_not_overtake_the_write_back_that_it_has_to_see() {
 /// Whether a flush of a line that is clean in the shared cache asks the controller, too.
 fn asks_controller(b: &mut Bench, core: u16) -> bool {
     b.heard.clear();
-    b.send(core, Msg::Clean { line: LINE, data: None, forget: false });
+    b.send(core, Msg::LineFlush { line: LINE, data: None, invalidate: false });
     while let Some((to, msg)) = b.next_for_a_core() {
         if let Msg::Snoop { .. } = msg {
             b.send(to, Msg::SnoopReply { line: LINE, data: None, tag: None, held: false });
@@ -150,7 +150,7 @@ fn a_flush_of_a_line_that_another_core_is_flushing_waits_for_that_write() {
     b.ask(0, Msg::GetM { line: LINE });
     assert!(!asks_controller(&mut b, 1), "nothing of it was ever written");
     b.ask(0, Msg::GetM { line: LINE });
-    b.send(0, Msg::Clean { line: LINE, data: Some([9; 64]), forget: false });
+    b.send(0, Msg::LineFlush { line: LINE, data: Some([9; 64]), invalidate: false });
     assert!(asks_controller(&mut b, 1));
     // Both are durable: the first with its bytes, the second because it came behind.
     for _ in 0..2 {

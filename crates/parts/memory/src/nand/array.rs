@@ -1,6 +1,6 @@
 //! Flash that keeps its bytes, wears, errs, and loses its power.
 
-use super::{Block, Flash, FlashError, Geometry, Page, Spare};
+use super::{Block, Flash, FlashError, Geometry, PageNumber, Spare};
 use std::sync::Arc;
 use units::Random;
 
@@ -80,7 +80,7 @@ impl Array {
     }
 
     /// The spare bytes of a page that was programmed and can be read.
-    pub fn spare(&self, page: Page) -> Option<Spare> {
+    pub fn spare(&self, page: PageNumber) -> Option<Spare> {
         match self.cell(page) {
             Cell::Programmed { spare, .. } => Some(*spare),
             // Copied as unreadable: the host has to be told, not given something older.
@@ -101,19 +101,19 @@ impl Array {
     }
 
     /// The bytes of a page that was programmed, without a word about errors: for whoever looks from outside.
-    pub fn peek(&self, page: Page) -> Option<&Arc<[u8]>> {
+    pub fn peek(&self, page: PageNumber) -> Option<&Arc<[u8]>> {
         match self.cell(page) {
             Cell::Programmed { data, .. } => Some(data),
             Cell::Erased | Cell::Torn(_) => None,
         }
     }
 
-    fn cell(&self, page: Page) -> &Cell {
+    fn cell(&self, page: PageNumber) -> &Cell {
         let (block, at) = (self.geometry.block_of(page), page % self.geometry.pages_per_block);
         self.cells[block as usize].get(at as usize).unwrap_or(&Cell::Erased)
     }
 
-    fn set(&mut self, page: Page, cell: Cell) {
+    fn set(&mut self, page: PageNumber, cell: Cell) {
         let (block, at) = (self.geometry.block_of(page), page % self.geometry.pages_per_block);
         let cells = &mut self.cells[block as usize];
         cells.resize(self.geometry.pages_per_block as usize, Cell::Erased);
@@ -141,7 +141,7 @@ impl Array {
         rate > 0 && self.random.below(1_000_000_000) < rate
     }
 
-    fn put(&mut self, page: Page, cell: Cell) -> Result<(), FlashError> {
+    fn put(&mut self, page: PageNumber, cell: Cell) -> Result<(), FlashError> {
         debug_assert_eq!(*self.cell(page), Cell::Erased, "a page is programmed once");
         match self.powered() {
             None => return Err(FlashError::PowerLost),
@@ -188,11 +188,11 @@ impl Array {
 }
 
 impl Flash for Array {
-    fn program(&mut self, page: Page, spare: Spare, data: &[u8]) -> Result<(), FlashError> {
+    fn program(&mut self, page: PageNumber, spare: Spare, data: &[u8]) -> Result<(), FlashError> {
         self.put(page, Cell::Programmed { spare, data: data.into() })
     }
 
-    fn copy(&mut self, from: Page, to: Page) -> Result<(), FlashError> {
+    fn copy(&mut self, from: PageNumber, to: PageNumber) -> Result<(), FlashError> {
         let cell = match self.cell(from).clone() {
             Cell::Programmed { spare, .. } if !self.correct() => Cell::Torn(Some(spare)),
             cell @ (Cell::Erased | Cell::Programmed { .. } | Cell::Torn(_)) => cell,
@@ -218,7 +218,7 @@ impl Flash for Array {
         Ok(())
     }
 
-    fn read(&mut self, page: Page, data: &mut [u8]) -> Result<(), FlashError> {
+    fn read(&mut self, page: PageNumber, data: &mut [u8]) -> Result<(), FlashError> {
         if self.until_failure == Some(0) {
             return Err(FlashError::PowerLost);
         }

@@ -1,7 +1,7 @@
 //! The translation layer: page mapping, garbage collection, wear levelling, bad blocks, recovery.
 
 use super::blocks::{PageSet, ValidPages};
-use super::{Array, Block, Flash, FlashError, FtlError, Geometry, HostPage, Page, Spare, Timed};
+use super::{Array, Block, Flash, FlashError, FtlError, Geometry, HostPage, PageNumber, Spare, Timed};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
@@ -84,14 +84,14 @@ impl Counts {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     block: Block,
-    page: Page,
+    page: PageNumber,
 }
 
 /// The block that is written, and which of its pages are erased still.
 #[derive(Clone, Debug)]
 struct Open {
     block: Block,
-    pages: Range<Page>,
+    pages: Range<PageNumber>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub struct Ftl<F> {
     spec: FtlSpec,
     flash: F,
     /// For each host page its page, and the other way round for those that are valid.
-    map: Vec<Page>,
+    map: Vec<PageNumber>,
     owner: Vec<HostPage>,
     is_valid: PageSet,
     valid: ValidPages,
@@ -187,12 +187,12 @@ impl<F: Flash> Ftl<F> {
     }
 
     /// Where a page's data is; none when it was never written.
-    pub fn place(&self, host: HostPage) -> Option<Page> {
+    pub fn place(&self, host: HostPage) -> Option<PageNumber> {
         self.map.get(host as usize).copied().filter(|page| *page != NONE)
     }
 
     /// Every page that was written, and where its data is.
-    pub fn places(&self) -> impl Iterator<Item = (HostPage, Page)> + '_ {
+    pub fn places(&self) -> impl Iterator<Item = (HostPage, PageNumber)> + '_ {
         (0..).zip(self.map.iter().copied()).filter(|(_, page)| *page != NONE)
     }
 

@@ -1,7 +1,7 @@
 //! Time of the media: channels that carry pages, dies that read, program and erase. Takes time as an argument and says
 //! when an operation is done.
 
-use super::Page;
+use super::PageNumber;
 use units::{Dur, Time};
 
 /// How long the media take, and how many there are.
@@ -103,7 +103,7 @@ impl Media {
         self.dies.fill(Die::default());
     }
 
-    fn die(&self, page: Page) -> usize {
+    fn die(&self, page: PageNumber) -> usize {
         (page % self.spec.dies) as usize
     }
 
@@ -112,7 +112,7 @@ impl Media {
     }
 
     /// A page is asked for at `now`; gives when it has come over its channel. The die keeps it until then.
-    pub fn read(&mut self, now: Time, page: Page) -> Time {
+    pub fn read(&mut self, now: Time, page: PageNumber) -> Time {
         let (at, suspends) = (self.die(page), self.spec.suspends);
         let (die, channel) = (self.dies[at], self.channel(at));
         let begins = now.max(die.busy).max(if suspends { Time::ZERO } else { die.programs });
@@ -124,7 +124,7 @@ impl Media {
     }
 
     /// A page is sent at `now`; gives when it is programmed. The channel is free once the die has it.
-    pub fn program(&mut self, now: Time, page: Page) -> Time {
+    pub fn program(&mut self, now: Time, page: PageNumber) -> Time {
         let at = self.die(page);
         let (die, channel) = (self.dies[at], self.channel(at));
         let there = now.max(die.busy).max(die.programs).max(self.channels[channel]) + self.spec.transfer;

@@ -36,7 +36,7 @@ pub use media::{Media, MediaSpec};
 pub use timed::Timed;
 
 /// A page of the flash, counted over all dies.
-pub type Page = u32;
+pub type PageNumber = u32;
 /// A page as the host counts.
 pub type HostPage = u32;
 /// A block of the flash.
@@ -61,13 +61,13 @@ impl Geometry {
 
     /// The block of a page: without a division where a block has a power of two of them, as most have.
     #[inline]
-    pub fn block_of(&self, page: Page) -> Block {
+    pub fn block_of(&self, page: PageNumber) -> Block {
         let pages = self.pages_per_block;
         if pages.is_power_of_two() { page >> pages.trailing_zeros() } else { page / pages }
     }
 
     /// The pages of a block.
-    pub fn pages_of(&self, block: Block) -> Range<Page> {
+    pub fn pages_of(&self, block: Block) -> Range<PageNumber> {
         block * self.pages_per_block..(block + 1) * self.pages_per_block
     }
 }
@@ -111,13 +111,13 @@ pub trait Flash {
     ///
     /// # Errors
     /// The program failed, or the power.
-    fn program(&mut self, page: Page, spare: Spare, data: &[u8]) -> Result<(), FlashError>;
+    fn program(&mut self, page: PageNumber, spare: Spare, data: &[u8]) -> Result<(), FlashError>;
 
     /// Programs a page with the data and spare bytes of another. What cannot be read any more is copied as such.
     ///
     /// # Errors
     /// The program failed, or the power.
-    fn copy(&mut self, from: Page, to: Page) -> Result<(), FlashError>;
+    fn copy(&mut self, from: PageNumber, to: PageNumber) -> Result<(), FlashError>;
 
     /// Erases a block.
     ///
@@ -129,7 +129,7 @@ pub trait Flash {
     ///
     /// # Errors
     /// Its bits cannot be corrected, or there is no power.
-    fn read(&mut self, page: Page, data: &mut [u8]) -> Result<(), FlashError>;
+    fn read(&mut self, page: PageNumber, data: &mut [u8]) -> Result<(), FlashError>;
 }
 
 /// Flash that keeps nothing.
@@ -137,11 +137,11 @@ pub trait Flash {
 pub struct Counter;
 
 impl Flash for Counter {
-    fn program(&mut self, _: Page, _: Spare, _: &[u8]) -> Result<(), FlashError> {
+    fn program(&mut self, _: PageNumber, _: Spare, _: &[u8]) -> Result<(), FlashError> {
         Ok(())
     }
 
-    fn copy(&mut self, _: Page, _: Page) -> Result<(), FlashError> {
+    fn copy(&mut self, _: PageNumber, _: PageNumber) -> Result<(), FlashError> {
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl Flash for Counter {
         Ok(())
     }
 
-    fn read(&mut self, _: Page, _: &mut [u8]) -> Result<(), FlashError> {
+    fn read(&mut self, _: PageNumber, _: &mut [u8]) -> Result<(), FlashError> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Flash whose operations take the media's time.
 
-use super::{Array, Block, Flash, FlashError, Media, MediaSpec, Page, Spare};
+use super::{Array, Block, Flash, FlashError, Media, MediaSpec, PageNumber, Spare};
 use units::Time;
 
 /// Bytes and time together. What the translation layer does in one call begins when that call does; collection
@@ -49,13 +49,13 @@ impl Timed {
 }
 
 impl Flash for Timed {
-    fn program(&mut self, page: Page, spare: Spare, data: &[u8]) -> Result<(), FlashError> {
+    fn program(&mut self, page: PageNumber, spare: Spare, data: &[u8]) -> Result<(), FlashError> {
         let done = self.media.program(self.now, page);
         self.until(done);
         self.array.program(page, spare, data)
     }
 
-    fn copy(&mut self, from: Page, to: Page) -> Result<(), FlashError> {
+    fn copy(&mut self, from: PageNumber, to: PageNumber) -> Result<(), FlashError> {
         let read = self.media.read(self.now, from);
         let done = self.media.program(read, to);
         self.until(done);
@@ -68,7 +68,7 @@ impl Flash for Timed {
         self.array.erase(block)
     }
 
-    fn read(&mut self, page: Page, data: &mut [u8]) -> Result<(), FlashError> {
+    fn read(&mut self, page: PageNumber, data: &mut [u8]) -> Result<(), FlashError> {
         let done = self.media.read(self.now, page);
         self.until(done);
         self.array.read(page, data)

@@ -209,7 +209,7 @@ impl Replay {
         let own = u64::from(step.record.kind.has_place());
         let instructions = counted.saturating_sub(own);
         if instructions > 0 {
-            cpu.compute(self.options.time_of(instructions), instructions).await;
+            cpu.compute_instructions(self.options.time_of(instructions), instructions).await;
         }
     }
 
@@ -219,7 +219,7 @@ impl Replay {
         let exchange = OpKind::Rmw(protocol::RmwKind::Exchange);
         match r.kind {
             Kind::Load => {
-                let answer = cpu.op(op(OpKind::Touch, Order::Plain)).await;
+                let answer = cpu.op(op(OpKind::Prefetch, Order::Plain)).await;
                 if step.number != FORGOTTEN {
                     running.loads[usize::from(step.number)] = match Touched::from_answer(answer) {
                         Touched::After(time) => Arrival::At(cpu.now() + time),
@@ -261,14 +261,14 @@ impl Replay {
     /// A call of the kernel. One that makes files durable flushes the lines that are still to be flushed and waits for
     /// them, or writes their pages back.
     async fn call(&self, cpu: &Cpu, step: &Step) {
-        cpu.work(self.options.syscall).await;
+        cpu.compute(self.options.syscall).await;
         let durable = [Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync];
         if !Call::from_number(step.record.value as u8).is_some_and(|c| durable.contains(&c)) {
             return;
         }
         if self.options.sync == FileSync::PageCache {
             let pages: BTreeSet<u64> = step.lines.iter().map(|line| line / PAGE_BYTES).collect();
-            cpu.work(self.options.page_write_back * pages.len() as u64).await;
+            cpu.compute(self.options.page_write_back * pages.len() as u64).await;
             return;
         }
         for line in &step.lines {
@@ -300,6 +300,6 @@ async fn wait_for_address(cpu: &Cpu, needs: u16, loads: &[Arrival; pointers::KEP
         }
     }
     if until > cpu.now() {
-        cpu.work(until.since(cpu.now())).await;
+        cpu.compute(until.since(cpu.now())).await;
     }
 }

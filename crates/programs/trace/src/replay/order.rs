@@ -31,7 +31,7 @@ struct Pauses(u64);
 
 impl Pauses {
     async fn pause(&mut self, cpu: &Cpu) {
-        cpu.work(Dur::ps(self.0)).await;
+        cpu.compute(Dur::ps(self.0)).await;
         self.0 = (self.0 * 2).min(BACKOFF_PS.1);
     }
 }

@@ -38,7 +38,7 @@ impl Pm {
 
     /// The kernel's part of a write to a protected page: the fault, the signal, and the change of protection.
     pub(super) async fn fault(&self) {
-        self.c.cpu.work(self.c.settings.dur("workload.fault_ns")).await;
+        self.c.cpu.compute(self.c.settings.dur("workload.fault_ns")).await;
     }
 
     /// An entry for `size` bytes at `address`, whole lines.
@@ -51,7 +51,7 @@ impl Pm {
             return;
         }
         if kind == NearKind::UndoLogCreate {
-            self.c.cpu.work(self.c.settings.dur("workload.library_ns")).await;
+            self.c.cpu.compute(self.c.settings.dur("workload.library_ns")).await;
         }
         let place = self.parts.layout.address(self.parts.area(self.thread), 0, at);
         let mut sum = LogChecksum::new(address, size, transaction);

@@ -271,7 +271,7 @@ impl Pm {
     pub(crate) async fn set(&self, address: u64, value: u64) {
         if self.stays_aside(address) {
             self.state.borrow_mut().aside.insert(address, value);
-            self.c.work(4).await;
+            self.c.compute(4).await;
             return;
         }
         let place = self.at(address).await;

@@ -121,10 +121,14 @@ impl Pm {
     /// Devices copy the entries home, and will delete the log: no cache keeps a line that they write.
     async fn give_home(&self, entries: &[Written]) {
         for entry in entries {
-            self.forget(entry.home, entry.size).await;
+            self.write_back_invalidate(entry.home, entry.size).await;
         }
         for device in 0..self.parts.layout.devices {
-            self.forget(self.parts.layout.address(self.parts.area(self.thread), device, 0), 64).await;
+            self.write_back_invalidate(
+                self.parts.layout.address(self.parts.area(self.thread), device, 0),
+                64,
+            )
+            .await;
         }
         self.durable().await;
         for entry in entries {
@@ -141,9 +145,9 @@ impl Pm {
     }
 
     /// No cache holds these lines any more, so that what a device writes there is seen.
-    pub(super) async fn forget(&self, address: u64, size: u64) {
+    pub(super) async fn write_back_invalidate(&self, address: u64, size: u64) {
         for line in (address..address + size).step_by(64) {
-            self.c.cpu.forget(line).await;
+            self.c.cpu.write_back_invalidate(line).await;
         }
     }
 }

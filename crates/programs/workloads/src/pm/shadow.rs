@@ -57,7 +57,7 @@ impl Pm {
         if self.near.is_some() {
             // The old frames are what a device will write next: no cache may keep them.
             for (page, frame) in pages.iter().filter(|_| self.bug != Bug::FrameKept) {
-                self.forget(self.parts.frame(*page, 1 - frame), PAGE).await;
+                self.write_back_invalidate(self.parts.frame(*page, 1 - frame), PAGE).await;
             }
             self.durable().await;
         } else {

@@ -21,7 +21,7 @@ pub(crate) async fn run(c: Context) {
     let block = |n: u64| source + n * size % (8 << 20) / 64 * 64;
     for n in 0..count {
         c.store(block(n), mix(n)).await;
-        c.cpu.forget(block(n)).await;
+        c.cpu.write_back_invalidate(block(n)).await;
     }
     sync::start(&c).await;
     for n in 0..count {

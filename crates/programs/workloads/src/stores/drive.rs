@@ -55,7 +55,7 @@ pub(crate) async fn run<S: Store>(c: Context) {
     let think = c.settings.number("workload.think_cycles");
     let mut random: Random = c.random();
     for n in 0..c.share(c.settings.number("workload.operations")) {
-        c.work(think).await;
+        c.compute(think).await;
         let key = S::key(&mut random, &c.settings);
         if S::SHARED {
             lock.acquire(&c).await;

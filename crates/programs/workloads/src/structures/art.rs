@@ -131,7 +131,7 @@ async fn insert(c: &Context, root: u64, key: u64, value: u64) {
             if change(c, Spot { parent, slot, node, depth }, child, key, leaf).await {
                 return;
             }
-            c.work(64).await;
+            c.compute(64).await;
             continue 'again;
         }
     }
@@ -300,7 +300,7 @@ pub(crate) async fn run(c: Context) {
     let mut random = c.random();
     sync::start(&c).await;
     for n in from..from + count {
-        c.work(60).await;
+        c.compute(60).await;
         if random.chance(reads) {
             get(&c, root, mix(seed ^ random.below(n + 1))).await;
             c.cpu.operation_done();

@@ -211,12 +211,12 @@ pub(crate) async fn run(c: Context) {
     }
     sync::start(&c).await;
     for n in 0..keys {
-        c.work(60).await;
+        c.compute(60).await;
         table.insert(&c, key(n), from + n).await;
         c.end_operation().await;
     }
     for n in 0..keys * c.settings.number("workload.search_percent") / 100 {
-        c.work(60).await;
+        c.compute(60).await;
         table.get(&c, key(n)).await;
         c.cpu.operation_done();
     }

@@ -104,7 +104,7 @@ pub(crate) async fn run(c: Context) {
     let mut random = c.random();
     sync::start(&c).await;
     for n in from..from + count {
-        c.work(60).await;
+        c.compute(60).await;
         if random.chance(reads) {
             get(&c, table, buckets - 1, mix(seed ^ random.below(n + 1)) | 1).await;
             c.cpu.operation_done();

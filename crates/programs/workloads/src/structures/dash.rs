@@ -313,7 +313,7 @@ pub(crate) async fn run(c: Context, linear: bool) {
     sync::start(&c).await;
     let from = preload + c.share_start(total);
     for n in from..from + c.share(total) {
-        c.work(80).await;
+        c.compute(80).await;
         dash.insert(&c, seed ^ n, n).await;
         c.end_operation().await;
     }

@@ -183,7 +183,7 @@ pub(crate) async fn run(c: Context) {
     }
     sync::start(&c).await;
     for n in 0..c.share(c.settings.number("workload.operations")) {
-        c.work(think).await;
+        c.compute(think).await;
         let key = if sequential { n / 2 % keys } else { random.below(keys) };
         // As memtier does: for each key that is set one that is read.
         let is_set = if sequential { n % 2 == 0 } else { random.chance(sets) };

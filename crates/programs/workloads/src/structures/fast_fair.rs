@@ -69,7 +69,7 @@ impl Tree {
         let mut node = c.cpu.load_acquire(self.root).await;
         // The level above a split root is made by whoever split it first.
         while c.load(node + LEVEL).await < level {
-            c.work(64).await;
+            c.compute(64).await;
             node = c.cpu.load_acquire(self.root).await;
         }
         loop {
@@ -327,7 +327,7 @@ pub(crate) async fn run(c: Context) {
     sync::start(&c).await;
     let (from, count) = (warm + c.share_start(total - warm), c.share(total - warm));
     for n in from..from + count {
-        c.work(60).await;
+        c.compute(60).await;
         tree.insert(&c, key(n), n + 1, 0).await;
         c.end_operation().await;
         for back in 1..=c.settings.number("workload.searches") {

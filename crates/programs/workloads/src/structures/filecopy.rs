@@ -29,6 +29,6 @@ pub(crate) async fn run(c: Context) {
 async fn wait_until(c: &Context, at: Time) {
     let now = c.cpu.now();
     if at > now {
-        c.cpu.work(at.since(now)).await;
+        c.cpu.compute(at.since(now)).await;
     }
 }

@@ -92,12 +92,12 @@ pub(crate) async fn run(c: Context) {
                 fetch(&c, &job, job.block_of(ahead), 0).await;
             }
         }
-        c.cpu.work(software("workload.software_ns")).await;
+        c.cpu.compute(software("workload.software_ns")).await;
         let block = job.block_of(operation);
         let times = &mut times[block as usize];
         let done = if job.writes {
             *times = times.wrapping_add(1);
-            c.cpu.work(software("workload.fill_ns")).await;
+            c.cpu.compute(software("workload.fill_ns")).await;
             let done = write(&c, &job, block, *times).await;
             if s.flag("workload.durable") {
                 c.cpu.dfence().await;
@@ -133,7 +133,7 @@ async fn write(c: &Context, job: &Job, block: u64, times: u64) -> bool {
 async fn fetch(c: &Context, job: &Job, block: u64, from: u64) -> bool {
     let address = job.address(block);
     for line in (from..job.block.min(from + PAGE)).step_by(64) {
-        c.cpu.touch(address + line).await;
+        c.cpu.prefetch(address + line).await;
         if c.cpu.take_io_error() {
             return false;
         }

@@ -298,7 +298,7 @@ pub(crate) async fn run(c: Context) {
     table.create(&c).await;
     sync::start(&c).await;
     for n in 0..count {
-        c.work(60).await;
+        c.compute(60).await;
         table.carry_out(&c, n).await;
         c.end_operation().await;
     }

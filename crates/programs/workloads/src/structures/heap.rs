@@ -125,7 +125,7 @@ pub(crate) async fn run(c: Context) {
         log.commit(&c).await;
         heap.lock.release(&c).await;
         c.end_operation().await;
-        c.work(100).await;
+        c.compute(100).await;
     }
     sync::finish(&c).await;
 }

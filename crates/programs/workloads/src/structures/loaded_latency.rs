@@ -36,7 +36,7 @@ pub(crate) async fn run(c: Context) {
     }
     sync::start(&c).await;
     for n in 0..c.share(s.number("workload.operations")) {
-        c.cpu.work(pause).await;
+        c.cpu.compute(pause).await;
         visit(&c, &visits, &mut random, n).await;
         c.cpu.moved(visits.lines * 64);
         c.cpu.operation_done();
@@ -52,7 +52,7 @@ async fn visit(c: &Context, visits: &Visits, random: &mut Random, value: u64) {
         if visits.writes {
             c.cpu.store(line(n), value).await;
         } else {
-            c.cpu.touch(line(n)).await;
+            c.cpu.prefetch(line(n)).await;
         }
     }
     for n in (0..visits.lines).filter(|_| !visits.writes) {

@@ -86,7 +86,7 @@ impl Tree {
         let mut node = c.cpu.load_acquire(self.root).await;
         // The level above a split root is made by whoever split it first.
         while c.load(node + LEVEL).await < level {
-            c.work(64).await;
+            c.compute(64).await;
             node = c.cpu.load_acquire(self.root).await;
         }
         loop {
@@ -255,7 +255,7 @@ pub(crate) async fn run(c: Context) {
     let mut random = c.random();
     sync::start(&c).await;
     for n in from..from + count {
-        c.work(60).await;
+        c.compute(60).await;
         if random.chance(reads) {
             tree.get(&c, mix(seed ^ random.below(n + 1)) >> 1).await;
             c.cpu.operation_done();

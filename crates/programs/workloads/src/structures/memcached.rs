@@ -133,7 +133,7 @@ pub(crate) async fn run(c: Context) {
     let mut random = c.random();
     sync::start(&c).await;
     for n in 0..c.share(c.settings.number("workload.operations")) {
-        c.work(c.settings.number("workload.think_cycles")).await;
+        c.compute(c.settings.number("workload.think_cycles")).await;
         let hash = mix(random.below(keys)) | 1;
         if random.chance(sets) {
             value.fill(n as u8);

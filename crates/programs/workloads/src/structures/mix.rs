@@ -70,7 +70,7 @@ impl Mix {
         match r.below(100) {
             0..30 => _ = c.cpu.load(address).await,
             30..65 => _ = c.cpu.store(address, value).await,
-            65..70 => _ = c.cpu.touch(address).await,
+            65..70 => _ = c.cpu.prefetch(address).await,
             70..78 => _ = c.cpu.clwb(address).await,
             78..80 => self.flush(c, address, r).await,
             80..83 => _ = c.cpu.store_nontemporal(address, value).await,

@@ -173,7 +173,7 @@ pub(crate) async fn run(c: Context) {
     executor.load_table(&c).await;
     sync::start(&c).await;
     for _ in 0..operations {
-        c.work(c.settings.number("workload.think_cycles")).await;
+        c.compute(c.settings.number("workload.think_cycles")).await;
         let key = random.below(executor.keys);
         if random.chance(updates) {
             executor.update(&c, key, &mut bytes).await;

@@ -186,7 +186,7 @@ pub(crate) async fn run(c: Context) {
             queue.remove(&c, &log, &mut value).await;
         }
         c.end_operation().await;
-        c.work(100).await;
+        c.compute(100).await;
     }
     sync::finish(&c).await;
 }

@@ -64,7 +64,7 @@ async fn kernel(c: &Context, x: &Arrays, arrays: (u64, Option<u64>, u64), f: fn(
 
 async fn fetch_ahead(c: &Context, x: &Arrays, array: u64, i: u64) {
     if i.is_multiple_of(8) && i + AHEAD * 8 < x.elements {
-        c.cpu.touch(array + (i + AHEAD * 8) * 8).await;
+        c.cpu.prefetch(array + (i + AHEAD * 8) * 8).await;
     }
 }
 

@@ -29,10 +29,10 @@ pub(crate) async fn run(c: Context) {
 /// A thread's share of a query: every so manieth reference.
 async fn read(c: &Context, query: &Query, most: usize) {
     for page in query.pages.iter().take(most).skip(c.thread).step_by(c.threads) {
-        c.cpu.work(Dur::ns(query.work_ns)).await;
+        c.cpu.compute(Dur::ns(query.work_ns)).await;
         let address = PM_BASE + u64::from(*page) * PAGE;
         for line in (0..PAGE).step_by(64) {
-            c.cpu.touch(address + line).await;
+            c.cpu.prefetch(address + line).await;
         }
         for line in (0..PAGE).step_by(64) {
             let word = c.load(address + line).await;

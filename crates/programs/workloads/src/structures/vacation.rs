@@ -100,7 +100,7 @@ impl Manager {
         let user = r.chance(c.settings.number("workload.user_percent") * 10);
         self.lock.acquire(c).await;
         // Bookkeeping in volatile memory, inside the lock (ASAP §VII-A).
-        c.work(c.settings.number("workload.think_cycles")).await;
+        c.compute(c.settings.number("workload.think_cycles")).await;
         if user {
             self.reserve(c, log, r, queries).await;
         } else {
@@ -115,7 +115,7 @@ impl Manager {
         }
         log.commit(c).await;
         c.end_operation().await;
-        c.work(c.settings.number("workload.think_cycles")).await;
+        c.compute(c.settings.number("workload.think_cycles")).await;
         self.lock.release(c).await;
     }
 }
@@ -198,7 +198,7 @@ pub(crate) async fn run(c: Context) {
     sync::start(&c).await;
     for _ in 0..c.share(c.settings.number("workload.operations")) {
         manager.transaction(&c, &log, &mut random).await;
-        c.work(c.settings.number("workload.think_cycles")).await;
+        c.compute(c.settings.number("workload.think_cycles")).await;
     }
     sync::finish(&c).await;
 }

@@ -4,7 +4,7 @@ use crate::command::Layout;
 use crate::daemon::Daemon;
 use crate::dirty::DirtyWindows;
 use crate::faults::{self, Miss};
-use crate::near;
+use crate::local_tier;
 use crate::spec::Kind;
 use crate::stats::DaemonStats;
 use crate::uses::{UseSpec, Using};
@@ -16,7 +16,7 @@ use units::{Dur, Time};
 
 /// Times and sizes of the cores' side.
 #[derive(Clone, Copy, Debug)]
-pub struct HostSpec {
+pub struct SharedDaemonSpec {
     /// Cores.
     pub cores: usize,
     /// Translations that a core keeps.
@@ -49,7 +49,7 @@ pub struct HostSpec {
 
 /// What the cores share.
 pub(crate) struct Shared {
-    pub(crate) spec: HostSpec,
+    pub(crate) spec: SharedDaemonSpec,
     pub(crate) layout: Layout,
     pub(crate) daemon: Daemon,
     pub(crate) cores: Vec<CoreState>,
@@ -88,7 +88,7 @@ impl Kernel for Shared {
             self.protects_at = now + self.spec.protect;
             return Step::Enter(faults::protect(caller.enter()));
         }
-        let has_address = !matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_));
+        let has_address = !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_));
         if !has_address || !self.spec.addresses.is_of(self.spec.index, op.address) {
             return Step::Issue(op.address);
         }
@@ -105,7 +105,7 @@ impl Kernel for Shared {
         let place = self.cores[caller.core].translations.find(page);
         match place.filter(|place| place & 1 == 1 || !write) {
             Some(place) => {
-                let near = (place >> 1).checked_sub(1).map(|frame| near::address(frame, offset));
+                let near = (place >> 1).checked_sub(1).map(|frame| local_tier::address(frame, offset));
                 Step::Issue(near.unwrap_or(op.address))
             }
             None => {
@@ -124,8 +124,8 @@ impl Kernel for Shared {
         let stored = match op.kind {
             OpKind::Store | OpKind::StoreNonTemporal => Some(op.value),
             OpKind::Rmw(kind) => kind.apply(answer, op.value),
-            OpKind::Load | OpKind::Touch => None,
-            OpKind::Flush(_) | OpKind::Fence(_) | OpKind::Work | OpKind::Await => return,
+            OpKind::Load | OpKind::Prefetch => None,
+            OpKind::Flush(_) | OpKind::Fence(_) | OpKind::Compute | OpKind::Await => return,
         };
         if let Some(uses) = &mut self.uses {
             let (page, index) = (offset / PAGE_BYTES, offset % PAGE_BYTES / 64);
@@ -159,13 +159,13 @@ impl Shared {
 
 /// The daemon with its tables, as a machine's cores share it.
 #[derive(Clone)]
-pub struct Host(Rc<RefCell<Shared>>);
+pub struct SharedDaemon(Rc<RefCell<Shared>>);
 
-impl Host {
+impl SharedDaemon {
     /// Over `daemon`, with nothing mapped.
-    pub fn new(spec: HostSpec, layout: Layout, daemon: Daemon, uses: &UseSpec) -> Host {
+    pub fn new(spec: SharedDaemonSpec, layout: Layout, daemon: Daemon, uses: &UseSpec) -> SharedDaemon {
         let kind = daemon.spec().kind;
-        Host(Rc::new(RefCell::new(Shared {
+        SharedDaemon(Rc::new(RefCell::new(Shared {
             cores: vec![CoreState::new(spec.translations); spec.cores],
             error: None,
             dirty: DirtyWindows::new(spec.window),
@@ -206,7 +206,7 @@ impl Host {
         shared.uses.iter_mut().for_each(|u| u.begin(&shared.use_spec, now));
     }
 
-    /// Whether [`Host::error`] has something to tell.
+    /// Whether [`SharedDaemon::error`] has something to tell.
     pub fn has_failed(&self) -> bool {
         self.0.borrow().error.is_some()
     }
@@ -222,9 +222,9 @@ impl Host {
     }
 
     /// Pages in the processor's memory: their number, and where each lies.
-    pub fn near(&self) -> Vec<(u32, u64)> {
-        let pages = self.0.borrow().daemon.near.pages();
-        pages.into_iter().map(|(page, frame)| (page, near::address(frame, 0))).collect()
+    pub fn local_pages(&self) -> Vec<(u32, u64)> {
+        let pages = self.0.borrow().daemon.local_tier.pages();
+        pages.into_iter().map(|(page, frame)| (page, local_tier::address(frame, 0))).collect()
     }
 
     /// Hands up what the daemon counted, and what programs changed.
@@ -240,8 +240,8 @@ impl Host {
             protected_pages: shared.protected.pages,
             protect_time: shared.protected.time,
             reclaimed: counts.reclaimed,
-            placed: shared.daemon.near.placements,
-            returned: shared.daemon.near.returns,
+            placed: shared.daemon.local_tier.placements,
+            returned: shared.daemon.local_tier.returns,
             prefetched: counts.prefetched,
         };
         counted.hand_up(sink);

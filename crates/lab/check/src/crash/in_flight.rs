@@ -1,10 +1,10 @@
-//! What is sure to be persistent at a point of a log, and what is pending: the stores of each line (or word) that
+//! What is persisted at a point of a log, and what is in flight: the stores of each line (or word) that
 //! a power failure may leave or lose, oldest first, and the changes of files that nothing made durable yet.
 
 use super::candidate::{Candidate, FileState};
 use super::epochs::Epochs;
 use super::files::{Change, What};
-use super::grouped::{Apart, Flushed, Limits, Pending, PendingChange};
+use super::grouped::{Apart, Flushed, InFlight, Limits, PendingChange};
 use super::log::{Event, Happened, Kind, Log, Pass, SiteId};
 use super::pages::{Pages, merge};
 use protocol::Persistency;
@@ -16,7 +16,7 @@ use units::watch;
 /// What persists as a whole: a line, or an aligned word, by its first address; or [`METADATA`].
 pub type Unit = u64;
 
-/// In a choice: how many of the pending changes of files are there.
+/// In a choice: how many of the changes in flight of files are there.
 pub const METADATA: Unit = Unit::MAX;
 
 /// The epoch of stores by the kernel: they are in no thread's order.
@@ -32,8 +32,8 @@ pub struct Tracker<'a> {
     /// The index of the next event.
     at: usize,
     /// Persistent whatever happens.
-    pub(super) sure: Pages,
-    pub(super) pending: BTreeMap<Unit, Vec<Pending>>,
+    pub(super) persisted: Pages,
+    pub(super) in_flight: BTreeMap<Unit, Vec<InFlight>>,
     /// Operations ended by each thread.
     pub(super) ended: Vec<u64>,
     /// The last mark of each thread, and of all.
@@ -64,8 +64,8 @@ impl<'a> Tracker<'a> {
             next: pass.next(),
             pass: Mutex::new(pass),
             at: 0,
-            sure: log.contents.clone(),
-            pending: BTreeMap::new(),
+            persisted: log.contents.clone(),
+            in_flight: BTreeMap::new(),
             ended: vec![0; log.threads],
             marks: BTreeMap::new(),
             last_mark: None,
@@ -156,22 +156,22 @@ impl<'a> Tracker<'a> {
         self.last_mark
     }
 
-    /// Whether the next event makes something sure that was pending.
+    /// Whether the next event makes something persisted that was in flight.
     pub fn settles_next(&self) -> bool {
         let Some(Happened { event, .. }) = &self.next else { return false };
         let thread = event.thread as usize;
         match event.kind {
             Kind::Sync => {
                 let end = event.address.saturating_add(event.value);
-                !self.changes.is_empty() || self.pending.range(event.address..end).next().is_some()
+                !self.changes.is_empty() || self.in_flight.range(event.address..end).next().is_some()
             }
             Kind::Fence(_) if self.model.needs_flushes() => !self.flushed[thread].is_empty(),
             Kind::Locked { .. } if self.is_x86() && !self.flushed[thread].is_empty() => true,
             Kind::Flush(FlushKind::Clflush) if self.is_x86() => {
-                self.line_units(event.address).any(|u| self.pending.contains_key(&u))
+                self.line_units(event.address).any(|u| self.in_flight.contains_key(&u))
             }
-            Kind::Fence(FenceKind::Dfence | FenceKind::Mfence) => !self.pending.is_empty(),
-            Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => !self.pending.is_empty(),
+            Kind::Fence(FenceKind::Dfence | FenceKind::Mfence) => !self.in_flight.is_empty(),
+            Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => !self.in_flight.is_empty(),
             kind @ (Kind::Store
             | Kind::NonTemporal
             | Kind::Locked { .. }
@@ -220,8 +220,8 @@ impl<'a> Tracker<'a> {
         self.sequence += 1;
         let sequence = self.sequence;
         for unit in self.units(event.address, event.size.into()) {
-            let stores = self.pending.entry(unit).or_default();
-            stores.push(Pending { event: index, store: *event, epoch, sequence, grouped: None });
+            let stores = self.in_flight.entry(unit).or_default();
+            stores.push(InFlight { event: index, store: *event, epoch, sequence, grouped: None });
             self.limits.held += 1;
             if self.limits.are_many(stores.len()) {
                 self.group(unit);
@@ -234,7 +234,7 @@ impl<'a> Tracker<'a> {
 
     /// Stores of a unit that nothing tells apart are there or not together.
     fn group(&mut self, unit: Unit) {
-        let Some(stores) = self.pending.get_mut(&unit) else { return };
+        let Some(stores) = self.in_flight.get_mut(&unit) else { return };
         let flushes = self
             .flushed
             .iter()
@@ -252,7 +252,7 @@ impl<'a> Tracker<'a> {
             return;
         }
         let mut oldest: Vec<u32> = (0..self.log.threads).map(|t| self.epochs.open(t as u16)).collect();
-        for p in self.pending.values().flatten().filter(|p| p.epoch != KERNEL) {
+        for p in self.in_flight.values().flatten().filter(|p| p.epoch != KERNEL) {
             let oldest = &mut oldest[p.store.thread as usize];
             *oldest = (*oldest).min(p.epoch);
         }
@@ -261,7 +261,7 @@ impl<'a> Tracker<'a> {
 
     fn group_all(&mut self) {
         self.limits.lower();
-        let units = self.pending.iter().filter(|(_, s)| self.limits.are_too_many(s.len()));
+        let units = self.in_flight.iter().filter(|(_, s)| self.limits.are_too_many(s.len()));
         units.map(|(u, _)| *u).collect::<Vec<_>>().into_iter().for_each(|u| self.group(u));
         self.limits.make_room();
     }
@@ -289,7 +289,7 @@ impl<'a> Tracker<'a> {
             Kind::Flush(kind) => {
                 let sequence = self.sequence;
                 for unit in self.line_units(event.address).collect::<Vec<_>>() {
-                    if !self.pending.contains_key(&unit) {
+                    if !self.in_flight.contains_key(&unit) {
                         continue;
                     }
                     if kind == FlushKind::Clflush {
@@ -312,7 +312,7 @@ impl<'a> Tracker<'a> {
     }
 
     /// As on x86 while a thread draws no strand. Between two joins with a strand, what is kept of one strand says nothing
-    /// of the others: there, barriers make nothing sure. Locked operations order nothing.
+    /// of the others: there, barriers make nothing persisted. Locked operations order nothing.
     fn step_strands(&mut self, index: usize, event: &Event) {
         let thread = event.thread as usize;
         match event.kind {
@@ -354,8 +354,8 @@ impl<'a> Tracker<'a> {
                 let sequence = self.sequence;
                 let units: Vec<Unit> = self.line_units(event.address).collect();
                 let flushed = &mut self.flushed[event.thread as usize];
-                let pending = units.into_iter().filter(|u| self.pending.contains_key(u));
-                pending.for_each(|u| flushed.push(u, sequence));
+                let in_flight = units.into_iter().filter(|u| self.in_flight.contains_key(u));
+                in_flight.for_each(|u| flushed.push(u, sequence));
             }
             Kind::Fence(_) => {
                 self.fence(event.thread as usize);
@@ -386,16 +386,16 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    /// The oldest pending stores of a unit are sure, as long as `is_sure` says so.
-    fn settle(&mut self, unit: Unit, is_sure: impl Fn(&Pending) -> bool) {
-        let Some(stores) = self.pending.get_mut(&unit) else { return };
-        let count = stores.iter().take_while(|p| is_sure(p)).count();
+    /// The oldest stores in flight of a unit are persisted, as long as `is_persisted` says so.
+    fn settle(&mut self, unit: Unit, is_persisted: impl Fn(&InFlight) -> bool) {
+        let Some(stores) = self.in_flight.get_mut(&unit) else { return };
+        let count = stores.iter().take_while(|p| is_persisted(p)).count();
         self.limits.held -= count;
         for p in stores.drain(..count) {
-            write(&mut self.sure, unit, &p, self.model);
+            write(&mut self.persisted, unit, &p, self.model);
         }
         if stores.is_empty() {
-            self.pending.remove(&unit);
+            self.in_flight.remove(&unit);
         }
     }
 
@@ -443,29 +443,29 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    /// A dfence: everything of this thread so far is sure, and everything that it comes after.
+    /// A dfence: everything of this thread so far is persisted, and everything that it comes after.
     fn drain(&mut self, thread: u16) {
         let open = self.epochs.open(thread);
-        let mut sure = vec![0; self.log.threads];
+        let mut persisted = vec![0; self.log.threads];
         for (t, e) in self.epochs.before(thread, open) {
-            sure[*t as usize] = *e;
+            persisted[*t as usize] = *e;
         }
-        sure[thread as usize] = open;
+        persisted[thread as usize] = open;
         self.epochs.close(thread);
-        for unit in self.pending.keys().copied().collect::<Vec<_>>() {
-            self.settle_out_of_turn(unit, |p| p.epoch <= sure[p.store.thread as usize]);
+        for unit in self.in_flight.keys().copied().collect::<Vec<_>>() {
+            self.settle_out_of_turn(unit, |p| p.epoch <= persisted[p.store.thread as usize]);
         }
     }
 
-    /// A sync call: everything in a range is sure, whoever stored it, and everything that it comes after.
+    /// A sync call: everything in a range is persisted, whoever stored it, and everything that it comes after.
     fn sync(&mut self, from: u64, to: u64) {
         let lines = from / 64 * 64..to;
-        let inside: Vec<Unit> = self.pending.range(lines).map(|(u, _)| *u).collect();
-        let mut sure: BTreeMap<u16, u32> = BTreeMap::new();
+        let inside: Vec<Unit> = self.in_flight.range(lines).map(|(u, _)| *u).collect();
+        let mut persisted: BTreeMap<u16, u32> = BTreeMap::new();
         if matches!(self.model, Persistency::Epoch | Persistency::Release) {
-            for store in inside.iter().flat_map(|u| &self.pending[u]) {
+            for store in inside.iter().flat_map(|u| &self.in_flight[u]) {
                 for (thread, epoch) in self.before(store) {
-                    let e = sure.entry(*thread).or_default();
+                    let e = persisted.entry(*thread).or_default();
                     *e = (*e).max(*epoch);
                 }
             }
@@ -473,29 +473,29 @@ impl<'a> Tracker<'a> {
         for unit in inside {
             self.settle(unit, |_| true);
         }
-        if !sure.is_empty() {
-            let is_sure = |p: &Pending| sure.get(&p.store.thread).is_some_and(|e| p.epoch <= *e);
-            for unit in self.pending.keys().copied().collect::<Vec<_>>() {
-                self.settle_out_of_turn(unit, is_sure);
+        if !persisted.is_empty() {
+            let is_persisted = |p: &InFlight| persisted.get(&p.store.thread).is_some_and(|e| p.epoch <= *e);
+            for unit in self.in_flight.keys().copied().collect::<Vec<_>>() {
+                self.settle_out_of_turn(unit, is_persisted);
             }
         }
     }
 
-    /// Pending stores of a unit are sure where `is_sure` says so, and with each those before it that it overwrites.
-    /// Another thread's store to other bytes of the line stays pending: no dfence waits for it.
-    fn settle_out_of_turn(&mut self, unit: Unit, is_sure: impl Fn(&Pending) -> bool) {
-        let Some(stores) = self.pending.get_mut(&unit) else { return };
+    /// Stores in flight of a unit are persisted where `is_persisted` says so, and with each those before it that it overwrites.
+    /// Another thread's store to other bytes of the line stays in flight: no dfence waits for it.
+    fn settle_out_of_turn(&mut self, unit: Unit, is_persisted: impl Fn(&InFlight) -> bool) {
+        let Some(stores) = self.in_flight.get_mut(&unit) else { return };
         let mut bytes = 0;
-        let mut sure: Vec<bool> = Vec::with_capacity(stores.len());
+        let mut persisted: Vec<bool> = Vec::with_capacity(stores.len());
         for p in stores.iter().rev() {
             let mask = p.block().0;
-            sure.push(is_sure(p) || mask & bytes != 0);
-            bytes |= if sure.last() == Some(&true) { mask } else { 0 };
+            persisted.push(is_persisted(p) || mask & bytes != 0);
+            bytes |= if persisted.last() == Some(&true) { mask } else { 0 };
         }
-        let mut sure = sure.into_iter().rev();
-        let (model, image, before) = (self.model, &mut self.sure, stores.len());
+        let mut persisted = persisted.into_iter().rev();
+        let (model, image, before) = (self.model, &mut self.persisted, stores.len());
         stores.retain(|p| {
-            let stays = sure.next() != Some(true);
+            let stays = persisted.next() != Some(true);
             if !stays {
                 write(image, unit, p, model);
             }
@@ -503,11 +503,11 @@ impl<'a> Tracker<'a> {
         });
         self.limits.held -= before - stores.len();
         if stores.is_empty() {
-            self.pending.remove(&unit);
+            self.in_flight.remove(&unit);
         }
     }
 
-    /// How many of the pending changes a mapped store needs: a file that is mapped as persistent memory (`MAP_SYNC`)
+    /// How many of the changes in flight a mapped store needs: a file that is mapped as persistent memory (`MAP_SYNC`)
     /// is there, with the room that a store goes to.
     fn needed_changes(&self, address: u64) -> usize {
         if self.changes.is_empty() {
@@ -520,21 +520,21 @@ impl<'a> Tracker<'a> {
         self.changes.iter().rposition(|c| needed(&c.change)).map_or(0, |at| at + 1)
     }
 
-    /// The first so many pending changes of files are durable.
+    /// The first so many changes in flight of files are durable.
     fn commit(&mut self, count: usize) {
         for PendingChange { event, change, .. } in self.changes.drain(..count) {
             change.apply(&mut self.durable);
             let Some((from, to)) = change.cuts else { continue };
-            self.sure.clear(from, to);
+            self.persisted.clear(from, to);
             let first = from / 64 * 64;
-            for unit in self.pending.range(first..to).map(|(u, _)| *u).collect::<Vec<_>>() {
-                let stores = self.pending.get_mut(&unit).expect("a pending unit");
+            for unit in self.in_flight.range(first..to).map(|(u, _)| *u).collect::<Vec<_>>() {
+                let stores = self.in_flight.get_mut(&unit).expect("a unit in flight");
                 let before = stores.len();
                 // What was stored before and is not cut off stays.
                 stores.retain_mut(|p| p.event > event || p.cut(from));
                 self.limits.held -= before - stores.len();
                 if stores.is_empty() {
-                    self.pending.remove(&unit);
+                    self.in_flight.remove(&unit);
                 }
             }
         }
@@ -546,11 +546,11 @@ impl<'a> Tracker<'a> {
     }
 
     /// What must be there when `store` is: the last epoch of each thread that comes before.
-    pub(super) fn before(&self, store: &Pending) -> &[(u16, u32)] {
+    pub(super) fn before(&self, store: &InFlight) -> &[(u16, u32)] {
         if store.epoch == KERNEL { &[] } else { self.epochs.before(store.store.thread, store.epoch) }
     }
 
-    /// Whether a choice (so many of each unit's pending stores) is one that the model allows: nothing that is there
+    /// Whether a choice (so many of each unit's stores in flight) is one that the model allows: nothing that is there
     /// comes after anything that is not.
     pub(super) fn allows(&self, choice: &BTreeMap<Unit, usize>) -> bool {
         match self.model {
@@ -572,7 +572,7 @@ impl<'a> Tracker<'a> {
     fn is_closed<'c>(&self, choice: impl Iterator<Item = (&'c Unit, &'c usize)> + Clone) -> bool {
         let mut needed = vec![0; self.log.threads];
         for (unit, kept) in choice.clone() {
-            for store in self.pending.get(unit).into_iter().flatten().take(*kept) {
+            for store in self.in_flight.get(unit).into_iter().flatten().take(*kept) {
                 for (thread, epoch) in self.before(store) {
                     let n = &mut needed[*thread as usize];
                     *n = (*n).max(*epoch);
@@ -581,14 +581,14 @@ impl<'a> Tracker<'a> {
         }
         let mut choice = choice;
         choice.all(|(unit, kept)| {
-            let lost = self.pending.get(unit).into_iter().flatten().skip(*kept);
+            let lost = self.in_flight.get(unit).into_iter().flatten().skip(*kept);
             lost.into_iter().all(|s| s.epoch > needed[s.store.thread as usize])
         })
     }
 
-    /// Pending stores of a unit, or pending changes of files.
+    /// Stores in flight of a unit, or changes in flight of files.
     pub(super) fn count(&self, unit: Unit) -> usize {
-        if unit == METADATA { self.changes.len() } else { self.pending.get(&unit).map_or(0, Vec::len) }
+        if unit == METADATA { self.changes.len() } else { self.in_flight.get(&unit).map_or(0, Vec::len) }
     }
 
     /// The unit of an address.
@@ -596,12 +596,12 @@ impl<'a> Tracker<'a> {
         address / self.grain() * self.grain()
     }
 
-    /// The word at `address` when the first `kept` pending stores of its unit are there.
+    /// The word at `address` when the first `kept` stores in flight of its unit are there.
     pub(super) fn word(&self, address: u64, kept: usize) -> u64 {
         let unit = self.unit(address);
         let line = line_of(address);
-        let mut block = self.sure.read(line);
-        for p in self.pending.get(&unit).into_iter().flatten().take(kept) {
+        let mut block = self.persisted.read(line);
+        for p in self.in_flight.get(&unit).into_iter().flatten().take(kept) {
             let (mask, new) = self.block(unit, p);
             merge(&mut block, &new, mask);
         }
@@ -614,30 +614,30 @@ impl<'a> Tracker<'a> {
         self.model
     }
 
-    /// What a pending store changes of a unit, within its line.
-    pub(super) fn block(&self, unit: Unit, store: &Pending) -> (Mask, protocol::Block) {
+    /// What a store in flight changes of a unit, within its line.
+    pub(super) fn block(&self, unit: Unit, store: &InFlight) -> (Mask, protocol::Block) {
         store.block_in(unit, self.model)
     }
 
-    /// The files when the first so many pending changes are there.
+    /// The files when the first so many changes in flight are there.
     pub(super) fn files(&self, kept: usize) -> Vec<FileState> {
         let mut files = self.durable.clone();
         self.changes.iter().take(kept).for_each(|c| c.change.apply(&mut files));
         files
     }
 
-    /// The whole image under a choice; units that it does not name keep all their pending stores.
+    /// The whole image under a choice; units that it does not name keep all their stores in flight.
     pub fn candidate(&self, choice: &BTreeMap<Unit, usize>) -> Candidate<'_> {
         Candidate::new(self, choice)
     }
 }
 
-fn write(image: &mut Pages, unit: Unit, store: &Pending, model: Persistency) {
+fn write(image: &mut Pages, unit: Unit, store: &InFlight, model: Persistency) {
     let (mask, block) = store.block_in(unit, model);
     image.write(line_of(store.store.address), &block, mask);
 }
 
-/// Whether a fence makes sure what every strand of its thread has flushed.
+/// Whether a fence persists what every strand of its thread has flushed.
 fn joins(kind: FenceKind) -> bool {
     matches!(kind, FenceKind::Dfence | FenceKind::Mfence | FenceKind::Sfence | FenceKind::JoinStrand)
 }

@@ -20,7 +20,7 @@ use units::Dur;
 
 /// Times and sizes of the host's side.
 #[derive(Clone, Copy, Debug)]
-pub struct HostSpec {
+pub struct SharedDriverSpec {
     /// Cores.
     pub cores: usize,
     /// Translations that a core keeps.
@@ -43,7 +43,7 @@ pub struct HostSpec {
 
 /// What the cores share.
 pub(crate) struct Shared {
-    pub(crate) spec: HostSpec,
+    pub(crate) spec: SharedDriverSpec,
     pub(crate) driver: Driver,
     pub(crate) cores: Vec<CoreState>,
     error: Option<String>,
@@ -76,7 +76,7 @@ impl Kernel for Shared {
         if std::mem::take(&mut self.io_errors[caller.core].failed) {
             return self.failed(caller.core, op);
         }
-        let has_address = !matches!(op.kind, OpKind::Work | OpKind::Await | OpKind::Fence(_));
+        let has_address = !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_));
         if !has_address || !self.spec.addresses.is_of(self.spec.index, op.address) {
             return Step::Issue(op.address);
         }
@@ -86,7 +86,7 @@ impl Kernel for Shared {
             Place::Missing(page) => (page, true),
             Place::Beyond(error) => return Step::Fail(error),
         };
-        let write = !matches!(op.kind, OpKind::Load | OpKind::Touch);
+        let write = !matches!(op.kind, OpKind::Load | OpKind::Prefetch);
         Step::Enter(faults::fault(caller.enter(), faults::Fault { page, write, missing }))
     }
 
@@ -101,12 +101,12 @@ impl Kernel for Shared {
 
 /// The driver with its page tables, as a machine's cores share it.
 #[derive(Clone)]
-pub struct Host(Rc<RefCell<Shared>>);
+pub struct SharedDriver(Rc<RefCell<Shared>>);
 
-impl Host {
+impl SharedDriver {
     /// Over `driver`, with nothing mapped.
-    pub fn new(spec: HostSpec, driver: Driver) -> Host {
-        Host(Rc::new(RefCell::new(Shared {
+    pub fn new(spec: SharedDriverSpec, driver: Driver) -> SharedDriver {
+        SharedDriver(Rc::new(RefCell::new(Shared {
             cores: vec![CoreState::new(spec.translations); spec.cores],
             io_errors: vec![IoError::default(); spec.cores],
             last_lines: vec![0; spec.cores],
@@ -137,7 +137,7 @@ impl Host {
         self.0.borrow_mut().cores[core].leave();
     }
 
-    /// Whether [`Host::error`] has something to tell.
+    /// Whether [`SharedDriver::error`] has something to tell.
     pub fn has_failed(&self) -> bool {
         self.0.borrow().error.is_some()
     }

@@ -27,7 +27,7 @@ struct LineState {
 
 /// Stores that nothing flushes or syncs up to the end, flushes of lines without a new store, and fences with nothing
 /// to wait for. Only of the region of interest. For machines whose caches are volatile and that have no persist path.
-pub fn hygiene(log: &Log) -> Vec<Finding> {
+pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let mut found: BTreeMap<(&'static str, SiteId), usize> = BTreeMap::new();
     let mut lines: BTreeMap<u64, LineState> = BTreeMap::new();
     let mut to_fence = vec![false; log.threads];

@@ -24,14 +24,14 @@ struct Placed {
     page: u32,
     frame: u32,
     /// Times that it had come from the remote host, less what it has lost to pages that wanted its place.
-    came: u32,
+    refaults: u32,
     referenced: bool,
     writable: bool,
 }
 
 /// The frames and their pages. Small: looked through page by page.
 #[derive(Clone, Debug)]
-pub(crate) struct Near {
+pub(crate) struct LocalTier {
     free: Vec<u32>,
     placed: VecDeque<Placed>,
     /// The page that is on its way in or out: others wait for the lock.
@@ -42,10 +42,10 @@ pub(crate) struct Near {
     pub(crate) returns: u64,
 }
 
-impl Near {
+impl LocalTier {
     /// With so many frames.
-    pub(crate) fn new(frames: u32) -> Near {
-        Near {
+    pub(crate) fn new(frames: u32) -> LocalTier {
+        LocalTier {
             free: (0..frames).rev().collect(),
             placed: VecDeque::new(),
             moving: None,
@@ -73,9 +73,9 @@ impl Near {
         self.find(page).into_iter().for_each(|p| p.writable = true);
     }
 
-    /// Whether a page that came so often may move in: a frame is free, or the next page to go (CLOCK) came less often, and
+    /// Whether a page that refaults so often may move in: a frame is free, or the next page to go (CLOCK) refaults less often, and
     /// ages when it did not. So pages that come in turn do not drive each other out.
-    pub(crate) fn accepts(&mut self, came: u32) -> bool {
+    pub(crate) fn accepts(&mut self, refaults: u32) -> bool {
         if !self.free.is_empty() {
             return true;
         }
@@ -85,8 +85,8 @@ impl Near {
                     p.referenced = false;
                     self.placed.rotate_left(1);
                 }
-                Some(p) if p.came >= came => {
-                    p.came -= 1;
+                Some(p) if p.refaults >= refaults => {
+                    p.refaults -= 1;
                     self.placed.rotate_left(1);
                     return false;
                 }
@@ -103,9 +103,9 @@ impl Near {
     }
 
     /// The page is there.
-    pub(crate) fn place(&mut self, page: u32, frame: u32, came: u32) {
+    pub(crate) fn place(&mut self, page: u32, frame: u32, refaults: u32) {
         self.placements += 1;
-        self.placed.push_back(Placed { page, frame, came, referenced: true, writable: false });
+        self.placed.push_back(Placed { page, frame, refaults, referenced: true, writable: false });
     }
 
     /// Whether a frame is free.
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_page_goes_for_one_that_came_more_often() {
-        let mut near = Near::new(2);
+        let mut near = LocalTier::new(2);
         for page in [7, 9] {
             assert!(near.accepts(1));
             let frame = near.take().unwrap();
