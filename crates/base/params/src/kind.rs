@@ -34,7 +34,7 @@ pub struct Param {
     pub kind: Kind,
     /// Its value unless something else is said.
     pub default: &'static str,
-    /// Where the default comes from: `paper`, `artifact`, `datasheet`, `estimate`, with the place.
+    /// Where the default comes from, as [`crate::Source`] reads it.
     pub source: &'static str,
     /// What it means.
     pub meaning: &'static str,

@@ -18,7 +18,7 @@
 //! #[parameters(prefix = "ordering")]
 //! struct Path {
 //!     /// when one core's persists wait for another's
-//!     #[param(default = "release", source = "-")]
+//!     #[param(default = "release", source = "paper: ASAP §IV-A")]
 //!     persistency: Persistency,
 //!     /// entries of each core's persist buffer
 //!     #[param(default = "32", source = "paper: ASAP Table II", min = 1, max = 1024)]
@@ -98,6 +98,7 @@ mod kind;
 mod near;
 pub mod ns;
 mod settings;
+mod source;
 mod statistics;
 mod table;
 mod tally;
@@ -108,6 +109,7 @@ pub use kind::{Kind, Param, Setting};
 pub use near::nearest;
 pub use params_derive::{Parameters, Statistics, Words};
 pub use settings::Settings;
+pub use source::{Among, Open, SOURCES, Source};
 pub use statistics::{Derive, StatisticInfo, Statistics};
 pub use table::{Parameters, join, rows};
 pub use tally::{Occupancy, StatSink, Tally, Value};

@@ -144,8 +144,9 @@ fn parameters(
 ) {
     if json {
         let all = rows.map(|(p, value, source)| {
+            let kind = machine::sources::to_json(&source);
             json!({"key": p.key, "value": value, "unit": p.kind.unit(), "default": p.default,
-                   "accepts": p.kind.accepts(), "source": source, "meaning": p.meaning})
+                   "accepts": p.kind.accepts(), "source": source, "source_kind": kind, "meaning": p.meaning})
         });
         return output::print_json(
             &json!({"name": name, "about": about, "parameters": all.collect::<Vec<_>>()}),

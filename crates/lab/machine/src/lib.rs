@@ -21,6 +21,7 @@ mod run;
 mod stats;
 
 pub mod schema;
+pub mod sources;
 
 pub use ::params::StatisticInfo;
 pub use acting::does_nothing;

@@ -27,7 +27,7 @@ enum Fidelity {
 #[parameters(prefix = "machine")]
 pub(crate) struct FidelityParameters {
     /// line: cores, caches, every line of 64 B; page: visits of pages, for footprints of hundreds of GB
-    #[param(default = "line", source = "-")]
+    #[param(default = "line", source = "open line: what is asked of a machine, lines or pages")]
     fidelity: Fidelity,
 }
 

@@ -88,5 +88,8 @@ fn property(param: &Param) -> Value {
     let text =
         format!("{} ({}; default {}, {})", param.meaning, param.kind.accepts(), param.default, param.source);
     schema["description"] = text.into();
+    if let Some(source) = crate::sources::to_json(param.source) {
+        schema["x-source"] = source;
+    }
     schema
 }

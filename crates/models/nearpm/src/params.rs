@@ -35,7 +35,7 @@ pub enum HostWrites {
 #[parameters(prefix = "neardata")]
 pub struct NearParameters {
     /// programs give crash consistency to the devices; false: they do it themselves
-    #[param(default = "true", source = "-")]
+    #[param(default = "true", source = "paper: NearPM §8.1")]
     pub offload: bool,
     /// devices, over which memory is interleaved
     #[param(default = "2", source = "paper: NearPM §7", min = 1, max = 16, power_of_two)]
@@ -68,12 +68,12 @@ pub struct NearParameters {
     #[param(default = "range", source = "paper: NearPM §5.3.1")]
     pub host_writes: HostWrites,
     /// one way between the host and a device
-    #[param(default = "154", source = "estimate: half of a load's 436 ns is on the way", range = ns::WIRE)]
+    #[param(default = "154", source = "open 120..190: about half of a load's 436 ns is on the way", range = ns::WIRE)]
     pub link_ns: Dur,
     /// one way between two devices
     #[param(
         default = "20",
-        source = "estimate: a few cycles at 300 MHz, both on one board",
+        source = "open 10..60: a few cycles at 300 MHz, both on one board",
         range = ns::WIRE
     )]
     pub peer_ns: Dur,
@@ -119,7 +119,7 @@ pub struct NearParameters {
     /// a page is checkpointed or shadowed in pieces of so many bytes, each by a unit
     #[param(
         default = "1024",
-        source = "paper: NearPM §8.3.2, lines of a page are copied in parallel; its size is an estimate",
+        source = "open 256|512|1024|2048|4096: NearPM §8.3.2 copies the lines of a page in parallel and gives no size of a piece",
         min = 64,
         max = 65536,
         power_of_two
@@ -128,7 +128,7 @@ pub struct NearParameters {
     /// a device that has not finished a request by then is said to have stopped
     #[param(
         default = "1000000",
-        source = "estimate: completion timeout of PCIe, 50 us to 50 ms",
+        source = "datasheet: completion timeouts of PCIe are 50 us to 50 ms",
         range = (1_000_000, 1_000_000_000_000)
     )]
     pub timeout_ns: Dur,
@@ -139,13 +139,23 @@ pub struct NearParameters {
 #[parameters(prefix = "neardata.fault")]
 pub struct FaultParameters {
     /// requests after which a device's units stop for good; 0: never
-    #[param(default = "0", source = "-", min = 0, max = 1_000_000_000)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 1_000_000_000
+    )]
     pub stops_after: u64,
     /// when the device loses its power, while everything else goes on; 0: never
-    #[param(default = "0", source = "-", range = (0, 1_000_000_000_000_000))]
+    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = (0, 1_000_000_000_000_000))]
     pub power_off_ns: Dur,
     /// the device whose units stop
-    #[param(default = "0", source = "-", min = 0, max = 15)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 15
+    )]
     pub device: usize,
 }
 

@@ -23,7 +23,7 @@ pub enum Kind {
 pub struct KindParameters {
     /// what is behind the DDR4 channel: DRAM alone, DRAM that caches NAND, or a wait in place of
     /// the NAND
-    #[param(default = "cached", source = "-")]
+    #[param(default = "cached", source = "paper: NVDIMM-C §IV")]
     pub kind: Kind,
 }
 
@@ -53,24 +53,29 @@ pub struct NvdimmParameters {
     #[param(default = "false", source = "paper: NVDIMM-C §VII-C names it as future work")]
     pub merged_commands: bool,
     /// firmware: from seeing a command to asking the NAND or reading the slot
-    #[param(default = "500", source = "estimate", range = ns::NS)]
+    #[param(default = "500", source = "open 200..1000: firmware on the module's processor, of which no time is published", range = ns::NS)]
     pub decode_ns: Dur,
     /// firmware: from moving a page to being ready to acknowledge it
-    #[param(default = "0", source = "estimate", range = ns::NS)]
+    #[param(default = "0", source = "open 0..500: firmware on the module's processor, of which no time is published", range = ns::NS)]
     pub finish_ns: Dur,
     /// pages that the device holds until the NAND has them
-    #[param(default = "16", source = "estimate: one a die", min = 1, max = 4096)]
+    #[param(default = "16", source = "open 8|16|32: one a die; not published", min = 1, max = 4096)]
     pub write_buffer_pages: usize,
     /// energy for the dump after a power failure, in microjoules
     #[param(
         default = "10000000",
-        source = "estimate: enough for every slot",
+        source = "open 10000000: enough for every slot; less is what holdup asks",
         min = 0,
         max = 1_000_000_000_000
     )]
     pub battery_uj: u64,
     /// energy of saving one page, in microjoules
-    #[param(default = "100", source = "estimate: 1 W while a page is programmed", min = 1, max = 1_000_000)]
+    #[param(
+        default = "100",
+        source = "open 50..200: 1 W while a page is programmed; not published",
+        min = 1,
+        max = 1_000_000
+    )]
     pub dump_page_uj: u64,
     /// the write pending queue reaches the DRAM before the dump begins
     #[param(default = "false", source = "paper: NVDIMM-C §V-C")]
@@ -85,13 +90,13 @@ pub struct DriverParameters {
     #[param(default = "64", source = "datasheet: Skylake first-level TLB", min = 1, max = 65536)]
     pub translations: usize,
     /// driver: time to map a page that is in a slot, under its lock
-    #[param(default = "100", source = "estimate", range = ns::NS)]
+    #[param(default = "100", source = "open 50..200: a few cache lines and an entry of a page table", range = ns::NS)]
     pub map_ns: Dur,
     /// time from a page fault to the driver and back
-    #[param(default = "1000", source = "estimate", range = ns::NS)]
+    #[param(default = "1000", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::NS)]
     pub fault_ns: Dur,
     /// driver: time between two looks at an acknowledgement
-    #[param(default = "500", source = "estimate", range = ns::SERVICE)]
+    #[param(default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::SERVICE)]
     pub poll_ns: Dur,
     /// false is a fault: no flush before a writeback
     #[param(default = "true", source = "paper: NVDIMM-C §V-B")]
@@ -118,19 +123,29 @@ pub struct HypotheticalParameters {
 #[parameters(prefix = "nvdimm.device")]
 pub struct FaultParameters {
     /// true is a fault: the device does not wait for its window
-    #[param(default = "false", source = "-")]
+    #[param(default = "false", source = "open false: a fault to try; there is none unless it is asked for")]
     pub ignore_window: bool,
     /// true is a fault: the detector takes entry into self-refresh for a refresh
-    #[param(default = "false", source = "-")]
+    #[param(default = "false", source = "open false: a fault to try; there is none unless it is asked for")]
     pub ignore_cke: bool,
     /// a fault: the detector sees refreshes so late
-    #[param(default = "0", source = "-", range = ns::NS)]
+    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = ns::NS)]
     pub detector_late_ns: Dur,
     /// a fault: of so many refreshes the detector misses one; 0 for none
-    #[param(default = "0", source = "-", min = 0, max = 1_000_000_000)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 1_000_000_000
+    )]
     pub misses_one_in: u64,
     /// a fault: lines that the device reads in each window beyond what fits
-    #[param(default = "0", source = "-", min = 0, max = 1024)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 1024
+    )]
     pub overrun_lines: u64,
 }
 

@@ -79,7 +79,7 @@ pub const MODEL: Param = Param {
     key: "ordering.model",
     kind: Kind::Choice(&NAMES),
     default: "intel",
-    source: "-",
+    source: "paper: ASAP §VII, the baseline",
     meaning: "how persists are ordered",
 };
 

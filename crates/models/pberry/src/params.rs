@@ -14,7 +14,7 @@ const WINDOW: (u64, u64) = (1_000_000, 10_000_000_000_000_000);
 #[parameters(prefix = "remote")]
 pub struct KindParameters {
     /// how remote memory is reached: paged by page faults (pages), or tracked and fetched by an agent (lines)
-    #[param(default = "lines", source = "-")]
+    #[param(default = "lines", source = "paper: PBerry §4")]
     pub kind: Kind,
 }
 
@@ -23,7 +23,7 @@ pub struct KindParameters {
 #[parameters(prefix = "remote")]
 pub struct RemoteParameters {
     /// MiB of remote memory
-    #[param(default = "8192", source = "estimate", min = 1, max = 1 << 20)]
+    #[param(default = "8192", source = "open 8192: more than any program takes; nothing hangs on it", min = 1, max = 1 << 20)]
     pub capacity_mib: u64,
     /// KiB that are mapped, fetched, protected and written back together (pages)
     #[param(
@@ -43,10 +43,15 @@ pub struct RemoteParameters {
     )]
     pub cpu_kib: u64,
     /// a page is placed there when it has come from the remote host so often
-    #[param(default = "2", source = "estimate", min = 1, max = 1000)]
+    #[param(
+        default = "2",
+        source = "open 1..4: when a page is worth a place beside the processor is not published",
+        min = 1,
+        max = 1000
+    )]
     pub cpu_after: u32,
     /// KiB of local memory that hold pages of it
-    #[param(default = "8192", source = "estimate", min = 64, max = 1 << 30, power_of_two)]
+    #[param(default = "8192", source = "open 8192: what is asked: how much memory is local", min = 64, max = 1 << 30, power_of_two)]
     pub local_kib: u64,
     /// one way between the shared cache and the agent
     #[param(
@@ -76,35 +81,40 @@ pub struct RemoteParameters {
     #[param(default = "true", source = "paper: PBerry §5")]
     pub critical_line_first: bool,
     /// times that a fetch is sent before a page walk is told that the page is not there
-    #[param(default = "3", source = "estimate", min = 1, max = 100)]
+    #[param(default = "3", source = "open 2..5: acts where packets are lost", min = 1, max = 100)]
     pub attempts: u32,
     /// time until a packet without an answer is sent again
-    #[param(default = "20000", source = "estimate: several times a fetch", range = ns::LONG)]
+    #[param(default = "20000", source = "open 10000..40000: several times a fetch; acts where packets are lost", range = ns::LONG)]
     pub retry_ns: Dur,
     /// the coherence protocol's limit for an answer; beyond it the processor checks out
     #[param(
         default = "10000000",
-        source = "estimate: completion timeouts are 50 us to 50 ms",
+        source = "datasheet: completion timeouts of PCIe are 50 us to 50 ms",
         range = PATIENCE
     )]
     pub deadline_ns: Dur,
     /// how long software waits for the remote host before an I/O error
-    #[param(default = "1000000000", source = "estimate", range = PATIENCE)]
+    #[param(default = "1000000000", source = "open 100000000..10000000000: seconds; acts where the remote host is away", range = PATIENCE)]
     pub give_up_ns: Dur,
     /// bits of the Bloom filter of lines
-    #[param(default = "1048576", source = "estimate", min = 64, max = 1 << 28, power_of_two)]
+    #[param(default = "1048576", source = "open 262144|1048576|4194304: sizes of the filters are not published", min = 64, max = 1 << 28, power_of_two)]
     pub line_filter_bits: u64,
     /// counters of the counting Bloom filter of pages
-    #[param(default = "65536", source = "estimate", min = 8, max = 1 << 28, power_of_two)]
+    #[param(default = "65536", source = "open 16384|65536|262144: sizes of the filters are not published", min = 8, max = 1 << 28, power_of_two)]
     pub page_filter_counters: u64,
     /// hash functions of each filter
-    #[param(default = "4", source = "estimate", min = 1, max = 16)]
+    #[param(
+        default = "4",
+        source = "open 2..8: functions of the filters are not published",
+        min = 1,
+        max = 16
+    )]
     pub filter_hashes: u32,
     /// lines of a page reported before the page is reported whole (N)
     #[param(default = "5", source = "paper: PBerry §4.1.2", min = 1, max = 64)]
     pub threshold: u32,
     /// entries of the buffer of reports
-    #[param(default = "65536", source = "estimate", min = 1, max = 1 << 24)]
+    #[param(default = "65536", source = "open 16384|65536|262144: its size is not published", min = 1, max = 1 << 24)]
     pub report_buffer: usize,
     /// pages whose place a core knows without a page walk
     #[param(default = "1536", source = "datasheet: Skylake second-level TLB", min = 1, max = 65536)]
@@ -117,7 +127,7 @@ pub struct RemoteParameters {
     )]
     pub fault_ns: Dur,
     /// the same of the first write to a protected page
-    #[param(default = "1000", source = "estimate: a minor fault takes 0.5 to 1 us", range = ns::LONG)]
+    #[param(default = "1000", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::LONG)]
     pub write_fault_ns: Dur,
     /// dropping a core's own translations
     #[param(default = "89", source = "measured: LegoOS, no other processor", range = ns::NS)]
@@ -129,19 +139,19 @@ pub struct RemoteParameters {
     #[param(default = "270", source = "measured: LegoOS, 7.58 us for 23 processors", range = ns::NS)]
     pub shootdown_core_ns: Dur,
     /// between two looks at something that is waited for
-    #[param(default = "100", source = "estimate", range = ns::SERVICE)]
+    #[param(default = "100", source = "open 50..200: a look at an uncached line, half to twice", range = ns::SERVICE)]
     pub poll_ns: Dur,
     /// pages reclaimed together
-    #[param(default = "8", source = "estimate: pages of a shootdown", min = 1, max = 4096)]
+    #[param(default = "8", source = "open 4..32: pages of a shootdown", min = 1, max = 4096)]
     pub reclaim_batch: u32,
     /// what is fetched beside the page that is wanted
-    #[param(default = "none", source = "-")]
+    #[param(default = "none", source = "paper: PBerry §5: pages are fetched when they are wanted")]
     pub prefetch: Prefetch,
     /// how many pages that is
     #[param(default = "7", source = "datasheet: Linux reads 8 pages of swap at once", min = 0, max = 64)]
     pub prefetch_pages: u32,
     /// length of a window of dirty tracking
-    #[param(default = "1000000", source = "estimate", range = WINDOW)]
+    #[param(default = "1000000", source = "open 100000..16000000: how long windows are is not published", range = WINDOW)]
     pub window_ns: Dur,
     /// every so often all local pages are protected against writes again (pages), 0 for never
     #[param(
@@ -166,22 +176,22 @@ pub struct RemoteParameters {
 #[parameters(prefix = "remote.fault")]
 pub struct FaultParameters {
     /// a fault: one in so many packets is lost, none for 0
-    #[param(default = "0", source = "-", min = 0, max = 1 << 40)]
+    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", min = 0, max = 1 << 40)]
     pub lose_one_in: u64,
     /// a fault: one in so many packets is late
-    #[param(default = "0", source = "-", min = 0, max = 1 << 40)]
+    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", min = 0, max = 1 << 40)]
     pub late_one_in: u64,
     /// by so much
-    #[param(default = "50000", source = "-", range = ns::LONG)]
+    #[param(default = "50000", source = "open 50000: a fault to try; there is none unless it is asked for", range = ns::LONG)]
     pub late_ns: Dur,
     /// a fault: one in so many packets comes twice, the second time late
-    #[param(default = "0", source = "-", min = 0, max = 1 << 40)]
+    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", min = 0, max = 1 << 40)]
     pub duplicate_one_in: u64,
     /// a fault: the remote host takes nothing from then on
-    #[param(default = "0", source = "-", range = ns::LONG)]
+    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = ns::LONG)]
     pub away_from_ns: Dur,
     /// until then
-    #[param(default = "0", source = "-", range = ns::LONG)]
+    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = ns::LONG)]
     pub away_to_ns: Dur,
 }
 

@@ -18,7 +18,7 @@ pub struct CpuParameters {
     /// instructions issued for each memory reference, itself included
     #[param(
         default = "4",
-        source = "estimate: about a quarter of instructions are loads and stores",
+        source = "open 3..6: about a quarter of instructions are loads and stores",
         min = 1,
         max = 100
     )]
@@ -36,7 +36,7 @@ pub struct CpuParameters {
     #[param(default = "true", source = "datasheet: current cores request ownership ahead")]
     pub store_prefetch: bool,
     /// time from one store's becoming visible to the next
-    #[param(default = "0.5", source = "estimate: one cycle", range = ns::STEP)]
+    #[param(default = "0.5", source = "open 0.25..1: about a cycle", range = ns::STEP)]
     pub store_interval_ns: Dur,
     /// time of a locked read-modify-write on a line that is there
     #[param(default = "10", source = "datasheet: about 20 cycles for locked instructions", range = ns::NS)]
@@ -57,7 +57,7 @@ pub struct RateParameters {
     /// on top
     #[param(
         default = "1.5",
-        source = "open: 0.5 to 3; the default is our choice",
+        source = "open 0.5..3: a recording does not tell it",
         min = 500,
         max = 3000,
         thousandths
@@ -118,16 +118,16 @@ pub struct LlcParameters {
 #[parameters(prefix = "wires")]
 pub struct WireParameters {
     /// one way between a core and the directory
-    #[param(default = "4", source = "estimate", range = ns::WIRE)]
+    #[param(default = "4", source = "open 2..8: not published, half to twice", range = ns::WIRE)]
     pub core_directory_ns: Dur,
     /// one way between a core and a controller of persistent memory
-    #[param(default = "5", source = "estimate", range = ns::WIRE)]
+    #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
     pub core_controller_ns: Dur,
     /// one way between two cores
-    #[param(default = "5", source = "estimate", range = ns::WIRE)]
+    #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
     pub core_core_ns: Dur,
     /// one way between the directory and a controller
-    #[param(default = "5", source = "estimate", range = ns::WIRE)]
+    #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
     pub directory_controller_ns: Dur,
 }
 
@@ -172,10 +172,13 @@ pub enum Sfence {
 #[parameters(prefix = "ordering")]
 pub struct PersistPathParameters {
     /// evicted lines of a core that wait until their writes have persisted
-    #[param(default = "16", source = "estimate", min = 1, max = 256)]
+    #[param(default = "16", source = "open 8..32: not published, half to twice", min = 1, max = 256)]
     pub write_back_buffer: usize,
     /// what a program's own sfence means on a machine with a persist path
-    #[param(default = "dfence", source = "estimate: an sfence promises durability")]
+    #[param(
+        default = "dfence",
+        source = "datasheet: Intel SDM, what is flushed before an sfence is durable after it"
+    )]
     pub sfence: Sfence,
 }
 

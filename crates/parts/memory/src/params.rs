@@ -7,7 +7,7 @@ use params::{Dur, Param, Parameters, ns};
 #[parameters(prefix = "memory")]
 pub struct KindParameters {
     /// the kind of the machine's memory, where it has one; a list of several is `[[memory]]`
-    #[param(default = "pm", source = "-")]
+    #[param(default = "pm", source = "paper: ASAP Table II")]
     pub kind: String,
 }
 
@@ -37,7 +37,7 @@ pub struct PmParameters {
     #[param(default = "175", source = "paper: ASAP Table II", range = ns::NS)]
     pub read_ns: Dur,
     /// time from a write's acceptance to its acknowledgement
-    #[param(default = "90", source = "paper: ASAP Table II (write)", range = ns::NS)]
+    #[param(default = "90", source = "open 50..90: ASAP's Table II writes in 90 ns; in its artifact a write is accepted 50 ns after it has come", range = ns::NS)]
     pub acknowledge_ns: Dur,
     /// time that the media is busy with 64 bytes read
     #[param(default = "9.02", source = "artifact: 6.6 GB/s a controller", range = ns::SERVICE)]
@@ -49,10 +49,10 @@ pub struct PmParameters {
     #[param(default = "0", source = "paper: ASAP models none", min = 0, max = 4096)]
     pub buffer_blocks: usize,
     /// time of a read that hits the internal buffer
-    #[param(default = "100", source = "estimate", range = ns::NS)]
+    #[param(default = "100", source = "open 50..150: acts with memory.pm.buffer_blocks", range = ns::NS)]
     pub buffer_read_ns: Dur,
     /// time that the module is busy with 64 bytes that hit the internal buffer
-    #[param(default = "4", source = "estimate", range = ns::SERVICE)]
+    #[param(default = "4", source = "open 2..8: acts with memory.pm.buffer_blocks", range = ns::SERVICE)]
     pub buffer_service_ns: Dur,
     /// filling of the write pending queue from which writes go before reads
     #[param(default = "9", source = "artifact: 60 % of the queue", min = 1, max = 1024)]
@@ -73,10 +73,10 @@ pub struct QueueParameters {
 #[parameters(prefix = "memory.dram")]
 pub struct DramParameters {
     /// controllers of DRAM
-    #[param(default = "2", source = "estimate", min = 1, max = 16)]
+    #[param(default = "2", source = "open 1|2|4: not published", min = 1, max = 16)]
     pub controllers: usize,
     /// time of a read of DRAM
-    #[param(default = "50", source = "estimate: DDR3-1600", range = ns::NS)]
+    #[param(default = "50", source = "open 30..80: DDR3-1600, by its bank's state", range = ns::NS)]
     pub read_ns: Dur,
     /// time that DRAM is busy with 64 bytes
     #[param(default = "5", source = "datasheet: DDR3-1600, 12.8 GB/s", range = ns::SERVICE)]
@@ -88,7 +88,7 @@ pub struct DramParameters {
 #[parameters(prefix = "ordering")]
 pub struct CommitParameters {
     /// time from a commit's arrival to its acknowledgement
-    #[param(default = "50", source = "paper: ASAP Table II (flush 60 ns, wires taken off)", range = ns::NS)]
+    #[param(default = "50", source = "open 5..50: ASAP's Table II gives a flush 60 ns and a commit none; the artifact's word of a commit takes no wire", range = ns::NS)]
     pub commit_ns: Dur,
 }
 

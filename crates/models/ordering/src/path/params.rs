@@ -31,7 +31,7 @@ pub(crate) struct BufferParameters {
 #[parameters(prefix = "ordering")]
 pub(crate) struct EpochParameters {
     /// when one core's persists wait for another's
-    #[param(default = "release", source = "-")]
+    #[param(default = "release", source = "paper: ASAP §IV-A")]
     pub(crate) persistency: CrossCore,
     /// which conflicts make an epoch depend on another under epoch persistency
     #[param(default = "accesses", source = "paper: ASAP §IV-A")]

@@ -28,13 +28,13 @@ struct AmfParameters {
     #[param(default = "0", source = "paper: AMF §4.3.1: 4097 pages with 64 GiB of DRAM", min = 0, max = 1 << 24)]
     page_min: u64,
     /// time between kpmemd's looks at free memory
-    #[param(default = "100000000", source = "estimate", range = ns::LONG)]
+    #[param(default = "100000000", source = "open 10000000..1000000000: kpmemd's period is not published", range = ns::LONG)]
     period_ns: Dur,
     /// PM is given back when its descriptors take more than so much of DRAM
     #[param(default = "30", source = "paper: AMF §4.3.2: 3 %", min = 1, max = 1000)]
     reclaim_per_mille: u64,
     /// time to add or remove a section, its descriptors aside
-    #[param(default = "200000", source = "estimate: resource tree, zone and node of a section", range = ns::LONG)]
+    #[param(default = "200000", source = "open 100000..400000: resource tree, zone and node of a section, half to twice", range = ns::LONG)]
     section_ns: Dur,
 }
 

@@ -31,13 +31,13 @@ const REFERENCE: Dur = Dur::ns(1_000_000_000);
 #[parameters(prefix = "os")]
 struct TieringParameters {
     /// memory that gets hints in a period, in MiB (tiering)
-    #[param(default = "256", source = "Linux: numa_balancing_scan_size", min = 128, max = 65536)]
+    #[param(default = "256", source = "datasheet: Linux, numa_balancing_scan_size", min = 128, max = 65536)]
     scan_mib: u64,
     /// time between scans (tiering)
-    #[param(default = "1000000000", source = "Linux: numa_balancing_scan_period_min", range = ns::LONG)]
+    #[param(default = "1000000000", source = "datasheet: Linux, numa_balancing_scan_period_min", range = ns::LONG)]
     scan_period_ns: Dur,
     /// memory promoted a period, at most, in MiB (tiering)
-    #[param(default = "65536", source = "Linux: numa_balancing_promote_rate_limit", min = 1, max = 1 << 20)]
+    #[param(default = "65536", source = "datasheet: Linux, numa_balancing_promote_rate_limit", min = 1, max = 1 << 20)]
     promote_mib: u64,
 }
 

@@ -25,10 +25,20 @@ pub(super) const ENTRY: Entry = Entry {
 #[parameters(prefix = "os")]
 struct InterleaveParameters {
     /// pages in a row that go to DRAM (weighted-interleave)
-    #[param(default = "1", source = "Linux: a node's weight is 1 until it is set", min = 1, max = 255)]
+    #[param(
+        default = "1",
+        source = "datasheet: Linux, a node's weight is 1 until it is set",
+        min = 1,
+        max = 255
+    )]
     interleave_dram: u64,
     /// and to each node of persistent memory
-    #[param(default = "1", source = "Linux: a node's weight is 1 until it is set", min = 1, max = 255)]
+    #[param(
+        default = "1",
+        source = "datasheet: Linux, a node's weight is 1 until it is set",
+        min = 1,
+        max = 255
+    )]
     interleave_pm: u64,
 }
 

@@ -38,10 +38,10 @@ pub struct DdrParameters {
     #[param(default = "8", source = "paper: NVDIMM-C §III-B")]
     pub density_gbit: Density,
     /// time that the channel's controller adds to a read
-    #[param(default = "1.25", source = "estimate: one clock", range = ns::NS)]
+    #[param(default = "1.25", source = "open 1.25..10: one clock at least", range = ns::NS)]
     pub controller_ns: Dur,
     /// time from the write pending queue's taking a write to the acknowledgement
-    #[param(default = "20", source = "estimate", range = ns::NS)]
+    #[param(default = "20", source = "open 10..40: not published, half to twice", range = ns::NS)]
     pub acknowledge_ns: Dur,
 }
 

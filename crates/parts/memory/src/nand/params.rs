@@ -32,49 +32,74 @@ pub struct NandParameters {
     #[param(default = "100000", source = "datasheet: Z-NAND tPROG", range = ns::NS)]
     pub program_ns: Dur,
     /// erase of a block
-    #[param(default = "1000000", source = "estimate: not public", range = ns::NS)]
+    #[param(default = "1000000", source = "open 1000000..5000000: not public", range = ns::LONG)]
     pub erase_ns: Dur,
     /// a page over its channel
     #[param(
         default = "3400",
-        source = "estimate: the measurements leave at most 6.9 us for firmware, read and transfer",
+        source = "open 2000..3900: measurements leave at most 6.9 us for firmware, read and transfer",
         range = ns::NS
     )]
     pub transfer_ns: Dur,
     /// a read interrupts a program
-    #[param(default = "true", source = "Cheong et al., ISSCC 2018")]
+    #[param(default = "true", source = "datasheet: Cheong et al., ISSCC 2018")]
     pub suspends: bool,
     /// pages of a block
-    #[param(default = "256", source = "estimate: not public", min = 1, max = 4096)]
+    #[param(default = "256", source = "open 128|256|512: not public", min = 1, max = 4096)]
     pub pages_per_block: u64,
     /// over-provisioning, in thousandths of the capacity
     #[param(default = "67", source = "paper: NVDIMM-C §VI, 128 GB for 120 GB", min = 0, max = 1000)]
     pub spare_permille: u64,
     /// which block is collected next
-    #[param(default = "greedy", source = "estimate")]
+    #[param(default = "greedy", source = "open greedy|fifo: not public")]
     pub collection: Collection,
     /// wear levelling: erases that a block may have more than another; 0 for none
-    #[param(default = "64", source = "estimate", min = 0, max = 1_000_000)]
+    #[param(default = "64", source = "open 32..128: not public", min = 0, max = 1_000_000)]
     pub level_above: u32,
     /// wrong bits of a read, in parts of 10^9
-    #[param(default = "0", source = "estimate", min = 0, max = 1_000_000_000)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 1_000_000_000
+    )]
     pub bit_errors: u64,
     /// wrong bits that are corrected in each 1,024 bytes
-    #[param(default = "72", source = "estimate: LDPC class", min = 0, max = 1000)]
+    #[param(
+        default = "72",
+        source = "open 40..72: LDPC class; acts with nand.bit_errors",
+        min = 0,
+        max = 1000
+    )]
     pub corrected_bits: u64,
     /// reads that are tried again with other thresholds
-    #[param(default = "4", source = "estimate", min = 0, max = 16)]
+    #[param(default = "4", source = "open 2..8: acts with nand.bit_errors", min = 0, max = 16)]
     pub retries: u32,
     /// programs that fail, in parts of 10^9
-    #[param(default = "0", source = "estimate", min = 0, max = 1_000_000_000)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 1_000_000_000
+    )]
     pub program_errors: u64,
     /// erases that fail, in parts of 10^9
-    #[param(default = "0", source = "estimate", min = 0, max = 1_000_000_000)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 1_000_000_000
+    )]
     pub erase_errors: u64,
     /// blocks that are bad from the factory, beside the over-provisioning
-    #[param(default = "0", source = "estimate", min = 0, max = 100_000)]
+    #[param(
+        default = "0",
+        source = "open 0: a fault to try; there is none unless it is asked for",
+        min = 0,
+        max = 100_000
+    )]
     pub bad_blocks: u32,
     /// seed of the stream that decides on errors
-    #[param(default = "1", source = "-", min = 0, max = 1_000_000_000)]
+    #[param(default = "1", source = "open 1: what errors are drawn from", min = 0, max = 1_000_000_000)]
     pub error_seed: u64,
 }
