@@ -87,3 +87,28 @@ fn claim(file: &str, index: usize, record: &Value) -> Result<Claim, String> {
         tolerance,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::{Description, PRESETS};
+    use protocol::params::Source;
+
+    #[test]
+    fn what_is_fitted_is_fitted_to_claims_for_calibration() {
+        let claims = Claims::built_in().unwrap();
+        let mut seen = 0;
+        for preset in PRESETS {
+            for (param, _, source) in Description::preset(preset.name).unwrap().rows() {
+                let Ok(Source::Fitted { claims: ids, .. }) = Source::read(&source) else { continue };
+                for id in ids.split(',').map(str::trim) {
+                    let claim = claims.list.iter().find(|c| c.id == id);
+                    let purpose = claim.map(|c| c.purpose.as_str());
+                    assert_eq!(purpose, Some("calibrate"), "{}: {}: {source}", preset.name, param.key);
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 0);
+    }
+}
