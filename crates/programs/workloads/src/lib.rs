@@ -15,14 +15,16 @@ mod stores;
 mod structures;
 mod sync;
 mod variants;
+mod workload;
 
-pub use catalogue::{WORKLOADS, Workload, find};
+pub use catalogue::{WORKLOADS, find};
 pub use context::{Arena, ArenaFull, Context, Layout, within_arenas};
 pub use page_programs::{PAGE_WORKLOADS, PageContext, PageWorkload, Phase, Visits, find_pages};
 pub use pages::{PageStream, Query};
 pub use recovery::{Crashed, Persistent, Recover};
 
 pub use variants::{Changes, VARIANTS, find_variant};
+pub use workload::Workload;
 
 /// A program for one core.
 pub type Program = std::pin::Pin<Box<dyn Future<Output = ()>>>;

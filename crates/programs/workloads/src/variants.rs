@@ -1,6 +1,7 @@
 //! Workloads with other parameters than a paper's own text: what its public artifact runs.
 
-use crate::catalogue::{Workload, find};
+use crate::catalogue::find;
+use crate::workload::Workload;
 
 /// Values of parameters, under `workload.`.
 pub type Changes = &'static [(&'static str, &'static str)];

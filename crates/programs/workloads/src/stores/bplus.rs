@@ -5,8 +5,21 @@
 
 use super::{Store, Value, visit};
 use crate::pm::{Pm, Recovered};
+use crate::workload::{N, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "pmemkv",
+    meaning: "pmemkv's B+-tree filled with random keys",
+    source: "pmemkv; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "17200";
+        "operations" N, "10000", "artifact: fillrandom num=10,000", "transactions of all threads";
+    },
+    program: |c| Box::pin(super::run::<BPlus>(c)),
+    recover: Some(super::recover::<BPlus>),
+};
 
 const KEYS: u64 = 14;
 const NODE: u64 = 8 * (2 + KEYS + KEYS + 1);

@@ -4,8 +4,21 @@
 
 use super::{Store, Value, visit};
 use crate::pm::{Pm, Recovered};
+use crate::workload::{N, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "btree",
+    meaning: "PMDK's B-tree map: random keys are inserted",
+    source: "PMDK btree_map; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "21200";
+        "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
+    },
+    program: |c| Box::pin(super::run::<BTree>(c)),
+    recover: Some(super::recover::<BTree>),
+};
 
 const ORDER: u64 = 8;
 const KEYS: u64 = ORDER - 1;

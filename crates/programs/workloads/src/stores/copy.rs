@@ -3,8 +3,22 @@
 use crate::context::Context;
 use crate::pm::{Mechanism, Place, Pm};
 use crate::sync;
+use crate::workload::{Multiple, N, Workload, params};
 use protocol::{LogChecksum, NearKind, Share};
 use units::mix;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "copy",
+    meaning: "persistent copies, one after the other, by the core or by a near-data device",
+    source: "NearPM (EuroSys 2023) §8.2.1",
+    params: params! {
+        threads "1", "paper: NearPM §8.2.1";
+        "operations" N, "200", "estimate", "copies of all threads";
+        "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NearPM Fig. 17", "bytes of a copy; a command carries up to 65535";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 /// Distance between source and destination: both are on the same device.
 const AWAY: u64 = 16 << 20;

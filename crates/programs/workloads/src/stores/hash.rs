@@ -4,9 +4,74 @@
 
 use super::{Store, Value, visit};
 use crate::pm::{Pm, Recovered};
+use crate::structures;
+use crate::workload::{Choice, Count, Flag, N, Nanoseconds, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
 use units::mix;
+
+/// Whether the hash table is the one with a way of its own to be crash consistent.
+fn has_own_way(settings: &Settings) -> bool {
+    match settings.text("workload.mechanism") {
+        "own" => true,
+        "auto" => settings.text("workload.bug") != "none",
+        _ => false,
+    }
+}
+
+pub(crate) const HASHMAP: Workload = Workload {
+    name: "hashmap",
+    meaning: "a hash table for each thread with slots, a persistent allocator and logged transfers; its bugs can be chosen",
+    source: "Level Hashing (OSDI 2018), reduced; bugs after Witcher (SOSP 2021) and PMTest (ASPLOS 2019)",
+    params: params! {
+        "operations" N, "10000", "estimate", "insertions, updates, removals and transfers of all threads";
+        "durable" Flag, "true", "estimate", "each operation ends with a dfence";
+        "mechanism" Choice(&["auto", "own", "logging", "redo", "undo-redo", "checkpoint", "shadow"]), "auto", "-", "own: a table with its own way, which bugs are seeded in; others: PMDK's hashmap_tx on the persistent-memory library; auto: own with a bug, logging without";
+        "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value, on the library";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "21100", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
+        "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
+        "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+        "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+        "bug" Choice(structures::hashmap::BUGS), "none", "Witcher, PMTest, XFDetector bug lists", "a seeded bug; see docs/models/crash.md";
+    },
+    program: |c| {
+        if has_own_way(&c.settings) {
+            Box::pin(structures::hashmap::run(c))
+        } else {
+            Box::pin(super::run::<Chained>(c))
+        }
+    },
+    recover: Some(|m, c| {
+        let own = has_own_way(c.settings);
+        if own { structures::hashmap::recover(m, c) } else { super::recover::<Chained>(m, c) }
+    }),
+};
+
+pub(crate) const PM_MEMCACHED: Workload = Workload {
+    name: "pm-memcached",
+    meaning: "memcached on persistent memory under YCSB's writes; each thread has a pool",
+    source: "memcached-pmem; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "28400";
+        "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
+        "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
+    },
+    program: |c| Box::pin(super::run::<Memcached>(c)),
+    recover: Some(super::recover::<Memcached>),
+};
+
+pub(crate) const REDIS: Workload = Workload {
+    name: "redis",
+    meaning: "Redis on persistent memory under YCSB's writes; all threads share a pool",
+    source: "Redis 3.2 with PMDK; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "30600";
+        "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
+        "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
+    },
+    program: |c| Box::pin(super::run::<Redis>(c)),
+    recover: Some(super::recover::<Redis>),
+};
 
 const BUCKETS: u64 = 1024;
 

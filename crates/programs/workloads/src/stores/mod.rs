@@ -3,27 +3,19 @@
 //! Each is a structure with one kind of change; what drives it, and what checks it after a power failure, is the same
 //! for all: operation `n` of a thread puts a value that names it under a key that follows from the seed.
 
-mod bplus;
-mod btree;
+pub(crate) mod bplus;
+pub(crate) mod btree;
 mod check;
-mod copy;
+pub(crate) mod copy;
 mod drive;
-mod hash;
-mod rbtree;
-mod skiplist;
-mod tatp;
-mod tpcc;
+pub(crate) mod hash;
+pub(crate) mod rbtree;
+pub(crate) mod skiplist;
+pub(crate) mod tatp;
+pub(crate) mod tpcc;
 
-pub(crate) use bplus::BPlus;
-pub(crate) use btree::BTree;
 pub(crate) use check::recover;
-pub(crate) use copy::run as copy;
 pub(crate) use drive::run;
-pub(crate) use hash::{Chained, Memcached, Redis};
-pub(crate) use rbtree::RbTree;
-pub(crate) use skiplist::SkipList;
-pub(crate) use tatp::Tatp;
-pub(crate) use tpcc::Tpcc;
 
 use crate::pm::{Pm, Recovered};
 use protocol::Settings;

@@ -4,8 +4,21 @@
 
 use super::{Store, Value, visit};
 use crate::pm::{Pm, Recovered};
+use crate::workload::{N, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "rbtree",
+    meaning: "PMDK's red-black tree map: random keys are inserted",
+    source: "PMDK rbtree_map; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "29000";
+        "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
+    },
+    program: |c| Box::pin(super::run::<RbTree>(c)),
+    recover: Some(super::recover::<RbTree>),
+};
 
 const NODE: u64 = 48;
 const VALUE: u64 = 8;

@@ -4,9 +4,22 @@
 
 use super::{Store, Value, visit};
 use crate::pm::{Pm, Recovered};
+use crate::workload::{N, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
 use units::mix;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "pm-skiplist",
+    meaning: "PMDK's skip list map: random keys are inserted",
+    source: "PMDK skiplist_map; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "16700";
+        "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
+    },
+    program: |c| Box::pin(super::run::<SkipList>(c)),
+    recover: Some(super::recover::<SkipList>),
+};
 
 const LEVELS: u64 = 4;
 const NODE: u64 = 8 * (2 + LEVELS);

@@ -4,9 +4,23 @@
 
 use super::{Store, Value};
 use crate::pm::{Pm, Recovered};
+use crate::workload::{Count, N, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
 use units::Random;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "tatp",
+    meaning: "TATP's update_location transactions on the persistent-memory library",
+    source: "TATP 1.0; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "13700";
+        "operations" N, "10000", "artifact: 30000, scaled by 3", "transactions of all threads";
+        "subscribers" Count { min: 1, max: 150_000 }, "100000", "artifact: 100,000 subscribers", "records of the table";
+    },
+    program: |c| Box::pin(super::run::<Tatp>(c)),
+    recover: Some(super::recover::<Tatp>),
+};
 
 const RECORD: u64 = 128;
 /// Bytes of a record that say where the subscriber is.

@@ -5,9 +5,23 @@
 
 use super::{Store, Value};
 use crate::pm::{Pm, Recovered};
+use crate::workload::{Count, N, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
 use units::{Random, mix};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "tpcc",
+    meaning: "TPC-C's new_order transactions on the persistent-memory library",
+    source: "TPC-C 5.11; NearPM (EuroSys 2023) Table 4",
+    params: params! {
+        library "146000";
+        "operations" N, "1000", "artifact: NUM_ORDERS", "transactions of all threads";
+        "items" Count { min: 1, max: 50_000 }, "10000", "artifact: 10,000 items", "items in stock";
+    },
+    program: |c| Box::pin(super::run::<Tpcc>(c)),
+    recover: Some(super::recover::<Tpcc>),
+};
 
 const STOCK: u64 = 320;
 const ORDER: u64 = 64;

@@ -6,6 +6,19 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync;
+use crate::workload::{Flag, N, Workload, params};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "append",
+    meaning: "records appended to a log for each thread: the least that a crash-consistent program does",
+    source: "ours, the example of docs/extend/workload.md",
+    params: params! {
+        "operations" N, "8000", "estimate", "records appended by all threads";
+        "durable" Flag, "true", "estimate", "each record ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 /// The words of record `n`: each other, so that a torn one shows.
 fn word(n: u64, index: u64) -> u64 {

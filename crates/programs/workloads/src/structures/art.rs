@@ -9,8 +9,22 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent, is_place};
 use crate::sync::{self, Lock};
+use crate::workload::{Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use units::mix;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "p-art",
+    meaning: "P-ART: an adaptive radix tree",
+    source: "Leis et al., ICDE 2013; RECIPE (SOSP 2019)",
+    params: params! {
+        "operations" N, "100000", "artifact: 100000 records", "keys of all threads";
+        "read_percent" PERCENT, "0", "paper: ASAP Table III (insert elements)", "operations that look a key up";
+        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const KIND: u64 = 8;
 const COUNT: u64 = 16;

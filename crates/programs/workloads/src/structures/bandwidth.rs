@@ -2,6 +2,19 @@
 
 use crate::context::Context;
 use crate::sync;
+use crate::workload::{Count, N, Workload, params};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "bandwidth",
+    meaning: "blocks written one after the other, ordered by ofence; blocks alternate between controllers",
+    source: "ASAP (HPCA 2022) §VII-C",
+    params: params! {
+        "operations" N, "20000", "estimate", "blocks written by all threads";
+        "block_size" Count { min: 64, max: 4096 }, "256", "paper: ASAP §VII-C", "bytes of a block, a multiple of 64";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 pub(crate) async fn run(c: Context) {
     let block = c.settings.number("workload.block_size").next_multiple_of(64);

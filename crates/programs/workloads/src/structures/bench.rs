@@ -3,6 +3,18 @@
 
 use crate::context::Context;
 use crate::sync;
+use crate::workload::{N, Workload, params};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "bench",
+    meaning: "the access pattern of the speed goal: mostly private, six references in seven hit the first level",
+    source: "ours",
+    params: params! {
+        "operations" N, "200000", "estimate", "groups of twenty references by all threads";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 pub(crate) async fn run(c: Context) {
     let (own_pm, own_dram) = (c.pm.lines(4096), c.dram.lines(2048));

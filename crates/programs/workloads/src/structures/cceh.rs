@@ -8,8 +8,23 @@ use super::directory;
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Gate, Lock};
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use protocol::{Order, PM_BASE};
 use units::mix;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "cceh",
+    meaning: "CCEH: cacheline-conscious extendible hashing",
+    source: "Nam et al., FAST 2019",
+    params: params! {
+        "operations" N, "100000", "artifact: 100000 keys", "keys inserted by all threads";
+        "search_percent" PERCENT, "100", "artifact: insert phase, then search phase", "searches for each hundred insertions, afterwards";
+        "initial_depth" Count { min: 0, max: 16 }, "4", "artifact: 16384 pairs at the start", "depth of the directory at the start";
+        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const PAIRS: u64 = 1024;
 const LINES: u64 = PAIRS / 4;

@@ -7,9 +7,27 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent, filled_with, is_place};
 use crate::sync::{self, Lock};
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use std::collections::BTreeMap;
 use units::mix;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "echo",
+    meaning: "Echo: workers put into stores of their own and merge into a master store of versions",
+    source: "Bailey et al., INFLOW 2013; WHISPER (ASPLOS 2017)",
+    params: params! {
+        "operations" N, "10000", "artifact: 10000 operations", "operations of all threads";
+        "keys" N, "10000", "artifact: PREPOP", "different keys";
+        "key_size" Count { min: 8, max: 1024 }, "128", "artifact", "bytes of a key";
+        "value_size" Count { min: 8, max: 4096 }, "1024", "artifact", "bytes of a value";
+        "put_percent" PERCENT, "80", "artifact: put probability 0.8", "operations that put";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "1000", "estimate: request handling", "cycles of computation around each operation";
+        "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const BUCKETS: u64 = 4096;
 

@@ -10,8 +10,22 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent, is_place};
 use crate::sync::{self, Lock};
+use crate::workload::{Count, Flag, N, Workload, params};
 use protocol::PM_BASE;
 use units::mix;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "fast-fair",
+    meaning: "FAST & FAIR: a B+-tree with always readable shifts",
+    source: "Hwang et al., FAST 2018",
+    params: params! {
+        "operations" N, "24000", "artifact: -n 24000", "keys; the first half is inserted beforehand";
+        "searches" Count { min: 0, max: 64 }, "4", "artifact: mixed mode", "searches after each insertion; every fourth key is deleted";
+        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const NODE: u64 = 512;
 const PAIRS: u64 = 28;

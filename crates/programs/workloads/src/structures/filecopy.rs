@@ -2,8 +2,22 @@
 
 use crate::context::Context;
 use crate::sync;
+use crate::workload::{Count, Multiple, Workload, params};
 use protocol::PM_BASE;
 use units::{Dur, Time};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "filecopy",
+    meaning: "a file copied from a disk onto persistent memory, block by block",
+    source: "NVDIMM-C (HPCA 2020) §VII-B1",
+    params: params! {
+        threads "1", "paper: NVDIMM-C §VII-B1";
+        "file_bytes" Multiple { of: 4096, max: 1 << 28 }, "20971520", "paper: NVDIMM-C §VII-B1, 20 GB, scaled by 1024", "size of the file";
+        "source_mb_per_second" Count { min: 1, max: 1_000_000 }, "520", "paper: NVDIMM-C Table I (PM863)", "rate of the disk, in 10^6 bytes a second";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 const BLOCK: u64 = 4096;
 

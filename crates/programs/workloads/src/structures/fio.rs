@@ -6,8 +6,30 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync;
+use crate::workload::{Bytes, Choice, Count, Flag, Multiple, N, Nanoseconds, Workload, params};
 use protocol::{PM_BASE, Settings};
 use units::{Dur, Random};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "fio",
+    meaning: "fio with its libpmem engine: blocks of a mapped file, read and checked or written past the caches",
+    source: "fio 3.10; NVDIMM-C (HPCA 2020) §VII-B2",
+    params: params! {
+        threads "1", "paper: NVDIMM-C §VII-B2";
+        "operations" N, "2000", "estimate", "blocks of all threads";
+        "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NVDIMM-C §VII-B2", "bytes of a block";
+        "pattern" Choice(&["random", "sequential"]), "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
+        "rw" Choice(&["read", "write"]), "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
+        "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
+        "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "estimate", "size of the file where every access hits; at most that of the cache";
+        "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
+        "durable" Flag, "true", "fio's libpmem engine: pmem_persist", "each block that is written ends with a dfence";
+        "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "970", "fitted to nvdimmc.baseline.4k", "time of fio and libpmem for each block";
+        "fill_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "310", "fitted to nvdimmc.baseline.4k", "and to change its buffer before a write";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const PAGE: u64 = 4096;
 /// In place of how often a block was written: an I/O error came in between.

@@ -6,8 +6,22 @@ use super::log::{UndoLog, Undone};
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Lock};
+use crate::workload::{Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use std::collections::BTreeMap;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "heap",
+    meaning: "a binary heap under one lock with an undo log",
+    source: "ASAP's atlas_heap",
+    params: params! {
+        "operations" N, "8000", "artifact: heap_nvm 4 8000 0.5", "insertions and removals of all threads";
+        "insert_percent" PERCENT, "50", "artifact: heap_nvm 4 8000 0.5", "operations that insert";
+        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 struct Heap {
     base: u64,

@@ -6,8 +6,26 @@
 
 use crate::context::Context;
 use crate::sync;
+use crate::workload::{Choice, Count, N, Nanoseconds, Workload, params};
 use protocol::{PAGE_BYTES, PM_BASE};
 use units::Random;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "loaded-latency",
+    meaning: "pages of a working set visited at random, some lines of each, by as many threads as load the memory",
+    source: "after Intel's Memory Latency Checker, its loaded latencies",
+    params: params! {
+        threads "1", "-";
+        "operations" N, "1000", "estimate", "visits of all threads";
+        "pages" Count { min: 1, max: 1 << 20 }, "1024", "estimate", "pages of the working set";
+        "lines" Count { min: 1, max: 64 }, "1", "-", "lines of 64 B that a visit touches";
+        "rw" Choice(&["read", "write"]), "read", "-", "what is done with them";
+        "pause_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "-", "time between visits of a thread";
+        "warm" N, "1000", "estimate", "visits before the region of interest";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 const LINES_OF_PAGE: u64 = 64;
 

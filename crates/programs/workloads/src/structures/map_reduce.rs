@@ -6,6 +6,31 @@
 
 use crate::context::Context;
 use crate::sync;
+use crate::workload::{Multiple, Workload, params};
+
+pub(crate) const LINREG: Workload = Workload {
+    name: "linreg",
+    meaning: "the map phase of MapReduce's linear regression: the input is read, pairs are added to a list for each key",
+    source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
+    params: params! {
+        "input_bytes" Multiple { of: 4096, max: 1 << 30 }, "16777216", "estimate", "bytes of input of all threads";
+        "split_bytes" Multiple { of: 8, max: 1 << 30 }, "16384", "estimate", "bytes of input for which pairs are emitted";
+    },
+    program: |c| Box::pin(regression(c)),
+    recover: None,
+};
+
+pub(crate) const HISTOGRAM: Workload = Workload {
+    name: "histogram",
+    meaning: "the map phase of MapReduce's histogram of colours: the input is read, pairs are added to a list for each key",
+    source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
+    params: params! {
+        "input_bytes" Multiple { of: 4096, max: 1 << 30 }, "2097152", "estimate", "bytes of input of all threads";
+        "split_bytes" Multiple { of: 8, max: 1 << 30 }, "16384", "estimate", "bytes of input for which pairs are emitted";
+    },
+    program: |c| Box::pin(histogram(c)),
+    recover: None,
+};
 
 /// Bytes of a pair: key, value, and the hash that sorts it.
 const PAIR: u64 = 24;

@@ -7,9 +7,27 @@ use super::log::{UndoLog, Undone};
 use crate::context::Context;
 use crate::recovery::{Crashed, Expected, Persistent, filled_with, is_place};
 use crate::sync::{self, Lock};
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use std::collections::BTreeMap;
 use units::mix;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "memcached",
+    meaning: "a hash table of items with grouped locks, changed by transactions",
+    source: "Memcached; WHISPER (ASPLOS 2017)",
+    params: params! {
+        "operations" N, "8000", "artifact: memslap -x 8000", "requests of all threads";
+        "keys" N, "8000", "estimate", "different keys";
+        "key_size" Count { min: 8, max: 1024 }, "16", "artifact: run.cnf", "bytes of a key";
+        "value_size" Count { min: 8, max: 4096 }, "64", "artifact: memslap -X 64", "bytes of a value";
+        "set_percent" PERCENT, "80", "estimate: update-intensive (ASAP §VII); WHISPER has 5", "requests that set";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "estimate: parsing a request and answering it", "cycles of computation around each operation";
+        "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const BUCKETS: u64 = 1 << 14;
 const LOCKS: u64 = 1 << 8;

@@ -3,8 +3,24 @@
 
 use crate::context::Context;
 use crate::sync::{self, Lock};
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use protocol::{FenceKind, FlushKind, Op, OpKind, Order};
 use units::Random;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "mix",
+    meaning: "random accesses of every kind to shared and private lines; on it engines and models are compared",
+    source: "ours",
+    params: params! {
+        "operations" N, "20000", "estimate", "accesses by all threads";
+        "lines" Count { min: 1, max: 4096 }, "64", "estimate", "lines of each shared and private range";
+        "shared_percent" PERCENT, "30", "estimate", "accesses to shared lines";
+        "racy" Flag, "false", "estimate", "threads write the same bytes of shared lines without synchronising";
+        "strands" Flag, "false", "estimate", "threads begin and join strands, one access in ten";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 struct Mix {
     shared_pm: u64,

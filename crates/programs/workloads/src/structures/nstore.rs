@@ -7,7 +7,25 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent, filled_with};
 use crate::sync;
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use std::collections::BTreeMap;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "nstore",
+    meaning: "N-Store's write-ahead-logging engine running YCSB; tuples are partitioned among threads",
+    source: "Arulraj et al., SIGMOD 2015; WHISPER (ASPLOS 2017)",
+    params: params! {
+        "operations" N, "40000", "artifact: -x40000", "transactions of all threads";
+        "keys" N, "4000", "artifact: -k4000", "tuples of all threads";
+        "fields" Count { min: 1, max: 64 }, "5", "artifact: ycsb_benchmark", "fields of a tuple";
+        "value_size" Count { min: 8, max: 4096 }, "100", "artifact: ycsb_benchmark", "bytes of a field";
+        "update_percent" PERCENT, "80", "artifact: -p0.8", "transactions that update";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "2000", "estimate: a transaction's planning and dispatch", "cycles of computation around each operation";
+        "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 struct Executor {
     head: u64,

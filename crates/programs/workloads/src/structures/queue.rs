@@ -7,8 +7,23 @@ use super::log::{LOG_BYTES, UndoLog};
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent, filled_with, is_place};
 use crate::sync::{self, Lock};
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use units::Random;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "queue",
+    meaning: "a FIFO queue with one lock for each end and an undo log",
+    source: "Michael and Scott (PODC 1996); ASAP's atlas_queue",
+    params: params! {
+        "operations" N, "8000", "artifact: queue_nvm 4 8000 0.5", "insertions and removals of all threads";
+        "insert_percent" PERCENT, "50", "artifact: queue_nvm 4 8000 0.5", "operations that insert";
+        "value_size" Count { min: 8, max: 4096 }, "64", "paper: ASAP §VII (16 to 128 B)", "bytes of an element";
+        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 struct Queue {
     head: u64,

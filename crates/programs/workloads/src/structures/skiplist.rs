@@ -6,8 +6,22 @@ use super::log::{UndoLog, Undone};
 use crate::context::Context;
 use crate::recovery::{Crashed, Expected, Persistent, is_place};
 use crate::sync::{self, Lock};
+use crate::workload::{Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use std::collections::BTreeMap;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "skiplist",
+    meaning: "a skip list under one lock with an undo log",
+    source: "Pugh (CACM 1990); ASAP's atlas_skiplist",
+    params: params! {
+        "operations" N, "2000", "artifact: skiplist_nvm 4 2000 0.8", "insertions and removals of all threads";
+        "insert_percent" PERCENT, "80", "artifact: skiplist_nvm 4 2000 0.8", "operations that insert";
+        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const HEIGHT: usize = 12;
 const NEXT: u64 = 24;

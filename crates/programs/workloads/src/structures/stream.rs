@@ -4,6 +4,20 @@
 
 use crate::context::Context;
 use crate::sync;
+use crate::workload::{Flag, Multiple, N, Workload, params};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "stream",
+    meaning: "STREAM's copy, scale, add and triad on arrays in persistent memory; every element is checked",
+    source: "McCalpin (1995); NVDIMM-C (HPCA 2020) §VII-A",
+    params: params! {
+        "operations" N, "2", "estimate", "rounds of the four kernels";
+        "array_bytes" Multiple { of: 4096, max: 1 << 30 }, "1048576", "estimate", "size of each of the three arrays, for all threads";
+        "passthrough" Flag, "false", "paper: AMF §6.3", "arrays in device files of hidden persistent memory (machines at page fidelity)";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 /// The scalar of SCALE and TRIAD.
 const SCALAR: u64 = 3;

@@ -3,9 +3,23 @@
 use crate::context::Context;
 use crate::pages::{PageStream, Query};
 use crate::sync;
+use crate::workload::{N, Text, Workload, params};
 use protocol::PM_BASE;
 use std::sync::Arc;
 use units::Dur;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "tpch",
+    meaning: "TPC-H's queries as SQLite reads their pages; tpch:FILE takes a stream of python -m coreplane.tpch",
+    source: "TPC-H at scale factor 0.01 on SQLite 3.54, recorded; NVDIMM-C (HPCA 2020) §VII-B5",
+    params: params! {
+        threads "1", "estimate";
+        "query" Text, "Q1", "-", "the query, or all";
+        "operations" N, "4000", "estimate", "pages read of each query, from its beginning";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
 
 const PAGE: u64 = 4096;
 

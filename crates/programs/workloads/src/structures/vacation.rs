@@ -7,8 +7,26 @@ use super::log::{UndoLog, Undone};
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent, is_place};
 use crate::sync::{self, Lock};
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use units::{Random, mix};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "vacation",
+    meaning: "a travel agency's tables under transactions and one lock",
+    source: "STAMP (IISWC 2008); WHISPER (ASPLOS 2017)",
+    params: params! {
+        "operations" N, "40000", "artifact: -t40000", "transactions of all threads";
+        "relations" N, "4000", "artifact: -r4000", "rows of each table at the start";
+        "queries" Count { min: 1, max: 64 }, "1", "artifact: -n1", "queries of a transaction";
+        "range_percent" PERCENT, "80", "artifact: -q80", "rows that queries reach";
+        "user_percent" PERCENT, "20", "artifact: -u20", "transactions that reserve; the rest change tables";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "500", "estimate: bookkeeping in volatile memory", "cycles of computation around each operation";
+        "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: Some(recover),
+};
 
 const TABLES: u64 = 4;
 const CUSTOMERS: u64 = 3;

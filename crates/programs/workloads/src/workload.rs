@@ -1,0 +1,77 @@
+//! What a workload says of itself: its name, what it does, its parameters, its program. Each stands in its own file.
+
+use crate::Program;
+use crate::context::Context;
+use crate::recovery::Recover;
+pub(crate) use protocol::Param;
+pub(crate) use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
+
+/// A program that comes with the project.
+pub struct Workload {
+    /// Name, as in `coreplane run MACHINE NAME`.
+    pub name: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Its parameters, all under `workload.`.
+    pub params: &'static [Param],
+    /// The program of one thread.
+    pub program: fn(Context) -> Program,
+    /// Recovery on what a power failure left, and its invariants; none where nothing is kept.
+    pub recover: Option<Recover>,
+}
+
+impl std::fmt::Debug for Workload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The parameters of a workload, under `workload.`: with four threads, with others, or of a workload on the persistent-memory
+/// library, whose rows are the same for all but the computation around an operation.
+macro_rules! params {
+    ($($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
+        params! { threads "4", "artifact"; $($key $kind, $default, $source, $meaning;)* }
+    };
+    (library $think:literal; $($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
+        params! {
+            threads "1", "paper: NearPM §8.2";
+            $($key $kind, $default, $source, $meaning;)*
+            "value_size" $crate::workload::Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value";
+            "mechanism" $crate::workload::MECHANISM, "logging", "paper: NearPM §8.1", "how transactions are made crash consistent";
+            "think_cycles" $crate::workload::Count { min: 0, max: 1_000_000 }, $think, "fitted to nearpm.overhead-share", "cycles of computation around each operation";
+            "library_ns" $crate::workload::Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "1000", "fitted to nearpm.overhead-share", "instructions of the library for a logged range, where the core logs";
+            "epoch_faults" $crate::workload::Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
+            "fault_ns" $crate::workload::Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
+            "durable" $crate::workload::Flag, "true", "PMDK: a transaction that has ended is durable", "each transaction ends with a dfence";
+            "bug" $crate::workload::Choice(crate::pm::BUGS), "none", "-", "a mistake seeded in the library; see docs/models/nearpm.md";
+        }
+    };
+    (threads $threads:literal, $from:literal; $($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
+        &[
+            $crate::workload::Param {
+                key: "workload.threads",
+                kind: $crate::workload::Count { min: 1, max: 64 },
+                default: $threads,
+                source: $from,
+                meaning: "threads, one a core",
+            },
+            $($crate::workload::Param {
+                key: concat!("workload.", $key),
+                kind: $kind,
+                default: $default,
+                source: $source,
+                meaning: $meaning,
+            }),*
+        ]
+    };
+}
+
+pub(crate) const N: protocol::params::Kind = Count { min: 1, max: 10_000_000 };
+pub(crate) const PERCENT: protocol::params::Kind = Count { min: 0, max: 100 };
+
+pub(crate) const MECHANISM: protocol::params::Kind =
+    Choice(&["logging", "redo", "undo-redo", "checkpoint", "shadow"]);
+
+pub(crate) use params;
