@@ -183,6 +183,15 @@ pub enum Share {
     Movement,
 }
 
+/// What a program is about, where its operations do not tell: its time is charged to that, whatever it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Taking a lock, or waiting for another thread.
+    Locks,
+    /// In the kernel, for a fault or another core's question.
+    Kernel,
+}
+
 /// A core as a program sees it.
 pub trait CorePort {
     /// Carries out `op`, or keeps it and answers `Pending`; then the same `op` is asked again.
@@ -208,6 +217,10 @@ pub trait CorePort {
     /// The program has spent so much time so.
     fn spent(&self, share: Share, time: Dur) {
         let _ = (share, time);
+    }
+    /// From now on the program's time is charged to `activity`, or to what its operations are; gives what it was.
+    fn charge(&self, activity: Option<Activity>) -> Option<Activity> {
+        activity
     }
     /// The program has seen what must not be.
     fn fail(&self, what: String);
@@ -277,6 +290,10 @@ impl<T: Translator> CorePort for Translated<T> {
 
     fn spent(&self, share: Share, time: Dur) {
         self.core.spent(share, time);
+    }
+
+    fn charge(&self, activity: Option<Activity>) -> Option<Activity> {
+        self.core.port().charge(activity)
     }
 
     fn fail(&self, what: String) {
@@ -493,6 +510,14 @@ impl Cpu {
     /// Notes that the program has spent `time` so; it may be spent in both ways.
     pub fn spent(&self, share: Share, time: Dur) {
         self.0.spent(share, time);
+    }
+
+    /// Does `work`, whose time is charged to `activity`.
+    pub async fn charged<T>(&self, activity: Activity, work: impl Future<Output = T>) -> T {
+        let before = self.0.charge(Some(activity));
+        let done = work.await;
+        self.0.charge(before);
+        done
     }
 
     /// The program has found wrong data or another broken promise: the run ends without success and says `what`.

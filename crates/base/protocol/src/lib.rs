@@ -19,7 +19,7 @@ pub use address::{
 };
 pub use address::{is_uncached, line_of, offset_of};
 pub use cpu::{
-    Access, CorePort, Cpu, FenceKind, FlushKind, Op, OpKind, Order, RmwKind, Share, Site, Touched,
+    Access, Activity, CorePort, Cpu, FenceKind, FlushKind, Op, OpKind, Order, RmwKind, Share, Site, Touched,
     Translated, Translator,
 };
 pub use image::{Block, Image, Mask, SharedPage, mask_of};

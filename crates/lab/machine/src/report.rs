@@ -4,6 +4,7 @@ use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::run::RunOptions;
 use crate::stats::{STATISTICS, derived};
+use cpu::TimeStats;
 use engine::Timeline;
 use protocol::{Image, Tally, Value, View};
 use serde_json::{Map, json};
@@ -138,6 +139,13 @@ fn number(value: f64) -> serde_json::Value {
 }
 
 impl Machine {
+    /// Where the time of the cores with a program went, from `began` to `end`.
+    fn time_spent(&self, began: Time, end: Time) -> TimeStats {
+        let mut time = TimeStats::default();
+        self.cores.iter().for_each(|core| core.add_time(began, end, &mut time));
+        time
+    }
+
     pub(crate) fn report(
         mut self,
         machine: &Description,
@@ -154,6 +162,8 @@ impl Machine {
         self.cores.iter().for_each(|h| before.add(&h.before_region()));
         tally.subtract(&before);
         let time = end.since(began);
+        // A run that was cut short leaves programs in the middle of something.
+        let spent = options.power_fails_at.is_none().then(|| self.time_spent(began, end));
         Report {
             machine: machine.name.clone(),
             workload: workload.name.clone(),
@@ -161,7 +171,7 @@ impl Machine {
             time,
             references: self.cores.iter().map(cpu::Core::references).sum(),
             events: self.engine.events(),
-            stats: statistics(&tally, time, threads),
+            stats: statistics(&tally, time, threads, spent),
             durable: if options.without_images { Image::default() } else { self.image(View::Durable) },
             visible: if options.without_images { Image::default() } else { self.image(View::Visible) },
             description: machine.clone(),
@@ -175,7 +185,12 @@ impl Machine {
 }
 
 /// Counts, times and levels as numbers, and what follows from them; in the order of the table.
-fn statistics(tally: &Tally, time: Dur, threads: usize) -> Vec<Statistic> {
+fn statistics(tally: &Tally, time: Dur, threads: usize, spent: Option<TimeStats>) -> Vec<Statistic> {
+    let mut tally = tally.clone();
+    if let Some(spent) = spent {
+        spent.tell(&mut tally);
+    }
+    let tally = &tally;
     let mut all = Vec::new();
     let mut add = |name: String, value: f64| all.push(Statistic { name, value });
     for (name, value) in tally.iter() {

@@ -5,12 +5,12 @@ pub mod core;
 pub mod directory;
 pub mod params;
 
-pub use core::{Core, CoreSpec, FlushSpec, Program};
+pub use core::{Core, CoreSpec, FlushSpec, Program, TimeStats};
 pub use directory::{Directory, DirectorySpec};
 
 /// What cores and the directory report.
 pub const STATISTICS: &[&[::params::StatisticInfo]] =
-    &[core::STATISTICS[0], core::STATISTICS[1], directory::STATISTICS];
+    &[core::STATISTICS[0], core::STATISTICS[1], core::STATISTICS[2], directory::STATISTICS];
 
 /// Shape and speed of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

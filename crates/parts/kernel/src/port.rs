@@ -1,7 +1,7 @@
 //! What stands between a program and its core: everything that the kernel does before an operation.
 
 use crate::{CoreState, Entered, INTERRUPTIBLE, Task};
-use protocol::{Cpu, Op, OpKind, Order, Site, Translated, Translator};
+use protocol::{Activity, Cpu, Op, OpKind, Order, Site, Translated, Translator};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -65,6 +65,8 @@ struct PortState {
     kernel: Option<Task>,
     /// The kernel has carried out the computation that the program asks for.
     computed: bool,
+    /// What the program's time is charged to when the kernel is done, while it is not.
+    charged: Option<Option<Activity>>,
 }
 
 /// A program's handle: the kernel before the core.
@@ -97,6 +99,9 @@ impl<K: Kernel> Port<K> {
                     return Poll::Pending;
                 }
                 state.kernel = None;
+                if let Some(before) = state.charged.take() {
+                    core.port().charge(before);
+                }
             }
             let mut shared = self.shared.borrow_mut();
             if shared.error().is_some() {
@@ -104,7 +109,13 @@ impl<K: Kernel> Port<K> {
                 return Poll::Pending;
             }
             match self.step(core, op, state, &mut shared) {
-                Step::Enter(task) => state.kernel = Some(task),
+                Step::Enter(task) => {
+                    // What the program asked for itself stays its own.
+                    if !state.computed {
+                        state.charged = Some(core.port().charge(Some(Activity::Kernel)));
+                    }
+                    state.kernel = Some(task);
+                }
                 Step::Issue(address) => return Poll::Ready(Some(Op { address, ..*op })),
                 Step::Done => return Poll::Ready(None),
                 Step::Fail(error) => *shared.error() = Some(error),

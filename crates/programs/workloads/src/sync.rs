@@ -1,7 +1,7 @@
 //! Locks and barriers in simulated memory.
 
 use crate::context::Context;
-use protocol::{DRAM_BASE, Order};
+use protocol::{Activity, DRAM_BASE, Order};
 
 /// A spinlock: one word, 0 free, 1 taken.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,10 @@ const BACKOFF: (u64, u64) = (32, 512);
 
 impl Lock {
     pub(crate) async fn acquire(self, c: &Context) {
+        c.cpu.charged(Activity::Locks, self.take(c)).await;
+    }
+
+    async fn take(self, c: &Context) {
         let mut pause = BACKOFF.0;
         loop {
             if c.cpu.load_acquire(self.0).await == 0
@@ -40,6 +44,10 @@ impl Gate {
     /// Goes in; false, after a pause, when the gate is closed. Looks before it counts itself in: who closes waits
     /// for the count to fall, and many cores that count themselves in and out again would keep it up for ever.
     pub(crate) async fn enter(self, c: &Context) -> bool {
+        c.cpu.charged(Activity::Locks, self.try_enter(c)).await
+    }
+
+    async fn try_enter(self, c: &Context) -> bool {
         if c.cpu.load_acquire(self.0).await < CLOSED {
             if c.cpu.fetch_add(self.0, 1, Order::Acquire).await < CLOSED {
                 return true;
@@ -56,10 +64,13 @@ impl Gate {
 
     /// Keeps others out and waits for those inside.
     pub(crate) async fn close(self, c: &Context) {
-        c.cpu.fetch_add(self.0, CLOSED, Order::AcquireRelease).await;
-        while c.cpu.load_acquire(self.0).await != CLOSED {
-            c.compute(64).await;
-        }
+        let alone = async {
+            c.cpu.fetch_add(self.0, CLOSED, Order::AcquireRelease).await;
+            while c.cpu.load_acquire(self.0).await != CLOSED {
+                c.compute(64).await;
+            }
+        };
+        c.cpu.charged(Activity::Locks, alone).await;
     }
 
     /// Closes the gate of something that nobody sees yet. Who finds it waits for [`Gate::open`], and so comes after
@@ -79,10 +90,13 @@ const BARRIER: u64 = DRAM_BASE + 64;
 
 /// Waits until every thread has called this for the `round`th time, counted from 1.
 pub(crate) async fn barrier(c: &Context, round: u64) {
-    c.cpu.fetch_add(BARRIER, 1, Order::AcquireRelease).await;
-    while c.cpu.load_acquire(BARRIER).await < round * c.threads as u64 {
-        c.compute(100).await;
-    }
+    let met = async {
+        c.cpu.fetch_add(BARRIER, 1, Order::AcquireRelease).await;
+        while c.cpu.load_acquire(BARRIER).await < round * c.threads as u64 {
+            c.compute(100).await;
+        }
+    };
+    c.cpu.charged(Activity::Locks, met).await;
 }
 
 /// The end of the setting-up: what is in the persist path drains, all threads meet, and counting begins.

@@ -1,6 +1,7 @@
 //! The core's state, and what drives it: messages, its background (store buffer and ordering model), and the
 //! clock of its program.
 
+use super::account::{Account, Cause};
 use super::caches::{Caches, State, Victim};
 use super::misses::Miss;
 use super::spec::CoreSpec;
@@ -39,6 +40,8 @@ pub(super) struct Front {
     /// that has to be worked out.
     pub(super) clear_until: Time,
     pub(super) runnable: bool,
+    /// A program was given to this core.
+    pub(super) loaded: bool,
     /// The operation that waited may be finished.
     pub(super) resumed: bool,
     pub(super) wait: Wait,
@@ -81,6 +84,8 @@ pub(super) struct Front {
     pub(super) outbox: Outbox,
 
     pub(super) stats: Stats,
+    /// Where the program's time goes.
+    pub(super) account: Account,
     pub(super) marks: Option<Vec<Mark>>,
     last_level: usize,
     pub(super) region_began: Option<Time>,
@@ -99,6 +104,7 @@ impl Front {
             shortest_wire: Dur::ZERO,
             clear_until: Time::ZERO,
             runnable: false,
+            loaded: false,
             resumed: false,
             wait: Wait::Nothing,
             wait_from: Time::ZERO,
@@ -125,6 +131,7 @@ impl Front {
             ordering_next: Time::NEVER,
             outbox: Outbox::default(),
             stats: Stats::default(),
+            account: Account::default(),
             marks: None,
             last_level: 0,
             region_began: None,
@@ -275,6 +282,12 @@ impl Front {
         self.wait = wait;
         self.wait_from = self.now;
         self.runnable = false;
+        let held_up = match wait {
+            Wait::Room => self.store_buffer.head().map(|head| head.kind),
+            Wait::Drained => self.store_buffer.last().map(|last| last.kind),
+            Wait::Nothing | Wait::Line(_) | Wait::MissRegister => None,
+        };
+        self.account.waits(self.now, held_up);
     }
 
     /// What the program waited for is there at `at`.
@@ -301,6 +314,12 @@ impl Front {
             }
         };
         *sum += lasted;
+        match wait {
+            Wait::Room | Wait::Drained => self.account.drained(self.now),
+            Wait::Nothing | Wait::Line(_) | Wait::MissRegister => {
+                self.account.charge(self.now, Cause::Memory)
+            }
+        }
         if lasted > Dur::ZERO
             && let Some(marks) = &mut self.marks
         {
@@ -312,14 +331,18 @@ impl Front {
         self.runnable = false;
         if self.region_began.is_some() && self.region_ended.is_none() {
             self.region_ended = Some(self.now);
+            self.account.end(self.now);
         }
+        self.account.charge(self.now, Cause::Compute);
     }
 
     pub(super) fn region(&mut self, starts: bool) {
         if !starts {
             self.region_ended = Some(self.now);
+            self.account.end(self.now);
         } else if self.region_began.is_none() {
             self.region_began = Some(self.now);
+            self.account.begin(self.now);
             let mut before = Tally::default();
             self.hand_up(self.now, &mut before);
             self.before_region = before;

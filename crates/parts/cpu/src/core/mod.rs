@@ -18,6 +18,7 @@
 //!
 //! Architecture Invariant: everything here is driven by [`Device::on`]; a core reads no clock but its own.
 
+mod account;
 mod caches;
 mod front;
 mod misses;
@@ -32,7 +33,10 @@ mod stores;
 mod tests;
 
 /// What a core reports.
-pub(crate) const STATISTICS: [&[StatisticInfo]; 2] = [stats::Stats::TABLE, stats::PathStats::TABLE];
+pub(crate) const STATISTICS: [&[StatisticInfo]; 3] =
+    [stats::Stats::TABLE, TimeStats::TABLE, stats::PathStats::TABLE];
+
+pub use account::TimeStats;
 
 pub use spec::{CoreSpec, FlushSpec};
 
@@ -40,8 +44,8 @@ use engine::{Device, Mark, Out, PortId};
 use front::Front;
 use params::{StatisticInfo, Statistics};
 use protocol::{
-    Block, CoreOrdering, CorePort, Cpu, Depth, Line, LineWrite, Mask, Msg, Node, Op, Peer, PostCrash, Share,
-    StatSink,
+    Activity, Block, CoreOrdering, CorePort, Cpu, Depth, Line, LineWrite, Mask, Msg, Node, Op, Peer,
+    PostCrash, Share, StatSink,
 };
 use protocol::{Tally, View, ports};
 use std::cell::RefCell;
@@ -105,6 +109,12 @@ impl CorePort for Port {
         }
     }
 
+    fn charge(&self, activity: Option<Activity>) -> Option<Activity> {
+        let mut front = self.0.borrow_mut();
+        let now = front.now;
+        front.account.turn_to(now, activity)
+    }
+
     fn fail(&self, what: String) {
         self.0.borrow_mut().failure.get_or_insert(what);
     }
@@ -131,7 +141,8 @@ impl Core {
     pub fn load(&mut self, program: Program) {
         self.program = Some(program);
         self.wakes_at = Time::ZERO;
-        self.port.0.borrow_mut().runnable = true;
+        let mut front = self.port.0.borrow_mut();
+        (front.runnable, front.loaded) = (true, true);
     }
 
     /// Notes stalls and buffer levels on the timeline.
@@ -153,6 +164,19 @@ impl Core {
     pub fn region(&self) -> (Option<Time>, Option<Time>) {
         let f = self.port.0.borrow();
         (f.region_began, f.region_ended)
+    }
+
+    /// Adds where this core's time went, in a region of interest from `began` to `ended` on the machine, if a program was
+    /// loaded. Time outside the core's own region is idle.
+    pub fn add_time(&self, began: Time, ended: Time, time: &mut TimeStats) {
+        let f = self.port.0.borrow();
+        if !f.loaded {
+            return;
+        }
+        let (from, to) = f.account.region();
+        time.add(&from, &to);
+        let own = (f.region_began.unwrap_or(Time::ZERO), f.region_ended.unwrap_or(f.now));
+        time.idle += own.0.since(began) + ended.since(own.1);
     }
 
     /// What this core had counted when the region of interest began.

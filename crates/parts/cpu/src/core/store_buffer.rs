@@ -91,6 +91,10 @@ impl StoreBuffer {
         self.entries.front()
     }
 
+    pub(super) fn last(&self) -> Option<&Entry> {
+        self.entries.back()
+    }
+
     pub(super) fn head_mut(&mut self) -> Option<&mut Entry> {
         self.entries.front_mut()
     }

@@ -49,11 +49,13 @@ impl Front {
                 self.head_free_at = at + takes;
                 if done == DONE {
                     self.pop_head(at, takes);
+                    self.account.blocked(false);
                 }
             }
             Err(why) => {
                 self.head_blocked = true;
                 self.blocked_by_ordering = matches!(why, Blocked::Ordering);
+                self.account.blocked(self.blocked_by_ordering);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::Arrival;
 use super::pointers::KEPT;
 use super::scout::Step;
 use super::settings::Options;
-use protocol::{Cpu, Order};
+use protocol::{Activity, Cpu, Order};
 use units::Dur;
 
 /// Cycles of 2 GHz between two looks at a word: at first, and at most.
@@ -65,7 +65,8 @@ impl Options {
     /// be another one than recorded, and so may be that of what it guards.
     pub(super) async fn turn(&self, cpu: &Cpu, step: &Step, running: &Running) -> u64 {
         if running.held.is_empty() {
-            wait_until(cpu, step.word, step.turn, self.patience).await
+            let turn = wait_until(cpu, step.word, step.turn, self.patience);
+            cpu.charged(Activity::Locks, turn).await
         } else {
             cpu.load_acquire(step.word).await
         }
@@ -74,6 +75,10 @@ impl Options {
     /// Takes a lock. Its word is followed by how often it was unlocked: who comes back from a wait for a condition goes
     /// on after as many as in the recording.
     pub(super) async fn lock(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
+        cpu.charged(Activity::Locks, self.take(cpu, step, running)).await;
+    }
+
+    async fn take(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
         if let Some(held) = running.held.iter_mut().find(|h| h.0 == step.word) {
             held.1 += 1;
             return;

@@ -1,0 +1,148 @@
+//! Where a core's time goes: every stretch of its program's clock is charged to one cause, when it ends.
+
+use super::store_buffer::Kind;
+use params::Statistics;
+use protocol::{Activity, StatSink};
+use units::{Dur, Time};
+
+/// Why the program's clock went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    Compute,
+    Memory,
+    Fences,
+    BufferFull,
+    Devices,
+    Locks,
+    Kernel,
+}
+
+/// What of a core's time was spent on what; together with the idle time that is all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spent([Dur; 7]);
+
+/// The time of the cores that run a program, in the region of interest, by what it was spent on.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "time")]
+pub struct TimeStats {
+    /// time in which programs issued operations, hit private caches or computed, summed over cores
+    pub compute: Dur,
+    /// time in which programs waited for lines, summed over cores
+    pub memory: Dur,
+    /// time in which programs waited at fences and locked operations outside locks, or for flushes that held up
+    /// stores, summed over cores
+    pub fences: Dur,
+    /// time in which programs waited because a persist buffer or the ordering model took no more stores, summed over
+    /// cores
+    pub buffer_full: Dur,
+    /// time in which programs took locks and waited for other threads, summed over cores
+    pub locks: Dur,
+    /// time in which programs waited for registers of devices, summed over cores
+    #[stat(unless_zero)]
+    pub devices: Dur,
+    /// time that cores spent in the kernel, for faults and questions of other cores, summed over cores
+    #[stat(unless_zero)]
+    pub kernel: Dur,
+    /// time before the first and after the last operation of a core's program, summed over cores
+    pub idle: Dur,
+}
+
+impl TimeStats {
+    /// All of it.
+    pub fn total(&self) -> Dur {
+        let busy = self.compute + self.memory + self.fences + self.buffer_full;
+        busy + self.locks + self.devices + self.kernel + self.idle
+    }
+
+    /// Tells all of it.
+    pub fn tell(&self, sink: &mut dyn StatSink) {
+        self.hand_up(sink);
+    }
+
+    /// Counts what a core spent between the two.
+    pub(super) fn add(&mut self, from: &Spent, to: &Spent) {
+        let of = |cause: Cause| to.0[cause as usize] - from.0[cause as usize];
+        self.compute += of(Cause::Compute);
+        self.memory += of(Cause::Memory);
+        self.fences += of(Cause::Fences);
+        self.buffer_full += of(Cause::BufferFull);
+        self.devices += of(Cause::Devices);
+        self.locks += of(Cause::Locks);
+        self.kernel += of(Cause::Kernel);
+    }
+}
+
+/// The book that a core keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Account {
+    spent: Spent,
+    /// Up to here everything is charged.
+    until: Time,
+    activity: Option<Activity>,
+    /// What stands at the store buffer's head, or is the operation itself, while the program waits.
+    waits_for: Option<Kind>,
+    /// The ordering model kept the head, when it was last looked at.
+    by_ordering: bool,
+    /// What was charged when the region of interest began, and when it ended.
+    began: Option<Spent>,
+    ended: Option<Spent>,
+}
+
+impl Account {
+    /// Charges everything up to `now` to `cause`, unless the program said what it is about.
+    pub(super) fn charge(&mut self, now: Time, cause: Cause) {
+        let cause = match self.activity {
+            None => cause,
+            Some(Activity::Locks) => Cause::Locks,
+            Some(Activity::Kernel) => Cause::Kernel,
+        };
+        self.spent.0[cause as usize] += now.since(self.until);
+        self.until = now;
+    }
+
+    /// What the program is about from `now` on; gives what it was about.
+    pub(super) fn turn_to(&mut self, now: Time, activity: Option<Activity>) -> Option<Activity> {
+        self.charge(now, Cause::Compute);
+        std::mem::replace(&mut self.activity, activity)
+    }
+
+    /// A wait begins at `now`; `kind` holds it up, where the store buffer does.
+    pub(super) fn waits(&mut self, now: Time, kind: Option<Kind>) {
+        self.charge(now, Cause::Compute);
+        self.waits_for = kind;
+    }
+
+    /// The store buffer's head cannot act: because of the ordering model, or of a line that is under way.
+    pub(super) fn blocked(&mut self, by_ordering: bool) {
+        self.by_ordering = by_ordering;
+    }
+
+    /// A wait for the store buffer ends at `now`.
+    pub(super) fn drained(&mut self, now: Time) {
+        let by_ordering = std::mem::take(&mut self.by_ordering);
+        let cause = match self.waits_for.take() {
+            Some(Kind::Register | Kind::RegisterLoad) => Cause::Devices,
+            Some(Kind::Fence(_) | Kind::Flush(_) | Kind::Rmw(_)) => Cause::Fences,
+            Some(Kind::Store | Kind::NonTemporal | Kind::Acquired) if by_ordering => Cause::BufferFull,
+            Some(Kind::Store | Kind::NonTemporal | Kind::Acquired) | None => Cause::Memory,
+        };
+        self.charge(now, cause);
+    }
+
+    /// The region of interest begins.
+    pub(super) fn begin(&mut self, now: Time) {
+        self.charge(now, Cause::Compute);
+        self.began = Some(self.spent);
+    }
+
+    /// It ends, as far as this core knows; a later end counts.
+    pub(super) fn end(&mut self, now: Time) {
+        self.charge(now, Cause::Compute);
+        self.ended = Some(self.spent);
+    }
+
+    /// What was spent in the region of interest: all of it where the program told none.
+    pub(super) fn region(&self) -> (Spent, Spent) {
+        (self.began.unwrap_or_default(), self.ended.unwrap_or(self.spent))
+    }
+}
