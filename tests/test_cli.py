@@ -44,9 +44,9 @@ def test_compare_writes_a_report_and_a_table(cli: Cli, tmp_path: Path) -> None:
     text = cli(*args)
     assert "report: r/report.html" in text and "speedup" in text
     names = {p.name for p in (tmp_path / "r").iterdir()}
-    assert {"report.html", "speedup.png", "speedup.svg", "stalls.png", "results.parquet", "compare.json"} <= names
+    assert {"report.html", "speedup.png", "speedup.svg", "time.png", "results.parquet", "compare.json"} <= names
     page = (tmp_path / "r/report.html").read_text()
-    assert "http://" not in page.replace("http://www.w3.org", "") and "https://" not in page
+    assert "http://" not in page.replace("http://www.w3.org", "") and "https://" not in page.replace("https://ui.perfetto.dev", "")
     rows = duckdb.sql(f"select count(distinct machine), count(*) from '{tmp_path}/r/results.parquet'").fetchall()[0]
     assert rows[0] == 3 and rows[1] > 60
     assert pl.read_parquet(tmp_path / "r/results.parquet").columns[:3] == ["machine", "workload", "seed"]

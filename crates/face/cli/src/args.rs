@@ -4,13 +4,16 @@ use crate::bounds::Bounds;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// What follows the help of all commands.
+const EXAMPLES: &str = include_str!("help_examples.txt");
+
 /// Run real programs on memory that cannot be bought: a simulator of machines with persistent and remote memory
 ///
 /// Simulates machines with persistent, near-data and remote memory, and runs on them the workloads that it brings, and programs
 /// of your own that `coreplane cc` and `coreplane record` have made into traces. Compares machines, cuts their power and checks
 /// what recovery is left with.
 #[derive(Debug, Parser)]
-#[command(name = "coreplane", version, about)]
+#[command(name = "coreplane", version, about, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -48,6 +51,25 @@ pub(crate) enum Command {
     Explore(ExploreArgs),
     /// Dirty data of a running program, in bytes, lines and pages, window by window
     Track(TrackArgs),
+    /// A completion script for a shell, on standard output
+    Completions(CompletionsArgs),
+    /// Manual pages, one a command
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell: `source <(coreplane completions bash)`, or put it where the shell looks
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder for the pages (`man -l DIR/coreplane-run.1`)
+    #[arg(long, short, default_value = "man")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
@@ -347,6 +369,9 @@ pub(crate) struct CompareArgs {
     /// What speedups are against; the first machine unless said
     #[arg(long)]
     pub(crate) baseline: Option<String>,
+    /// The two largest reasons why each machine takes another time than the baseline, from where the cores' time went
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]
@@ -387,8 +412,9 @@ pub(crate) struct SweepArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// machines, workloads, claims, stats, schema, or a name
-    pub(crate) what: String,
+    /// machines, workloads, claims, stats, schema, or the name of a machine, workload, parameter, system or statistic;
+    /// what there is to show unless given
+    pub(crate) what: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -401,7 +427,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// The paper: asap, nearpm, nvdimmc, pberry, amf, or all
+    #[arg(help = crate::reproduce::papers())]
     pub(crate) paper: String,
     /// Claims from another file
     #[arg(long)]

@@ -1,16 +1,18 @@
 //! `coreplane compare`.
 
 use crate::Failure;
+use crate::accounts;
 use crate::args::CompareArgs;
 use crate::bands::{self, Runs};
 use crate::output::{self, Table};
 use crate::progress;
+use crate::quantity;
 use machine::{Description, Report, STATISTICS, WorkloadDescription};
 use serde_json::{Value, json};
 use trace::tables::StatisticRow;
 
 /// What the table shows of each machine, beside time and speedup.
-const SHOWN: [(&str, &str); 7] = [
+const SHOWN: [(&str, &str); 16] = [
     ("ordering.stall_share", "stalled"),
     ("ordering.blocked_share", "blocked"),
     ("ordering.epochs", "epochs"),
@@ -18,17 +20,26 @@ const SHOWN: [(&str, &str); 7] = [
     ("ordering.persist_buffer.mean", "PB mean"),
     ("memory.writes", "PM writes"),
     ("memory.reads", "PM reads"),
+    ("neardata.requests", "device requests"),
+    ("neardata.parallel_share", "side by side"),
+    ("nvdimm.faults", "DIMM faults"),
+    ("nvdimm.hit_share.page", "pages found"),
+    ("nand.write_amplification", "write ampl."),
+    ("os.major_faults", "faults"),
+    ("remote.lines_fetched", "lines fetched"),
+    ("remote.bytes_received", "received"),
+    ("remote.bytes_sent", "sent"),
 ];
 
 /// The same of machines at page fidelity.
 const SHOWN_PAGES: [(&str, &str); 7] = [
     ("os.minor_faults", "minor faults"),
     ("os.major_faults", "major faults"),
-    ("os.swap_bytes_max", "swap max B"),
-    ("os.pm_integrated_bytes_max", "PM online max B"),
-    ("os.descriptor_bytes_max", "descriptors B"),
+    ("os.swap_bytes_max", "swap max"),
+    ("os.pm_integrated_bytes_max", "PM online max"),
+    ("os.descriptor_bytes_max", "descriptors"),
     ("os.user_share", "user share"),
-    ("energy_j", "energy J"),
+    ("energy_j", "energy"),
 ];
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
@@ -38,7 +49,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     })?;
     let (runs, remarks) = run_all(args)?;
     let base = &runs[index];
-    let rows: Vec<_> = runs.iter().map(|of| row(of, base)).collect();
+    let rows: Vec<_> = runs.iter().map(|of| row(args, of, base)).collect();
     let mut all = json!({"workload": args.workload, "baseline": baseline, "machines": rows});
     if !remarks.is_empty() {
         all["remarks"] = remarks.into();
@@ -46,7 +57,17 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.out {
         let table: Vec<StatisticRow> = runs.iter().flat_map(|of| self::rows(of.report().0)).collect();
         output::write(folder, "results.parquet", &trace::tables::statistics(&table, &[])?)?;
-        output::write(folder, "compare.json", format!("{all:#}\n").as_bytes())?;
+        // What the report says of it.
+        let mut kept = all.clone();
+        kept["provenance"] = output::provenance();
+        for ((of, row), name) in
+            runs.iter().zip(kept["machines"].as_array_mut().into_iter().flatten()).zip(&args.on)
+        {
+            if !std::ptr::eq(of, base) {
+                row["explained"] = accounts::explained(name, of.report().0, baseline, base.report().0).into();
+            }
+        }
+        output::write(folder, "compare.json", format!("{kept:#}\n").as_bytes())?;
     }
     if output::is_json(&args.common) {
         output::print_json(&all);
@@ -56,12 +77,21 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A statistic's value as a table shows it.
+fn shown(name: &str, value: f64) -> String {
+    let unit = STATISTICS.iter().find(|info| info.name == name).map_or("1", |info| info.unit);
+    quantity::with_unit(name, value, unit)
+}
+
 /// A machine's entry in the JSON.
-fn row(runs: &Runs, base: &Runs) -> Value {
+fn row(args: &CompareArgs, runs: &Runs, base: &Runs) -> Value {
     let (report, host) = runs.report();
     let mut row = report.to_json();
     row["host_seconds"] = host.into();
     row["speedup"] = (base.time() / runs.time()).into();
+    if args.explain {
+        row["reasons"] = accounts::explanation(report, base.report().0);
+    }
     if let Some(band) = runs.to_json(Some(base)) {
         row["band"] = band;
     }
@@ -128,22 +158,38 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
 fn print(args: &CompareArgs, runs: &[Runs], base: &Runs) {
     println!("{}, seed {}\n", args.workload, args.settings.seed);
     let pages = runs.iter().all(|of| of.report().0.series.is_some());
-    let candidates = if pages { SHOWN_PAGES } else { SHOWN };
+    let candidates: &[_] = if pages { &SHOWN_PAGES } else { &SHOWN };
     // A column that no machine has says nothing of any.
-    let has = |(stat, _): &(&str, &str)| runs.iter().any(|of| of.report().0.get(stat).is_some());
-    let columns: Vec<_> = candidates.into_iter().filter(has).collect();
+    let has =
+        |(stat, _): &(&str, &str)| runs.iter().any(|of| of.report().0.get(stat).is_some_and(|v| v != 0.0));
+    let columns: Vec<_> = candidates.iter().copied().filter(has).collect();
     let band = base.time_band().is_some();
-    let fixed = ["machine", "time us", "speedup"].into_iter().chain(band.then_some("band"));
+    let fixed = ["machine", "time", "speedup"].into_iter().chain(band.then_some("band"));
     let mut table = Table::new(fixed.chain(columns.iter().map(|(_, short)| *short)));
     for (name, of) in args.on.iter().zip(runs) {
         let time = of.time();
-        let fixed = [name.clone(), format!("{:.1}", time / 1e3), format!("{:.2}", base.time() / time)];
+        let fixed = [name.clone(), quantity::time(time), format!("{:.2}", base.time() / time)];
         let band = of.speedup_band(base).map(|(low, high)| format!("{low:.2}..{high:.2}"));
         let report = of.report().0;
-        let shown = columns.iter().map(|(stat, _)| report.get(stat).map_or("-".to_string(), output::number));
+        let shown =
+            columns.iter().map(|(stat, _)| report.get(stat).map_or("-".to_string(), |v| shown(stat, v)));
         table.row(fixed.into_iter().chain(band).chain(shown));
     }
     table.print();
+    let reports = args.on.iter().map(String::as_str).zip(runs.iter().map(|of| of.report().0));
+    if let Some(table) = accounts::table(reports) {
+        println!();
+        table.print();
+    }
+    if args.explain {
+        println!();
+        let width = crate::table::width();
+        for (name, of) in args.on.iter().zip(runs).filter(|(_, of)| !std::ptr::eq(*of, base)) {
+            let baseline = args.baseline.as_ref().unwrap_or(&args.on[0]);
+            let text = accounts::explained(name, of.report().0, baseline, base.report().0);
+            crate::table::wrapped(&text, width).iter().for_each(|line| println!("{line}"));
+        }
+    }
     if band {
         println!(
             "\nband: the speedups with cpu.ipc from {} to {}, and of every recording",

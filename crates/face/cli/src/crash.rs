@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_found::{SO_FAR, keeper, resumed};
 use crate::crash_lab::Lab;
-use crate::{crash_recorded, interrupt, output};
+use crate::{crash_recorded, interrupt, output, progress};
 use check::crash::{self, Bounds, Persistency, Replay};
 use machine::{CrashEvery, Description, WorkloadDescription};
 use serde_json::json;
@@ -26,7 +26,9 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
         }
     })?;
     if let Some(folder) = &args.out {
-        output::write(folder, "crash.json", format!("{:#}\n", lab.json(args)).as_bytes())?;
+        let mut kept = lab.json(args);
+        kept["provenance"] = output::provenance();
+        output::write(folder, "crash.json", format!("{kept:#}\n").as_bytes())?;
         _ = std::fs::remove_file(folder.join(SO_FAR));
     }
     if output::is_json(&args.common) {
@@ -176,6 +178,7 @@ fn built_in_lab(
     }
     let options = output::options(&args.settings);
     let before = resumed(args, model)?;
+    let shown = progress::simulation(&args.common, "crash points");
     let ((timed, search), seconds) = output::timed(|| {
         let timed = crash::timed(machine, workload, &options, every, args.points, &mut check);
         // One instant was asked for, not the model.
@@ -185,6 +188,7 @@ fn built_in_lab(
         });
         (timed, search)
     });
+    drop(shown);
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(&log) } else { Vec::new() };
     let mut lab = Lab {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 
+mod accounts;
 mod args;
 mod bands;
 mod bench;
@@ -27,8 +28,10 @@ mod explore;
 mod hints;
 mod interrupt;
 mod litmus;
+mod manual;
 mod output;
 mod progress;
+mod quantity;
 mod record;
 mod record_check;
 mod record_places;
@@ -37,6 +40,7 @@ mod reproduce;
 mod run;
 mod show;
 mod sweep;
+mod table;
 mod trace_command;
 mod trace_info;
 mod track_command;
@@ -63,6 +67,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 /// was checked does not hold, 2 for bad usage or bad input, 128 and the signal's number when it was interrupted.
 pub fn main_from(args: &[String]) -> u8 {
     end_quietly_when_nobody_reads();
+    output::given(args);
     let cli = match Cli::try_parse_from(args).map_err(|e| hints::with_hint(args, e)) {
         Ok(cli) => cli,
         Err(e) => {
@@ -128,5 +133,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Litmus(a) => litmus::litmus(a),
         Command::Explore(a) => explore::explore(a),
         Command::Track(a) => track_command::track(a),
+        Command::Completions(a) => manual::completions(a),
+        Command::Man(a) => manual::man(a),
     }
 }

@@ -18,7 +18,9 @@ pub(crate) fn litmus(args: &LitmusArgs) -> Result<(), Failure> {
     let options = Options { method, failed_rmw_fences: args.failed_rmw_fences };
     let tests = read(args)?;
     let mut rows = Vec::new();
+    let bar = crate::progress::bar(&args.common, tests.len(), "litmus");
     for (file, test) in &tests {
+        bar.step();
         let before = rows.len();
         for (name, model) in &models {
             // Unless asked for, a model of persistent caches says nothing new.
@@ -39,6 +41,7 @@ pub(crate) fn litmus(args: &LitmusArgs) -> Result<(), Failure> {
             )));
         }
     }
+    drop(bar);
     if output::is_json(&args.common) {
         output::print_json(&Value::Array(rows.iter().map(Row::json).collect()));
     } else {

@@ -3,58 +3,33 @@
 use crate::Failure;
 use crate::args::{Common, EngineChoice, Format, Settings};
 use crate::interrupt::Temporary;
+pub(crate) use crate::quantity::plain as number;
+pub(crate) use crate::table::Table;
 use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription};
 use std::path::Path;
 use workloads::{PageStream, Visits};
 
-/// A table of text, its columns padded; the first column to the left, the others to the right.
-pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
-    left: usize,
-}
-
-impl Table {
-    pub(crate) fn new<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Table {
-        Table { rows: vec![head.into_iter().map(Into::into).collect()], left: 1 }
-    }
-
-    /// The first `columns` columns are text.
-    pub(crate) fn left(mut self, columns: usize) -> Table {
-        self.left = columns;
-        self
-    }
-
-    pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
-    }
-
-    pub(crate) fn print(&self) {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |c: usize| {
-            self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for (index, row) in self.rows.iter().enumerate() {
-            let cells = row.iter().enumerate().map(|(c, cell)| {
-                let (w, last) = (widths[c], c + 1 == row.len());
-                if c < self.left && last {
-                    cell.clone()
-                } else if c < self.left {
-                    format!("{cell:<w$}")
-                } else {
-                    format!("{cell:>w$}")
-                }
-            });
-            println!("{}", cells.collect::<Vec<_>>().join("  "));
-            if index == 0 {
-                println!("{}", widths.iter().map(|w| "-".repeat(*w)).collect::<Vec<_>>().join("  "));
-            }
-        }
-    }
-}
-
 pub(crate) fn is_json(common: &Common) -> bool {
     common.format == Format::Json
+}
+
+/// The command line of this process, as it was given.
+static COMMAND: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+
+/// Keeps the command line for who asks where a result is from.
+pub(crate) fn given(args: &[String]) {
+    let quoted = |arg: &String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,@+%".contains(c);
+        let plain = !arg.is_empty() && arg.chars().all(is_plain);
+        if plain { arg.clone() } else { format!("'{}'", arg.replace('\'', "'\\''")) }
+    };
+    let words = std::iter::once("coreplane".to_string()).chain(args.iter().skip(1).map(quoted));
+    _ = COMMAND.set(words.collect::<Vec<_>>().join(" "));
+}
+
+/// Which version made a result, and with which command.
+pub(crate) fn provenance() -> serde_json::Value {
+    serde_json::json!({"version": env!("CARGO_PKG_VERSION"), "command": COMMAND.get()})
 }
 
 thread_local! {
@@ -76,17 +51,6 @@ pub(crate) fn capture(work: impl FnOnce() -> Result<(), Failure>) -> Result<Stri
     let done = work();
     let text = CAPTURED.take().unwrap_or_default();
     done.map(|()| text)
-}
-
-/// A number as a person reads it: at most six digits after the point, none where it is whole.
-pub(crate) fn number(v: f64) -> String {
-    if v.fract() == 0.0 {
-        format!("{v:.0}")
-    } else if v.abs() >= 100.0 {
-        format!("{v:.1}")
-    } else {
-        format!("{v:.4}")
-    }
 }
 
 /// What an option's value names in a list, or which names are accepted.

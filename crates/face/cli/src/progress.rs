@@ -38,7 +38,7 @@ impl Drop for Progress {
 
 /// A bar of so many steps, which the caller counts.
 pub(crate) fn bar(common: &Common, steps: usize, what: &str) -> Progress {
-    shown(common, ProgressBar::new(steps as u64), "{msg} {bar:30} {pos}/{len} {elapsed}", what)
+    shown(common, ProgressBar::new(steps as u64), "{msg} {bar:30} {pos}/{len} {elapsed}, {eta} left", what)
 }
 
 /// Simulated time and references, as the work under this process's watch says them: nobody knows how many are left.
@@ -49,6 +49,11 @@ pub(crate) fn simulation(common: &Common, what: &str) -> Progress {
 /// Steps done, as the work says them: for work whose end nobody knows.
 pub(crate) fn count(common: &Common, what: &str) -> Progress {
     shown(common, ProgressBar::new_spinner(), "{spinner} {steps} {msg} {elapsed}", what)
+}
+
+/// How long it takes: for work that says nothing of itself.
+pub(crate) fn busy(common: &Common, what: &str) -> Progress {
+    shown(common, ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}", what)
 }
 
 fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progress {

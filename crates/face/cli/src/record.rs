@@ -48,9 +48,11 @@ fn record_once(args: &RecordArgs, out: &Path) -> Result<Value, Failure> {
     let raw = out.with_extension("recording");
     let (status, seconds) = output::timed(|| run(&args.command, &raw));
     let status = status?;
+    let shown = crate::progress::busy(&args.common, "reading the recording");
     let (trace, checks) = finish(args, &raw, &status)?;
     recordings::save(&trace, out, recordings::format_of(out)?)?;
     std::fs::remove_file(&raw)?;
+    drop(shown);
     if !args.common.quiet {
         let (records, threads) = (trace.len(), trace.threads());
         let one = if threads > 1 {

@@ -6,6 +6,12 @@ use crate::output::{self, Table};
 use crate::progress;
 use evaluate::{Claims, Evaluation, Finding, PAPERS, Scored};
 
+/// What can be reproduced, for the help.
+pub(crate) fn papers() -> String {
+    let names: Vec<&str> = PAPERS.iter().map(|p| p.name).collect();
+    format!("What to evaluate: {}, or all", names.join(", "))
+}
+
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let claims = match &args.claims {
         Some(path) => Claims::read(path)?,
@@ -34,7 +40,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             // One paper has the folder for itself.
             let own = folder.join(evaluation.paper);
             let folder = if evaluations.len() == 1 { folder } else { &own };
-            output::write(folder, "reproduce.json", format!("{:#}\n", evaluation.to_json()).as_bytes())?;
+            let mut kept = evaluation.to_json();
+            kept["provenance"] = output::provenance();
+            output::write(folder, "reproduce.json", format!("{kept:#}\n").as_bytes())?;
         }
     }
     if output::is_json(&args.common) {

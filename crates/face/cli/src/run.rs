@@ -1,10 +1,12 @@
 //! `coreplane run`.
 
 use crate::Failure;
+use crate::accounts;
 use crate::args::RunArgs;
 use crate::bands;
 use crate::output::{self, Table};
 use crate::progress;
+use crate::quantity;
 use machine::{Report, STATISTICS};
 use std::path::Path;
 use units::{Time, parse_dur};
@@ -52,7 +54,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: bool) -> Result<(), Failure> {
-    output::write(folder, "run.json", format!("{json:#}\n").as_bytes())?;
+    let mut kept = json.clone();
+    kept["provenance"] = output::provenance();
+    output::write(folder, "run.json", format!("{kept:#}\n").as_bytes())?;
     let rows = trace::tables::statistics(&crate::compare::rows(report), &[])?;
     output::write(folder, "stats.parquet", &rows)?;
     if let Some(timeline) = &report.timeline {
@@ -66,29 +70,37 @@ fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: 
 
 fn print(report: &Report, band: Option<(f64, f64)>, host_seconds: f64) {
     println!(
-        "{} on {}, seed {}: {:.1} ns simulated",
+        "{} on {}, seed {}: {} simulated",
         report.workload,
         report.machine,
         report.seed,
-        report.time.as_ns()
+        quantity::time(report.time.as_ns())
     );
     if let Some((low, high)) = band {
         println!(
-            "{low:.1} to {high:.1} ns, as cpu.ipc is {} or {}, and with every recording",
+            "{} to {}, as cpu.ipc is {} or {}, and with every recording",
+            quantity::time(low),
+            quantity::time(high),
             machine::params::IPC_INTERVAL[1],
             machine::params::IPC_INTERVAL[0]
         );
     }
     let rate = report.references as f64 / host_seconds / 1e6;
     println!(
-        "{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)\n",
-        report.references
+        "{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)",
+        quantity::plain(report.references as f64)
     );
-    let mut table = Table::new(["statistic", "value", "unit", "meaning"]);
+    if let Some(text) = accounts::sentence(report) {
+        let text = format!("the cores' time: {text}");
+        crate::table::wrapped(&text, crate::table::width()).iter().for_each(|line| println!("{line}"));
+    }
+    println!();
+    let mut table = Table::new(["statistic", "value", "unit", "meaning"]).text_from(2);
     for s in report.stats.iter().filter(|s| s.value != 0.0) {
         let info = STATISTICS.iter().find(|i| i.name == s.name);
         let (unit, meaning) = info.map_or(("", ""), |i| (i.unit, i.meaning));
-        table.row([s.name.clone(), output::number(s.value), unit.into(), format!(" {meaning}")]);
+        let (value, unit) = quantity::scaled(&s.name, s.value, unit);
+        table.row([s.name.clone(), value, unit, meaning.into()]);
     }
     table.print();
     if !report.phases.is_empty() {

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::ShowArgs;
 use crate::output::{self, Table};
+use machine::params::MACHINE;
 use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
 use protocol::Param;
 use serde_json::json;
@@ -10,7 +11,11 @@ use workloads::{PAGE_WORKLOADS, VARIANTS, WORKLOADS, Workload, find, find_varian
 
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let json = output::is_json(&args.common);
-    match args.what.as_str() {
+    let Some(what) = &args.what else {
+        overview(json)?;
+        return Ok(());
+    };
+    match what.as_str() {
         "machines" => machines(json),
         "workloads" => workloads(json),
         "stats" => stats(json),
@@ -19,6 +24,119 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         name => named(name, json)?,
     }
     Ok(())
+}
+
+/// What can be shown.
+fn overview(json: bool) -> Result<(), Failure> {
+    let plain = PRESETS.iter().map(|p| p.name).filter(|name| !name.contains('@'));
+    let machines: Vec<&str> = plain.collect();
+    let workloads: Vec<&str> = WORKLOADS.iter().map(|w| w.name).chain(pages().map(|w| w.name)).collect();
+    let claims = evaluate::Claims::built_in()?.list.len();
+    let systems: Vec<&str> = SYSTEMS.iter().map(|(prefix, _)| *prefix).collect();
+    if json {
+        output::print_json(&json!({
+            "machines": PRESETS.iter().map(|p| p.name).collect::<Vec<_>>(), "workloads": workloads,
+            "systems": systems, "statistics": STATISTICS.len(), "parameters": MACHINE.len(), "claims": claims,
+        }));
+        return Ok(());
+    }
+    let variants = PRESETS.len() - machines.len();
+    let mut table = Table::new(["coreplane show", "what"]).left(2);
+    table.row([
+        "machines",
+        &format!("{} machines and {variants} variants: {}", machines.len(), machines.join(", ")),
+    ]);
+    table.row(["workloads", &format!("{} workloads: {}", workloads.len(), workloads.join(", "))]);
+    table.row(["stats", &format!("{} statistics, with unit and meaning", STATISTICS.len())]);
+    table.row(["claims", &format!("{claims} claims of papers, which `coreplane reproduce` checks")]);
+    table.row(["schema", "the JSON Schema of machine files"]);
+    table.row([
+        "MACHINE",
+        "its parameters by system, each with value, unit, meaning and source; a TOML file is one too",
+    ]);
+    table.row(["WORKLOAD", "its parameters"]);
+    table.row(["KEY", "a parameter, whole (ordering.persist_buffer) or its last word; or all of a system:"]);
+    table.row(["", &systems.join(", ")]);
+    table.row(["STATISTIC", "its unit and meaning"]);
+    table.print();
+    println!("\nRecordings are workloads too (trace:FILE). Protocols: coreplane explore list");
+    Ok(())
+}
+
+/// What keys begin with, and what they are about.
+const SYSTEMS: [(&str, &str); 15] = [
+    ("machine", "the machine"),
+    ("cpu", "cores"),
+    ("l1", "first-level caches"),
+    ("l2", "second-level caches"),
+    ("llc", "shared cache and directory"),
+    ("wires", "distances"),
+    ("memory", "memory"),
+    ("ordering", "order of persists"),
+    ("neardata", "near-data devices"),
+    ("nvdimm", "a DIMM whose DRAM caches NAND"),
+    ("nand", "NAND flash"),
+    ("remote", "remote memory"),
+    ("os", "the operating system's memory manager"),
+    ("fusion", "DRAM and persistent memory of hundreds of GB"),
+    ("workload", "the workload"),
+];
+
+/// What a key is about, as the heading of its group.
+fn system(key: &str) -> String {
+    let prefix = key.split('.').next().unwrap_or(key);
+    let about = SYSTEMS.iter().find(|(known, _)| *known == prefix).map(|(_, about)| *about);
+    about.map_or_else(|| prefix.to_string(), |about| format!("{prefix}: {about}"))
+}
+
+/// Parameters that a word means: a whole key, a system, or the last word of keys.
+fn keys(word: &str) -> Vec<&'static Param> {
+    let mut all: Vec<&'static Param> = Vec::new();
+    let workloads = WORKLOADS.iter().flat_map(|w| w.params.iter());
+    for param in MACHINE.iter().chain(workloads).chain(PAGE_WORKLOADS.iter().flat_map(|w| w.params.iter())) {
+        if all.iter().all(|known| known.key != param.key) {
+            all.push(param);
+        }
+    }
+    let of = |fits: &dyn Fn(&str) -> bool| all.iter().copied().filter(|p| fits(p.key)).collect::<Vec<_>>();
+    let exact = of(&|key| key == word);
+    if !exact.is_empty() {
+        return exact;
+    }
+    let system = of(&|key| key.split('.').next() == Some(word));
+    if !system.is_empty() {
+        return system;
+    }
+    let word = word.replace('-', "_");
+    of(&|key| key.rsplit('.').next() == Some(&word) || key.ends_with(&format!(".{word}")))
+}
+
+/// Parameters by themselves: with what they accept, and the machines that they act on where there are few.
+fn described(name: &str, found: &[&'static Param], json: bool) {
+    let machines: Vec<Description> =
+        PRESETS.iter().filter_map(|p| Description::preset(p.name).ok()).collect();
+    let acts = |key: &str| -> Vec<&str> {
+        let all = machines.iter().filter(|m| !m.name.contains('@') && m.acts(key));
+        all.map(|m| m.name.as_str()).collect()
+    };
+    if json {
+        let one = |p: &&Param| {
+            json!({"key": p.key, "unit": p.kind.unit(), "default": p.default, "accepts": p.kind.accepts(),
+                   "source": p.source, "meaning": p.meaning, "machines": acts(p.key)})
+        };
+        return output::print_json(
+            &json!({"name": name, "parameters": found.iter().map(one).collect::<Vec<_>>()}),
+        );
+    }
+    let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
+    for p in found {
+        let mut text = format!("{}\naccepts {}\nfrom {}", p.meaning, p.kind.accepts(), p.source);
+        if !p.key.starts_with("workload.") {
+            text += &format!("\nacts on {}", acts(p.key).join(", "));
+        }
+        table.row([p.key.into(), p.default.into(), p.kind.unit().to_string(), text]);
+    }
+    table.print();
 }
 
 fn about(text: &str) -> &str {
@@ -47,10 +165,12 @@ fn workloads(json: bool) {
             ));
         return output::print_json(&all.collect());
     }
-    let mut table = Table::new(["workload", "what it does", "source"]).left(3);
-    WORKLOADS.iter().for_each(|w| table.row([w.name, w.meaning, w.source]));
-    pages().for_each(|w| table.row([w.name, w.meaning, w.source]));
-    variants().for_each(|(name, w)| table.row([name, w.meaning, "the same, as the public artifact runs it"]));
+    let mut table = Table::new(["workload", "what it does, and where it is from"]).left(2);
+    let said = |meaning: &str, source: &str| format!("{meaning} [{source}]");
+    WORKLOADS.iter().for_each(|w| table.row([w.name, &said(w.meaning, w.source)]));
+    pages().for_each(|w| table.row([w.name, &said(w.meaning, w.source)]));
+    let variant = "the same, as the public artifact runs it";
+    variants().for_each(|(name, w)| table.row([name, &said(w.meaning, variant)]));
     table.print();
 }
 
@@ -109,8 +229,14 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
     let machine = match output::machine(name) {
         Ok(m) => m,
         Err(e) => {
+            let found = keys(name);
+            if !found.is_empty() {
+                described(name, &found, json);
+                return Ok(());
+            }
             let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
-            let known = known.chain(pages().map(|w| w.name));
+            let known = known.chain(pages().map(|w| w.name)).chain(STATISTICS.iter().map(|s| s.name));
+            let known = known.chain(MACHINE.iter().map(|p| p.key));
             let near = protocol::params::nearest(name, known);
             let text = if near.is_empty() {
                 e.0
@@ -153,9 +279,26 @@ fn parameters(
         );
     }
     println!("{name}: {about}\n");
-    let mut table = Table::new(["key", "value", "unit", "meaning", "source"]).left(5);
-    rows.for_each(|(p, value, source)| {
-        table.row([p.key.to_string(), value, p.kind.unit().into(), p.meaning.into(), source])
-    });
+    let mut rows: Vec<_> = rows.collect();
+    let group = |key: &str| {
+        let prefix = key.split('.').next();
+        SYSTEMS.iter().position(|(known, _)| Some(*known) == prefix).unwrap_or(SYSTEMS.len())
+    };
+    rows.sort_by_key(|(p, ..)| group(p.key));
+    let mut table = Table::new(["key", "value", "unit", "meaning, and where the value is from"]).text_from(2);
+    let mut last = String::new();
+    for (p, value, source) in rows {
+        let heading = system(p.key);
+        if heading != last {
+            table.row([format!("\n{heading}")]);
+            last = heading;
+        }
+        table.row([
+            format!("  {}", p.key),
+            value,
+            p.kind.unit().into(),
+            format!("{}\n[{source}]", p.meaning),
+        ]);
+    }
     table.print();
 }

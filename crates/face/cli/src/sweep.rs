@@ -338,12 +338,12 @@ fn print(args: &SweepArgs, folder: &Path, campaign: &Campaign, jobs: &[Job], end
     }
     let varied = varied(campaign);
     let mut table =
-        Table::new(["machine", "workload"].into_iter().chain(varied).chain(["seed", "time us"])).left(2);
+        Table::new(["machine", "workload"].into_iter().chain(varied).chain(["seed", "time"])).left(2);
     for (job, end) in rows {
         let names = [job.point.machine.clone(), job.point.workload.clone()];
         let varied = job.point.settings[campaign.set.len()..].iter().map(|a| a.value.clone());
         let time = match end {
-            End::Done(time_ns) => format!("{:.1}", time_ns / 1e3),
+            End::Done(time_ns) => crate::quantity::time(*time_ns),
             End::Failed(_) => "failed".into(),
         };
         table.row(names.into_iter().chain(varied).chain([job.point.seed.to_string(), time]));

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::{TraceArgs, TraceCommand};
 use crate::output::{self, Table};
+use crate::progress;
 use crate::recordings;
 use crate::trace_info;
 use serde_json::json;
@@ -14,17 +15,26 @@ use trace::space::file_of;
 use trace::{About, Call, Kind, Record, Recording};
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
+    let (TraceCommand::Info { common, .. }
+    | TraceCommand::Head { common, .. }
+    | TraceCommand::Convert { common, .. }) = &args.command;
+    let shown = progress::busy(common, "trace");
     match &args.command {
         TraceCommand::Info { file, common } => {
             let trace = recordings::open(file)?;
             if output::is_json(common) {
-                output::print_json(&trace_info::summary(&trace));
+                let summary = trace_info::summary(&trace);
+                drop(shown);
+                output::print_json(&summary);
             } else {
+                drop(shown);
                 trace_info::print(&trace);
             }
         }
         TraceCommand::Head { file, records, common } => {
-            head(&recordings::open(file)?, *records, output::is_json(common))
+            let trace = recordings::open(file)?;
+            drop(shown);
+            head(&trace, *records, output::is_json(common));
         }
         TraceCommand::Convert { from, input, output: to, salvage, export, common } => {
             let trace = match from {
@@ -41,6 +51,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 }
                 None => recordings::save(&trace, to, recordings::format_of(to)?)?,
             }
+            drop(shown);
             if !common.quiet {
                 let lacks = if trace.about().lacks.is_empty() {
                     String::new()

@@ -1,0 +1,228 @@
+//! Where the cores' time went, and why two machines take different times: computed from a run's statistics.
+
+use crate::output::Table;
+use crate::quantity::{plain, time};
+use machine::Report;
+use serde_json::{Value, json};
+
+/// A cause of time: its statistic, its name, what a core does meanwhile, and what may have made it more or less.
+struct Cause {
+    statistic: &'static str,
+    name: &'static str,
+    doing: &'static str,
+    evidence: &'static [&'static str],
+}
+
+const fn cause(
+    statistic: &'static str,
+    name: &'static str,
+    doing: &'static str,
+    evidence: &'static [&'static str],
+) -> Cause {
+    Cause { statistic, name, doing, evidence }
+}
+
+/// At line fidelity; together they are all of the cores' time.
+const LINES: [Cause; 8] = [
+    cause("time.compute", "compute", "computing and hitting private caches", &["cpu.references"]),
+    cause("time.memory", "memory", "waiting for lines", &["memory.reads", "llc.misses", "cpu.misses"]),
+    cause(
+        "time.fences",
+        "fences",
+        "waiting at fences and flushes",
+        &["cpu.fences", "cpu.flushes", "ordering.nacks"],
+    ),
+    cause(
+        "time.buffer_full",
+        "buffer full",
+        "waiting for room in the persist path",
+        &["ordering.cross_dependences", "ordering.nacks", "ordering.entries"],
+    ),
+    cause("time.locks", "locks", "taking locks and waiting for other threads", &["cpu.locked"]),
+    cause(
+        "time.devices",
+        "devices",
+        "waiting for devices",
+        &["neardata.polls", "neardata.commands", "cpu.registers"],
+    ),
+    cause(
+        "time.kernel",
+        "kernel",
+        "in the kernel",
+        &["os.major_faults", "nvdimm.faults", "os.write_faults", "os.shootdowns"],
+    ),
+    cause("time.idle", "idle", "without anything to do", &[]),
+];
+
+/// At page fidelity; what is left is no program's and not the kernel's.
+const PAGES: [Cause; 3] = [
+    cause("os.user_time", "programs", "in programs", &["os.visits", "fusion.cache_misses"]),
+    cause(
+        "os.system_time",
+        "kernel",
+        "in the kernel",
+        &["os.minor_faults", "os.major_faults", "os.kswapd_pages"],
+    ),
+    cause(
+        "",
+        "idle or I/O",
+        "waiting for devices or without a program",
+        &["os.major_faults", "os.swap_read_pages"],
+    ),
+];
+
+/// What went into each cause, nanoseconds summed over cores.
+struct Account {
+    causes: Vec<(&'static Cause, f64)>,
+    cores: f64,
+}
+
+fn account(report: &Report) -> Option<Account> {
+    let of = |cause: &'static Cause| (cause, report.get(cause.statistic).unwrap_or(0.0));
+    if report.series.is_some() {
+        let cores = report.description.settings.count("os.cores") as f64;
+        let [user, system] = [of(&PAGES[0]), of(&PAGES[1])];
+        let rest = (report.time.as_ns() * cores - user.1 - system.1).max(0.0);
+        return Some(Account { causes: vec![user, system, (&PAGES[2], rest)], cores });
+    }
+    report.get("time.compute")?;
+    Some(Account {
+        causes: LINES.iter().map(of).collect(),
+        cores: report.workload_description.threads() as f64,
+    })
+}
+
+impl Account {
+    fn total(&self) -> f64 {
+        self.causes.iter().map(|(_, ns)| ns).sum::<f64>().max(f64::MIN_POSITIVE)
+    }
+}
+
+/// "compute 31 %, memory 20 %, ...": all of the cores' time.
+pub(crate) fn sentence(report: &Report) -> Option<String> {
+    let account = account(report)?;
+    let total = account.total();
+    let shares = account.causes.iter().filter(|(_, ns)| *ns > 0.0);
+    let shares: Vec<String> =
+        shares.map(|(cause, ns)| format!("{} {:.1} %", cause.name, 100.0 * ns / total)).collect();
+    (!shares.is_empty()).then(|| shares.join(", "))
+}
+
+/// A table of the shares, a row a machine.
+pub(crate) fn table<'a>(reports: impl Iterator<Item = (&'a str, &'a Report)> + Clone) -> Option<Table> {
+    let accounts: Option<Vec<(&str, Account)>> =
+        reports.map(|(name, report)| Some((name, account(report)?))).collect();
+    let accounts = accounts?;
+    let columns: Vec<usize> = (0..accounts.first()?.1.causes.len())
+        .filter(|c| accounts.iter().any(|(_, a)| a.causes[*c].1 > 0.0))
+        .collect();
+    let head = columns.iter().map(|c| format!("{} %", accounts[0].1.causes[*c].0.name));
+    let mut table = Table::new(std::iter::once("cores' time".to_string()).chain(head));
+    for (name, account) in &accounts {
+        let total = account.total();
+        let share = |c: &usize| format!("{:.1}", 100.0 * account.causes[*c].1 / total);
+        table.row(std::iter::once((*name).to_string()).chain(columns.iter().map(share)));
+    }
+    Some(table)
+}
+
+/// One reason for a difference.
+struct Reason {
+    cause: &'static Cause,
+    /// More of it than the baseline, nanoseconds a core.
+    more_ns: f64,
+    /// Its share of the difference.
+    share: f64,
+    /// A statistic that moved with it: name, here, there.
+    evidence: Option<(&'static str, f64, f64)>,
+}
+
+/// A reason that is less than this of the difference is not worth a word.
+const WORTH: f64 = 0.05;
+
+/// The two largest reasons why `report` takes another time than `base`; none where they take the same.
+fn reasons(report: &Report, base: &Report) -> Vec<Reason> {
+    let mut all = shares(report, base);
+    all.retain(|reason| reason.share > WORTH);
+    all.truncate(2);
+    all
+}
+
+/// The largest of what makes the difference smaller, where it is a large part of it.
+fn against(report: &Report, base: &Report) -> Option<Reason> {
+    shares(report, base).pop().filter(|reason| reason.share < -0.25)
+}
+
+/// Each cause's part of the difference, the largest first.
+fn shares(report: &Report, base: &Report) -> Vec<Reason> {
+    let (Some(own), Some(other)) = (account(report), account(base)) else { return Vec::new() };
+    let difference = own.total() / own.cores - other.total() / other.cores;
+    let mut all: Vec<Reason> = own
+        .causes
+        .iter()
+        .zip(&other.causes)
+        .map(|((cause, here), (_, there))| {
+            let more_ns = here / own.cores - there / other.cores;
+            Reason { cause, more_ns, share: more_ns / difference, evidence: evidence(cause, report, base) }
+        })
+        .filter(|reason| reason.share.is_finite())
+        .collect();
+    all.sort_by(|a, b| b.share.total_cmp(&a.share));
+    all
+}
+
+/// Of what may be behind a cause, what changed most.
+fn evidence(cause: &Cause, report: &Report, base: &Report) -> Option<(&'static str, f64, f64)> {
+    let both =
+        |name: &&'static str| Some((*name, report.get(name).unwrap_or(0.0), base.get(name).unwrap_or(0.0)));
+    let change = |(_, here, there): &(&str, f64, f64)| (here - there).abs() / here.max(*there).max(1.0);
+    let moved = cause.evidence.iter().filter_map(both).filter(|all| change(all) > 0.05);
+    moved.max_by(|a, b| change(a).total_cmp(&change(b)))
+}
+
+/// What is said of a machine against the baseline.
+pub(crate) fn explained(name: &str, report: &Report, base_name: &str, base: &Report) -> String {
+    let (here, there) = (report.time.as_ns(), base.time.as_ns());
+    if (here - there).abs() < 0.01 * there {
+        return format!("{name} takes as long as {base_name}, within 1 %.");
+    }
+    let ratio = if here < there { there / here } else { here / there };
+    let word = if here < there { "as fast as" } else { "as long as" };
+    let verb = if here < there { "is" } else { "takes" };
+    let mut text = format!("{name} {verb} {ratio:.2} times {word} {base_name}");
+    let reasons: Vec<String> = reasons(report, base).iter().map(Reason::said).collect();
+    if !reasons.is_empty() {
+        let difference = time((here - there).abs());
+        let word = if here < there { "less" } else { "more" };
+        text += &format!(", {difference} {word}: each core spends {}", reasons.join(", and "));
+    }
+    if let Some(other) = against(report, base) {
+        text += &format!(", but {}", other.said());
+    }
+    text + "."
+}
+
+impl Reason {
+    fn said(&self) -> String {
+        let word = if self.more_ns > 0.0 { "more" } else { "less" };
+        let mut text = format!("{} {word} {}", time(self.more_ns.abs()), self.cause.doing);
+        if let Some((name, here, there)) = self.evidence {
+            text += &format!(" ({name} {} against {})", plain(here), plain(there));
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        let mut all =
+            json!({"cause": self.cause.name, "more_ns_per_core": self.more_ns, "share": self.share});
+        if let Some((name, here, there)) = self.evidence {
+            all["evidence"] = json!({"statistic": name, "value": here, "baseline": there});
+        }
+        all
+    }
+}
+
+/// The same for programs.
+pub(crate) fn explanation(report: &Report, base: &Report) -> Value {
+    reasons(report, base).iter().map(Reason::to_json).collect()
+}

@@ -1,0 +1,136 @@
+"""What the command line says of itself, and how it says it: help, lists, widths, units, completions, explanations."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import COREPLANE, Cli
+
+CAUSES = ["time.compute", "time.memory", "time.fences", "time.buffer_full", "time.locks", "time.devices", "time.kernel", "time.idle"]
+
+
+def narrow(cli: Cli, *args: object, columns: int = 100) -> str:
+    done = cli.run(*args, env={**os.environ, "COLUMNS": str(columns)})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_show_alone_lists_what_there_is_to_show(cli: Cli) -> None:
+    text = cli("show")
+    for word in ("machines", "workloads", "stats", "claims", "schema", "asap-rp", "cceh"):
+        assert word in text, word
+    assert cli.json("show")["machines"][0] == "intel"
+
+
+def test_a_machines_keys_stand_in_groups_by_system_and_none_of_another_system(cli: Cli) -> None:
+    text = narrow(cli, "show", "asap-rp")
+    assert re.search(r"^ordering: order of persists$", text, re.M) and re.search(r"^cpu: cores$", text, re.M)
+    assert not re.search(r"^ +(nvdimm|neardata|remote|os)\.", text, re.M)
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_parameter_is_found_by_its_last_word(cli: Cli) -> None:
+    text = cli("show", "persist_buffer")
+    assert "ordering.persist_buffer" in text and "accepts a whole number from 1 to 1024" in text and "asap-rp" in text
+    assert cli("show", "persist-buffer") == text
+    assert "ordering.epoch_table" in cli("show", "ordering")
+    assert "did you mean ordering.persist_buffer?" in cli.refuses("show", "persist_bufer") or "ordering" in cli.refuses("show", "ordering.persist_bufer")
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_tables_are_no_wider_than_the_terminal(cli: Cli, columns: int) -> None:
+    for args in (
+        ("run", "asap-rp", "queue", "--set", "workload.operations=100"),
+        ("compare", "queue", "--on", "intel,asap-rp,eadr", "--set", "workload.operations=100"),
+        ("show", "stats"), ("show", "workloads"), ("show", "claims"), ("show",),
+    ):  # fmt: skip
+        widest = max(narrow(cli, *args, columns=columns).splitlines(), key=len)
+        assert len(widest) <= columns, f"{args}: {widest}"
+
+
+def test_values_are_scaled_for_people_and_plain_in_json(cli: Cli) -> None:
+    args = ("run", "intel", "queue", "--set", "workload.operations=2000")
+    text, plain = cli(*args), cli.json(*args)
+    assert re.search(r"intel, seed 1: [\d.,]+ ms simulated", text)
+    assert re.search(r"cpu\.references +\d{2},\d{3} ", text)
+    assert re.search(r"ordering\.stall_share +[\d.]+ +% ", text)
+    assert plain["time_ns"] > 1e6 and 0 < plain["stats"]["ordering.stall_share"] < 1
+
+
+@pytest.mark.parametrize(("machine", "workload"), [("intel", "queue"), ("asap-rp", "cceh"), ("nearpm-md", "btree"), ("remote-pages", "redis-random"), ("nvdimmc-poc", "fio")])
+def test_the_cores_time_adds_up(cli: Cli, machine: str, workload: str) -> None:
+    args = ("run", machine, workload, "--set", "workload.operations=60")
+    data = cli.json(*args)
+    spent = sum(data["stats"].get(cause, 0) for cause in CAUSES)
+    assert spent == pytest.approx(data["time_ns"] * data["configuration"]["workload.threads"], rel=1e-9)
+    shares = re.search(r"the cores' time: (.*)", cli(*args))[1]
+    assert sum(float(n) for n in re.findall(r"([\d.]+) %", shares)) == pytest.approx(100, abs=0.5)
+
+
+def test_a_comparison_says_why_machines_differ(cli: Cli) -> None:
+    args = ("compare", "queue", "--on", "intel,asap-rp", "--set", "workload.operations=300", "--explain")
+    text = cli(*args)
+    said = re.search(r"asap-rp is ([\d.]+) times as fast as intel, [\d.]+ us\s+less: each core spends", text)
+    assert said, text
+    data = cli.json(*args)
+    row = data["machines"][1]
+    assert float(said[1]) == pytest.approx(row["speedup"], abs=0.01)
+    assert 1 <= len(row["reasons"]) <= 2
+    assert row["reasons"][0]["share"] >= row["reasons"][-1]["share"] > 0
+    difference = data["machines"][1]["time_ns"] - data["machines"][0]["time_ns"]
+    for reason in row["reasons"]:
+        assert reason["more_ns_per_core"] / difference == pytest.approx(reason["share"])
+    assert "reasons" not in cli.json(*args[:-1])["machines"][1]
+
+
+def test_a_column_that_says_nothing_is_left_out(cli: Cli) -> None:
+    text = cli("compare", "redis-random", "--on", "remote-pages,pberry", "--set", "workload.operations=60")
+    head = text.splitlines()[2]
+    assert "faults" in head and "PB mean" not in head and "epochs" not in head, head
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_generated(cli: Cli, shell: str) -> None:
+    script = cli("completions", shell)
+    assert "reproduce" in script and "crash" in script and len(script) > 2000
+
+
+def test_bash_completes_commands(cli: Cli) -> None:
+    (cli.folder / "c.bash").write_text(cli("completions", "bash"))
+    ask = 'source c.bash; COMP_WORDS=(coreplane rep); COMP_CWORD=1; _coreplane coreplane rep coreplane; echo "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", ask], cwd=cli.folder, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["reproduce"]
+
+
+def test_manual_pages_are_generated(cli: Cli) -> None:
+    cli("man", "--out", "man")
+    names = {p.name for p in (cli.folder / "man").iterdir()}
+    assert {"coreplane.1", "coreplane-run.1", "coreplane-trace-convert.1"} <= names
+    page = (cli.folder / "man/coreplane-compare.1").read_text()
+    assert page.startswith(".ie") or ".TH" in page
+    assert "explain" in page
+
+
+def test_help_says_what_the_tool_is_with_examples_and_every_evaluation(cli: Cli) -> None:
+    text = cli("--help")
+    assert "Run real programs on memory that cannot be bought" in text and "Examples:" in text
+    papers = re.search(r"accepted|give one of ([\w, ]+)", cli.refuses("reproduce", "nothing"))[1]
+    helped = cli("reproduce", "--help")
+    assert all(p.strip() in helped for p in papers.split(",")), helped
+
+
+def test_examples_of_the_help_are_commands(cli: Cli) -> None:
+    for line in re.findall(r"^  coreplane (show|compare [^ ]+ --on [\w,-]+ --explain)", cli("--help"), re.M):
+        done = subprocess.run([COREPLANE, *line.split(), *(["--set", "workload.operations=50"] if "compare" in line else [])], capture_output=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_results_say_where_they_are_from(cli: Cli) -> None:
+    done = cli.run("compare", "queue", "--on", "intel,eadr", "--set", "workload.operations=50", "--out", "r", "--format", "json")
+    kept = json.loads((cli.folder / "r/compare.json").read_text())
+    assert re.fullmatch(r"\d+\.\d+\.\d+", kept["provenance"]["version"])
+    assert kept["provenance"]["command"].startswith("coreplane compare queue --on intel,eadr ")
+    assert "explained" in kept["machines"][1]
+    assert "provenance" not in json.loads(done.stdout)
