@@ -35,24 +35,40 @@ def _main() -> int:
 
         return cluster.main(rest, url)
     code = _core_main(args)
-    out = _out(args)
-    if out is None or code not in (0, 1) or not args or args[0] not in ("run", "compare", "reproduce"):
-        return code
-    from coreplane import report
-
-    if args[0] == "run":
-        page = report.run(out)
-        pages = [page] if page else []
-    elif args[0] == "compare":
-        pages = [report.compare(out)]
-    else:
-        # Of one paper in the folder itself, of several in a folder each.
-        found = [out] if (out / "reproduce.json").exists() else sorted(p.parent for p in out.glob("*/reproduce.json"))
-        pages = [report.reproduce(folder) for folder in found]
+    pages = _pages(args) if code in (0, 1) else []
     if "json" not in args and "--format=json" not in args:
         for page in pages:
             print(f"\nreport: {page}")
     return code
+
+
+def _pages(args: list[str]) -> list[Path]:
+    """Draws the reports of a command that has left its results in a folder."""
+    command, out = args[0] if args else "", _out(args)
+    if command == "sweep" and out is None and "--plan" not in args:
+        # Where the compiled core puts a campaign's results.
+        campaign = next((Path(a) for a in args[1:] if a.endswith(".toml")), None)
+        out = campaign and Path(f"{campaign.stem}.sweep")
+    if out is None or not out.exists() or command not in ("run", "compare", "reproduce", "sweep", "crash", "track"):
+        return []
+    from coreplane import report, report_more
+
+    match command:
+        case "run":
+            made = [report.run(out)]
+        case "compare":
+            made = [report.compare(out)]
+        case "sweep":
+            made = [report_more.sweep(out)] if "--plan" not in args else []
+        case "crash":
+            made = [report_more.crash(out)]
+        case "track":
+            made = [report_more.track(out)] if out.suffix == ".parquet" else []
+        case _:
+            # Of one paper in the folder itself, of several in a folder each.
+            found = [out] if (out / "reproduce.json").exists() else sorted(p.parent for p in out.glob("*/reproduce.json"))
+            made = [report.reproduce(folder) for folder in found]
+    return [page for page in made if page]
 
 
 def _out(args: list[str]) -> Path | None:

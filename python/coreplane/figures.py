@@ -1,5 +1,6 @@
 """Figures, as Altair charts. Each takes the JSON of a command and draws it; no number is computed here."""
 
+from collections.abc import Callable
 from typing import Any
 
 import altair as alt
@@ -39,29 +40,42 @@ def speedups(data: dict[str, Any]) -> alt.Chart:
     return drawn.properties(title=data["workload"], width=alt.Step(70), height=260)
 
 
-def stalls(data: dict[str, Any]) -> alt.Chart:
-    """Where the cores' time went: fences, full persist buffers, memory; as shares of core time."""
-    kinds = {
-        "ordering.fence_stall": "fences and locked operations",
-        "ordering.buffer_stall": "persist buffer full",
-        "cpu.memory_stall": "memory",
-    }
-    rows = []
-    for r in data["machines"]:
-        has = r["configuration"]
-        cores = next(has[key] for key in ("workload.threads", "cpu.cores", "os.cores") if key in has)
-        total = r["time_ns"] * cores
-        rows += [{"machine": r["machine"], "waits for": k, "share": r["stats"].get(s, 0) / total} for s, k in kinds.items()]
-    names = [r["machine"] for r in data["machines"]]
+#: A colour a cause, the same in every figure.
+CAUSES = {
+    "compute": "#8ce99a",
+    "programs": "#8ce99a",
+    "memory": "#4dabf7",
+    "fences": "#fa5252",
+    "buffer full": "#ff922b",
+    "locks": "#be4bdb",
+    "devices": "#15aabf",
+    "kernel": "#fcc419",
+    "idle": "#ced4da",
+    "idle or I/O": "#ced4da",
+}
+
+
+def causes_of(
+    runs: list[dict[str, Any]],
+    causes: Callable[[dict[str, Any]], dict[str, float]],
+    cores: Callable[[dict[str, Any]], float],
+) -> alt.Chart:
+    """Time of a core, a bar a machine, stacked by what it was spent on: the bars are as long as the runs."""
+    longest = max(r["time_ns"] for r in runs)
+    size, unit = next(((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "us")) if longest >= s), (1.0, "ns"))
+    rows = [{"machine": r["machine"], "cause": c, "time": v / cores(r) / size} for r in runs for c, v in causes(r).items()]
+    machines = [r["machine"] for r in runs]
+    named = [c for c in CAUSES if any(row["cause"] == c for row in rows)]
     return (
-        alt.Chart(pl.DataFrame(rows))
+        alt.Chart(pl.DataFrame([{**row, "order": named.index(row["cause"])} for row in rows]))
         .mark_bar()
         .encode(
-            x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("share:Q", title="share of core time", axis=alt.Axis(format="%")),
-            color=alt.Color("waits for:N", sort=list(kinds.values()), scale=alt.Scale(scheme="tableau10")),
+            y=alt.Y("machine:N", sort=machines, title=None),
+            x=alt.X("time:Q", title=f"time of a core ({unit})", stack="zero"),
+            color=alt.Color("cause:N", title=None, sort=named, scale=alt.Scale(domain=named, range=[CAUSES[c] for c in named])),
+            order="order:Q",
         )
-        .properties(title="what the cores waited for", width=alt.Step(70), height=260)
+        .properties(width=620, height=alt.Step(34))
     )
 
 

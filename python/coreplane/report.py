@@ -1,86 +1,167 @@
-"""Reports: one self-contained HTML page, and PNG and SVG of each figure."""
+"""Reports: one self-contained HTML page a result, and PNG and SVG of each figure. Numbers come from the command's JSON."""
 
-import html
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-import vl_convert as vlc
+from coreplane import _core, figures, page
+from coreplane.page import quantity, section
 
-from coreplane import figures
+#: Where the cores' time goes: statistic, name. Together they are all of it.
+CAUSES = {
+    "time.compute": "compute",
+    "time.memory": "memory",
+    "time.fences": "fences",
+    "time.buffer_full": "buffer full",
+    "time.locks": "locks",
+    "time.devices": "devices",
+    "time.kernel": "kernel",
+    "time.idle": "idle",
+}
+#: What a comparison's table shows besides time, where any machine has it.
+SHOWN = ("memory.reads", "memory.writes", "memory.bytes_written", "ordering.epochs", "ordering.cross_dependences", "ordering.nacks",
+         "neardata.requests", "nvdimm.faults", "nvdimm.hit_share.page", "nand.write_amplification", "os.major_faults", "remote.lines_fetched",
+         "remote.bytes_received", "remote.bytes_sent")  # fmt: skip
+SHOWN_PAGES = ("os.minor_faults", "os.major_faults", "os.swap_bytes_max", "os.pm_integrated_bytes_max", "os.user_share", "os.system_share", "energy_j")
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1100px; padding: 0 1rem; color: #1a1a1a }
-h1 { margin-bottom: 0 } h2 { margin-top: 2.5rem } p.about { color: #555; margin-top: .2rem }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums } td, th { padding: .25rem .8rem; text-align: right }
-th { border-bottom: 2px solid #999 } td:first-child, th:first-child { text-align: left } tr:nth-child(even) { background: #f5f5f5 }
-.reproduced { color: #1a7f37 } .missed { color: #b35900 } .error { color: #b00020 }
-figure { margin: 1.5rem 0; overflow-x: auto } figcaption { color: #555 } td.text { text-align: left; max-width: 34rem }
-"""
+
+@cache
+def meanings() -> dict[str, tuple[str, str]]:
+    """Unit and meaning of each statistic."""
+    return {s["name"]: (s["unit"], s["meaning"]) for s in json.loads(_core.call(["show", "stats"]))}
+
+
+def shown(name: str, value: float) -> tuple[str, float]:
+    """A statistic's value as a table shows it, and what it is sorted by."""
+    return quantity(value, meanings().get(name, ("1", ""))[0], name), float(value)
+
+
+def cores(run: dict[str, Any]) -> float:
+    """The cores whose time is counted: those with a program, or all where the kernel moves programs."""
+    if "series" in run:
+        return run["configuration"].get("os.cores", 1)
+    return max(1, round(sum(run["stats"].get(s, 0) for s in CAUSES) / max(run["time_ns"], 1e-9)))
+
+
+def causes(run: dict[str, Any]) -> dict[str, float]:
+    """Nanoseconds of all cores by cause; all of their time, or nothing where it was not counted."""
+    stats = run["stats"]
+    if "series" in run:
+        user, system = stats.get("os.user_time", 0), stats.get("os.system_time", 0)
+        rest = max(0.0, run["time_ns"] * cores(run) - user - system)
+        return {"programs": user, "kernel": system, "idle or I/O": rest}
+    return {name: stats[s] for s, name in CAUSES.items() if stats.get(s)} if "time.compute" in stats else {}
+
+
+def account(runs: list[dict[str, Any]]) -> str:
+    """Where the cores' time went: a row a machine, all of it."""
+    named = list(dict.fromkeys(c for r in runs for c in causes(r)))
+    rows = []
+    for r in runs:
+        own = causes(r)
+        total = sum(own.values()) or 1.0
+        rows.append([r["machine"], *((f"{own.get(c, 0) / total:.1%}", own.get(c, 0) / total) for c in named), ("100.0%", 1.0)])
+    return page.table(["share of the cores' time", *named, "all"], rows) if named else ""
+
+
+def largest(run: dict[str, Any]) -> str:
+    """A sentence on what took most of a run's time."""
+    own = causes(run)
+    if not own:
+        return ""
+    total = sum(own.values()) or 1.0
+    ranked = sorted(own.items(), key=lambda c: -c[1])[:2]
+    most = " and ".join(f"{v / total:.0%} on {c}" for c, v in ranked if v)
+    return f"{run['machine']}: {quantity(run['time_ns'], 'ns')}; its cores spend {most}."
 
 
 def run(folder: Path) -> Path | None:
-    """Writes the report of a run from the run.json in ``folder``, where there is something to see over time."""
+    """Writes the report of a run from the run.json in ``folder``."""
     data = json.loads((folder / "run.json").read_text())
-    if "series" not in data:
-        return None
     title = f"{data['workload']} on {data['machine']}"
-    rows = [[name, f"{value:,.6g}"] for name, value in data["stats"].items() if value]
-    phases = [[p["name"], f"{p['operations']:,}", f"{p['operations_per_second']:,.0f}"] for p in data.get("phases", [])]
+    rows = [[name, shown(name, value), meanings().get(name, ("", ""))[1]] for name, value in data["stats"].items() if value]
+    phases = [[p["name"], (f"{p['operations']:,}", p["operations"]), shown("throughput.operations_per_second", p["operations_per_second"])] for p in data.get("phases", [])]
+    figure = section("Memory over time", page.figure(folder, "timeline", figures.memory_over_time(data["series"], title))) if "series" in data else ""
+    rate = data["stats"].get("throughput.operations_per_second")
+    said = [largest(data), f"{quantity(rate, '1/s').removesuffix('/s')} operations a simulated second." if rate else "", *data.get("remarks", [])]
+    drawn = page.figure(folder, "time", figures.causes_of([data], causes, cores), "Every core's time, by what it was spent on.") if causes(data) else ""
     body = [
-        _figure(folder, "timeline", figures.memory_over_time(data["series"], title)),
-        _table(["operations", "count", "a simulated second"], phases),
-        _table(["statistic", "value"], rows),
+        page.summary(said),
+        section("Where the time went", drawn, account([data])),
+        figure,
+        section("Kinds of operations", page.table(["operations", "count", "rate"], phases)),
+        section("Statistics", page.table(["statistic", "value", "meaning"], rows)),
+        timeline(folder),
+        page.configuration([data]),
+        page.provenance(data),
     ]
-    return _page(folder, title, f"seed {data['seed']}; {data['time_ns'] * 1e-9:,.1f} s simulated", body)
+    return page.write(folder, title, f"seed {data['seed']}; {quantity(data['time_ns'], 'ns')} simulated", body)
+
+
+def timeline(folder: Path) -> str:
+    """How to open the timeline, where there is one."""
+    if not (folder / "timeline.pftrace").exists():
+        return ""
+    how = "Open <a href='https://ui.perfetto.dev'>ui.perfetto.dev</a>, choose Open trace file, and take <a href='timeline.pftrace'>timeline.pftrace</a> of this folder; nothing is uploaded. Each core is a track: what it waits for, and the filling of its persist buffer."
+    return section("Timeline", f"<p>{how}</p>")
 
 
 def compare(folder: Path) -> Path:
     """Writes the report of a comparison from the compare.json in ``folder``."""
     data = json.loads((folder / "compare.json").read_text())
-    if "series" in data["machines"][0]:
-        return _compare_pages(folder, data)
-    charts = {"speedup": figures.speedups(data), "stalls": figures.stalls(data)}
-    head = ["machine", "time (us)", "speedup", "PM writes", "PM reads", "epochs", "cross dependences", "stalled"]
+    runs = data["machines"]
+    over_time = "series" in runs[0]
+    names = [n for n in (SHOWN_PAGES if over_time else SHOWN) if any(r["stats"].get(n) for r in runs)]
     rows = []
-    for r in data["machines"]:
-        s = r["stats"]
-        count = [f"{s.get(k, 0):,}" for k in ("memory.writes", "memory.reads", "ordering.epochs", "ordering.cross_dependences")]
-        stalled = f"{s.get('ordering.stall_share', 0):.1%}"
-        rows.append([r["machine"], f"{r['time_ns'] / 1e3:,.1f}", f"{r['speedup']:.2f}", *count, stalled])
-    about = f"seed {data['machines'][0]['seed']}; speedups over {data['baseline']}"
-    body = [_table(head, rows), *(_figure(folder, name, chart) for name, chart in charts.items())]
-    return _page(folder, data["workload"], about, body + [_configuration(data)])
+    for r in runs:
+        band = [f"{r['band']['speedup'][0]:.2f}..{r['band']['speedup'][1]:.2f}"] if "speedup" in r.get("band", {}) else ["-"]
+        found = [shown(n, r["stats"][n]) if n in r["stats"] else "-" for n in names]
+        rows.append([r["machine"], (quantity(r["time_ns"], "ns"), r["time_ns"]), (f"{r['speedup']:.2f}", r["speedup"]), *band, *found])
+    head = ["machine", "time", "speedup", "band", *(n.removeprefix("ordering.").replace("_", " ").replace("memory.", "PM ") for n in names)]
+    if all(row[3] == "-" for row in rows):
+        rows, head = [row[:3] + row[4:] for row in rows], head[:3] + head[4:]
+    said = [r["explained"] for r in runs if r.get("explained")] or [largest(r) for r in runs]
+    split = page.figure(folder, "time", figures.causes_of(runs, causes, cores), "Time of a core, by what it was spent on; the parts add up to the whole.") if causes(runs[0]) else ""
+    body = [
+        page.summary([*said, *data.get("remarks", [])]),
+        section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data))),
+        section("Where the time went", split, account(runs)),
+        _over_time(folder, runs) if over_time else "",
+        page.configuration(runs),
+        page.provenance(data),
+    ]
+    return page.write(folder, data["workload"], f"seed {runs[0]['seed']}; speedups over {data['baseline']}", body)
 
 
-def _compare_pages(folder: Path, data: dict[str, Any]) -> Path:
-    """Of machines at page fidelity: what they did, and free memory, swap and integrated memory over time."""
-    shown = {"minor faults": "os.minor_faults", "major faults": "os.major_faults", "energy (J)": "energy_j", "user share": "os.user_share"}
-    head = ["machine", "time (s)", "speedup", *shown]
-    rows = []
-    for r in data["machines"]:
-        rows.append([r["machine"], f"{r['time_ns'] * 1e-9:,.2f}", f"{r['speedup']:.2f}", *(f"{r['stats'].get(k, 0):,.4g}" for k in shown.values())])
-    body = [_table(head, rows), _figure(folder, "speedup", figures.speedups(data))]
+def _over_time(folder: Path, runs: list[dict[str, Any]]) -> str:
+    """Free memory, swap and integrated memory of machines at page fidelity."""
+    parts = []
     for name, title in (("free_gib", "Free memory"), ("pm_integrated_gib", "Persistent memory known to the allocator"), ("swap_gib", "Swap device in use")):
-        lines = [{"x": x, "machine": r["machine"], "value": y} for r in data["machines"] for x, y in zip(r["series"]["seconds"], r["series"][name], strict=True)]
-        body.append(_figure(folder, name.removesuffix("_gib"), figures.over_time(lines, title, "seconds", "GiB")))
-    about = f"seed {data['machines'][0]['seed']}; speedups over {data['baseline']}"
-    return _page(folder, data["workload"], about, [*body, _configuration(data)])
+        if not any(v for r in runs for v in r["series"][name]):
+            continue
+        lines = [{"x": x, "machine": r["machine"], "value": y} for r in runs for x, y in zip(r["series"]["seconds"], r["series"][name], strict=True)]
+        parts.append(page.figure(folder, name.removesuffix("_gib"), figures.over_time(lines, title, "seconds", "GiB")))
+    return section("Memory over time", *parts)
 
 
 def reproduce(folder: Path) -> Path:
     """Writes the report of a paper's evaluation from the reproduce.json in ``folder``."""
     data = json.loads((folder / "reproduce.json").read_text())
-    head = ["claim", "published", "ours", "ratio", "verdict", "says"]
-    rows = [[c["id"], _numbers(c["published"]), _numbers(c["ours"]), _numbers(c["ratio"]), c["verdict"], c["says"]] for c in data["claims"]]
-    body = [_table(head, rows)]
-    for f in data["figures"]:
-        body.append(_figure(folder, f["name"], _draw(f), f["caption"]))
-    return _page(folder, f"{data['paper']}: published beside ours", data["about"], body)
+    head = ["claim", "verdict", "published", "ours", "ratio", "says"]
+    rows = [[c["id"], c["verdict"], _numbers(c["published"]), _numbers(c["ours"]), _numbers(c["ratio"]), c["says"]] for c in data["claims"]]
+    verdicts = [c["verdict"] for c in data["claims"]]
+    counted = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
+    worst = [c for c in data["claims"] if c["verdict"] == "missed"]
+    said = [f"Of {len(verdicts)} claims: {counted}."]
+    if worst:
+        said.append(f"Missed: {', '.join(c['id'] for c in worst)}. Why: validation/DEVIATIONS.md.")
+    drawn = [page.figure(folder, f["name"], _draw(f), f["caption"]) for f in data["figures"]]
+    body = [page.summary(said), section("Claims", page.table(head, rows, text=2)), section("Figures", *drawn), page.provenance(data)]
+    return page.write(folder, f"{data['paper']}: published beside ours", data["about"], body)
 
 
-def _draw(f: dict[str, Any]) -> alt.Chart | alt.LayerChart | alt.FacetChart:
+def _draw(f: dict[str, Any]) -> Any:
     match f["kind"]:
         case "grouped":
             return figures.grouped(f["rows"], f["title"], f["axis"], order=f["order"])
@@ -97,46 +178,4 @@ def _numbers(value: Any) -> str:
         return ", ".join(_numbers(v) for v in value)
     if isinstance(value, bool) or value is None:
         return "-" if value is None else str(value).lower()
-    return f"{value:.3g}" if isinstance(value, (int, float)) else str(value)
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    def cell(text: str, index: int) -> str:
-        kind = text if text in ("reproduced", "missed", "error") else "text" if len(text) > 40 else ""
-        return f'<td class="{kind}">{html.escape(text)}</td>'
-
-    lines = ["<tr>" + "".join(cell(c, i) for i, c in enumerate(row)) + "</tr>" for row in rows]
-    return f"<table><tr>{''.join(f'<th>{html.escape(h)}</th>' for h in head)}</tr>{''.join(lines)}</table>"
-
-
-def _figure(folder: Path, name: str, chart: Any, caption: str = "") -> str:
-    spec = chart.configure_view(stroke=None).to_json()
-    svg = vlc.vegalite_to_svg(spec)
-    (folder / f"{name}.svg").write_text(svg)
-    (folder / f"{name}.png").write_bytes(vlc.vegalite_to_png(spec, scale=2))
-    text = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{text}</figure>"
-
-
-def _configuration(data: dict[str, Any]) -> str:
-    """What differs between the machines, and what they share."""
-    machines = data["machines"]
-    keys = list(dict.fromkeys(key for r in machines for key in r["configuration"]))
-    values = {k: [r["configuration"].get(k, "-") for r in machines] for k in keys}
-    differing = [[k, *map(str, v)] for k, v in values.items() if len(set(map(str, v))) > 1]
-    same = [[k, str(v[0])] for k, v in values.items() if len(set(map(str, v))) == 1]
-    table = _table(["key", *(r["machine"] for r in machines)], differing)
-    shared = f"<details><summary>what they share</summary>{_table(['key', 'value'], same)}</details>"
-    return f"<h2>Configuration</h2>{table}{shared}"
-
-
-def _page(folder: Path, title: str, about: str, body: list[str]) -> Path:
-    page = folder / "report.html"
-    text = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
-        f'<h1>{html.escape(title)}</h1><p class="about">{html.escape(about)}</p>{"".join(body)}</html>\n'
-    )
-    partial = folder / ".report.html.partial"
-    partial.write_text(text)
-    partial.rename(page)
-    return page
+    return page.plain(value) if isinstance(value, (int, float)) else str(value)
