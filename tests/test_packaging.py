@@ -1,0 +1,51 @@
+"""Recipes of packages say what pyproject.toml says; files of the repository's host are well formed."""
+
+import ast
+import re
+import subprocess
+import tomllib
+
+import pytest
+from conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+
+
+def test_the_conda_recipe_has_our_version_licence_and_dependencies() -> None:
+    recipe = (ROOT / "packaging/conda/meta.yaml").read_text()
+    assert f'set version = "{VERSION}"' in recipe
+    assert f"license: {PROJECT['license']}" in recipe
+    for needed in PROJECT["dependencies"]:
+        name, bounds = re.fullmatch(r"([\w-]+)(.*)", needed).groups()
+        assert f"- {name} {bounds}\n" in recipe, needed
+
+
+def test_the_spack_package_has_our_version_licence_and_dependencies() -> None:
+    text = (ROOT / "packaging/spack/coreplane/package.py").read_text()
+    tree = ast.parse(text)
+    assert [c.name for c in tree.body if isinstance(c, ast.ClassDef)] == ["Coreplane"]
+    assert f'version("{VERSION}")' in text and f'license("{PROJECT["license"]}")' in text
+    for needed in PROJECT["dependencies"]:
+        name, least = re.match(r"([\w-]+)>=([\d.]+)", needed).groups()
+        assert f'depends_on("py-{name}@{least}:' in text, needed
+
+
+def test_the_citation_has_our_version_and_licence() -> None:
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {VERSION}" in text and "cff-version: 1.2.0" in text
+    assert all(f"- {licence}" in text for licence in PROJECT["license"].split(" OR "))
+
+
+@pytest.mark.parametrize("script", ["demo", "test", ".ci/run", ".ci/lib.sh", "packaging/wheel"])
+def test_scripts_are_shell(script: str) -> None:
+    subprocess.run(["bash", "-n", ROOT / script], check=True)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda p: p.name)
+def test_issue_templates_are_yaml(file) -> None:
+    yaml = pytest.importorskip("yaml")
+    form = yaml.safe_load(file.read_text())
+    if "body" in form:
+        assert form["name"] and form["description"]
+        assert all(part["type"] in ("textarea", "input", "checkboxes", "markdown", "dropdown") for part in form["body"])
