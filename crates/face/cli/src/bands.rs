@@ -139,8 +139,8 @@ fn extremes(numbers: &[f64]) -> (f64, f64) {
     numbers.iter().fold((f64::INFINITY, 0.0), |(low, high), n| (n.min(low), n.max(high)))
 }
 
-/// What has to be said of a recording, and is said on standard error unless nothing is wanted there.
-pub(crate) fn remarks(common: &Common, workloads: &[WorkloadDescription]) -> Vec<String> {
+/// What has to be said of a recording.
+pub(crate) fn remarks(workloads: &[WorkloadDescription]) -> Vec<String> {
     let mut remarks = Vec::new();
     let Some(threads) = workloads[0].recorded_threads() else { return remarks };
     if threads > 1 && workloads.len() == 1 {
@@ -153,10 +153,14 @@ pub(crate) fn remarks(common: &Common, workloads: &[WorkloadDescription]) -> Vec
             "computation is not recorded: every reference is charged cpu.instructions_per_reference instructions".into(),
         );
     }
+    remarks
+}
+
+/// Says remarks on standard error, unless nothing is wanted there.
+pub(crate) fn say(common: &Common, remarks: &[String]) {
     if !common.quiet && !output::is_json(common) {
         remarks.iter().for_each(|remark| eprintln!("coreplane: {remark}"));
     }
-    remarks
 }
 
 /// `--set` applied to a machine and to all recordings of a workload.

@@ -7,7 +7,7 @@ use crate::bands::{self, Runs};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
-use machine::{Description, Report, STATISTICS, WorkloadDescription};
+use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
 use serde_json::{Value, json};
 use trace::tables::StatisticRow;
 
@@ -47,9 +47,24 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let index = args.on.iter().position(|m| m == baseline).ok_or_else(|| {
         Failure::BadInput(format!("--baseline {baseline}: is not among --on {}", args.on.join(",")))
     })?;
-    let (runs, remarks) = run_all(args)?;
+    let mut jobs = Vec::new();
+    let workloads = bands::workloads(&args.workload)?;
+    for name in &args.on {
+        jobs.push((output::machine(name)?, workloads.clone()));
+    }
+    output::apply_all(&args.settings, &mut jobs)?;
+    bands::say(&args.common, &bands::remarks(&workloads));
+    let bar = progress::bar(&args.common, jobs.len(), &args.workload);
+    let options = output::options(&args.settings);
+    let done = look(&args.on, jobs, &options, !args.no_bands, index, || bar.step());
+    drop(bar);
+    let Compared { runs, mut rows, remarks } = done?;
     let base = &runs[index];
-    let rows: Vec<_> = runs.iter().map(|of| row(args, of, base)).collect();
+    if args.explain {
+        for (row, of) in rows.iter_mut().zip(&runs) {
+            row["reasons"] = accounts::explanation(of.report().0, base.report().0);
+        }
+    }
     let mut all = json!({"workload": args.workload, "baseline": baseline, "machines": rows});
     if !remarks.is_empty() {
         all["remarks"] = remarks.into();
@@ -84,43 +99,46 @@ fn shown(name: &str, value: f64) -> String {
 }
 
 /// A machine's entry in the JSON.
-fn row(args: &CompareArgs, runs: &Runs, base: &Runs) -> Value {
+fn row(runs: &Runs, base: &Runs) -> Value {
     let (report, host) = runs.report();
     let mut row = report.to_json();
     row["host_seconds"] = host.into();
     row["speedup"] = (base.time() / runs.time()).into();
-    if args.explain {
-        row["reasons"] = accounts::explanation(report, base.report().0);
-    }
     if let Some(band) = runs.to_json(Some(base)) {
         row["band"] = band;
     }
     row
 }
 
-fn run_all(args: &CompareArgs) -> Result<(Vec<Runs>, Vec<String>), Failure> {
-    let mut jobs = Vec::new();
-    let workloads = bands::workloads(&args.workload)?;
-    for name in &args.on {
-        jobs.push((output::machine(name)?, workloads.clone()));
-    }
-    output::apply_all(&args.settings, &mut jobs)?;
-    check_fidelity(args, &jobs)?;
-    let remarks = bands::remarks(&args.common, &workloads);
-    let options = output::options(&args.settings);
-    let bar = progress::bar(&args.common, jobs.len(), &args.workload);
-    let results = bands::run(&jobs, &options, !args.no_bands, || bar.step());
-    drop(bar);
-    Ok((results.map_err(output::failed)?, remarks))
+/// What was compared.
+pub(crate) struct Compared {
+    pub(crate) runs: Vec<Runs>,
+    /// What JSON says of each machine.
+    pub(crate) rows: Vec<Value>,
+    /// What has to be said of the recordings.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Runs everything; the machine at `base` is what speedups are against.
+pub(crate) fn look(
+    names: &[String],
+    jobs: Vec<(Description, Vec<WorkloadDescription>)>,
+    options: &RunOptions,
+    bands: bool,
+    base: usize,
+    done: impl Fn() + Sync,
+) -> Result<Compared, Failure> {
+    check_fidelity(names, &jobs)?;
+    let remarks = jobs.first().map(|(_, workloads)| bands::remarks(workloads)).unwrap_or_default();
+    let runs = bands::run(&jobs, options, bands, done).map_err(output::failed)?;
+    let rows = runs.iter().map(|of| row(of, &runs[base])).collect();
+    Ok(Compared { runs, rows, remarks })
 }
 
 /// A speedup between machines that simulate different things would say nothing.
-fn check_fidelity(
-    args: &CompareArgs,
-    jobs: &[(Description, Vec<WorkloadDescription>)],
-) -> Result<(), Failure> {
+fn check_fidelity(on: &[String], jobs: &[(Description, Vec<WorkloadDescription>)]) -> Result<(), Failure> {
     let names = |pages: bool| {
-        let of = args.on.iter().zip(jobs).filter(|(_, (machine, _))| machine.is_page() == pages);
+        let of = on.iter().zip(jobs).filter(|(_, (machine, _))| machine.is_page() == pages);
         of.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (pages, lines) = (names(true), names(false));
@@ -129,7 +147,7 @@ fn check_fidelity(
     }
     Err(Failure::BadInput(format!(
         "--on {}: {lines} simulate every cache line, {pages} visits of pages by programs; their times cannot be compared (compare each kind on its own)",
-        args.on.join(",")
+        on.join(",")
     )))
 }
 

@@ -45,8 +45,15 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
 }
 
 fn look(args: &CrashArgs) -> Result<Lab, Failure> {
-    let mut machine = output::machine(&args.machine)?;
-    let mut workload = output::workload(&args.workload)?;
+    look_at(args, output::machine(&args.machine)?, output::workload(&args.workload)?)
+}
+
+/// What is found of a machine and a workload, before what is set of either is applied.
+pub(crate) fn look_at(
+    args: &CrashArgs,
+    mut machine: Description,
+    mut workload: WorkloadDescription,
+) -> Result<Lab, Failure> {
     let usual = workload.clone();
     shorten(&mut workload);
     output::apply(&args.settings, &mut machine, &mut workload)?;

@@ -7,7 +7,7 @@ use crate::output::{self, Table};
 use crate::progress;
 use explore::{Given, Harness, Outcome, Replay};
 use machine::PROTOCOLS;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     if args.states == 0 {
@@ -17,10 +17,8 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
         list(args);
         return Ok(());
     }
-    let names = || PROTOCOLS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
-    let unknown = || Failure::BadInput(format!("`{}` is no protocol; accepted: {}", args.protocol, names()));
-    let harness = PROTOCOLS.iter().find(|p| p.name == args.protocol).ok_or_else(unknown)?;
-    let given = given(args, harness)?;
+    let harness = protocol(&args.protocol)?;
+    let given = given(&args.bounds.0, harness)?;
     match (args.mutant.as_deref(), &args.replay) {
         (Some("list"), _) => {
             harness.mutants().iter().for_each(|(name, meaning)| println!("{name:20} {meaning}"));
@@ -34,20 +32,31 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     }
 }
 
-/// Every protocol with its bounds and its mutants.
+/// The protocol called `name`.
+pub(crate) fn protocol(name: &str) -> Result<&'static Harness, Failure> {
+    let names = || PROTOCOLS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    let unknown = || Failure::BadInput(format!("`{name}` is no protocol; accepted: {}", names()));
+    PROTOCOLS.iter().find(|p| p.name == name).ok_or_else(unknown)
+}
+
+/// Every protocol with its bounds and its mutants, as JSON.
+pub(crate) fn protocols() -> Value {
+    let bound = |b: &explore::Bound| json!({"name": b.name, "meaning": b.to_string()});
+    let mutant = |(name, meaning): &(&str, &str)| json!({"name": name, "meaning": meaning});
+    let one = |p: &Harness| {
+        json!({
+            "name": p.name,
+            "meaning": p.meaning,
+            "bounds": p.bounds.iter().map(bound).collect::<Vec<_>>(),
+            "mutants": p.mutants().iter().map(mutant).collect::<Vec<_>>(),
+        })
+    };
+    PROTOCOLS.iter().map(one).collect()
+}
+
 fn list(args: &ExploreArgs) {
     if output::is_json(&args.common) {
-        let bound = |b: &explore::Bound| json!({"name": b.name, "meaning": b.to_string()});
-        let mutant = |(name, meaning): &(&str, &str)| json!({"name": name, "meaning": meaning});
-        let one = |p: &Harness| {
-            json!({
-                "name": p.name,
-                "meaning": p.meaning,
-                "bounds": p.bounds.iter().map(bound).collect::<Vec<_>>(),
-                "mutants": p.mutants().iter().map(mutant).collect::<Vec<_>>(),
-            })
-        };
-        return output::print_json(&json!(PROTOCOLS.iter().map(one).collect::<Vec<_>>()));
+        return output::print_json(&protocols());
     }
     let mut table = Table::new(["protocol", "what is explored"]).left(2);
     for p in PROTOCOLS {
@@ -58,16 +67,19 @@ fn list(args: &ExploreArgs) {
 }
 
 /// The bounds that were given, as the protocol reads them.
-fn given(args: &ExploreArgs, harness: &Harness) -> Result<Given, Failure> {
-    let values = &args.bounds.0;
-    let foreign = values.iter().find(|(name, _)| !harness.bounds.iter().any(|b| b.name == *name));
+pub(crate) fn given<S: AsRef<str>>(values: &[(S, String)], harness: &Harness) -> Result<Given, Failure> {
+    let foreign = values.iter().find(|(name, _)| !harness.bounds.iter().any(|b| b.name == name.as_ref()));
     if let Some((name, _)) = foreign {
-        let knows = declare(name).map(|(p, _)| p.name).collect::<Vec<_>>().join(", ");
+        let knows = declare(name.as_ref()).map(|(p, _)| p.name).collect::<Vec<_>>().join(", ");
         let own = harness.bounds.iter().map(|b| format!("--{}", b.name)).collect::<Vec<_>>().join(", ");
-        let text = format!("--{name}: does nothing for {}, but for {knows}; accepted: {own}", harness.name);
+        let text = format!(
+            "--{}: does nothing for {}, but for {knows}; accepted: {own}",
+            name.as_ref(),
+            harness.name
+        );
         return Err(Failure::BadInput(text));
     }
-    let values = values.iter().map(|(name, text)| (*name, text.as_str()));
+    let values = values.iter().map(|(name, text)| (name.as_ref(), text.as_str()));
     Given::read(harness.bounds, values).map_err(Failure::BadInput)
 }
 
@@ -77,7 +89,7 @@ fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&s
     drop(bar);
     let outcome = outcome.map_err(Failure::BadInput)?;
     if output::is_json(&args.common) {
-        output::print_json(&json(args, &outcome, seconds));
+        output::print_json(&json(&args.protocol, args.mutant.as_deref(), &outcome, seconds));
     } else {
         print(&outcome, seconds);
     }
@@ -97,12 +109,13 @@ fn replayed(args: &ExploreArgs, replay: &Replay) -> Result<(), Failure> {
     replay.message.clone().map_or(Ok(()), |message| Err(Failure::DoesNotHold(message)))
 }
 
-fn json(args: &ExploreArgs, o: &Outcome, seconds: f64) -> serde_json::Value {
+/// What a search found, as JSON.
+pub(crate) fn json(protocol: &str, mutant: Option<&str>, o: &Outcome, seconds: f64) -> Value {
     let violation =
         o.violation.as_ref().map(|v| json!({"message": v.message, "trace": v.trace, "choices": v.choices}));
     json!({
-        "protocol": args.protocol,
-        "mutant": args.mutant,
+        "protocol": protocol,
+        "mutant": mutant,
         "states": o.states,
         "steps": o.steps,
         "depth": o.depth,

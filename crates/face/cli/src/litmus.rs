@@ -8,18 +8,36 @@ use check::litmus::{
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 pub(crate) fn litmus(args: &LitmusArgs) -> Result<(), Failure> {
+    let tests = tests(&texts(&args.files)?)?;
+    let rows = look(args, &tests)?;
+    if output::is_json(&args.common) {
+        output::print_json(&Value::Array(rows.iter().map(Row::json).collect()));
+    } else {
+        print(&rows, args.files.is_empty());
+    }
+    let wrong: Vec<String> =
+        rows.iter().filter(|r| !r.ok).map(|r| format!("{} under {}", r.test.name, r.model)).collect();
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::DoesNotHold(format!("not as asked: {}", wrong.join(", "))))
+    }
+}
+
+/// What each model says of each test.
+pub(crate) fn look<'a>(args: &LitmusArgs, tests: &'a [(String, Test)]) -> Result<Vec<Row<'a>>, Failure> {
     let models = models(args.model.as_deref())?;
     let method = match args.method {
         MethodChoice::View => Method::View,
         MethodChoice::Operational => Method::Operational,
     };
     let options = Options { method, failed_rmw_fences: args.failed_rmw_fences };
-    let tests = read(args)?;
     let mut rows = Vec::new();
     let bar = crate::progress::bar(&args.common, tests.len(), "litmus");
-    for (file, test) in &tests {
+    for (file, test) in tests {
         bar.step();
         let before = rows.len();
         for (name, model) in &models {
@@ -41,19 +59,7 @@ pub(crate) fn litmus(args: &LitmusArgs) -> Result<(), Failure> {
             )));
         }
     }
-    drop(bar);
-    if output::is_json(&args.common) {
-        output::print_json(&Value::Array(rows.iter().map(Row::json).collect()));
-    } else {
-        print(&rows, args.files.is_empty());
-    }
-    let wrong: Vec<String> =
-        rows.iter().filter(|r| !r.ok).map(|r| format!("{} under {}", r.test.name, r.model)).collect();
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::DoesNotHold(format!("not as asked: {}", wrong.join(", "))))
-    }
+    Ok(rows)
 }
 
 fn models(name: Option<&str>) -> Result<Vec<(&'static str, Model)>, Failure> {
@@ -62,9 +68,10 @@ fn models(name: Option<&str>) -> Result<Vec<(&'static str, Model)>, Failure> {
     Ok(vec![output::named("--model", name, pairs)?])
 }
 
-fn read(args: &LitmusArgs) -> Result<Vec<(String, Test)>, Failure> {
+/// Names and texts of files; the project's own specifications where none is given.
+pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
     let mut texts: Vec<(String, String)> = Vec::new();
-    for path in &args.files {
+    for path in files {
         let name = path.display().to_string();
         let bytes = std::fs::read(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
         let text = String::from_utf8(bytes)
@@ -74,8 +81,13 @@ fn read(args: &LitmusArgs) -> Result<Vec<(String, Test)>, Failure> {
     if texts.is_empty() {
         texts.extend(SPECS.iter().map(|(name, text)| (name.to_string(), text.to_string())));
     }
+    Ok(texts)
+}
+
+/// The tests in texts, each with its text's name.
+pub(crate) fn tests(texts: &[(String, String)]) -> Result<Vec<(String, Test)>, Failure> {
     let mut tests = Vec::new();
-    for (name, text) in &texts {
+    for (name, text) in texts {
         for Block { lines_before, text } in litmus::blocks(text) {
             let test = litmus::parse(&text).map_err(|e| {
                 Failure::BadInput(format!("{name}:{}:{}: {}", e.line + lines_before, e.column, e.message))
@@ -87,7 +99,7 @@ fn read(args: &LitmusArgs) -> Result<Vec<(String, Test)>, Failure> {
 }
 
 /// What one model says of one test.
-struct Row<'a> {
+pub(crate) struct Row<'a> {
     file: &'a str,
     test: &'a Test,
     model: &'static str,
@@ -120,7 +132,7 @@ impl<'a> Row<'a> {
         Ok(Row { file, test, model, images, reachable, holds, expected, ok })
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let named = |image: &ImageValues| {
             let pairs = self.test.locations.iter().zip(image).map(|(l, v)| (l.clone(), json!(v)));
             Value::Object(pairs.collect::<Map<String, Value>>())

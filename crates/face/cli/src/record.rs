@@ -1,7 +1,7 @@
 //! `coreplane record`: runs a program that `coreplane cc` made, and finishes its trace.
 
 use crate::Failure;
-use crate::args::RecordArgs;
+use crate::args::{Common, RecordArgs};
 use crate::interrupt;
 use crate::output;
 use crate::record_check::{self, Check};
@@ -20,7 +20,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
     recordings::format_of(&out)?;
     let Some(times) = args.times else {
-        let done = record_once(args, &out)?;
+        let done = say(args, record_once(&args.command, &out, &args.common)?);
         if output::is_json(&args.common) {
             output::print_json(&done);
         }
@@ -29,8 +29,8 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     if !(1..=MOST_TIMES).contains(&times) {
         return Err(Failure::BadInput(format!("--times {times}: give 1 to {MOST_TIMES}")));
     }
-    let each = (1..=times).map(|n| record_once(args, &numbered(&out, n)));
-    let all = each.collect::<Result<Vec<_>, _>>()?;
+    let each = (1..=times).map(|n| Ok(say(args, record_once(&args.command, &numbered(&out, n), &args.common)?)));
+    let all = each.collect::<Result<Vec<_>, Failure>>()?;
     if output::is_json(&args.common) {
         output::print_json(&Value::Array(all));
     }
@@ -43,30 +43,41 @@ fn numbered(out: &Path, n: u32) -> PathBuf {
     out.with_extension(format!("{n}.{extension}"))
 }
 
-/// Runs the program once. Gives what JSON says of it.
-fn record_once(args: &RecordArgs, out: &Path) -> Result<Value, Failure> {
+/// Runs the program once. Gives what JSON says of it; under `remarks`, what a person should know before using it.
+pub(crate) fn record_once(command: &[String], out: &Path, common: &Common) -> Result<Value, Failure> {
+    let format = recordings::format_of(out)?;
     let raw = out.with_extension("recording");
-    let (status, seconds) = output::timed(|| run(&args.command, &raw));
+    let (status, seconds) = output::timed(|| run(command, &raw));
     let status = status?;
-    let shown = crate::progress::busy(&args.common, "reading the recording");
-    let (trace, checks) = finish(args, &raw, &status)?;
-    recordings::save(&trace, out, recordings::format_of(out)?)?;
+    let shown = crate::progress::busy(common, "reading the recording");
+    let (trace, checks) = finish(command, &raw, &status)?;
+    recordings::save(&trace, out, format)?;
     std::fs::remove_file(&raw)?;
     drop(shown);
+    let code = status.code().unwrap_or(-1);
+    let path = out.display().to_string();
+    let (summary, remarks) = (crate::trace_info::summary(&trace), warnings(&trace, &checks));
+    Ok(
+        json!({"trace": path, "host_seconds": seconds, "exit_code": code, "summary": summary, "remarks": remarks}),
+    )
+}
+
+/// Says what was recorded, unless nothing is to be said.
+fn say(args: &RecordArgs, done: Value) -> Value {
     if !args.common.quiet {
-        let (records, threads) = (trace.len(), trace.threads());
+        let records = done["summary"]["records"].as_u64().unwrap_or(0);
+        let threads = done["summary"]["threads"].as_array().map_or(0, Vec::len);
         let one = if threads > 1 {
             "; of the threads' many schedules it is one (--times N records more)"
         } else {
             ""
         };
-        eprintln!("coreplane: {records} records of {threads} threads in {}{one}", out.display());
-        warnings(&trace, &checks).iter().for_each(|text| eprintln!("coreplane: {text}"));
+        let path = done["trace"].as_str().unwrap_or_default();
+        eprintln!("coreplane: {records} records of {threads} threads in {path}{one}");
+        let remarks = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        remarks.for_each(|text| eprintln!("coreplane: {text}"));
     }
-    let code = status.code().unwrap_or(-1);
-    let path = out.display().to_string();
-    let summary = crate::trace_info::summary(&trace);
-    Ok(json!({"trace": path, "host_seconds": seconds, "exit_code": code, "summary": summary}))
+    done
 }
 
 fn run(command: &[String], raw: &Path) -> Result<ExitStatus, Failure> {
@@ -88,8 +99,8 @@ fn run(command: &[String], raw: &Path) -> Result<ExitStatus, Failure> {
 }
 
 /// Checks how the program and its recording ended, reads the recording, and compares it with the files that are left.
-fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<(Recording, Vec<Check>), Failure> {
-    let program = &args.command[0];
+fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Recording, Vec<Check>), Failure> {
+    let program = &command[0];
     let refuse = |why: String| Err(Failure::BadInput(format!("{program}: {why}")));
     if !raw.exists() {
         return refuse("recorded nothing: build it with coreplane cc or coreplane c++".into());
@@ -111,7 +122,7 @@ fn finish(args: &RecordArgs, raw: &Path, status: &ExitStatus) -> Result<(Recordi
         std::fs::remove_file(raw)?;
         return refuse("forks; only programs of one process can be recorded".into());
     }
-    let mut about = About { source: args.command.join(" "), ..file.about().clone() };
+    let mut about = About { source: command.join(" "), ..file.about().clone() };
     record_places::name(&mut about, &file.counts().locations);
     if let Some(code) = status.code().filter(|c| *c != 0) {
         about.notes.push(format!("the program ended with exit code {code}"));

@@ -13,6 +13,28 @@ pub(crate) fn papers() -> String {
 }
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    let evaluations = look(args)?;
+    if let Some(folder) = &args.out {
+        for evaluation in &evaluations {
+            // One paper has the folder for itself.
+            let own = folder.join(evaluation.paper);
+            let folder = if evaluations.len() == 1 { folder } else { &own };
+            let mut kept = evaluation.to_json();
+            kept["provenance"] = output::provenance();
+            output::write(folder, "reproduce.json", format!("{kept:#}\n").as_bytes())?;
+        }
+    }
+    if output::is_json(&args.common) {
+        let claims = evaluations.iter().flat_map(|e| &e.claims);
+        output::print_json(&claims.map(|c| c.to_json(false)).collect());
+    } else {
+        evaluations.iter().for_each(print);
+    }
+    Ok(())
+}
+
+/// Makes the evaluations.
+pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
     let claims = match &args.claims {
         Some(path) => Claims::read(path)?,
         None => Claims::built_in()?,
@@ -35,23 +57,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         drop(bar);
         evaluations.push(done);
     }
-    if let Some(folder) = &args.out {
-        for evaluation in &evaluations {
-            // One paper has the folder for itself.
-            let own = folder.join(evaluation.paper);
-            let folder = if evaluations.len() == 1 { folder } else { &own };
-            let mut kept = evaluation.to_json();
-            kept["provenance"] = output::provenance();
-            output::write(folder, "reproduce.json", format!("{kept:#}\n").as_bytes())?;
-        }
-    }
-    if output::is_json(&args.common) {
-        let claims = evaluations.iter().flat_map(|e| &e.claims);
-        output::print_json(&claims.map(|c| c.to_json(false)).collect());
-    } else {
-        evaluations.iter().for_each(print);
-    }
-    Ok(())
+    Ok(evaluations)
 }
 
 fn print(evaluation: &Evaluation) {

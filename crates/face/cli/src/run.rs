@@ -3,15 +3,16 @@
 use crate::Failure;
 use crate::accounts;
 use crate::args::RunArgs;
-use crate::bands;
+use crate::bands::{self, Runs};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
-use machine::{Report, STATISTICS};
+use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
+use serde_json::Value;
 use std::path::Path;
 use units::{Time, parse_dur};
 
-const TIMELINE_MARKS: usize = 2_000_000;
+pub(crate) const TIMELINE_MARKS: usize = 2_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut machine = output::machine(&args.machine)?;
@@ -26,21 +27,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         options.power_fails_at = Some(Time::ZERO + at);
         options.without_images = args.out.is_none();
     }
-    let remarks = bands::remarks(&args.common, &workloads);
+    bands::say(&args.common, &bands::remarks(&workloads));
     let shown = progress::simulation(&args.common, &format!("{} on {}", args.workload, args.machine));
-    let ends = !args.no_bands && !args.timeline && options.power_fails_at.is_none();
-    let runs = bands::run(&[(machine, workloads)], &options, ends, || {});
+    let done = look(machine, workloads, &options, !args.no_bands);
     drop(shown);
-    let Some(runs) = runs.map_err(output::failed)?.pop() else { return Ok(()) };
-    let band = runs.to_json(None);
+    let (runs, mut json) = done?;
     let (report, host_seconds) = runs.report();
-    let mut json = report.to_json();
-    if let Some(band) = band {
-        json["band"] = band;
-    }
-    if !remarks.is_empty() {
-        json["remarks"] = remarks.into();
-    }
     if let Some(folder) = &args.out {
         save(folder, report, &json, options.power_fails_at.is_some())?;
     }
@@ -53,7 +45,29 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn save(folder: &Path, report: &Report, json: &serde_json::Value, power_failed: bool) -> Result<(), Failure> {
+/// Runs, and gives what JSON says of it, but for the host's time.
+pub(crate) fn look(
+    machine: Description,
+    workloads: Vec<WorkloadDescription>,
+    options: &RunOptions,
+    bands: bool,
+) -> Result<(Runs, Value), Failure> {
+    // A timeline and an image are of one run.
+    let ends = bands && options.timeline_marks == 0 && options.power_fails_at.is_none();
+    let remarks = bands::remarks(&workloads);
+    let runs = bands::run(&[(machine, workloads)], options, ends, || {}).map_err(output::failed)?.pop();
+    let runs = runs.ok_or_else(|| Failure::BadInput("nothing was run".into()))?;
+    let mut json = runs.report().0.to_json();
+    if let Some(band) = runs.to_json(None) {
+        json["band"] = band;
+    }
+    if !remarks.is_empty() {
+        json["remarks"] = remarks.into();
+    }
+    Ok((runs, json))
+}
+
+fn save(folder: &Path, report: &Report, json: &Value, power_failed: bool) -> Result<(), Failure> {
     let mut kept = json.clone();
     kept["provenance"] = output::provenance();
     output::write(folder, "run.json", format!("{kept:#}\n").as_bytes())?;

@@ -38,7 +38,8 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn options(args: &TrackArgs) -> Result<Options, Failure> {
+/// What is asked for.
+pub(crate) fn options(args: &TrackArgs) -> Result<Options, Failure> {
     if !(0.001..=86400.0).contains(&args.interval) {
         let text = format!("--interval {}: give 0.001 to 86400 seconds", args.interval);
         return Err(Failure::BadInput(text));
@@ -67,7 +68,7 @@ fn options(args: &TrackArgs) -> Result<Options, Failure> {
     })
 }
 
-fn format_of(path: &Path) -> Result<Format, Failure> {
+pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("parquet") => Ok(Format::Parquet),
         Some("ktracker") => Ok(Format::KTracker),
@@ -78,7 +79,8 @@ fn format_of(path: &Path) -> Result<Format, Failure> {
     }
 }
 
-fn to_json(window: &Window, report: &Report) -> Value {
+/// A window as JSON.
+pub(crate) fn to_json(window: &Window, report: &Report) -> Value {
     json!({
         "start_s": window.start_s,
         "end_s": window.end_s,
