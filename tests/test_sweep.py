@@ -53,8 +53,9 @@ def test_a_campaign_is_one_table_and_each_run_is_what_run_makes(campaign: Cli) -
         assert times[machine, run["workload"], run["seed"], depth] == run["time_ns"]
     one = campaign.json("run", "mine.toml", "queue", "--seed", 2, "--set", "workload.operations=300", "--set", "ordering.persist_buffer=4")
     assert times["mine", "queue", 2, 4] == one["time_ns"]
-    table = cp.sweep(campaign.folder / "depth.toml", out=campaign.folder / "depth.sweep", resume=True)
-    assert table.filter(pl.col("name") == "time_ns")["value"].to_list() == [run["time_ns"] for run in swept["runs"]]
+    again = cp.sweep(campaign.folder / "depth.toml", out=campaign.folder / "depth.sweep", resume=True)
+    assert again.ok and again.table["time_ns"].to_list() == [run["time_ns"] for run in swept["runs"]]
+    assert again.stats.filter(pl.col("name") == "time_ns")["value"].to_list() == [run["time_ns"] for run in swept["runs"]]
     plan = campaign.json("sweep", ROOT / "examples/sweep/depth.toml", "--plan", "--out", "none")
     assert len(plan["runs"]) == 180 and not any(run["done"] for run in plan["runs"])
     kept = json.loads((campaign.folder / "depth.sweep/campaign.json").read_text())

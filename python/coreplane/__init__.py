@@ -6,24 +6,44 @@
 True
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from coreplane._core import ConfigError, __version__
+from coreplane._core import ConfigError, RunError, __version__
 
-if TYPE_CHECKING:
-    from coreplane.api import Comparison, Machine, Run, Workload, compare, run, sweep
+if _TYPE_CHECKING:
+    from coreplane.api import claims, compare, crash, explore, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, show, statistics, sweep, track, workloads
+    from coreplane.findings import Crash, Exploration, Finding, Litmus, Replay, Scoreboard, Store, Test, Tracking, Violation
+    from coreplane.inputs import Machine, Trace, Workload
+    from coreplane.results import Comparison, Run, Sweep
 
-__all__ = ["Comparison", "ConfigError", "Machine", "Run", "Workload", "__version__", "compare", "run", "sweep"]
+_HOMES = {
+    "api": "claims compare crash explore litmus machines parameters protocols record replay reproduce run schema show statistics sweep track workloads",
+    "findings": "Crash Exploration Finding Litmus Replay Scoreboard Store Test Tracking Violation",
+    "inputs": "Machine Trace Workload",
+    "results": "Comparison Run Sweep",
+}
+
+__all__ = [  # noqa: RUF022
+    "Machine", "Workload", "Trace",
+    "run", "compare", "sweep", "crash", "litmus", "explore", "replay", "record", "track", "reproduce",
+    "show", "machines", "workloads", "statistics", "claims", "protocols", "parameters", "schema",
+    "Run", "Comparison", "Sweep", "Crash", "Finding", "Store", "Litmus", "Test", "Exploration", "Violation", "Replay", "Scoreboard", "Tracking",
+    "ConfigError", "RunError", "__version__",
+]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # The libraries for tables and plots take twice as long to import as the command line takes for a short answer.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from coreplane import api
+    from importlib import import_module
 
-    return getattr(api, name)
+    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"coreplane.{home}"), name)
+    # A module of the package may have the function's name; from now on it is the function.
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -1,174 +1,259 @@
-"""Machines, workloads and runs for Python. Everything is checked and simulated by the compiled core."""
+"""A function for each command. What is checked and simulated is the compiled core's; Ctrl-C stops it within a second."""
 
-import json
-from collections.abc import Mapping, Sequence
-from functools import cache
+import os
+import shlex
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-import altair as alt
 import polars as pl
 
-from coreplane import _core, figures
+from coreplane import _core
+from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Tracking
+from coreplane.inputs import Machine, Trace, Value, Workload, core_of, frame, machine_of, pairs, workload_of
+from coreplane.results import Comparison, Run, Sweep
 
-Value = str | int | float | bool
-
-
-class Machine:
-    """A machine by name or TOML file, with changes by section: ``Machine("asap-rp", ordering={"persist_buffer": 16})``."""
-
-    def __init__(self, name: str, **changes: Mapping[str, Value]) -> None:
-        self.name = name
-        self.settings = _settings(changes)
-        _core.call(["show", name])
-
-    def __repr__(self) -> str:
-        return f"Machine({self.name!r}, {self.settings!r})"
+AMachine: TypeAlias = Machine | str | os.PathLike[str]
+AWorkload: TypeAlias = Workload | Trace | str
+Engine: TypeAlias = Literal["fast", "reference"]
 
 
-class Workload:
-    """A workload by name, or ``trace:FILE``, with its parameters: ``Workload("cceh", threads=8)``."""
-
-    def __init__(self, name: str, **parameters: Value) -> None:
-        self.name = name
-        self.settings = {f"workload.{key}": _text(value) for key, value in parameters.items()}
-
-    def __repr__(self) -> str:
-        return f"Workload({self.name!r}, {self.settings!r})"
-
-
-class Run:
-    """The result of a run."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        #: Everything that ``coreplane run --format json`` prints.
-        self.data = data
-
-    @property
-    def time(self) -> float:
-        """Simulated time of the region of interest, in nanoseconds."""
-        return self.data["time_ns"]
-
-    @property
-    def stats(self) -> pl.DataFrame:
-        """Every statistic: name, value, unit, description."""
-        rows = [(n, float(v), *_meanings().get(n, ("", ""))) for n, v in self.data["stats"].items()]
-        schema = {"name": pl.String, "value": pl.Float64, "unit": pl.String, "description": pl.String}
-        return pl.DataFrame(rows, schema=schema, orient="row")
-
-    @property
-    def series(self) -> pl.DataFrame:
-        """What was seen over time, on machines at page fidelity: seconds, and a column each; empty on others."""
-        return pl.DataFrame(self.data.get("series", {}))
-
-    def plot(self) -> alt.VConcatChart:
-        """Free memory, watermarks and integrated memory, swap, faults and processor time over simulated time.
-
-        Raises ValueError on machines at line fidelity, which have no such series.
-        """
-        if "series" not in self.data:
-            raise ValueError(f"{self.data['machine']}: only machines at page fidelity have something to see over time")
-        return figures.memory_over_time(self.data["series"], f"{self.data['workload']} on {self.data['machine']}")
-
-    def __repr__(self) -> str:
-        return f"<{self.data['workload']} on {self.data['machine']}: {self.time:.1f} ns>"
-
-
-class Comparison:
-    """The same work on several machines."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        #: Everything that ``coreplane compare --format json`` prints.
-        self.data = data
-        self.runs = [Run(row) for row in data["machines"]]
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """Machine, time in nanoseconds, speedup over the baseline."""
-        rows = [(r.data["machine"], r.time, r.data["speedup"]) for r in self.runs]
-        return pl.DataFrame(rows, schema=["machine", "time_ns", "speedup"], orient="row")
-
-    def plot(self) -> alt.Chart:
-        """Speedups as bars."""
-        from coreplane.figures import speedups
-
-        return speedups(self.data)
-
-
-def run(machine: Machine | str, workload: Workload | str, *, seed: int = 1, engine: str = "fast") -> Run:
+def run(machine: AMachine, workload: AWorkload, *, seed: int = 1, engine: Engine = "fast", bands: bool = True, timeline: bool = False) -> Run:
     """Simulates ``workload`` on ``machine``.
 
-    Raises ConfigError when either is unknown or they do not fit together.
+    Of recordings, ``bands`` also finds out what is not known of their time. With ``timeline`` the result has one for
+    ui.perfetto.dev. Raises ConfigError when the two do not fit together, RunError when the run breaks a promise.
     """
-    machine, workload = _machine(machine), _workload(workload)
-    args = ["run", machine.name, workload.name, "--seed", str(seed), "--engine", engine]
-    return Run(json.loads(_core.call(args + _sets(machine, workload))))
+    of, reference = workload_of(workload), _reference(engine)
+    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, bands, timeline))
 
 
-def compare(
-    workload: Workload | str,
-    *,
-    on: Sequence[Machine | str],
-    baseline: str | None = None,
-    seed: int = 1,
-) -> Comparison:
+def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline: str | None = None, seed: int = 1, engine: Engine = "fast", bands: bool = True) -> Comparison:
     """Simulates ``workload`` on each machine of ``on``; speedups are against ``baseline``, the first unless said.
 
-    Machines with changes of their own are run one by one; plain names share one call.
+    Machines that would have one name get their changes in it. Raises ConfigError as ``run`` does, and when the machines
+    simulate different things, so that their times cannot be compared.
     """
-    workload, machines = _workload(workload), [_machine(m) for m in on]
+    machines = _distinct([machine_of(machine) for machine in _several(on)])
     if not machines:
-        raise _core.ConfigError("compare: give at least one machine")
-    runs = [run(m, workload, seed=seed) for m in machines]
-    names = [m.name for m in machines]
-    base = names.index(baseline) if baseline in names else 0
+        raise _core.ConfigError("on: give at least one machine")
+    names = [machine.name for machine in machines]
     if baseline is not None and baseline not in names:
         raise _core.ConfigError(f"baseline {baseline}: is not among {', '.join(names)}")
-    for r in runs:
-        r.data["speedup"] = runs[base].time / r.time
-    data = {"workload": workload.name, "baseline": names[base], "machines": [r.data for r in runs]}
-    return Comparison(data)
+    base = names.index(baseline) if baseline is not None else 0
+    of, reference = workload_of(workload), _reference(engine)
+    return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, bands))
 
 
-def sweep(campaign: str | Path, *, out: str | Path | None = None, resume: bool = False) -> pl.DataFrame:
+def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None) -> Sweep:
     """Makes the runs of a campaign (a TOML file) on this machine's cores.
 
-    Gives a row for each statistic of each run: machine, workload, seed, name, value, unit, description, and the keys that the
-    campaign varies. Raises ConfigError when the campaign is not accepted, or a run broke a promise.
+    With ``resume``, runs whose results are in ``out`` are not made again. Raises ConfigError when the campaign is not accepted.
     """
-    args = ["sweep", str(campaign), *(["--out", str(out)] if out else []), *(["--resume"] if resume else [])]
-    done = json.loads(_core.call(args))
-    return pl.read_parquet([Path(done["folder"]) / f"{run['name']}.parquet" for run in done["runs"]])
+    return Sweep(_core.sweep(os.fspath(campaign), None if out is None else os.fspath(out), resume, jobs))
 
 
-@cache
-def _meanings() -> dict[str, tuple[str, str]]:
-    return {s["name"]: (s["unit"], s["meaning"]) for s in json.loads(_core.call(["show", "stats"]))}
+def crash(
+    machine: AMachine,
+    workload: AWorkload,
+    *,
+    at: str | None = None,
+    every: int | None = None,
+    all: bool = False,
+    check: str | None = None,
+    file: str | None = None,
+    after: int | None = None,
+    accept_unseen: bool = False,
+    model: str | None = None,
+    points: int = 1000,
+    images: int = 64,
+    time_limit: float = 10.0,
+    minimise_seconds: float = 20.0,
+    replay: str | None = None,
+    seed: int = 1,
+) -> Crash:
+    """Cuts the power, recovers, and says which store was not ordered.
+
+    The power fails ``at`` a time ("12.5 us"), after ``every`` so many writes that reach the controllers (100 unless said), or at
+    ``all`` events; and at up to ``points`` points of the persistency ``model``, with up to ``images`` images each. A recording
+    needs a ``check``: a command that decides by its exit status, with ``{image}`` or ``{folder}`` where it finds the files.
+    Built-in workloads do fewer operations than usual; ``notes`` says so. Raises ConfigError when there is nothing to judge.
+    """
+    of = workload_of(workload)
+    how: dict[str, Any] = {"at": at, "every": every, "all": all, "check": check, "file": file, "after": after, "accept_unseen": accept_unseen, "model": model}
+    how |= {"points": points, "images": images, "time_limit": time_limit, "minimise_seconds": minimise_seconds, "replay": replay}
+    return Crash(_core.crash(core_of(machine_of(machine)), core_of(of), _seed(seed), **how))
 
 
-def _machine(machine: Machine | str) -> Machine:
-    return machine if isinstance(machine, Machine) else Machine(machine)
+def litmus(*files: str | os.PathLike[str], text: str | None = None, model: str | None = None, method: Literal["view", "operational"] = "view", failed_rmw_fences: bool = False) -> Litmus:
+    """Runs persistency litmus tests: those of ``files``, of ``text``, or the project's own specifications."""
+    if method not in ("view", "operational"):
+        raise _core.ConfigError(f"method {method}: give view or operational")
+    return Litmus(_core.litmus([os.fspath(file) for file in files], text, model, method == "operational", failed_rmw_fences))
 
 
-def _workload(workload: Workload | str) -> Workload:
-    return workload if isinstance(workload, Workload) else Workload(workload)
+def explore(protocol: str, *, mutant: str | None = None, states: int = 5_000_000, **bounds: Value) -> Exploration:
+    """Visits every interleaving of a protocol's messages, with a power failure at every step.
+
+    ``bounds`` are the protocol's (``protocols()`` lists them), with ``_`` for ``-``. Raises ConfigError when one is not known.
+    """
+    return Exploration(_core.explore(protocol, _bounds(bounds), mutant, states, None))
 
 
-def _sets(machine: Machine, workload: Workload) -> list[str]:
-    both = machine.settings | workload.settings
-    return [part for key, value in both.items() for part in ("--set", f"{key}={value}")]
+def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, **bounds: Value) -> Replay:
+    """Takes the steps of a violation again: its ``choices``."""
+    data = _core.explore(protocol, _bounds(bounds), mutant, 1, list(choices))
+    return Replay(tuple(data["trace"]), data["message"])
 
 
-def _settings(changes: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for key, value in changes.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            flat |= _settings(value, f"{name}.")
-        else:
-            flat[name] = _text(value)
-    return flat
+def record(command: str | Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[str] = "trace.parquet", times: int = 1) -> Trace:
+    """Runs a program that ``coreplane cc`` made and records its memory behaviour; the trace is a workload.
+
+    A text is taken apart as a shell does. Recorded several times, a program with threads shows several of its schedules; the
+    files are then NAME.1.parquet and so on. Raises ConfigError when nothing was recorded.
+    """
+    path = Path(out)
+    if times < 1:
+        raise _core.ConfigError(f"times {times}: give at least 1")
+    paths = [path] if times == 1 else [path.with_suffix(f".{n}{path.suffix}") for n in range(1, times + 1)]
+    found = [_core.record(_command(command), str(path)) for path in paths]
+    trace = Trace(*paths)
+    trace.remarks.extend(dict.fromkeys(remark for one in found for remark in one["remarks"]))
+    return trace
 
 
-def _text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def track(
+    target: int | str | Sequence[str | os.PathLike[str]],
+    *,
+    interval: float = 1.0,
+    windows: int | None = None,
+    mode: Literal["lines", "write-protect", "nothing"] = "lines",
+    mechanism: Literal["scan", "read"] | None = None,
+) -> Tracking:
+    """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of the process with a number, or of a command that is started.
+
+    Ends with the program, after ``windows`` windows of ``interval`` seconds, or with Ctrl-C: what was seen until then is given.
+    """
+    pid, command = (target, []) if isinstance(target, int) else (None, _command(target))
+    return Tracking(_core.track(pid, command, interval, windows, mode, mechanism))
+
+
+def reproduce(paper: str, *, claims: str | os.PathLike[str] | None = None, seed: int = 1) -> Scoreboard:
+    """Makes a paper's evaluation (``all`` for every one): claims, published beside ours, and the figures."""
+    return Scoreboard(_core.reproduce(paper, None if claims is None else os.fspath(claims), _seed(seed)))
+
+
+def show(what: AMachine | Workload | str) -> pl.DataFrame:
+    """What there is: ``machines``, ``workloads``, ``statistics``, ``claims``, ``protocols``; or what a name means.
+
+    Of a machine or workload its parameters, of a statistic its unit and meaning. Raises ConfigError when nothing is called so.
+    """
+    if isinstance(what, str):
+        if what in _LISTS:
+            return _list(what)
+        found = statistics().filter(pl.col("name") == what)
+        if not found.is_empty():
+            return found
+    return parameters(what)
+
+
+def machines() -> pl.DataFrame:
+    """The machines that come with the project: name, about."""
+    return _list("machines")
+
+
+def workloads() -> pl.DataFrame:
+    """The workloads that come with the project: name, meaning, source, fidelity."""
+    return _list("workloads")
+
+
+def statistics() -> pl.DataFrame:
+    """Every statistic that a machine may report: name, unit, meaning."""
+    return _list("statistics")
+
+
+def claims() -> pl.DataFrame:
+    """Every claim that is checked: id, where, says, use."""
+    return _list("claims")
+
+
+def protocols() -> pl.DataFrame:
+    """What ``explore`` takes: name, meaning, bounds, mutants."""
+    return _list("protocols")
+
+
+def parameters(of: AMachine | Workload | str) -> pl.DataFrame:
+    """The parameters of a machine or workload: key, value, unit, default, accepts, source, meaning."""
+    if isinstance(of, (Machine, Workload)):
+        return of.parameters
+    if isinstance(of, str) and of in workloads()["name"]:
+        return Workload(of).parameters
+    return Machine(of).parameters
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of machine files and campaigns."""
+    found: dict[str, Any] = _core.listing("schema")
+    return found
+
+
+_LISTS = {
+    "machines": ["name", "about"],
+    "workloads": ["name", "meaning", "source", "fidelity"],
+    "statistics": ["name", "unit", "meaning"],
+    "claims": ["id", "where", "says", "use"],
+    "protocols": ["name", "meaning", "bounds", "mutants"],
+}
+
+
+def _list(what: str) -> pl.DataFrame:
+    rows = _core.listing(what)
+    for row in rows:
+        if what == "workloads":
+            row.setdefault("fidelity", "line")
+        if what == "protocols":
+            row.update({key: [f"{one['name']}: {one['meaning']}" for one in row[key]] for key in ("bounds", "mutants")})
+    return frame(rows, _LISTS[what])
+
+
+def _several(on: AMachine | Sequence[AMachine]) -> list[AMachine]:
+    # A name is a sequence too, of letters.
+    return [on] if isinstance(on, (Machine, str, os.PathLike)) else list(on)
+
+
+def _distinct(machines: list[Machine]) -> list[Machine]:
+    """The machines, each with a name of its own."""
+    names = Counter(machine.name for machine in machines)
+    changed = [machine.named_by_changes() if names[machine.name] > 1 and machine.settings else machine for machine in machines]
+    again = Counter(machine.name for machine in changed)
+    twice = [name for name, times in again.items() if times > 1]
+    if twice:
+        raise _core.ConfigError(f"on: {twice[0]} is there {again[twice[0]]} times; give label= to tell them apart")
+    return changed
+
+
+def _bounds(bounds: dict[str, Value]) -> list[tuple[str, str]]:
+    # A flag is given by its name alone.
+    given = {key.replace("_", "-"): value for key, value in bounds.items() if value is not False}
+    return [(key, "" if value == "true" else value) for key, value in pairs(given)]
+
+
+def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
+    words = shlex.split(command) if isinstance(command, str) else [os.fspath(word) for word in command]
+    if not words:
+        raise _core.ConfigError("command: give the program and its arguments")
+    return words
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= seed < 2**64:
+        raise _core.ConfigError(f"seed {seed}: give a whole number from 0 to {2**64 - 1}")
+    return seed
+
+
+def _reference(engine: str) -> bool:
+    if engine not in ("fast", "reference"):
+        raise _core.ConfigError(f"engine {engine}: give fast or reference")
+    return engine == "reference"
+

@@ -5,9 +5,11 @@ run writes comes back. A run is made by the command line that makes it at home, 
 """
 
 import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from coreplane import _core
 
@@ -22,11 +24,11 @@ def main(args: list[str], url: str) -> int:
     except ImportError:
         print("coreplane: --on: Dask is not installed: pip install 'coreplane[cluster]'", file=sys.stderr)
         return 2
-    try:
-        plan = json.loads(_core.call([*_quietly(args), "--plan"]))
-    except _core.ConfigError as error:
-        print(f"coreplane: {error}", file=sys.stderr)
-        return 2
+    command = [sys.executable, "-m", "coreplane._cli", *_quietly(args), "--plan"]
+    planned = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if planned.returncode:
+        return planned.returncode
+    plan = json.loads(planned.stdout)
     folder, campaign = Path(plan["folder"]), Path(plan["campaign"])
     outside = [name for name in plan["files"] if Path(name).is_absolute() or ".." in Path(name).parts]
     if outside:
@@ -46,7 +48,7 @@ def main(args: list[str], url: str) -> int:
     return code or _core.cli_main(["coreplane", *args, *(() if "--resume" in args else ("--resume",))])
 
 
-def _all(client, campaign: str, files: dict[str, bytes], names: list[str], folder: Path) -> int:
+def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], folder: Path) -> int:
     """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well.
 
     A task makes several short runs, which share the reading of the campaign; there are enough tasks for all to end together.
@@ -74,8 +76,6 @@ def _all(client, campaign: str, files: dict[str, bytes], names: list[str], folde
 
 def _work(campaign: str, files: dict[str, bytes], names: list[str]) -> tuple[int, str, dict[str, bytes]]:
     """On a worker: makes some runs one after the other; gives the exit code, the messages, and the files that were written."""
-    import subprocess
-
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "campaign"
         for path, content in files.items():

@@ -27,7 +27,7 @@ def colour(names: list[str], title: str | None = None) -> alt.Color:
     return alt.Color("machine:N", scale=scale, title=title, sort=names)
 
 
-def speedups(data: dict[str, Any]) -> alt.Chart:
+def speedups(data: dict[str, Any]) -> alt.LayerChart:
     """Speedup over the baseline, a bar a machine."""
     rows = [{"machine": r["machine"], "speedup": r["speedup"]} for r in data["machines"]]
     names = [r["machine"] for r in rows]
@@ -36,8 +36,9 @@ def speedups(data: dict[str, Any]) -> alt.Chart:
         y=alt.Y("speedup:Q", title=f"speedup over {data['baseline']}"),
     )
     labels = bars.mark_text(dy=-7).encode(text=alt.Text("speedup:Q", format=".2f"))
-    drawn = bars.mark_bar().encode(color=colour(names).legend(None)) + labels
-    return drawn.properties(title=data["workload"], width=alt.Step(70), height=260)
+    both = bars.mark_bar().encode(color=colour(names).legend(None)) + labels
+    drawn: alt.LayerChart = both.properties(title=data["workload"], width=alt.Step(70), height=260)
+    return drawn
 
 
 #: A colour a cause, the same in every figure.
@@ -66,7 +67,7 @@ def causes_of(
     rows = [{"machine": r["machine"], "cause": c, "time": v / cores(r) / size} for r in runs for c, v in causes(r).items()]
     machines = [r["machine"] for r in runs]
     named = [c for c in CAUSES if any(row["cause"] == c for row in rows)]
-    return (
+    drawn: alt.Chart = (
         alt.Chart(pl.DataFrame([{**row, "order": named.index(row["cause"])} for row in rows]))
         .mark_bar()
         .encode(
@@ -77,12 +78,13 @@ def causes_of(
         )
         .properties(width=620, height=alt.Step(34))
     )
+    return drawn
 
 
 def grouped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str]) -> alt.Chart:
     """Bars grouped by workload: rows of workload, machine, value."""
     workloads = list(dict.fromkeys(r["workload"] for r in rows))
-    return (
+    drawn: alt.Chart = (
         alt.Chart(pl.DataFrame(rows))
         .mark_bar()
         .encode(
@@ -94,6 +96,7 @@ def grouped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[st
         )
         .properties(title=title, width=max(420, 58 * len(workloads)), height=280)
     )
+    return drawn
 
 
 def capped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str]) -> alt.LayerChart:
@@ -109,10 +112,11 @@ def capped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str
             y="high:Q",
         )
     )
-    return bars + ticks
+    drawn: alt.LayerChart = bars + ticks
+    return drawn
 
 
-def lines(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Chart:
+def lines(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Chart | alt.FacetChart:
     """Lines over threads: rows of x, machine, value, and optionally workload for small multiples."""
     names = list(dict.fromkeys(r["machine"] for r in rows))
     chart = (
@@ -126,19 +130,22 @@ def lines(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Char
         .properties(width=220, height=220)
     )
     if "workload" in rows[0]:
-        return chart.facet(column=alt.Column("workload:N", title=None, sort=None), title=title)
-    return chart.properties(title=title, width=420, height=280)
+        apart: alt.FacetChart = chart.facet(column=alt.Column("workload:N", title=None, sort=None), title=title)
+        return apart
+    drawn: alt.Chart = chart.properties(title=title, width=420, height=280)
+    return drawn
 
 
 def over_time(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Chart:
     """Lines over simulated time: rows of x, machine, value."""
     names = list(dict.fromkeys(r["machine"] for r in rows))
-    return (
+    drawn: alt.Chart = (
         alt.Chart(pl.DataFrame(rows))
         .mark_line(interpolate="step-after")
         .encode(x=alt.X("x:Q", title=x), y=alt.Y("value:Q", title=axis), color=colour(names))
         .properties(title=title, width=620, height=280)
     )
+    return drawn
 
 
 def memory_over_time(series: dict[str, list[float]], title: str) -> alt.VConcatChart:
@@ -160,9 +167,10 @@ def memory_over_time(series: dict[str, list[float]], title: str) -> alt.VConcatC
     memory = {"free": "free_gib", "low watermark": "low_gib", "high watermark": "high_gib", "integrated PM": "pm_integrated_gib"}
     if "integrates_below_gib" in series:
         memory["kpmemd integrates below"] = "integrates_below_gib"
-    return alt.vconcat(
+    drawn: alt.VConcatChart = alt.vconcat(
         over_time(rows(memory), title, "seconds", "GiB"),
         over_time(rows({"swap device": "swap_gib", "page descriptors": "descriptors_gib"}), "In use", "seconds", "GiB"),
         over_time(rates({"minor faults": "minor_faults", "major faults": "major_faults"}, 1e6), "Page faults", "seconds", "million a second"),
         over_time(rates({"user": "user_s", "system": "system_s"}, 1), "Cores at work", "seconds", "cores"),
     ).resolve_scale(color="independent")
+    return drawn

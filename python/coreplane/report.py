@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import altair as alt
+
 from coreplane import _core, figures, page
 from coreplane.page import quantity, section
 
@@ -29,7 +31,7 @@ SHOWN_PAGES = ("os.minor_faults", "os.major_faults", "os.swap_bytes_max", "os.pm
 @cache
 def meanings() -> dict[str, tuple[str, str]]:
     """Unit and meaning of each statistic."""
-    return {s["name"]: (s["unit"], s["meaning"]) for s in json.loads(_core.call(["show", "stats"]))}
+    return {s["name"]: (s["unit"], s["meaning"]) for s in _core.listing("statistics")}
 
 
 def shown(name: str, value: float) -> tuple[str, float]:
@@ -156,12 +158,12 @@ def reproduce(folder: Path) -> Path:
     said = [f"Of {len(verdicts)} claims: {counted}."]
     if worst:
         said.append(f"Missed: {', '.join(c['id'] for c in worst)}. Why: validation/DEVIATIONS.md.")
-    drawn = [page.figure(folder, f["name"], _draw(f), f["caption"]) for f in data["figures"]]
+    drawn = [page.figure(folder, f["name"], draw(f), f["caption"]) for f in data["figures"]]
     body = [page.summary(said), section("Claims", page.table(head, rows, text=2)), section("Figures", *drawn), page.provenance(data)]
     return page.write(folder, f"{data['paper']}: published beside ours", data["about"], body)
 
 
-def _draw(f: dict[str, Any]) -> Any:
+def draw(f: dict[str, Any]) -> alt.Chart | alt.LayerChart | alt.FacetChart:
     match f["kind"]:
         case "grouped":
             return figures.grouped(f["rows"], f["title"], f["axis"], order=f["order"])

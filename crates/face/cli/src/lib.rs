@@ -13,6 +13,7 @@ mod bench_pages;
 mod bench_recorder;
 mod bench_track;
 mod bounds;
+pub mod calls;
 mod cc;
 mod compare;
 mod crash;
@@ -100,21 +101,6 @@ fn end_quietly_when_nobody_reads() {
         }
         usual(info);
     }));
-}
-
-/// Runs one command for a caller that is a program: `args` without the program's name. Gives the JSON that
-/// `--format json` would print.
-///
-/// # Errors
-/// The message that the command line would print.
-pub fn call(args: &[String]) -> Result<String, String> {
-    let all = ["coreplane"].into_iter().map(String::from).chain(args.iter().cloned());
-    let all = all.chain(["--format".into(), "json".into(), "--quiet".into()]);
-    let all: Vec<String> = all.collect();
-    let cli = Cli::try_parse_from(&all).map_err(|e| hints::with_hint(&all, e).to_string())?;
-    output::capture(|| dispatch(&cli)).map_err(|e| match e {
-        Failure::DoesNotHold(text) | Failure::BadInput(text) => text,
-    })
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {

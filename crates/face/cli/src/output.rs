@@ -32,25 +32,8 @@ pub(crate) fn provenance() -> serde_json::Value {
     serde_json::json!({"version": env!("CARGO_PKG_VERSION"), "command": COMMAND.get()})
 }
 
-thread_local! {
-    /// Where JSON goes while a program, not a person, called.
-    static CAPTURED: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
-}
-
 pub(crate) fn print_json(value: &serde_json::Value) {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    CAPTURED.with_borrow_mut(|captured| match captured {
-        Some(all) => all.push_str(&text),
-        None => println!("{text}"),
-    });
-}
-
-/// What `work` gives to [`print_json`].
-pub(crate) fn capture(work: impl FnOnce() -> Result<(), Failure>) -> Result<String, Failure> {
-    CAPTURED.set(Some(String::new()));
-    let done = work();
-    let text = CAPTURED.take().unwrap_or_default();
-    done.map(|()| text)
+    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
 /// What an option's value names in a list, or which names are accepted.

@@ -6,7 +6,7 @@ use crate::output::{self, Table};
 use machine::params::MACHINE;
 use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
 use protocol::Param;
-use serde_json::json;
+use serde_json::{Value, json};
 use workloads::{PAGE_WORKLOADS, VARIANTS, WORKLOADS, Workload, find, find_variant};
 
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
@@ -143,27 +143,31 @@ fn about(text: &str) -> &str {
     text.lines().find_map(|l| l.strip_prefix("about = \"")).and_then(|l| l.strip_suffix('"')).unwrap_or("")
 }
 
+/// Every preset, as JSON.
+pub(crate) fn machine_list() -> Value {
+    PRESETS.iter().map(|p| json!({"name": p.name, "about": about(p.text)})).collect()
+}
+
 fn machines(json: bool) {
     if json {
-        return output::print_json(
-            &PRESETS.iter().map(|p| json!({"name": p.name, "about": about(p.text)})).collect(),
-        );
+        return output::print_json(&machine_list());
     }
     let mut table = Table::new(["machine", "what it is"]).left(2);
     PRESETS.iter().for_each(|p| table.row([p.name, about(p.text)]));
     table.print();
 }
 
+/// Every workload, as JSON.
+pub(crate) fn workload_list() -> Value {
+    let row = |name: &str, w: &Workload| json!({"name": name, "meaning": w.meaning, "source": w.source});
+    let page = |w: &workloads::PageWorkload| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "page"});
+    let all = WORKLOADS.iter().map(|w| row(w.name, w));
+    all.chain(variants().map(|(name, w)| row(name, w))).chain(pages().map(page)).collect()
+}
+
 fn workloads(json: bool) {
     if json {
-        let row = |name: &str, w: &Workload| json!({"name": name, "meaning": w.meaning, "source": w.source});
-        let all = WORKLOADS.iter().map(|w| row(w.name, w));
-        let all = all.chain(variants().map(|(name, w)| row(name, w)));
-        let all =
-            all.chain(pages().map(
-                |w| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "page"}),
-            ));
-        return output::print_json(&all.collect());
+        return output::print_json(&workload_list());
     }
     let mut table = Table::new(["workload", "what it does, and where it is from"]).left(2);
     let said = |meaning: &str, source: &str| format!("{meaning} [{source}]");
@@ -183,22 +187,31 @@ fn variants() -> impl Iterator<Item = (&'static str, &'static Workload)> {
     VARIANTS.iter().filter_map(|(name, _)| Some((*name, find_variant(name)?.0)))
 }
 
+/// Every statistic, as JSON.
+pub(crate) fn statistic_list() -> Value {
+    STATISTICS.iter().map(|s| json!({"name": s.name, "unit": s.unit, "meaning": s.meaning})).collect()
+}
+
 fn stats(json: bool) {
     if json {
-        let all = STATISTICS.iter().map(|s| json!({"name": s.name, "unit": s.unit, "meaning": s.meaning}));
-        return output::print_json(&all.collect());
+        return output::print_json(&statistic_list());
     }
     let mut table = Table::new(["statistic", "unit", "meaning"]).left(3);
     STATISTICS.iter().for_each(|s| table.row([s.name, s.unit, s.meaning]));
     table.print();
 }
 
+/// Every claim, as JSON.
+pub(crate) fn claim_list() -> Result<Value, Failure> {
+    let all = evaluate::Claims::built_in()?;
+    let row = |c: &evaluate::Claim| json!({"id": c.id, "where": c.place, "says": c.says, "use": c.purpose});
+    Ok(all.list.iter().map(row).collect())
+}
+
 fn claims(json: bool) -> Result<(), Failure> {
     let all = evaluate::Claims::built_in()?;
     if json {
-        let rows =
-            all.list.iter().map(|c| json!({"id": c.id, "where": c.place, "says": c.says, "use": c.purpose}));
-        output::print_json(&rows.collect());
+        output::print_json(&claim_list()?);
         return Ok(());
     }
     let mut table = Table::new(["claim", "use", "says"]).left(3);
@@ -219,11 +232,7 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
     let meaning = find_variant(name).map(|(w, _)| w.meaning);
     if let Some(meaning) = meaning.or_else(|| pages().find(|w| w.name == name).map(|w| w.meaning)) {
         let w = WorkloadDescription::named(name)?;
-        let rows = w.params.iter().map(|p| {
-            let value = w.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
-            (p, value, p.source.to_string())
-        });
-        parameters(name, meaning, rows, json);
+        parameters(name, meaning, workload_rows(&w), json);
         return Ok(());
     }
     let machine = match output::machine(name) {
@@ -262,6 +271,26 @@ fn machine_parameters(machine: &Description, about: &str, json: bool) {
     }
 }
 
+/// Parameters with their values and where these come from, as JSON.
+pub(crate) fn parameter_list(rows: impl Iterator<Item = (&'static Param, String, String)>) -> Value {
+    let one = |(p, value, source): (&Param, String, String)| {
+        let kind = machine::sources::to_json(&source);
+        json!({"key": p.key, "value": value, "unit": p.kind.unit(), "default": p.default,
+               "accepts": p.kind.accepts(), "source": source, "source_kind": kind, "meaning": p.meaning})
+    };
+    rows.map(one).collect()
+}
+
+/// The parameters of a workload.
+pub(crate) fn workload_rows(
+    w: &WorkloadDescription,
+) -> impl Iterator<Item = (&'static Param, String, String)> + '_ {
+    w.params.iter().map(|p| {
+        let value = w.settings.get(p.key).map_or_else(String::new, |v| p.kind.show(v));
+        (p, value, p.source.to_string())
+    })
+}
+
 fn parameters(
     name: &str,
     about: &str,
@@ -269,14 +298,8 @@ fn parameters(
     json: bool,
 ) {
     if json {
-        let all = rows.map(|(p, value, source)| {
-            let kind = machine::sources::to_json(&source);
-            json!({"key": p.key, "value": value, "unit": p.kind.unit(), "default": p.default,
-                   "accepts": p.kind.accepts(), "source": source, "source_kind": kind, "meaning": p.meaning})
-        });
-        return output::print_json(
-            &json!({"name": name, "about": about, "parameters": all.collect::<Vec<_>>()}),
-        );
+        let all = parameter_list(rows);
+        return output::print_json(&json!({"name": name, "about": about, "parameters": all}));
     }
     println!("{name}: {about}\n");
     let mut rows: Vec<_> = rows.collect();

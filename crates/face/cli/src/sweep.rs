@@ -37,29 +37,101 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             args.on
         )));
     }
-    let file = args.campaign.display().to_string();
-    let text =
-        std::fs::read_to_string(&args.campaign).map_err(|e| Failure::BadInput(format!("{file}: {e}")))?;
-    let campaign = Campaign::parse(&file, &text)?;
-    let sources = Sources::of(&campaign, &args.campaign)?;
-    let jobs = chosen(args, sources.jobs(&campaign, &file)?)?;
-    let folder = folder(args);
-    may_begin(args, &folder, &campaign)?;
+    let prepared = Prepared::of(args)?;
     if args.plan {
-        output::print_json(&plan(args, &folder, &jobs, &sources));
+        output::print_json(&prepared.plan(args));
         return Ok(());
     }
-    keep_campaign(&folder, &campaign, &text)?;
-    let ends = run_all(args, &folder, &sources, &jobs)?;
-    print(args, &folder, &campaign, &jobs, &ends);
+    let ends = prepared.run(args)?;
+    prepared.print(args, &ends);
     let failed = ends.iter().filter(|end| matches!(end, End::Failed(_))).count();
     match failed {
         0 => Ok(()),
         n => Err(Failure::DoesNotHold(format!(
             "{n} of {} runs broke a promise: see *.failed in {}",
-            jobs.len(),
-            folder.display()
+            prepared.jobs.len(),
+            prepared.folder.display()
         ))),
+    }
+}
+
+/// Makes the runs; gives what JSON says of them.
+pub(crate) fn look(args: &SweepArgs) -> Result<serde_json::Value, Failure> {
+    let prepared = Prepared::of(args)?;
+    let ends = prepared.run(args)?;
+    Ok(prepared.json(&ends))
+}
+
+/// A campaign that was read and checked.
+struct Prepared {
+    campaign: Campaign,
+    /// Its file's text.
+    text: String,
+    sources: Sources,
+    jobs: Vec<Job>,
+    folder: PathBuf,
+}
+
+impl Prepared {
+    fn of(args: &SweepArgs) -> Result<Prepared, Failure> {
+        let file = args.campaign.display().to_string();
+        let text =
+            std::fs::read_to_string(&args.campaign).map_err(|e| Failure::BadInput(format!("{file}: {e}")))?;
+        let campaign = Campaign::parse(&file, &text)?;
+        let sources = Sources::of(&campaign, &args.campaign)?;
+        let jobs = chosen(args, sources.jobs(&campaign, &file)?)?;
+        let folder = folder(args);
+        may_begin(args, &folder, &campaign)?;
+        Ok(Prepared { campaign, text, sources, jobs, folder })
+    }
+
+    fn run(&self, args: &SweepArgs) -> Result<Vec<End>, Failure> {
+        keep_campaign(&self.folder, &self.campaign, &self.text)?;
+        run_all(args, &self.folder, &self.sources, &self.jobs)
+    }
+
+    /// What would be run, for who spreads the runs over a cluster.
+    fn plan(&self, args: &SweepArgs) -> serde_json::Value {
+        let run = |job: &Job| json!({"name": job.name, "run": described(&job.point), "done": done(&self.folder, job).is_some()});
+        let runs: Vec<_> = self.jobs.iter().map(run).collect();
+        json!({"campaign": args.campaign, "folder": self.folder, "files": self.sources.files, "runs": runs})
+    }
+
+    fn json(&self, ends: &[End]) -> serde_json::Value {
+        let row = |(job, end): (&Job, &End)| {
+            let mut row = json!({
+                "machine": job.point.machine, "workload": job.point.workload, "seed": job.point.seed,
+                "settings": settings(&job.point), "name": job.name,
+            });
+            match end {
+                End::Done(time_ns) => row["time_ns"] = (*time_ns).into(),
+                End::Failed(text) => row["failed"] = text.clone().into(),
+            }
+            row
+        };
+        json!({"folder": self.folder, "runs": self.jobs.iter().zip(ends).map(row).collect::<Vec<_>>()})
+    }
+
+    fn print(&self, args: &SweepArgs, ends: &[End]) {
+        if output::is_json(&args.common) {
+            return output::print_json(&self.json(ends));
+        }
+        let varied = varied(&self.campaign);
+        let mut table =
+            Table::new(["machine", "workload"].into_iter().chain(varied).chain(["seed", "time"])).left(2);
+        for (job, end) in self.jobs.iter().zip(ends) {
+            let names = [job.point.machine.clone(), job.point.workload.clone()];
+            let varied = job.point.settings[self.campaign.set.len()..].iter().map(|a| a.value.clone());
+            let time = match end {
+                End::Done(time_ns) => crate::quantity::time(*time_ns),
+                End::Failed(_) => "failed".into(),
+            };
+            table.row(names.into_iter().chain(varied).chain([job.point.seed.to_string(), time]));
+        }
+        table.print();
+        if !args.common.quiet {
+            println!("\none table: SELECT * FROM '{}/*.parquet'", self.folder.display());
+        }
     }
 }
 
@@ -311,45 +383,4 @@ fn one(folder: &Path, sources: &Sources, job: &Job) -> Result<End, Failure> {
     output::write(folder, &format!("{}.parquet", job.name), &table)?;
     _ = std::fs::remove_file(failed);
     Ok(End::Done(report.time.as_ns()))
-}
-
-/// What would be run, for who spreads the runs over a cluster.
-fn plan(args: &SweepArgs, folder: &Path, jobs: &[Job], sources: &Sources) -> serde_json::Value {
-    let run = |job: &Job| json!({"name": job.name, "run": described(&job.point), "done": done(folder, job).is_some()});
-    let runs: Vec<_> = jobs.iter().map(run).collect();
-    json!({"campaign": args.campaign, "folder": folder, "files": sources.files, "runs": runs})
-}
-
-fn print(args: &SweepArgs, folder: &Path, campaign: &Campaign, jobs: &[Job], ends: &[End]) {
-    let rows = jobs.iter().zip(ends);
-    if output::is_json(&args.common) {
-        let row = |(job, end): (&Job, &End)| {
-            let mut row = json!({
-                "machine": job.point.machine, "workload": job.point.workload, "seed": job.point.seed,
-                "settings": settings(&job.point), "name": job.name,
-            });
-            match end {
-                End::Done(time_ns) => row["time_ns"] = (*time_ns).into(),
-                End::Failed(text) => row["failed"] = text.clone().into(),
-            }
-            row
-        };
-        return output::print_json(&json!({"folder": folder, "runs": rows.map(row).collect::<Vec<_>>()}));
-    }
-    let varied = varied(campaign);
-    let mut table =
-        Table::new(["machine", "workload"].into_iter().chain(varied).chain(["seed", "time"])).left(2);
-    for (job, end) in rows {
-        let names = [job.point.machine.clone(), job.point.workload.clone()];
-        let varied = job.point.settings[campaign.set.len()..].iter().map(|a| a.value.clone());
-        let time = match end {
-            End::Done(time_ns) => crate::quantity::time(*time_ns),
-            End::Failed(_) => "failed".into(),
-        };
-        table.row(names.into_iter().chain(varied).chain([job.point.seed.to_string(), time]));
-    }
-    table.print();
-    if !args.common.quiet {
-        println!("\none table: SELECT * FROM '{}/*.parquet'", folder.display());
-    }
 }

@@ -61,6 +61,40 @@ pub(crate) fn own_setting(key: &str, value: &str) -> Result<(&'static str, Setti
     Ok((param.key, setting))
 }
 
+impl MemoryDescription {
+    /// A memory with the keys of an entry of `[[memory]]`, dotted.
+    ///
+    /// # Errors
+    /// When a key is unknown or its value not accepted, or there is no kind.
+    pub fn of<'a>(
+        keys: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<MemoryDescription, ConfigError> {
+        let mut memory = MemoryDescription { share: 1, ..MemoryDescription::default() };
+        for (key, value) in keys {
+            memory.set(key, value)?;
+        }
+        if memory.kind.is_empty() { Err(ConfigError::new(no_kind())) } else { Ok(memory) }
+    }
+
+    fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+        match key {
+            "kind" => self.kind = kind_called(text)?.name().to_string(),
+            "size" => self.bytes = Some(size(text)?),
+            "share" => self.share = share(text)?,
+            _ => {
+                let (key, setting) = own_setting(key, text)?;
+                self.settings.insert(key, setting);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_kind() -> String {
+    let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
+    format!("memory: has no kind; give kind = one of {}", names.join(", "))
+}
+
 impl Reader<'_> {
     /// The entries of `[[memory]]`.
     pub(crate) fn memories(
@@ -75,9 +109,7 @@ impl Reader<'_> {
             let mut memory = MemoryDescription { share: 1, ..MemoryDescription::default() };
             self.memory_keys("", table, &mut memory)?;
             if memory.kind.is_empty() {
-                let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
-                let text = format!("memory: has no kind; give kind = one of {}", names.join(", "));
-                return Err(self.error(entry.span().start, &text));
+                return Err(self.error(entry.span().start, &no_kind()));
             }
             Ok(memory)
         };
@@ -98,15 +130,7 @@ impl Reader<'_> {
             }
             let text = self.scalar(value, &key)?;
             let at = |e: ConfigError| self.error(value.span().start, &e.0);
-            match key.as_str() {
-                "kind" => memory.kind = kind_called(&text).map_err(at)?.name().to_string(),
-                "size" => memory.bytes = Some(size(&text).map_err(at)?),
-                "share" => memory.share = share(&text).map_err(at)?,
-                _ => {
-                    let (key, setting) = own_setting(&key, &text).map_err(at)?;
-                    memory.settings.insert(key, setting);
-                }
-            }
+            memory.set(&key, &text).map_err(at)?;
         }
         Ok(())
     }

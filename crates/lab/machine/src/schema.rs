@@ -28,6 +28,26 @@ pub fn machine() -> Value {
     })
 }
 
+/// The schema of every workload's parameters, by name without `workload.`; where workloads differ, all that one accepts.
+pub fn workloads() -> Value {
+    let tables = workloads::WORKLOADS.iter().map(|w| w.params);
+    let tables = tables.chain(workloads::PAGE_WORKLOADS.iter().map(|w| w.params));
+    let mut properties: Map<String, Value> = Map::new();
+    for param in tables.chain([trace::REPLAY_PARAMS]).flatten() {
+        let name = param.key.strip_prefix("workload.").unwrap_or(param.key);
+        let one = property(param);
+        let Value::Object(known) = properties.entry(name).or_insert_with(|| json!({"anyOf": []})) else {
+            continue;
+        };
+        if let Some(Value::Array(all)) =
+            known.get_mut("anyOf").filter(|all| !all.as_array().is_some_and(|a| a.contains(&one)))
+        {
+            all.push(one);
+        }
+    }
+    json!({"type": "object", "additionalProperties": false, "properties": properties})
+}
+
 /// The schema of a campaign (`coreplane sweep`).
 fn campaign() -> Value {
     let names = |what: &str| {

@@ -1,0 +1,388 @@
+//! The commands as functions, for programs: typed options in, what `--format json` would say out. Nothing is printed and
+//! no progress is shown.
+
+use crate::args::{
+    Common, CrashArgs, EngineChoice, Format, LitmusArgs, MethodChoice, ReproduceArgs, Settings, SweepArgs,
+    TrackArgs, TrackMechanism, TrackMode,
+};
+use crate::compare::Compared;
+use crate::{Failure, bands, compare, crash, explore, litmus, output, record, reproduce, run, show, sweep};
+use clap::{CommandFactory, ValueEnum};
+use machine::{Description, MemoryDescription, WorkloadDescription};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Keys and values, as text.
+pub type Pairs = Vec<(String, String)>;
+
+const QUIET: Common = Common { format: Format::Json, quiet: true };
+
+/// A machine that was read and checked.
+#[derive(Clone, Debug)]
+pub struct Machine(Description);
+
+impl Machine {
+    /// The machine called `source`, or of the file there, with keys set, and a list of memories unless it is empty.
+    ///
+    /// # Errors
+    /// When it is not known, or does not accept a key or value.
+    pub fn new(
+        source: &str,
+        set: &Pairs,
+        memories: &[Pairs],
+        label: Option<String>,
+    ) -> Result<Machine, Failure> {
+        let mut machine = output::machine(source)?;
+        if !memories.is_empty() {
+            let one =
+                |keys: &Pairs| MemoryDescription::of(keys.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+            machine.memories = memories.iter().map(one).collect::<Result<_, _>>()?;
+        }
+        set.iter().try_for_each(|(key, value)| machine.set(key, value))?;
+        machine.check()?;
+        machine.name = label.unwrap_or(machine.name);
+        Ok(Machine(machine))
+    }
+
+    /// What reports call it.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether it is a machine at page fidelity.
+    pub fn is_page(&self) -> bool {
+        self.0.is_page()
+    }
+
+    /// The parameters that act on it, with values, units, defaults, sources and meanings.
+    pub fn parameters(&self) -> Value {
+        let mut all = show::parameter_list(self.0.rows());
+        let memory = |(key, value, meaning): (String, String, String)| json!({"key": key, "value": value, "unit": "", "default": "", "accepts": "", "source": "", "meaning": meaning});
+        if let Value::Array(rows) = &mut all {
+            rows.extend(self.0.memory_rows().into_iter().map(memory));
+        }
+        all
+    }
+}
+
+/// A workload that was read and checked; of recordings one or more, of one program.
+#[derive(Clone)]
+pub struct Workload {
+    name: String,
+    set: Pairs,
+    /// Before anything is set.
+    named: Vec<WorkloadDescription>,
+    described: Vec<WorkloadDescription>,
+}
+
+impl Workload {
+    /// The workload called `name`, with keys under `workload.` set.
+    ///
+    /// # Errors
+    /// When it is not known, cannot be read, or does not accept a key or value.
+    pub fn new(name: &str, set: Pairs) -> Result<Workload, Failure> {
+        let named = bands::workloads(name)?;
+        let mut described = named.clone();
+        for workload in &mut described {
+            set.iter().try_for_each(|(key, value)| workload.set(key, value))?;
+        }
+        Ok(Workload { name: name.into(), set, named, described })
+    }
+
+    /// Its parameters, with values, units, defaults, sources and meanings.
+    pub fn parameters(&self) -> Value {
+        show::parameter_list(show::workload_rows(&self.described[0]))
+    }
+}
+
+/// How a workload is run.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// By the engine that the fast one is checked against.
+    pub reference: bool,
+    /// Of recordings also what is not known of their time.
+    pub bands: bool,
+    /// Keep a timeline.
+    pub timeline: bool,
+}
+
+impl How {
+    fn settings(&self, set: Vec<String>) -> Settings {
+        let engine = if self.reference { EngineChoice::Reference } else { EngineChoice::Fast };
+        Settings { set, seed: self.seed, engine }
+    }
+
+    fn options(&self) -> machine::RunOptions {
+        let timeline_marks = if self.timeline { run::TIMELINE_MARKS } else { 0 };
+        machine::RunOptions { timeline_marks, ..output::options(&self.settings(Vec::new())) }
+    }
+}
+
+/// Simulates `workload` on `machine`; gives the result, and the timeline (of Perfetto) where one was asked for.
+///
+/// # Errors
+/// When the two do not fit together, or the run breaks a promise.
+pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, Option<Vec<u8>>), Failure> {
+    let (runs, mut json) =
+        run::look(machine.0.clone(), workload.described.clone(), &how.options(), how.bands)?;
+    let (report, host_seconds) = runs.report();
+    json["host_seconds"] = host_seconds.into();
+    Ok((json, report.timeline.as_ref().map(|t| t.to_perfetto())))
+}
+
+/// Simulates `workload` on each machine; speedups are against the one at `base`.
+///
+/// # Errors
+/// As [`run`], and when the machines' times cannot be compared.
+pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How) -> Result<Value, Failure> {
+    let names: Vec<String> = machines.iter().map(|m| m.0.name.clone()).collect();
+    let baseline = names.get(base).cloned().ok_or(Failure::BadInput("give at least one machine".into()))?;
+    let jobs = machines.iter().map(|m| (m.0.clone(), workload.described.clone())).collect();
+    let Compared { rows, remarks, .. } = compare::look(&names, jobs, &how.options(), how.bands, base, || {})?;
+    Ok(json!({"workload": workload.name, "baseline": baseline, "machines": rows, "remarks": remarks}))
+}
+
+/// Which power failures are tried, and how recovery is checked.
+#[derive(Clone, Debug, Default)]
+pub struct Crash {
+    /// At this time alone.
+    pub at: Option<String>,
+    /// After every so many writes that reach the controllers.
+    pub every: Option<u64>,
+    /// At every event.
+    pub all: bool,
+    /// A command that decides, for recordings.
+    pub check: Option<String>,
+    /// Which file of a recording the check is about.
+    pub file: Option<String>,
+    /// Only after this mark of a recording.
+    pub after: Option<u64>,
+    /// Go on although a recording does not explain all.
+    pub accept_unseen: bool,
+    /// The persistency model; the machine's own where none is named.
+    pub model: Option<String>,
+    /// The most crash points.
+    pub points: usize,
+    /// The most images at each.
+    pub images: usize,
+    /// Seconds that a check may take.
+    pub time_limit: f64,
+    /// Seconds of checks that making failures small may take.
+    pub minimise_seconds: f64,
+    /// One image again.
+    pub replay: Option<String>,
+}
+
+/// Cuts the power, recovers, checks.
+///
+/// # Errors
+/// When the machine or the workload cannot be cut, or an option is not accepted.
+pub fn crash(machine: &Machine, workload: &Workload, seed: u64, c: Crash) -> Result<Value, Failure> {
+    let given = [c.at.is_some(), c.every.is_some(), c.all];
+    if given.iter().filter(|given| **given).count() > 1 {
+        return Err(Failure::BadInput("give one of --at, --every and --all".into()));
+    }
+    let [named] = workload.named.as_slice() else {
+        return Err(Failure::BadInput("the power is cut in one recording at a time".into()));
+    };
+    let how = How { seed, reference: false, bands: false, timeline: false };
+    let args = CrashArgs {
+        machine: machine.0.name.clone(),
+        workload: workload.name.clone(),
+        at: c.at,
+        every: c.every,
+        all: c.all,
+        check: c.check,
+        file: c.file,
+        after: c.after,
+        accept_unseen: c.accept_unseen,
+        model: c.model,
+        points: c.points,
+        images: c.images,
+        time_limit: c.time_limit,
+        minimise_seconds: c.minimise_seconds,
+        out: None,
+        resume: false,
+        replay: c.replay,
+        settings: how.settings(workload.set.iter().map(|(k, v)| format!("{k}={v}")).collect()),
+        common: QUIET,
+    };
+    Ok(crash::look_at(&args, machine.0.clone(), named.clone())?.json(&args))
+}
+
+/// Runs litmus tests: those of files, of a text, or the project's own specifications.
+///
+/// # Errors
+/// When a test cannot be read or a name is not known.
+pub fn litmus(
+    files: Vec<PathBuf>,
+    text: Option<String>,
+    model: Option<String>,
+    operational: bool,
+    failed_rmw_fences: bool,
+) -> Result<Value, Failure> {
+    let mut texts = if text.is_some() && files.is_empty() { Vec::new() } else { litmus::texts(&files)? };
+    let mut files = files;
+    if let Some(text) = text {
+        files.push("text".into());
+        texts.push(("text".into(), text));
+    }
+    let method = if operational { MethodChoice::Operational } else { MethodChoice::View };
+    let args = LitmusArgs { files, model, method, failed_rmw_fences, common: QUIET };
+    let tests = litmus::tests(&texts)?;
+    Ok(litmus::look(&args, &tests)?.iter().map(litmus::Row::json).collect())
+}
+
+/// Explores a protocol, to `states` states, or takes the steps of `replay` again.
+///
+/// # Errors
+/// When a name or bound is not known.
+pub fn explore(
+    protocol: &str,
+    bounds: &Pairs,
+    mutant: Option<&str>,
+    states: usize,
+    replay: Option<&[u16]>,
+) -> Result<Value, Failure> {
+    if states == 0 {
+        return Err(Failure::BadInput("--states 0: give at least 1".into()));
+    }
+    let harness = explore::protocol(protocol)?;
+    let given = explore::given(bounds, harness)?;
+    if let Some(choices) = replay {
+        let replay = harness.replay(&given, mutant, choices).map_err(Failure::BadInput)?;
+        return Ok(json!({"trace": replay.trace, "message": replay.message}));
+    }
+    let (outcome, seconds) = output::timed(|| harness.explore(&given, mutant, states));
+    Ok(explore::json(protocol, mutant, &outcome.map_err(Failure::BadInput)?, seconds))
+}
+
+/// Runs an instrumented program and records it.
+///
+/// # Errors
+/// When it cannot be run, or recorded nothing.
+pub fn record(command: &[String], out: &Path) -> Result<Value, Failure> {
+    if command.is_empty() {
+        return Err(Failure::BadInput("give the program and its arguments".into()));
+    }
+    record::record_once(command, out)
+}
+
+/// What a recording holds.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn trace_summary(file: &Path) -> Result<Value, Failure> {
+    Ok(crate::trace_info::summary(&crate::recordings::open(file)?))
+}
+
+/// What is tracked, and how.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// A running process.
+    pub pid: Option<i32>,
+    /// A program and its arguments.
+    pub command: Vec<String>,
+    /// Seconds of a window.
+    pub interval: f64,
+    /// The most windows.
+    pub windows: Option<u64>,
+    /// `lines`, `write-protect` or `nothing`.
+    pub mode: String,
+    /// `scan` or `read`.
+    pub mechanism: Option<String>,
+}
+
+/// Tracks a program's dirty data, window by window.
+///
+/// # Errors
+/// When it cannot be tracked.
+pub fn track(t: Track) -> Result<Value, Failure> {
+    if t.windows == Some(0) {
+        return Err(Failure::BadInput("--windows 0: give at least 1".into()));
+    }
+    let args = TrackArgs {
+        pid: t.pid,
+        interval: t.interval,
+        windows: t.windows,
+        mode: choice::<TrackMode>("mode", &t.mode)?,
+        mechanism: t.mechanism.map(|name| choice::<TrackMechanism>("mechanism", &name)).transpose()?,
+        out: None,
+        common: QUIET,
+        command: t.command,
+    };
+    let options = crate::track_command::options(&args)?;
+    let report = track::track(&options, &mut |_| ())?;
+    Ok(report.windows.iter().map(|w| crate::track_command::to_json(w, &report)).collect())
+}
+
+fn choice<T: ValueEnum>(option: &str, name: &str) -> Result<T, Failure> {
+    T::from_str(name, false).map_err(|_| {
+        let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = values.map(|v| v.get_name().to_string()).collect();
+        Failure::BadInput(format!("--{option}: `{name}` is not known; accepted: {}", names.join(", ")))
+    })
+}
+
+/// Makes a paper's evaluation, or all: claims and figures.
+///
+/// # Errors
+/// When there is no such paper, or its claims cannot be read.
+pub fn reproduce(paper: &str, claims: Option<PathBuf>, seed: u64) -> Result<Value, Failure> {
+    let args = ReproduceArgs { paper: paper.into(), claims, out: None, seed, common: QUIET };
+    Ok(reproduce::look(&args)?.iter().map(evaluate::Evaluation::to_json).collect())
+}
+
+/// Makes the runs of a campaign on this machine's cores; says where they are.
+///
+/// # Errors
+/// When the campaign is not accepted.
+pub fn sweep(
+    campaign: PathBuf,
+    out: Option<PathBuf>,
+    resume: bool,
+    jobs: Option<usize>,
+) -> Result<Value, Failure> {
+    sweep::look(&SweepArgs {
+        campaign,
+        on: "local".into(),
+        resume,
+        out,
+        jobs,
+        share: None,
+        only: Vec::new(),
+        plan: false,
+        common: QUIET,
+    })
+}
+
+/// What there is of a kind: `machines`, `workloads`, `statistics`, `claims`, `protocols`, the `schema` of machine
+/// files and the `workload schema`.
+///
+/// # Errors
+/// When there is nothing of that name.
+pub fn list(what: &str) -> Result<Value, Failure> {
+    Ok(match what {
+        "machines" => show::machine_list(),
+        "workloads" => show::workload_list(),
+        "statistics" => show::statistic_list(),
+        "claims" => show::claim_list()?,
+        "protocols" => explore::protocols(),
+        "schema" => machine::schema::machine(),
+        "workload schema" => machine::schema::workloads(),
+        _ => return Err(Failure::BadInput(format!("there is no list of {what}"))),
+    })
+}
+
+/// A message of the command line as a program reads it: options are arguments of functions there.
+pub fn without_options(text: &str) -> String {
+    let text = text.replace("--set ", "");
+    let command = crate::args::Cli::command();
+    let options = command.get_subcommands().flat_map(clap::Command::get_arguments);
+    let mut names: Vec<&str> = options.filter_map(clap::Arg::get_long).collect();
+    // The longest first: one may begin as another does.
+    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    names.iter().fold(text, |text, name| text.replace(&format!("--{name}"), &name.replace('-', "_")))
+}

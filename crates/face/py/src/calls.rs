@@ -1,0 +1,264 @@
+//! Machines, workloads, and a function for each command.
+
+use crate::values::to_python;
+use crate::work::{raised, watched};
+use cli::calls::{self, How, Pairs};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+
+type Any<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// A machine that was read and checked.
+#[pyclass(frozen, module = "coreplane._core")]
+pub(crate) struct Machine(calls::Machine);
+
+#[pymethods]
+impl Machine {
+    #[new]
+    #[pyo3(signature = (source, settings, memories, label=None))]
+    fn new(
+        py: Python<'_>,
+        source: &str,
+        settings: Pairs,
+        memories: Vec<Pairs>,
+        label: Option<String>,
+    ) -> PyResult<Machine> {
+        let machine = py.detach(|| calls::Machine::new(source, &settings, &memories, label));
+        machine.map(Machine).map_err(raised)
+    }
+
+    /// What reports call it.
+    ///
+    /// () -> str
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Whether it is a machine at page fidelity.
+    ///
+    /// () -> bool
+    fn is_page(&self) -> bool {
+        self.0.is_page()
+    }
+
+    /// The parameters that act on it.
+    ///
+    /// () -> list[dict[str, Any]]
+    fn parameters<'py>(&self, py: Python<'py>) -> Any<'py> {
+        to_python(py, &self.0.parameters())
+    }
+}
+
+/// A workload that was read and checked.
+#[pyclass(frozen, module = "coreplane._core")]
+pub(crate) struct Workload(calls::Workload);
+
+#[pymethods]
+impl Workload {
+    #[new]
+    fn new(py: Python<'_>, name: String, settings: Pairs) -> PyResult<Workload> {
+        watched(py, move || calls::Workload::new(&name, settings)).map(Workload)
+    }
+
+    /// Its parameters.
+    ///
+    /// () -> list[dict[str, Any]]
+    fn parameters<'py>(&self, py: Python<'py>) -> Any<'py> {
+        to_python(py, &self.0.parameters())
+    }
+}
+
+/// Simulates a workload on a machine; gives the result, and the timeline's bytes where one was asked for.
+///
+/// (machine: Machine, workload: Workload, seed: int, reference: bool, bands: bool, timeline: bool) -> tuple[dict[str, Any], bytes | None]
+#[pyfunction]
+fn run<'py>(
+    py: Python<'py>,
+    machine: &Machine,
+    workload: &Workload,
+    seed: u64,
+    reference: bool,
+    bands: bool,
+    timeline: bool,
+) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
+    let (machine, workload) = (machine.0.clone(), workload.0.clone());
+    let how = How { seed, reference, bands, timeline };
+    let (json, timeline) = watched(py, move || calls::run(&machine, &workload, how))?;
+    Ok((to_python(py, &json)?, timeline.map(|bytes| PyBytes::new(py, &bytes))))
+}
+
+/// Simulates a workload on several machines; speedups are against the one with the number `base`.
+///
+/// (machines: list[Machine], workload: Workload, base: int, seed: int, reference: bool, bands: bool) -> dict[str, Any]
+#[pyfunction]
+fn compare<'py>(
+    py: Python<'py>,
+    machines: Vec<Bound<'py, Machine>>,
+    workload: &Workload,
+    base: usize,
+    seed: u64,
+    reference: bool,
+    bands: bool,
+) -> Any<'py> {
+    let machines: Vec<calls::Machine> = machines.iter().map(|m| m.get().0.clone()).collect();
+    let (workload, how) = (workload.0.clone(), How { seed, reference, bands, timeline: false });
+    let json = watched(py, move || calls::compare(&machines, &workload, base, how))?;
+    to_python(py, &json)
+}
+
+/// Cuts the power, recovers, checks.
+///
+/// (machine: Machine, workload: Workload, seed: int, *, at: str | None, every: int | None, all: bool, check: str | None, file: str | None, after: int | None, accept_unseen: bool, model: str | None, points: int, images: int, time_limit: float, minimise_seconds: float, replay: str | None) -> dict[str, Any]
+#[pyfunction]
+#[pyo3(signature = (machine, workload, seed, *, at, every, all, check, file, after, accept_unseen, model, points, images, time_limit, minimise_seconds, replay))]
+#[expect(clippy::too_many_arguments, reason = "one a keyword of the function in Python")]
+fn crash<'py>(
+    py: Python<'py>,
+    machine: &Machine,
+    workload: &Workload,
+    seed: u64,
+    at: Option<String>,
+    every: Option<u64>,
+    all: bool,
+    check: Option<String>,
+    file: Option<String>,
+    after: Option<u64>,
+    accept_unseen: bool,
+    model: Option<String>,
+    points: usize,
+    images: usize,
+    time_limit: f64,
+    minimise_seconds: f64,
+    replay: Option<String>,
+) -> Any<'py> {
+    let (machine, workload) = (machine.0.clone(), workload.0.clone());
+    let how = calls::Crash {
+        at,
+        every,
+        all,
+        check,
+        file,
+        after,
+        accept_unseen,
+        model,
+        points,
+        images,
+        time_limit,
+        minimise_seconds,
+        replay,
+    };
+    to_python(py, &watched(py, move || calls::crash(&machine, &workload, seed, how))?)
+}
+
+/// Runs litmus tests: those of files, of a text, or the project's own.
+///
+/// (files: list[str], text: str | None, model: str | None, operational: bool, failed_rmw_fences: bool) -> list[dict[str, Any]]
+#[pyfunction]
+fn litmus<'py>(
+    py: Python<'py>,
+    files: Vec<PathBuf>,
+    text: Option<String>,
+    model: Option<String>,
+    operational: bool,
+    failed_rmw_fences: bool,
+) -> Any<'py> {
+    let json = watched(py, move || calls::litmus(files, text, model, operational, failed_rmw_fences))?;
+    to_python(py, &json)
+}
+
+/// Explores a protocol, or takes the steps of a trace again.
+///
+/// (protocol: str, bounds: list[tuple[str, str]], mutant: str | None, states: int, replay: list[int] | None) -> dict[str, Any]
+#[pyfunction]
+fn explore<'py>(
+    py: Python<'py>,
+    protocol: String,
+    bounds: Pairs,
+    mutant: Option<String>,
+    states: usize,
+    replay: Option<Vec<u16>>,
+) -> Any<'py> {
+    let work = move || calls::explore(&protocol, &bounds, mutant.as_deref(), states, replay.as_deref());
+    to_python(py, &watched(py, work)?)
+}
+
+/// Runs an instrumented program and records it.
+///
+/// (command: list[str], out: str) -> dict[str, Any]
+#[pyfunction]
+fn record<'py>(py: Python<'py>, command: Vec<String>, out: PathBuf) -> Any<'py> {
+    to_python(py, &watched(py, move || calls::record(&command, &out))?)
+}
+
+/// What a recording holds.
+///
+/// (file: str) -> dict[str, Any]
+#[pyfunction]
+fn trace_summary<'py>(py: Python<'py>, file: PathBuf) -> Any<'py> {
+    to_python(py, &watched(py, move || calls::trace_summary(&file))?)
+}
+
+/// Tracks a program's dirty data, window by window.
+///
+/// (pid: int | None, command: list[str], interval: float, windows: int | None, mode: str, mechanism: str | None) -> list[dict[str, Any]]
+#[pyfunction]
+fn track<'py>(
+    py: Python<'py>,
+    pid: Option<i32>,
+    command: Vec<String>,
+    interval: f64,
+    windows: Option<u64>,
+    mode: String,
+    mechanism: Option<String>,
+) -> Any<'py> {
+    let what = calls::Track { pid, command, interval, windows, mode, mechanism };
+    to_python(py, &watched(py, move || calls::track(what))?)
+}
+
+/// Makes a paper's evaluation, or all.
+///
+/// (paper: str, claims: str | None, seed: int) -> list[dict[str, Any]]
+#[pyfunction]
+fn reproduce<'py>(py: Python<'py>, paper: String, claims: Option<PathBuf>, seed: u64) -> Any<'py> {
+    to_python(py, &watched(py, move || calls::reproduce(&paper, claims, seed))?)
+}
+
+/// Makes the runs of a campaign on this machine's cores; says where they are.
+///
+/// (campaign: str, out: str | None, resume: bool, jobs: int | None) -> dict[str, Any]
+#[pyfunction]
+fn sweep<'py>(
+    py: Python<'py>,
+    campaign: PathBuf,
+    out: Option<PathBuf>,
+    resume: bool,
+    jobs: Option<usize>,
+) -> Any<'py> {
+    to_python(py, &watched(py, move || calls::sweep(campaign, out, resume, jobs))?)
+}
+
+/// What there is: machines, workloads, statistics, claims, protocols, or the schema of files.
+///
+/// (what: str) -> Any
+#[pyfunction]
+fn listing<'py>(py: Python<'py>, what: &str) -> Any<'py> {
+    to_python(py, &calls::list(what).map_err(raised)?)
+}
+
+/// Puts all of it into the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Machine>()?;
+    module.add_class::<Workload>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(crash, module)?)?;
+    module.add_function(wrap_pyfunction!(litmus, module)?)?;
+    module.add_function(wrap_pyfunction!(explore, module)?)?;
+    module.add_function(wrap_pyfunction!(record, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(track, module)?)?;
+    module.add_function(wrap_pyfunction!(reproduce, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(listing, module)?)
+}

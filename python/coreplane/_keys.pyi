@@ -1,0 +1,383 @@
+# Made by python/tools/stubs.py; do not edit.
+"""Every key of machines and workloads, with what it takes."""
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+class Cpu(TypedDict, total=False):
+    clock_mhz: int
+    cores: int
+    instructions_per_reference: int
+    ipc: float
+    locked_ns: float | str
+    outstanding_misses: int
+    store_buffer: int
+    store_interval_ns: float | str
+    store_prefetch: bool
+    width: int
+    window: int
+    write_combining: int
+
+class Fusion(TypedDict, total=False):
+    active_mw: int
+    cost: Literal["constant", "curve"]
+    design: Literal["unified", "amf", "dram-swap", "pm-block", "dram-cache", "hotplug", "tiering", "weighted-interleave"]
+    device_gib: int
+    dram_gib: int
+    dram_mbps: int
+    dram_ns: float | str
+    hidden: Literal["pm", "nvdimmc", "remote"]
+    idle_mw: int
+    node_gib: int
+    overlap: int
+    page_min: int
+    period_ns: float | str
+    pm_gib: int
+    pm_mbps: int
+    pm_read_ns: float | str
+    pm_write_ns: float | str
+    reclaim_per_mille: int
+    section_ns: float | str
+    transition_mw: int
+
+class L1(TypedDict, total=False):
+    latency_ns: float | str
+    size_bytes: int | str
+    ways: int
+
+class L2(TypedDict, total=False):
+    latency_ns: float | str
+    size_bytes: int | str
+    ways: int
+
+class Llc(TypedDict, total=False):
+    keeps_data: bool
+    latency_ns: float | str
+    size_bytes: int | str
+    ways: int
+
+class Machine(TypedDict, total=False):
+    fidelity: Literal["line", "page"]
+
+class MemoryDdr(TypedDict, total=False):
+    acknowledge_ns: float | str
+    controller_ns: float | str
+    density_gbit: Literal["4", "8", "16"]
+    speed: Literal["1600", "2400"]
+
+class MemoryDram(TypedDict, total=False):
+    controllers: int
+    read_ns: float | str
+    service_ns: float | str
+
+class MemoryPm(TypedDict, total=False):
+    acknowledge_ns: float | str
+    buffer_blocks: int
+    buffer_read_ns: float | str
+    buffer_service_ns: float | str
+    drain_threshold: int
+    read_ns: float | str
+    read_service_ns: float | str
+    write_service_ns: float | str
+
+class MemoryRefresh(TypedDict, total=False):
+    postponed: int
+    trefi_ns: float | str
+    trfc_ns: float | str
+
+class Memory(TypedDict, total=False):
+    controllers: int
+    ddr: MemoryDdr
+    dram: MemoryDram
+    interleave_bytes: int
+    kind: str
+    pm: MemoryPm
+    refresh: MemoryRefresh
+
+class Nand(TypedDict, total=False):
+    bad_blocks: int
+    bit_errors: int
+    channels: int
+    collection: Literal["greedy", "fifo"]
+    corrected_bits: int
+    dies: int
+    erase_errors: int
+    erase_ns: float | str
+    error_seed: int
+    level_above: int
+    media: Literal["z-nand", "fixed"]
+    pages_per_block: int
+    program_errors: int
+    program_ns: float | str
+    read_ns: float | str
+    retries: int
+    spare_permille: int
+    suspends: bool
+    transfer_ns: float | str
+
+class NeardataFault(TypedDict, total=False):
+    device: int
+    power_off_ns: float | str
+    stops_after: int
+
+class Neardata(TypedDict, total=False):
+    address_table: int
+    bus_ns: float | str
+    command_words: int
+    conflicts: Literal["ranges", "sources"]
+    devices: int
+    fault: NeardataFault
+    fifo: int
+    fine_start_ns: float | str
+    gates_reads: bool
+    host_queue: int
+    host_writes: Literal["range", "any"]
+    line_ns: float | str
+    link_ns: float | str
+    offload: bool
+    ordering: Literal["ppo", "none"]
+    peer_ns: float | str
+    piece_bytes: int
+    start_ns: float | str
+    store_ns: float | str
+    sync: Literal["delayed", "polling", "none"]
+    timeout_ns: float | str
+    units: int
+
+class NvdimmDevice(TypedDict, total=False):
+    detector_late_ns: float | str
+    ignore_cke: bool
+    ignore_window: bool
+    misses_one_in: int
+    overrun_lines: int
+
+class NvdimmDriver(TypedDict, total=False):
+    fault_ns: float | str
+    flush: bool
+    invalidate: bool
+    map_ns: float | str
+    poll_ns: float | str
+    translations: int
+
+class NvdimmHypothetical(TypedDict, total=False):
+    td_ns: float | str
+    waits_permille: int
+
+class Nvdimm(TypedDict, total=False):
+    battery_uj: int
+    capacity_mib: int
+    decode_ns: float | str
+    device: NvdimmDevice
+    dram_mib: int
+    driver: NvdimmDriver
+    dump_page_uj: int
+    finish_ns: float | str
+    hypothetical: NvdimmHypothetical
+    kind: Literal["dram", "cached", "hypothetical"]
+    merged_commands: bool
+    queue_depth: int
+    replacement: Literal["lrc", "lru", "clock"]
+    slots_mib: int
+    window_bytes: int
+    write_buffer_pages: int
+    write_queue_survives: bool
+
+class Ordering(TypedDict, total=False):
+    commit_ns: float | str
+    commit_pipelined: bool
+    delay_writes: bool
+    dependences: Literal["accesses", "stores"]
+    eager: bool
+    epoch_table: int
+    flush_instruction_ns: float | str
+    flush_invalidates: bool
+    flush_issue_ns: float | str
+    flush_overlap: bool
+    flush_timer_ns: float | str
+    flush_trigger: int
+    model: Literal["intel", "hops", "asap", "bbb", "eadr", "strandweaver"]
+    nack_following: bool
+    persist_buffer: int
+    persist_queue: int
+    persistency: Literal["epoch", "release"]
+    poll_access_ns: float | str
+    poll_ns: float | str
+    recovery_table: int
+    sfence: Literal["dfence", "ofence"]
+    sfence_blocks: Literal["core", "stores"]
+    strand_buffers: int
+    strand_entries: int
+    strand_issue_ns: float | str
+    undo_reads: bool
+    write_back_buffer: int
+    write_pending_queue: int
+
+class Os(TypedDict, total=False):
+    cores: int
+    describe_ns: float | str
+    descriptor_bytes: int
+    descriptors: Literal["dram", "added"]
+    fault_ns: float | str
+    free_ns: float | str
+    interleave_dram: int
+    interleave_pm: int
+    major_ns: float | str
+    map_ns: float | str
+    min_free_kib: int
+    promote_mib: int
+    quantum_ns: float | str
+    readahead: int
+    reserved_mib: int
+    sample_ns: float | str
+    scan_mib: int
+    scan_ns: float | str
+    scan_period_ns: float | str
+    swap: Literal["none", "hdd", "ssd", "nvme"]
+    swap_gib: int
+    switch_ns: float | str
+    unmap_ns: float | str
+    watermark_scale: int
+    watermarks: Literal["before-4.6", "today"]
+
+class RemoteFault(TypedDict, total=False):
+    away_from_ns: float | str
+    away_to_ns: float | str
+    duplicate_one_in: int
+    late_ns: float | str
+    late_one_in: int
+    lose_one_in: int
+
+class Remote(TypedDict, total=False):
+    attempts: int
+    capacity_mib: int
+    copy_line_ns: float | str
+    cpu_after: int
+    cpu_kib: int
+    critical_line_first: bool
+    deadline_ns: float | str
+    fault: RemoteFault
+    fault_ns: float | str
+    filter_hashes: int
+    give_up_ns: float | str
+    invalidate_ns: float | str
+    kind: Literal["pages", "lines"]
+    line_filter_bits: int
+    link_ns: float | str
+    local_kib: int
+    network_byte_ns: float | str
+    network_ns: float | str
+    page_filter_counters: int
+    page_kib: int
+    page_table: Literal["whole-page", "first-line", "untracked"]
+    poll_ns: float | str
+    prefetch: Literal["none", "next", "stride"]
+    prefetch_pages: int
+    protect_ns: float | str
+    protect_page_ns: float | str
+    reclaim_batch: int
+    report_buffer: int
+    retry_ns: float | str
+    shootdown_core_ns: float | str
+    shootdown_ns: float | str
+    threshold: int
+    translations: int
+    use: Literal["none", "pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "encrypt", "log"]
+    window_ns: float | str
+    write_fault_ns: float | str
+
+class Wires(TypedDict, total=False):
+    core_controller_ns: float | str
+    core_core_ns: float | str
+    core_directory_ns: float | str
+    directory_controller_ns: float | str
+
+class MemoryEntry(TypedDict, total=False):
+    controllers: int
+    ddr: MemoryDdr
+    dram: MemoryDram
+    interleave_bytes: int
+    kind: str
+    pm: MemoryPm
+    refresh: MemoryRefresh
+    share: int
+    size: int | str
+
+class MachineKeys(TypedDict, total=False):
+    cpu: Cpu
+    fusion: Fusion
+    l1: L1
+    l2: L2
+    llc: Llc
+    machine: Machine
+    memory: Memory | Sequence[MemoryEntry]
+    nand: Nand
+    neardata: Neardata
+    nvdimm: Nvdimm
+    ordering: Ordering
+    os: Os
+    remote: Remote
+    wires: Wires
+
+class WorkloadKeys(TypedDict, total=False):
+    array_bytes: int
+    batch: int
+    block_size: int
+    bug: Literal["allocator-unflushed", "change-not-added", "constructor-unflushed", "double-flush", "flush-address", "flush-predicate", "frame-kept", "log-not-flushed", "missing-log", "none", "nontemporal-unfenced", "token-before-data", "two-word-commit", "unfenced-flush"]
+    depth: int
+    durable: bool
+    epoch_faults: int
+    fault_ns: float | str
+    fields: int
+    file_bytes: int | str
+    fill_ns: float | str
+    initial_depth: int
+    input_bytes: int
+    insert_percent: int
+    instances: int
+    interval_ns: float | str
+    items: int
+    key_size: int
+    keys: int
+    library_ns: float | str
+    lines: int
+    mechanism: Literal["auto", "checkpoint", "logging", "own", "redo", "shadow", "undo-redo"]
+    operations: int
+    page_write_back_ns: float | str
+    pages: int
+    passes: int
+    passthrough: bool
+    patience_ns: float | str
+    pattern: Literal["random", "sequential"]
+    pause_ns: float | str
+    pm: Literal["all", "ranges"]
+    pointer_reach: int
+    preload: int
+    program: Literal["all", "bwaves", "bzip2", "cactusadm", "gcc", "gemsfdtd", "mcf", "milc", "wrf", "zeusmp"]
+    put_percent: int
+    queries: int
+    query: str
+    racy: bool
+    range_percent: int
+    read_percent: int
+    relations: int
+    resident: bool
+    rw: Literal["read", "write"]
+    scale_percent: int
+    schedule: Literal["auto", "recorded", "simulated"]
+    search_percent: int
+    searches: int
+    set_percent: int
+    shared_percent: int
+    software_ns: float | str
+    source_mb_per_second: int
+    split_bytes: int
+    strands: bool
+    subscribers: int
+    sync: Literal["dax", "page-cache"]
+    syscall_ns: float | str
+    think_cycles: int
+    threads: int
+    update_percent: int
+    user_percent: int
+    value_size: int
+    warm: int

@@ -1,0 +1,229 @@
+"""What is simulated: machines, and workloads to run on them. Names, keys and values are checked when they are made."""
+
+import os
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+from coreplane import _core, notebook
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from coreplane._keys import MachineKeys, MemoryEntry, WorkloadKeys
+
+#: A value of a key: as text with its unit, too ("60 ns", "64 KiB").
+Value: TypeAlias = str | int | float | bool
+
+PARAMETERS = ["key", "value", "unit", "default", "accepts", "source", "meaning"]
+
+
+class Machine:
+    """A machine by name or TOML file, with changes by section or dotted key.
+
+    >>> Machine("asap-rp", ordering={"persist_buffer": 16})
+    Machine('asap-rp', {'ordering.persist_buffer': '16'})
+    >>> Machine("asap-rp", {"memory.pm.read_ns": 300.5}, label="slow").name
+    'slow'
+    >>> Machine("bbb", memory=[{"kind": "pm", "share": 3}, {"kind": "pm", "pm": {"read_ns": 60}}]).name
+    'bbb'
+
+    Raises ConfigError when the machine is not known, or does not accept a key or value.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        settings: Mapping[str, Value] | None = None,
+        /,
+        *,
+        label: str | None = None,
+        **sections: "Unpack[MachineKeys]",
+    ) -> None:
+        given: dict[str, Any] = dict(sections)
+        memories: Sequence[MemoryEntry] = given.pop("memory") if _is_list(given.get("memory")) else []
+        #: Its name, or the path of its file.
+        self.source = os.fspath(source)
+        #: What differs from it, by dotted key, as text.
+        self.settings = _flat(settings or {}) | _flat(given)
+        #: The memories that it has instead of its own, where a list was given.
+        self.memories = [_flat(memory) for memory in memories]
+        self._label = label
+        self._core = _core.Machine(self.source, list(self.settings.items()), [list(m.items()) for m in self.memories], label)
+
+    @property
+    def name(self) -> str:
+        """What results call it: its label, or its name."""
+        return self._core.name()
+
+    def named_by_changes(self) -> "Machine":
+        """The same, with its changes in its name."""
+        return _machine_again(self.source, self.settings, self.memories, f"{self.name} {_changes(self.settings)}")
+
+    @property
+    def parameters(self) -> pl.DataFrame:
+        """The parameters that act on it: key, value, unit, default, accepts, source, meaning."""
+        return frame(self._core.parameters(), PARAMETERS)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Machine) and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash((self.source, self._label, *self.settings.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _machine_again, self._state()
+
+    def _state(self) -> tuple[str, dict[str, str], list[dict[str, str]], str | None]:
+        return self.source, self.settings, self.memories, self._label
+
+    def __repr__(self) -> str:
+        return f"Machine({self.source!r}, {self.settings!r})" if self.settings else f"Machine({self.source!r})"
+
+    def _repr_html_(self) -> str:
+        return notebook.title(self.name, _changes(self.settings)) + notebook.table(self.parameters.select("key", "value", "unit", "meaning"))
+
+
+class Workload:
+    """A workload by name, or recordings (``trace:FILE``), with its parameters.
+
+    >>> Workload("cceh", threads=8)
+    Workload('cceh', {'threads': '8'})
+
+    Raises ConfigError when it is not known, cannot be read, or does not accept a parameter.
+    """
+
+    def __init__(self, name: str, /, **parameters: "Unpack[WorkloadKeys]") -> None:
+        #: Its name, or ``trace:`` and the files.
+        self.name = name
+        #: Its parameters that were given, as text.
+        self.settings = _flat(parameters)
+        self._core = _core.Workload(name, [(f"workload.{key}", value) for key, value in self.settings.items()])
+
+    @property
+    def parameters(self) -> pl.DataFrame:
+        """Its parameters: key, value, unit, default, accepts, source, meaning."""
+        return frame(self._core.parameters(), PARAMETERS)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and (self.name, self.settings) == (other.name, other.settings)
+
+    def __hash__(self) -> int:
+        return hash((self.name, *self.settings.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _workload_again, (self.name, self.settings)
+
+    def __repr__(self) -> str:
+        return f"Workload({self.name!r}, {self.settings!r})" if self.settings else f"Workload({self.name!r})"
+
+    def _repr_html_(self) -> str:
+        return notebook.title(self.name, _changes(self.settings)) + notebook.table(self.parameters.select("key", "value", "unit", "meaning"))
+
+
+class Trace:
+    """Recordings of one program: a workload wherever one is taken."""
+
+    def __init__(self, *paths: str | os.PathLike[str]) -> None:
+        if not paths:
+            raise _core.ConfigError("Trace: give at least one file")
+        #: Its files.
+        self.paths = [Path(path) for path in paths]
+        #: What the first one holds: records, threads, kinds, files, remarks.
+        self.summary: dict[str, Any] = _core.trace_summary(str(self.paths[0]))
+        #: What the recorder said of it, where it was just recorded.
+        self.remarks: list[str] = []
+
+    @property
+    def records(self) -> pl.LazyFrame:
+        """Its records, read as they are needed; of Parquet files."""
+        return pl.scan_parquet(self.paths)
+
+    @property
+    def kinds(self) -> pl.DataFrame:
+        """How many records there are of each kind."""
+        return frame([{"kind": kind, "records": n} for kind, n in self.summary["kinds"].items()], ["kind", "records"])
+
+    def workload(self, **parameters: "Unpack[WorkloadKeys]") -> Workload:
+        """It as a workload, with parameters of a replay."""
+        return Workload(f"trace:{','.join(map(str, self.paths))}", **parameters)
+
+    def __repr__(self) -> str:
+        return f"Trace({', '.join(repr(str(path)) for path in self.paths)})"
+
+    def _repr_html_(self) -> str:
+        about = f"{self.summary['records']:,} records; {self.summary['source']}"
+        return notebook.title(repr(self), about) + notebook.table(self.kinds)
+
+
+def machine_of(machine: Machine | str | os.PathLike[str]) -> Machine:
+    """A machine, given or by name."""
+    return machine if isinstance(machine, Machine) else Machine(machine)
+
+
+def workload_of(workload: Workload | Trace | str) -> Workload:
+    """A workload, given or by name."""
+    if isinstance(workload, Trace):
+        return workload.workload()
+    return workload if isinstance(workload, Workload) else Workload(workload)
+
+
+def core_of(thing: Machine | Workload) -> Any:
+    """The checked thing inside."""
+    return thing._core
+
+
+def frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pl.DataFrame:
+    """Rows as a table with these columns, also where there is none; what a row lacks is null."""
+    return pl.DataFrame({name: pl.Series(name, [row.get(name) for row in rows], strict=False) for name in columns})
+
+
+def pairs(changes: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Keys and values as text, nested keys with dots."""
+    return list(_flat(changes).items())
+
+
+def _flat(changes: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for key, value in changes.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{name}.")
+        else:
+            flat[name] = _text(name, value)
+    return flat
+
+
+def _text(key: str, value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return value
+        case Integral():
+            return str(int(value))
+        case Real():
+            number = float(value)
+            return str(int(number)) if number.is_integer() else str(number)
+    raise _core.ConfigError(f"{key}: give text, a number or a truth value, not {type(value).__name__}")
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _changes(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in settings.items())
+
+
+def _machine_again(source: str, settings: dict[str, str], memories: list[dict[str, str]], label: str | None) -> Machine:
+    again: Any = {"memory": memories} if memories else {}
+    return Machine(source, settings, label=label, **again)
+
+
+def _workload_again(name: str, settings: dict[str, str]) -> Workload:
+    again: Any = settings
+    return Workload(name, **again)

@@ -1,0 +1,215 @@
+"""What runs give: times, statistics and charts."""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from coreplane import _core, notebook, figures
+
+STATISTICS = {"name": pl.String, "value": pl.Float64, "unit": pl.String, "description": pl.String}
+
+
+class Run:
+    """The result of a run."""
+
+    def __init__(self, data: dict[str, Any], timeline: bytes | None = None) -> None:
+        #: Everything that ``coreplane run --format json`` prints.
+        self.data = data
+        #: The timeline as ui.perfetto.dev reads it, where one was asked for.
+        self.timeline = timeline
+
+    @property
+    def machine(self) -> str:
+        """What the machine is called."""
+        return str(self.data["machine"])
+
+    @property
+    def workload(self) -> str:
+        """What the workload is called."""
+        return str(self.data["workload"])
+
+    @property
+    def time(self) -> float:
+        """Simulated time of the region of interest, in nanoseconds."""
+        return float(self.data["time_ns"])
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Of a recording, the least and the greatest time that it may take for all that is known of it."""
+        found = self.data.get("band")
+        return (float(found["time_ns"][0]), float(found["time_ns"][1])) if found else None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What has to be known to read the result."""
+        return list(self.data.get("remarks", []))
+
+    @property
+    def stats(self) -> pl.DataFrame:
+        """Every statistic: name, value, unit, description.
+
+        A column has one type, so counts are floats here, exactly; ``run["memory.writes"]`` gives a whole number.
+        """
+        rows = [(name, float(value), *meanings().get(name, ("", ""))) for name, value in self.data["stats"].items()]
+        return pl.DataFrame(rows, schema=STATISTICS, orient="row")
+
+    @property
+    def configuration(self) -> dict[str, str | int | float | bool]:
+        """The value of every parameter that acted."""
+        return dict(self.data["configuration"])
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """What was seen over time, on machines at page fidelity: seconds, and a column each; empty on others."""
+        return pl.DataFrame(self.data.get("series", {}))
+
+    def __getitem__(self, name: str) -> int | float:
+        """A statistic by name; whole numbers are int. Raises KeyError when this machine does not report it."""
+        stats: dict[str, int | float] = self.data["stats"]
+        if name in stats:
+            return stats[name]
+        if name in meanings():
+            raise KeyError(f"{name}: {self.machine} does not report it: it has no such part")
+        near = get_close_matches(name, stats)
+        raise KeyError(f"no statistic is called {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data["stats"]
+
+    def save_timeline(self, path: str | Path) -> None:
+        """Writes the timeline for ui.perfetto.dev. Raises ValueError unless the run was made with ``timeline=True``."""
+        if self.timeline is None:
+            raise ValueError("the run has no timeline; make it with timeline=True")
+        Path(path).write_bytes(self.timeline)
+
+    def plot(self) -> alt.VConcatChart:
+        """Free memory, watermarks and integrated memory, swap, faults and processor time over simulated time.
+
+        Raises ValueError on machines at line fidelity, which have no such series.
+        """
+        if "series" not in self.data:
+            raise ValueError(f"{self.machine}: only machines at page fidelity have something to see over time")
+        return notebook.offline(figures.memory_over_time(self.data["series"], f"{self.workload} on {self.machine}"))
+
+    def __repr__(self) -> str:
+        return f"<{self.workload} on {self.machine}: {self.time:.1f} ns>"
+
+    def _repr_html_(self) -> str:
+        about = f"{notebook.text(self.time)} ns simulated, seed {self.data['seed']}"
+        shown = self.stats.filter(pl.col("value") != 0)
+        return notebook.title(f"{self.workload} on {self.machine}", about) + notebook.lines(self.remarks) + notebook.table(shown)
+
+
+class Comparison:
+    """The same work on several machines; a mapping from their names to runs."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        #: Everything that ``coreplane compare --format json`` prints.
+        self.data = data
+        #: A run for each machine, in order.
+        self.runs = [Run(row) for row in data["machines"]]
+
+    @property
+    def workload(self) -> str:
+        """What the workload is called."""
+        return str(self.data["workload"])
+
+    @property
+    def baseline(self) -> str:
+        """The machine that speedups are against."""
+        return str(self.data["baseline"])
+
+    @property
+    def speedup(self) -> dict[str, float]:
+        """By machine, how many times as fast as the baseline it is."""
+        return {run.machine: float(run.data["speedup"]) for run in self.runs}
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Machine, time in nanoseconds, speedup over the baseline; of recordings also the band of each speedup."""
+        columns: dict[str, list[object]] = {
+            "machine": [run.machine for run in self.runs],
+            "time_ns": [run.time for run in self.runs],
+            "speedup": [float(run.data["speedup"]) for run in self.runs],
+        }
+        if any(run.band for run in self.runs):
+            bands = [run.data.get("band", {}).get("speedup", [None, None]) for run in self.runs]
+            columns["speedup_low"] = [low for low, _ in bands]
+            columns["speedup_high"] = [high for _, high in bands]
+        return pl.DataFrame(columns)
+
+    @property
+    def stats(self) -> pl.DataFrame:
+        """Every statistic of every machine: machine, name, value, unit, description."""
+        return pl.concat([run.stats.select(pl.lit(run.machine).alias("machine"), *STATISTICS) for run in self.runs])
+
+    def __getitem__(self, machine: str) -> Run:
+        found = next((run for run in self.runs if run.machine == machine), None)
+        if found is None:
+            raise KeyError(f"{machine} was not compared; {', '.join(self)} were")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([run.machine for run in self.runs])
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def plot(self) -> alt.LayerChart:
+        """Speedups as bars."""
+        return notebook.offline(figures.speedups(self.data))
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name} {speedup:.2f}" for name, speedup in self.speedup.items())
+        return f"<{self.workload}: {rows}>"
+
+    def _repr_html_(self) -> str:
+        about = f"speedups over {self.baseline}"
+        return notebook.title(self.workload, about) + notebook.table(self.table) + notebook.svg(self.plot())
+
+
+class Sweep:
+    """The runs of a campaign."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        #: The folder of results.
+        self.folder = Path(data["folder"])
+        #: A description of each run, with its time.
+        self.runs: list[dict[str, Any]] = data["runs"]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every run kept its promises."""
+        return not any("failed" in run for run in self.runs)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each run: machine, workload, seed, the keys that were set, time in nanoseconds, why it failed."""
+        rows = [{"machine": r["machine"], "workload": r["workload"], "seed": r["seed"], **r["settings"], "time_ns": r.get("time_ns"), "failed": r.get("failed")} for r in self.runs]
+        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+    @property
+    def stats(self) -> pl.DataFrame:
+        """A row for each statistic of each run that ended: machine, workload, seed, name, value, unit, description, and what was varied."""
+        files = [self.folder / f"{run['name']}.parquet" for run in self.runs if "failed" not in run]
+        return pl.read_parquet(files) if files else pl.DataFrame()
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.runs)} runs in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.title(f"{len(self.runs)} runs", str(self.folder)) + notebook.table(self.table)
+
+
+@cache
+def meanings() -> Mapping[str, tuple[str, str]]:
+    """Unit and meaning of every statistic."""
+    return {s["name"]: (s["unit"], s["meaning"]) for s in _core.listing("statistics")}
