@@ -184,7 +184,7 @@ def protocols() -> pl.DataFrame:
 
 
 def parameters(of: AMachine | Workload | str) -> pl.DataFrame:
-    """The parameters of a machine or workload: key, value, unit, default, accepts, source, meaning."""
+    """The parameters of a machine or workload: key, value, unit, default, accepts, source, source_kind, meaning."""
     if isinstance(of, (Machine, Workload)):
         return of.parameters
     if isinstance(of, str) and of in workloads()["name"]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: A value of a key: as text with its unit, too ("60 ns", "64 KiB").
 Value: TypeAlias = str | int | float | bool
 
-PARAMETERS = ["key", "value", "unit", "default", "accepts", "source", "meaning"]
+PARAMETERS = ["key", "value", "unit", "default", "accepts", "source", "source_kind", "meaning"]
 
 
 class Machine:
@@ -65,7 +65,7 @@ class Machine:
 
     @property
     def parameters(self) -> pl.DataFrame:
-        """The parameters that act on it: key, value, unit, default, accepts, source, meaning."""
+        """The parameters that act on it: key, value, unit, default, accepts, source, source_kind, meaning."""
         return frame(self._core.parameters(), PARAMETERS)
 
     def __eq__(self, other: object) -> bool:
@@ -105,7 +105,7 @@ class Workload:
 
     @property
     def parameters(self) -> pl.DataFrame:
-        """Its parameters: key, value, unit, default, accepts, source, meaning."""
+        """Its parameters: key, value, unit, default, accepts, source, source_kind, meaning."""
         return frame(self._core.parameters(), PARAMETERS)
 
     def __eq__(self, other: object) -> bool:
