@@ -42,8 +42,8 @@ def shown(name: str, value: float) -> tuple[str, float]:
 def cores(run: dict[str, Any]) -> float:
     """The cores whose time is counted: those with a program, or all where the kernel moves programs."""
     if "series" in run:
-        return run["configuration"].get("os.cores", 1)
-    return max(1, round(sum(run["stats"].get(s, 0) for s in CAUSES) / max(run["time_ns"], 1e-9)))
+        return float(run["configuration"].get("os.cores", 1))
+    return float(max(1, round(sum(run["stats"].get(s, 0) for s in CAUSES) / max(run["time_ns"], 1e-9))))
 
 
 def causes(run: dict[str, Any]) -> dict[str, float]:

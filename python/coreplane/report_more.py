@@ -50,7 +50,7 @@ def _axes(rows: list[dict[str, Any]], keys: list[str]) -> list[str]:
 
 
 def _mean(rows: list[dict[str, Any]], key: str) -> float:
-    return sum(r[key] for r in rows) / len(rows)
+    return float(sum(r[key] for r in rows)) / len(rows)
 
 
 def _means(rows: list[dict[str, Any]], keys: list[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
@@ -185,11 +185,11 @@ def track(file: Path) -> Path | None:
     size = {"bytes": pl.col("bytes"), "lines of 64 B": pl.col("dirty") * 64, "pages of 4 KiB": pl.col("pages") * 4096}
     rate = [{"x": w["end_s"], "machine": name, "value": v / max(w["end_s"] - w["start_s"], 1e-9) / 1e6} for name, expr in size.items() for w, v in zip(windows.to_dicts(), windows.select(expr.alias("v"))["v"], strict=True)]
     total, lines, whole = int(windows["bytes"].sum()), int(windows["dirty"].sum()) * 64, int(windows["pages"].sum()) * 4096
-    seconds = float(windows["end_s"].max()) - float(windows["start_s"].min())
+    seconds = max(windows["end_s"].to_list()) - min(windows["start_s"].to_list())
     said = [
         f"{quantity(total, 'B')} changed in {seconds:.1f} s: {quantity(total / seconds, 'B/s')}.",
         f"Moved by lines that is {quantity(lines, 'B')} ({lines / total:.1f} times), by pages {quantity(whole, 'B')} ({whole / total:.1f} times).",
-        f"A dirty page has {float(pages['dirty'].mean()):.1f} dirty lines of 64.",
+        f"A dirty page has {sum(pages['dirty'].to_list()) / len(pages):.1f} dirty lines of 64.",
     ]
     folder = file.parent
     spread = alt.Chart(pages.group_by("dirty").agg(pl.len().alias("pages"))).mark_bar().encode(x=alt.X("dirty:Q", title="dirty lines of a dirty page", scale=alt.Scale(domain=[0, 64])), y=alt.Y("pages:Q", title="pages, over all windows")).properties(width=620, height=220)

@@ -148,6 +148,11 @@ class Comparison:
         """Every statistic of every machine: machine, name, value, unit, description."""
         return pl.concat([run.stats.select(pl.lit(run.machine).alias("machine"), *STATISTICS) for run in self.runs])
 
+    @property
+    def explained(self) -> list[str]:
+        """For each machine but the baseline, a sentence on where the difference comes from."""
+        return [run.data["explained"] for run in self.runs if run.data.get("explained")]
+
     def __getitem__(self, machine: str) -> Run:
         found = next((run for run in self.runs if run.machine == machine), None)
         if found is None:
@@ -170,7 +175,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         about = f"speedups over {self.baseline}"
-        return notebook.title(self.workload, about) + notebook.table(self.table) + notebook.svg(self.plot())
+        return notebook.title(self.workload, about) + notebook.lines(self.explained) + notebook.table(self.table) + notebook.svg(self.plot())
 
 
 class Sweep:

@@ -6,7 +6,9 @@ use crate::args::{
     TrackArgs, TrackMechanism, TrackMode,
 };
 use crate::compare::Compared;
-use crate::{Failure, bands, compare, crash, explore, litmus, output, record, reproduce, run, show, sweep};
+use crate::{
+    Failure, accounts, bands, compare, crash, explore, litmus, output, record, reproduce, run, show, sweep,
+};
 use clap::{CommandFactory, ValueEnum};
 use machine::{Description, MemoryDescription, WorkloadDescription};
 use serde_json::{Value, json};
@@ -140,7 +142,13 @@ pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How)
     let names: Vec<String> = machines.iter().map(|m| m.0.name.clone()).collect();
     let baseline = names.get(base).cloned().ok_or(Failure::BadInput("give at least one machine".into()))?;
     let jobs = machines.iter().map(|m| (m.0.clone(), workload.described.clone())).collect();
-    let Compared { rows, remarks, .. } = compare::look(&names, jobs, &how.options(), how.bands, base, || {})?;
+    let Compared { runs, mut rows, remarks } =
+        compare::look(&names, jobs, &how.options(), how.bands, base, || {})?;
+    for (n, row) in rows.iter_mut().enumerate().filter(|(n, _)| *n != base) {
+        let (of, against) = (runs[n].report().0, runs[base].report().0);
+        row["explained"] = accounts::explained(&names[n], of, &baseline, against).into();
+        row["reasons"] = accounts::explanation(of, against);
+    }
     Ok(json!({"workload": workload.name, "baseline": baseline, "machines": rows, "remarks": remarks}))
 }
 
@@ -267,7 +275,7 @@ pub fn record(command: &[String], out: &Path) -> Result<Value, Failure> {
     if command.is_empty() {
         return Err(Failure::BadInput("give the program and its arguments".into()));
     }
-    record::record_once(command, out)
+    record::record_once(command, out, &QUIET)
 }
 
 /// What a recording holds.

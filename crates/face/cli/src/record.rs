@@ -29,7 +29,8 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     if !(1..=MOST_TIMES).contains(&times) {
         return Err(Failure::BadInput(format!("--times {times}: give 1 to {MOST_TIMES}")));
     }
-    let each = (1..=times).map(|n| Ok(say(args, record_once(&args.command, &numbered(&out, n), &args.common)?)));
+    let each =
+        (1..=times).map(|n| Ok(say(args, record_once(&args.command, &numbered(&out, n), &args.common)?)));
     let all = each.collect::<Result<Vec<_>, Failure>>()?;
     if output::is_json(&args.common) {
         output::print_json(&Value::Array(all));
