@@ -179,6 +179,12 @@ impl<M: Message> Engine<M> {
         self.events
     }
 
+    /// The messages that have been sent and not handed out, with the time of their arrival, in no order. Costs the most that were ever
+    /// on their way at once.
+    pub fn on_their_way(&self) -> impl Iterator<Item = (Time, &M)> {
+        self.queue.events()
+    }
+
     /// The way out for node `me` at `now`; also used to start a machine.
     pub fn out(&mut self, me: NodeId, now: Time) -> Out<'_, M> {
         Out { engine: self, me, now }

@@ -81,6 +81,17 @@ impl<M: Copy> EventQueue<M> {
         self.hang(key, place);
     }
 
+    /// Every event of the queue with its time, in no order: all places of the slab but the free ones.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (Time, &M)> {
+        let mut free = vec![false; self.slab.len()];
+        let mut place = self.free;
+        while let Some(event) = self.slab.get(place as usize) {
+            free[place as usize] = true;
+            place = event.next;
+        }
+        self.slab.iter().zip(free).filter(|(_, free)| !free).map(|(event, _)| (event.key.at(), &event.msg))
+    }
+
     #[inline]
     pub(crate) fn next_at(&self) -> Option<Time> {
         match self.first() {

@@ -1,6 +1,6 @@
 //! Every message that travels on a wire of a machine.
 
-use crate::{Block, FlushRequest, Line, Mask, NearRefusal, NearRequest};
+use crate::{Block, Depth, FlushRequest, Line, LineWrite, Mask, NearRefusal, NearRequest};
 use engine::Out;
 use units::Dur;
 
@@ -163,6 +163,27 @@ impl engine::Message for Msg {
         let tells_core =
             matches!(self, Data { .. } | CleanAck { .. } | Ack { .. } | Nack { .. } | CommitAck { .. });
         asks_directory || asks_controller || tells_core || matches!(self, Wake)
+    }
+}
+
+impl Msg {
+    /// The bytes that have left a cache and not reached another, or memory, and how close to the program they are.
+    pub fn leaves_a_cache(&self) -> Option<(Depth, LineWrite)> {
+        use Msg::*;
+        let whole = |line, data| (Depth::OnItsWay, LineWrite { line, mask: Mask::MAX, data });
+        if let PutM { line, data }
+        | WriteBack { line, data }
+        | SnoopReply { line, data: Some(data), .. }
+        | LineFlush { line, data: Some(data), .. } = *self
+        {
+            Some(whole(line, data))
+        } else if let NonTemporal { line, data, mask } = *self {
+            Some((Depth::NonTemporal, LineWrite { line, mask, data }))
+        } else if let Write { line, data, mask, .. } = *self {
+            Some((Depth::Evicted, LineWrite { line, mask, data }))
+        } else {
+            None
+        }
     }
 }
 

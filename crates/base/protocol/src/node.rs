@@ -7,12 +7,18 @@ use units::Time;
 /// How close to the program a saved write is; at the same place the closer one holds the later value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
-    /// A persist buffer.
+    /// A persist buffer, or a controller's ingress queue.
     Buffer,
+    /// A message from the shared cache to a controller.
+    Evicted,
     /// The shared cache.
     Shared,
+    /// A message from a core to the shared cache.
+    OnItsWay,
     /// A core's own caches.
     Private,
+    /// A non-temporal store on its way: whatever caches hold of its bytes is older.
+    NonTemporal,
     /// A core's store buffer.
     StoreBuffer,
 }
@@ -34,14 +40,15 @@ pub struct PostCrash {
     pub lost: Vec<Lost>,
     /// The images of the controllers of persistent memory, in the order of the controllers.
     pub parts: Vec<Image>,
+    /// Whether what caches hold is saved, and with it what has left one on its way to another or to memory.
+    pub caches_persist: bool,
     writes: Vec<(Depth, Time, LineWrite)>,
 }
 
 impl PostCrash {
     /// Nothing yet.
-    #[expect(clippy::new_without_default, reason = "nothing remains by default only before it is gathered")]
-    pub fn new() -> PostCrash {
-        PostCrash { lost: Vec::new(), parts: Vec::new(), writes: Vec::new() }
+    pub fn new(caches_persist: bool) -> PostCrash {
+        PostCrash { lost: Vec::new(), parts: Vec::new(), caches_persist, writes: Vec::new() }
     }
 
     /// A write saved by a buffer or cache inside the persistence domain; it became visible at `at`.

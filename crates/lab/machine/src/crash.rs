@@ -67,7 +67,7 @@ impl CrashPoint {
 
     /// All of persistent memory, as a DAX file would hold it.
     pub fn image(&self) -> Image {
-        let mut post_crash = PostCrash::new();
+        let mut post_crash = PostCrash::new(false);
         post_crash.parts.clone_from(&self.parts);
         assemble(post_crash.settle(&self.map), &self.map)
     }

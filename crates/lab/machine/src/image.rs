@@ -51,7 +51,8 @@ impl Machine {
 
     /// What every node holds under `view`. What is lost is said as programs address it.
     fn gather(&mut self, view: View) -> PostCrash {
-        let mut post_crash = PostCrash::new();
+        let mut post_crash = PostCrash::new(view == View::Visible || self.directory.is_persistent());
+        self.gather_messages(&mut post_crash);
         let (map, first) = (self.map, self.cores.len() + 1);
         for (index, node) in self.nodes().enumerate() {
             let known = post_crash.lost.len();
@@ -64,6 +65,17 @@ impl Machine {
             }
         }
         post_crash
+    }
+
+    /// Lines that have left one cache and not reached another, or memory: where caches are saved these are, too.
+    fn gather_messages(&self, post_crash: &mut PostCrash) {
+        if post_crash.caches_persist {
+            for (at, msg) in self.engine.on_their_way() {
+                if let Some((depth, write)) = msg.leaves_a_cache() {
+                    post_crash.save(depth, at, &write);
+                }
+            }
+        }
     }
 
     /// The power has failed: what devices saved goes into the images of their controllers.

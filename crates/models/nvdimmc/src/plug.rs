@@ -153,7 +153,7 @@ impl Companion for SharedDriver {
         if view == View::Durable {
             return image;
         }
-        let mut nand = PostCrash::new();
+        let mut nand = PostCrash::new(false);
         devices.iter().for_each(|d| d.post_crash(View::Durable, &mut nand));
         self.seen_through_slots(nand.parts.remove(0), &image)
     }

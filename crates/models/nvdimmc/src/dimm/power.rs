@@ -25,6 +25,9 @@ impl Dimm {
         let mut dram = self.dram.clone();
         if self.spec.power.write_queue_survives || self.firmware.is_none() {
             self.write_queue.iter().for_each(|(_, w)| dram.write(w.line, &w.data, w.mask));
+            // With caches, all that is before the queue is saved too.
+            let waiting = self.writes_waiting.iter().filter(|_| post_crash.caches_persist);
+            waiting.for_each(|w| dram.write(w.write.line, &w.write.data, w.write.mask));
         }
         let Some(firmware) = &self.firmware else { return post_crash.parts.push(dram) };
         let mut image = Image::new(PM_BASE);

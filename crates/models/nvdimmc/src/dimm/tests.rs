@@ -54,7 +54,7 @@ impl Bench {
     }
 
     fn durable(&self) -> PostCrash {
-        let mut post_crash = PostCrash::new();
+        let mut post_crash = PostCrash::new(false);
         self.dimm.post_crash(View::Durable, &mut post_crash);
         post_crash
     }

@@ -422,6 +422,11 @@ impl Node for Directory {
 }
 
 impl Directory {
+    /// Whether what caches hold is saved when the power fails.
+    pub fn is_persistent(&self) -> bool {
+        self.spec.caches_persist
+    }
+
     /// Whether any cache holds a line.
     pub fn holds(&self, line: Line) -> bool {
         self.state.find(line).is_some()

@@ -366,6 +366,8 @@ impl Node for Controller {
         post_crash.parts.push(image);
         if view == View::Visible {
             self.ordering.each_held(&mut |write| post_crash.save(Depth::Buffer, Time::ZERO, write));
+        }
+        if view == View::Visible || post_crash.caches_persist {
             for input in &self.input {
                 if let Input::Write { write, .. } = input {
                     post_crash.save(Depth::Buffer, Time::ZERO, write);

@@ -153,7 +153,7 @@ fn power_failing_twice_is_power_failing_once() {
     let mut b = Bench::new(spec());
     b.arrive(10, 1, flush(3)).run();
     let image = |c: &Controller| {
-        let mut post_crash = PostCrash::new();
+        let mut post_crash = PostCrash::new(false);
         c.post_crash(View::Durable, &mut post_crash);
         post_crash.parts[0].read(line(3))
     };
