@@ -37,6 +37,10 @@ def speedups(data: dict[str, Any]) -> alt.LayerChart:
     )
     labels = bars.mark_text(dy=-7).encode(text=alt.Text("speedup:Q", format=".2f"))
     both = bars.mark_bar().encode(color=colour(names).legend(None)) + labels
+    spans = [{"machine": r["machine"], "low": r["band"]["speedup"][0], "high": r["band"]["speedup"][1]} for r in data["machines"] if "speedup" in r.get("band", {})]
+    if spans:
+        rules = alt.Chart(pl.DataFrame(spans)).mark_rule(strokeWidth=2, color="black")
+        both += rules.encode(x=alt.X("machine:N", sort=names), y="low:Q", y2="high:Q")
     drawn: alt.LayerChart = both.properties(title=data["workload"], width=alt.Step(70), height=260)
     return drawn
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from coreplane import _core, figures, page
+from coreplane import _core, bands, figures, page
 from coreplane.page import quantity, section
 
 #: Where the cores' time goes: statistic, name. Together they are all of it.
@@ -126,7 +126,7 @@ def compare(folder: Path) -> Path:
     said = [r["explained"] for r in runs if r.get("explained")] or [largest(r) for r in runs]
     split = page.figure(folder, "time", figures.causes_of(runs, causes, cores), "Time of a core, by what it was spent on; the parts add up to the whole.") if causes(runs[0]) else ""
     body = [
-        page.summary([*said, *data.get("remarks", [])]),
+        page.summary([*bands.said(data), *said, *data.get("remarks", [])]),
         section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data))),
         section("Where the time went", split, account(runs)),
         _over_time(folder, runs) if over_time else "",
@@ -150,8 +150,12 @@ def _over_time(folder: Path, runs: list[dict[str, Any]]) -> str:
 def reproduce(folder: Path) -> Path:
     """Writes the report of a paper's evaluation from the reproduce.json in ``folder``."""
     data = json.loads((folder / "reproduce.json").read_text())
-    head = ["claim", "verdict", "published", "ours", "ratio", "says"]
-    rows = [[c["id"], c["verdict"], _numbers(c["published"]), _numbers(c["ours"]), _numbers(c["ratio"]), c["says"]] for c in data["claims"]]
+    banded = data.get("joint") is not None
+    head = ["claim", "verdict", "published", "ours", "ratio", *(["band", "moved most by"] if banded else []), "says"]
+    rows = []
+    for c in data["claims"]:
+        band = [bands.ends(c["band"]), c.get("moved_by") or "-"] if banded else []
+        rows.append([c["id"], c["verdict"], _numbers(c["published"]), _numbers(c["ours"]), _numbers(c["ratio"]), *band, c["says"]])
     verdicts = [c["verdict"] for c in data["claims"]]
     counted = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
     worst = [c for c in data["claims"] if c["verdict"] == "missed"]
@@ -159,7 +163,9 @@ def reproduce(folder: Path) -> Path:
     if worst:
         said.append(f"Missed: {', '.join(c['id'] for c in worst)}. Why: validation/DEVIATIONS.md.")
     drawn = [page.figure(folder, f["name"], draw(f), f["caption"]) for f in data["figures"]]
-    body = [page.summary(said), section("Claims", page.table(head, rows, text=2)), section("Figures", *drawn), page.provenance(data)]
+    claims = section("Claims", page.table(head, rows, text=2), *bands.reasons(data, folder))
+    joint = section("One setting for all", bands.joint(data)) if banded else ""
+    body = [page.summary(said), claims, joint, section("Figures", *drawn), page.provenance(data)]
     return page.write(folder, f"{data['paper']}: published beside ours", data["about"], body)
 
 

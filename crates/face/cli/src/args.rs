@@ -339,8 +339,14 @@ pub(crate) struct RunArgs {
     /// A workload's name, or trace:FILE; trace:A,B,... are recordings of one program
     pub(crate) workload: String,
     /// Only the time at the set cpu.ipc, not those at its interval's ends (recordings)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "bands")]
     pub(crate) no_bands: bool,
+    /// How far results go when what nobody has published is varied within its intervals (docs/bands.md)
+    #[arg(long)]
+    pub(crate) bands: bool,
+    /// Runs of that design, at most 200 [default: 60, or as many as there have to be]
+    #[arg(long, value_name = "N", requires = "bands")]
+    pub(crate) runs: Option<usize>,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]
@@ -361,8 +367,14 @@ pub(crate) struct CompareArgs {
     /// A workload's name, or trace:FILE; trace:A,B,... are recordings of one program
     pub(crate) workload: String,
     /// Only the time at the set cpu.ipc, not those at its interval's ends (recordings)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "bands")]
     pub(crate) no_bands: bool,
+    /// How far results go when what nobody has published is varied within its intervals (docs/bands.md)
+    #[arg(long)]
+    pub(crate) bands: bool,
+    /// Runs of that design, at most 200 [default: 60, or as many as there have to be]
+    #[arg(long, value_name = "N", requires = "bands")]
+    pub(crate) runs: Option<usize>,
     /// Machines, by name or file, separated by commas
     #[arg(long, value_delimiter = ',', required = true)]
     pub(crate) on: Vec<String>,
@@ -432,7 +444,13 @@ pub(crate) struct ReproduceArgs {
     /// Claims from another file
     #[arg(long)]
     pub(crate) claims: Option<PathBuf>,
-    /// A folder for the report: report.html, PNG and SVG of each figure
+    /// How far claims go when what nobody has published is varied within its intervals (docs/bands.md)
+    #[arg(long)]
+    pub(crate) bands: bool,
+    /// Runs of that design, at most 200 [default: by paper]
+    #[arg(long, value_name = "N", requires = "bands")]
+    pub(crate) runs: Option<usize>,
+    /// A folder for the report: report.html, PNG and SVG of each figure; with --bands, runs that are done
     #[arg(long, short)]
     pub(crate) out: Option<PathBuf>,
     /// Seed of every random stream

@@ -339,7 +339,15 @@ fn choice<T: ValueEnum>(option: &str, name: &str) -> Result<T, Failure> {
 /// # Errors
 /// When there is no such paper, or its claims cannot be read.
 pub fn reproduce(paper: &str, claims: Option<PathBuf>, seed: u64) -> Result<Value, Failure> {
-    let args = ReproduceArgs { paper: paper.into(), claims, out: None, seed, common: QUIET };
+    let args = ReproduceArgs {
+        paper: paper.into(),
+        claims,
+        out: None,
+        seed,
+        bands: false,
+        runs: None,
+        common: QUIET,
+    };
     Ok(reproduce::look(&args)?.iter().map(evaluate::Evaluation::to_json).collect())
 }
 

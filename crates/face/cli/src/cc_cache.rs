@@ -36,12 +36,7 @@ fn fingerprint() -> u64 {
 impl Cache {
     /// Builds what is not there yet.
     pub(super) fn prepare() -> Result<Cache, Failure> {
-        let cache = env("XDG_CACHE_HOME").map(PathBuf::from);
-        let cache = cache.or_else(|| env("HOME").map(|h| Path::new(&h).join(".cache")));
-        let folder = cache
-            .unwrap_or_else(std::env::temp_dir)
-            .join("coreplane")
-            .join(format!("{:016x}", fingerprint()));
+        let folder = crate::output::cache().join(format!("{:016x}", fingerprint()));
         if !folder.join("done").exists() {
             build(&folder)?;
         }

@@ -7,6 +7,7 @@ use crate::bands::{self, Runs};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
+use crate::spread::{Spanned, Spreads, ends};
 use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
 use serde_json::{Value, json};
 use trace::tables::StatisticRow;
@@ -56,9 +57,22 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     bands::say(&args.common, &bands::remarks(&workloads));
     let bar = progress::bar(&args.common, jobs.len(), &args.workload);
     let options = output::options(&args.settings);
-    let done = look(&args.on, jobs, &options, !args.no_bands, index, || bar.step());
+    let varied = args.bands.then(|| jobs.clone());
+    let done = look(&args.on, jobs, &options, !args.no_bands && !args.bands, index, || bar.step());
     drop(bar);
     let Compared { runs, mut rows, remarks } = done?;
+    let spreads = varied.map(|jobs| {
+        let about = (args.workload.as_str(), &args.settings, &args.common);
+        Spreads::of(&jobs, about, args.runs, args.out.as_deref())
+    });
+    let spreads = spreads.transpose()?;
+    let all = |n| spreads.as_ref().map(|all| all.band(n, Some(index)));
+    let spanned: Vec<Option<Spanned>> = (0..runs.len()).map(all).collect();
+    for (row, spanned) in rows.iter_mut().zip(&spanned) {
+        if let Some(spanned) = spanned {
+            row["band"] = spanned.to_json();
+        }
+    }
     let base = &runs[index];
     if args.explain {
         for (row, of) in rows.iter_mut().zip(&runs) {
@@ -87,7 +101,16 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if output::is_json(&args.common) {
         output::print_json(&all);
     } else {
-        print(args, &runs, base);
+        print(args, &runs, base, &spanned);
+        if let Some(all) = &spreads {
+            let said =
+                args.on.iter().zip(&runs).zip(&spanned).filter(|((_, of), _)| !std::ptr::eq(*of, base));
+            println!();
+            for ((name, of), spanned) in said {
+                spanned.iter().for_each(|s| s.say(name, base.time() / of.time(), baseline));
+            }
+            println!("{}", all.about());
+        }
     }
     Ok(())
 }
@@ -173,7 +196,7 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
         .collect()
 }
 
-fn print(args: &CompareArgs, runs: &[Runs], base: &Runs) {
+fn print(args: &CompareArgs, runs: &[Runs], base: &Runs, spanned: &[Option<Spanned>]) {
     println!("{}, seed {}\n", args.workload, args.settings.seed);
     let pages = runs.iter().all(|of| of.report().0.series.is_some());
     let candidates: &[_] = if pages { &SHOWN_PAGES } else { &SHOWN };
@@ -181,13 +204,15 @@ fn print(args: &CompareArgs, runs: &[Runs], base: &Runs) {
     let has =
         |(stat, _): &(&str, &str)| runs.iter().any(|of| of.report().0.get(stat).is_some_and(|v| v != 0.0));
     let columns: Vec<_> = candidates.iter().copied().filter(has).collect();
-    let band = base.time_band().is_some();
+    let recorded = base.time_band().is_some();
+    let band = recorded || args.bands;
     let fixed = ["machine", "time", "speedup"].into_iter().chain(band.then_some("band"));
     let mut table = Table::new(fixed.chain(columns.iter().map(|(_, short)| *short)));
-    for (name, of) in args.on.iter().zip(runs) {
+    for ((name, of), spanned) in args.on.iter().zip(runs).zip(spanned) {
         let time = of.time();
         let fixed = [name.clone(), quantity::time(time), format!("{:.2}", base.time() / time)];
-        let band = of.speedup_band(base).map(|(low, high)| format!("{low:.2}..{high:.2}"));
+        let spread = spanned.as_ref().and_then(|s| ends(s.speedup.as_ref()?));
+        let band = spread.or_else(|| of.speedup_band(base)).map(|(low, high)| format!("{low:.2}..{high:.2}"));
         let report = of.report().0;
         let shown =
             columns.iter().map(|(stat, _)| report.get(stat).map_or("-".to_string(), |v| shown(stat, v)));
@@ -208,7 +233,7 @@ fn print(args: &CompareArgs, runs: &[Runs], base: &Runs) {
             crate::table::wrapped(&text, width).iter().for_each(|line| println!("{line}"));
         }
     }
-    if band {
+    if recorded && !args.bands {
         println!(
             "\nband: the speedups with cpu.ipc from {} to {}, and of every recording",
             machine::params::IPC_INTERVAL[0],

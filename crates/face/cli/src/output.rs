@@ -6,7 +6,7 @@ use crate::interrupt::Temporary;
 pub(crate) use crate::quantity::plain as number;
 pub(crate) use crate::table::Table;
 use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workloads::{PageStream, Visits};
 
 pub(crate) fn is_json(common: &Common) -> bool {
@@ -172,6 +172,13 @@ pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failu
     std::fs::write(partial.path(), bytes)
         .and_then(|()| std::fs::rename(partial.path(), folder.join(name)))
         .map_err(fail)
+}
+
+/// The project's folder in the user's cache.
+pub(crate) fn cache() -> PathBuf {
+    let of = |name: &str| std::env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
+    let cache = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("coreplane")
 }
 
 /// Host seconds that `work` takes. The one place where the host's clock is read.

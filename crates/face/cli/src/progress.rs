@@ -24,6 +24,12 @@ impl Progress {
         self.0.println(text);
     }
 
+    /// Begins again, with so many steps.
+    pub(crate) fn again(&self, steps: u64) {
+        self.0.reset();
+        self.0.set_length(steps);
+    }
+
     /// So many there are.
     pub(crate) fn length(&self, steps: u64) {
         self.0.set_length(steps);

@@ -2,9 +2,13 @@
 
 use crate::Failure;
 use crate::args::ReproduceArgs;
+use crate::kept::{Kept, build};
 use crate::output::{self, Table};
 use crate::progress;
-use evaluate::{Claims, Evaluation, Finding, PAPERS, Scored};
+use crate::spread::Shown;
+use evaluate::bands::Wanted;
+use evaluate::{Band, Claims, Evaluation, Finding, PAPERS, Paper, Scored, Spans};
+use std::path::PathBuf;
 
 /// What can be reproduced, for the help.
 pub(crate) fn papers() -> String {
@@ -14,16 +18,6 @@ pub(crate) fn papers() -> String {
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let evaluations = look(args)?;
-    if let Some(folder) = &args.out {
-        for evaluation in &evaluations {
-            // One paper has the folder for itself.
-            let own = folder.join(evaluation.paper);
-            let folder = if evaluations.len() == 1 { folder } else { &own };
-            let mut kept = evaluation.to_json();
-            kept["provenance"] = output::provenance();
-            output::write(folder, "reproduce.json", format!("{kept:#}\n").as_bytes())?;
-        }
-    }
     if output::is_json(&args.common) {
         let claims = evaluations.iter().flat_map(|e| &e.claims);
         output::print_json(&claims.map(|c| c.to_json(false)).collect());
@@ -51,22 +45,51 @@ pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
     };
     let mut evaluations = Vec::new();
     for paper in papers {
-        let bar = progress::bar(&args.common, 0, paper.name);
-        let begin = |n: usize| bar.length(n as u64);
-        let done = paper.evaluate(&claims, args.seed, begin, || bar.step()).map_err(output::failed)?;
-        drop(bar);
+        let done = evaluate(args, &claims, &paper)?;
+        // At once: what comes after it may take long.
+        if let Some(folder) = folder(args, &paper) {
+            let mut kept = done.to_json();
+            kept["provenance"] = output::provenance();
+            output::write(&folder, "reproduce.json", format!("{kept:#}\n").as_bytes())?;
+        }
         evaluations.push(done);
     }
     Ok(evaluations)
 }
 
+/// Where a paper's report goes: one has the folder for itself.
+fn folder(args: &ReproduceArgs, paper: &Paper) -> Option<PathBuf> {
+    let out = args.out.as_ref()?;
+    Some(if args.paper == "all" { out.join(paper.name) } else { out.clone() })
+}
+
+fn evaluate(args: &ReproduceArgs, claims: &Claims, paper: &Paper) -> Result<Evaluation, Failure> {
+    if args.bands {
+        let keep = Kept::new(folder(args, paper).as_deref());
+        let wanted = Wanted { runs: args.runs, keep: &keep, build: build(None) };
+        let shown = Shown::new(&args.common, paper.name);
+        return paper.evaluate_with_bands(claims, args.seed, &wanted, &shown).map_err(output::failed);
+    }
+    let bar = progress::bar(&args.common, 0, paper.name);
+    let begin = |n: usize| bar.length(n as u64);
+    paper.evaluate(claims, args.seed, begin, || bar.step()).map_err(output::failed)
+}
+
 fn print(evaluation: &Evaluation) {
     println!("{}: {}\n", evaluation.paper, evaluation.about);
-    let mut table = Table::new(["claim", "verdict", "published", "ours", "ratio"]).left(2);
+    let banded = evaluation.joint.is_some();
+    let more: &[&str] = if banded { &["band", "moved most by"] } else { &[] };
+    let head = ["claim", "verdict", "published", "ours", "ratio"].iter().chain(more);
+    let mut table = Table::new(head.copied()).left(2);
     let mut notes = Vec::new();
     for scored in &evaluation.claims {
         let (published, ours, ratio) = columns(scored);
-        table.row([scored.claim.id.clone(), scored.word().into(), published, ours, ratio]);
+        let row = [scored.claim.id.clone(), scored.word().into(), published, ours, ratio];
+        let more = banded.then(|| {
+            let by = scored.decided_by().map_or("-", |effect| &effect.name);
+            [scored.band.as_ref().map_or("-".into(), shown), by.into()]
+        });
+        table.row(row.into_iter().chain(more.into_iter().flatten()));
         if let Finding::Statement { because, .. } | Finding::Open(because) = &scored.finding {
             notes.push(format!("{}: {because}", scored.claim.id));
         }
@@ -74,7 +97,38 @@ fn print(evaluation: &Evaluation) {
     table.print();
     println!();
     notes.iter().for_each(|n| println!("{n}"));
+    joint(evaluation);
     println!("\nWhy claims are missed: validation/DEVIATIONS.md");
+}
+
+/// How far a claim goes, in a cell.
+fn shown(band: &Band) -> String {
+    match &band.spans {
+        Spans::Values(ends) => {
+            ends.iter().map(|(low, high)| format!("{low:.3}..{high:.3}")).collect::<Vec<_>>().join(", ")
+        }
+        Spans::Statement { always: true, .. } => "always".into(),
+        Spans::Statement { ever: true, .. } => "in some runs".into(),
+        Spans::Statement { .. } => "never".into(),
+    }
+}
+
+/// The setting that meets most claims at once.
+fn joint(evaluation: &Evaluation) {
+    let Some(joint) = &evaluation.joint else { return };
+    println!(
+        "\nOf {} claims the preset meets {}, and one setting of {} that were run (seed {}) {}: {}",
+        joint.of,
+        joint.preset,
+        joint.tried,
+        joint.seed,
+        joint.claims.len(),
+        joint.claims.join(", ")
+    );
+    if joint.setting.is_empty() {
+        println!("That setting is the preset.");
+    }
+    joint.setting.iter().for_each(|(key, value)| println!("  {key} = {value}"));
 }
 
 fn columns(scored: &Scored) -> (String, String, String) {

@@ -7,6 +7,7 @@ use crate::bands::{self, Runs};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
+use crate::spread::{Spreads, decides, ends};
 use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
 use serde_json::Value;
 use std::path::Path;
@@ -28,10 +29,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         options.without_images = args.out.is_none();
     }
     bands::say(&args.common, &bands::remarks(&workloads));
+    if args.bands && (args.timeline || options.power_fails_at.is_some()) {
+        let text = "--bands: a run that is watched or cut short has none; leave --timeline and --power-fails-at away";
+        return Err(Failure::BadInput(text.into()));
+    }
+    let jobs = args.bands.then(|| [(machine.clone(), workloads.clone())]);
     let shown = progress::simulation(&args.common, &format!("{} on {}", args.workload, args.machine));
-    let done = look(machine, workloads, &options, !args.no_bands);
+    let done = look(machine, workloads, &options, !args.no_bands && !args.bands);
     drop(shown);
     let (runs, mut json) = done?;
+    let spreads = jobs.map(|jobs| {
+        let about = (args.workload.as_str(), &args.settings, &args.common);
+        Spreads::of(&jobs, about, args.runs, args.out.as_deref())
+    });
+    let spreads = spreads.transpose()?;
+    let spanned = spreads.as_ref().map(|all| all.band(0, None));
+    if let Some(spanned) = &spanned {
+        json["band"] = spanned.to_json();
+    }
     let (report, host_seconds) = runs.report();
     if let Some(folder) = &args.out {
         save(folder, report, &json, options.power_fails_at.is_some())?;
@@ -40,7 +55,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if output::is_json(&args.common) {
         output::print_json(&json);
     } else {
-        print(report, runs.time_band(), host_seconds);
+        print(report, runs.time_band().filter(|_| !args.bands), host_seconds);
+        if let (Some(all), Some(band)) = (&spreads, spanned.and_then(|s| s.time)) {
+            let (low, high) =
+                ends(&band).map(|(l, h)| (quantity::time(l), quantity::time(h))).unwrap_or_default();
+            println!("\n{low} to {high}; {} decides\n{}", decides(&band), all.about());
+        }
     }
     Ok(())
 }

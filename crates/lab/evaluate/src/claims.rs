@@ -14,6 +14,8 @@ pub struct Claim {
     pub place: String,
     /// What it says.
     pub says: String,
+    /// `value`, `ratio`, `share` or `order`.
+    pub kind: String,
     /// `input`, `calibrate` or `predict`.
     pub purpose: String,
     /// The published values; none for a statement that is true or false.
@@ -77,15 +79,35 @@ fn claim(file: &str, index: usize, record: &Value) -> Result<Claim, String> {
         _ => return Err(bad("value", "either value or values")),
     };
     let tolerance = record.get("tolerance").and_then(number).unwrap_or(0.0);
+    let kind = record.get("kind").and_then(Value::as_str).unwrap_or("order");
     Ok(Claim {
         id: text("id")?,
         paper: text("paper")?,
         place: text("where")?,
         says: text("says")?,
+        kind: kind.into(),
         purpose: text("use")?,
         values,
         tolerance,
     })
+}
+
+impl Claim {
+    /// A number that nobody has published, to be looked at as if somebody had.
+    pub(crate) fn of_value(value: f64) -> Claim {
+        let [id, paper, place, says, kind, purpose] = [(); 6].map(|()| String::new());
+        Claim { id, paper, place, says, kind, purpose, values: vec![value], tolerance: 0.0 }
+    }
+}
+
+#[cfg(test)]
+impl Claim {
+    /// One for a test.
+    pub(crate) fn new(id: &str, values: &[f64], tolerance: f64) -> Claim {
+        let [paper, place, says] = ["test", "nowhere", "nothing"].map(String::from);
+        let (kind, purpose) = ("ratio".into(), "predict".into());
+        Claim { id: id.into(), paper, place, says, kind, purpose, values: values.to_vec(), tolerance }
+    }
 }
 
 #[cfg(test)]

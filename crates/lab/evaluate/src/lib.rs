@@ -4,7 +4,9 @@
 pub mod amat;
 mod amf;
 pub mod asap;
+pub mod bands;
 mod claims;
+pub mod contradictions;
 mod figure;
 pub mod nearpm;
 pub mod nvdimmc;
@@ -13,12 +15,15 @@ mod power;
 mod runs;
 mod verdict;
 
+pub use bands::band::{Band, Effect, Joint, Spans};
+pub use bands::space::Dimension;
 pub use claims::{Claim, Claims};
 pub use figure::{Figure, Row};
 pub use runs::{Key, Runs};
 pub use verdict::{Finding, Scored, Verdict};
 
 use machine::{ConfigError, RunError};
+use runs::Asked;
 
 /// How a paper is evaluated.
 #[derive(Clone, Copy)]
@@ -30,6 +35,8 @@ pub struct Paper {
     declare: fn() -> Result<Runs, ConfigError>,
     finding: fn(&Runs, &Claim, u64) -> Finding,
     figures: fn(&Runs) -> Vec<Figure>,
+    /// Runs of a design for bands, unless another number is wanted: such that they end within an hour on two cores.
+    runs: usize,
 }
 
 /// Every paper that can be evaluated.
@@ -47,19 +54,36 @@ impl Paper {
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
     ) -> Result<Evaluation, RunError> {
+        Ok(self.evaluated(claims, seed, begin, step)?.1)
+    }
+
+    /// The same with the runs, and what each claim asked of them.
+    fn evaluated(
+        &self,
+        claims: &Claims,
+        seed: u64,
+        begin: impl FnOnce(usize),
+        step: impl Fn() + Sync,
+    ) -> Result<(Runs, Evaluation, Vec<Asked>), RunError> {
         let mut runs = (self.declare)()?;
         begin(runs.len());
         runs.run(seed, step)?;
-        let score =
-            |claim: &Claim| Scored { claim: claim.clone(), finding: (self.finding)(&runs, claim, seed) };
+        let score = |claim: &Claim| {
+            let scored = Scored::new(claim.clone(), (self.finding)(&runs, claim, seed));
+            (scored, runs.take_asked())
+        };
+        let (claims, asked) = claims.of(self.name).map(score).unzip();
+        let (paper, about) = (self.name, (self.about)(seed));
         let done = Evaluation {
-            paper: self.name,
-            about: (self.about)(seed),
-            claims: claims.of(self.name).map(score).collect(),
+            paper,
+            about,
+            claims,
             figures: (self.figures)(&runs),
+            joint: None,
+            open: Vec::new(),
         };
         runs.all_known()?;
-        Ok(done)
+        Ok((runs, done, asked))
     }
 }
 
@@ -73,16 +97,23 @@ pub struct Evaluation {
     pub claims: Vec<Scored>,
     /// The figures.
     pub figures: Vec<Figure>,
+    /// The setting that meets most claims at once, with bands.
+    pub joint: Option<Joint>,
+    /// What was varied for the bands.
+    pub open: Vec<Dimension>,
 }
 
 impl Evaluation {
     /// Everything, for the report.
     pub fn to_json(&self) -> serde_json::Value {
+        let open = |d: &Dimension| serde_json::json!({"key": d.key, "of": d.of, "value": d.value, "source": d.source()});
         serde_json::json!({
             "paper": self.paper,
             "about": self.about,
             "claims": self.claims.iter().map(|c| c.to_json(true)).collect::<Vec<_>>(),
             "figures": self.figures.iter().map(Figure::to_json).collect::<Vec<_>>(),
+            "joint": self.joint.as_ref().map(Joint::to_json),
+            "open": self.open.iter().map(open).collect::<Vec<_>>(),
         })
     }
 }

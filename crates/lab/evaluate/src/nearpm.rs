@@ -42,6 +42,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
+    runs: 100,
 };
 
 /// Transactions: enough for a steady state, and few where each takes long.

@@ -2,8 +2,8 @@
 
 use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run, statistic};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use units::watch;
 
 /// Keys and values.
@@ -52,7 +52,12 @@ pub struct Runs {
     done: BTreeMap<Key, Done>,
     /// The first statistic that was asked for and does not exist.
     unknown: OnceLock<ConfigError>,
+    /// What was asked for: runs, and statistics of each.
+    asked: Mutex<Asked>,
 }
+
+/// Runs, and statistics of each.
+pub(crate) type Asked = BTreeMap<Key, BTreeSet<String>>;
 
 impl Runs {
     /// Declares a run of `workload` on preset `preset` with changes to either.
@@ -94,7 +99,6 @@ impl Runs {
     /// # Errors
     /// When a run cannot be done.
     pub fn run(&mut self, seed: u64, step: impl Fn() + Sync) -> Result<(), RunError> {
-        let jobs = std::mem::take(&mut self.jobs);
         let one = |job: &Job| {
             let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
             let report = run(&job.machine, &job.workload, &options)?;
@@ -110,7 +114,7 @@ impl Runs {
         };
         let own = watch::entered();
         let each = |job: &Job| watch::shared(own.as_ref(), || one(job));
-        let results: Result<Vec<_>, RunError> = jobs.par_iter().map(each).collect();
+        let results: Result<Vec<_>, RunError> = self.jobs.par_iter().map(each).collect();
         self.done.extend(results?);
         Ok(())
     }
@@ -124,8 +128,29 @@ impl Runs {
         {
             _ = self.unknown.set(unknown);
         }
-        let done = self.done.get(&Key::new(machine, workload, threads));
+        let key = Key::new(machine, workload, threads);
+        let done = self.done.get(&key);
+        self.asked_so_far().entry(key).or_default().insert(name.to_string());
         done.and_then(|d| d.stats.get(name)).copied().unwrap_or(0.0)
+    }
+
+    fn asked_so_far(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was asked for since the last call.
+    pub(crate) fn take_asked(&self) -> Asked {
+        std::mem::take(&mut *self.asked_so_far())
+    }
+
+    /// The machine and the workload of a declared run.
+    pub(crate) fn declared(&self, key: &Key) -> Option<(&Description, &WorkloadDescription)> {
+        self.jobs.iter().find(|job| job.key == *key).map(|job| (&job.machine, &job.workload))
+    }
+
+    /// Takes a run's statistics as if it had been done here.
+    pub(crate) fn insert(&mut self, key: Key, stats: BTreeMap<String, f64>) {
+        self.done.insert(key, Done { stats, series: None, lines_per_page: None });
     }
 
     /// Whether every statistic that was asked for exists.

@@ -1,0 +1,139 @@
+//! `--bands` of `run` and `compare`: what nobody has published is varied on all machines alike.
+
+use crate::Failure;
+use crate::args::{Common, Settings};
+use crate::kept::{Kept, build};
+use crate::output;
+use crate::progress;
+use evaluate::bands::spread::Spread;
+use evaluate::bands::study::{Job, Outcome};
+use evaluate::bands::{Progress, Wanted};
+use evaluate::{Band, Effect, Spans};
+use machine::{Description, WorkloadDescription};
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// A bar for the presets' runs, then for the design's.
+pub(crate) struct Shown<'a> {
+    bar: progress::Progress,
+    common: &'a Common,
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn new(common: &'a Common, what: &str) -> Shown<'a> {
+        Shown { bar: progress::bar(common, 0, what), common }
+    }
+}
+
+impl Progress for Shown<'_> {
+    fn begin(&self, what: &str, steps: usize) {
+        match (self.common.quiet, std::io::stderr().is_terminal()) {
+            (true, _) => {}
+            (false, true) => self.bar.say(what),
+            (false, false) => eprintln!("coreplane: {what}"),
+        }
+        self.bar.again(steps as u64);
+    }
+
+    fn step(&self) {
+        self.bar.step();
+    }
+}
+
+/// How far the times of some machines go, and their speedups against one of them.
+pub(crate) struct Spreads {
+    spread: Spread,
+    /// Recordings of the program, each of which every machine runs.
+    recordings: usize,
+}
+
+/// The bands of a machine.
+pub(crate) struct Spanned {
+    /// Of its time in nanoseconds.
+    pub(crate) time: Option<Band>,
+    /// Of its speedup.
+    pub(crate) speedup: Option<Band>,
+}
+
+impl Spreads {
+    /// Runs the design for machines with the same workload.
+    pub(crate) fn of(
+        jobs: &[(Description, Vec<WorkloadDescription>)],
+        (name, settings, common): (&str, &Settings, &Common),
+        runs: Option<usize>,
+        out: Option<&Path>,
+    ) -> Result<Spreads, Failure> {
+        let closed = settings.set.iter().filter_map(|s| Some(s.split_once('=')?.0.to_string())).collect();
+        let mut all = Vec::new();
+        for (number, (machine, workloads)) in jobs.iter().enumerate() {
+            all.extend(workloads.iter().enumerate().map(|(recording, workload)| Job {
+                name: format!("{number} {} {recording} {}", machine.name, workload.name),
+                machine: machine.clone(),
+                workload: workload.clone(),
+                wanted: ["time_ns".to_string()].into(),
+            }));
+        }
+        let keep = Kept::new(out);
+        let wanted = Wanted { runs, keep: &keep, build: build(Some(name)) };
+        let shown = Shown::new(common, name);
+        let spread = Spread::of(&all, &closed, settings.seed, &wanted, &shown).map_err(output::failed)?;
+        let recordings = jobs.first().map_or(1, |(_, workloads)| workloads.len());
+        Ok(Spreads { spread, recordings })
+    }
+
+    /// What was varied, in a line.
+    pub(crate) fn about(&self) -> String {
+        let (runs, open) = (self.spread.points.len(), self.spread.space.dimensions.len());
+        format!("bands: {runs} runs over {open} open parameters (show MACHINE lists them)")
+    }
+
+    /// The bands of the machine with that number, its speedup being against `base`.
+    pub(crate) fn band(&self, number: usize, base: Option<usize>) -> Spanned {
+        let time = |outcomes: &[Outcome], number: usize| {
+            let own = &outcomes[number * self.recordings..(number + 1) * self.recordings];
+            let times: Option<Vec<f64>> =
+                own.iter().map(|o| o.as_ref().ok()?.get("time_ns").copied()).collect();
+            times.map(|times| times.iter().sum::<f64>() / self.recordings as f64)
+        };
+        let faster = |base| self.spread.band(|o| Some(time(o, base)? / time(o, number)?));
+        Spanned { time: self.spread.band(|o| time(o, number)), speedup: base.and_then(faster) }
+    }
+}
+
+/// The ends of the band of one number.
+pub(crate) fn ends(band: &Band) -> Option<(f64, f64)> {
+    match &band.spans {
+        Spans::Values(ends) => ends.first().copied(),
+        Spans::Statement { .. } => None,
+    }
+}
+
+/// The parameter that moves it most, if any does.
+pub(crate) fn decides(band: &Band) -> &str {
+    band.effects.first().map_or("no open parameter", |effect| &effect.name)
+}
+
+impl Spanned {
+    /// In words: how much faster a machine is, how sure that is, and what decides it.
+    pub(crate) fn say(&self, name: &str, speedup: f64, baseline: &str) {
+        let Some(band) = &self.speedup else { return };
+        let ((low, high), by) = (ends(band).unwrap_or_default(), decides(band));
+        println!("{name} is {speedup:.2} ({low:.2} to {high:.2}) times as fast as {baseline}; {by} decides");
+    }
+
+    /// For JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut json = json!({});
+        for (name, band) in [("time_ns", &self.time), ("speedup", &self.speedup)] {
+            let Some(band) = band else { continue };
+            json[name] = band.to_json();
+            json["failed_runs"] = band.failed.into();
+        }
+        if let Some(band) = self.speedup.as_ref().or(self.time.as_ref()) {
+            json["moved_by"] = band.effects.first().map(|effect| effect.name.clone()).into();
+            json["effects"] = band.effects.iter().map(Effect::to_json).collect();
+        }
+        json
+    }
+}

@@ -1,0 +1,238 @@
+//! Bands: how far results go when what nobody has published is another than the presets say.
+//!
+//! Each open parameter is varied within the interval of its source ([`space`]), in the runs of a design ([`design`]) that
+//! are made once and kept ([`study`]); [`band`] says what that makes of a claim.
+
+pub mod band;
+pub mod design;
+pub mod space;
+pub mod spread;
+pub mod study;
+
+use crate::claims::Claims;
+use crate::runs::{Asked, Key, Runs};
+use crate::verdict::{Finding, Scored};
+use crate::{Evaluation, Paper};
+use band::{Band, Joint};
+use design::design;
+use machine::RunError;
+use space::Space;
+use std::collections::{BTreeMap, BTreeSet};
+use study::{Job, Keep, Outcome, Study};
+
+/// The most runs of a design.
+pub const MOST_RUNS: usize = 200;
+
+/// What is to be done for bands.
+pub struct Wanted<'a> {
+    /// Runs of the design; as many as the paper takes by default unless given.
+    pub runs: Option<usize>,
+    /// Where they are kept.
+    pub keep: &'a dyn Keep,
+    /// What else results hang on: the program itself.
+    pub build: String,
+}
+
+/// How far an evaluation with bands is.
+pub trait Progress: Sync {
+    /// What is going to be done, and in how many steps.
+    fn begin(&self, what: &str, steps: usize);
+
+    /// One of them is done.
+    fn step(&self);
+}
+
+impl Paper {
+    /// [`Paper::evaluate`], and then what open parameters make of each claim.
+    ///
+    /// # Errors
+    /// When a run of the presets cannot be done, or results cannot be kept.
+    pub fn evaluate_with_bands(
+        &self,
+        claims: &Claims,
+        seed: u64,
+        wanted: &Wanted<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Evaluation, RunError> {
+        let begin = |n| progress.begin(&format!("{}, as in the presets: {n} simulations", self.name), n);
+        let (runs, mut done, asked) = self.evaluated(claims, seed, begin, || progress.step())?;
+        let (keys, jobs) = jobs(&runs, &asked);
+        let closed = BTreeSet::new();
+        let space = Space::of(jobs.iter().map(|j| (&j.machine, &j.workload)), &closed);
+        let points =
+            design(space.dimensions.len(), spread::runs(&space, wanted.runs, self.runs, self.name)?, seed);
+        let study = Study::new(&jobs, &space, &points, &wanted.build);
+        let begin = |left| progress.begin(&spread::said(self.name, &space, &points, study.len(), left), left);
+        let outcomes = study.run(wanted.keep, begin, || progress.step())?;
+        self.judge(&mut done, &asked, &Designed { keys, space, points, outcomes });
+        Ok(done)
+    }
+
+    fn judge(&self, done: &mut Evaluation, asked: &[Asked], designed: &Designed) {
+        let mut met = vec![Vec::new(); designed.points.len()];
+        for (scored, asked) in done.claims.iter_mut().zip(asked) {
+            let found: Vec<Option<Finding>> = if asked.is_empty() {
+                vec![Some(scored.finding.clone()); designed.points.len()]
+            } else {
+                let one = |n: usize| {
+                    let runs = designed.runs(n, asked)?;
+                    Some((self.finding)(&runs, &scored.claim, designed.points[n].seed))
+                };
+                (0..designed.points.len()).map(one).collect()
+            };
+            for (met, found) in met.iter_mut().zip(&found) {
+                let alone = |finding: &Finding| Scored::new(scored.claim.clone(), finding.clone()).is_met();
+                if found.as_ref().is_some_and(alone) {
+                    met.push(scored.claim.id.clone());
+                }
+            }
+            if !asked.is_empty() {
+                scored.band = Band::of(&scored.claim, &designed.space, &designed.points, &found);
+            }
+        }
+        done.joint = Joint::of(&designed.space, &designed.points, &met, done.claims.len());
+        done.open = designed.space.dimensions.clone();
+    }
+}
+
+/// A design, and what came out.
+struct Designed {
+    keys: Vec<Key>,
+    space: Space,
+    points: Vec<design::Point>,
+    outcomes: Vec<Vec<Outcome>>,
+}
+
+impl Designed {
+    /// A run's statistics as an evaluation reads them; none where one of those that are asked for failed.
+    fn runs(&self, point: usize, asked: &Asked) -> Option<Runs> {
+        let mut runs = Runs::default();
+        for (key, outcome) in self.keys.iter().zip(&self.outcomes[point]) {
+            match outcome {
+                Ok(stats) => runs.insert(key.clone(), stats.clone()),
+                Err(_) if asked.contains_key(key) => return None,
+                Err(_) => {}
+            }
+        }
+        Some(runs)
+    }
+}
+
+/// Every run that a claim reads, once, and as a job. What was never declared is not run either.
+fn jobs(runs: &Runs, asked: &[Asked]) -> (Vec<Key>, Vec<Job>) {
+    let keys: BTreeSet<&Key> = asked.iter().flat_map(BTreeMap::keys).collect();
+    let job = |key: &Key| {
+        let (machine, workload) = runs.declared(key)?;
+        let wanted = asked.iter().filter_map(|asked| asked.get(key)).flatten().cloned().collect();
+        let name = format!("{}, {}, {} threads", key.machine, key.workload, key.threads);
+        let (machine, workload) = (machine.clone(), workload.clone());
+        Some((key.clone(), Job { name, machine, workload, wanted }))
+    };
+    keys.into_iter().filter_map(job).unzip()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claim;
+    use crate::{Spans, Verdict};
+    use std::sync::Mutex;
+
+    /// Two machines, one small program; a claim that hangs on both, one on one of them, and one on nothing.
+    const TINY: Paper = Paper {
+        name: "test",
+        about: |_| String::new(),
+        declare: || {
+            let mut runs = Runs::default();
+            for machine in ["intel", "asap-rp", "eadr"] {
+                let sets = [("workload.operations", "40".to_string())];
+                runs.add(Key::new(machine, "queue", 2), machine, &sets)?;
+            }
+            Ok(runs)
+        },
+        finding: |runs, claim, _| {
+            let time = |machine: &str| runs.time(machine, "queue", 2);
+            match claim.id.as_str() {
+                "speedup" => Finding::Values(vec![time("intel") / time("asap-rp")]),
+                "time" => Finding::Statement { holds: time("asap-rp") < 1.0, because: String::new() },
+                "size" => Finding::Values(vec![42.0]),
+                _ => Finding::Open("no measurement stands beside this claim".into()),
+            }
+        },
+        figures: |_| Vec::new(),
+        runs: 50,
+    };
+
+    #[derive(Default)]
+    struct Memory(Mutex<BTreeMap<String, String>>);
+
+    impl Keep for Memory {
+        fn read(&self, name: &str) -> Option<String> {
+            self.0.lock().unwrap().get(name).cloned()
+        }
+
+        fn write(&self, name: &str, text: &str) -> Result<(), String> {
+            self.0.lock().unwrap().insert(name.into(), text.into());
+            Ok(())
+        }
+    }
+
+    #[derive(Default)]
+    struct Said(Mutex<Vec<String>>);
+
+    impl Progress for Said {
+        fn begin(&self, what: &str, _: usize) {
+            self.0.lock().unwrap().push(what.into());
+        }
+
+        fn step(&self) {}
+    }
+
+    #[test]
+    fn a_tiny_family_of_claims_has_bands_verdicts_and_a_joint_setting() {
+        let wanted = ["speedup", "time", "size", "of others"];
+        let values: [&[f64]; 4] = [&[1.0], &[], &[42.0], &[1.0]];
+        let list = wanted.iter().zip(values).map(|(id, values)| Claim::new(id, values, 0.001)).collect();
+        let mut claims = Claims { list };
+        let (keep, said) = (Memory::default(), Said::default());
+        let evaluate = |claims: &Claims, runs| {
+            let wanted = Wanted { runs, keep: &keep, build: "this".into() };
+            TINY.evaluate_with_bands(claims, 1, &wanted, &said)
+        };
+        let first = evaluate(&claims, None).unwrap();
+        let Spans::Values(ends) = &first.claims[0].band.as_ref().unwrap().spans else { panic!() };
+        let (low, high) = ends[0];
+        assert!(low < high, "{low} {high}");
+        // Something moves it, and what no claim reads is not varied.
+        let moved = first.claims[0].decided_by().unwrap();
+        assert!(
+            moved.swing > 0.0 && first.open.iter().any(|d| d.key == moved.name.split(' ').next().unwrap())
+        );
+        assert!(first.open.iter().all(|d| d.of.iter().all(|name| name != "eadr")));
+        let verdicts: Vec<_> = first.claims.iter().map(Scored::verdict).collect();
+        assert_eq!(verdicts[1..], [Verdict::Missed, Verdict::Reproduced, Verdict::Error]);
+        assert!(first.claims[2].band.is_none() && first.claims[3].band.is_none());
+        let joint = first.joint.unwrap();
+        assert_eq!((joint.of, joint.tried, joint.preset), (4, 50, 1));
+        assert!(joint.claims.contains(&"size".to_string()));
+        // What is published lies at the band's end that the preset misses: inside, and a setting meets it.
+        let ours = first.claims[0].band.as_ref().map(|_| match &first.claims[0].finding {
+            Finding::Values(v) => v[0],
+            Finding::Statement { .. } | Finding::Open(_) => panic!(),
+        });
+        let far = if ours.unwrap() - low > high - ours.unwrap() { low } else { high };
+        claims.list[0].values = vec![far];
+        let second = evaluate(&claims, None).unwrap();
+        assert_eq!(second.claims[0].verdict(), Verdict::Inside);
+        assert_eq!(second.joint.unwrap().claims.len(), 2);
+        let said = said.0.into_inner().unwrap();
+        assert!(said[1].contains("50 runs over") && said[3].ends_with(" 0 of them to do"), "{said:?}");
+        let refused = evaluate_error(&claims, &keep);
+        assert!(refused.contains("--runs 2: test has") && refused.contains("to 200"), "{refused}");
+    }
+
+    fn evaluate_error(claims: &Claims, keep: &Memory) -> String {
+        let wanted = Wanted { runs: Some(2), keep, build: "this".into() };
+        TINY.evaluate_with_bands(claims, 1, &wanted, &Said::default()).err().unwrap().to_string()
+    }
+}

@@ -1,0 +1,245 @@
+//! What is open of some machines and their programs: the parameters that nobody has published, and what each may be.
+
+use machine::{ConfigError, Description, WorkloadDescription};
+use protocol::Param;
+use protocol::params::{Among, Kind, Setting, Source};
+use std::collections::BTreeSet;
+
+/// From this ratio of its ends on an interval is gone through by factors.
+const BY_FACTORS: f64 = 10.0;
+
+/// One thing that nobody has published. Machines of which a source says the same have one in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// The parameter.
+    pub key: &'static str,
+    /// The machines or workloads of which it is open.
+    pub of: Vec<String>,
+    /// What the first of them has for it.
+    pub value: String,
+    kind: Kind,
+    source: String,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub struct Space {
+    /// The open parameters, each once.
+    pub dimensions: Vec<Dimension>,
+    /// Those of each machine and its program, in the order in which they were given, and what each has for it.
+    acting: Vec<Vec<(usize, String)>>,
+}
+
+impl Space {
+    /// What is open of machines and their programs, except keys that `closed` says were set for a purpose.
+    pub fn of<'a>(
+        jobs: impl IntoIterator<Item = (&'a Description, &'a WorkloadDescription)>,
+        closed: &BTreeSet<String>,
+    ) -> Space {
+        let mut space = Space::default();
+        for (machine, workload) in jobs {
+            let mut acting = Vec::new();
+            for (param, value, source) in machine.rows() {
+                // What one of several memories has of its own is that memory's.
+                let own = machine.memories.iter().any(|m| m.settings.contains_key(param.key));
+                // Only recorded programs have instructions.
+                let unread = param.key == "cpu.ipc" && workload.built_in().is_some();
+                if !own && !unread && !closed.contains(param.key) {
+                    acting.extend(space.add(&machine.name, param, value, &source));
+                }
+            }
+            for param in workload.params {
+                let value = workload.settings.get(param.key).map_or_else(String::new, |v| param.kind.show(v));
+                if !closed.contains(param.key) {
+                    acting.extend(space.add(&workload.name, param, value, param.source));
+                }
+            }
+            space.acting.push(acting);
+        }
+        space
+    }
+
+    /// The place of an open parameter, which may be there already.
+    fn add(
+        &mut self,
+        name: &str,
+        param: &'static Param,
+        value: String,
+        source: &str,
+    ) -> Option<(usize, String)> {
+        let open = Source::read(source).ok()?.open().filter(|open| open.among.varies())?;
+        open.among.check(param.kind, &param.kind.read(&value).ok()?).ok()?;
+        let same = |d: &Dimension| d.key == param.key && d.source == source;
+        let place = self.dimensions.iter().position(same).unwrap_or(self.dimensions.len());
+        if place == self.dimensions.len() {
+            let source = source.to_string();
+            let (of, value) = (Vec::new(), value.clone());
+            self.dimensions.push(Dimension { key: param.key, of, value, kind: param.kind, source });
+        }
+        let of = &mut self.dimensions[place].of;
+        if !of.iter().any(|other| other == name) {
+            of.push(name.to_string());
+        }
+        Some((place, value))
+    }
+
+    /// What a setting changes of the machine with that number and of its program: places and values, without those that
+    /// it has anyway.
+    pub fn changes(&self, job: usize, levels: &[Option<f64>]) -> Vec<(usize, String)> {
+        let of = |(place, value): &(usize, String)| {
+            let text = self.dimensions[*place].at(levels[*place]?);
+            (text != *value).then_some((*place, text))
+        };
+        self.acting[job].iter().filter_map(of).collect()
+    }
+
+    /// Makes these changes.
+    ///
+    /// # Errors
+    /// When the machine cannot be that.
+    pub fn apply(
+        &self,
+        changes: &[(usize, String)],
+        machine: &mut Description,
+        workload: &mut WorkloadDescription,
+    ) -> Result<(), ConfigError> {
+        for (place, text) in changes {
+            let key = self.dimensions[*place].key;
+            if key.starts_with("workload.") { workload.set(key, text)? } else { machine.set(key, text)? }
+        }
+        machine.check()
+    }
+
+    /// A parameter's key, with the machines where the same key is open in another way on others.
+    pub fn name(&self, place: usize) -> String {
+        let dimension = &self.dimensions[place];
+        let alone = self.dimensions.iter().filter(|d| d.key == dimension.key).count() == 1;
+        if alone { dimension.key.into() } else { format!("{} of {}", dimension.key, dimension.of.join(", ")) }
+    }
+
+    /// A setting in words: what differs from the presets.
+    pub fn setting(&self, levels: &[Option<f64>]) -> Vec<(String, String)> {
+        let of = |(place, level): (usize, &Option<f64>)| {
+            let (dimension, level) = (&self.dimensions[place], (*level)?);
+            let text = dimension.at(level);
+            (text != dimension.value).then_some((self.name(place), text))
+        };
+        levels.iter().enumerate().filter_map(of).collect()
+    }
+}
+
+impl Dimension {
+    /// Why it is open, and what it may be.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The value at a level from 0 to 1, as it would be written.
+    pub fn at(&self, level: f64) -> String {
+        let Ok(Source::Open(open)) = Source::read(&self.source) else { return self.value.clone() };
+        match open.among {
+            Among::Choices(_) => {
+                let all = open.among.texts();
+                let chosen = ((level * all.len() as f64) as usize).min(all.len() - 1);
+                self.shown(all[chosen])
+            }
+            Among::Interval(low, high) => self.between(low, high, level),
+        }
+    }
+
+    fn shown(&self, text: &str) -> String {
+        self.kind.read(text).map_or_else(|_| text.to_string(), |value| self.kind.show(&value))
+    }
+
+    fn between(&self, low: &str, high: &str, level: f64) -> String {
+        let number = |text: &str| self.kind.read(text).ok().and_then(|v| v.as_number());
+        let (Some(low), Some(high)) = (number(low), number(high)) else { return self.value.clone() };
+        let (from, to) = (low as f64, high as f64);
+        let exact = if low > 0 && to / from >= BY_FACTORS {
+            from * (to / from).powf(level)
+        } else {
+            from + (to - from) * level
+        };
+        let near = match self.kind {
+            Kind::PowerOfTwo { .. } | Kind::Bytes { .. } => 2_f64.powf(exact.max(1.0).log2().round()),
+            Kind::Multiple { of, .. } => (exact / of as f64).round() * of as f64,
+            Kind::Nanoseconds { .. } => three_digits(exact),
+            Kind::Count { .. } | Kind::Thousandths { .. } | Kind::Choice(_) | Kind::Flag | Kind::Text => {
+                exact
+            }
+        };
+        self.kind.show(&Setting::Number((near.round() as u64).clamp(low, high)))
+    }
+}
+
+/// A number as far as its first three digits, which says as much of an unknown time as can be said.
+fn three_digits(x: f64) -> f64 {
+    if x < 1000.0 {
+        return x.round();
+    }
+    let scale = 10_f64.powi(x.log10().floor() as i32 - 2);
+    (x / scale).round() * scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(jobs: &[(&str, &str)], closed: &[&str]) -> Space {
+        let described: Vec<_> = jobs
+            .iter()
+            .map(|(m, w)| (Description::preset(m).unwrap(), WorkloadDescription::named(w).unwrap()))
+            .collect();
+        let closed = closed.iter().map(ToString::to_string).collect();
+        Space::of(described.iter().map(|(m, w)| (m, w)), &closed)
+    }
+
+    #[test]
+    fn only_what_acts_is_open_and_what_is_said_alike_is_one() {
+        let both = space(&[("hops-rp", "queue"), ("asap-rp", "queue"), ("intel", "queue")], &[]);
+        let find = |key: &str| both.dimensions.iter().find(|d| d.key == key);
+        assert_eq!(find("ordering.commit_ns").unwrap().of, ["asap-rp"]);
+        assert_eq!(find("ordering.flush_trigger").unwrap().of, ["hops-rp"]);
+        assert_eq!(find("wires.core_directory_ns").unwrap().of, ["hops-rp", "asap-rp", "intel"]);
+        assert!(find("ordering.persist_queue").is_none() && find("remote.window_ns").is_none());
+        assert!(find("machine.fidelity").is_none(), "one choice is no interval");
+        let closed = space(&[("asap-rp", "queue")], &["ordering.commit_ns"]);
+        assert!(closed.dimensions.iter().all(|d| d.key != "ordering.commit_ns"));
+    }
+
+    #[test]
+    fn a_setting_changes_the_machines_on_which_it_acts() {
+        let both = space(&[("asap-rp", "queue"), ("intel", "queue")], &[]);
+        let place = both.dimensions.iter().position(|d| d.key == "ordering.commit_ns").unwrap();
+        let mut levels = vec![None; both.dimensions.len()];
+        levels[place] = Some(0.0);
+        assert_eq!(both.changes(0, &levels), [(place, "5".to_string())]);
+        assert_eq!(both.changes(1, &levels), []);
+        assert_eq!(both.setting(&levels), [("ordering.commit_ns".to_string(), "5".to_string())]);
+        // The preset stands at the upper end.
+        levels[place] = Some(1.0);
+        assert_eq!(both.changes(0, &levels), []);
+    }
+
+    #[test]
+    fn values_go_from_end_to_end_and_are_accepted_between() {
+        for preset in machine::PRESETS {
+            let machine = Description::preset(preset.name).unwrap();
+            let workload = WorkloadDescription::named("queue").unwrap();
+            let open = Space::of([(&machine, &workload)], &BTreeSet::new());
+            for dimension in &open.dimensions {
+                for level in [0.0, 0.1, 0.37, 0.5, 0.8, 1.0] {
+                    let text = dimension.at(level);
+                    assert!(dimension.kind.read(&text).is_ok(), "{} = {text}", dimension.key);
+                }
+            }
+        }
+        let kind = Kind::Nanoseconds { min_ps: 1, max_ps: u64::MAX };
+        let source = "open 100000..10000000: x".to_string();
+        let time = Dimension { key: "a", of: vec![], value: "1000000".into(), kind, source };
+        assert_eq!([0.0, 0.5, 1.0].map(|l| time.at(l)), ["100000", "1000000", "10000000"]);
+        let choice =
+            Dimension { kind: Kind::Choice(&["a", "b", "c"]), source: "open a|b|c: x".into(), ..time };
+        assert_eq!([0.0, 0.34, 0.99, 1.0].map(|l| choice.at(l)), ["a", "b", "c", "c"]);
+    }
+}
