@@ -75,22 +75,22 @@ impl Tracker {
         Ok(())
     }
 
+    /// Another core takes a line that this one wrote or released. By the text (ASAP §IV-E) the reply carries the epoch
+    /// that is open, however old the write is, and a new one begins; where nothing is in flight there is nothing to wait for.
     pub(crate) fn snooped(
         &mut self,
         line: Line,
         written: EpochId,
         released: EpochId,
     ) -> Result<Option<EpochTag>, WouldBlock> {
-        let epoch = match self.spec.cross_core {
+        let touched = match self.spec.cross_core {
             CrossCore::Conflicts => written.max(released),
             CrossCore::Acquires => released,
         };
-        if epoch <= self.epochs.committed() {
+        let epoch = if touched == 0 { 0 } else { self.release()? };
+        if epoch == 0 {
             let foreign = self.inherited.iter().find(|(l, _)| *l == line).map(|(_, tag)| *tag);
             return Ok(foreign.filter(|tag| !self.epochs.is_resolved(*tag)));
-        }
-        if epoch == self.epochs.open() {
-            self.epochs.close()?;
         }
         self.exported.push((line, epoch));
         Ok(Some(EpochTag { core: self.spec.core, epoch }))

@@ -56,7 +56,11 @@ impl Front {
         kind: Snoop,
     ) -> Option<(Option<Block>, Option<EpochTag>)> {
         let Some(slot) = self.caches.find(line) else { return Some((None, None)) };
-        let (written, released) = (self.caches.written(slot), self.caches.released(slot));
+        // A shared copy was answered for when it became one; the directory remembers its tag.
+        let (written, released) = match self.caches.state(slot) {
+            State::Shared => (0, 0),
+            State::Modified | State::Exclusive => (self.caches.written(slot), self.caches.released(slot)),
+        };
         let tag = self.ordering.snooped(now, line, written, released, &mut self.outbox).ok()?;
         let data = (self.caches.state(slot) == State::Modified).then(|| *self.caches.data(slot));
         match kind {
