@@ -71,6 +71,10 @@ fn add(
         ("workload.operations", (operations(workload) * threads).to_string()),
         ("workload.mechanism", mechanism.to_string()),
     ];
+    if mechanism == "shadow" {
+        // As the artifact's programs do.
+        sets.push(("workload.pages", "first".to_string()));
+    }
     sets.extend(more.iter().cloned());
     runs.add(Key::new(&name(named, mechanism), workload, threads), preset, &sets)
 }
@@ -155,7 +159,7 @@ fn average(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn end_to_end(runs: &Runs, machine: &str) -> Finding {
-    for_each_mechanism(|m| mean(WORKLOADS.iter().map(|w| speedup(runs, machine, m, w, 1))))
+    for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| speedup(runs, machine, m, w, 1))))
 }
 
 fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
@@ -168,7 +172,7 @@ fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
         }
         "nearpm.micro" => Finding::Values([64, 16_384].map(|s| copy_speedup(runs, s)).to_vec()),
         "nearpm.region-speedup" => {
-            for_each_mechanism(|m| mean(WORKLOADS.iter().map(|w| region_speedup(runs, MD, m, w))))
+            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| region_speedup(runs, MD, m, w))))
         }
         "nearpm.e2e.md" => end_to_end(runs, MD),
         "nearpm.e2e.sd" => end_to_end(runs, SD),

@@ -27,13 +27,29 @@ impl Pm {
     pub(super) async fn save_pages(&self, address: u64, size: u64) {
         let parts = self.parts;
         for page in parts.page(address)..=parts.page(address + size - 1) {
-            if self.state.borrow_mut().pages.insert(page, 0).is_some() {
+            if self.state.borrow().pages.contains_key(&page) || self.leaves_page() {
                 continue;
+            }
+            self.state.borrow_mut().pages.insert(page, 0);
+            if self.first_page_alone {
+                self.write_back(page).await;
             }
             self.state.borrow_mut().faults += 1;
             self.fault().await;
             self.save(NearKind::CheckpointCreate, parts.data + page * PAGE, PAGE).await;
         }
+    }
+
+    /// What earlier transactions changed in a page that nobody saved is written back, before a device reads it.
+    async fn write_back(&self, page: u64) {
+        let first = self.parts.frame(page, 0) / 64;
+        let lines = first..first + PAGE / 64;
+        let dirty: Vec<u64> = self.state.borrow().dirty.range(lines).copied().collect();
+        for line in dirty {
+            self.state.borrow_mut().dirty.remove(&line);
+            self.c.cpu.clwb(line * 64).await;
+        }
+        self.durable().await;
     }
 
     /// The kernel's part of a write to a protected page: the fault, the signal, and the change of protection.

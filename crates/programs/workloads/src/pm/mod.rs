@@ -171,6 +171,8 @@ struct State {
     aside: BTreeMap<u64, u64>,
     /// Pages saved in this epoch, or with a new frame in this transaction.
     pages: BTreeMap<u64, u64>,
+    /// This transaction has copied a page.
+    copied: bool,
     /// Bytes of the undo log that the core has written; of those that devices have, together.
     log_used: u64,
     /// How far the redo log is, on each device.
@@ -191,6 +193,7 @@ pub(crate) struct Pm {
     mechanism: Mechanism,
     near: Option<NearInterface>,
     bug: Bug,
+    first_page_alone: bool,
     /// Ranges added so far.
     added: Cell<u64>,
     transaction: Cell<u64>,
@@ -211,6 +214,7 @@ impl Pm {
             mechanism,
             near,
             bug: Bug::of(&c.settings),
+            first_page_alone: matches!(c.settings.get("workload.pages"), Some(Setting::Text(pages)) if pages == "first"),
             added: Cell::new(0),
             transaction: Cell::new(1),
             state: RefCell::new(State {
@@ -245,6 +249,7 @@ impl Pm {
         let mut state = self.state.borrow_mut();
         state.logged.clear();
         state.aside.clear();
+        state.copied = false;
         if self.mechanism == Mechanism::Shadow {
             state.pages.clear();
         }
@@ -295,6 +300,13 @@ impl Pm {
         }
         let place = self.at(address).await;
         self.c.load(place).await
+    }
+
+    /// Whether a page that is about to change is left as it is: the public artifact's programs copy the first one that a
+    /// transaction changes, and no other.
+    fn leaves_page(&self) -> bool {
+        let copied = std::mem::replace(&mut self.state.borrow_mut().copied, true);
+        copied && self.first_page_alone
     }
 
     /// Whether a word is the allocator's.

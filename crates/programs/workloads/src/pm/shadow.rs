@@ -8,7 +8,7 @@ impl Pm {
     pub(super) async fn shadow_pages(&self, address: u64, size: u64) {
         let parts = self.parts;
         for page in parts.page(address)..=parts.page(address + size - 1) {
-            if self.state.borrow().pages.contains_key(&page) {
+            if self.state.borrow().pages.contains_key(&page) || self.leaves_page() {
                 continue;
             }
             let old = self.c.load(parts.table(page)).await & 1;

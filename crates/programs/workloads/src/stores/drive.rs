@@ -55,11 +55,12 @@ pub(crate) async fn run<S: Store>(c: Context) {
     let think = c.settings.number("workload.think_cycles");
     let mut random: Random = c.random();
     for n in 0..c.share(c.settings.number("workload.operations")) {
-        c.compute(think).await;
-        let key = S::key(&mut random, &c.settings);
+        // One pool is one server, which runs one command after the other: what it computes is under the lock.
         if S::SHARED {
             lock.acquire(&c).await;
         }
+        c.compute(think).await;
+        let key = S::key(&mut random, &c.settings);
         pm.begin();
         S::put(&pm, key, Value { operation: operation(c.thread, n), size }).await;
         pm.commit().await;
