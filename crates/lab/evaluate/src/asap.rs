@@ -191,6 +191,9 @@ fn release_beats_epoch(runs: &Runs) -> Finding {
     statement(holds, format!("release over epoch persistency: HOPS {hops:.3}, ASAP {asap:.3}"))
 }
 
+/// Dependences in a hundred epochs, below which they are rare.
+const RARE: f64 = 5.0;
+
 /// Dependences for each hundred epochs.
 fn dependence_rate(runs: &Runs, workload: &str) -> f64 {
     let get = |name| runs.get("asap-rp", workload, 4, name);
@@ -198,8 +201,8 @@ fn dependence_rate(runs: &Runs, workload: &str) -> f64 {
 }
 
 fn cross_dependences(runs: &Runs) -> Finding {
-    let rare = ["vacation", "memcached"].iter().all(|w| dependence_rate(runs, w) < 1.0);
-    let frequent = CONCURRENT.iter().all(|w| dependence_rate(runs, w) >= 1.0);
+    let rare = ["vacation", "memcached"].iter().all(|w| dependence_rate(runs, w) < RARE);
+    let frequent = CONCURRENT.iter().all(|w| dependence_rate(runs, w) >= RARE);
     let text = listed(runs, &[&WHISPER[..], &CONCURRENT[..]].concat(), dependence_rate);
     statement(rare && frequent, format!("for each hundred epochs: {text}"))
 }

@@ -151,6 +151,7 @@ impl Machine {
         };
         self.replay.clone_from(&replay);
         let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.offload);
+        let rate = machine.settings.number("cpu.clock_mhz") * machine.settings.number("cpu.ipc");
         let companions: Vec<_> = self.companions.iter().map(|(_, c)| Rc::clone(c)).collect();
         let shares = companions.iter().any(|c| c.borrow().is_shared());
         for (thread, core) in self.cores.iter_mut().take(threads).enumerate() {
@@ -163,6 +164,7 @@ impl Machine {
                     let mut context = Context::new(cpu(core), thread, threads, settings, options.seed);
                     context.pm_cache_bytes = pm_cache_bytes;
                     context.near = near;
+                    context.rate = rate;
                     context.pages.clone_from(&workload.pages);
                     (built_in.program)(context)
                 }

@@ -88,7 +88,7 @@ pub struct DramParameters {
 #[parameters(prefix = "ordering")]
 pub struct CommitParameters {
     /// time from a commit's arrival to its acknowledgement
-    #[param(default = "50", source = "open 5..50: ASAP's Table II gives a flush 60 ns and a commit none; the artifact's word of a commit takes no wire", range = ns::NS)]
+    #[param(default = "16", source = "open 5..50: ASAP's Table II gives a flush 60 ns and a commit none; the artifact's word of a commit takes no wire; 16 is the geometric middle", range = ns::NS)]
     pub commit_ns: Dur,
 }
 

@@ -96,6 +96,8 @@ pub struct Context {
     pub near: Option<NearInterface>,
     /// A recorded page stream that the user gave.
     pub pages: Option<Arc<PageStream>>,
+    /// Instructions that a core executes in a millisecond where nothing makes it wait.
+    pub rate: u64,
     seed: u64,
 }
 
@@ -114,6 +116,7 @@ impl Context {
             pm_cache_bytes: None,
             near: None,
             pages: None,
+            rate: 3_000_000,
             seed,
         }
     }
@@ -154,6 +157,13 @@ impl Context {
     /// Computes for as many cycles of a 2 GHz clock.
     pub async fn compute(&self, cycles: u64) {
         self.cpu.compute(Dur::ps(cycles * 500)).await;
+    }
+
+    /// Executes instructions that refer to nothing simulated: what the original of a program does at this place besides.
+    #[track_caller]
+    pub fn executes(&self, instructions: u64) -> Access<'_> {
+        let time = u128::from(instructions) * 1_000_000_000 / u128::from(self.rate.max(1));
+        self.cpu.compute_instructions(Dur::ps(time as u64), instructions)
     }
 
     /// Flushes the lines of `size` bytes at `address` and orders them before what follows.

@@ -91,7 +91,9 @@ impl<P: Policy> PathCore<P> {
     fn look_again(&mut self, now: Time) {
         self.path.pace.not_before(now);
         self.sendable = self.policy.sendable(&self.path);
-        let blocked = self.path.buffer.unsent() > 0 && self.sendable.is_none();
+        let armed =
+            self.path.pace.is_armed(self.path.buffer.unsent(), self.policy.drains_eagerly(&self.path));
+        let blocked = armed && self.sendable.is_none();
         self.path.blocked.set(now, blocked);
     }
 

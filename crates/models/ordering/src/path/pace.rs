@@ -35,6 +35,11 @@ impl Pace {
         }
     }
 
+    /// Whether `unsent` entries are enough to be sent.
+    pub(crate) fn is_armed(&self, unsent: usize, drain: bool) -> bool {
+        unsent > 0 && (drain || unsent >= self.trigger)
+    }
+
     /// An entry was sent at `now`.
     pub(crate) fn sent(&mut self, now: Time) {
         self.free_at = now + self.issue;
@@ -52,7 +57,7 @@ impl Pace {
     }
 }
 
-/// Time during which entries waited only because of ordering.
+/// Time during which entries that would have been sent waited only because of ordering.
 #[derive(Clone, Default)]
 pub(crate) struct Blocked {
     since: Option<Time>,

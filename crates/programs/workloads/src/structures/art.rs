@@ -34,6 +34,12 @@ const INDEX: u64 = 64;
 const CHILDREN_48: u64 = 320;
 const LEAF: u64 = 1;
 
+/// Instructions of the original (docs/models/workloads.md): making a leaf, finding its place, and after it is in; a search.
+const MAKING: u64 = 491;
+const DESCENT: u64 = 442;
+const RETURN: u64 = 45;
+const SEARCH: u64 = 178;
+
 fn byte(key: u64, depth: u32) -> u64 {
     key >> (56 - 8 * depth) & 0xFF
 }
@@ -72,7 +78,7 @@ async fn find(c: &Context, node: u64, byte: u64) -> Option<u64> {
 async fn add(c: &Context, node: u64, byte: u64, child: u64) {
     let (kind, count) = (c.load(node + KIND).await, c.load(node + COUNT).await);
     match kind {
-        256 => c.release(node + CHILDREN + byte * 8, child).await,
+        256 => return c.release(node + CHILDREN + byte * 8, child).await,
         48 => {
             c.release(node + CHILDREN_48 + count * 8, child).await;
             c.cpu.store_sized(node + INDEX + byte, 1, count + 1).await;
@@ -88,7 +94,27 @@ async fn add(c: &Context, node: u64, byte: u64, child: u64) {
     c.release(node + COUNT, count + 1).await;
 }
 
-/// A copy of a full node, one kind larger.
+/// Adds a child to a node that nothing leads to yet: the whole node persists before something does.
+async fn fill(c: &Context, node: u64, byte: u64, child: u64) {
+    let (kind, count) = (c.load(node + KIND).await, c.load(node + COUNT).await);
+    match kind {
+        256 => {
+            c.store(node + CHILDREN + byte * 8, child).await;
+            return;
+        }
+        48 => {
+            c.store(node + CHILDREN_48 + count * 8, child).await;
+            c.cpu.store_sized(node + INDEX + byte, 1, count + 1).await;
+        }
+        _ => {
+            c.store(node + CHILDREN + count * 8, child).await;
+            c.cpu.store_sized(node + BYTES + count, 1, byte).await;
+        }
+    }
+    c.store(node + COUNT, count + 1).await;
+}
+
+/// A copy of a full node, one kind larger, which does not persist yet.
 async fn grow(c: &Context, node: u64) -> u64 {
     let (kind, count) = (c.load(node + KIND).await, c.load(node + COUNT).await);
     let new = new_node(
@@ -119,17 +145,17 @@ async fn grow(c: &Context, node: u64) -> u64 {
         }
     }
     c.store(new + COUNT, count).await;
-    let bytes = size(c.load(new + KIND).await);
-    c.persist(new, bytes).await;
     new
 }
 
 /// Inserts a key; the root is a node of 256 and never replaced. `slot` is where the pointer to `node` is.
 async fn insert(c: &Context, root: u64, key: u64, value: u64) {
     let leaf = c.pm.alloc(16, 16);
+    c.executes(MAKING).await;
     c.store(leaf, key).await;
     c.store(leaf + 8, value).await;
     c.persist(leaf, 16).await;
+    c.executes(DESCENT).await;
     'again: loop {
         let (mut node, mut parent, mut slot, mut depth) = (root, 0, 0, 0);
         loop {
@@ -143,6 +169,7 @@ async fn insert(c: &Context, root: u64, key: u64, value: u64) {
                 continue;
             }
             if change(c, Spot { parent, slot, node, depth }, child, key, leaf).await {
+                c.executes(RETURN).await;
                 return;
             }
             c.compute(64).await;
@@ -205,7 +232,9 @@ async fn add_or_grow(c: &Context, node: u64, slot: u64, byte: u64, child: u64) {
         return add(c, node, byte, child).await;
     }
     let new = grow(c, node).await;
-    add(c, new, byte, child).await;
+    fill(c, new, byte, child).await;
+    let bytes = size(c.load(new + KIND).await);
+    c.persist(new, bytes).await;
     c.release(slot, new).await;
 }
 
@@ -219,16 +248,18 @@ async fn fork(c: &Context, old: u64, key: u64, leaf: u64, depth: u32) -> u64 {
     let (mut node, mut depth) = (top, depth);
     while byte(other, depth) == byte(key, depth) {
         let next = new_node(c, 4).await;
-        add(c, node, byte(key, depth), next).await;
+        fill(c, node, byte(key, depth), next).await;
+        c.cpu.clwb_range(node, size(4)).await;
         (node, depth) = (next, depth + 1);
     }
-    add(c, node, byte(other, depth), old | LEAF).await;
-    add(c, node, byte(key, depth), leaf | LEAF).await;
-    c.persist(top, size(4)).await;
+    fill(c, node, byte(other, depth), old | LEAF).await;
+    fill(c, node, byte(key, depth), leaf | LEAF).await;
+    c.persist(node, size(4)).await;
     top
 }
 
 async fn get(c: &Context, root: u64, key: u64) -> Option<u64> {
+    c.executes(SEARCH).await;
     let (mut node, mut depth) = (root, 0);
     loop {
         let place = find(c, node, byte(key, depth)).await?;
@@ -314,7 +345,6 @@ pub(crate) async fn run(c: Context) {
     let mut random = c.random();
     sync::start(&c).await;
     for n in from..from + count {
-        c.compute(60).await;
         if random.chance(reads) {
             get(&c, root, mix(seed ^ random.below(n + 1))).await;
             c.cpu.operation_done();

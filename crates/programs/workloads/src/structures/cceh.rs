@@ -32,6 +32,11 @@ const PROBE: u64 = 4;
 const FIRST: u64 = 64;
 const CLAIMED: u64 = u64::MAX;
 
+/// Instructions of the original (docs/models/workloads.md): an insertion until it stores, and after it has; a search.
+const PROBING: u64 = 163;
+const RETURN: u64 = 42;
+const SEARCH: u64 = 91;
+
 struct Table {
     directory: u64,
     lock: Lock,
@@ -71,6 +76,7 @@ impl Table {
 
     async fn insert(&self, c: &Context, key: u64, value: u64) {
         let hash = mix(key);
+        c.executes(PROBING).await;
         loop {
             let (_, entry, segment) = self.segment(c, hash).await;
             if !Gate(segment + 8).enter(c).await {
@@ -83,11 +89,12 @@ impl Table {
             };
             Gate(segment + 8).leave(c).await;
             match result {
-                Insert::Done => return,
+                Insert::Done => break,
                 Insert::Full => self.split(c, hash, segment).await,
                 Insert::Retry => {}
             }
         }
+        c.executes(RETURN).await;
     }
 
     async fn insert_into(&self, c: &Context, segment: u64, hash: u64, key: u64, value: u64) -> Insert {
@@ -158,6 +165,7 @@ impl Table {
 
     async fn get(&self, c: &Context, key: u64) -> Option<u64> {
         let hash = mix(key);
+        c.executes(SEARCH).await;
         let (_, _, segment) = self.segment(c, hash).await;
         for probe in 0..PROBE * 4 {
             let pair = segment + FIRST + (hash % LINES + probe / 4) % LINES * 64 + probe % 4 * 16;
@@ -226,12 +234,10 @@ pub(crate) async fn run(c: Context) {
     }
     sync::start(&c).await;
     for n in 0..keys {
-        c.compute(60).await;
         table.insert(&c, key(n), from + n).await;
         c.end_operation().await;
     }
     for n in 0..keys * c.settings.number("workload.search_percent") / 100 {
-        c.compute(60).await;
         table.get(&c, key(n)).await;
         c.cpu.operation_done();
     }

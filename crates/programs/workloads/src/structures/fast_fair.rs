@@ -36,6 +36,13 @@ const LEFTMOST: u64 = 32;
 const HIGH: u64 = 40;
 const FIRST: u64 = 64;
 
+/// Instructions of the original (docs/models/workloads.md): a search; an insertion until its first flush, around each
+/// flush after that, and after the last.
+const SEARCH: u64 = 310;
+const DESCENT: u64 = 520;
+const STEP: u64 = 100;
+const RETURN: u64 = 90;
+
 struct Tree {
     root: u64,
     root_lock: Lock,
@@ -104,6 +111,7 @@ impl Tree {
     }
 
     async fn search(&self, c: &Context, key: u64) -> Option<u64> {
+        c.executes(SEARCH).await;
         let leaf = self.descend(c, key, 0).await;
         let at = self.position(c, leaf, key).await;
         if at > 0 && c.load(pair(leaf, at - 1)).await == key {
@@ -113,6 +121,7 @@ impl Tree {
     }
 
     async fn insert(&self, c: &Context, key: u64, value: u64, level: u64) {
+        c.executes(DESCENT).await;
         let mut node = self.descend(c, key, level).await;
         Lock(node).acquire(c).await;
         while key >= c.load(node + HIGH).await {
@@ -141,6 +150,7 @@ impl Tree {
         if count + 1 < PAIRS && c.load(end + 8).await != 0 {
             c.store(end + 8, 0).await;
             if end.is_multiple_of(64) {
+                c.executes(STEP).await;
                 c.persist(end, 16).await;
             }
         }
@@ -150,6 +160,7 @@ impl Tree {
             c.store(to + 8, v).await;
             c.store(to, k).await;
             if to % 64 == 0 {
+                c.executes(STEP).await;
                 c.persist(to, 16).await;
             }
         }
@@ -158,8 +169,10 @@ impl Tree {
         c.store(to, key).await;
         c.store(to + 8, value).await;
         c.persist(to, 16).await;
+        c.executes(STEP).await;
         c.cpu.store_release(node + COUNT, count + 1).await;
         c.persist(node, 64).await;
+        c.executes(RETURN).await;
     }
 
     /// FAIR: the upper half is copied to a sibling that is linked in before the lower half shrinks.
@@ -220,6 +233,7 @@ impl Tree {
 
     /// Takes a pair out: it gets its left neighbour's pointer, then those behind it move down, key before pointer.
     async fn remove(&self, c: &Context, key: u64) {
+        c.executes(DESCENT).await;
         let mut leaf = self.descend(c, key, 0).await;
         Lock(leaf).acquire(c).await;
         while key >= c.load(leaf + HIGH).await {
@@ -239,9 +253,11 @@ impl Tree {
                 c.store(to, k).await;
                 c.store(to + 8, v).await;
                 if from % 64 == 0 {
+                    c.executes(STEP).await;
                     c.persist(to, 16).await;
                 }
             }
+            c.executes(STEP).await;
             c.publish(pair(leaf, count - 1) + 8, 0).await;
             c.cpu.store_release(leaf + COUNT, count - 1).await;
             c.persist(leaf, 64).await;
@@ -341,7 +357,6 @@ pub(crate) async fn run(c: Context) {
     sync::start(&c).await;
     let (from, count) = (warm + c.share_start(total - warm), c.share(total - warm));
     for n in from..from + count {
-        c.compute(60).await;
         tree.insert(&c, key(n), n + 1, 0).await;
         c.end_operation().await;
         for back in 1..=c.settings.number("workload.searches") {

@@ -12,13 +12,16 @@ pub(super) const LOG_BYTES: u64 = 64 << 10;
 pub(crate) struct UndoLog {
     base: u64,
     used: std::cell::Cell<u64>,
+    /// Instructions of the library for a range.
+    instructions: u64,
     ranges: RefCell<Vec<(u64, u64)>>,
 }
 
 impl UndoLog {
     pub(crate) fn new(c: &Context) -> UndoLog {
         let base = c.pm.alloc(LOG_BYTES, 4096);
-        UndoLog { base, used: std::cell::Cell::new(0), ranges: RefCell::new(Vec::new()) }
+        let instructions = c.settings.number("workload.log_instructions");
+        UndoLog { base, used: std::cell::Cell::new(0), instructions, ranges: RefCell::new(Vec::new()) }
     }
 
     /// Saves `size` bytes at `address` before they are changed. The entry, then the count that makes it valid,
@@ -30,6 +33,8 @@ impl UndoLog {
         }
         let entry = self.base + 64 + self.used.get();
         assert!(entry + 16 + size < self.base + LOG_BYTES, "a transaction fits its log");
+        // About half of what the library does is before the entry, half before what makes it valid.
+        c.executes(self.instructions / 2).await;
         let mut old = vec![0; size as usize];
         c.cpu.load_bytes(address, &mut old).await;
         c.store(entry, address).await;
@@ -37,6 +42,7 @@ impl UndoLog {
         c.cpu.store_bytes(entry + 16, &old).await;
         c.persist(entry, 16 + size).await;
         self.used.set((self.used.get() + 16 + size).next_multiple_of(8));
+        c.executes(self.instructions.div_ceil(2)).await;
         c.publish(self.base, self.used.get()).await;
         self.ranges.borrow_mut().push((address, size));
     }
@@ -53,10 +59,13 @@ impl UndoLog {
         if ranges.is_empty() {
             return;
         }
+        c.executes(self.instructions / 2).await;
         for (address, size) in ranges {
             c.cpu.clwb_range(address, size).await;
         }
         c.cpu.ofence().await;
+        // A transaction's beginning and end are once and a half as much as a range.
+        c.executes(self.instructions).await;
         c.publish(self.base, 0).await;
         self.used.set(0);
     }

@@ -34,6 +34,13 @@ const VALUES: u64 = 192;
 const NODE: u64 = 320;
 const WIDTH: u64 = 14;
 
+/// Instructions of the original (docs/models/workloads.md): an insertion until its first flush, until its second, and
+/// after it; a search.
+const DESCENT: u64 = 652;
+const STEP: u64 = 34;
+const RETURN: u64 = 37;
+const SEARCH: u64 = 445;
+
 /// The sorted order of a node's places.
 #[derive(Clone, Copy)]
 struct Permutation(u64);
@@ -118,6 +125,7 @@ impl Tree {
     }
 
     async fn get(&self, c: &Context, key: u64) -> Option<u64> {
+        c.executes(SEARCH).await;
         let node = self.descend(c, key, 0).await;
         let order = self.order(c, node).await;
         let at = self.position(c, node, order, key).await.checked_sub(1)?;
@@ -130,6 +138,7 @@ impl Tree {
     }
 
     async fn insert(&self, c: &Context, key: u64, value: u64, level: u64) {
+        c.executes(DESCENT).await;
         let mut node = self.descend(c, key, level).await;
         Lock(node).acquire(c).await;
         while key >= c.load(node + HIGH).await {
@@ -153,7 +162,9 @@ impl Tree {
         c.store(node + VALUES + place * 8, value).await;
         c.cpu.clwb(node + KEYS + place * 8).await;
         c.persist(node + VALUES + place * 8, 8).await;
+        c.executes(STEP).await;
         c.release(node + ORDER, order.with(at, place).0).await;
+        c.executes(RETURN).await;
     }
 
     async fn split(&self, c: &Context, node: u64, key: u64, value: u64) {
@@ -269,7 +280,6 @@ pub(crate) async fn run(c: Context) {
     let mut random = c.random();
     sync::start(&c).await;
     for n in from..from + count {
-        c.compute(60).await;
         if random.chance(reads) {
             tree.get(&c, mix(seed ^ random.below(n + 1)) >> 1).await;
             c.cpu.operation_done();

@@ -23,6 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "value_size" Count { min: 8, max: 4096 }, "64", "artifact: memslap -X 64", "bytes of a value";
         "set_percent" PERCENT, "80", "estimate: update-intensive (ASAP §VII); WHISPER has 5", "requests that set";
         "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "estimate: parsing a request and answering it", "cycles of computation around each operation";
+        "log_instructions" Count { min: 0, max: 100_000 }, "1200", "measured: libpmemobj 1.12, docs/models/workloads.md", "instructions of the logging library for a range that it saves; a transaction is one and a half more";
         "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
     program: |c| Box::pin(run(c)),

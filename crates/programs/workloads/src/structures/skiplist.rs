@@ -6,7 +6,7 @@ use super::log::{UndoLog, Undone};
 use crate::context::Context;
 use crate::recovery::{Crashed, Expected, Persistent, is_place};
 use crate::sync::{self, Lock};
-use crate::workload::{Flag, N, PERCENT, Workload, params};
+use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
 use protocol::PM_BASE;
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params! {
         "operations" N, "2000", "artifact: skiplist_nvm 4 2000 0.8", "insertions and removals of all threads";
         "insert_percent" PERCENT, "80", "artifact: skiplist_nvm 4 2000 0.8", "operations that insert";
+        "log_instructions" Count { min: 0, max: 100_000 }, "600", "open 300..1200: ATLAS's own runtime was not counted; libpmemobj takes 1200", "instructions of the logging library for a range that it saves; a transaction is one and a half more";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
     program: |c| Box::pin(run(c)),
