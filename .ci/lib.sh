@@ -17,7 +17,7 @@ environment() {
     local stamp=.venv/built
     if [ ! -e "$stamp" ] || [ -n "$(find Cargo.toml Cargo.lock pyproject.toml crates machines validation capture python -newer "$stamp" -type f -print -quit)" ]; then
         echo "building (a few minutes the first time) ..." >&2
-        .venv/bin/pip install --quiet --no-build-isolation ".[test]"
+        .venv/bin/pip install --quiet --no-build-isolation ".[test,docs]"
         touch "$stamp"
     fi
 }

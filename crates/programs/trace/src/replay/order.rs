@@ -38,10 +38,13 @@ impl Pauses {
 
 /// Spins until a word has a value.
 pub(super) async fn wait_for(cpu: &Cpu, word: u64, value: u64) {
-    let mut pauses = Pauses(BACKOFF_PS.0);
-    while cpu.load_acquire(word).await != value {
-        pauses.pause(cpu).await;
-    }
+    let spin = async {
+        let mut pauses = Pauses(BACKOFF_PS.0);
+        while cpu.load_acquire(word).await != value {
+            pauses.pause(cpu).await;
+        }
+    };
+    cpu.charged(Activity::Locks, spin).await;
 }
 
 /// Spins until a word has reached a value, or for as long as `patience`; gives what it says at last.
