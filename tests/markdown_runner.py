@@ -137,6 +137,7 @@ def update(page: Path, folder: Path, coreplane: Path) -> None:
         for command, expected in commands_of(match["body"], str(page)):
             done = subprocess.run(["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, timeout=900)
             printed = [line.rstrip() for line in (done.stdout + done.stderr).strip("\n").splitlines()]
+            assert not any(line.startswith("Traceback") for line in printed), f"{page}: $ {command}\n" + "\n".join(printed)
             first, *more = command.split("\n")
             body += [f"$ {first}", *(f"> {line}".rstrip() for line in more)]
             body += expected if "..." in [line.strip() for line in expected] else printed

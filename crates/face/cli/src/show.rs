@@ -18,7 +18,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     match what.as_str() {
         "machines" => machines(json),
         "workloads" => workloads(json),
-        "stats" => stats(json),
+        "stats" | "statistics" => stats(json),
         "claims" => claims(json)?,
         "schema" => output::print_json(&machine::schema::machine()),
         name => named(name, json)?,
