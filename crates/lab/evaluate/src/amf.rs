@@ -42,7 +42,7 @@ pub(crate) const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
-    runs: 100,
+    runs: 60,
 };
 
 fn experiment(number: usize) -> String {

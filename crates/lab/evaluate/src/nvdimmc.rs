@@ -58,7 +58,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
-    runs: 100,
+    runs: 80,
 };
 
 /// Which of fio's runs: on what, reading or writing, found or not, bytes of a block.

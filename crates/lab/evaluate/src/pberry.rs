@@ -52,7 +52,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
-    runs: 100,
+    runs: 60,
 };
 
 type Sets = Vec<(&'static str, String)>;

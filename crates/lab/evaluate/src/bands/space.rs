@@ -42,9 +42,7 @@ impl Space {
             for (param, value, source) in machine.rows() {
                 // What one of several memories has of its own is that memory's.
                 let own = machine.memories.iter().any(|m| m.settings.contains_key(param.key));
-                // Only recorded programs have instructions.
-                let unread = param.key == "cpu.ipc" && workload.built_in().is_some();
-                if !own && !unread && !closed.contains(param.key) {
+                if !own && !closed.contains(param.key) {
                     acting.extend(space.add(&machine.name, param, value, &source));
                 }
             }

@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: "NearPM (EuroSys 2023) §8.2.1",
     params: params! {
         threads "1", "paper: NearPM §8.2.1";
-        "operations" N, "200", "estimate", "copies of all threads";
+        "operations" N, "200", "open 200: what is asked of the program", "copies of all threads";
         "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NearPM Fig. 17", "bytes of a copy; a command carries up to 65535";
     },
     program: |c| Box::pin(run(c)),

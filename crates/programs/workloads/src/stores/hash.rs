@@ -24,16 +24,16 @@ pub(crate) const HASHMAP: Workload = Workload {
     meaning: "a hash table for each thread with slots, a persistent allocator and logged transfers; its bugs can be chosen",
     source: "Level Hashing (OSDI 2018), reduced; bugs after Witcher (SOSP 2021) and PMTest (ASPLOS 2019)",
     params: params! {
-        "operations" N, "10000", "estimate", "insertions, updates, removals and transfers of all threads";
-        "durable" Flag, "true", "estimate", "each operation ends with a dfence";
-        "mechanism" Choice(&["auto", "own", "logging", "redo", "undo-redo", "checkpoint", "shadow"]), "auto", "-", "own: a table with its own way, which bugs are seeded in; others: PMDK's hashmap_tx on the persistent-memory library; auto: own with a bug, logging without";
+        "operations" N, "10000", "open 10000: what is asked of the program", "insertions, updates, removals and transfers of all threads";
+        "durable" Flag, "true", "open true: what is asked of the program", "each operation ends with a dfence";
+        "mechanism" Choice(&["auto", "own", "logging", "redo", "undo-redo", "checkpoint", "shadow"]), "auto", "open auto: what is asked of the program", "own: a table with its own way, which bugs are seeded in; others: PMDK's hashmap_tx on the persistent-memory library; auto: own with a bug, logging without";
         "value_size" Count { min: 8, max: 4096 }, "64", "paper: NearPM Table 4", "bytes of a value, on the library";
         "think_cycles" Count { min: 0, max: 1_000_000 }, "21100", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
         "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "250", "measured: libpmemobj 1.12, 220 to 280 ns for a range of 64 bytes", "instructions of the library for a logged range, where the core logs";
         "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
         "pages" Choice(&["all", "first"]), "all", "open all|first: the paper says each page that changes; its artifact's programs copy one page a transaction", "pages of a transaction that are copied, with checkpoints and shadow paging: all that it changes, or the first alone, which survives no crash";
-        "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "estimate: a protection fault, its signal, and mprotect", "time of a write to a protected page";
-        "bug" Choice(structures::hashmap::BUGS), "none", "Witcher, PMTest, XFDetector bug lists", "a seeded bug; see docs/models/crash.md";
+        "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "open 1250..5000: a protection fault, its signal, and mprotect, half to twice", "time of a write to a protected page";
+        "bug" Choice(structures::hashmap::BUGS), "none", "open none: what is asked of the program, after Witcher, PMTest and XFDetector", "a seeded bug; see docs/models/crash.md";
     },
     program: |c| {
         if has_own_way(&c.settings) {

@@ -13,8 +13,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "records appended to a log for each thread: the least that a crash-consistent program does",
     source: "ours, the example of docs/extend/workload.md",
     params: params! {
-        "operations" N, "8000", "estimate", "records appended by all threads";
-        "durable" Flag, "true", "estimate", "each record ends with a dfence";
+        "operations" N, "8000", "open 8000: what is asked of the program", "records appended by all threads";
+        "durable" Flag, "true", "open true: what is asked of the program", "each record ends with a dfence";
     },
     program: |c| Box::pin(run(c)),
     recover: Some(recover),

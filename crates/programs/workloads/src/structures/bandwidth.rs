@@ -9,7 +9,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "blocks written one after the other, ordered by ofence; blocks alternate between controllers",
     source: "ASAP (HPCA 2022) §VII-C",
     params: params! {
-        "operations" N, "20000", "estimate", "blocks written by all threads";
+        "operations" N, "20000", "open 20000: what is asked of the program", "blocks written by all threads";
         "block_size" Count { min: 64, max: 4096 }, "256", "paper: ASAP §VII-C", "bytes of a block, a multiple of 64";
     },
     program: |c| Box::pin(run(c)),

@@ -10,7 +10,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "the access pattern of the speed goal: mostly private, six references in seven hit the first level",
     source: "ours",
     params: params! {
-        "operations" N, "200000", "estimate", "groups of twenty references by all threads";
+        "operations" N, "200000", "open 200000: what is asked of the program", "groups of twenty references by all threads";
     },
     program: |c| Box::pin(run(c)),
     recover: None,

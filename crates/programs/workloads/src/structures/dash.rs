@@ -21,7 +21,7 @@ pub(crate) const DASH_LH: Workload = Workload {
     params: params! {
         "operations" N, "40000", "artifact: -p 40000", "keys inserted by all threads";
         "preload" Count { min: 0, max: 10_000_000 }, "4000", "artifact: -n 4000", "keys inserted beforehand";
-        "initial_depth" Count { min: 0, max: 12 }, "2", "estimate", "logarithm of the segments at the start";
+        "initial_depth" Count { min: 0, max: 12 }, "2", "open 1..4: the size at the start is not published", "logarithm of the segments at the start";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
     program: |c| Box::pin(run(c, true)),
@@ -35,7 +35,7 @@ pub(crate) const DASH_EH: Workload = Workload {
     params: params! {
         "operations" N, "40000", "artifact: -p 40000", "keys inserted by all threads";
         "preload" Count { min: 0, max: 10_000_000 }, "4000", "artifact: -n 4000", "keys inserted beforehand";
-        "initial_depth" Count { min: 0, max: 12 }, "2", "estimate", "depth of the directory at the start";
+        "initial_depth" Count { min: 0, max: 12 }, "2", "open 1..4: the size at the start is not published", "depth of the directory at the start";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
     program: |c| Box::pin(run(c, false)),

@@ -15,13 +15,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "pages of a working set visited at random, some lines of each, by as many threads as load the memory",
     source: "after Intel's Memory Latency Checker, its loaded latencies",
     params: params! {
-        threads "1", "-";
-        "operations" N, "1000", "estimate", "visits of all threads";
-        "pages" Count { min: 1, max: 1 << 20 }, "1024", "estimate", "pages of the working set";
-        "lines" Count { min: 1, max: 64 }, "1", "-", "lines of 64 B that a visit touches";
-        "rw" Choice(&["read", "write"]), "read", "-", "what is done with them";
-        "pause_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "-", "time between visits of a thread";
-        "warm" N, "1000", "estimate", "visits before the region of interest";
+        threads "1", "open 1: what is asked of the program";
+        "operations" N, "1000", "open 1000: what is asked of the program", "visits of all threads";
+        "pages" Count { min: 1, max: 1 << 20 }, "1024", "open 1024: what is asked of the program", "pages of the working set";
+        "lines" Count { min: 1, max: 64 }, "1", "open 1: what is asked of the program", "lines of 64 B that a visit touches";
+        "rw" Choice(&["read", "write"]), "read", "open read: what is asked of the program", "what is done with them";
+        "pause_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "open 0: what is asked of the program", "time between visits of a thread";
+        "warm" N, "1000", "open 1000: what is asked of the program", "visits before the region of interest";
     },
     program: |c| Box::pin(run(c)),
     recover: None,

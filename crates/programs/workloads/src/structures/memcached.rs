@@ -18,11 +18,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: "Memcached; WHISPER (ASPLOS 2017)",
     params: params! {
         "operations" N, "8000", "artifact: memslap -x 8000", "requests of all threads";
-        "keys" N, "8000", "estimate", "different keys";
+        "keys" N, "8000", "open 8000: what is asked of the program", "different keys";
         "key_size" Count { min: 8, max: 1024 }, "16", "artifact: run.cnf", "bytes of a key";
         "value_size" Count { min: 8, max: 4096 }, "64", "artifact: memslap -X 64", "bytes of a value";
-        "set_percent" PERCENT, "80", "estimate: update-intensive (ASAP §VII); WHISPER has 5", "requests that set";
-        "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "estimate: parsing a request and answering it", "cycles of computation around each operation";
+        "set_percent" PERCENT, "80", "open 5|80: update-intensive by ASAP §VII; WHISPER has 5", "requests that set";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "4000", "open 2000..8000: parsing a request and answering it, half to twice", "cycles of computation around each operation";
         "log_instructions" Count { min: 0, max: 100_000 }, "1200", "measured: libpmemobj 1.12, docs/models/workloads.md", "instructions of the logging library for a range that it saves; a transaction is one and a half more";
         "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },

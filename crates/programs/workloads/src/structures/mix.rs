@@ -12,11 +12,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "random accesses of every kind to shared and private lines; on it engines and models are compared",
     source: "ours",
     params: params! {
-        "operations" N, "20000", "estimate", "accesses by all threads";
-        "lines" Count { min: 1, max: 4096 }, "64", "estimate", "lines of each shared and private range";
-        "shared_percent" PERCENT, "30", "estimate", "accesses to shared lines";
-        "racy" Flag, "false", "estimate", "threads write the same bytes of shared lines without synchronising";
-        "strands" Flag, "false", "estimate", "threads begin and join strands, one access in ten";
+        "operations" N, "20000", "open 20000: what is asked of the program", "accesses by all threads";
+        "lines" Count { min: 1, max: 4096 }, "64", "open 64: what is asked of the program", "lines of each shared and private range";
+        "shared_percent" PERCENT, "30", "open 30: what is asked of the program", "accesses to shared lines";
+        "racy" Flag, "false", "open false: what is asked of the program", "threads write the same bytes of shared lines without synchronising";
+        "strands" Flag, "false", "open false: what is asked of the program", "threads begin and join strands, one access in ten";
     },
     program: |c| Box::pin(run(c)),
     recover: None,

@@ -11,8 +11,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "STREAM's copy, scale, add and triad on arrays in persistent memory; every element is checked",
     source: "McCalpin (1995); NVDIMM-C (HPCA 2020) §VII-A",
     params: params! {
-        "operations" N, "2", "estimate", "rounds of the four kernels";
-        "array_bytes" Multiple { of: 4096, max: 1 << 30 }, "1048576", "estimate", "size of each of the three arrays, for all threads";
+        "operations" N, "2", "open 2: what is asked of the program", "rounds of the four kernels";
+        "array_bytes" Multiple { of: 4096, max: 1 << 30 }, "1048576", "open 1048576: what is asked of the program", "size of each of the three arrays, for all threads";
         "passthrough" Flag, "false", "paper: AMF §6.3", "arrays in device files of hidden persistent memory (machines at page fidelity)";
     },
     program: |c| Box::pin(run(c)),
