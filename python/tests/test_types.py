@@ -1,5 +1,6 @@
 """Types: what is checked in is what is generated, and examples and package pass mypy at its strictest."""
 
+import json
 import os
 import subprocess
 import sys
@@ -49,6 +50,20 @@ def test_mypy_finds_keys_that_do_not_exist(tmp_path: Path) -> None:
     for line in (2, 3, 5):
         assert f"wrong.py:{line}: error" in said, said
     assert "wrong.py:4:" not in said
+
+
+def test_the_notebook_goes_from_a_recording_to_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((ROOT / "examples/python/recording.ipynb").read_text())
+    names: dict[str, object] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [], "no outputs are kept: they would be old"
+            exec("".join(cell["source"]), names)
+    assert "<svg" in (tmp_path / "out/notebook/waits.svg").read_text()
+    assert len(names["compared"]) == 5
+    assert names["found"].ok
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
