@@ -29,19 +29,17 @@ def run(machine: AMachine, workload: AWorkload, *, seed: int = 1, engine: Engine
     return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, bands, timeline))
 
 
-def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline: str | None = None, seed: int = 1, engine: Engine = "fast", bands: bool = True) -> Comparison:
+def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline: AMachine | None = None, seed: int = 1, engine: Engine = "fast", bands: bool = True) -> Comparison:
     """Simulates ``workload`` on each machine of ``on``; speedups are against ``baseline``, the first unless said.
 
     Machines that would have one name get their changes in it. Raises ConfigError as ``run`` does, and when the machines
     simulate different things, so that their times cannot be compared.
     """
-    machines = _distinct([machine_of(machine) for machine in _several(on)])
-    if not machines:
+    given = [machine_of(machine) for machine in _several(on)]
+    if not given:
         raise _core.ConfigError("on: give at least one machine")
-    names = [machine.name for machine in machines]
-    if baseline is not None and baseline not in names:
-        raise _core.ConfigError(f"baseline {baseline}: is not among {', '.join(names)}")
-    base = names.index(baseline) if baseline is not None else 0
+    machines = _distinct(given)
+    base = _index(given, machines, baseline)
     of, reference = workload_of(workload), _reference(engine)
     return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, bands))
 
@@ -220,6 +218,19 @@ def _list(what: str) -> pl.DataFrame:
 def _several(on: AMachine | Sequence[AMachine]) -> list[AMachine]:
     # A name is a sequence too, of letters.
     return [on] if isinstance(on, (Machine, str, os.PathLike)) else list(on)
+
+
+def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | None) -> int:
+    """The number of the baseline: by name, or the machine itself; the first unless said."""
+    names = [machine.name for machine in machines]
+    if baseline is None:
+        return 0
+    if isinstance(baseline, Machine) and baseline in given:
+        return given.index(baseline)
+    name = baseline.name if isinstance(baseline, Machine) else os.fspath(baseline)
+    if name not in names:
+        raise _core.ConfigError(f"baseline {name}: is not among {', '.join(names)}")
+    return names.index(name)
 
 
 def _distinct(machines: list[Machine]) -> list[Machine]:

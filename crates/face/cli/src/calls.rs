@@ -392,13 +392,53 @@ pub fn list(what: &str) -> Result<Value, Failure> {
     })
 }
 
+/// What is said of commands, and of the functions that do the same in Python.
+const LISTS: [(&str, &str); 4] = [
+    ("--set ", ""),
+    ("coreplane show machines", "coreplane.machines()"),
+    ("coreplane show workloads", "coreplane.workloads()"),
+    ("coreplane show stats", "coreplane.statistics()"),
+];
+
 /// A message of the command line as a program reads it: options are arguments of functions there.
 pub fn without_options(text: &str) -> String {
-    let text = text.replace("--set ", "");
+    let text = LISTS.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
     let command = crate::args::Cli::command();
     let options = command.get_subcommands().flat_map(clap::Command::get_arguments);
     let mut names: Vec<&str> = options.filter_map(clap::Arg::get_long).collect();
     // The longest first: one may begin as another does.
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     names.iter().fold(text, |text, name| text.replace(&format!("--{name}"), &name.replace('-', "_")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_for_programs_name_arguments_and_functions() {
+        let said =
+            without_options("--accept-unseen: no (coreplane show stats lists them), --set a.b: --points 0");
+        assert_eq!(said, "accept_unseen: no (coreplane.statistics() lists them), a.b: points 0");
+    }
+
+    #[test]
+    fn a_machine_with_a_list_of_memories_is_checked_when_it_is_made() {
+        let pairs = |keys: &[(&str, &str)]| {
+            keys.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect::<Pairs>()
+        };
+        let two = [pairs(&[("kind", "pm"), ("share", "3")]), pairs(&[("kind", "pm"), ("pm.read_ns", "60")])];
+        let made = Machine::new("bbb", &Pairs::new(), &two, Some("two".into())).unwrap();
+        assert_eq!(made.name(), "two");
+        assert!(
+            made.parameters()
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|row| row["key"].as_str().unwrap().starts_with("memory.1"))
+        );
+        for wrong in [&[("share", "3")][..], &[("kind", "tape")], &[("kind", "pm"), ("pm.nope", "1")]] {
+            assert!(Machine::new("bbb", &Pairs::new(), &[pairs(wrong)], None).is_err(), "{wrong:?}");
+        }
+    }
 }
