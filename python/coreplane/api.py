@@ -19,17 +19,17 @@ AWorkload: TypeAlias = Workload | Trace | str
 Engine: TypeAlias = Literal["fast", "reference"]
 
 
-def run(machine: AMachine, workload: AWorkload, *, seed: int = 1, engine: Engine = "fast", bands: bool = True, timeline: bool = False) -> Run:
+def run(machine: AMachine, workload: AWorkload, *, seed: int = 1, engine: Engine = "fast", no_bands: bool = False, timeline: bool = False) -> Run:
     """Simulates ``workload`` on ``machine``.
 
-    Of recordings, ``bands`` also finds out what is not known of their time. With ``timeline`` the result has one for
-    ui.perfetto.dev. Raises ConfigError when the two do not fit together, RunError when the run breaks a promise.
+    Of recordings it also finds out what is not known of their time, unless ``no_bands`` is set. With ``timeline`` the result has
+    one for ui.perfetto.dev. Raises ConfigError when the two do not fit together, RunError when the run breaks a promise.
     """
     of, reference = workload_of(workload), _reference(engine)
-    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, bands, timeline))
+    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, not no_bands, timeline))
 
 
-def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline: AMachine | None = None, seed: int = 1, engine: Engine = "fast", bands: bool = True) -> Comparison:
+def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline: AMachine | None = None, seed: int = 1, engine: Engine = "fast", no_bands: bool = False) -> Comparison:
     """Simulates ``workload`` on each machine of ``on``; speedups are against ``baseline``, the first unless said.
 
     Machines that would have one name get their changes in it. Raises ConfigError as ``run`` does, and when the machines
@@ -41,7 +41,7 @@ def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline:
     machines = _distinct(given)
     base = _index(given, machines, baseline)
     of, reference = workload_of(workload), _reference(engine)
-    return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, bands))
+    return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, not no_bands))
 
 
 def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None) -> Sweep:

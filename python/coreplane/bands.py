@@ -54,7 +54,8 @@ def published(data: dict[str, Any]) -> alt.LayerChart:
     drawn += alt.Chart(pl.DataFrame([{"x": 1}])).mark_rule(color="black").encode(x=alt.X("x:Q", scale=scale))
     frame = pl.DataFrame([{k: r[k] for k in ("claim", "ratio", "verdict")} for r in rows])
     drawn += alt.Chart(frame).mark_point(filled=True, size=70, opacity=1).encode(y=y, x=alt.X("ratio:Q", scale=scale), color=verdicts, tooltip=["claim", "ratio"])
-    return drawn.properties(title=f"{data['paper']}: ours over published", width=560, height=alt.Step(20))
+    titled: alt.LayerChart = drawn.properties(title=f"{data['paper']}: ours over published", width=560, height=alt.Step(20))
+    return titled
 
 
 def moved(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,7 +93,8 @@ def tornado(data: dict[str, Any]) -> alt.VConcatChart:
             )
         )
         charts.append(bars.properties(title=claim, width=420, height=alt.Step(18)))
-    return alt.vconcat(*charts).resolve_scale(color="shared")
+    drawn: alt.VConcatChart = alt.vconcat(*charts).resolve_scale(color="shared")
+    return drawn
 
 
 def reasons(data: dict[str, Any], folder: Any) -> list[str]:
