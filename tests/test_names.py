@@ -11,6 +11,7 @@ SYSTEMS = {
     "hops": "crates/models/ordering/src/hops/",
     "bbb": "crates/models/ordering/src/bbb/",
     "eadr": "crates/models/ordering/src/eadr/",
+    "dpo": "crates/models/ordering/src/dpo/",
     "strandweaver": "crates/models/ordering/src/strandweaver/",
     "nvdimmc": "crates/models/nvdimmc/",
     "nearpm": "crates/models/nearpm/",

@@ -65,7 +65,10 @@ pub enum Mode {
     /// Fronts run ahead on private state up to the exact safe time.
     #[default]
     Fast,
-    /// One event for every action of a front: slow, simple, and what the fast mode is checked against.
+    /// Fronts run ahead, but no further than the next event of anybody: for fronts that share state on the host, which
+    /// then change it in order of time.
+    InOrder,
+    /// One event for every action of a front: slow, simple, and what the others are checked against.
     Reference,
 }
 
@@ -290,13 +293,24 @@ impl<M: Message> Out<'_, M> {
         let of_immediate = engine.immediate.first() + shortest;
         let first = engine.wires.arrivals[me].first().min(of_immediate).min(of_any);
         let fast = if first == Time::NEVER { first } else { first.just_before() }.min(engine.stop);
-        if engine.mode == Mode::Reference { fast.min(self.now) } else { fast }
+        match engine.mode {
+            Mode::Fast => fast,
+            Mode::InOrder => {
+                let next = engine.queue.next_at().map_or(Time::NEVER, |at| at.just_before().max(self.now));
+                fast.min(next)
+            }
+            Mode::Reference => fast.min(self.now),
+        }
     }
 
-    /// How soon a message sent now could be answered, from its arrival on: a safe time shrinks by what it sends.
+    /// How soon a message sent now could be answered, from its arrival on: a safe time shrinks by what it sends. Nothing
+    /// may happen past the sending itself where order counts: whoever hears it may act before an answer comes.
     #[inline]
     pub fn shortest_wire(&self) -> Dur {
-        self.engine.wires.shortest[self.me.0 as usize]
+        match self.engine.mode {
+            Mode::Fast | Mode::Reference => self.engine.wires.shortest[self.me.0 as usize],
+            Mode::InOrder => Dur::ZERO,
+        }
     }
 
     /// Notes something on the timeline, where one is recorded. Costs one predictable branch otherwise.

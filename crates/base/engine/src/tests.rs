@@ -94,6 +94,18 @@ fn the_reference_mode_never_runs_ahead() {
 }
 
 #[test]
+fn fronts_in_order_run_ahead_to_the_next_event_of_anybody() {
+    let mut engine = pair(Mode::InOrder);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::NEVER);
+    engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 0);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::from_ps(9_999));
+    assert_eq!(engine.out(NodeId(0), Time::from_ps(10_000)).safe_time(), Time::from_ps(10_000));
+    engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, 1);
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::from_ps(3_999));
+    assert_eq!(engine.out(NodeId(0), Time::ZERO).shortest_wire(), Dur::ZERO);
+}
+
+#[test]
 fn nothing_is_handed_out_after_the_stop() {
     let mut engine = pair(Mode::Fast);
     engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, 1);

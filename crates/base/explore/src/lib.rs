@@ -18,6 +18,7 @@ mod bounds;
 mod driver;
 mod fingerprint;
 mod harness;
+mod held;
 mod wires;
 
 #[cfg(test)]
@@ -27,4 +28,5 @@ pub use bounds::{Bound, Given, Kind};
 pub use driver::{Outcome, Protocol, Replay, Violation, explore, replay};
 pub use fingerprint::{Aside, Fingerprint};
 pub use harness::{Explored, Harness, Mutants};
+pub use held::Held;
 pub use wires::{Event, Wires};

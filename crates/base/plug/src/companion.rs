@@ -32,7 +32,7 @@ pub trait Companion {
         let _ = core;
     }
 
-    /// Whether cores share tables of it on the host, and so must act in order of time, none ahead; and have to be told
+    /// Whether cores share tables of it on the host, and so must act in order of time; and have to be told
     /// that their program has ended.
     fn is_shared(&self) -> bool {
         false

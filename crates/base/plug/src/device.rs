@@ -3,7 +3,17 @@
 use engine::{Device, Out, PortId};
 use protocol::{Block, Line, Msg, Node, PAGE_BYTES, PostCrash, StatSink, View};
 use std::any::Any;
-use units::Time;
+use units::{Dur, Time};
+
+/// How long a device takes at least to answer, wires left aside, from the arrival of what it answers or from a timer of its
+/// own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeastAnswer {
+    /// Bytes for the directory.
+    pub to_directory: Dur,
+    /// An acknowledgement for a core.
+    pub to_core: Dur,
+}
 
 /// What stands at a controller's place: a plain memory controller, or a device with more behind it. Asked through a trait
 /// object, once a message.
@@ -23,6 +33,12 @@ pub trait MemoryDevice: Node + Any {
         page: &[u8; PAGE_BYTES as usize],
         owns: &dyn Fn(Line) -> bool,
     ) -> Result<(), String>;
+
+    /// How long it takes at least to answer, whatever it is asked; none where it answers when it will, so that no core may
+    /// run ahead of it by more than a wire.
+    fn least_answer(&self) -> Option<LeastAnswer> {
+        None
+    }
 
     /// The latest value of a line as the controller has it; none where it does not hold lines by their address.
     fn latest(&self, line: Line) -> Option<Block> {

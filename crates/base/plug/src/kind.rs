@@ -112,13 +112,6 @@ pub trait MemoryKind: Sync {
         [self.link(settings); 2]
     }
 
-    /// How long one of its controllers takes at least to answer the directory or a core, wires left aside; none where it
-    /// answers when it will, so that no core may run ahead of it by more than a wire.
-    fn least_answer(&self, settings: &Settings) -> Option<[Dur; 2]> {
-        let _ = settings;
-        None
-    }
-
     /// Whether it gives programs' addresses other places: it then has a window of addresses of its own where the machine
     /// has several memories.
     fn translates(&self, settings: &Settings) -> bool {

@@ -12,5 +12,5 @@ mod device;
 mod kind;
 
 pub use companion::{CacheView, Companion};
-pub use device::{MemoryDevice, NoDevice, UncachedPort};
+pub use device::{LeastAnswer, MemoryDevice, NoDevice, UncachedPort};
 pub use kind::{Around, Fits, MemoryKind, MemoryParts, Models, Place};

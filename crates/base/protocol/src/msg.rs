@@ -42,6 +42,8 @@ pub enum Snoop {
 pub enum Msg {
     /// A device's own timer.
     Wake,
+    /// A timer that may be told to a core at once.
+    Alarm,
 
     // Core to directory and back.
     /// A core wants to read a line.

@@ -100,7 +100,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         crate::bench_lab::GOAL_CRASH_POINTS
     );
     println!("images of a model: {:.0} a second, recovery of 1,000 operations included", lab.images);
-    println!("exploration: {:.0} states of ASAP a second", lab.states);
+    println!("exploration: {:.0} states a second, all protocols", lab.states);
     let number = |rate: &serde_json::Value, key: &str| rate[key].as_f64().unwrap_or(0.0);
     for rate in ddr4 {
         println!(

@@ -3,11 +3,14 @@
 use crate::Failure;
 use crate::output;
 use check::crash::{self, Bounds, Persistency};
-use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
-use ordering::{asap::Asap, explore::PathSpace};
+use explore::Given;
+use machine::{CrashEvery, Description, PROTOCOLS, RunOptions, WorkloadDescription};
 
 /// A thousand crash points of a hash map of 10,000 operations in ten seconds.
 pub(crate) const GOAL_CRASH_POINTS: f64 = 100.0;
+
+/// States of each protocol that are visited.
+const STATES: usize = 10_000;
 
 /// What was measured, each a second on one core.
 pub(crate) struct Rates {
@@ -37,6 +40,8 @@ pub(crate) fn rates() -> Result<Rates, Failure> {
     let (search, seconds) =
         output::timed(|| crash::search(&log, Persistency::Px86Line, bounds, &mut recover_small, &mut |_| {}));
     let images = search.images as f64 / seconds;
-    let (outcome, seconds) = output::timed(|| explore::explore(&PathSpace::small(Asap::SMALL), 1_000_000));
-    Ok(Rates { crash_points, images, states: outcome.states as f64 / seconds })
+    let explore = |harness: &explore::Harness| harness.explore(&Given::default(), None, STATES);
+    let (outcomes, seconds) = output::timed(|| PROTOCOLS.iter().map(explore).collect::<Result<Vec<_>, _>>());
+    let states: usize = outcomes.map_err(Failure::BadInput)?.iter().map(|o| o.states).sum();
+    Ok(Rates { crash_points, images, states: states as f64 / seconds })
 }

@@ -43,14 +43,29 @@ const SHOWN_PAGES: [(&str, &str); 7] = [
     ("energy_j", "energy"),
 ];
 
+/// The word for every machine that differs in its ordering alone.
+const FAMILY: &str = "family";
+
+/// The machines that were asked for, the family's among them where that word was.
+fn machines(on: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in on {
+        let named = if name == FAMILY { machine::family() } else { vec![name.as_str()] };
+        let family = name == FAMILY;
+        all.extend(named.into_iter().map(String::from).filter(|n| !family || !on.contains(n)));
+    }
+    all
+}
+
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let baseline = args.baseline.as_deref().unwrap_or(&args.on[0]);
-    let index = args.on.iter().position(|m| m == baseline).ok_or_else(|| {
-        Failure::BadInput(format!("--baseline {baseline}: is not among --on {}", args.on.join(",")))
+    let on = &machines(&args.on);
+    let baseline = args.baseline.as_deref().unwrap_or(&on[0]);
+    let index = on.iter().position(|m| m == baseline).ok_or_else(|| {
+        Failure::BadInput(format!("--baseline {baseline}: is not among --on {}", on.join(",")))
     })?;
     let mut jobs = Vec::new();
     let workloads = bands::workloads(&args.workload)?;
-    for name in &args.on {
+    for name in on {
         jobs.push((output::machine(name)?, workloads.clone()));
     }
     output::apply_all(&args.settings, &mut jobs)?;
@@ -58,7 +73,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let bar = progress::bar(&args.common, jobs.len(), &args.workload);
     let options = output::options(&args.settings);
     let varied = args.bands.then(|| jobs.clone());
-    let done = look(&args.on, jobs, &options, !args.no_bands && !args.bands, index, || bar.step());
+    let done = look(&on, jobs, &options, !args.no_bands && !args.bands, index, || bar.step());
     drop(bar);
     let Compared { runs, mut rows, remarks } = done?;
     let spreads = varied.map(|jobs| {
@@ -90,7 +105,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         let mut kept = all.clone();
         kept["provenance"] = output::provenance();
         for ((of, row), name) in
-            runs.iter().zip(kept["machines"].as_array_mut().into_iter().flatten()).zip(&args.on)
+            runs.iter().zip(kept["machines"].as_array_mut().into_iter().flatten()).zip(on)
         {
             if !std::ptr::eq(of, base) {
                 row["explained"] = accounts::explained(name, of.report().0, baseline, base.report().0).into();
@@ -101,10 +116,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if output::is_json(&args.common) {
         output::print_json(&all);
     } else {
-        print(args, &runs, base, &spanned);
+        print(args, on, &runs, base, &spanned);
         if let Some(all) = &spreads {
-            let said =
-                args.on.iter().zip(&runs).zip(&spanned).filter(|((_, of), _)| !std::ptr::eq(*of, base));
+            let said = on.iter().zip(&runs).zip(&spanned).filter(|((_, of), _)| !std::ptr::eq(*of, base));
             println!();
             for ((name, of), spanned) in said {
                 spanned.iter().for_each(|s| s.say(name, base.time() / of.time(), baseline));
@@ -196,7 +210,7 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
         .collect()
 }
 
-fn print(args: &CompareArgs, runs: &[Runs], base: &Runs, spanned: &[Option<Spanned>]) {
+fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned: &[Option<Spanned>]) {
     println!("{}, seed {}\n", args.workload, args.settings.seed);
     let pages = runs.iter().all(|of| of.report().0.series.is_some());
     let candidates: &[_] = if pages { &SHOWN_PAGES } else { &SHOWN };
@@ -208,7 +222,7 @@ fn print(args: &CompareArgs, runs: &[Runs], base: &Runs, spanned: &[Option<Spann
     let band = recorded || args.bands;
     let fixed = ["machine", "time", "speedup"].into_iter().chain(band.then_some("band"));
     let mut table = Table::new(fixed.chain(columns.iter().map(|(_, short)| *short)));
-    for ((name, of), spanned) in args.on.iter().zip(runs).zip(spanned) {
+    for ((name, of), spanned) in on.iter().zip(runs).zip(spanned) {
         let time = of.time();
         let fixed = [name.clone(), quantity::time(time), format!("{:.2}", base.time() / time)];
         let spread = spanned.as_ref().and_then(|s| ends(s.speedup.as_ref()?));
@@ -219,7 +233,7 @@ fn print(args: &CompareArgs, runs: &[Runs], base: &Runs, spanned: &[Option<Spann
         table.row(fixed.into_iter().chain(band).chain(shown));
     }
     table.print();
-    let reports = args.on.iter().map(String::as_str).zip(runs.iter().map(|of| of.report().0));
+    let reports = on.iter().map(String::as_str).zip(runs.iter().map(|of| of.report().0));
     if let Some(table) = accounts::table(reports) {
         println!();
         table.print();
@@ -227,8 +241,8 @@ fn print(args: &CompareArgs, runs: &[Runs], base: &Runs, spanned: &[Option<Spann
     if args.explain {
         println!();
         let width = crate::table::width();
-        for (name, of) in args.on.iter().zip(runs).filter(|(_, of)| !std::ptr::eq(*of, base)) {
-            let baseline = args.baseline.as_ref().unwrap_or(&args.on[0]);
+        for (name, of) in on.iter().zip(runs).filter(|(_, of)| !std::ptr::eq(*of, base)) {
+            let baseline = args.baseline.as_ref().unwrap_or(&on[0]);
             let text = accounts::explained(name, of.report().0, baseline, base.report().0);
             crate::table::wrapped(&text, width).iter().for_each(|line| println!("{line}"));
         }

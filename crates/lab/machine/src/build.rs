@@ -64,17 +64,18 @@ impl Machine {
         let dram =
             (0..map.dram_controllers).map(|_| Box::new(memory::plug::dram(s)) as Box<dyn MemoryDevice>);
         built.devices.extend(dram);
+        let directory = Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map);
         // Cores that share a driver's tables on the host act in order of time.
         let shared = built.companions.iter().any(|(_, c)| c.borrow().is_shared());
         Ok(Machine {
             engine: Engine::new(
                 plan.links(s),
                 cores,
-                if shared { Mode::Reference } else { mode },
-                lookahead(s, &entries),
+                if shared && mode == Mode::Fast { Mode::InOrder } else { mode },
+                plan.lookahead(s, &directory, &built.devices),
             ),
             cores: (0..cores).map(core).collect(),
-            directory: Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map),
+            directory,
             controllers: built.devices,
             register: ordering.shared_node(s, cores).unwrap_or_else(|| Box::new(NoDevice::default())),
             map,
@@ -236,22 +237,25 @@ impl Plan<'_> {
         let peers = (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, to_peer));
         std::iter::once(first).chain(cores).chain([commands]).chain(peers).collect()
     }
-}
 
-/// How long the directory and the controllers take at least to answer a core, wires included; zero where a memory answers
-/// when it will.
-fn lookahead(s: &Settings, entries: &[Entry]) -> Dur {
-    let d = |key: &str| s.dur(key);
-    let mut least = d("llc.latency_ns") + d("wires.core_directory_ns");
-    for entry in entries {
-        let Some([read, acknowledgement]) = entry.kind.least_answer(&entry.settings) else {
-            return Dur::ZERO;
-        };
-        let read = read.min(d("memory.dram.read_ns"));
-        least = least.min(acknowledgement + d("wires.core_controller_ns"));
-        least = least.min(read + entry.kind.link(&entry.settings) + d("wires.core_directory_ns"));
+    /// How long the directory and the devices take at least to answer a core, wires included; zero where a device answers
+    /// when it will.
+    fn lookahead(&self, s: &Settings, directory: &Directory, devices: &[Box<dyn MemoryDevice>]) -> Dur {
+        let (near, far) = (s.dur("wires.core_directory_ns"), s.dur("wires.core_controller_ns"));
+        let mut least = directory.least_answer() + near;
+        for (index, device) in devices.iter().enumerate() {
+            let Some(answer) = device.least_answer() else { return Dur::ZERO };
+            least = least.min(answer.to_directory + self.to_controller(s, index) + near);
+            if index < self.map.pm_controllers {
+                least = least.min(answer.to_core + far);
+                if self.entry(index).kind.has_port() {
+                    // A timer of the device may tell the command port, and that a core.
+                    least = least.min(self.command_wires(index)[0] + near);
+                }
+            }
+        }
+        least
     }
-    least
 }
 
 fn link(to: NodeId, port: PortId, latency: Dur) -> Link {

@@ -30,7 +30,7 @@ pub use crash::{CrashEvery, CrashPoint, Cuts, can_crash, events_to_cut, run_with
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use memories::MemoryDescription;
-pub use presets::{PRESETS, Preset};
+pub use presets::{PRESETS, Preset, family};
 pub use protocols::PROTOCOLS;
 pub use registry::memory_kinds;
 pub use report::{Phase, Report, Series, Statistic};

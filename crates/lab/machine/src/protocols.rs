@@ -3,7 +3,10 @@
 use explore::Harness;
 use nearpm::NearSpace;
 use nvdimmc::HandshakeSpace;
-use ordering::{asap::Asap, bbb::Bbb, explore::PathSpace, hops::Hops, intel::FlushSpace};
+use ordering::{
+    asap::Asap, bbb::Bbb, dpo::Dpo, eadr::SavingSpace, explore::PathSpace, hops::Hops, intel::FlushSpace,
+    strandweaver::StrandSpace,
+};
 use pberry::RemoteSpace;
 
 /// All protocols, by name.
@@ -11,7 +14,10 @@ pub static PROTOCOLS: &[Harness] = &[
     Harness::of::<PathSpace<Asap>>(),
     Harness::of::<PathSpace<Bbb>>(),
     Harness::of::<PathSpace<Hops>>(),
+    Harness::of::<PathSpace<Dpo>>(),
     Harness::of::<FlushSpace>(),
+    Harness::of::<SavingSpace>(),
+    Harness::of::<StrandSpace>(),
     Harness::of::<NearSpace>(),
     Harness::of::<HandshakeSpace>(),
     Harness::of::<RemoteSpace>(),

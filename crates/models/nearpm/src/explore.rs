@@ -493,34 +493,21 @@ impl Explored for NearSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explore::{explore, replay};
-
-    const LIMIT: usize = 2_000_000;
+    use explore::Held;
 
     #[test]
-    fn devices_neither_get_stuck_nor_lose_anything() {
-        let spaces = [
-            NearSpace::SMALL,
-            NearSpace { units: 1, host_queue: 1, ..NearSpace::SMALL },
-            NearSpace { devices: 1, transactions: 4, ..NearSpace::SMALL },
-            NearSpace { devices: 1, cores: 2, ..NearSpace::SMALL },
-        ];
-        for space in spaces {
-            let outcome = explore(&space, LIMIT);
-            assert!(outcome.complete && outcome.violation.is_none(), "{space:?}: {outcome:?}");
-            assert!(outcome.finals > 0 && outcome.depth > 10);
+    fn devices_neither_get_stuck_nor_lose_anything_and_every_mutant_is_caught() {
+        Held {
+            clean: vec![
+                (NearSpace::SMALL, 39_129),
+                (NearSpace { units: 1, ..NearSpace::SMALL }, 4_125),
+                (NearSpace { units: 1, host_queue: 1, ..NearSpace::SMALL }, 4_125),
+                (NearSpace { devices: 1, transactions: 4, ..NearSpace::SMALL }, 465),
+                (NearSpace { devices: 1, cores: 2, ..NearSpace::SMALL }, 938_951),
+            ],
+            seeded: |mutant| NearSpace { mutant: Some(mutant), ..NearSpace::SMALL },
+            wrong: &["a power failure", "PPO invariant ", "deadlock"],
         }
-        // As many states as there were when the harness was part of the driver.
-        assert_eq!(explore(&NearSpace { units: 1, ..NearSpace::SMALL }, LIMIT).states, 4_125);
-    }
-
-    #[test]
-    fn every_mutant_is_caught_with_a_trace_that_replays() {
-        for (name, mutant, _) in Mutant::ALL {
-            let space = NearSpace { mutant: Some(mutant), ..NearSpace::SMALL };
-            let violation = explore(&space, LIMIT).violation.expect(name);
-            let again = replay(&space, &violation.choices).unwrap();
-            assert_eq!((again.trace, again.message), (violation.trace, Some(violation.message)), "{name}");
-        }
+        .holds();
     }
 }

@@ -69,6 +69,11 @@ impl NearDevice {
         (self.spec.power_off_from != Time::NEVER).then_some(self.spec.power_off_from)
     }
 
+    /// The controller behind the dispatcher.
+    pub fn memory(&self) -> &Controller {
+        &self.memory
+    }
+
     /// The state machine.
     pub fn dispatcher(&self) -> &Dispatcher {
         &self.dispatcher

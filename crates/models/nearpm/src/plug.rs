@@ -5,7 +5,9 @@ use crate::{
     Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, PortSpec, Sync,
     recover,
 };
-use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, UncachedPort};
+use ::plug::{
+    Around, CacheView, Companion, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, UncachedPort,
+};
 use memory::plug::{own_lines, persistent};
 use params::Parameters;
 use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Settings, StatSink};
@@ -162,6 +164,11 @@ fn port(s: &Settings, cores: usize, map: AddressMap) -> CommandPort {
 }
 
 impl MemoryDevice for NearDevice {
+    /// An access that was held goes to the controller, which then takes its time.
+    fn least_answer(&self) -> Option<LeastAnswer> {
+        Some(self.memory().least_answer())
+    }
+
     fn persists(&self) -> u64 {
         NearDevice::persists(self)
     }

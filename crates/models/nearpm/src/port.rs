@@ -312,7 +312,7 @@ impl CommandPort {
         let next = first.map_or(Time::NEVER, |at| at + self.spec.timeout);
         if self.failure.is_none() && next > out.now() && next < self.wakes_at {
             self.wakes_at = next;
-            out.wake(next, Msg::Wake);
+            out.wake(next, Msg::Alarm);
         }
     }
 }
@@ -344,7 +344,7 @@ impl Device<Msg> for CommandPort {
             Msg::NearRoom => self.room[device] += 1,
             Msg::NearDone { number } => self.done(number, device),
             Msg::NearStatusReply { core, value } => self.answered(device, core, value, out),
-            Msg::Wake => {}
+            Msg::Alarm => {}
             _ => protocol::unexpected("the command port", msg),
         }
         self.forward(out);

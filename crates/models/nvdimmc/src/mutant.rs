@@ -15,11 +15,13 @@ pub enum Mutant {
     AcknowledgesFirst,
     /// The device goes on when its window closes.
     Overruns,
+    /// The device uses a window that it has missed.
+    UsesMissed,
 }
 
 impl Mutant {
     /// All, by name, with what each does.
-    pub const ALL: [(&'static str, Mutant, &'static str); 6] = [
+    pub const ALL: [(&'static str, Mutant, &'static str); 7] = [
         ("no-flush", Mutant::NoFlush, "the device reads a slot whose newest bytes are in the caches"),
         (
             "no-invalidate",
@@ -38,5 +40,6 @@ impl Mutant {
             "a cachefill is acknowledged before the page has been moved",
         ),
         ("overruns", Mutant::Overruns, "the device goes on when its window closes"),
+        ("uses-missed", Mutant::UsesMissed, "the device begins when the window that it missed has closed"),
     ];
 }

@@ -6,7 +6,7 @@
 //! a fault.
 //!
 //! Cores of a machine share the driver's tables on the host: the machine therefore runs every action in order of time,
-//! none ahead.
+//! none past the next event of anybody.
 
 use crate::driver::{Driver, DriverCounts};
 use crate::faults;

@@ -1,4 +1,4 @@
-//! Persist ordering: six answers to the question when a store to persistent memory is durable.
+//! Persist ordering: seven answers to the question when a store to persistent memory is durable.
 //!
 //! | model | core side | controller side | source |
 //! |---|---|---|---|
@@ -7,6 +7,7 @@
 //! | `bbb` | battery-backed buffer | none | Alshboul et al. (HPCA 2021); ASAP §VII |
 //! | `hops` | persist buffer, conservative flushing, polled timestamps | none | Nalli et al. (ASPLOS 2017); ASAP §VII |
 //! | `asap` | persist buffer, epoch table, eager flushing | recovery table | ASAP §IV and §V |
+//! | `dpo` | persist buffer that sends in order | none | Kolli et al. (MICRO 2016) |
 //! | `strandweaver` | persist queue, strand buffers | none | Gogte et al. (ISCA 2020) |
 //!
 //! The two sides talk only in messages; nothing here knows an engine, a clock or a cache.
@@ -16,6 +17,8 @@
 
 pub mod asap;
 pub mod bbb;
+pub mod caches;
+pub mod dpo;
 pub mod eadr;
 pub mod explore;
 pub mod hops;

@@ -39,7 +39,9 @@ impl CoreOrdering for NoPath {
         0
     }
 
-    fn on(&mut self, _: Time, _: Peer, _: &Msg, _: &mut Outbox) {}
+    fn on(&mut self, _: Time, _: Peer, msg: &Msg, _: &mut Outbox) {
+        protocol::unexpected("a core without a persist path", msg);
+    }
 
     fn next(&self) -> Time {
         Time::NEVER

@@ -55,12 +55,13 @@ pub struct Registered {
 }
 
 /// Every model.
-pub const MODELS: [Registered; 6] = [
+pub const MODELS: [Registered; 7] = [
     crate::intel::MODEL,
     crate::hops::MODEL,
     crate::asap::MODEL,
     crate::bbb::MODEL,
     crate::eadr::MODEL,
+    crate::dpo::MODEL,
     crate::strandweaver::MODEL,
 ];
 

@@ -482,7 +482,8 @@ fn a_power_failure_shows_every_mistake_that_concerns_one_core() {
             let cut = || Bench::new(model, seed).run(&mut Bench::check_power_failure);
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(cut)).is_err()
         };
-        // Who takes a line too early is another core: the unit tests of the model have one.
-        assert_eq!((0..8).any(fails), mutant != Mutant::LeaveEarly, "{name}");
+        // Who takes a line too early is another core, and programs here draw one strand: the model's exploration has more.
+        let shows = !matches!(mutant, Mutant::LeaveEarly | Mutant::PassOldStore);
+        assert_eq!((0..8).any(fails), shows, "{name}");
     }
 }

@@ -2,7 +2,7 @@
 //! taking a page away from every core).
 //!
 //! A driver keeps its tables on the host and is asked by a program's [`Port`] before each operation; what takes time
-//! runs as a [`Task`] on the core. Cores that share such tables act in order of time, none ahead.
+//! runs as a [`Task`] on the core. Cores that share such tables act in order of time.
 //!
 //! Modelled: a small set-associative translation buffer for each core; shootdowns that wait until every other core's
 //! stores are done; cores in the kernel, which need no such wait. Not modelled: the cost of a page walk (whoever

@@ -2,7 +2,7 @@
 
 use crate::params::{ControllersParameters, TABLES};
 use crate::{BufferSpec, Controller, ControllerSpec, PassThrough};
-use ::plug::{Around, MemoryDevice, MemoryKind, MemoryParts, Place};
+use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place};
 use params::Parameters;
 use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Param, Settings, line_of};
 use units::Dur;
@@ -29,13 +29,6 @@ impl MemoryKind for PersistentMemory {
 
     fn controllers(&self, s: &Settings) -> usize {
         s.count("memory.controllers")
-    }
-
-    /// To the directory the media's read, to a core an acknowledgement.
-    fn least_answer(&self, s: &Settings) -> Option<[Dur; 2]> {
-        let d = |key: &str| s.dur(key);
-        let read = d("memory.pm.read_ns").min(d("memory.pm.buffer_read_ns"));
-        Some([read, d("memory.pm.acknowledge_ns").min(d("ordering.commit_ns"))])
     }
 
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
@@ -85,6 +78,10 @@ pub fn dram(s: &Settings) -> Controller {
 }
 
 impl MemoryDevice for Controller {
+    fn least_answer(&self) -> Option<LeastAnswer> {
+        Some(Controller::least_answer(self))
+    }
+
     fn persists(&self) -> u64 {
         Controller::persists(self)
     }

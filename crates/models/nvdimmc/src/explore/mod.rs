@@ -7,8 +7,9 @@
 //!
 //! Programs on a few cores read and write pages, whichever they like; there are fewer slots than pages. A fault runs the
 //! driver a step at a time: every other core, the caches' write-backs and the device's windows come in between. A window
-//! comes whenever it likes, also late: one that is missed is one that has not come. The NAND is done when a window comes,
-//! or is not. What the host writes back is in the DRAM at once.
+//! comes whenever it likes, also late. The device may miss one, at once or later: it sees the refresh when its window is
+//! over, and what the NAND did meanwhile waits for the next. The NAND is done when a window comes, or is not. What the host
+//! writes back is in the DRAM at once.
 //!
 //! What must hold: every read gives what was written last; when the power fails, in any state, the dump leaves in each page
 //! what last left the caches; what the device does in a window fits into it, and the checker of the bus finds nothing; and
@@ -81,6 +82,8 @@ pub enum Step {
         /// It has.
         done: bool,
     },
+    /// The device sees a refresh when its window is over.
+    Missed,
 }
 
 impl fmt::Display for Step {
@@ -91,6 +94,7 @@ impl fmt::Display for Step {
             Step::Drive(core) => write!(f, "core {core} takes the driver's next step"),
             Step::Acknowledged(core) => write!(f, "core {core} sees its acknowledgement"),
             Step::Evict(slot) => write!(f, "the caches write slot {slot} back"),
+            Step::Missed => write!(f, "the device misses a window"),
             Step::Window { done: true } => write!(f, "the device uses a window"),
             Step::Window { done: false } => write!(f, "the device uses a window, the NAND not being done"),
         }
@@ -120,6 +124,7 @@ impl Protocol for HandshakeSpace {
         }
         steps.extend(state.cached().map(Step::Evict));
         steps.extend([true, false].map(|done| Step::Window { done }));
+        steps.push(Step::Missed);
     }
 
     fn step(&self, state: &State, step: Step) -> State {
@@ -130,6 +135,7 @@ impl Protocol for HandshakeSpace {
             Step::Acknowledged(core) => next.acknowledged(core),
             Step::Evict(slot) => next.evict(slot),
             Step::Window { done } => next.window(done),
+            Step::Missed => next.missed(),
         }
         next
     }

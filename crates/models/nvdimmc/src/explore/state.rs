@@ -258,8 +258,20 @@ impl State {
             self.device.now += LATE;
         }
         let moves = self.device.firmware.window(self.device.now, &mut self.dram);
-        if let Some(wrong) = overrun(moves, self.mutant == Some(Mutant::Overruns)) {
+        let overruns = if self.mutant == Some(Mutant::Overruns) { TOO_MANY } else { 0 };
+        if let Some(wrong) = overrun(moves, overruns, false) {
             self.found(wrong);
+        }
+    }
+
+    /// A window passes before the device sees it: time has passed, and nothing is moved.
+    pub(super) fn missed(&mut self) {
+        self.device.now += LATE;
+        if self.mutant == Some(Mutant::UsesMissed) {
+            let moves = self.device.firmware.window(self.device.now, &mut self.dram);
+            if let Some(wrong) = overrun(moves, 0, true) {
+                self.found(wrong);
+            }
         }
     }
 
@@ -279,15 +291,20 @@ impl State {
     }
 }
 
-/// What the checker of the bus says of a window's moves: those that do not fit, or meet the host's.
-fn overrun(mut moves: Vec<Move>, overruns: bool) -> Option<String> {
+/// What the checker of the bus says of a window's moves: those that do not fit, or meet the host's. The device may take so
+/// many lines more than it planned for, or begin when the window is over.
+fn overrun(mut moves: Vec<Move>, overruns: u64, missed: bool) -> Option<String> {
     let spec = BusSpec::POC;
     let refresh = Command { clock: 10_000, kind: Kind::Refresh, rank: 0, bank: 0, row: 0 };
     let window = Window::after(refresh.clock, refresh.rank, &spec);
     let mut planned = window;
-    if overruns && moves.iter().any(|(_, lines, _)| *lines == PAGE_LINES) {
-        moves.push((0, TOO_MANY, false));
+    if overruns > 0 && moves.iter().any(|(_, lines, _)| *lines == PAGE_LINES) {
+        moves.push((0, overruns, false));
         planned.closes += spec.host.refi;
+    }
+    if missed {
+        let length = window.closes - window.opens;
+        (planned.opens, planned.closes) = (window.closes, window.closes + length);
     }
     let Some(commands) = planned.transfer(&moves, &spec.host) else {
         return Some("a window is too short for what the device does in it".into());

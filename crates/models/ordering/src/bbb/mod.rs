@@ -120,6 +120,8 @@ impl CoreOrdering for BatteryBuffer {
     fn on(&mut self, now: Time, _: Peer, msg: &Msg, _: &mut Outbox) {
         if let Msg::Ack { slot } = *msg {
             self.buffer.acknowledge(now, slot);
+        } else {
+            protocol::unexpected("a battery-backed buffer", msg);
         }
     }
 

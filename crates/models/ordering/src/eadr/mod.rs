@@ -8,7 +8,10 @@
 //! Source: ASAP (HPCA 2022) §II-C.
 
 use crate::NoPath;
+use crate::caches::{CacheSpace, CachesMember, Promise};
 use crate::plug::{OrderingModel, Registered};
+use cpu::directory::Mutant;
+use explore::Mutants;
 use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
@@ -19,6 +22,21 @@ pub const MODEL: Registered =
 struct Eadr;
 
 const CAPABILITIES: Capabilities = Capabilities { caches_persist: true, ..Capabilities::NONE };
+
+/// Caches that survive, as they are explored.
+#[derive(Clone, Copy, Debug)]
+pub struct Saving;
+
+impl CachesMember for Saving {
+    const NAME: &'static str = "eadr";
+    const MEANING: &'static str =
+        "caches in the persistence domain: what is visible is durable, wherever it is";
+    const PROMISE: Promise = Promise::Visible;
+    const MUTANTS: Mutants<Mutant> = &Mutant::SAVES;
+}
+
+/// Their exploration.
+pub type SavingSpace = CacheSpace<Saving>;
 
 impl OrderingModel for Eadr {
     fn capabilities(&self) -> Capabilities {

@@ -10,12 +10,11 @@
 //!
 //! Sources: Intel SDM volume 1, 11.4.4 and volume 2 (CLWB, CLFLUSHOPT, SFENCE); ASAP (HPCA 2022) §II-B.
 
-mod explore;
-
-pub use explore::FlushSpace;
-
 use crate::NoPath;
+use crate::caches::{CacheSpace, CachesMember, Promise};
 use crate::plug::{OrderingModel, Registered};
+use cpu::directory::Mutant;
+use explore::Mutants;
 use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
@@ -27,6 +26,20 @@ struct Intel;
 
 const CAPABILITIES: Capabilities =
     Capabilities { flush_instructions: true, fences: true, ..Capabilities::NONE };
+
+/// clwb and sfence, as they are explored.
+#[derive(Clone, Copy, Debug)]
+pub struct Flushing;
+
+impl CachesMember for Flushing {
+    const NAME: &'static str = "intel";
+    const MEANING: &'static str = "clwb and sfence, through the directory: what is fenced is durable";
+    const PROMISE: Promise = Promise::Fenced;
+    const MUTANTS: Mutants<Mutant> = &Mutant::FLUSHES;
+}
+
+/// Their exploration.
+pub type FlushSpace = CacheSpace<Flushing>;
 
 impl OrderingModel for Intel {
     fn capabilities(&self) -> Capabilities {

@@ -49,6 +49,10 @@ pub trait Policy {
     fn has_pending_replies(&self) -> bool;
     /// That timer has come.
     fn on_timer(&mut self, path: &mut Path, now: Time, out: &mut Outbox);
+    /// Hands up what only this policy counts.
+    fn stats(&self, sink: &mut dyn StatSink) {
+        let _ = sink;
+    }
 }
 
 /// The core side of a persist path under a policy.
@@ -232,5 +236,6 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         counted.hand_up(sink);
         FlushStats { safe_flushes: path.safe_flushes }.hand_up(sink);
         path.buffer.stats.hand_up(sink);
+        self.policy.stats(sink);
     }
 }

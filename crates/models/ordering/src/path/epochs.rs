@@ -170,6 +170,11 @@ impl Epochs {
         self.table.pop_front()
     }
 
+    /// Whether an epoch up to this one waits for another core.
+    pub(crate) fn waits_by(&self, id: EpochId) -> bool {
+        self.table.iter().take_while(|e| e.id <= id).any(|e| e.waits_on.is_some())
+    }
+
     /// An epoch that waits for another core and keeps this one from committing or flushing.
     pub(crate) fn first_wait(&self) -> Option<EpochTag> {
         self.table.iter().find_map(|e| e.waits_on)

@@ -8,7 +8,7 @@ use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, Flushed, Line, LineWrite, Msg, Outbox, Peer,
     StatSink, WouldBlock,
 };
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use units::{Dur, Time};
 
 /// What a core side counts.
@@ -33,6 +33,12 @@ pub(super) struct Counts {
 #[derive(Clone)]
 pub struct StrandCore {
     unit: Unit,
+    /// Lines stored to behind a barrier: the strand, and the last flush before that barrier. Whatever strand persists such a
+    /// line, that flush comes first.
+    behind: Vec<(Line, u64, EpochId)>,
+    /// The present strand, and the last flush before its last barrier; none before its first.
+    strand: u64,
+    barred: EpochId,
     issue: Dur,
     /// When the next flush may go.
     free_at: Time,
@@ -53,6 +59,9 @@ impl StrandCore {
         unit.ignores_barriers = mutant == Some(Mutant::IgnoreBarrier);
         StrandCore {
             unit,
+            behind: Vec::new(),
+            strand: 0,
+            barred: 0,
             issue: spec.strand_issue_ns,
             free_at: Time::ZERO,
             mutant,
@@ -60,13 +69,24 @@ impl StrandCore {
         }
     }
 
-    /// Everything that decides about the future, without times and counts: for explorers.
-    pub fn fingerprint(&self, into: &mut impl Hasher) {
-        self.unit.fingerprint(into);
+    /// A store to a line behind a barrier.
+    fn stored(&mut self, line: Line) {
+        if self.barred > self.unit.durable() {
+            self.behind.retain(|(l, ..)| *l != line);
+            self.behind.push((line, self.strand, self.barred));
+        }
+    }
+
+    /// Whether a flush of a line, on this strand, would pass what a store of another strand comes after.
+    fn passes(&self, line: Line) -> bool {
+        let other = |b: &&(Line, u64, EpochId)| b.0 == line && b.1 != self.strand;
+        self.behind.iter().any(|b| other(&b)) && !self.is(Mutant::PassOldStore)
     }
 
     /// Something changed at `now`: what may go, goes no earlier.
     fn changed(&mut self, now: Time) {
+        let durable = self.unit.durable();
+        self.behind.retain(|(.., after)| *after > durable);
         self.free_at = self.free_at.max(now);
         self.counts.strand_flushes.set(now, self.unit.level());
     }
@@ -84,6 +104,16 @@ impl StrandCore {
     }
 }
 
+/// What decides about the future, without times and counts.
+impl Hash for StrandCore {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let StrandCore { unit, behind, strand, barred, issue: _, free_at: _, mutant: _, counts: _ } = self;
+        // Of a strand counts which of the stores are its own.
+        let own = |(line, of, after): &(Line, u64, EpochId)| (*line, of == strand, *after);
+        (unit, behind.iter().map(own).collect::<Vec<_>>(), barred).hash(into);
+    }
+}
+
 impl CoreOrdering for StrandCore {
     fn traits(&self) -> Capabilities {
         CAPABILITIES
@@ -94,6 +124,7 @@ impl CoreOrdering for StrandCore {
         if self.unit.awaits_behind(write.line) && !self.is(Mutant::OverwriteWaiting) {
             return Err(WouldBlock);
         }
+        self.stored(write.line);
         Ok(self.unit.ordered)
     }
 
@@ -112,6 +143,9 @@ impl CoreOrdering for StrandCore {
         if drop || !changed {
             return Ok(Flushed::ByCaches);
         }
+        if self.passes(line) {
+            return Err(WouldBlock);
+        }
         let new = self.unit.flush(line)?;
         self.counts.joined_flushes += u64::from(!new);
         self.changed(now);
@@ -122,10 +156,14 @@ impl CoreOrdering for StrandCore {
         let done = match kind {
             FenceKind::Ofence | FenceKind::Sfence => {
                 let done = self.unit.barrier();
+                self.barred = if done.is_ok() { self.unit.last } else { self.barred };
                 counted(&mut self.counts.persist_barriers, done)
             }
             FenceKind::NewStrand => {
                 let done = self.unit.new_strand();
+                if done.is_ok() {
+                    (self.strand, self.barred) = (self.strand + 1, 0);
+                }
                 counted(&mut self.counts.strands, done)
             }
             FenceKind::Dfence | FenceKind::Mfence | FenceKind::JoinStrand => {

@@ -12,7 +12,8 @@
 //! they share. A flush of a line that this core has not changed goes to the caches, and fences wait for it there.
 //!
 //! Where sources are silent: a store to a line whose flush still waits behind a barrier, or on an older strand, waits
-//! until the flush has read the line, or the younger bytes would persist before what they come after; a strand that
+//! until the flush has read the line, or the younger bytes would persist before what they come after; a flush of a line
+//! with a store of an older strand behind a barrier waits until what is before that barrier has arrived; a strand that
 //! finds its buffer in use comes after what is in there.
 //!
 //! Not modelled: logging by the compiler and its strands; programs draw strands themselves.
@@ -20,6 +21,7 @@
 //! Source: Gogte et al., Relaxed Persist Ordering Using Strand Persistency, ISCA 2020.
 
 mod core;
+mod explore;
 mod mutant;
 mod plug;
 mod unit;
@@ -28,6 +30,7 @@ mod unit;
 mod tests;
 
 pub use core::StrandCore;
+pub use explore::StrandSpace;
 pub use mutant::Mutant;
 pub use plug::MODEL;
 pub use plug::StrandSpec;

@@ -2,7 +2,6 @@
 
 use protocol::{EpochId, Line, WouldBlock};
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 
 /// What the persist queue holds, in program order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +30,7 @@ enum Slot {
 }
 
 /// The persist queue and the strand buffers of one core.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(super) struct Unit {
     queue: VecDeque<Item>,
     queue_limit: usize,
@@ -187,10 +186,5 @@ impl Unit {
     /// Flushes on their way.
     pub(super) fn level(&self) -> usize {
         self.left.len()
-    }
-
-    /// What decides about the future, whatever numbers flushes have.
-    pub(super) fn fingerprint(&self, into: &mut impl Hasher) {
-        (&self.queue, &self.buffers, self.strand, self.last, self.ordered, &self.left).hash(into);
     }
 }

@@ -92,6 +92,8 @@ pub(super) struct Front {
     pub(super) region_ended: Option<Time>,
     pub(super) before_region: Tally,
     pub(super) failure: Option<String>,
+    /// What comes after now waits for the engine's next event.
+    pub(super) halts: bool,
 }
 
 impl Front {
@@ -138,6 +140,7 @@ impl Front {
             region_ended: None,
             before_region: Tally::default(),
             failure: None,
+            halts: false,
             spec,
         }
     }
@@ -346,6 +349,9 @@ impl Front {
             let mut before = Tally::default();
             self.hand_up(self.now, &mut before);
             self.before_region = before;
+            // Shared devices are asked what they had counted until now.
+            (self.safe_time, self.clear_until) = (self.safe_time.min(self.now), Time::ZERO);
+            self.halts = true;
         }
     }
 

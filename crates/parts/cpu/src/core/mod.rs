@@ -289,6 +289,9 @@ impl Core {
                 drop(front);
                 self.poll_program();
                 front = port.0.borrow_mut();
+                if std::mem::take(&mut front.halts) {
+                    exact = exact.min(front.safe_time);
+                }
             }
         }
     }

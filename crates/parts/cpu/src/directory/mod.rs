@@ -145,7 +145,7 @@ impl Directory {
 
     fn evict(&mut self, slot: Slot, out: &mut Out<'_, Msg>) {
         let Some(line) = self.state.line(slot) else { return };
-        if self.state.is_dirty(slot) {
+        if self.state.is_dirty(slot) && self.mutant != Some(Mutant::DropsVictim) {
             self.stats.write_backs += 1;
             let msg = Msg::Write { line, data: *self.state.data(slot), mask: Mask::MAX, ack: None };
             self.send_to_memory(line, self.spec.latency, msg, out);
@@ -219,7 +219,7 @@ impl Directory {
             Some(Request::Get { modify: false, .. } | Request::LineFlush { invalidate: false, .. })
         );
         self.state.answered(slot, from, share);
-        if let Some(data) = reply.data {
+        if let Some(data) = reply.data.filter(|_| self.mutant != Some(Mutant::ForgetsAnswer)) {
             self.state.take_data(slot, &data);
         }
         if reply.tag.is_some() || (was_owner && reply.data.is_some()) {
@@ -325,7 +325,9 @@ impl Directory {
     }
 
     fn put(&mut self, line: Line, core: u8, data: &Block, out: &mut Out<'_, Msg>) {
-        self.state.put(line, core, data);
+        if self.mutant != Some(Mutant::ForgetsWriteBack) {
+            self.state.put(line, core, data);
+        }
         if !self.spec.keeps_data
             && let Some(slot) = self.state.find(line)
             && !self.state.is_pinned(slot)
@@ -408,7 +410,8 @@ impl Device<Msg> for Directory {
 
 impl Node for Directory {
     fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
-        if view == View::Visible || self.spec.caches_persist {
+        let survives = self.spec.caches_persist && self.mutant != Some(Mutant::SavesNothing);
+        if view == View::Visible || survives {
             for (line, data) in self.state.dirty_lines().filter(|(line, _)| line.is_pm()) {
                 let write = LineWrite { line, mask: Mask::MAX, data: *data };
                 post_crash.save(Depth::Shared, Time::ZERO, &write);
@@ -425,6 +428,11 @@ impl Directory {
     /// Whether what caches hold is saved when the power fails.
     pub fn is_persistent(&self) -> bool {
         self.spec.caches_persist
+    }
+
+    /// How long it takes at least to answer a core that asks: it looks the line up.
+    pub fn least_answer(&self) -> Dur {
+        self.spec.latency
     }
 
     /// Whether any cache holds a line.

@@ -9,11 +9,19 @@ pub enum Mutant {
     AcknowledgesAbsent,
     /// A flush does not ask the core that has changed the line.
     FlushSkipsOwner,
+    /// A changed line that leaves the shared cache is dropped.
+    DropsVictim,
+    /// What a core writes back is not kept.
+    ForgetsWriteBack,
+    /// The bytes that a core answers a snoop with are not kept.
+    ForgetsAnswer,
+    /// A power failure finds nothing in the shared cache.
+    SavesNothing,
 }
 
 impl Mutant {
-    /// All, by name, with what each does.
-    pub const ALL: [(&'static str, Mutant, &'static str); 3] = [
+    /// Those that break the promise of a flush, by name, with what each does.
+    pub const FLUSHES: [(&'static str, Mutant, &'static str); 3] = [
         (
             "acknowledges-clean",
             Mutant::AcknowledgesClean,
@@ -29,5 +37,13 @@ impl Mutant {
             Mutant::FlushSkipsOwner,
             "a flush does not ask the core that has changed the line",
         ),
+    ];
+
+    /// Those that lose what survives where caches do.
+    pub const SAVES: [(&'static str, Mutant, &'static str); 4] = [
+        ("drops-victim", Mutant::DropsVictim, "a changed line that leaves the shared cache is dropped"),
+        ("forgets-write-back", Mutant::ForgetsWriteBack, "what a core writes back is not kept"),
+        ("forgets-answer", Mutant::ForgetsAnswer, "the bytes that a core answers a snoop with are not kept"),
+        ("saves-nothing", Mutant::SavesNothing, "a power failure finds nothing in the shared cache"),
     ];
 }

@@ -30,6 +30,7 @@ pub const STATISTICS: &[&[StatisticInfo]] = &[stats::Stats::TABLE, stats::Record
 
 pub use spec::{BufferSpec, ControllerSpec};
 
+use ::plug::LeastAnswer;
 use engine::{Device, Mark, Out, PortId, Track};
 use media::Media;
 use params::{StatisticInfo, Statistics};
@@ -146,6 +147,13 @@ impl Controller {
     /// Time from a write's acceptance to its acknowledgement.
     pub fn acknowledge(&self) -> Dur {
         self.spec.acknowledge
+    }
+
+    /// How long it takes at least to answer: a read takes the media's time, a write or a commit its acknowledgement.
+    pub fn least_answer(&self) -> LeastAnswer {
+        let spec = &self.spec;
+        let read = spec.buffer.map_or(spec.read, |buffer| spec.read.min(buffer.read));
+        LeastAnswer { to_directory: read, to_core: spec.acknowledge.min(spec.commit) }
     }
 
     fn is_pm(&self) -> bool {

@@ -1,0 +1,135 @@
+//! The core side of DPO: everything goes in order, and nothing waits for an answer from where it goes itself.
+
+use super::Mutant;
+use super::stats::DelegatedStats;
+use crate::path::{Path, PathCore, Policy};
+use crate::spec::PathSpec;
+use protocol::{EpochTag, FlushRequest, Msg, Outbox, Peer, StatSink};
+use std::hash::{Hash, Hasher};
+use units::{Time, bits};
+
+/// The core side of DPO.
+pub type DpoCore = PathCore<Delegated>;
+
+/// Sends the oldest entry; its controller keeps the order.
+#[derive(Clone)]
+pub struct Delegated {
+    /// A seeded mistake; none in every machine.
+    mutant: Option<Mutant>,
+    /// Epochs that other cores wait for.
+    awaited: usize,
+    stats: DelegatedStats,
+}
+
+impl PathCore<Delegated> {
+    /// Nothing buffered, one epoch open.
+    pub fn new(path: PathSpec) -> DpoCore {
+        DpoCore::seeded(path, None)
+    }
+
+    /// The same with a mistake, for the explorer.
+    pub fn seeded(path: PathSpec, mutant: Option<Mutant>) -> DpoCore {
+        PathCore::with(path, Delegated { mutant, awaited: 0, stats: DelegatedStats::default() })
+    }
+}
+
+/// Who is awaited stands in the epochs.
+impl Hash for Delegated {
+    fn hash<H: Hasher>(&self, _: &mut H) {
+        let Delegated { mutant: _, awaited: _, stats: _ } = self;
+    }
+}
+
+impl Delegated {
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// Whether the oldest epoch is durable, and nothing before it is not.
+    fn may_commit(&self, path: &Path) -> bool {
+        let oldest = path.tracker.epochs.oldest();
+        let unacknowledged =
+            self.is(Mutant::CommitsUnacknowledged) && oldest.closed && oldest.waits_on.is_none();
+        oldest.may_commit() || unacknowledged
+    }
+}
+
+fn tell(path: &Path, now: Time, dependent: u8, epoch: u32, out: &mut Outbox) {
+    let tag = EpochTag { core: path.spec.core, epoch };
+    out.send(now, Peer::Core(dependent), Msg::CrossDependencyResolved { tag });
+}
+
+impl Policy for Delegated {
+    /// The oldest entry, if its epoch and those before it wait for nobody, and what came before its epoch is acknowledged or
+    /// went where it goes.
+    fn sendable(&self, path: &Path) -> Option<u16> {
+        if self.is(Mutant::YoungestFirst)
+            && let Some(slot) = path.buffer.oldest_of(path.tracker.epochs.open())
+        {
+            return Some(slot);
+        }
+        let (slot, entry) = path.buffer.oldest()?;
+        if path.tracker.epochs.waits_by(entry.epoch) && !self.is(Mutant::IgnoresDependence) {
+            return None;
+        }
+        let controller = |line| path.spec.map.controller(line);
+        let to = controller(entry.write.line);
+        let elsewhere = path
+            .buffer
+            .entries()
+            .any(|e| e.flying && e.epoch < entry.epoch && controller(e.write.line) != to);
+        (!elsewhere || self.is(Mutant::PassesControllers)).then_some(slot)
+    }
+
+    fn drains_eagerly(&self, path: &Path) -> bool {
+        path.draining
+    }
+
+    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
+        let entry = path.buffer.send(slot);
+        let (core, epoch, write) = (path.spec.core, entry.epoch, entry.write);
+        let behind = path.buffer.entries().any(|e| e.flying && e.epoch < epoch);
+        self.stats.delegated_flushes += u64::from(behind);
+        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
+        out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
+        path.safe_flushes += 1;
+    }
+
+    fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
+        while self.may_commit(path) {
+            let Some(epoch) = path.tracker.epochs.pop() else { break };
+            self.awaited -= usize::from(epoch.dependents != 0);
+            bits(epoch.dependents).for_each(|core| tell(path, now, core as u8, epoch.id, out));
+            path.tracker.untag(now, epoch.id, out);
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
+    fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
+        match *msg {
+            Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
+            Msg::AddDependent { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
+                Some(e) => {
+                    self.awaited += usize::from(e.dependents == 0);
+                    e.dependents |= 1 << dependent;
+                }
+                None => tell(path, now, dependent, epoch, out),
+            },
+            _ => protocol::unexpected("a persist buffer", msg),
+        }
+    }
+
+    fn has_pending_replies(&self) -> bool {
+        self.awaited > 0
+    }
+
+    fn timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
+
+    fn stats(&self, sink: &mut dyn StatSink) {
+        self.stats.hand_up(sink);
+    }
+}

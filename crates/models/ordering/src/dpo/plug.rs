@@ -1,0 +1,34 @@
+//! DPO as the list of models knows it.
+
+use super::DpoCore;
+use super::stats::DelegatedStats;
+use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
+use crate::plug::{OrderingModel, Registered};
+use params::{Param, Parameters, Statistics};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
+
+/// The model, by its word.
+pub const MODEL: Registered =
+    Registered { name: "dpo", shared: PATH, own: &[], statistics: DelegatedStats::TABLE, model: &Dpo };
+
+struct Dpo;
+
+impl OrderingModel for Dpo {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn persistency(&self, settings: &Settings) -> Persistency {
+        persistency(settings)
+    }
+
+    fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
+        Box::new(DpoCore::new(path_spec(settings, core, map)))
+    }
+
+    fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {
+        Box::new(Direct::default())
+    }
+}
