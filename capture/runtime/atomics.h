@@ -1,4 +1,5 @@
-/* Atomic operations: carried out here, stamped in their order. */
+/* Atomic operations: carried out here, stamped in their order. A store of sequential consistency is an exchange, as
+ * compilers make it on x86: a locked operation, which waits for flushes. */
 
 /* Held while an atomic operation and its stamp are made, so that stamps are in the order of the operations. */
 static atomic_flag stamp_locks[256];
@@ -71,7 +72,7 @@ static inline void atomic_done(struct buffer *b) { b->held = NULL; }
         atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
-        emit(b, STORE_RELEASE, LOG2(n), (uint64_t)p, PC, v, stamp); \
+        emit(b, order == __ATOMIC_SEQ_CST ? RMW : STORE_RELEASE, LOG2(n), (uint64_t)p, PC, v, stamp); \
         atomic_done(b); \
     } \
     FETCH(n, type, exchange, __atomic_exchange_n, v) \

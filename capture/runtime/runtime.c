@@ -30,6 +30,7 @@
 #include "accesses.h"
 #include "ranges.h"
 #include "atomics.h"
+#include "atomics16.h"
 #include "fences.h"
 #include "order.h"
 #include "threads.h"

@@ -106,13 +106,17 @@ fn failure(f: &crash::Failure) -> Value {
     })
 }
 
+/// Stores of a failure that are printed, of the missing and of those that are there.
+const MOST_NOTES: usize = 8;
+
 /// Prints one failure, as [`Found`] holds it.
 pub(crate) fn print_failure(f: &Value) {
     let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
     println!("\n  {}", text(&f["why"]));
     println!("    recovery: {}", text(&f["message"]));
     for (word, notes) in [("missing", &f["missing"]), ("there", &f["present"])] {
-        for n in notes.as_array().into_iter().flatten() {
+        let notes = notes.as_array().map_or(&[][..], Vec::as_slice);
+        for n in notes.iter().take(MOST_NOTES) {
             let number = |key: &str| n[key].as_u64().unwrap_or_default();
             println!(
                 "    {word:8}  {:24} [{:#x}] = {:#x}",
@@ -120,6 +124,9 @@ pub(crate) fn print_failure(f: &Value) {
                 number("address"),
                 number("value")
             );
+        }
+        if notes.len() > MOST_NOTES {
+            println!("    {word:8}  and {} more (--format json lists them)", notes.len() - MOST_NOTES);
         }
     }
     println!("    --replay '{}'", text(&f["replay"]));

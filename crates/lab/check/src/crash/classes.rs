@@ -1,5 +1,6 @@
 //! The images that a model allows at one crash point, one after the other: first what finds mistakes early (everything,
-//! nothing, one unit lost, one unit alone, two), then all others, by steps of one store.
+//! nothing, all stores of one place in the program lost or alone, then one unit, then two), then all others, by steps of
+//! one store.
 //!
 //! A choice says how many of its stores in flight each unit keeps. Under epochs only closed choices are allowed: what is
 //! kept comes after nothing that is lost. They are made, not filtered: a unit that loses a store takes with it what comes
@@ -23,6 +24,7 @@ pub(super) type Kept = Vec<u32>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Ends,
+    Places,
     Whole,
     Parts,
     Pairs,
@@ -40,6 +42,10 @@ pub(super) struct Classes<'a, 't> {
     hashes: Vec<Vec<u128>>,
     /// Units that are varied: the check looks at them, as far as is known.
     active: Vec<bool>,
+    /// Units with stores that the model orders, which the kernel's are not.
+    ordered: Vec<usize>,
+    /// Units whose stores in flight change no byte, where no other unit hangs on them: they are never varied.
+    inert: Vec<bool>,
     /// Stores that every choice keeps, and what comes before them.
     held: Kept,
     stage: Stage,
@@ -63,6 +69,13 @@ impl<'a, 't> Classes<'a, 't> {
             hashes.push(vec![0; tracker.changes.len() + 1]);
         }
         let active = units.iter().map(|u| *u == METADATA).collect();
+        let of_program =
+            |u: &Unit| tracker.in_flight.get(u).is_some_and(|s| s.iter().any(|p| p.epoch != KERNEL));
+        let ordered: Vec<usize> = (0..units.len()).filter(|u| of_program(&units[*u])).collect();
+        let cut = tracker.changes.iter().any(|c| c.change.cuts.is_some());
+        let alone = |u: &usize| independent(tracker.model()) || ordered.binary_search(u).is_err();
+        let changes = |u: &usize| cut || units[*u] == METADATA || hashes[*u].iter().any(|h| *h != 0);
+        let inert = (0..units.len()).map(|u| !changes(&u) && alone(&u)).collect();
         let mut classes = Classes {
             tracker,
             held: vec![0; units.len()],
@@ -70,6 +83,8 @@ impl<'a, 't> Classes<'a, 't> {
             counts,
             hashes,
             active,
+            ordered,
+            inert,
             stage: Stage::Ends,
             at: (0, 0),
             made: Vec::new(),
@@ -130,12 +145,12 @@ impl<'a, 't> Classes<'a, 't> {
     pub(super) fn looks_at(&mut self, lines: Option<&[u64]>) {
         let before = self.active.iter().filter(|a| **a).count();
         match lines {
-            None => self.active.fill(true),
+            None => self.active.iter_mut().zip(&self.inert).for_each(|(active, inert)| *active = !inert),
             Some(lines) => lines.iter().for_each(|line| self.looks_at_line(line / 64 * 64)),
         }
         // Units that are new have their turn.
-        if self.active.iter().filter(|a| **a).count() > before && self.stage > Stage::Whole {
-            self.enter(Stage::Whole);
+        if self.active.iter().filter(|a| **a).count() > before && self.stage > Stage::Places {
+            self.enter(Stage::Places);
         }
     }
 
@@ -156,7 +171,7 @@ impl<'a, 't> Classes<'a, 't> {
     fn looks_at_line(&mut self, line: u64) {
         let first = self.units.partition_point(|u| *u < line);
         let within = self.units[first..].iter().take_while(|u| **u < line + 64).count();
-        self.active[first..first + within].fill(true);
+        (first..first + within).for_each(|u| self.active[u] = !self.inert[u]);
     }
 
     /// How many choices the model allows, and whether that is exact; otherwise there are at least so many.
@@ -236,26 +251,26 @@ impl<'a, 't> Classes<'a, 't> {
     }
 
     /// Units that can be ordered with a unit.
-    fn ordered_with(&self, unit: usize) -> std::ops::Range<usize> {
-        let memory = self.units.len() - usize::from(self.units.last() == Some(&METADATA));
+    fn ordered_with(&self, unit: usize) -> &[usize] {
+        let all = &self.ordered[..];
         match self.tracker.model() {
-            _ if unit >= memory => 0..0,
-            Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => 0..0,
-            Persistency::Epoch | Persistency::Release => 0..memory,
+            _ if self.units[unit] == METADATA => &[],
+            Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => &[],
+            Persistency::Epoch | Persistency::Release => all,
             Persistency::Armv8 => {
                 let line = self.units[unit] / 64 * 64;
-                let first = self.units.partition_point(|u| *u < line);
-                let count = self.units[first..memory].iter().take_while(|u| **u < line + 64).count();
-                first..first + count
+                let first = all.partition_point(|u| self.units[*u] < line);
+                let within = all[first..].iter().take_while(|u| self.units[**u] < line + 64).count();
+                &all[first..first + within]
             }
         }
     }
 
     /// What comes after something lost is lost; whether that changed anything.
     fn lower(&self, kept: &mut Kept, unit: usize) -> bool {
-        let range = self.ordered_with(unit);
+        let ordered = self.ordered_with(unit);
         let mut lost: BTreeMap<u16, u32> = BTreeMap::new();
-        for u in range.clone() {
+        for u in ordered.iter().copied() {
             for s in self.stores(u)[kept[u] as usize..].iter().filter(|s| s.epoch != KERNEL) {
                 lost.entry(s.store.thread).and_modify(|e| *e = (*e).min(s.epoch)).or_insert(s.epoch);
             }
@@ -263,7 +278,7 @@ impl<'a, 't> Classes<'a, 't> {
         let needs =
             |s: &InFlight| self.tracker.before(s).iter().any(|(t, e)| lost.get(t).is_some_and(|l| e >= l));
         let mut changed = false;
-        for u in range {
+        for u in ordered.iter().copied() {
             let stores = &self.stores(u)[..kept[u] as usize];
             if let Some(first) = stores.iter().position(needs) {
                 kept[u] = first as u32;
@@ -275,9 +290,9 @@ impl<'a, 't> Classes<'a, 't> {
 
     /// What comes before something kept is kept; whether that changed anything.
     fn raise(&self, kept: &mut Kept, unit: usize) -> bool {
-        let range = self.ordered_with(unit);
+        let ordered = self.ordered_with(unit);
         let mut needed: BTreeMap<u16, u32> = BTreeMap::new();
-        for u in range.clone() {
+        for u in ordered.iter().copied() {
             for (t, e) in self.stores(u)[..kept[u] as usize].iter().flat_map(|s| self.tracker.before(s)) {
                 needed.entry(*t).and_modify(|n| *n = (*n).max(*e)).or_insert(*e);
             }
@@ -285,7 +300,7 @@ impl<'a, 't> Classes<'a, 't> {
         let is_needed =
             |s: &InFlight| s.epoch != KERNEL && needed.get(&s.store.thread).is_some_and(|n| s.epoch <= *n);
         let mut changed = false;
-        for u in range {
+        for u in ordered.iter().copied() {
             let from = kept[u] as usize;
             if let Some(last) = self.stores(u)[from..].iter().rposition(is_needed) {
                 kept[u] = (from + last + 1) as u32;
@@ -304,6 +319,13 @@ impl<'a, 't> Classes<'a, 't> {
             Stage::Ends => {
                 self.make(all);
                 self.make(none);
+                self.enter(Stage::Places);
+            }
+            Stage::Places => {
+                for (lost, alone) in self.places() {
+                    self.make(lost);
+                    self.make(alone);
+                }
                 self.enter(Stage::Whole);
             }
             Stage::Whole | Stage::Parts if u >= n => {
@@ -350,8 +372,45 @@ impl<'a, 't> Classes<'a, 't> {
         true
     }
 
+    /// For each place of the program of which several varied units have stores in flight, those with the newest first:
+    /// the choice that loses them, and the one that keeps them alone.
+    fn places(&self) -> Vec<(Kept, Kept)> {
+        let mut units: BTreeMap<SiteId, BTreeSet<usize>> = BTreeMap::new();
+        let mut newest: BTreeMap<SiteId, usize> = BTreeMap::new();
+        for u in (0..self.units.len()).filter(|u| self.active[*u]) {
+            for stored in self.stores(u) {
+                units.entry(stored.store.site).or_default().insert(u);
+                newest
+                    .entry(stored.store.site)
+                    .and_modify(|n| *n = stored.event.max(*n))
+                    .or_insert(stored.event);
+            }
+        }
+        let mut places: Vec<SiteId> =
+            units.iter().filter(|(_, u)| u.len() > 1).map(|(site, _)| *site).collect();
+        places.sort_by_key(|site| std::cmp::Reverse(newest[site]));
+        let both = |site: &SiteId| {
+            let up_to = |u: usize| self.sites(u).rposition(|s| s == *site).map_or(0, |at| at as u32 + 1);
+            let mut alone: Kept = (0..self.units.len()).map(up_to).collect();
+            while units[site].iter().any(|u| self.raise(&mut alone, *u)) {}
+            Some((self.losing(&BTreeSet::from([*site]))?, alone))
+        };
+        places.iter().take(MOST_PLACES).filter_map(both).collect()
+    }
+
     fn enter(&mut self, stage: Stage) {
         (self.stage, self.at) = (stage, (0, 0));
+    }
+}
+
+/// At most so many places of a program are lost as a whole, and kept alone, before single units.
+const MOST_PLACES: usize = 8;
+
+/// Whether a model lets each unit keep what it likes, whatever others keep.
+fn independent(model: Persistency) -> bool {
+    match model {
+        Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => true,
+        Persistency::Epoch | Persistency::Release | Persistency::Armv8 => false,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::candidate::{Candidate, FileState};
 use super::epochs::Epochs;
-use super::files::{Change, What};
+use super::files::What;
 use super::grouped::{Apart, Flushed, InFlight, Limits, PendingChange};
 use super::log::{Event, Happened, Kind, Log, Pass, SiteId};
 use super::pages::{Pages, merge};
@@ -507,17 +507,31 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    /// How many of the changes in flight a mapped store needs: a file that is mapped as persistent memory (`MAP_SYNC`)
-    /// is there, with the room that a store goes to.
+    /// How many of the changes in flight a mapped store makes durable: where its page is new, the file is there, with
+    /// the room that the store goes to (`MAP_SYNC`: the fault of the first store). Later changes of the file's size
+    /// are nothing to a page that is there already.
     fn needed_changes(&self, address: u64) -> usize {
-        if self.changes.is_empty() {
-            return 0;
+        let Some(file) = self.log.file_at(address).filter(|_| !self.changes.is_empty()) else { return 0 };
+        let state = &self.durable[file];
+        let within = address - state.base;
+        let (mut named, mut size) = (!state.names.is_empty(), state.size);
+        let mut there = named && within < size;
+        let mut needed = 0;
+        for (at, PendingChange { change, .. }) in
+            self.changes.iter().enumerate().filter(|(_, c)| c.change.file == file)
+        {
+            match &change.what {
+                What::Size(bytes) => size = *bytes,
+                What::AtLeast(bytes) => size = size.max(*bytes),
+                What::Link(_) => named = true,
+                What::Unlink(_) | What::Rename(..) => {}
+            }
+            there &= change.cuts.is_none_or(|(from, to)| !(from..to).contains(&address));
+            if !there && named && within < size {
+                (there, needed) = (true, at + 1);
+            }
         }
-        let file = self.log.file_at(address);
-        let needed = |c: &Change| {
-            Some(c.file) == file && matches!(c.what, What::Size(_) | What::AtLeast(_) | What::Link(_))
-        };
-        self.changes.iter().rposition(|c| needed(&c.change)).map_or(0, |at| at + 1)
+        needed
     }
 
     /// The first so many changes in flight of files are durable.
