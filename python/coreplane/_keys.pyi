@@ -340,10 +340,11 @@ class WorkloadKeys(TypedDict, total=False):
     keys: int
     library_ns: float | str
     lines: int
+    log_instructions: int
     mechanism: Literal["auto", "checkpoint", "logging", "own", "redo", "shadow", "undo-redo"]
     operations: int
     page_write_back_ns: float | str
-    pages: int
+    pages: int | Literal["all", "first"]
     passes: int
     passthrough: bool
     patience_ns: float | str
