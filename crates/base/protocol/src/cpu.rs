@@ -230,6 +230,8 @@ pub trait CorePort {
     fn take_io_error(&self) -> bool {
         false
     }
+    /// The program maps its persistent memory anew.
+    fn maps_anew(&self) {}
 }
 
 /// Stands between a program and its core: a translation of addresses, which may have to run the kernel first.
@@ -240,6 +242,8 @@ pub trait Translator {
     fn catches_io_errors(&self);
     /// As [`CorePort::take_io_error`].
     fn take_io_error(&self) -> bool;
+    /// As [`CorePort::maps_anew`].
+    fn maps_anew(&self) {}
 }
 
 /// A core behind a translator: everything that is not an access goes straight to the core.
@@ -306,6 +310,11 @@ impl<T: Translator> CorePort for Translated<T> {
 
     fn take_io_error(&self) -> bool {
         self.translator.take_io_error()
+    }
+
+    fn maps_anew(&self) {
+        self.translator.maps_anew();
+        self.core.maps_anew();
     }
 }
 
@@ -534,6 +543,12 @@ impl Cpu {
     /// Whether an access since the last call got an I/O error: a load gave zero, a store did nothing.
     pub fn take_io_error(&self) -> bool {
         self.0.take_io_error()
+    }
+
+    /// The program maps its persistent memory anew: where a kernel maps pages one by one, the first touch of each is a
+    /// fault again.
+    pub fn maps_anew(&self) {
+        self.0.maps_anew();
     }
 
     /// What this handle drives, for whoever stands between a program and its core.

@@ -13,9 +13,8 @@ fn random_machine(r: &mut Random) -> Description {
     // A machine with a driver runs in the reference engine's order whatever is asked for (`nvdimm.rs` holds it to that).
     // A machine at page fidelity has neither engine.
     let engines_differ = |name: &str| {
-        !name.starts_with("nvdimmc-poc")
+        !name.starts_with("nvdimmc-")
             && !name.starts_with("compose-nvdimmc")
-            && name != "nvdimmc-hypothetical"
             && !Description::preset(name).unwrap().is_page()
     };
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();

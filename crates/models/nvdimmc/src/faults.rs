@@ -1,9 +1,9 @@
 //! The driver's steps as a core carries them out: every load, store, flush and wait is the core's own.
 
 use crate::command::{Acknowledgement, CpCommand, cp_line};
-use crate::driver::{Begin, FaultId, Step};
+use crate::driver::{Begin, Driver, FaultId, Step};
 use crate::firmware::PAGE_LINES;
-use crate::shared_driver::Shared;
+use crate::shared_driver::{Shared, SharedDriverSpec};
 use kernel::{Entered, Task};
 use protocol::{FenceKind, FlushKind, Op, OpKind, Order};
 use units::Dur;
@@ -13,9 +13,22 @@ use units::Dur;
 pub(crate) struct Fault {
     pub(crate) page: u32,
     pub(crate) write: bool,
-    /// The page is in no slot.
-    pub(crate) missing: bool,
+    pub(crate) why: Why,
 }
+
+/// Why there is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The page is in the page table.
+    Walk,
+    /// It is in a slot, and not in the page table.
+    FirstTouch,
+    /// It is in no slot.
+    Missing,
+}
+
+/// How long a core that waits for the lock computes before it looks again.
+const SPIN: Dur = Dur::ns(50);
 
 /// A page fault, or a page that this core has no translation of.
 pub(crate) fn fault(entered: Entered<Shared>, fault: Fault) -> Task {
@@ -35,48 +48,69 @@ impl std::ops::Deref for Driving {
 impl Driving {
     async fn handle(&self, fault: Fault) {
         let spec = self.shared.borrow().spec;
-        if fault.missing {
-            self.enter().await;
-            self.cpu.compute(spec.fault).await;
-            self.bring(fault.page, fault.write, spec.poll).await;
-            self.leave();
-            if self.shared.borrow().io_errors[self.core].failed {
-                return;
-            }
+        if fault.why == Why::Walk {
+            self.cpu.compute(spec.walk).await;
+            self.shared.borrow_mut().map(self.core, fault.page);
+            return;
         }
-        self.lock(spec.poll).await;
+        self.enter().await;
+        let time = self.shared.borrow_mut().fault_time();
+        self.cpu.compute(time).await;
+        if fault.why == Why::Missing {
+            self.cpu.compute(spec.replace).await;
+            self.bring(fault.page, fault.write, spec.poll).await;
+        }
+        self.leave();
+        if self.shared.borrow().io_errors[self.core].failed {
+            return;
+        }
+        self.map(fault.page, &spec).await;
+    }
+
+    /// Puts a page into the page table, under the lock where there is a driver.
+    async fn map(&self, page: u32, spec: &SharedDriverSpec) {
+        if self.shared.borrow().driver.is_none() {
+            self.shared.borrow_mut().map(self.core, page);
+            return;
+        }
+        if self.lock(SPIN).await {
+            self.cpu.compute(spec.handoff).await;
+        }
         self.cpu.compute(spec.map).await;
-        self.shared.borrow_mut().map(self.core, fault.page);
+        self.shared.borrow_mut().map(self.core, page);
         self.unlock().await;
     }
 
     /// Puts a page into a slot, unless another core does.
     async fn bring(&self, page: u32, write: bool, pause: Dur) {
         loop {
-            let begun = self.shared.borrow_mut().driver.begin(page, write);
+            let begun = self.driver(|driver| driver.begin(page, write));
             match begun {
-                Begin::Mapped => return,
-                Begin::Busy => _ = self.cpu.compute(pause).await,
-                Begin::Fault(id) => return self.lead(id, pause).await,
+                None | Some(Begin::Mapped) => return,
+                Some(Begin::Busy) => _ = self.cpu.compute(pause).await,
+                Some(Begin::Fault(id)) => return self.lead(id, pause).await,
             }
         }
     }
 
     async fn lead(&self, id: FaultId, pause: Dur) {
         loop {
-            let step = self.shared.borrow_mut().driver.next(id);
+            let step = self.driver(|driver| driver.next(id)).flatten();
             match step {
                 None | Some(Step::Mapped { .. }) => return,
                 Some(Step::Failed) => return self.report(),
                 Some(Step::Wait) => _ = self.cpu.compute(pause).await,
-                Some(Step::Unmap { page }) => _ = self.unmap(&[page]).await,
+                Some(Step::Unmap { page }) => {
+                    self.shared.borrow_mut().unmap(page);
+                    self.unmap(&[page]).await;
+                }
                 Some(Step::Flush { slot } | Step::Invalidate { slot }) => self.flush(slot).await,
                 Some(Step::Zero { slot }) => self.zero(slot).await,
                 Some(Step::Note { index, word }) => self.note(index, word).await,
                 Some(Step::Post { place, command }) => {
                     let answer = self.post(place, command, pause).await;
                     if answer.failed {
-                        self.shared.borrow_mut().driver.failed(id, answer.written_back);
+                        self.driver(|driver| driver.failed(id, answer.written_back));
                     }
                 }
                 Some(Step::Delay) => {
@@ -85,6 +119,11 @@ impl Driving {
                 }
             }
         }
+    }
+
+    /// Asks the driver; only a page that is in no slot leads to it, and so there is one.
+    fn driver<T>(&self, ask: impl FnOnce(&mut Driver) -> T) -> Option<T> {
+        self.shared.borrow_mut().driver.as_mut().map(ask)
     }
 
     fn report(&self) {

@@ -82,19 +82,35 @@ pub struct NvdimmParameters {
     pub write_queue_survives: bool,
 }
 
-/// Its driver.
+/// The page table, and faults.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "nvdimm.driver")]
+pub struct FaultTimeParameters {
+    /// pages whose place a core knows without a walk of the page table
+    #[param(default = "64", source = "datasheet: Skylake first-level TLB", min = 1, max = 65536)]
+    pub translations: usize,
+    /// time of a walk of the page table, where it has the page
+    #[param(default = "60", source = "open 20..150: an upper level that hits a cache, to two loads from memory", range = ns::NS)]
+    pub walk_ns: Dur,
+    /// time of a page fault from the program to the kernel and back, without a lock: the first touch of a page since the
+    /// program mapped it, or since it left its slot
+    #[param(default = "1000", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::NS)]
+    pub fault_ns: Dur,
+}
+
+/// The driver.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "nvdimm.driver")]
 pub struct DriverParameters {
-    /// pages whose place a core knows without asking the driver
-    #[param(default = "64", source = "datasheet: Skylake first-level TLB", min = 1, max = 65536)]
-    pub translations: usize,
     /// driver: time to map a page that is in a slot, under its lock
     #[param(default = "100", source = "open 50..200: a few cache lines and an entry of a page table", range = ns::NS)]
     pub map_ns: Dur,
-    /// time from a page fault to the driver and back
-    #[param(default = "1000", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::NS)]
-    pub fault_ns: Dur,
+    /// what that lock costs more when a core hands it to another that waits
+    #[param(default = "150", source = "open 0..450: a contended lock's line and a waiter's wake-up are not published", range = ns::NS)]
+    pub handoff_ns: Dur,
+    /// driver: time to find a slot for a page that is in none
+    #[param(default = "0", source = "open 0..1000: what the choice of a slot takes is not published", range = ns::NS)]
+    pub replace_ns: Dur,
     /// driver: time between two looks at an acknowledgement
     #[param(default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::SERVICE)]
     pub poll_ns: Dur,
@@ -158,6 +174,7 @@ pub fn tables(settings: &Settings) -> Vec<&'static [Param]> {
         RefreshParameters::TABLE,
         KindParameters::TABLE,
         NvdimmParameters::TABLE,
+        FaultTimeParameters::TABLE,
     ];
     match KindParameters::from_settings(settings).kind {
         Kind::Cached => {

@@ -7,7 +7,7 @@ use crate::{
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
 use memory::ddr4::Spec;
-use memory::ddr4::params::{DdrParameters, Density, Speed};
+use memory::ddr4::params::{DdrParameters, Density, Mapping, Speed};
 use memory::nand::params::MediaKind;
 use memory::nand::{Array, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
 use params::Parameters;
@@ -53,8 +53,8 @@ impl MemoryKind for NvdimmC {
         1
     }
 
-    fn translates(&self, s: &Settings) -> bool {
-        s.read::<Kind>("nvdimm.kind") != Kind::Dram
+    fn translates(&self, _: &Settings) -> bool {
+        true
     }
 
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
@@ -64,10 +64,8 @@ impl MemoryKind for NvdimmC {
         let firmware = (kind == Kind::Cached).then(|| firmware(s)).transpose()?;
         let dimm = Dimm::new(dimm(s, place)?, firmware).map_err(|e| format!("memory.refresh: {e}"))?;
         let mut parts = MemoryParts::of(vec![Box::new(dimm)]);
-        if kind != Kind::Dram {
-            parts.companion = Some(Rc::new(RefCell::new(host(s, place, kind == Kind::Hypothetical)?)));
-            parts.cache_bytes = Some(u64::from(slots) * PAGE_SIZE as u64);
-        }
+        parts.companion = Some(Rc::new(RefCell::new(host(s, place, kind)?)));
+        parts.cache_bytes = (kind != Kind::Dram).then(|| u64::from(slots) * PAGE_SIZE as u64);
         Ok(parts)
     }
 }
@@ -196,6 +194,7 @@ fn ddr4(s: &Settings) -> Result<Spec, String> {
         refi: spec.clocks(s.dur("memory.refresh.trefi_ns")),
         postponed: s.number("memory.refresh.postponed"),
         controller: spec.clocks(s.dur("memory.ddr.controller_ns")),
+        groups_on_top: ddr.mapping == Mapping::GroupsAbove,
         queue: s.count("ordering.write_pending_queue").min(64),
         ..spec
     })
@@ -308,7 +307,7 @@ fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
     (0..count.min(blocks)).map(|n| (u64::from(n) * u64::from(blocks) / u64::from(count)) as u32).collect()
 }
 
-fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<SharedDriver, String> {
+fn driver(s: &Settings, kind: Kind) -> Result<Driver, String> {
     let slots = pages(s, "nvdimm.slots_mib");
     let replacement: Replacement = s.read("nvdimm.replacement");
     let spec = DriverSpec {
@@ -318,21 +317,28 @@ fn host(s: &Settings, place: &Place<'_>, hypothetical: bool) -> Result<SharedDri
         replacement,
         queue_depth: s.count("nvdimm.queue_depth"),
         merges: s.flag("nvdimm.merged_commands"),
-        waits_instead: hypothetical,
+        waits_instead: kind == Kind::Hypothetical,
         flush_before_writeback: s.flag("nvdimm.driver.flush"),
         invalidate_after_cachefill: s.flag("nvdimm.driver.invalidate"),
     };
-    let driver = Driver::new(spec, u64::from(pages(s, "nvdimm.dram_mib")));
-    let driver = driver.map_err(|e| format!("nvdimm: {e}"))?;
+    Driver::new(spec, u64::from(pages(s, "nvdimm.dram_mib"))).map_err(|e| format!("nvdimm: {e}"))
+}
+
+fn host(s: &Settings, place: &Place<'_>, kind: Kind) -> Result<SharedDriver, String> {
+    let driver = (kind != Kind::Dram).then(|| driver(s, kind)).transpose()?;
     let waits = s.number("nvdimm.hypothetical.waits_permille");
     let host = SharedDriverSpec {
         cores: place.cores,
+        pages: pages(s, "nvdimm.capacity_mib"),
         translations: s.count("nvdimm.driver.translations"),
-        map: s.dur("nvdimm.driver.map_ns"),
+        walk: s.dur("nvdimm.driver.walk_ns"),
         fault: s.dur("nvdimm.driver.fault_ns"),
+        map: s.dur("nvdimm.driver.map_ns"),
+        handoff: s.dur("nvdimm.driver.handoff_ns"),
+        replace: s.dur("nvdimm.driver.replace_ns"),
         poll: s.dur("nvdimm.driver.poll_ns"),
         delay: Dur::ps(s.dur("nvdimm.hypothetical.td_ns").as_ps() * waits / 1000),
-        identity: hypothetical,
+        identity: kind != Kind::Cached,
         addresses: place.map,
         index: place.index,
     };

@@ -5,30 +5,42 @@
 //! keeps a number of translations; an access without one asks the driver, and an access to a page that is in no slot is
 //! a fault.
 //!
+//! A page that is mapped costs a core without its translation a walk of the page table, and nothing else. One that was not
+//! touched since the program mapped the file, or has left its slot since, is a page fault: to the kernel and back without
+//! a lock, then mapping it under the driver's.
+//!
 //! Cores of a machine share the driver's tables on the host: the machine therefore runs every action in order of time,
 //! none past the next event of anybody.
 
 use crate::driver::{Driver, DriverCounts};
-use crate::faults;
+use crate::faults::{self, Why};
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
 use crate::stats::DriverStats;
-use kernel::{Caller, CoreState, Kernel, Port, Step};
+use kernel::{Caller, CoreState, Kernel, Port, Step, Translations};
 use protocol::{AddressMap, Cpu, Image, Op, OpKind, PM_BASE, StatSink};
 use std::cell::RefCell;
 use std::rc::Rc;
-use units::Dur;
+use units::{Dur, Random};
 
 /// Times and sizes of the host's side.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedDriverSpec {
     /// Cores.
     pub cores: usize,
+    /// Pages of the device.
+    pub pages: u32,
     /// Translations that a core keeps.
     pub translations: usize,
+    /// A walk of the page table.
+    pub walk: Dur,
+    /// From a fault to the kernel, and back.
+    pub fault: Dur,
     /// The driver's time to map a page that is in a slot, the mapping lock held.
     pub map: Dur,
-    /// From a fault to the driver, and back.
-    pub fault: Dur,
+    /// What the lock costs more when another core hands it over.
+    pub handoff: Dur,
+    /// The driver's time to find a slot for a page.
+    pub replace: Dur,
     /// From one look at an acknowledgement, or at something else that is taken, to the next.
     pub poll: Dur,
     /// What a fault waits on the hypothetical device.
@@ -44,13 +56,18 @@ pub struct SharedDriverSpec {
 /// What the cores share.
 pub(crate) struct Shared {
     pub(crate) spec: SharedDriverSpec,
-    pub(crate) driver: Driver,
+    /// None where the device is DRAM alone.
+    pub(crate) driver: Option<Driver>,
+    /// Pages that the page table has, by number.
+    mapped: Vec<bool>,
     pub(crate) cores: Vec<CoreState>,
     error: Option<String>,
     pub(crate) io_errors: Vec<IoError>,
     last_lines: Vec<u64>,
     visits: u64,
     lines: u64,
+    first_touches: u64,
+    varies: Random,
 }
 
 /// A core's I/O errors.
@@ -80,14 +97,19 @@ impl Kernel for Shared {
         if !has_address || !self.spec.addresses.is_of(self.spec.index, op.address) {
             return Step::Issue(op.address);
         }
-        let (page, missing) = match self.translate(caller.core, op) {
+        let (page, why) = match self.translate(caller.core, op) {
             Place::At(address) => return Step::Issue(address),
-            Place::Unmapped(page) => (page, false),
-            Place::Missing(page) => (page, true),
+            Place::Without(page, why) => (page, why),
             Place::Beyond(error) => return Step::Fail(error),
         };
         let write = !matches!(op.kind, OpKind::Load | OpKind::Prefetch);
-        Step::Enter(faults::fault(caller.enter(), faults::Fault { page, write, missing }))
+        Step::Enter(faults::fault(caller.enter(), faults::Fault { page, write, why }))
+    }
+
+    fn maps_anew(&mut self) {
+        self.mapped.fill(false);
+        let room = self.spec.translations;
+        self.cores.iter_mut().for_each(|core| core.translations = Translations::new(room));
     }
 
     fn catches_io_errors(&mut self, core: usize) {
@@ -104,8 +126,8 @@ impl Kernel for Shared {
 pub struct SharedDriver(Rc<RefCell<Shared>>);
 
 impl SharedDriver {
-    /// Over `driver`, with nothing mapped.
-    pub fn new(spec: SharedDriverSpec, driver: Driver) -> SharedDriver {
+    /// Over `driver`, where there is one, with nothing mapped.
+    pub fn new(spec: SharedDriverSpec, driver: Option<Driver>) -> SharedDriver {
         SharedDriver(Rc::new(RefCell::new(Shared {
             cores: vec![CoreState::new(spec.translations); spec.cores],
             io_errors: vec![IoError::default(); spec.cores],
@@ -113,6 +135,9 @@ impl SharedDriver {
             error: None,
             visits: 0,
             lines: 0,
+            first_touches: 0,
+            varies: Random::new(0, 1),
+            mapped: vec![false; spec.pages as usize],
             driver,
             spec,
         })))
@@ -127,8 +152,8 @@ impl SharedDriver {
     pub fn preloaded(&self, address: u64) {
         let mut shared = self.0.borrow_mut();
         let page = shared.spec.addresses.own_page(shared.spec.index, (address - PM_BASE) / PAGE_SIZE as u64);
-        if let Ok(page) = u32::try_from(page) {
-            shared.driver.preloaded(page);
+        if let (Ok(page), Some(driver)) = (u32::try_from(page), &mut shared.driver) {
+            driver.preloaded(page);
         }
     }
 
@@ -150,12 +175,12 @@ impl SharedDriver {
     /// The device's pages as loads see them: `nand` as it is, and over it what the slots hold in `dram`.
     pub fn seen_through_slots(&self, nand: Image, dram: &Image) -> Image {
         let shared = self.0.borrow();
-        if shared.spec.identity {
+        let Some(driver) = shared.driver.as_ref().filter(|_| !shared.spec.identity) else {
             return dram.clone();
-        }
-        let (mut seen, spec) = (nand, *shared.driver.spec());
+        };
+        let (mut seen, spec) = (nand, *driver.spec());
         for slot in spec.first_slot..spec.first_slot + spec.slots {
-            if let Some(page) = shared.driver.page_at(slot) {
+            if let Some(page) = driver.page_at(slot) {
                 seen.put_page(page_address(page), dram.page(shared.slot_address(slot)));
             }
         }
@@ -165,11 +190,13 @@ impl SharedDriver {
     /// Hands up what the driver counted.
     pub fn stats(&self, sink: &mut dyn StatSink) {
         let shared = self.0.borrow();
-        let DriverCounts { misses, failed, .. } = shared.driver.counts();
+        let counts = shared.driver.as_ref().map(Driver::counts).unwrap_or_default();
+        let DriverCounts { misses, failed, .. } = counts;
         let driver = DriverStats {
             page_visits: shared.visits,
             line_visits: shared.lines,
             faults: misses,
+            first_touches: shared.first_touches,
             io_errors: failed,
         };
         driver.hand_up(sink);
@@ -184,10 +211,8 @@ pub(crate) fn page_address(page: u32) -> u64 {
 /// Where an access goes.
 enum Place {
     At(u64),
-    /// The page is in a slot, but this core has no translation.
-    Unmapped(u32),
-    /// It is in none.
-    Missing(u32),
+    /// This core has no translation of the page.
+    Without(u32, Why),
     Beyond(String),
 }
 
@@ -200,7 +225,7 @@ impl Shared {
     fn translate(&mut self, core: usize, op: &Op) -> Place {
         let offset = op.address - PM_BASE;
         let page = self.spec.addresses.own_page(self.spec.index, offset / PAGE_SIZE as u64);
-        let pages = self.driver.spec().pages;
+        let pages = self.spec.pages;
         if page >= pages.into() {
             let mib = u64::from(pages) * PAGE_SIZE as u64 / (1 << 20);
             return Place::Beyond(format!(
@@ -209,12 +234,11 @@ impl Shared {
         }
         let page = page as u32;
         let Some(slot) = self.cores[core].translations.find(page) else {
-            return match self.driver.place_of(page) {
-                Some(_) => Place::Unmapped(page),
-                None => Place::Missing(page),
-            };
+            return Place::Without(page, self.why(page));
         };
-        self.driver.access(page, op.kind.writes());
+        if let Some(driver) = &mut self.driver {
+            driver.access(page, op.kind.writes());
+        }
         let line = op.address / 64;
         let last = std::mem::replace(&mut self.last_lines[core], line);
         self.lines += u64::from(line != last);
@@ -234,10 +258,37 @@ impl Shared {
         Step::Fail(format!("I/O error: core {core} cannot reach byte {at} of the device"))
     }
 
-    /// Gives a core the translation of a page, if that is in a slot.
+    /// What a fault takes this time: half to one and a half times, as a kernel's path varies; or a program whose every access
+    /// is a fault would fall into step with the refresh.
+    pub(crate) fn fault_time(&mut self) -> Dur {
+        let ps = self.spec.fault.as_ps();
+        Dur::ps(ps / 2 + self.varies.below(ps + 1))
+    }
+
+    /// Where a page is; none when it is in no slot.
+    fn place_of(&self, page: u32) -> Option<u32> {
+        self.driver.as_ref().map_or(Some(page), |driver| driver.place_of(page))
+    }
+
+    /// Why a core has no translation of a page.
+    fn why(&self, page: u32) -> Why {
+        match self.place_of(page) {
+            None => Why::Missing,
+            Some(_) if self.mapped[page as usize] => Why::Walk,
+            Some(_) => Why::FirstTouch,
+        }
+    }
+
+    /// Puts a page into the page table, and gives a core its translation, if it is in a slot.
     pub(crate) fn map(&mut self, core: usize, page: u32) {
-        if let Some(slot) = self.driver.place_of(page) {
+        if let Some(slot) = self.place_of(page) {
+            self.first_touches += u64::from(!std::mem::replace(&mut self.mapped[page as usize], true));
             self.cores[core].translations.keep(page, slot);
         }
+    }
+
+    /// Takes a page out of the page table; who has its translation is told afterwards.
+    pub(crate) fn unmap(&mut self, page: u32) {
+        self.mapped[page as usize] = false;
     }
 }

@@ -80,6 +80,8 @@ pub(crate) struct DriverStats {
     pub(crate) line_visits: u64,
     /// page faults: the page was in no slot
     pub(crate) faults: u64,
+    /// page faults that put a page into the page table: its first touch since the program mapped it, or since it came back
+    pub(crate) first_touches: u64,
     /// faults that ended with an I/O error
     pub(crate) io_errors: u64,
 }

@@ -70,13 +70,16 @@ impl<S: Kernel> Entered<S> {
         (state.quiet, state.asked) = (quiet, state.asked && !quiet);
     }
 
-    /// Takes the mapping lock, looking again after each `pause`.
-    pub async fn lock(&self, pause: Dur) {
+    /// Takes the mapping lock, looking again after each `pause`. Gives whether it had to wait for another core.
+    pub async fn lock(&self, pause: Dur) -> bool {
+        let mut waited = false;
         while self.cpu.load_acquire(LOCK).await != 0
             || self.cpu.compare_exchange(LOCK, 0, 1, Order::Acquire).await != 0
         {
+            waited = true;
             self.cpu.compute(pause).await;
         }
+        waited
     }
 
     /// Gives it back.

@@ -24,6 +24,9 @@ pub trait Kernel: Sized + 'static {
     /// The program on a core looks for I/O errors.
     fn catches_io_errors(&mut self, _core: usize) {}
 
+    /// A program maps its memory anew: no page of it is in the page table.
+    fn maps_anew(&mut self) {}
+
     /// Whether a core has met one since it was asked last.
     fn take_io_error(&mut self, _core: usize) -> bool {
         false
@@ -165,5 +168,9 @@ impl<K: Kernel> Translator for Port<K> {
 
     fn take_io_error(&self) -> bool {
         self.shared.borrow_mut().take_io_error(self.id)
+    }
+
+    fn maps_anew(&self) {
+        self.shared.borrow_mut().maps_anew();
     }
 }

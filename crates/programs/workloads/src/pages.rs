@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 /// The stream that comes with the project: TPC-H at scale factor 0.01 on SQLite 3.54 with ten pages of its own.
 const SMALL: &[u8] = include_bytes!("../data/tpch-0.01.pages");
+/// The other: the same queries at scale factor 0.1 on DuckDB 1.2.2, whose columns are compressed, blocks as a query reads them.
+const COLUMNS: &[u8] = include_bytes!("../data/tpch-columns-0.1.pages");
 const MAGIC: &str = "COREPLANE-PAGES 1";
 /// Pages of a stream's database, at most.
 const MOST_PAGES: u32 = 1 << 30;
@@ -35,6 +37,14 @@ impl PageStream {
     /// Never: a test reads it.
     pub fn small() -> Arc<PageStream> {
         Arc::new(PageStream::parse(SMALL).expect("a test reads the stream that comes with the project"))
+    }
+
+    /// The one of a store of columns that comes with the project.
+    ///
+    /// # Panics
+    /// Never: a test reads it.
+    pub fn columns() -> Arc<PageStream> {
+        Arc::new(PageStream::parse(COLUMNS).expect("a test reads the stream that comes with the project"))
     }
 
     /// From a file's bytes.
@@ -129,10 +139,11 @@ mod tests {
     use units::Random;
 
     #[test]
-    fn the_stream_that_comes_with_the_project_has_22_queries() {
-        let s = PageStream::small();
-        assert_eq!(s.queries.len(), 22);
-        assert!(s.queries.iter().all(|q| !q.pages.is_empty() && q.work_ns > 0));
+    fn the_streams_that_come_with_the_project_have_22_queries() {
+        for s in [PageStream::small(), PageStream::columns()] {
+            assert_eq!(s.queries.len(), 22);
+            assert!(s.queries.iter().all(|q| !q.pages.is_empty() && q.work_ns > 0));
+        }
     }
 
     #[test]

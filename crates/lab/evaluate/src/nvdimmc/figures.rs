@@ -84,7 +84,7 @@ fn blocks(runs: &Runs, name: &'static str, rw: &'static str) -> Figure {
     Lines {
         name,
         title: &format!("Random {rw}s of other sizes"),
-        caption: "Beside the paper's figure 10, one half of it: blocks of 256 bytes (8) to 256 KB (18), one thread.",
+        caption: "Beside the paper's figure 10, one half of it: blocks of 128 bytes (7) to 256 KB (18), one thread.",
         axis: "MB/s",
         x: "binary logarithm of the bytes of a block",
         order: &SERIES,

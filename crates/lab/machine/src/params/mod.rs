@@ -34,6 +34,7 @@ const PARTS: &[&[Param]] = &[
     RefreshParameters::TABLE,
     nvdimmc::params::KindParameters::TABLE,
     nvdimmc::params::NvdimmParameters::TABLE,
+    nvdimmc::params::FaultTimeParameters::TABLE,
     nvdimmc::params::DriverParameters::TABLE,
     nvdimmc::params::HypotheticalParameters::TABLE,
     nvdimmc::params::FaultParameters::TABLE,

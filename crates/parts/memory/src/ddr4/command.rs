@@ -61,12 +61,19 @@ pub struct Place {
 
 impl Place {
     /// The place of line number `line` of the channel: from the low bits up column, rank, bank group, bank, row
-    /// (RoBaRaCoCh), so that neighbouring rows are in different bank groups.
+    /// (RoBaRaCoCh), so that neighbouring rows are in different bank groups; or with the bank group above the row
+    /// ([`Spec::groups_on_top`]).
     pub fn of(line: u64, spec: &Spec) -> Place {
         let (column, rest) = (line % LINES_PER_ROW, line / LINES_PER_ROW);
         // Ranks and rows are powers of two.
         let (rank, rest) = (rest & (spec.ranks as u64 - 1), rest >> spec.ranks.trailing_zeros());
-        let (bank, row) = (rest % BANKS as u64, (rest / BANKS as u64) & (spec.rows - 1));
+        let (groups, banks) = (GROUPS as u64, BANKS as u64);
+        let (bank, row) = if spec.groups_on_top {
+            let above = rest / (banks / groups);
+            ((rest % (banks / groups)) * groups + (above / spec.rows) % groups, above & (spec.rows - 1))
+        } else {
+            (rest % banks, (rest / banks) & (spec.rows - 1))
+        };
         Place { rank: rank as u8, bank: bank as u8, row: row as u32, column: column as u8 }
     }
 }

@@ -27,6 +27,15 @@ pub enum Density {
     Gb16,
 }
 
+/// Which part of an address names the bank group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum Mapping {
+    /// The lowest above a row: neighbouring rows are in different groups.
+    GroupsBelow,
+    /// The highest: what is near is in one group, and column commands are tCCD_L apart.
+    GroupsAbove,
+}
+
 /// The channel.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.ddr")]
@@ -37,6 +46,13 @@ pub struct DdrParameters {
     /// size of its DRAM devices; decides what a refresh needs: 260, 350 or 550 ns
     #[param(default = "8", source = "paper: NVDIMM-C §III-B")]
     pub density_gbit: Density,
+    /// where an address has its bank group: groups-below, neighbouring rows are in different groups; groups-above, what is
+    /// near is in one, and a stream gets 80 % of the pins
+    #[param(
+        default = "groups-below",
+        source = "open groups-below|groups-above: hosts interleave groups; which bits name them is not published"
+    )]
+    pub mapping: Mapping,
     /// time that the channel's controller adds to a read
     #[param(default = "1.25", source = "open 1.25..10: one clock at least", range = ns::NS)]
     pub controller_ns: Dur,

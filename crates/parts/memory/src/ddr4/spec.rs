@@ -51,6 +51,9 @@ pub struct Spec {
     pub rows: u64,
     /// Requests that wait to be read, and as many to be written.
     pub queue: usize,
+    /// The bank group is the highest part of an address, so that what is near is in one group; otherwise neighbouring rows
+    /// are in different ones.
+    pub groups_on_top: bool,
 }
 
 /// Data clocks of a burst of eight.
@@ -90,6 +93,7 @@ impl Spec {
         ranks: 1,
         rows: 1 << 16,
         queue: 32,
+        groups_on_top: false,
     };
 
     /// DDR4-2400T (17-17-17), 8 Gb x8, tRFC 350 ns.

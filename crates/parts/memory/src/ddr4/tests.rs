@@ -314,3 +314,16 @@ fn all_banks_at_once_need_what_one_after_the_other_do() {
     }
     assert!(found > 10_000, "{found}");
 }
+
+#[test]
+fn with_the_bank_group_on_top_of_an_address_streams_get_four_fifths_of_the_pins() {
+    // Four streams, each on pages of its own, as threads make them.
+    let stream = |i: u64| Request { line: (i % 4) * 4096 * 16 + i / 4, write: false, tag: i as u32 };
+    let rate = |groups_on_top| {
+        let spec = Spec { groups_on_top, ..Spec::DDR4_1600 };
+        run(&mut Channel::new(spec).unwrap(), 20_000, 0, stream).gbps
+    };
+    let pins = 64.0 / (BURST as f64 * 1.25);
+    assert!((0.68..0.8).contains(&(rate(true) / pins)), "{}", rate(true) / pins);
+    assert!(rate(false) / pins > 0.85, "{}", rate(false) / pins);
+}
