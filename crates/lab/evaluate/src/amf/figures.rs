@@ -2,7 +2,7 @@
 
 use super::{
     AMF, DATABASES, DESIGNS, EXPERIMENTS, HIDDEN, SHOWN, UNIFIED, WHOLE, at, experiment, faults, gain,
-    hiding, of, stream,
+    hiding, in_mix, of, stream,
 };
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
@@ -16,11 +16,17 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
         faults_over_time(runs),
         swap_over_time(runs),
         processor(runs),
-        totals("figure-13", "Page faults", "million", &|m, n| faults(runs, m, n) / 1e6),
-        totals("figure-14", "Most of the swap device in use", "GiB", &|m, n| {
-            of(runs, m, n, "os.swap_bytes_max") / f64::from(1 << 30)
+        totals("figure-13", "Page faults", "million", MIX_CAPTION, &|m, n| faults(runs, m, n) / 1e6),
+        totals("figure-14", "Most of the swap device in use", "GiB", MIX_CAPTION, &|m, n| {
+            in_mix(runs, m, n, "os.swap_bytes_max") / f64::from(1 << 30)
         }),
-        totals("figure-15", "Energy of memory", "kJ", &|m, n| of(runs, m, n, "energy_j") / 1e3),
+        totals(
+            "figure-15",
+            "Energy of memory",
+            "kJ",
+            "By experiment of table 4, with the same persistent memory.",
+            &|m, n| of(runs, m, n, "energy_j") / 1e3,
+        ),
         pass_through(runs),
         database(runs, 0, "figure-17"),
         database(runs, 1, "figure-18"),
@@ -120,20 +126,20 @@ fn processor(runs: &Runs) -> Figure {
     .figure("time", rows)
 }
 
-fn totals(name: &'static str, title: &str, axis: &'static str, value: &dyn Fn(&str, usize) -> f64) -> Figure {
+const MIX_CAPTION: &str = "675 instances, sizes over 8: AMF hides all of the platform's persistent memory, the unified design has each experiment's.";
+
+fn totals(
+    name: &'static str,
+    title: &str,
+    axis: &'static str,
+    caption: &str,
+    value: &dyn Fn(&str, usize) -> f64,
+) -> Figure {
     let machines = [UNIFIED, AMF];
     let rows = (0..EXPERIMENTS.len())
         .flat_map(|n| machines.map(|m| row(&experiment(n), m, None, value(m, n))))
         .collect();
-    Lines {
-        name,
-        title,
-        caption: "By experiment of table 4, with the same persistent memory.",
-        axis,
-        x: "",
-        order: &machines,
-    }
-    .figure("grouped", rows)
+    Lines { name, title, caption, axis, x: "", order: &machines }.figure("grouped", rows)
 }
 
 fn pass_through(runs: &Runs) -> Figure {

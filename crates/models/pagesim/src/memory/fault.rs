@@ -47,7 +47,7 @@ impl MemoryManager {
         let entry = self.table.entry(page);
         let costs = self.spec.costs;
         if entry & PRESENT != 0 {
-            let more = if entry & HINT != 0 { self.hinted(page, now, policy) } else { Dur::ZERO };
+            let more = if entry & HINT != 0 { self.first_visit(page, now, policy) } else { Dur::ZERO };
             *self.table.entry_mut(page) |= ACCESSED;
             return Ok(Fault { kernel: costs.fault + more, ready: now + costs.fault + more, filled: None });
         }
@@ -78,7 +78,8 @@ impl MemoryManager {
         self.processes[owner as usize].resident += 1;
     }
 
-    /// Reads a slot, and its neighbours where pages are free for them; gives when it has come.
+    /// Reads a slot, and its neighbours where pages are free for them; gives when it has come. Neighbours are in the swap
+    /// cache and in no page table: the first visit of each is a fault that needs no device.
     fn swap_in(&mut self, wanted: PageNumber, slot: u32, now: Time) -> Time {
         let window = self.spec.readahead.max(1);
         let start = u64::from(slot) / window * window;
@@ -93,6 +94,7 @@ impl MemoryManager {
             let owner = self.table.owner(page);
             self.processes[owner as usize].swapped -= 1;
             self.place(page, frame, 0, false);
+            *self.table.entry_mut(page) |= HINT;
             self.counts.readahead += 1;
             count += 1;
         }
@@ -180,6 +182,17 @@ impl MemoryManager {
                 now = at.max(now);
             }
         }
+    }
+
+    /// A visit of a page that is there and in no page table: in the swap cache, where nobody has set hints, or wanted to be
+    /// known of.
+    fn first_visit(&mut self, page: PageNumber, now: Time, policy: &mut dyn Policy) -> Dur {
+        if self.table.chunk(page / CHUNK as u32).hinted != Time::ZERO {
+            return self.hinted(page, now, policy);
+        }
+        *self.table.entry_mut(page) &= !HINT;
+        self.counts.minor += 1;
+        Dur::ZERO
     }
 
     /// A visit that was wanted to be known of.

@@ -50,7 +50,7 @@ use zone::Section;
 /// What has happened, in numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Faults that needed no device.
+    /// Faults that needed no device: first visits of new pages, and of pages that were read ahead into the swap cache.
     pub minor: u64,
     /// Faults that read from the swap device.
     pub major: u64,

@@ -86,6 +86,7 @@ impl MemoryManager {
                 continue;
             }
             if !self.describe(index) {
+                // No node has room for them.
                 let pages = (wanted - done) * self.spec.descriptor_pages();
                 time = self.make_room(pages, now, policy);
                 break;
@@ -128,7 +129,7 @@ impl MemoryManager {
                 given = (start + each, SECTION - each);
                 self.sections[index].used = each as u32;
             }
-            Descriptors::Dram => match self.take_blocks(each) {
+            Descriptors::Dram => match self.take_descriptors(each) {
                 Some(blocks) => self.sections[index].descriptors = blocks,
                 None => return false,
             },
@@ -139,6 +140,17 @@ impl MemoryManager {
         self.sections[index].online = true;
         self.hidden -= 1;
         true
+    }
+
+    /// So many pages for descriptors: of DRAM, or where it has none left of another node, as the kernel's allocator falls
+    /// back along its list of zones.
+    fn take_descriptors(&mut self, pages: u64) -> Option<Vec<(u64, u8)>> {
+        if let Some(blocks) = self.take_blocks(pages) {
+            return Some(blocks);
+        }
+        let spare = |z: &Zone| z.free().saturating_sub(z.marks.low);
+        let other = (1..self.zones.len()).find(|z| spare(&self.zones[*z]) >= pages)?;
+        (0..pages).map(|_| self.take_frame(other).map(|frame| (frame, 0))).collect()
     }
 
     /// So many pages of the first zone, above its minimum, in few blocks. What there is stays collected for the next call
@@ -179,7 +191,9 @@ impl MemoryManager {
 
     fn give_blocks(&mut self, blocks: &[(u64, u8)]) {
         for (page, order) in blocks {
-            self.zones[0].buddy.give(*page, usize::from(*order));
+            let zone = self.zone_of(*page);
+            let zone = &mut self.zones[zone];
+            zone.buddy.give(page - zone.first, usize::from(*order));
             self.sections[(page / SECTION) as usize].used -= 1 << order;
         }
     }

@@ -9,7 +9,7 @@ pub(crate) const CHUNK: usize = 1 << 15;
 pub(crate) const PRESENT: u32 = 1 << 31;
 /// It was visited since somebody looked.
 pub(crate) const ACCESSED: u32 = 1 << 30;
-/// Its next visit faults, so that somebody learns of it (NUMA hint).
+/// Its next visit faults: it is in the swap cache and in no page table, or somebody wants to learn of it (NUMA hint).
 pub(crate) const HINT: u32 = 1 << 29;
 /// Frame, or swap slot plus one where the page is not present.
 pub(crate) const PLACE: u32 = (1 << 29) - 1;
