@@ -13,6 +13,7 @@ pub mod nvdimmc;
 pub mod pberry;
 mod power;
 mod runs;
+mod tracked;
 mod verdict;
 
 pub use bands::band::{Band, Effect, Joint, Spans};

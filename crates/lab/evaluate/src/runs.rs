@@ -36,6 +36,8 @@ struct Job {
     key: Key,
     machine: Description,
     workload: WorkloadDescription,
+    /// Without a machine: what it changes in windows of so many operations.
+    tracked: Option<u64>,
 }
 
 /// What is kept of a run.
@@ -79,8 +81,25 @@ impl Runs {
         }
         machine.check()?;
         if !self.jobs.iter().any(|j| j.key == key) {
-            self.jobs.push(Job { key, machine, workload });
+            self.jobs.push(Job { key, machine, workload, tracked: None });
         }
+        Ok(())
+    }
+
+    /// The same for a workload that is tracked without a machine, in windows of so many operations.
+    ///
+    /// # Errors
+    /// As [`Runs::add`].
+    pub(crate) fn add_tracked(
+        &mut self,
+        key: Key,
+        window: u64,
+        preset: &str,
+        sets: &[(&str, String)],
+    ) -> Result<(), ConfigError> {
+        let before = self.jobs.len();
+        self.add(key, preset, sets)?;
+        self.jobs[before..].iter_mut().for_each(|job| job.tracked = Some(window));
         Ok(())
     }
 
@@ -100,6 +119,11 @@ impl Runs {
     /// When a run cannot be done.
     pub fn run(&mut self, seed: u64, step: impl Fn() + Sync) -> Result<(), RunError> {
         let one = |job: &Job| {
+            if let Some(window) = job.tracked {
+                let stats = crate::tracked::run(&job.workload, window, seed).map_err(RunError::Violation)?;
+                step();
+                return Ok((job.key.clone(), Done { stats, series: None, lines_per_page: None }));
+            }
             let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
             let report = run(&job.machine, &job.workload, &options)?;
             step();

@@ -227,6 +227,17 @@ impl Agent {
         self.state.recalled(page, index, &mut self.effects);
     }
 
+    /// What a use case asks of the agent keeps its memory and its network busy.
+    fn work(&mut self, now: Time) {
+        let Some(work) = self.uses.as_mut().map(Using::take_work) else { return };
+        if work.memory > Dur::ZERO {
+            self.memory.occupy(now, work.memory);
+        }
+        if work.sends > 0 {
+            self.network.occupy(now, work.sends);
+        }
+    }
+
     /// The region of interest begins.
     pub fn begin_uses(&mut self, now: Time) {
         self.uses.iter_mut().for_each(|u| u.begin(&self.spec.uses, now));
@@ -357,6 +368,7 @@ impl Device<Msg> for Agent {
             // The controller's timers are the agent's too.
             _ => self.memory.on(now, port, msg, out),
         }
+        self.work(now);
         self.receive(now);
         self.settle(out);
     }

@@ -88,6 +88,25 @@ impl DirtyWindows {
         tracked.stored[at / 64] |= protocol::mask_of(at % 64, size);
     }
 
+    /// What a load of `size` bytes sees, which do not cross a line: what was stored, or zero.
+    pub fn load(&self, offset: u64, size: u8) -> u64 {
+        let Some(tracked) = self.pages.get(&((offset / PAGE as u64) as u32)) else { return 0 };
+        let (at, size) = ((offset % PAGE as u64) as usize, usize::from(size));
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(&tracked.now[at..at + size]);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// Bytes stored, in the windows that have ended.
+    pub fn stored(&self) -> DirtySet {
+        self.stored
+    }
+
+    /// Bytes that differed at their ends.
+    pub fn changed(&self) -> DirtySet {
+        self.changed
+    }
+
     /// Windows that have ended by `now` are counted.
     pub fn pass(&mut self, now: Time) {
         if now >= self.ends {

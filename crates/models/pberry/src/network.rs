@@ -84,6 +84,12 @@ impl Network {
         self.put(arrives + late, packet);
     }
 
+    /// So many bytes go to the remote host beside packets, whose answers nobody waits for.
+    pub fn occupy(&mut self, now: Time, bytes: u64) {
+        self.free[0] = self.free[0].max(now) + self.spec.byte * bytes;
+        self.bytes[0] += bytes;
+    }
+
     fn put(&mut self, arrives: Time, packet: Packet) {
         self.order += 1;
         self.flying.push(Reverse(Flying { arrives, order: self.order, packet }));

@@ -262,6 +262,8 @@ fn uses(s: &Settings) -> UseSpec {
             fault: s.dur("remote.fault_ns"),
             protect_page: s.dur("remote.protect_page_ns"),
             copy_line: s.dur("remote.copy_line_ns"),
+            agent_read: s.dur("memory.pm.read_service_ns"),
+            agent_write: s.dur("memory.pm.write_service_ns"),
             network: network(s),
         },
         window: s.dur("remote.window_ns"),

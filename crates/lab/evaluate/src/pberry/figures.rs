@@ -1,8 +1,8 @@
 //! Amplification by granularity, dirty lines a page, run time by mechanism, bytes on the network, and what they hang on.
 
 use super::{
-    BLOCKS, FAULTS, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, USES, WAYS, WINDOWS, WORKLOADS, clean,
-    slowdown, using, with, with_fault,
+    BLOCKS, FAULTS, FUNCTIONAL, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, USES, WAYS, WINDOWS,
+    WORKLOADS, clean, slowdown, using, with, with_fault,
 };
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
@@ -39,12 +39,12 @@ fn amplification(runs: &Runs) -> Figure {
     Lines {
         name: "table-1",
         title: "Share of each dirty block that is clean",
-        caption: "Beside the paper's table 1: bytes stored, in windows of 1 ms.",
+        caption: "Beside the paper's table 1: bytes stored, programs of 128 MB, windows that hold what a second held there.",
         axis: "share clean",
         x: "",
         order: &names,
     }
-    .figure("grouped", for_each(&names, |name, w| clean(runs, TRACKED, w, "tracking", block(name))))
+    .figure("grouped", for_each(&names, |name, w| clean(runs, FUNCTIONAL, w, "tracking", block(name))))
 }
 
 fn lines_per_page(runs: &Runs) -> Figure {

@@ -8,9 +8,10 @@
 //! A write-back tells of a write late. At a window's end the agent therefore recalls every line that caches may hold (§4.1),
 //! and the window ends when it has them.
 //!
-//! Modelled: when and how much each use case tracks, copies and waits; by pages the waits hold the program up. Not modelled:
-//! what is done with the copies. The agent's copies and transformations take no time from its reads, and waits by lines are
-//! counted alone.
+//! Modelled: when and how much each use case tracks, copies and waits. By pages the waits hold the program up. By lines the
+//! agent's copies take its memory's time and its network's from the program's own reads, and what it recalls at a window's
+//! end has to come back to the caches; a wait for a missing line is counted alone. Not modelled: what is done with the
+//! copies.
 //!
 //! Source: PBerry §4.1.1 and table 2.
 
@@ -57,6 +58,10 @@ pub struct UseCosts {
     pub protect_page: Dur,
     /// Copying a line in local memory.
     pub copy_line: Dur,
+    /// Reading a line of the agent's memory, in which it does nothing else.
+    pub agent_read: Dur,
+    /// Writing one.
+    pub agent_write: Dur,
     /// The way to the other host.
     pub network: NetworkSpec,
 }
@@ -71,6 +76,14 @@ pub(crate) struct Primitives {
     waited: Dur,
     /// What the program has not waited yet.
     owed: Dur,
+    agent: AgentWork,
+}
+
+/// What the agent has to do beside the program: time of its memory, and bytes to the other host.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct AgentWork {
+    pub(crate) memory: Dur,
+    pub(crate) sends: u64,
 }
 
 impl Primitives {
@@ -101,8 +114,9 @@ impl Primitives {
     pub(crate) fn local_copy(&mut self, units: u64) {
         let lines = self.lines(units);
         self.bytes += 64 * lines;
-        if self.kind == Kind::Pages {
-            self.wait(self.costs.copy_line * lines);
+        match self.kind {
+            Kind::Pages => self.wait(self.costs.copy_line * lines),
+            Kind::Lines => self.agent.memory += (self.costs.agent_read + self.costs.agent_write) * lines,
         }
     }
 
@@ -114,7 +128,10 @@ impl Primitives {
 
     /// Copies so many units to the other host, in the background.
     pub(crate) fn remote_copy(&mut self, units: u64) {
-        self.bytes += 64 * self.lines(units);
+        let lines = self.lines(units);
+        self.bytes += 64 * lines;
+        self.agent.memory += self.costs.agent_read * lines;
+        self.agent.sends += 64 * lines;
     }
 
     /// A page that is at the other host is wanted: its missing line first, or all of it in a fault.
@@ -202,6 +219,7 @@ impl Using {
             bytes: 0,
             waited: Dur::ZERO,
             owed: Dur::ZERO,
+            agent: AgentWork::default(),
         };
         Some(Using { case, primitives, length: spec.window, ends: Time::ZERO + spec.window })
     }
@@ -238,6 +256,11 @@ impl Using {
     /// What the program has to wait now.
     pub(crate) fn take_wait(&mut self) -> Dur {
         std::mem::take(&mut self.primitives.owed)
+    }
+
+    /// What the agent has to do now.
+    pub(crate) fn take_work(&mut self) -> AgentWork {
+        std::mem::take(&mut self.primitives.agent)
     }
 
     pub(crate) fn stats(&self, sink: &mut dyn StatSink) {

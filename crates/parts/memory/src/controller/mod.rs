@@ -321,6 +321,11 @@ impl Controller {
         self.admit_waiting(out);
     }
 
+    /// Something else uses the media for so long, behind what they do now.
+    pub fn occupy(&mut self, now: Time, time: Dur) {
+        self.busy_until = self.busy_until.max(now) + time;
+    }
+
     /// What a load has to see: a write that sits in the ingress queue, a held eviction, or memory.
     pub fn latest(&self, line: Line) -> Block {
         let data = self.ordering.held(line).unwrap_or_else(|| self.image.read(line));
