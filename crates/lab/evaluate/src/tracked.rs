@@ -40,7 +40,7 @@ impl Memory {
         let now = Time::ZERO + Dur::ns(self.operations / self.window);
         let (memory, at) = self.part(op.address.max(DRAM_BASE));
         match op.kind {
-            OpKind::Load | OpKind::Touch => memory.load(at, op.size),
+            OpKind::Load | OpKind::Prefetch => memory.load(at, op.size),
             OpKind::Store | OpKind::StoreNonTemporal => {
                 memory.store(now, at, op.size, op.value);
                 0
@@ -52,7 +52,7 @@ impl Memory {
                 }
                 old
             }
-            OpKind::Flush(_) | OpKind::Fence(_) | OpKind::Work | OpKind::Await => 0,
+            OpKind::Flush(_) | OpKind::Fence(_) | OpKind::Compute | OpKind::Await => 0,
         }
     }
 }
