@@ -441,6 +441,9 @@ pub(crate) struct BenchArgs {
 pub(crate) struct ReproduceArgs {
     #[arg(help = crate::reproduce::papers())]
     pub(crate) paper: String,
+    /// pberry: table 1 measured on a real Redis on this machine, beside published and simulated
+    #[arg(long, conflicts_with = "out")]
+    pub(crate) live: bool,
     /// Claims from another file
     #[arg(long)]
     pub(crate) claims: Option<PathBuf>,

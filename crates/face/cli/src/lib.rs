@@ -30,6 +30,7 @@ mod hints;
 mod interrupt;
 mod kept;
 mod litmus;
+mod live;
 mod manual;
 mod output;
 mod progress;

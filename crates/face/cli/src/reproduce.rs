@@ -33,6 +33,9 @@ pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
         Some(path) => Claims::read(path)?,
         None => Claims::built_in()?,
     };
+    if args.live {
+        return crate::live::table(args, &claims);
+    }
     let papers = match args.paper.as_str() {
         "all" => PAPERS.to_vec(),
         name => {

@@ -1,4 +1,4 @@
-//! AMF (ISCA 2018), §6: Table 4's experiments at full size, energy, pass-through, SQLite and Redis; and beyond the paper,
+//! AMF (HPCA 2018), §6: Table 4's experiments at full size, energy, pass-through, SQLite and Redis; and beyond the paper,
 //! AMF beside what else could be done with the same persistent memory, slower than DRAM as it is.
 
 mod figures;

@@ -1,6 +1,7 @@
 //! Project PBerry (HotOS 2019), §2 and §7: tables 1 and 3 by their own definitions of dirty, run time by mechanism, and what
 //! it hangs on.
 
+pub mod definitions;
 mod figures;
 
 use crate::Paper;
@@ -101,15 +102,21 @@ fn using(machine: &str, used: &str) -> String {
     format!("{machine} for {used}")
 }
 
-fn declare() -> Result<Runs, ConfigError> {
-    let mut runs = Runs::default();
-    for (workload, window, windows, sizes) in TRACKS {
+/// What those of the programs change that are `wanted`.
+fn declare_tracks(runs: &mut Runs, wanted: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
+    for (workload, window, windows, sizes) in TRACKS.into_iter().filter(|(w, ..)| wanted(w)) {
         let mut sets = owned(sizes);
         if workload.starts_with("redis") {
             sets.push(("workload.operations", (window * windows).to_string()));
         }
         runs.add_tracked(Key::new(FUNCTIONAL, workload, 1), window, LINES, &sets)?;
     }
+    Ok(())
+}
+
+fn declare() -> Result<Runs, ConfigError> {
+    let mut runs = Runs::default();
+    declare_tracks(&mut runs, |_| true)?;
     for (workload, local) in WORKLOADS {
         let mut add = |name: &str, preset: &str, more: &[(&'static str, &str)]| {
             runs.add(Key::new(name, workload, 1), preset, &sized(workload, more))

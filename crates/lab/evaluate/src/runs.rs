@@ -167,9 +167,9 @@ impl Runs {
         std::mem::take(&mut *self.asked_so_far())
     }
 
-    /// The machine and the workload of a declared run.
-    pub(crate) fn declared(&self, key: &Key) -> Option<(&Description, &WorkloadDescription)> {
-        self.jobs.iter().find(|job| job.key == *key).map(|job| (&job.machine, &job.workload))
+    /// The machine and the workload of a declared run, and its windows where it is tracked without the machine.
+    pub(crate) fn declared(&self, key: &Key) -> Option<(&Description, &WorkloadDescription, Option<u64>)> {
+        self.jobs.iter().find(|job| job.key == *key).map(|job| (&job.machine, &job.workload, job.tracked))
     }
 
     /// Takes a run's statistics as if it had been done here.

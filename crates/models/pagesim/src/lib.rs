@@ -1,5 +1,5 @@
 //! Main memory at page fidelity: programs visit pages, a kernel's memory manager allocates, ages and swaps them, and a
-//! [`policy`](policy::Policy) decides what differs from one design to the next. Adaptive memory fusion (AMF, ISCA 2018) is one,
+//! [`policy`](policy::Policy) decides what differs from one design to the next. Adaptive memory fusion (AMF, HPCA 2018) is one,
 //! with what it is compared with (Fig. 3) and Linux's own answers today.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //!                    \-> samples: free pages, marks, faults, swap, time, energy
 //! ```
 //!
-//! Sources: D. Xue et al., ISCA 2018, §3 to §6; each policy names its own. Time is simulated in picoseconds; programs on
+//! Sources: D. Xue et al., HPCA 2018, §3 to §6; each policy names its own. Time is simulated in picoseconds; programs on
 //! different cores meet at the ends of time slices. Cost of a visited page: 4 bytes of page table, and a share of a group of 64.
 //!
 //! Not modelled: caches and translation buffers of the cores (a visit says how many lines it touches), NUMA distance between

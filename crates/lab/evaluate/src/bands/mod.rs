@@ -122,11 +122,11 @@ impl Designed {
 fn jobs(runs: &Runs, asked: &[Asked]) -> (Vec<Key>, Vec<Job>) {
     let keys: BTreeSet<&Key> = asked.iter().flat_map(BTreeMap::keys).collect();
     let job = |key: &Key| {
-        let (machine, workload) = runs.declared(key)?;
+        let (machine, workload, tracked) = runs.declared(key)?;
         let wanted = asked.iter().filter_map(|asked| asked.get(key)).flatten().cloned().collect();
         let name = format!("{}, {}, {} threads", key.machine, key.workload, key.threads);
         let (machine, workload) = (machine.clone(), workload.clone());
-        Some((key.clone(), Job { name, machine, workload, wanted }))
+        Some((key.clone(), Job { name, machine, workload, wanted, tracked }))
     };
     keys.into_iter().filter_map(job).unzip()
 }

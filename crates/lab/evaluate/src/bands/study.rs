@@ -32,6 +32,8 @@ pub struct Job {
     pub workload: WorkloadDescription,
     /// `time_ns`, `phase.*`, or the names of statistics.
     pub wanted: BTreeSet<String>,
+    /// Tracked without the machine, in windows of so many operations.
+    pub tracked: Option<u64>,
 }
 
 /// The statistics of a run, or why there are none.
@@ -159,6 +161,10 @@ impl<'a> Study<'a> {
         let (mut machine, mut workload) = (job.machine.clone(), job.workload.clone());
         let options = RunOptions { seed: simulation.seed, without_images: true, ..RunOptions::default() };
         self.space.apply(&simulation.changes, &mut machine, &mut workload).map_err(|e| e.to_string())?;
+        if let Some(window) = job.tracked {
+            let all = crate::tracked::run(&workload, window, simulation.seed)?;
+            return Ok(all.into_iter().filter(|(name, _)| job.wanted.contains(name)).collect());
+        }
         let report = run(&machine, &workload, &options).map_err(|e| e.to_string())?;
         let phases = report.phases.iter().map(|p| (format!("phase.{}", p.name), p.rate()));
         let all = report.stats.iter().map(|s| (s.name.clone(), s.value)).chain(phases);
@@ -201,8 +207,8 @@ fn described(job: &Job) -> String {
     let (machine, workload) = (&job.machine, &job.workload);
     let memories: Vec<_> = machine.memories.iter().map(|m| format!("{m:?}")).collect();
     format!(
-        "{}|{:?}|{memories:?}|{}|{:?}|{:?}",
-        job.name, machine.settings, workload.name, workload.settings, job.wanted
+        "{}|{:?}|{memories:?}|{}|{:?}|{:?}|{:?}",
+        job.name, machine.settings, workload.name, workload.settings, job.wanted, job.tracked
     )
 }
 
@@ -271,6 +277,7 @@ mod tests {
             machine: Description::preset(machine).unwrap(),
             workload,
             wanted: ["time_ns".to_string()].into(),
+            tracked: None,
         }
     }
 

@@ -10,7 +10,7 @@
 //!                   the policy's help -> kswapd woken -> above min? -> else direct reclaim -> else out of memory
 //! ```
 //!
-//! Sources: Linux 4.5 `mm/page_alloc.c`, `mm/vmscan.c`, `mm/sparse.c` by what they do; AMF (ISCA 2018) §4. Time is an
+//! Sources: Linux 4.5 `mm/page_alloc.c`, `mm/vmscan.c`, `mm/sparse.c` by what they do; AMF (HPCA 2018) §4. Time is an
 //! argument everywhere; who calls decides what runs when. Cost of a visit that hits: a load and a store of 4 bytes.
 //!
 //! Not modelled: file pages and their cache, per-core page lists, compaction and huge pages, pages in the swap cache that

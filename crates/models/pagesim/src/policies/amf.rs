@@ -1,4 +1,4 @@
-//! Adaptive memory fusion (AMF, ISCA 2018, §4): persistent memory is detectable but hidden at boot. kpmemd integrates it
+//! Adaptive memory fusion (AMF, HPCA 2018, §4): persistent memory is detectable but hidden at boot. kpmemd integrates it
 //! before kswapd swaps: how much (Table 2), when, and when to give it back (§4.3).
 
 use crate::memory::{MemoryManager, PAGE, SECTION};

@@ -1,0 +1,51 @@
+//! Table 1's two Redis loads by three definitions of dirty, for whoever measures them on a real one.
+
+use super::{BLOCKS, FUNCTIONAL, LINES, TRACKED, clean, declare_tracks, sized};
+use crate::runs::{Key, Runs};
+use machine::RunError;
+
+/// Shares of dirty blocks that are clean: of pages of 4 KiB, of 2 MiB, of lines.
+pub type Shares = [f64; 3];
+
+/// A load of table 1, simulated.
+pub struct Load {
+    /// The workload.
+    pub workload: &'static str,
+    /// The claim that has what is published.
+    pub claim: &'static str,
+    /// A byte is dirty when it was stored.
+    pub stored: Shares,
+    /// When it differs at a window's end.
+    pub changed: Shares,
+    /// When the agent saw its line written back.
+    pub written_back: Shares,
+}
+
+const LOADS: [(&str, &str); 2] =
+    [("redis-random", "pberry.amplification.redis-random"), ("redis-seq", "pberry.amplification.redis-seq")];
+
+/// Both loads. Stores and differences are of programs of 128 MB, write-backs of a small one on a machine with caches.
+///
+/// # Errors
+/// When a run cannot be done.
+pub fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
+    let mut runs = Runs::default();
+    declare_tracks(&mut runs, |workload| LOADS.iter().any(|(w, _)| *w == workload))?;
+    for (workload, _) in LOADS {
+        // Caches that hold a part of the program, or nothing would be written back.
+        let local = [("remote.local_kib", "65536"), ("llc.size_bytes", "1 MiB"), ("l2.size_bytes", "64 KiB")];
+        runs.add(Key::new(TRACKED, workload, 1), LINES, &sized(workload, &local))?;
+    }
+    runs.run(seed, || {})?;
+    let shares = |machine: &str, workload: &str, definition: &str| {
+        BLOCKS.map(|block| clean(&runs, machine, workload, definition, block))
+    };
+    let load = |(workload, claim): (&'static str, &'static str)| Load {
+        workload,
+        claim,
+        stored: shares(FUNCTIONAL, workload, "tracking"),
+        changed: shares(FUNCTIONAL, workload, "tracking.changed"),
+        written_back: shares(TRACKED, workload, "tracking.written_back"),
+    };
+    Ok(LOADS.map(load).into())
+}
