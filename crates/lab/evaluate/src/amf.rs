@@ -122,8 +122,7 @@ fn declare() -> Result<Runs, ConfigError> {
     let eighth = || eighth_of(20, 16);
     for number in 0..EXPERIMENTS.len() {
         for machine in [UNIFIED, AMF] {
-            let mut sets = eighth_of(MIX, mix_pm(machine, number));
-            sets.push(("os.swap_gib", "8".into()));
+            let sets = eighth_of(MIX, mix_pm(machine, number));
             runs.add(Key::new(&mixed(machine, number), "spec-mix", 1), machine, &sets)?;
         }
     }
