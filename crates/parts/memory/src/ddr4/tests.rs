@@ -316,7 +316,7 @@ fn all_banks_at_once_need_what_one_after_the_other_do() {
 }
 
 #[test]
-fn with_the_bank_group_on_top_of_an_address_streams_get_four_fifths_of_the_pins() {
+fn with_the_bank_group_on_top_of_an_address_streams_get_four_fifths_of_the_pins_at_most() {
     // Four streams, each on pages of its own, as threads make them.
     let stream = |i: u64| Request { line: (i % 4) * 4096 * 16 + i / 4, write: false, tag: i as u32 };
     let rate = |groups_on_top| {
@@ -324,6 +324,7 @@ fn with_the_bank_group_on_top_of_an_address_streams_get_four_fifths_of_the_pins(
         run(&mut Channel::new(spec).unwrap(), 20_000, 0, stream).gbps
     };
     let pins = 64.0 / (BURST as f64 * 1.25);
-    assert!((0.68..0.8).contains(&(rate(true) / pins)), "{}", rate(true) / pins);
-    assert!(rate(false) / pins > 0.85, "{}", rate(false) / pins);
+    let (above, below) = (rate(true) / pins, rate(false) / pins);
+    assert!(above < 0.8, "column commands of one group are tCCD_L apart: {above}");
+    assert!(below > 1.15 * above, "{below} {above}");
 }
