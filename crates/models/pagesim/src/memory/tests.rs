@@ -153,11 +153,16 @@ fn hidden_sections_have_no_descriptors_until_they_come_online() {
 }
 
 #[test]
-fn descriptors_that_do_not_fit_are_refused_at_boot_and_later() {
+fn descriptors_that_do_not_fit_are_refused_at_boot_and_later_go_to_another_node() {
     assert!(MemoryManager::new(spec(1, 80, true, 0)).is_err());
     let mut m = MemoryManager::new(spec(1, 200, false, 0)).unwrap();
     let (online, _) = m.bring_online(200, Time::ZERO, &mut Plain);
-    assert!(online < 80 && m.zones()[0].free() < 448 + m.zones()[0].marks.min, "{online}");
+    assert!(m.zones()[0].free() < 448 + m.zones()[0].marks.min);
+    assert_eq!((online, m.hidden()), (200, 0), "DRAM alone has room for less than 80");
+    m.assert_whole();
+    let idle = m.idle_sections();
+    assert!(!idle.is_empty() && idle.len() < 200, "who holds descriptors of others stays");
+    m.take_offline(&idle);
     m.assert_whole();
 }
 
