@@ -63,6 +63,7 @@ class MemoryDdr(TypedDict, total=False):
     acknowledge_ns: float | str
     controller_ns: float | str
     density_gbit: Literal["4", "8", "16"]
+    mapping: Literal["groups-below", "groups-above"]
     speed: Literal["1600", "2400"]
 
 class MemoryDram(TypedDict, total=False):
@@ -154,10 +155,13 @@ class NvdimmDevice(TypedDict, total=False):
 class NvdimmDriver(TypedDict, total=False):
     fault_ns: float | str
     flush: bool
+    handoff_ns: float | str
     invalidate: bool
     map_ns: float | str
     poll_ns: float | str
+    replace_ns: float | str
     translations: int
+    walk_ns: float | str
 
 class NvdimmHypothetical(TypedDict, total=False):
     td_ns: float | str
@@ -323,6 +327,7 @@ class WorkloadKeys(TypedDict, total=False):
     batch: int
     block_size: int
     bug: Literal["allocator-unflushed", "change-not-added", "constructor-unflushed", "double-flush", "flush-address", "flush-predicate", "frame-kept", "log-not-flushed", "missing-log", "none", "nontemporal-unfenced", "token-before-data", "two-word-commit", "unfenced-flush"]
+    clients: int
     depth: int
     durable: bool
     epoch_faults: int
@@ -330,6 +335,7 @@ class WorkloadKeys(TypedDict, total=False):
     fields: int
     file_bytes: int | str
     fill_ns: float | str
+    hit_permille: int
     initial_depth: int
     input_bytes: int
     insert_percent: int
@@ -372,6 +378,7 @@ class WorkloadKeys(TypedDict, total=False):
     software_ns: float | str
     source_mb_per_second: int
     split_bytes: int
+    store: Literal["rows", "columns"]
     strands: bool
     subscribers: int
     sync: Literal["dax", "page-cache"]
@@ -382,3 +389,4 @@ class WorkloadKeys(TypedDict, total=False):
     user_percent: int
     value_size: int
     warm: int
+    work_percent: int
