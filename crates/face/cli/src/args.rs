@@ -442,7 +442,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(help = crate::reproduce::papers())]
     pub(crate) paper: String,
     /// pberry: table 1 measured on a real Redis on this machine, beside published and simulated
-    #[arg(long, conflicts_with = "out")]
+    #[arg(long, conflicts_with_all = ["out", "bands"])]
     pub(crate) live: bool,
     /// Claims from another file
     #[arg(long)]

@@ -341,6 +341,7 @@ fn choice<T: ValueEnum>(option: &str, name: &str) -> Result<T, Failure> {
 pub fn reproduce(paper: &str, claims: Option<PathBuf>, seed: u64) -> Result<Value, Failure> {
     let args = ReproduceArgs {
         paper: paper.into(),
+        live: false,
         claims,
         out: None,
         seed,

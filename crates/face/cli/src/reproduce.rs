@@ -17,6 +17,9 @@ pub(crate) fn papers() -> String {
 }
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    if args.live {
+        return crate::live::table(args, &claims(args)?);
+    }
     let evaluations = look(args)?;
     if output::is_json(&args.common) {
         let claims = evaluations.iter().flat_map(|e| &e.claims);
@@ -27,15 +30,16 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the evaluations.
-pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
-    let claims = match &args.claims {
+fn claims(args: &ReproduceArgs) -> Result<Claims, Failure> {
+    Ok(match &args.claims {
         Some(path) => Claims::read(path)?,
         None => Claims::built_in()?,
-    };
-    if args.live {
-        return crate::live::table(args, &claims);
-    }
+    })
+}
+
+/// Makes the evaluations.
+pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
+    let claims = claims(args)?;
     let papers = match args.paper.as_str() {
         "all" => PAPERS.to_vec(),
         name => {

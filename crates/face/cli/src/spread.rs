@@ -72,6 +72,7 @@ impl Spreads {
                 machine: machine.clone(),
                 workload: workload.clone(),
                 wanted: ["time_ns".to_string()].into(),
+                tracked: None,
             }));
         }
         let keep = Kept::new(out);
