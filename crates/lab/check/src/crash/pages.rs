@@ -2,14 +2,16 @@
 
 use protocol::{Block, Line, Mask, PAGE_BYTES, line_of, mask_of};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// A page's bytes.
 pub type PageBytes = [u8; PAGE_BYTES as usize];
 
-/// Sparse memory, zero where nothing was written, with a hash of its bytes that follows every write.
+/// Sparse memory, zero where nothing was written, with a hash of its bytes that follows every write. A clone shares
+/// every page until one of the two writes it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pages {
-    pages: FxHashMap<u64, Box<PageBytes>>,
+    pages: FxHashMap<u64, Arc<PageBytes>>,
     hash: u128,
 }
 
@@ -58,8 +60,9 @@ impl Pages {
     pub(super) fn write(&mut self, line: Line, block: &Block, mask: Mask) {
         let (address, at) = (line.address(), (line.address() % PAGE_BYTES) as usize);
         let page =
-            self.pages.entry(address / PAGE_BYTES).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
-        let bytes: &mut Block = (&mut page[at..at + 64]).try_into().expect("a page holds whole lines");
+            self.pages.entry(address / PAGE_BYTES).or_insert_with(|| Arc::new([0; PAGE_BYTES as usize]));
+        let bytes: &mut Block =
+            (&mut Arc::make_mut(page)[at..at + 64]).try_into().expect("a page holds whole lines");
         let before = line_hash(address, bytes);
         merge(bytes, block, mask);
         self.hash = self.hash.wrapping_sub(before).wrapping_add(line_hash(address, bytes));
@@ -70,11 +73,12 @@ impl Pages {
         self.pages.get(&(address / PAGE_BYTES)).map(|p| &**p)
     }
 
-    /// Has a page of its own at `address`, as `from` has it, if there is none yet.
+    /// Has a page at `address`, as `from` has it, if there is none yet.
     pub(super) fn copy_page(&mut self, from: &Pages, address: u64) {
-        let page = || from.page(address).map_or_else(|| Box::new([0; PAGE_BYTES as usize]), |p| Box::new(*p));
+        let number = address / PAGE_BYTES;
+        let page = || from.pages.get(&number).map_or_else(|| Arc::new([0; PAGE_BYTES as usize]), Arc::clone);
         // The hash does not count it: that of a candidate is told by its units.
-        self.pages.entry(address / PAGE_BYTES).or_insert_with(page);
+        self.pages.entry(number).or_insert_with(page);
     }
 
     /// Makes the bytes from one address to another zero.

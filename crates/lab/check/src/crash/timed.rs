@@ -6,10 +6,13 @@ use machine::{
     CrashEvery, CrashPoint, Cuts, Description, RunError, RunOptions, WorkloadDescription, events_to_cut,
     run_with_crashes,
 };
-use protocol::{Block, Line, Lost, PM_BASE, line_of, offset_of};
+use protocol::{Block, Line, Lost, PAGE_BYTES, PM_BASE, line_of, offset_of};
 use rayon::prelude::*;
 use units::Time;
 use workloads::Persistent;
+
+/// Instants that are held to be checked side by side may hold so many bytes in all.
+const MOST_BYTES: u64 = 32 << 20;
 
 /// Different failures that are kept.
 const FAILURES: usize = 8;
@@ -122,7 +125,7 @@ pub fn timed_whole(
         batch.points.push(point);
         let tried = batch.found.points + batch.points.len();
         batch.found.bounded = tried >= most;
-        if batch.points.len() >= at_once || batch.found.bounded {
+        if batch.points.len() >= at_once || batch.bytes() > MOST_BYTES || batch.found.bounded {
             batch.try_all();
             progress(tried);
         }
@@ -142,6 +145,12 @@ struct Batch<'c> {
 }
 
 impl Batch<'_> {
+    /// What the instants hold, if none shares a page with another.
+    fn bytes(&self) -> u64 {
+        let pages = self.points.last().map_or(0, |p| p.image().touched().count());
+        pages as u64 * PAGE_BYTES * self.points.len() as u64
+    }
+
     fn try_all(&mut self) {
         let points = std::mem::take(&mut self.points);
         let before = |i: usize| match i {
