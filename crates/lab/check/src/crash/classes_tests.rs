@@ -64,7 +64,7 @@ fn by_force(tracker: &Tracker<'_>) -> BTreeSet<Vec<(Unit, usize)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn all_allowed_choices_are_made_and_no_others(log in any_log()) {
+    fn all_allowed_images_are_made_and_no_others(log in any_log()) {
         for (_, model) in Persistency::ALL {
             let mut tracker = Tracker::new(&log, model);
             while tracker.step() {}
@@ -75,9 +75,18 @@ proptest! {
                 prop_assert!(made.insert(classes.choice(&kept).into_iter().collect::<Vec<_>>()), "made once");
             }
             let wanted = by_force(&tracker);
-            prop_assert_eq!(&made, &wanted, "{:?}", model);
+            prop_assert!(made.is_subset(&wanted), "{:?}", model);
+            let image = |choice: &Vec<(Unit, usize)>| {
+                let candidate = tracker.candidate(&choice.iter().copied().collect());
+                let bytes = candidate.page(PM_BASE).map_or_else(|| vec![0; 192], |p| p[..192].to_vec());
+                (bytes, format!("{:?}", candidate.files()))
+            };
+            // Units whose stores change no byte are not varied.
+            let images = |choices: &BTreeSet<Vec<(Unit, usize)>>| choices.iter().map(image).collect::<BTreeSet<_>>();
+            prop_assert_eq!(images(&made), images(&wanted), "{:?}", model);
             let (possible, exact) = classes.possible();
-            prop_assert!(exact && (possible - wanted.len() as f64).abs() < 0.5, "{} of {} under {:?}", possible, wanted.len(), model);
+            let right = (possible - wanted.len() as f64).abs() < 0.5;
+            prop_assert!(right || !exact && possible < wanted.len() as f64, "{} of {} under {:?}", possible, wanted.len(), model);
         }
     }
 
