@@ -16,14 +16,14 @@ pub(crate) const REDIS_RANDOM: Workload = Workload {
     meaning: "a Redis-like dictionary under memtier's load, keys at random; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
     params: params! {
-        threads "1", "Redis serves from one thread";
-        "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the region of interest";
-        "operations" N, "20000", "estimate", "requests of all threads";
+        threads "1", "datasheet: Redis serves from one thread";
+        "keys" Count { min: 1, max: 1_000_000 }, "40000", "open 40000: what is asked of the program", "keys, set before the region of interest";
+        "operations" N, "20000", "open 20000: what is asked of the program", "requests of all threads";
         "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
         "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
         "pattern" Choice(&["random", "sequential"]), "random", "paper: PBerry §7", "order of keys";
         "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published", "clients that go over the keys in order, in step";
-        "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "estimate: a request of Redis takes about 5 us, most of it in the kernel", "cycles of computation before each request";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
     },
     program: |c| Box::pin(run(c)),
     recover: None,
@@ -34,14 +34,14 @@ pub(crate) const REDIS_SEQ: Workload = Workload {
     meaning: "a Redis-like dictionary under memtier's load, keys in order; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
     params: params! {
-        threads "1", "Redis serves from one thread";
-        "keys" Count { min: 1, max: 1_000_000 }, "40000", "estimate", "keys, set before the region of interest";
-        "operations" N, "20000", "estimate", "requests of all threads";
+        threads "1", "datasheet: Redis serves from one thread";
+        "keys" Count { min: 1, max: 1_000_000 }, "40000", "open 40000: what is asked of the program", "keys, set before the region of interest";
+        "operations" N, "20000", "open 20000: what is asked of the program", "requests of all threads";
         "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
         "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
         "pattern" Choice(&["random", "sequential"]), "sequential", "paper: PBerry §7", "order of keys";
         "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published", "clients that go over the keys in order, in step";
-        "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "estimate: a request of Redis takes about 5 us, most of it in the kernel", "cycles of computation before each request";
+        "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
     },
     program: |c| Box::pin(run(c)),
     recover: None,

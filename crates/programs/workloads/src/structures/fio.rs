@@ -18,14 +18,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: "fio 3.10; NVDIMM-C (HPCA 2020) §VII-B2",
     params: params! {
         threads "1", "paper: NVDIMM-C §VII-B2";
-        "operations" N, "2000", "estimate", "blocks of all threads";
+        "operations" N, "2000", "open 2000: what is asked of the program", "blocks of all threads";
         "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NVDIMM-C §VII-B2", "bytes of a block";
         "pattern" Choice(&["random", "sequential"]), "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
         "rw" Choice(&["read", "write"]), "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
         "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
-        "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "estimate", "size of the file where every access hits; at most that of the cache";
+        "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file where every access hits; at most that of the cache";
         "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
-        "durable" Flag, "true", "fio's libpmem engine: pmem_persist", "each block that is written ends with a dfence";
+        "durable" Flag, "true", "datasheet: fio's libpmem engine, pmem_persist", "each block that is written ends with a dfence";
         "hit_permille" Count { min: 0, max: 900 }, "0", "open 0..125: every block visited once (fio's random map), or a file as large as the device at random (120 GB, 15 GB of slots)", "where not every access hits: of a thousand, those that visit a block again";
         "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "150", "measured: fio 3.33 with its null engine, 125 to 170 ns whatever the block", "time of fio for each block";
         "fill_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "350", "fitted to nvdimmc.baseline.4k: writes", "and to change its buffer before a write";

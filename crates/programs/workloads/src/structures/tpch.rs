@@ -13,11 +13,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "TPC-H's queries as SQLite or DuckDB reads their pages; tpch:FILE takes a stream of python -m coreplane.tpch",
     source: "TPC-H at scale factor 0.01 on SQLite 3.54 and 0.1 on DuckDB 1.2.2, recorded; NVDIMM-C (HPCA 2020) §VII-B5",
     params: params! {
-        threads "1", "estimate";
-        "query" Text, "Q1", "-", "the query, or all";
+        threads "1", "open 1: what is asked of the program";
+        "query" Text, "Q1", "open Q1: what is asked of the program", "the query, or all";
         "store" Choice(&["rows", "columns"]), "rows", "open rows|columns: the paper's store keeps columns, and its plans are not published", "whose page reads: SQLite's at scale factor 0.01, or DuckDB's at 0.1";
         "work_percent" Count { min: 0, max: 1000 }, "100", "open 35..100: Q1 takes 10.6 us a page on an idle host and 30 on the busy one where it was recorded", "processor time between pages, of what was recorded with them";
-        "operations" N, "4000", "estimate", "pages read of each query, from its beginning";
+        "operations" N, "4000", "open 4000: what is asked of the program", "pages read of each query, from its beginning";
     },
     program: |c| Box::pin(run(c)),
     recover: None,
