@@ -109,3 +109,11 @@ def test_what_is_not_the_same_is_found(tmp_path: Path) -> None:
     page.write_text("<!-- docs: exit 1 -->\n```console\n$ true\n```\n")
     with pytest.raises(AssertionError, match="exit code 0"):
         runner.run(runner.blocks(page)[0], tmp_path, COREPLANE)
+
+
+def test_why_a_machine_is_faster_is_compared_as_far_as_its_name() -> None:
+    page = "asap-rp is 1.18 times as fast as intel, 72.93 us less: each core spends 36.51 us less waiting at\nfences and flushes (cpu.flushes 0 against 1,750)."
+    now = "asap-rp takes 1.02 times as long as intel, 3.1 us more: each core spends 3.5 us more taking locks."
+    assert runner.plain(page, 0.5) == runner.plain(now, 0.5) == ["asap-rp against intel"]
+    assert runner.plain(page) != runner.plain(now)
+    assert runner.plain(now.replace("intel", "eadr"), 0.5) != runner.plain(page, 0.5)
