@@ -58,7 +58,7 @@ fn causes_agree_with_what_cores_count_besides() {
     let report = report("intel", "queue", &[("workload.threads", "1")]).unwrap();
     let of = |name| report.get(name).unwrap();
     // One thread waits for nobody, and the region ends after a last fence.
-    assert_eq!(of("time.idle"), 0.0);
+    assert!(of("time.idle").abs() < 1e-12);
     let waits = of("time.memory") + of("time.fences") + of("time.buffer_full");
     let counted = of("ordering.fence_stall") + of("cpu.memory_stall");
     assert!(waits <= counted + 1e-6, "{waits} {counted}");
@@ -74,11 +74,11 @@ fn what_is_said_to_cost_time_does() {
     };
     let threads = |n: &'static str| [("workload.threads", n)];
     // One lock for everybody.
-    assert_eq!(share("intel", "queue", &threads("1"), "time.kernel"), 0.0);
+    assert!(share("intel", "queue", &threads("1"), "time.kernel").abs() < 1e-12);
     assert!(share("intel", "queue", &threads("8"), "time.locks") > 0.5);
     assert!(share("intel", "queue", &threads("1"), "time.locks") < 0.2);
     assert!(share("remote-pages", "redis-random", &[], "time.kernel") > 0.5);
-    assert_eq!(share("pberry", "cceh", &[], "time.devices"), 0.0);
+    assert!(share("pberry", "cceh", &[], "time.devices").abs() < 1e-12);
     assert!(share("nearpm-md", "btree", &[], "time.devices") > 0.0);
-    assert_eq!(share("eadr", "cceh", &[], "time.buffer_full"), 0.0);
+    assert!(share("eadr", "cceh", &[], "time.buffer_full").abs() < 1e-12);
 }
