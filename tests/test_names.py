@@ -25,6 +25,7 @@ LISTS = (
     "crates/lab/machine/src/stats.rs",
     "crates/lab/machine/src/protocols.rs",
     "crates/face/cli/src/bench",
+    "crates/face/cli/src/live.rs",
     "crates/lab/machine/src/presets.rs",
     "crates/models/ordering/src/plug.rs",
     "crates/models/ordering/src/lib.rs",

@@ -49,7 +49,7 @@ fn a_lock_that_is_handed_over_costs_those_that_share_it() {
         ];
         fio("nvdimmc-poc", &sets).time.as_ns()
     };
-    assert_eq!(time("1", "0"), time("1", "450"), "nobody to hand it to");
+    assert!((time("1", "0") - time("1", "450")).abs() < 1e-9, "nobody to hand it to");
     assert!(time("8", "450") > 1.3 * time("8", "0"));
 }
 

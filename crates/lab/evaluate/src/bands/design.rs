@@ -67,7 +67,9 @@ pub fn design(dimensions: usize, runs: usize, seed: u64) -> Vec<Point> {
 fn corners(dimensions: usize, most: usize) -> Vec<Vec<f64>> {
     let size = (dimensions + 1).next_power_of_two();
     let row = |row: usize, high: bool| {
-        (1..=dimensions).map(|column| f64::from(((row & column).count_ones() % 2 == 0) == high)).collect()
+        (1..=dimensions)
+            .map(|column| f64::from((row & column).count_ones().is_multiple_of(2) == high))
+            .collect()
     };
     (0..size).flat_map(|n| [row(n, false), row(n, true)]).take(most).collect()
 }
