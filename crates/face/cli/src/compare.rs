@@ -73,7 +73,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let bar = progress::bar(&args.common, jobs.len(), &args.workload);
     let options = output::options(&args.settings);
     let varied = args.bands.then(|| jobs.clone());
-    let done = look(&on, jobs, &options, !args.no_bands && !args.bands, index, || bar.step());
+    let done = look(on, jobs, &options, !args.no_bands && !args.bands, index, || bar.step());
     drop(bar);
     let Compared { runs, mut rows, remarks } = done?;
     let spreads = varied.map(|jobs| {

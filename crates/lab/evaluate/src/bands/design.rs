@@ -147,7 +147,7 @@ mod tests {
             let all = corners(dimensions, usize::MAX);
             for a in 0..dimensions {
                 for b in (0..dimensions).filter(|b| *b != a) {
-                    let count = |x: f64, y: f64| all.iter().filter(|c| c[a] == x && c[b] == y).count();
+                    let count = |x: f64, y: f64| all.iter().filter(|c| [c[a], c[b]].map(f64::to_bits) == [x, y].map(f64::to_bits)).count();
                     let quarter = all.len() / 4;
                     prop_assert_eq!([count(0., 0.), count(0., 1.), count(1., 0.), count(1., 1.)], [quarter; 4]);
                 }
