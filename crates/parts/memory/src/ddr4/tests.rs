@@ -317,8 +317,11 @@ fn all_banks_at_once_need_what_one_after_the_other_do() {
 
 #[test]
 fn with_the_bank_group_on_top_of_an_address_streams_get_four_fifths_of_the_pins_at_most() {
-    // Four streams, each on pages of its own, as threads make them.
-    let stream = |i: u64| Request { line: (i % 4) * 4096 * 16 + i / 4, write: false, tag: i as u32 };
+    // Four streams, each in a row of its own, as threads make them.
+    let stream = |i: u64| {
+        let line = (i % 4) * 128 + i / 4 % 128 + i / 512 * 512;
+        Request { line, write: false, tag: i as u32 }
+    };
     let rate = |groups_on_top| {
         let spec = Spec { groups_on_top, ..Spec::DDR4_1600 };
         run(&mut Channel::new(spec).unwrap(), 20_000, 0, stream).gbps
