@@ -82,3 +82,12 @@ fn what_is_said_to_cost_time_does() {
     assert!(share("nearpm-md", "btree", &[], "time.devices") > 0.0);
     assert!(share("eadr", "cceh", &[], "time.buffer_full").abs() < 1e-12);
 }
+
+/// What is charged once the wait is over is what it was about, not how the buffer stands by then.
+#[test]
+fn waits_for_room_in_a_persist_buffer_are_told_as_such() {
+    let report = report("asap-rp", "bandwidth", &[("workload.operations", "2000")]).unwrap();
+    let (stalls, told) =
+        (report.get("ordering.buffer_stall").unwrap(), report.get("time.buffer_full").unwrap());
+    assert!(stalls > 0.0 && told > 0.0, "{stalls} of {told}");
+}

@@ -117,6 +117,11 @@ impl Account {
         self.by_ordering = by_ordering;
     }
 
+    /// Whether it was the ordering model that kept the head, when it was last looked at during this wait.
+    pub(super) fn is_by_ordering(&self) -> bool {
+        self.by_ordering
+    }
+
     /// A wait for the store buffer ends at `now`.
     pub(super) fn drained(&mut self, now: Time) {
         let by_ordering = std::mem::take(&mut self.by_ordering);

@@ -66,7 +66,6 @@ pub(super) struct Front {
     pub(super) head_free_at: Time,
     /// The head waits for a message, and whether the ordering model is the reason.
     pub(super) head_blocked: bool,
-    pub(super) blocked_by_ordering: bool,
     /// The epoch that the release at the head publishes.
     pub(super) release_epoch: EpochId,
     pub(super) combining: Vec<LineWrite>,
@@ -122,7 +121,6 @@ impl Front {
             store_buffer: StoreBuffer::new(spec.store_buffer),
             head_free_at: Time::ZERO,
             head_blocked: false,
-            blocked_by_ordering: false,
             release_epoch: 0,
             combining: Vec::with_capacity(spec.write_combining + 1),
             asked: Vec::new(),
@@ -309,7 +307,7 @@ impl Front {
         let lasted = self.now - self.wait_from;
         let (sum, name) = match wait {
             Wait::Drained => (&mut self.stats.fence_stall, "fence"),
-            Wait::Room if self.blocked_by_ordering => {
+            Wait::Room if self.account.is_by_ordering() => {
                 (&mut self.stats.path.buffer_stall, "persist buffer full")
             }
             Wait::Nothing | Wait::Line(_) | Wait::MissRegister | Wait::Room => {

@@ -45,7 +45,6 @@ impl Front {
         };
         match step {
             Ok((takes, done)) => {
-                self.blocked_by_ordering = false;
                 self.head_free_at = at + takes;
                 if done == DONE {
                     self.pop_head(at, takes);
@@ -54,8 +53,7 @@ impl Front {
             }
             Err(why) => {
                 self.head_blocked = true;
-                self.blocked_by_ordering = matches!(why, Blocked::Ordering);
-                self.account.blocked(self.blocked_by_ordering);
+                self.account.blocked(matches!(why, Blocked::Ordering));
             }
         }
     }
