@@ -16,10 +16,11 @@ const WHOLE: &str = "amf, 448 GiB hidden";
 
 /// Table 4: instances, and GiB of persistent memory.
 const EXPERIMENTS: [(u64, u64); 4] = [(129, 64), (193, 128), (277, 192), (385, 320)];
-/// The mix of 675 instances (§6.1, figures 13 and 14) at an eighth of the size: AMF hides all of the platform's persistent
+/// The mix of 675 instances (§6.1, figures 13 and 14) at a 32nd of the size: AMF hides all of the platform's persistent
 /// memory, the unified design has an experiment's, GiB.
-const MIX: u64 = 675 / 8;
-const MIX_HIDDEN: u64 = 448 / 8;
+const MIX: u64 = 675 / MIX_SCALE;
+const MIX_HIDDEN: u64 = 448 / MIX_SCALE;
+const MIX_SCALE: u64 = 32;
 /// The one that is shown over time.
 const SHOWN: usize = 1;
 
@@ -65,12 +66,12 @@ fn hiding(what: &str) -> String {
 
 /// Persistent memory of a machine in the mix of 675 instances, GiB: AMF has the same in all of them.
 fn mix_pm(machine: &str, number: usize) -> u64 {
-    if machine == AMF { MIX_HIDDEN } else { EXPERIMENTS[number].1 / 8 }
+    if machine == AMF { MIX_HIDDEN } else { EXPERIMENTS[number].1 / MIX_SCALE }
 }
 
 /// The name of a machine in that mix.
 fn mixed(machine: &str, number: usize) -> String {
-    format!("{machine}, 675 instances, {} GiB", 8 * mix_pm(machine, number))
+    format!("{machine}, 675 instances, {} GiB", MIX_SCALE * mix_pm(machine, number))
 }
 
 /// The name of STREAM's run with arrays in device files, or not.
@@ -110,19 +111,21 @@ fn declare() -> Result<Runs, ConfigError> {
         ];
         runs.add(Key::new(stream(passthrough), "stream", 1), AMF, &sets)?;
     }
-    let eighth_of = |instances: u64, pm: u64| {
+    // The platform has 64 GiB of DRAM and 32 cores, and a batch starts as many instances.
+    let scaled = |by: u64, instances: u64, pm: u64| {
         let mut sets = mix(instances, pm);
         sets.extend([
-            ("fusion.dram_gib", "8".into()),
-            ("os.cores", "4".into()),
-            ("workload.batch", "4".into()),
+            ("fusion.dram_gib", (64 / by).to_string()),
+            ("os.cores", (32 / by).to_string()),
+            ("workload.batch", (32 / by).to_string()),
         ]);
         sets
     };
-    let eighth = || eighth_of(20, 16);
+    let eighth = || scaled(8, 20, 16);
     for number in 0..EXPERIMENTS.len() {
         for machine in [UNIFIED, AMF] {
-            let sets = eighth_of(MIX, mix_pm(machine, number));
+            let mut sets = scaled(MIX_SCALE, MIX, mix_pm(machine, number));
+            sets.push(("os.swap_gib", (512 / MIX_SCALE).to_string()));
             runs.add(Key::new(&mixed(machine, number), "spec-mix", 1), machine, &sets)?;
         }
     }

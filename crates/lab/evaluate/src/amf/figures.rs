@@ -126,7 +126,7 @@ fn processor(runs: &Runs) -> Figure {
     .figure("time", rows)
 }
 
-const MIX_CAPTION: &str = "675 instances, sizes over 8: AMF hides all of the platform's persistent memory, the unified design has each experiment's.";
+const MIX_CAPTION: &str = "675 instances, sizes over 32: AMF hides all of the platform's persistent memory, the unified design has each experiment's.";
 
 fn totals(
     name: &'static str,
