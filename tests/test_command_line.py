@@ -65,7 +65,7 @@ def test_the_cores_time_adds_up(cli: Cli, machine: str, workload: str) -> None:
     data = cli.json(*args)
     spent = sum(data["stats"].get(cause, 0) for cause in CAUSES)
     assert spent == pytest.approx(data["time_ns"] * data["configuration"]["workload.threads"], rel=1e-9)
-    shares = re.search(r"the cores' time: (.*)", cli(*args))[1]
+    shares = re.search(r"the cores' time: (.*?)\n\n", cli(*args), re.DOTALL)[1]
     assert sum(float(n) for n in re.findall(r"([\d.]+) %", shares)) == pytest.approx(100, abs=0.5)
 
 

@@ -142,7 +142,7 @@ def test_interruption_leaves_nothing_running_and_keeps_what_was_found(log: Cli) 
     (log.folder / "tmp").mkdir()
     environment = {**os.environ, "TMPDIR": str(log.folder / "tmp")}
     command = [str(COREPLANE), "crash", "intel", trace, "--out", "o", "--points", "50"]
-    command += ["--check", f"sleep 0.02; {CHECK}", "--quiet"]
+    command += ["--check", f"sleep 0.2; {CHECK}", "--quiet"]
     for number in (signal.SIGINT, signal.SIGTERM):
         running = subprocess.Popen(command, cwd=log.folder, env=environment, stderr=subprocess.PIPE)
         so_far = log.folder / "o/crash.so-far.json"

@@ -12,7 +12,9 @@ MIX = ["--set", "workload.instances=8", "--set", "workload.scale_percent=40", "-
 
 def test_amf_hides_memory_until_it_is_wanted_and_saves_energy(cli: Cli) -> None:
     unified, amf = cli.json("compare", "spec-mix", "--on", "unified,amf", *SMALL, *MIX)["machines"]
-    assert unified["stats"]["os.minor_faults"] == amf["stats"]["os.minor_faults"] > 500_000
+    # Pages that swap in beside one that is wanted fault once more, at their first visit.
+    assert unified["stats"]["os.minor_faults"] == pytest.approx(amf["stats"]["os.minor_faults"], rel=1e-3)
+    assert amf["stats"]["os.minor_faults"] > 500_000
     for machine in (unified, amf):
         assert machine["stats"]["os.programs_ended"] == 8
         assert machine["series"]["pm_integrated_gib"][-1] <= 2.0

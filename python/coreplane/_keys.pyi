@@ -199,7 +199,7 @@ class Ordering(TypedDict, total=False):
     flush_overlap: bool
     flush_timer_ns: float | str
     flush_trigger: int
-    model: Literal["intel", "hops", "asap", "bbb", "eadr", "strandweaver"]
+    model: Literal["intel", "hops", "asap", "bbb", "eadr", "dpo", "strandweaver"]
     nack_following: bool
     persist_buffer: int
     persist_queue: int
@@ -378,7 +378,7 @@ class WorkloadKeys(TypedDict, total=False):
     software_ns: float | str
     source_mb_per_second: int
     split_bytes: int
-    store: Literal["rows", "columns"]
+    store: Literal["columns", "rows"]
     strands: bool
     subscribers: int
     sync: Literal["dax", "page-cache"]

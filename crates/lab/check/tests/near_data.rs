@@ -72,7 +72,7 @@ fn what_one_device_misses_is_undone_or_done_on_both() {
         let workload = workload("btree", mechanism, "20");
         let mut tried = 0;
         for step in 0..60 {
-            let dark = 30_000 + step * 1_370;
+            let dark = 36_000 + step * 1_370;
             let mut machine = Description::preset("nearpm-md").unwrap();
             machine.set("memory.interleave_bytes", "64").unwrap();
             machine.set("neardata.fault.device", if step % 2 == 0 { "0" } else { "1" }).unwrap();

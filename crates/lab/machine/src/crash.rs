@@ -151,6 +151,12 @@ fn run_to_crashes(
     }
     m.check_promises()?;
     let end = match every {
+        CrashEvery::At(at) if counts.began > at => {
+            let text = format!(
+                "{at}: the workload is being set up then, and nothing is promised yet; give a later time"
+            );
+            return Err(ConfigError::new(text).into());
+        }
         CrashEvery::At(at) => at,
         CrashEvery::Persists(_) | CrashEvery::Event | CrashEvery::Events(_) => {
             m.check_finished()?;

@@ -27,7 +27,9 @@ const SMALL: [(&str, &str); 12] = [
 fn small(workload: &Workload, threads: &str) -> WorkloadDescription {
     let mut work = WorkloadDescription::named(workload.name).unwrap();
     work.set("workload.threads", threads).unwrap();
-    for (key, value) in SMALL.iter().filter(|(key, _)| workload.params.iter().any(|p| p.key == *key)) {
+    let counts =
+        |key: &str| workload.params.iter().any(|p| p.key == key && !matches!(p.kind, Kind::Choice(_)));
+    for (key, value) in SMALL.iter().filter(|(key, _)| counts(key)) {
         work.set(key, value).unwrap();
     }
     work

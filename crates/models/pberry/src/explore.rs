@@ -473,7 +473,7 @@ mod tests {
                 (RemoteSpace { pages: 3, frames: 2, lines: 1, losses: 0, duplicates: 0, ..small }, 10_425),
             ],
             seeded,
-            wrong: &["a power failure", "line ", "deadlock", "the "],
+            wrong: &["a power failure", "line ", "deadlock", "the ", "a page walk"],
         }
         .holds();
     }

@@ -63,10 +63,8 @@ impl Policy for Delegated {
     /// The oldest entry, if its epoch and those before it wait for nobody, and what came before its epoch is acknowledged or
     /// went where it goes.
     fn sendable(&self, path: &Path) -> Option<u16> {
-        if self.is(Mutant::YoungestFirst)
-            && let Some(slot) = path.buffer.oldest_of(path.tracker.epochs.open())
-        {
-            return Some(slot);
+        if self.is(Mutant::YoungestFirst) {
+            return path.buffer.youngest();
         }
         let (slot, entry) = path.buffer.oldest()?;
         if path.tracker.epochs.waits_by(entry.epoch) && !self.is(Mutant::IgnoresDependence) {

@@ -105,6 +105,11 @@ impl PersistBuffer {
         self.oldest().filter(|(_, e)| e.epoch == epoch).map(|(slot, _)| slot)
     }
 
+    /// The youngest unsent entry.
+    pub(crate) fn youngest(&self) -> Option<u16> {
+        self.unsent.back().copied()
+    }
+
     /// The oldest unsent entry of a line.
     pub(crate) fn oldest_on(&self, line: Line) -> Option<u16> {
         let on = |slot: &&u16| self.slots[**slot as usize].as_ref().is_some_and(|e| e.write.line == line);
