@@ -95,7 +95,7 @@ def _files(path: Path, reads: list[tuple[int, int]]) -> Any:
         def close(self) -> None:
             self._file.close()
 
-    class Files(AbstractFileSystem):  # type: ignore[misc]
+    class Files(AbstractFileSystem):
         protocol = "recorded"
 
         def open(self, _path: str, _mode: str = "rb", **_more: Any) -> File:
