@@ -70,7 +70,7 @@ fn correct_programs_are_clean_under_every_model() {
             if RELY_ON_A_LINE.contains(&(name, model)) {
                 continue;
             }
-            let w = workload(name, &[]);
+            let w = workload(name, &[("workload.operations", "100")]);
             let (_, found) = search(&w, model);
             assert!(found.failures.is_empty(), "{name} under {model_name}: {:?}", found.failures);
             assert!(
@@ -185,7 +185,7 @@ fn power_failures_of_every_machine_are_survived() {
             let d = Description::preset(machine).unwrap();
             let every = CrashEvery::Persists(7);
             let mut recover = w.recovery(0).unwrap();
-            let timed = crash::timed(&d, &w, &RunOptions::default(), every, 400, &mut recover).unwrap();
+            let timed = crash::timed(&d, &w, &RunOptions::default(), every, 150, &mut recover).unwrap();
             assert!(timed.failures.is_empty(), "{name} on {machine}: {:?}", timed.failures);
             assert!(timed.points > 0, "{name} on {machine}");
         }
@@ -206,7 +206,7 @@ fn what_loads_see_at_the_end_is_sound_on_every_machine() {
     for machine in ["intel", "hops-rp", "asap-rp", "bbb", "eadr"] {
         let d = Description::preset(machine).unwrap();
         for name in structures() {
-            for seed in 0..6 {
+            for seed in 0..3 {
                 let w = workload(name, &[]);
                 let report = machine::run(&d, &w, &RunOptions { seed, ..RunOptions::default() }).unwrap();
                 let sound = w.recovery(seed).unwrap()(&mut Visible(&report.visible), &[50; 4]);

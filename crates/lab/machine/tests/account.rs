@@ -47,10 +47,10 @@ fn causes_add_up_to_the_time_of_every_core_on_every_machine() {
                 assert_eq!(sum, time, "{workload} on {machine}: {causes:?}");
                 1
             };
-            ["queue", "cceh", "btree", "hashmap", "dash-eh", "redis-random"].iter().map(of).sum()
+            ["queue", "hashmap", "redis-random"].iter().map(of).sum()
         })
         .collect();
-    assert!(sums.iter().sum::<usize>() > 3 * lines.len(), "{sums:?}");
+    assert!(sums.iter().sum::<usize>() > lines.len(), "{sums:?}");
 }
 
 #[test]
