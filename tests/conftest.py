@@ -1,6 +1,7 @@
 """What the cross-language tests share: the command line, and programs made by its compiler wrapper."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,12 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 COREPLANE = Path(sys.executable).parent / "coreplane"
+
+
+def as_by_hand() -> None:
+    """To call in a new process: whoever runs the tests may have signals ignored, those who run commands by hand do not."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Cli:

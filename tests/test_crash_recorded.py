@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COREPLANE, ROOT, Cli
+from conftest import COREPLANE, ROOT, Cli, as_by_hand
 
 PROGRAMS = ROOT / "tests/programs"
 CHECK = "./log check {image} {acknowledged}"
@@ -142,9 +142,9 @@ def test_interruption_leaves_nothing_running_and_keeps_what_was_found(log: Cli) 
     (log.folder / "tmp").mkdir()
     environment = {**os.environ, "TMPDIR": str(log.folder / "tmp")}
     command = [str(COREPLANE), "crash", "intel", trace, "--out", "o", "--points", "50"]
-    command += ["--check", f"sleep 0.2; {CHECK}", "--quiet"]
+    command += ["--check", f"sleep 0.02; {CHECK}", "--quiet"]
     for number in (signal.SIGINT, signal.SIGTERM):
-        running = subprocess.Popen(command, cwd=log.folder, env=environment, stderr=subprocess.PIPE)
+        running = subprocess.Popen(command, cwd=log.folder, env=environment, stderr=subprocess.PIPE, preexec_fn=as_by_hand)
         so_far = log.folder / "o/crash.so-far.json"
         while not so_far.exists():
             assert running.poll() is None

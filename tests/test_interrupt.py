@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COREPLANE, Cli
+from conftest import COREPLANE, Cli, as_by_hand
 
 LONG = ("--set", "workload.operations=10000000")
 CAMPAIGN = """
@@ -33,11 +33,9 @@ COMMANDS = {
 
 
 def started(folder: Path, *args: str, **options: object) -> subprocess.Popen[str]:
-    # Whoever runs the tests may have signals ignored; those who run commands by hand do not.
-    before = lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]  # noqa: E731
     env = {**os.environ, "TMPDIR": str(folder)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": folder, "env": env}
-    return subprocess.Popen([str(COREPLANE), *args], preexec_fn=before, **(pipes | options))
+    return subprocess.Popen([str(COREPLANE), *args], preexec_fn=as_by_hand, **(pipes | options))
 
 
 def ended(process: subprocess.Popen[str], number: int) -> str:
