@@ -62,7 +62,7 @@ pub enum Msg {
     Drained { line: Line },
     /// An epoch that a line was tagged with has committed.
     Untag { line: Line, epoch: EpochId },
-    /// clwb, clflushopt, clflush: write the line back, wherever it is dirty; `forget` drops every copy.
+    /// clwb, clflushopt, clflush: write the line back, wherever it is dirty; `invalidate` drops every copy.
     LineFlush { line: Line, data: Option<Block>, invalidate: bool },
     /// A core side has a line written back whose last bytes are this core's; core to its own caches (the bytes are not
     /// read yet), and then to the directory, where it waits for no request for the line.

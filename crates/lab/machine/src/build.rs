@@ -126,11 +126,8 @@ impl Built {
         self.companions.extend(parts.companion.map(|c| (index, c)));
         self.port = self.port.take().or(parts.port);
         self.offload = self.offload.or(parts.offload);
-        let sum = |a: u64, b: u64| a + b;
-        self.cache_bytes = match (self.cache_bytes, parts.cache_bytes) {
-            (Some(a), Some(b)) => Some(sum(a, b)),
-            (a, b) => a.or(b),
-        };
+        let all = [self.cache_bytes, parts.cache_bytes];
+        self.cache_bytes = all.into_iter().flatten().reduce(|a, b| a + b);
     }
 }
 

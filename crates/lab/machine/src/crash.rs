@@ -7,8 +7,9 @@ use crate::image::assemble;
 use crate::run::{RunOptions, within_arenas};
 use cpu::Core;
 use engine::NodeId;
-use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PostCrash};
+use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PM_BASE, PostCrash, line_of, offset_of};
 use units::Time;
+use workloads::Persistent;
 
 /// When the power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,11 @@ impl CrashPoint {
         self.parts[controller].read(line)
     }
 
+    /// The words that it leaves, for a workload's recovery.
+    pub fn words(&self) -> Words<'_> {
+        Words { point: self, at: None }
+    }
+
     /// Whether it leaves the same bytes as `other`.
     pub fn leaves_as(&self, other: &CrashPoint) -> bool {
         self.parts == other.parts
@@ -70,6 +76,35 @@ impl CrashPoint {
         let mut post_crash = PostCrash::new(false);
         post_crash.parts.clone_from(&self.parts);
         assemble(post_crash.settle(&self.map), &self.map)
+    }
+}
+
+/// What a power failure left as recovery reads it, with the line looked at last.
+pub struct Words<'a> {
+    point: &'a CrashPoint,
+    at: Option<(Line, Block)>,
+}
+
+impl Persistent for Words<'_> {
+    fn word(&mut self, address: u64) -> u64 {
+        // A wild pointer leads nowhere.
+        if address < PM_BASE {
+            return 0;
+        }
+        let line = line_of(address);
+        let block = match self.at {
+            Some((at, block)) if at == line => block,
+            _ => self.point.read(line),
+        };
+        self.at = Some((line, block));
+        let at = offset_of(address);
+        let mut word = [0; 8];
+        word.copy_from_slice(&block[at..at + 8]);
+        u64::from_le_bytes(word)
+    }
+
+    fn may_be_older(&self, address: u64) -> bool {
+        self.point.lost.contains(&Lost::Line(line_of(address).address()))
     }
 }
 

@@ -26,7 +26,7 @@ pub mod sources;
 pub use ::params::StatisticInfo;
 pub use acting::does_nothing;
 pub use campaign::{Assignment, Campaign, Point};
-pub use crash::{CrashEvery, CrashPoint, Cuts, can_crash, events_to_cut, run_with_crashes};
+pub use crash::{CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use memories::MemoryDescription;

@@ -1,11 +1,9 @@
 //! Several memories on one machine: every kind keeps its bytes, and what a power failure leaves is what programs rely on.
 
 use machine::{
-    CrashEvery, CrashPoint, Description, PRESETS, Report, RunOptions, WorkloadDescription, run,
-    run_with_crashes,
+    CrashEvery, Description, PRESETS, Report, RunOptions, WorkloadDescription, run, run_with_crashes,
 };
-use protocol::{Line, Lost, PM_BASE};
-use workloads::Persistent;
+use protocol::{Line, PM_BASE};
 
 fn compositions() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|p| p.name).filter(|name| name.starts_with("compose-"))
@@ -44,19 +42,6 @@ fn both_engines_agree_and_loads_see_the_same_bytes_on_every_composition() {
     }
 }
 
-struct Left<'a>(&'a CrashPoint);
-
-impl Persistent for Left<'_> {
-    fn word(&mut self, address: u64) -> u64 {
-        let (block, at) = (self.0.read(Line(address / 64)), (address % 64) as usize);
-        u64::from_le_bytes(block[at..at + 8].try_into().unwrap())
-    }
-
-    fn may_be_older(&self, address: u64) -> bool {
-        self.0.lost.contains(&Lost::Line(address / 64 * 64))
-    }
-}
-
 #[test]
 fn recovery_finds_what_was_acknowledged_at_every_cut_of_every_composition() {
     for name in compositions() {
@@ -68,7 +53,7 @@ fn recovery_finds_what_was_acknowledged_at_every_cut_of_every_composition() {
             let options = RunOptions { seed: 3, ..RunOptions::default() };
             run_with_crashes(&machine, &work, &options, CrashEvery::Persists(5), &mut |point| {
                 points += 1;
-                assert_eq!(recover(&mut Left(&point), &point.ended), Ok(()), "{name} {program}");
+                assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "{name} {program}");
                 assert_eq!(point.image().read(Line(PM_BASE / 64)), point.read(Line(PM_BASE / 64)));
                 true
             })

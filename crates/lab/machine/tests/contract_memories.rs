@@ -6,8 +6,6 @@ use machine::{
 use machine::{can_crash, memory_kinds, params::MACHINE, run, run_with_crashes};
 use params::Kind;
 use plug::MemoryKind;
-use protocol::{Line, Lost};
-use workloads::Persistent;
 
 /// Every preset that is one memory of a kind and nothing else new, with its kind; each line of the registry has one.
 fn machines() -> impl Iterator<Item = (Description, &'static dyn MemoryKind)> {
@@ -71,19 +69,6 @@ fn is_idle_when_idle() {
     }
 }
 
-struct Left<'a>(&'a machine::CrashPoint);
-
-impl Persistent for Left<'_> {
-    fn word(&mut self, address: u64) -> u64 {
-        let (block, at) = (self.0.read(Line(address / 64)), (address % 64) as usize);
-        u64::from_le_bytes(block[at..at + 8].try_into().unwrap())
-    }
-
-    fn may_be_older(&self, address: u64) -> bool {
-        self.0.lost.contains(&Lost::Line(address / 64 * 64))
-    }
-}
-
 #[test]
 fn survives_a_power_failure_at_every_message_or_says_that_it_does_not() {
     for (machine, kind) in machines() {
@@ -97,7 +82,7 @@ fn survives_a_power_failure_at_every_message_or_says_that_it_does_not() {
         let mut points = 0;
         run_with_crashes(&machine, &program, &options, CrashEvery::Event, &mut |point| {
             points += 1;
-            assert_eq!(recover(&mut Left(&point), &point.ended), Ok(()), "{} at {}", machine.name, point.at);
+            assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "{} at {}", machine.name, point.at);
             true
         })
         .unwrap();

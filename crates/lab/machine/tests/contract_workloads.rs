@@ -4,9 +4,8 @@ use machine::{
     CrashEvery, Description, Report, RunError, RunOptions, WorkloadDescription, run, run_with_crashes,
 };
 use protocol::params::Kind;
-use protocol::{Line, Lost};
 use std::collections::BTreeSet;
-use workloads::{Persistent, WORKLOADS, Workload};
+use workloads::{WORKLOADS, Workload};
 
 /// Sizes at which a workload ends in some thousand references.
 const SMALL: [(&str, &str); 12] = [
@@ -84,19 +83,6 @@ fn leaves_the_same_bytes_on_every_machine_with_one_thread() {
     }
 }
 
-struct Left<'a>(&'a machine::CrashPoint);
-
-impl Persistent for Left<'_> {
-    fn word(&mut self, address: u64) -> u64 {
-        let (block, at) = (self.0.read(Line(address / 64)), (address % 64) as usize);
-        u64::from_le_bytes(block[at..at + 8].try_into().unwrap())
-    }
-
-    fn may_be_older(&self, address: u64) -> bool {
-        self.0.lost.contains(&Lost::Line(address / 64 * 64))
-    }
-}
-
 /// Caches so small that lines move between them, and to memory, all the time.
 const SMALL_CACHES: [(&str, &str); 6] = [
     ("l1.size_bytes", "1024"),
@@ -119,7 +105,7 @@ fn recovers(workload: &Workload, machine: &str, keys: &[(&str, &str)], events: u
     let options = RunOptions { seed: 5, mode, ..RunOptions::default() };
     run_with_crashes(&description, &work, &options, CrashEvery::Events(events), &mut |point| {
         points += 1;
-        let answer = recover(&mut Left(&point), &point.ended);
+        let answer = recover(&mut point.words(), &point.ended);
         assert_eq!(answer, Ok(()), "{} on {machine} at {}", workload.name, point.at);
         true
     })

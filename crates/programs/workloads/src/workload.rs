@@ -31,7 +31,7 @@ impl std::fmt::Debug for Workload {
 /// The parameters of a workload, under `workload.`: with four threads, with others, or of a workload on the persistent-memory
 /// library, whose rows are the same for all but the computation around an operation.
 macro_rules! params {
-    ($($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
+    ($($key:literal $kind:expr, $default:literal, $source:expr, $meaning:literal;)*) => {
         params! { threads "4", "artifact"; $($key $kind, $default, $source, $meaning;)* }
     };
     (library $think:literal; $($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
@@ -49,7 +49,7 @@ macro_rules! params {
             "bug" $crate::workload::Choice(crate::pm::BUGS), "none", "open none: what is asked of the program", "a mistake seeded in the library; see docs/models/nearpm.md";
         }
     };
-    (threads $threads:literal, $from:literal; $($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
+    (threads $threads:literal, $from:literal; $($key:literal $kind:expr, $default:literal, $source:expr, $meaning:literal;)*) => {
         &[
             $crate::workload::Param {
                 key: "workload.threads",

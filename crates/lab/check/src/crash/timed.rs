@@ -6,10 +6,9 @@ use machine::{
     CrashEvery, CrashPoint, Cuts, Description, RunError, RunOptions, WorkloadDescription, events_to_cut,
     run_with_crashes,
 };
-use protocol::{Block, Line, Lost, PAGE_BYTES, PM_BASE, line_of, offset_of};
+use protocol::{Lost, PAGE_BYTES};
 use rayon::prelude::*;
 use units::Time;
-use workloads::Persistent;
 
 /// Instants that are held to be checked side by side may hold so many bytes in all.
 const MOST_BYTES: u64 = 32 << 20;
@@ -61,7 +60,7 @@ pub fn timed(
     let options = exact(machine, options);
     run_with_crashes(machine, workload, &options, every, &mut |point| {
         found.points += 1;
-        if let Err(message) = check(&mut Left { point: &point, at: None }, &point.ended) {
+        if let Err(message) = check(&mut point.words(), &point.ended) {
             found.failing += 1;
             found.failures.push(failure(&point, message));
         }
@@ -193,33 +192,4 @@ fn lost_pages(point: &CrashPoint) -> Vec<u64> {
         Lost::Line(_) => None,
     };
     point.lost.iter().filter_map(page).collect()
-}
-
-/// What a power failure left, with the line looked at last.
-struct Left<'a> {
-    point: &'a CrashPoint,
-    at: Option<(Line, Block)>,
-}
-
-impl Persistent for Left<'_> {
-    fn word(&mut self, address: u64) -> u64 {
-        // A wild pointer leads nowhere.
-        if address < PM_BASE {
-            return 0;
-        }
-        let line = line_of(address);
-        let block = match self.at {
-            Some((at, block)) if at == line => block,
-            _ => self.point.read(line),
-        };
-        self.at = Some((line, block));
-        let at = offset_of(address);
-        let mut word = [0; 8];
-        word.copy_from_slice(&block[at..at + 8]);
-        u64::from_le_bytes(word)
-    }
-
-    fn may_be_older(&self, address: u64) -> bool {
-        self.point.lost.contains(&Lost::Line(line_of(address).address()))
-    }
 }

@@ -10,20 +10,23 @@ use super::directory;
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent, is_place};
 use crate::sync::{self, Lock};
-use crate::workload::{Count, Flag, N, Workload, params};
+use crate::workload::{Count, Flag, N, Param, Workload, params};
 use protocol::PM_BASE;
 use units::mix;
+
+/// The parameters of both.
+const PARAMS: &[Param] = params! {
+    "operations" N, "40000", "artifact: -p 40000", "keys inserted by all threads";
+    "preload" Count { min: 0, max: 10_000_000 }, "4000", "artifact: -n 4000", "keys inserted beforehand";
+    "initial_depth" Count { min: 0, max: 12 }, "2", "open 1..4: the size at the start is not published", "depth of the directory at the start: logarithm of its segments";
+    "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+};
 
 pub(crate) const DASH_LH: Workload = Workload {
     name: "dash-lh",
     meaning: "Dash with linear hashing",
     source: "Lu et al., VLDB 2020",
-    params: params! {
-        "operations" N, "40000", "artifact: -p 40000", "keys inserted by all threads";
-        "preload" Count { min: 0, max: 10_000_000 }, "4000", "artifact: -n 4000", "keys inserted beforehand";
-        "initial_depth" Count { min: 0, max: 12 }, "2", "open 1..4: the size at the start is not published", "logarithm of the segments at the start";
-        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
-    },
+    params: PARAMS,
     program: |c| Box::pin(run(c, true)),
     recover: Some(|m, c| recover(m, c, true)),
 };
@@ -32,12 +35,7 @@ pub(crate) const DASH_EH: Workload = Workload {
     name: "dash-eh",
     meaning: "Dash with extendible hashing",
     source: "Lu et al., VLDB 2020",
-    params: params! {
-        "operations" N, "40000", "artifact: -p 40000", "keys inserted by all threads";
-        "preload" Count { min: 0, max: 10_000_000 }, "4000", "artifact: -n 4000", "keys inserted beforehand";
-        "initial_depth" Count { min: 0, max: 12 }, "2", "open 1..4: the size at the start is not published", "depth of the directory at the start";
-        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
-    },
+    params: PARAMS,
     program: |c| Box::pin(run(c, false)),
     recover: Some(|m, c| recover(m, c, false)),
 };

@@ -11,20 +11,27 @@ use crate::context::{Arena, Context};
 use crate::sync;
 use crate::workload::{Choice, Count, N, PERCENT, Workload, params};
 
+/// The parameters of both, which differ in the order of keys.
+macro_rules! load {
+    ($pattern:literal) => {
+        params! {
+            threads "1", "datasheet: Redis serves from one thread";
+            "keys" Count { min: 1, max: 1_000_000 }, "40000", "open 40000: what is asked of the program", "keys, set before the region of interest";
+            "operations" N, "20000", "open 20000: what is asked of the program", "requests of all threads";
+            "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
+            "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
+            "pattern" Choice(&["random", "sequential"]), $pattern, "paper: PBerry §7", "order of keys";
+            "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published", "clients that go over the keys in order, in step";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
+        }
+    };
+}
+
 pub(crate) const REDIS_RANDOM: Workload = Workload {
     name: "redis-random",
     meaning: "a Redis-like dictionary under memtier's load, keys at random; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
-    params: params! {
-        threads "1", "datasheet: Redis serves from one thread";
-        "keys" Count { min: 1, max: 1_000_000 }, "40000", "open 40000: what is asked of the program", "keys, set before the region of interest";
-        "operations" N, "20000", "open 20000: what is asked of the program", "requests of all threads";
-        "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
-        "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
-        "pattern" Choice(&["random", "sequential"]), "random", "paper: PBerry §7", "order of keys";
-        "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published", "clients that go over the keys in order, in step";
-        "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
-    },
+    params: load!("random"),
     program: |c| Box::pin(run(c)),
     recover: None,
 };
@@ -33,16 +40,7 @@ pub(crate) const REDIS_SEQ: Workload = Workload {
     name: "redis-seq",
     meaning: "a Redis-like dictionary under memtier's load, keys in order; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
-    params: params! {
-        threads "1", "datasheet: Redis serves from one thread";
-        "keys" Count { min: 1, max: 1_000_000 }, "40000", "open 40000: what is asked of the program", "keys, set before the region of interest";
-        "operations" N, "20000", "open 20000: what is asked of the program", "requests of all threads";
-        "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
-        "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
-        "pattern" Choice(&["random", "sequential"]), "sequential", "paper: PBerry §7", "order of keys";
-        "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published", "clients that go over the keys in order, in step";
-        "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
-    },
+    params: load!("sequential"),
     program: |c| Box::pin(run(c)),
     recover: None,
 };

@@ -8,14 +8,21 @@ use crate::context::Context;
 use crate::sync;
 use crate::workload::{Multiple, Workload, params};
 
+/// The parameters of both, which differ in the bytes of input.
+macro_rules! input {
+    ($bytes:literal) => {
+        params! {
+            "input_bytes" Multiple { of: 4096, max: 1 << 30 }, $bytes, concat!("open ", $bytes, ": what is asked of the program"), "bytes of input of all threads";
+            "split_bytes" Multiple { of: 8, max: 1 << 30 }, "16384", "open 16384: what is asked of the program", "bytes of input for which pairs are emitted";
+        }
+    };
+}
+
 pub(crate) const LINREG: Workload = Workload {
     name: "linreg",
     meaning: "the map phase of MapReduce's linear regression: the input is read, pairs are added to a list for each key",
     source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
-    params: params! {
-        "input_bytes" Multiple { of: 4096, max: 1 << 30 }, "16777216", "open 16777216: what is asked of the program", "bytes of input of all threads";
-        "split_bytes" Multiple { of: 8, max: 1 << 30 }, "16384", "open 16384: what is asked of the program", "bytes of input for which pairs are emitted";
-    },
+    params: input!("16777216"),
     program: |c| Box::pin(regression(c)),
     recover: None,
 };
@@ -24,10 +31,7 @@ pub(crate) const HISTOGRAM: Workload = Workload {
     name: "histogram",
     meaning: "the map phase of MapReduce's histogram of colours: the input is read, pairs are added to a list for each key",
     source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
-    params: params! {
-        "input_bytes" Multiple { of: 4096, max: 1 << 30 }, "2097152", "open 2097152: what is asked of the program", "bytes of input of all threads";
-        "split_bytes" Multiple { of: 8, max: 1 << 30 }, "16384", "open 16384: what is asked of the program", "bytes of input for which pairs are emitted";
-    },
+    params: input!("2097152"),
     program: |c| Box::pin(histogram(c)),
     recover: None,
 };

@@ -7,7 +7,7 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Lock};
-use crate::workload::{Flag, N, PERCENT, Workload, params};
+use crate::workload::Workload;
 use protocol::PM_BASE;
 use units::mix;
 
@@ -15,11 +15,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "p-masstree",
     meaning: "P-Masstree: a B+-tree with permutation words",
     source: "Mao et al., EuroSys 2012; RECIPE (SOSP 2019)",
-    params: params! {
-        "operations" N, "100000", "artifact: 100000 records", "keys of all threads";
-        "read_percent" PERCENT, "0", "paper: ASAP Table III (insert elements)", "operations that look a key up";
-        "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
-    },
+    params: super::RECIPE_INDEX,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

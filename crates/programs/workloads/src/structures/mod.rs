@@ -27,3 +27,12 @@ pub(crate) mod skiplist;
 pub(crate) mod stream;
 pub(crate) mod tpch;
 pub(crate) mod vacation;
+
+use crate::workload::{Flag, N, PERCENT, Param, params};
+
+/// The parameters of RECIPE's indexes.
+const RECIPE_INDEX: &[Param] = params! {
+    "operations" N, "100000", "artifact: 100000 records", "keys of all threads";
+    "read_percent" PERCENT, "0", "paper: ASAP Table III (insert elements)", "operations that look a key up";
+    "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
+};
