@@ -21,9 +21,6 @@ SYSTEMS = {
 #: Where systems are listed, a line each, and where a paper's own evaluation is.
 LISTS = (
     "crates/lab/machine/src/registry.rs",
-    "crates/lab/machine/src/params/",
-    "crates/lab/machine/src/stats.rs",
-    "crates/lab/machine/src/protocols.rs",
     "crates/face/cli/src/bench",
     "crates/face/cli/src/live.rs",
     "crates/lab/machine/src/presets.rs",

@@ -10,7 +10,9 @@
 mod companion;
 mod device;
 mod kind;
+mod system;
 
 pub use companion::{CacheView, Companion};
 pub use device::{LeastAnswer, MemoryDevice, NoDevice, UncachedPort};
 pub use kind::{Around, Fits, MemoryKind, MemoryParts, Models, Place};
+pub use system::System;

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::output;
 use check::crash::{self, Bounds, Persistency};
 use explore::Given;
-use machine::{CrashEvery, Description, PROTOCOLS, RunOptions, WorkloadDescription};
+use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
 
 /// A thousand crash points of a hash map of 10,000 operations in ten seconds.
 pub(crate) const GOAL_CRASH_POINTS: f64 = 100.0;
@@ -41,7 +41,8 @@ pub(crate) fn rates() -> Result<Rates, Failure> {
         output::timed(|| crash::search(&log, Persistency::Px86Line, bounds, &mut recover_small, &mut |_| {}));
     let images = search.images as f64 / seconds;
     let explore = |harness: &explore::Harness| harness.explore(&Given::default(), None, STATES);
-    let (outcomes, seconds) = output::timed(|| PROTOCOLS.iter().map(explore).collect::<Result<Vec<_>, _>>());
+    let (outcomes, seconds) =
+        output::timed(|| machine::protocols().map(explore).collect::<Result<Vec<_>, _>>());
     let states: usize = outcomes.map_err(Failure::BadInput)?.iter().map(|o| o.states).sum();
     Ok(Rates { crash_points, images, states: states as f64 / seconds })
 }

@@ -3,7 +3,6 @@
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use explore::{Bound, Harness, Kind};
-use machine::PROTOCOLS;
 
 /// Bounds that were given, by name, with their texts; a flag's is empty.
 #[derive(Debug, Default)]
@@ -12,7 +11,7 @@ pub(crate) struct Bounds(pub(crate) Vec<(&'static str, String)>);
 /// Every name that some protocol declares, in the order of the protocols.
 fn names() -> Vec<&'static str> {
     let mut names = Vec::new();
-    for bound in PROTOCOLS.iter().flat_map(|p| p.bounds) {
+    for bound in machine::protocols().flat_map(|p| p.bounds) {
         if !names.contains(&bound.name) {
             names.push(bound.name);
         }
@@ -22,7 +21,7 @@ fn names() -> Vec<&'static str> {
 
 /// The protocols that declare a name, with what each makes of it.
 pub(crate) fn declare(name: &str) -> impl Iterator<Item = (&'static Harness, &'static Bound)> {
-    PROTOCOLS.iter().filter_map(move |p| Some((p, p.bounds.iter().find(|b| b.name == name)?)))
+    machine::protocols().filter_map(move |p| Some((p, p.bounds.iter().find(|b| b.name == name)?)))
 }
 
 /// What a name means to each protocol; those to which it means the same together.

@@ -6,7 +6,6 @@ use crate::bounds::declare;
 use crate::output::{self, Table};
 use crate::progress;
 use explore::{Given, Harness, Outcome, Replay};
-use machine::PROTOCOLS;
 use serde_json::{Value, json};
 
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
@@ -34,9 +33,9 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
 
 /// The protocol called `name`.
 pub(crate) fn protocol(name: &str) -> Result<&'static Harness, Failure> {
-    let names = || PROTOCOLS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    let names = || machine::protocols().map(|p| p.name).collect::<Vec<_>>().join(", ");
     let unknown = || Failure::BadInput(format!("`{name}` is no protocol; accepted: {}", names()));
-    PROTOCOLS.iter().find(|p| p.name == name).ok_or_else(unknown)
+    machine::protocols().find(|p| p.name == name).ok_or_else(unknown)
 }
 
 /// Every protocol with its bounds and its mutants, as JSON.
@@ -51,7 +50,7 @@ pub(crate) fn protocols() -> Value {
             "mutants": p.mutants().iter().map(mutant).collect::<Vec<_>>(),
         })
     };
-    PROTOCOLS.iter().map(one).collect()
+    machine::protocols().map(one).collect()
 }
 
 fn list(args: &ExploreArgs) {
@@ -59,7 +58,7 @@ fn list(args: &ExploreArgs) {
         return output::print_json(&protocols());
     }
     let mut table = Table::new(["protocol", "what is explored"]).left(2);
-    for p in PROTOCOLS {
+    for p in machine::protocols() {
         table.row([p.name.to_string(), p.meaning.to_string()]);
         p.bounds.iter().for_each(|b| table.row([String::new(), format!("  --{} {b}", b.name)]));
     }

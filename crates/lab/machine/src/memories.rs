@@ -235,7 +235,7 @@ impl Description {
     /// At page fidelity memory is what `fusion.` says.
     pub(crate) fn check_page_memory(&self) -> Result<(), ConfigError> {
         let kind = self.settings.text("memory.kind");
-        if self.memories.is_empty() && kind == memory::plug::PersistentMemory.name() {
+        if self.memories.is_empty() && memory::SYSTEM.memory.is_some_and(|plain| plain.name() == kind) {
             return Ok(());
         }
         let given =

@@ -1,20 +1,64 @@
-//! The kinds of memory that there are: a line each. Nothing else here knows one by name.
+//! The systems that there are: a line each. Nothing else here knows one by name.
 
-use plug::MemoryKind;
+use crate::page::FidelityParameters;
+use crate::stats::Throughput;
+use explore::Harness;
+use params::{Param, Parameters, Statistics, join, rows};
+use plug::{MemoryKind, System};
 
-static KINDS: [&dyn MemoryKind; 4] = [
-    &memory::plug::PersistentMemory,
-    &nvdimmc::plug::NvdimmC,
-    &nearpm::plug::NearMemory,
-    &pberry::plug::RemoteMemory,
+/// Every system, and the parts of every machine.
+pub(crate) const SYSTEMS: [System; 8] = [
+    ANY,
+    cpu::SYSTEM,
+    memory::SYSTEM,
+    ordering::plug::SYSTEM,
+    nearpm::SYSTEM,
+    nvdimmc::SYSTEM,
+    pberry::SYSTEM,
+    pagesim::SYSTEM,
 ];
+
+/// What is said of every machine.
+const ANY: System =
+    System { parameters: &[FidelityParameters::TABLE], statistics: &[Throughput::TABLE], ..System::NOTHING };
 
 /// Every kind of memory.
 pub fn memory_kinds() -> impl Iterator<Item = &'static dyn MemoryKind> {
-    KINDS.into_iter()
+    SYSTEMS.iter().filter_map(|system| system.memory)
 }
 
 /// The kind of memory called `name`.
 pub(crate) fn memory_kind(name: &str) -> Option<&'static dyn MemoryKind> {
     memory_kinds().find(|kind| kind.name() == name)
 }
+
+/// What can be explored.
+pub fn protocols() -> impl Iterator<Item = &'static Harness> {
+    SYSTEMS.iter().flat_map(|system| system.protocols)
+}
+
+const fn tables() -> usize {
+    let (mut count, mut system) = (0, 0);
+    while system < SYSTEMS.len() {
+        count += SYSTEMS[system].parameters.len();
+        system += 1;
+    }
+    count
+}
+
+const TABLES: [&[Param]; tables()] = {
+    let mut all: [&[Param]; tables()] = [&[]; tables()];
+    let (mut at, mut system) = (0, 0);
+    while system < SYSTEMS.len() {
+        let mut table = 0;
+        while table < SYSTEMS[system].parameters.len() {
+            all[at] = SYSTEMS[system].parameters[table];
+            (at, table) = (at + 1, table + 1);
+        }
+        system += 1;
+    }
+    all
+};
+
+/// Every parameter of a machine.
+pub(crate) const PARAMETERS: &[Param] = &join::<{ rows(&TABLES) }>(&TABLES);

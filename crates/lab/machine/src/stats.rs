@@ -1,7 +1,8 @@
-//! Every statistic that a run reports: the tables of those who count them, joined, and what follows from several.
+//! Every statistic that a run reports: the tables of all systems, and what follows from several.
 
 use crate::error::{ConfigError, suggestion};
-use params::{Derive, StatisticInfo, Statistics, Tally};
+use crate::registry::SYSTEMS;
+use params::{StatisticInfo, Statistics, Tally};
 use std::sync::LazyLock;
 use units::Dur;
 
@@ -18,24 +19,15 @@ pub(crate) struct Throughput {
     pub(crate) bytes_per_second: f64,
 }
 
-/// Who reports.
-const TABLES: &[&[&[StatisticInfo]]] = &[
-    &[Throughput::TABLE],
-    cpu::STATISTICS,
-    memory::STATISTICS,
-    ordering::plug::STATISTICS,
-    nearpm::STATISTICS,
-    nvdimmc::STATISTICS,
-    pberry::STATISTICS,
-    pagesim::STATISTICS,
-];
-
-const DERIVED: &[Derive] = &[ordering::plug::derived, nearpm::derived, nvdimmc::derived];
+/// The tables of all who report.
+fn tables() -> impl Iterator<Item = &'static StatisticInfo> {
+    SYSTEMS.iter().flat_map(|system| system.statistics).copied().flatten()
+}
 
 /// The table; a test holds that every reported statistic has a row. A name that several report stands once.
 pub static STATISTICS: LazyLock<Vec<StatisticInfo>> = LazyLock::new(|| {
     let mut all: Vec<StatisticInfo> = Vec::new();
-    for row in TABLES.iter().copied().flatten().copied().flatten() {
+    for row in tables() {
         if all.iter().all(|known| known.name != row.name) {
             all.push(*row);
         }
@@ -65,7 +57,8 @@ pub(crate) fn derived(tally: &Tally, time: Dur, threads: usize, each: &mut dyn F
     };
     throughput.each(each);
     let core_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
-    DERIVED.iter().for_each(|derive| derive(tally, core_time, each));
+    let all = SYSTEMS.iter().filter_map(|system| system.derived);
+    all.for_each(|derive| derive(tally, core_time, each));
 }
 
 #[cfg(test)]
@@ -74,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_name_that_several_report_has_one_unit_and_every_row_says_something() {
-        for row in TABLES.iter().copied().flatten().copied().flatten() {
+        for row in tables() {
             let first = statistic(row.name).unwrap();
             assert_eq!(first.unit, row.unit, "{}", row.name);
             assert!(!row.meaning.is_empty() && !row.name.is_empty());

@@ -1,13 +1,16 @@
 //! NearPM as a kind of memory: its devices, the port that commands pass, and the checker that watches them.
 
 use crate::params::{Conflicts, HostWrites, NearParameters, PersistOrdering, TABLES};
+use crate::stats::{STATISTICS, derived};
 use crate::{
-    Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, PortSpec, Sync,
-    recover,
+    Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, NearSpace,
+    PortSpec, Sync, recover,
 };
 use ::plug::{
-    Around, CacheView, Companion, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, UncachedPort,
+    Around, CacheView, Companion, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System,
+    UncachedPort,
 };
+use explore::Harness;
 use memory::plug::{own_lines, persistent};
 use params::Parameters;
 use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Settings, StatSink};
@@ -16,8 +19,22 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Dur, Time};
 
+/// The system.
+pub const SYSTEM: System = System {
+    parameters: TABLES,
+    statistics: STATISTICS,
+    renamed: &[
+        ("neardata.fault.dark_ns", "neardata.fault.power_off_ns"),
+        ("neardata.kind", "memory.kind (nearpm)"),
+    ],
+    derived: Some(derived),
+    protocols: &[Harness::of::<NearSpace>()],
+    memory: Some(&NearMemory),
+    ..System::NOTHING
+};
+
 /// Near-data devices, over which their memory is interleaved.
-pub struct NearMemory;
+struct NearMemory;
 
 impl MemoryKind for NearMemory {
     fn name(&self) -> &'static str {

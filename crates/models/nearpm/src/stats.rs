@@ -3,7 +3,7 @@
 use params::{Occupancy, StatisticInfo, Statistics, Tally, Value};
 
 /// What near-data memory reports.
-pub const STATISTICS: &[&[StatisticInfo]] =
+pub(crate) const STATISTICS: &[&[StatisticInfo]] =
     &[DeviceStats::TABLE, PortStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE, RegionShare::TABLE];
 
 /// A device.
@@ -71,7 +71,7 @@ pub(crate) struct RegionShare {
 }
 
 /// What follows from what was counted.
-pub fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {
+pub(crate) fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {
     if let Some(Value::Levels(at_work)) = tally.get("neardata.at_work") {
         ParallelShare { parallel_share: at_work.share_filled() }.each(each);
     }

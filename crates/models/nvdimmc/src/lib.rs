@@ -45,6 +45,6 @@ pub use driver::{Begin, Driver, DriverCounts, DriverSpec, FaultId, SLOTS_PER_PAG
 pub use firmware::{Dram, Dump, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SIZE};
 pub use mutant::Mutant;
 pub use pins::{Pins, RefreshDetector};
+pub use plug::SYSTEM;
 pub use replacement::Replacement;
 pub use shared_driver::{SharedDriver, SharedDriverSpec};
-pub use stats::{STATISTICS, derived};

@@ -185,3 +185,13 @@ pub fn tables(settings: &Settings) -> Vec<&'static [Param]> {
     }
     tables
 }
+
+/// Every parameter.
+pub(crate) const TABLES: &[&[Param]] = &[
+    KindParameters::TABLE,
+    NvdimmParameters::TABLE,
+    FaultTimeParameters::TABLE,
+    DriverParameters::TABLE,
+    HypotheticalParameters::TABLE,
+    FaultParameters::TABLE,
+];

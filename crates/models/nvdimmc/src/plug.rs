@@ -1,11 +1,13 @@
 //! NVDIMM-C as a kind of memory: the DIMM, its device side, and the driver.
 
-use crate::params::{Kind, tables};
+use crate::params::{Kind, TABLES, tables};
+use crate::stats::{STATISTICS, derived};
 use crate::{
-    BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, PAGE_SIZE, PowerSpec,
-    Replacement, SharedDriver, SharedDriverSpec, Window,
+    BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, HandshakeSpace,
+    PAGE_SIZE, PowerSpec, Replacement, SharedDriver, SharedDriverSpec, Window,
 };
-use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
+use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, System};
+use explore::Harness;
 use memory::ddr4::Spec;
 use memory::ddr4::params::{DdrParameters, Density, Mapping, Speed};
 use memory::nand::params::MediaKind;
@@ -16,8 +18,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Dur, Time};
 
+/// The system.
+pub const SYSTEM: System = System {
+    parameters: TABLES,
+    statistics: STATISTICS,
+    derived: Some(derived),
+    protocols: &[Harness::of::<HandshakeSpace>()],
+    memory: Some(&NvdimmC),
+    ..System::NOTHING
+};
+
 /// A DIMM whose DRAM caches NAND.
-pub struct NvdimmC;
+struct NvdimmC;
 
 impl MemoryKind for NvdimmC {
     fn name(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use params::{Dur, StatisticInfo, Statistics, Tally};
 
 /// What an NVDIMM reports.
-pub const STATISTICS: &[&[StatisticInfo]] = &[
+pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
     ChannelStats::TABLE,
     DeviceStats::TABLE,
     FlashStats::TABLE,
@@ -107,7 +107,7 @@ pub(crate) struct FlashShare {
 }
 
 /// What follows from what was counted.
-pub fn derived(tally: &Tally, _: f64, each: &mut dyn FnMut(&'static str, f64)) {
+pub(crate) fn derived(tally: &Tally, _: f64, each: &mut dyn FnMut(&'static str, f64)) {
     if tally.get("nvdimm.page_visits").is_some() {
         let share =
             |visits: f64| if visits > 0.0 { 1.0 - tally.number("nvdimm.faults") / visits } else { 0.0 };

@@ -5,8 +5,10 @@ use crate::path::{
     BlockedShare, BufferParameters, BufferStats, DropStats, EpochParameters, EpochStats, FlushStats,
     StallShare,
 };
+use ::plug::System;
+use explore::Harness;
 use memory::params::CommitParameters;
-use params::{Kind, Param, Parameters, StatisticInfo, Statistics, Tally, join, rows};
+use params::{Kind, Param, Parameters, StatisticInfo, Statistics, Tally};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
 
 /// A persist-ordering model.
@@ -50,6 +52,8 @@ pub struct Registered {
     pub own: &'static [Param],
     /// Statistics that no other model reports.
     pub statistics: &'static [StatisticInfo],
+    /// Its protocol, for exploration.
+    pub protocol: Harness,
     /// The model.
     pub model: &'static dyn OrderingModel,
 }
@@ -84,26 +88,32 @@ pub const MODEL: Param = Param {
     meaning: "how persists are ordered",
 };
 
-/// Every parameter of every model.
-pub const PARAMETERS: &[Param] = {
-    const PARTS: [&[Param]; 4 + MODELS.len()] = {
-        let mut parts: [&[Param]; 4 + MODELS.len()] = [&[]; 4 + MODELS.len()];
-        parts[0] = &[MODEL];
-        parts[1] = BufferParameters::TABLE;
-        parts[2] = EpochParameters::TABLE;
-        parts[3] = CommitParameters::TABLE;
-        let mut at = 0;
-        while at < MODELS.len() {
-            parts[4 + at] = MODELS[at].own;
-            at += 1;
-        }
-        parts
-    };
-    &join::<{ rows(&PARTS) }>(&PARTS)
+/// Every model, with what they share.
+pub const SYSTEM: System = System {
+    parameters: &PARAMETERS,
+    statistics: &STATISTICS,
+    derived: Some(derived),
+    protocols: &PROTOCOLS,
+    ..System::NOTHING
+};
+
+/// What several models read, and then what single ones do.
+const PARAMETERS: [&[Param]; 4 + MODELS.len()] = {
+    let mut tables: [&[Param]; 4 + MODELS.len()] = [&[]; 4 + MODELS.len()];
+    tables[0] = &[MODEL];
+    tables[1] = BufferParameters::TABLE;
+    tables[2] = EpochParameters::TABLE;
+    tables[3] = CommitParameters::TABLE;
+    let mut at = 0;
+    while at < MODELS.len() {
+        tables[4 + at] = MODELS[at].own;
+        at += 1;
+    }
+    tables
 };
 
 /// What several models report, and then what single ones do.
-pub const STATISTICS: &[&[StatisticInfo]] = &{
+const STATISTICS: [&[StatisticInfo]; 6 + MODELS.len()] = {
     let mut tables: [&[StatisticInfo]; 6 + MODELS.len()] = [&[]; 6 + MODELS.len()];
     tables[0] = BlockedShare::TABLE;
     tables[1] = StallShare::TABLE;
@@ -119,8 +129,17 @@ pub const STATISTICS: &[&[StatisticInfo]] = &{
     tables
 };
 
+const PROTOCOLS: [Harness; MODELS.len()] = {
+    let (mut protocols, mut at) = ([MODELS[0].protocol; MODELS.len()], 0);
+    while at < MODELS.len() {
+        protocols[at] = MODELS[at].protocol;
+        at += 1;
+    }
+    protocols
+};
+
 /// What follows from that.
-pub fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {
+fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {
     if tally.get("ordering.blocked").is_some() {
         BlockedShare { blocked_share: tally.number("ordering.blocked") / core_time }.each(each);
     }
@@ -165,7 +184,7 @@ mod tests {
 
     #[test]
     fn every_table_of_a_model_is_among_all_parameters() {
-        let all: Vec<_> = PARAMETERS.iter().map(|p| p.key).collect();
+        let all: Vec<_> = PARAMETERS.iter().copied().flatten().map(|p| p.key).collect();
         for model in MODELS {
             let tables = model.shared.iter().chain([&model.own]);
             assert!(tables.copied().flatten().all(|p| all.contains(&p.key)), "{}", model.name);

@@ -20,7 +20,7 @@ const LINES: usize = 6;
 const OPERATIONS: usize = 120;
 
 fn settings(model: &Registered) -> Settings {
-    let mut settings = Settings::defaults(plug::PARAMETERS);
+    let mut settings = Settings::defaults(plug::SYSTEM.parameters.iter().copied().flatten());
     settings.set("ordering.model", Setting::Text(model.name.into()));
     settings
 }

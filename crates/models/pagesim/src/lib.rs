@@ -37,11 +37,15 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+/// Machines simulated by pages.
+pub const SYSTEM: System =
+    System { parameters: &[PARAMETERS], statistics: stats::STATISTICS, ..System::NOTHING };
+
 pub use crate::params::PARAMETERS;
 pub use curve::Curve;
+use plug::System;
 pub use policies::POLICIES;
 pub use policy::{Entry, Hint, Layout, Platform, Policy};
 pub use report::{Error, Outcome, Programs, Series, run};
 pub use settings::check;
 pub use stand_in::{LineFidelity, Probe, curve, measured};
-pub use stats::STATISTICS;

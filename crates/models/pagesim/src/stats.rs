@@ -78,7 +78,7 @@ pub(crate) struct Front {
 }
 
 /// Every table: of all machines, then of each policy.
-pub const STATISTICS: &[&[StatisticInfo]] = &{
+pub(crate) const STATISTICS: &[&[StatisticInfo]] = &{
     let mut tables: [&[StatisticInfo]; POLICIES.len() + 2] = [&[]; POLICIES.len() + 2];
     (tables[0], tables[1]) = (Run::TABLE, Front::TABLE);
     let mut n = 0;

@@ -1,11 +1,13 @@
 //! Remote memory as a kind of memory: the agent with its network, and the daemon.
 
 use crate::params::TABLES;
+use crate::stats::STATISTICS;
 use crate::{
     Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Kind, Layout, NetworkSpec,
-    SharedDaemon, SharedDaemonSpec, UseCosts, UseSpec, Walks,
+    RemoteSpace, SharedDaemon, SharedDaemonSpec, UseCosts, UseSpec, Walks,
 };
-use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place};
+use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, System};
+use explore::Harness;
 use memory::Controller;
 use memory::params::ControllersParameters;
 use memory::plug::{own_lines, persistent};
@@ -18,8 +20,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Dur, Time};
 
+/// The system.
+pub const SYSTEM: System = System {
+    parameters: TABLES,
+    statistics: STATISTICS,
+    renamed: &[("remote.shootdown_hart_ns", "remote.shootdown_core_ns")],
+    protocols: &[Harness::of::<RemoteSpace>()],
+    memory: Some(&RemoteMemory),
+    ..System::NOTHING
+};
+
 /// Memory of another host, by lines through an agent or by paging.
-pub struct RemoteMemory;
+struct RemoteMemory;
 
 fn kind(s: &Settings) -> Kind {
     s.read("remote.kind")

@@ -4,7 +4,7 @@ use crate::DirtySet;
 use params::{Dur, Occupancy, StatisticInfo, Statistics};
 
 /// What remote memory reports.
-pub const STATISTICS: &[&[StatisticInfo]] = &[
+pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
     DaemonStats::TABLE,
     AgentStats::TABLE,
     StoredStats::TABLE,

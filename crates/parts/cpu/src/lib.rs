@@ -7,10 +7,20 @@ pub mod params;
 
 pub use core::{Core, CoreSpec, FlushSpec, Program, TimeStats};
 pub use directory::{Directory, DirectorySpec};
+use plug::System;
 
-/// What cores and the directory report.
-pub const STATISTICS: &[&[::params::StatisticInfo]] =
-    &[core::STATISTICS[0], core::STATISTICS[1], core::STATISTICS[2], directory::STATISTICS];
+/// Cores, caches, and the wires between them.
+pub const SYSTEM: System = System {
+    parameters: params::TABLES,
+    renamed: &[
+        ("cpu.harts", "cpu.cores"),
+        ("wires.hart_directory_ns", "wires.core_directory_ns"),
+        ("wires.hart_controller_ns", "wires.core_controller_ns"),
+        ("wires.hart_hart_ns", "wires.core_core_ns"),
+    ],
+    statistics: &[core::STATISTICS[0], core::STATISTICS[1], core::STATISTICS[2], directory::STATISTICS],
+    ..System::NOTHING
+};
 
 /// Shape and speed of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Parameters of cores, of their caches, and of the wires between them and memory.
 
 use crate::{CacheShape, CoreSpec, DirectorySpec, FlushSpec};
-use params::{Dur, Parameters, Settings, Words, ns};
+use params::{Dur, Param, Parameters, Settings, Words, ns};
 use protocol::FenceKind;
 use units::Clock;
 
@@ -265,3 +265,15 @@ pub fn check(settings: &Settings) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// Every parameter.
+pub(crate) const TABLES: &[&[Param]] = &[
+    CpuParameters::TABLE,
+    RateParameters::TABLE,
+    L1Parameters::TABLE,
+    L2Parameters::TABLE,
+    LlcParameters::TABLE,
+    WireParameters::TABLE,
+    FlushParameters::TABLE,
+    PersistPathParameters::TABLE,
+];

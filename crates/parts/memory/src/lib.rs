@@ -7,4 +7,5 @@ pub mod nand;
 pub mod params;
 pub mod plug;
 
-pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough, STATISTICS};
+pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough};
+pub use plug::SYSTEM;

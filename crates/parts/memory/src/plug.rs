@@ -1,14 +1,38 @@
 //! Plain memories: controllers with nothing of their own behind the media.
 
-use crate::params::{ControllersParameters, TABLES};
+use crate::controller::STATISTICS;
+use crate::ddr4::params::{DdrParameters, RefreshParameters};
+use crate::nand::params::NandParameters;
+use crate::params::{
+    ControllersParameters, DramParameters, InterleaveParameters, KindParameters, PmParameters,
+    QueueParameters, TABLES,
+};
 use crate::{BufferSpec, Controller, ControllerSpec, PassThrough};
-use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place};
+use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use params::Parameters;
 use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Param, Settings, line_of};
 use units::Dur;
 
+/// Controllers and the media behind them.
+pub const SYSTEM: System = System {
+    parameters: &[
+        KindParameters::TABLE,
+        ControllersParameters::TABLE,
+        InterleaveParameters::TABLE,
+        PmParameters::TABLE,
+        DramParameters::TABLE,
+        QueueParameters::TABLE,
+        DdrParameters::TABLE,
+        RefreshParameters::TABLE,
+        NandParameters::TABLE,
+    ],
+    statistics: STATISTICS,
+    memory: Some(&PersistentMemory),
+    ..System::NOTHING
+};
+
 /// Persistent memory behind plain controllers.
-pub struct PersistentMemory;
+struct PersistentMemory;
 
 impl MemoryKind for PersistentMemory {
     fn name(&self) -> &'static str {

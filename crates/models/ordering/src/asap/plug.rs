@@ -4,8 +4,10 @@ use super::AsapSpec;
 use super::params::AsapParameters;
 use super::stats::RecoveryStats;
 use super::{AsapCore, RecoverySpec, RecoveryTable};
+use crate::explore::PathSpace;
 use crate::path::{BufferParameters, CAPABILITIES, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
+use explore::Harness;
 use memory::params::CommitParameters;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
@@ -19,6 +21,7 @@ pub const MODEL: Registered = Registered {
     shared: PATH,
     own: AsapParameters::TABLE,
     statistics: RecoveryStats::TABLE,
+    protocol: Harness::of::<PathSpace<super::explore::Asap>>(),
     model: &Asap,
 };
 

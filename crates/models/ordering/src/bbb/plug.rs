@@ -1,14 +1,22 @@
 //! BBB as the list of models knows it.
 
 use super::{BatteryBuffer, CAPABILITIES};
+use crate::explore::PathSpace;
 use crate::path::{BufferParameters, Direct, path_spec};
 use crate::plug::{OrderingModel, Registered};
+use explore::Harness;
 use params::Parameters;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered =
-    Registered { name: "bbb", shared: &[BufferParameters::TABLE], own: &[], statistics: &[], model: &Bbb };
+pub const MODEL: Registered = Registered {
+    name: "bbb",
+    shared: &[BufferParameters::TABLE],
+    own: &[],
+    statistics: &[],
+    protocol: Harness::of::<PathSpace<super::explore::Bbb>>(),
+    model: &Bbb,
+};
 
 struct Bbb;
 

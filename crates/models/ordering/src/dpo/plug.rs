@@ -2,16 +2,24 @@
 
 use super::DpoCore;
 use super::stats::DelegatedStats;
+use crate::explore::PathSpace;
 use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
+use explore::Harness;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
 
 /// The model, by its word.
-pub const MODEL: Registered =
-    Registered { name: "dpo", shared: PATH, own: &[], statistics: DelegatedStats::TABLE, model: &Dpo };
+pub const MODEL: Registered = Registered {
+    name: "dpo",
+    shared: PATH,
+    own: &[],
+    statistics: DelegatedStats::TABLE,
+    protocol: Harness::of::<PathSpace<super::explore::Dpo>>(),
+    model: &Dpo,
+};
 
 struct Dpo;
 

@@ -11,13 +11,20 @@ use crate::NoPath;
 use crate::caches::{CacheSpace, CachesMember, Promise};
 use crate::plug::{OrderingModel, Registered};
 use cpu::directory::Mutant;
+use explore::Harness;
 use explore::Mutants;
 use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered =
-    Registered { name: "eadr", shared: &[], own: &[], statistics: &[], model: &Eadr };
+pub const MODEL: Registered = Registered {
+    name: "eadr",
+    shared: &[],
+    own: &[],
+    statistics: &[],
+    protocol: Harness::of::<SavingSpace>(),
+    model: &Eadr,
+};
 
 struct Eadr;
 

@@ -3,8 +3,10 @@
 use super::HopsSpec;
 use super::params::HopsParameters;
 use super::{HopsCore, PollStats, TimestampRegister};
+use crate::explore::PathSpace;
 use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
+use explore::Harness;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
 
@@ -16,6 +18,7 @@ pub const MODEL: Registered = Registered {
     shared: PATH,
     own: HopsParameters::TABLE,
     statistics: PollStats::TABLE,
+    protocol: Harness::of::<PathSpace<super::explore::Hops>>(),
     model: &Hops,
 };
 

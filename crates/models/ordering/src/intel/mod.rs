@@ -14,13 +14,20 @@ use crate::NoPath;
 use crate::caches::{CacheSpace, CachesMember, Promise};
 use crate::plug::{OrderingModel, Registered};
 use cpu::directory::Mutant;
+use explore::Harness;
 use explore::Mutants;
 use memory::PassThrough;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
-pub const MODEL: Registered =
-    Registered { name: "intel", shared: &[], own: &[], statistics: &[], model: &Intel };
+pub const MODEL: Registered = Registered {
+    name: "intel",
+    shared: &[],
+    own: &[],
+    statistics: &[],
+    protocol: Harness::of::<FlushSpace>(),
+    model: &Intel,
+};
 
 struct Intel;
 

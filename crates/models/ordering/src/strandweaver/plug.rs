@@ -3,6 +3,7 @@
 use super::StrandCore;
 use super::core::Counts;
 use crate::plug::{OrderingModel, Registered};
+use explore::Harness;
 use memory::PassThrough;
 use params::{Dur, Parameters, Statistics, ns};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
@@ -13,6 +14,7 @@ pub const MODEL: Registered = Registered {
     shared: &[],
     own: StrandSpec::TABLE,
     statistics: Counts::TABLE,
+    protocol: Harness::of::<super::explore::StrandSpace>(),
     model: &StrandWeaver,
 };
 

@@ -26,7 +26,8 @@ mod stats;
 mod tests;
 
 /// What controllers report.
-pub const STATISTICS: &[&[StatisticInfo]] = &[stats::Stats::TABLE, stats::Records::TABLE, stats::Dram::TABLE];
+pub(crate) const STATISTICS: &[&[StatisticInfo]] =
+    &[stats::Stats::TABLE, stats::Records::TABLE, stats::Dram::TABLE];
 
 pub use spec::{BufferSpec, ControllerSpec};
 
