@@ -30,7 +30,6 @@ pub const SYSTEM: System = System {
     derived: Some(derived),
     protocols: &[Harness::of::<NearSpace>()],
     memory: Some(&NearMemory),
-    ..System::NOTHING
 };
 
 /// Near-data devices, over which their memory is interleaved.
