@@ -51,7 +51,7 @@ def _pages(args: list[str]) -> list[Path]:
         out = campaign and Path(f"{campaign.stem}.sweep")
     if out is None or not out.exists() or command not in ("run", "compare", "reproduce", "sweep", "crash", "track"):
         return []
-    from coreplane import report, report_more
+    from coreplane import report, report_more, report_track
 
     match command:
         case "run":
@@ -63,7 +63,7 @@ def _pages(args: list[str]) -> list[Path]:
         case "crash":
             made = [report_more.crash(out)]
         case "track":
-            made = [report_more.track(out)] if out.suffix == ".parquet" else []
+            made = [report_track.track(out)] if out.suffix == ".parquet" else []
         case _:
             # Of one paper in the folder itself, of several in a folder each.
             found = [out] if (out / "reproduce.json").exists() else sorted(p.parent for p in out.glob("*/reproduce.json"))

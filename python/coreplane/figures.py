@@ -60,6 +60,11 @@ CAUSES = {
 }
 
 
+def cause_colour(named: list[str]) -> alt.Color:
+    """The colours of causes, in a legend above the figure."""
+    return alt.Color("cause:N", title=None, sort=named, scale=alt.Scale(domain=named, range=[CAUSES[c] for c in named]), legend=alt.Legend(orient="top"))
+
+
 def causes_of(
     runs: list[dict[str, Any]],
     causes: Callable[[dict[str, Any]], dict[str, float]],
@@ -76,8 +81,8 @@ def causes_of(
         .mark_bar()
         .encode(
             y=alt.Y("machine:N", sort=machines, title=None),
-            x=alt.X("time:Q", title=f"time of a core ({unit})", stack="zero"),
-            color=alt.Color("cause:N", title=None, sort=named, scale=alt.Scale(domain=named, range=[CAUSES[c] for c in named])),
+            x=alt.X("time:Q", title=f"time of a core ({unit})", stack="zero", scale=alt.Scale(nice=False)),
+            color=cause_colour(named),
             order="order:Q",
         )
         .properties(width=620, height=alt.Step(34))

@@ -24,12 +24,14 @@ th[aria-sort=ascending]::after { content: " \\2191" } th[aria-sort=descending]::
 th.t, td.t { text-align: left } td.long { white-space: normal; min-width: 16rem; max-width: 34rem }
 tr:nth-child(even) td { background: var(--shade) }
 .reproduced, .inside { color: var(--good) } .missed { color: var(--bad) } .error, .contradicts { color: var(--error) }
-figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto } figcaption { color: var(--soft); max-width: 46rem }
+figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto; overflow: visible } figcaption { color: var(--soft); max-width: 46rem }
+p.note { color: var(--soft) } .picture { padding-right: .5rem }
 pre, code { font: .88rem/1.5 ui-monospace, monospace; background: var(--shade); border-radius: 4px } code { padding: .1rem .3rem }
 pre { padding: .7rem 1rem; overflow-x: auto } details summary { cursor: pointer; color: var(--soft) }
 nav { color: var(--soft); font-size: .93rem; margin: .8rem 0 } nav a { margin-right: .9rem }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
-@media (max-width: 520px) { body { font-size: 15px; padding: 1rem .7rem } td, th { padding: .25rem .5rem } dl { grid-template-columns: 1fr } }
+@media (max-width: 520px) { body { font-size: 15px; padding: 1rem .7rem } td, th { padding: .25rem .5rem } dl { grid-template-columns: 1fr }
+  .picture { overflow-x: auto } .picture svg { max-width: none } }
 """
 
 #: Sorts a table by the column whose head is clicked: numbers as numbers, units and separators left out.
@@ -96,10 +98,13 @@ def table(head: list[str], rows: list[list[Any]], *, text: int = 1) -> str:
 
 def configured(chart: Any) -> Any:
     """A chart in the colours that every figure has."""
-    axis = {"labelColor": INK, "titleColor": INK, "domainColor": GRID, "tickColor": GRID, "gridColor": GRID, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260}
-    legend = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "labelLimit": 320, "symbolLimit": 40}
+    # Fonts of one width wherever the page is read; some room for where they are not there.
+    font = "Arial, Liberation Sans, Helvetica, sans-serif"
+    axis = {"titlePadding": 10, "labelColor": INK, "titleColor": INK, "domainColor": GRID, "tickColor": GRID, "gridColor": GRID, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260}
+    legend: dict[str, Any] = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "labelLimit": 320, "symbolLimit": 40}
+    chart = chart.configure(font=font, padding={"left": 5, "top": 5, "right": 24, "bottom": 5})
     chart = chart.configure_view(stroke=None).configure_axis(**axis).configure_legend(**legend)
-    return chart.configure_title(color=INK, fontSize=14, anchor="start").configure_header(labelColor=INK, titleColor=INK)
+    return chart.configure_title(color=INK, fontSize=14, anchor="start").configure_header(labelColor=INK, titleColor=INK, labelFontSize=13)
 
 
 def figure(folder: Path, name: str, chart: Any, caption: str = "") -> str:
@@ -117,7 +122,7 @@ def drawn(svg: str, caption: str = "") -> str:
     svg = re.sub(r'(fill|stroke)="(#dddddd|#ddd)"', r'\1="var(--line)"', svg)
     svg = re.sub(r'(<rect [^>]*)fill="white"', r'\1fill="none"', svg)
     text = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{text}</figure>"
+    return f'<figure><div class="picture">{svg}</div>{text}</figure>'
 
 
 def summary(sentences: list[str]) -> str:

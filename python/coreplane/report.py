@@ -7,20 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from coreplane import _core, bands, figures, page
+from coreplane import _core, bands, figures, opening, page, sentences
 from coreplane.page import quantity, section
 
-#: Where the cores' time goes: statistic, name. Together they are all of it.
-CAUSES = {
-    "time.compute": "compute",
-    "time.memory": "memory",
-    "time.fences": "fences",
-    "time.buffer_full": "buffer full",
-    "time.locks": "locks",
-    "time.devices": "devices",
-    "time.kernel": "kernel",
-    "time.idle": "idle",
-}
 #: What a comparison's table shows besides time, where any machine has it.
 SHOWN = ("memory.reads", "memory.writes", "memory.bytes_written", "ordering.epochs", "ordering.cross_dependences", "ordering.nacks",
          "neardata.requests", "nvdimm.faults", "nvdimm.hit_share.page", "nand.write_amplification", "os.major_faults", "remote.lines_fetched",
@@ -43,7 +32,7 @@ def cores(run: dict[str, Any]) -> float:
     """The cores whose time is counted: those with a program, or all where the kernel moves programs."""
     if "series" in run:
         return float(run["configuration"].get("os.cores", 1))
-    return float(max(1, round(sum(run["stats"].get(s, 0) for s in CAUSES) / max(run["time_ns"], 1e-9))))
+    return float(max(1, round(sum(run["stats"].get(s, 0) for s in sentences.CAUSES) / max(run["time_ns"], 1e-9))))
 
 
 def causes(run: dict[str, Any]) -> dict[str, float]:
@@ -53,7 +42,12 @@ def causes(run: dict[str, Any]) -> dict[str, float]:
         user, system = stats.get("os.user_time", 0), stats.get("os.system_time", 0)
         rest = max(0.0, run["time_ns"] * cores(run) - user - system)
         return {"programs": user, "kernel": system, "idle or I/O": rest}
-    return {name: stats[s] for s, name in CAUSES.items() if stats.get(s)} if "time.compute" in stats else {}
+    return {name: stats[s] for s, name in sentences.CAUSES.items() if stats.get(s)} if "time.compute" in stats else {}
+
+
+def of_a_core(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """By machine, nanoseconds of one of its cores by cause."""
+    return {r["machine"]: {c: v / cores(r) for c, v in causes(r).items()} for r in runs}
 
 
 def account(runs: list[dict[str, Any]]) -> str:
@@ -84,29 +78,33 @@ def run(folder: Path) -> Path | None:
     title = f"{data['workload']} on {data['machine']}"
     rows = [[name, shown(name, value), meanings().get(name, ("", ""))[1]] for name, value in data["stats"].items() if value]
     phases = [[p["name"], (f"{p['operations']:,}", p["operations"]), shown("throughput.operations_per_second", p["operations_per_second"])] for p in data.get("phases", [])]
-    figure = section("Memory over time", page.figure(folder, "timeline", figures.memory_over_time(data["series"], title))) if "series" in data else ""
+    figure = section("Memory over time", page.figure(folder, "timeline", figures.memory_over_time(data["series"], title), sentences.over_time(data["series"]))) if "series" in data else ""
     rate = data["stats"].get("throughput.operations_per_second")
     said = [largest(data), f"{quantity(rate, '1/s').removesuffix('/s')} operations a simulated second." if rate else "", *data.get("remarks", [])]
-    drawn = page.figure(folder, "time", figures.causes_of([data], causes, cores), "Every core's time, by what it was spent on.") if causes(data) else ""
+    drawn = page.figure(folder, "time", figures.causes_of([data], causes, cores), sentences.split(of_a_core([data]))) if causes(data) else ""
     body = [
         page.summary(said),
         section("Where the time went", drawn, account([data])),
         figure,
+        section("The first microseconds", opening.drawn(folder, [data]), timeline(folder, data)),
         section("Kinds of operations", page.table(["operations", "count", "rate"], phases)),
         section("Statistics", page.table(["statistic", "value", "meaning"], rows)),
-        timeline(folder),
         page.configuration([data]),
         page.provenance(data),
     ]
     return page.write(folder, title, f"seed {data['seed']}; {quantity(data['time_ns'], 'ns')} simulated", body)
 
 
-def timeline(folder: Path) -> str:
-    """How to open the timeline, where there is one."""
-    if not (folder / "timeline.pftrace").exists():
+def timeline(folder: Path, data: dict[str, Any]) -> str:
+    """How to open the timeline, where there is one, or else how to make it."""
+    if "series" in data:
         return ""
-    how = "Open <a href='https://ui.perfetto.dev'>ui.perfetto.dev</a>, choose Open trace file, and take <a href='timeline.pftrace'>timeline.pftrace</a> of this folder; nothing is uploaded. Each core is a track: what it waits for, and the filling of its persist buffer."
-    return section("Timeline", f"<p>{how}</p>")
+    site = "<a href='https://ui.perfetto.dev'>ui.perfetto.dev</a>"
+    if not (folder / "timeline.pftrace").exists():
+        return f"<p class='note'>All of it: run a machine with <code>--timeline --out FOLDER</code>, and open the file timeline.pftrace at {site}; nothing is uploaded.</p>"
+    how = "Open trace file, then <a href='timeline.pftrace'>timeline.pftrace</a> of this folder; nothing is uploaded. W and S zoom, A and D move."
+    tracks = "Each core is a track with its waits and the filling of its persist buffer, each controller one with its queue and tables."
+    return f"<p>All of it, at {site}: {how} {tracks}</p>"
 
 
 def compare(folder: Path) -> Path:
@@ -124,11 +122,12 @@ def compare(folder: Path) -> Path:
     if all(row[3] == "-" for row in rows):
         rows, head = [row[:3] + row[4:] for row in rows], head[:3] + head[4:]
     said = [r["explained"] for r in runs if r.get("explained")] or [largest(r) for r in runs]
-    split = page.figure(folder, "time", figures.causes_of(runs, causes, cores), "Time of a core, by what it was spent on; the parts add up to the whole.") if causes(runs[0]) else ""
+    split = page.figure(folder, "time", figures.causes_of(runs, causes, cores), sentences.split(of_a_core(runs))) if causes(runs[0]) else ""
     body = [
         page.summary([*bands.said(data), *said, *data.get("remarks", [])]),
-        section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data))),
+        section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data), sentences.speeds(data))),
         section("Where the time went", split, account(runs)),
+        section("The first microseconds", opening.drawn(folder, runs), timeline(folder, runs[0])) if any(r.get("opening") for r in runs) else "",
         _over_time(folder, runs) if over_time else "",
         page.configuration(runs),
         page.provenance(data),
@@ -143,7 +142,7 @@ def _over_time(folder: Path, runs: list[dict[str, Any]]) -> str:
         if not any(v for r in runs for v in r["series"][name]):
             continue
         lines = [{"x": x, "machine": r["machine"], "value": y} for r in runs for x, y in zip(r["series"]["seconds"], r["series"][name], strict=True)]
-        parts.append(page.figure(folder, name.removesuffix("_gib"), figures.over_time(lines, title, "seconds", "GiB")))
+        parts.append(page.figure(folder, name.removesuffix("_gib"), figures.over_time(lines, title, "seconds", "GiB"), sentences.most_of_each(runs, name, least=name == "free_gib")))
     return section("Memory over time", *parts)
 
 
@@ -162,7 +161,7 @@ def reproduce(folder: Path) -> Path:
     said = [f"Of {len(verdicts)} claims: {counted}."]
     if worst:
         said.append(f"Missed: {', '.join(c['id'] for c in worst)}. Why: validation/DEVIATIONS.md.")
-    drawn = [page.figure(folder, f["name"], draw(f), f["caption"]) for f in data["figures"]]
+    drawn = [page.figure(folder, f["name"], draw(f), " ".join([f["caption"], sentences.of_bars(f)]).strip()) for f in data["figures"]]
     claims = section("Claims", page.table(head, rows, text=2), *bands.reasons(data, folder))
     joint = section("One setting for all", bands.joint(data)) if banded else ""
     body = [page.summary(said), claims, joint, section("Figures", *drawn), page.provenance(data)]

@@ -1,4 +1,4 @@
-"""Reports of campaigns, of the crash lab and of tracking."""
+"""Reports of campaigns and of the crash lab."""
 
 import html
 import json
@@ -14,6 +14,8 @@ from coreplane.page import quantity, section
 
 #: The unit of what a campaign's figures show.
 RATE = "throughput.operations_per_second"
+#: What differs by less is called the same.
+SAME = 1.02
 
 
 def sweep(folder: Path) -> Path | None:
@@ -35,7 +37,7 @@ def sweep(folder: Path) -> Path | None:
     head = ["machine", "workload", *about["vary"], "runs", "time", "operations a second"]
     means = dict(sorted(_means(rows, about["vary"]).items(), key=lambda g: [(0, v, "") if isinstance(v, (int, float)) else (1, 0, str(v)) for v in g[0]]))
     table = [[*group, len(own), (quantity(_mean(own, "time_ns"), "ns"), _mean(own, "time_ns")), (quantity(_mean(own, "rate"), "1/s"), _mean(own, "rate"))] for group, own in means.items()]
-    drawn = [page.figure(folder, f"by-{key.replace('.', '-')}", _lines(rows, key)) for key in keys] if keys else [page.figure(folder, "by-machine", _bars(rows))]
+    drawn = [page.figure(folder, f"by-{key.replace('.', '-')}", _lines(rows, key), _under(rows, key)) for key in keys] if keys else [page.figure(folder, "by-machine", _bars(rows))]
     seeds = len({r["seed"] for r in rows})
     told = {"provenance": {"version": about.get("version"), "command": f"coreplane sweep {folder / 'campaign.toml'}"}}
     said = [f"{len(rows)} runs{f', means over {seeds} seeds' if seeds > 1 else ''}.", *(_effect(rows, key) for key in keys)]
@@ -66,10 +68,14 @@ def _lines(rows: list[dict[str, Any]], key: str) -> Any:
     frame = pl.DataFrame([{"x": r[key], "machine": r["machine"], "workload": r["workload"], "value": r["rate"] / 1e6} for r in rows])
     numeric = all(isinstance(r[key], (int, float)) and not isinstance(r[key], bool) for r in rows)
     names = list(dict.fromkeys(r["machine"] for r in rows))
-    base = alt.Chart(frame).encode(x=alt.X("x:Q" if numeric else "x:N", title=key, axis=alt.Axis(labelAngle=0)), color=figures.colour(names, "machine"))
-    mean = base.mark_line(point=True).encode(y=alt.Y("mean(value):Q", title="million operations a second"))
+    values = sorted({r[key] for r in rows}) if numeric else []
+    # Steps of a factor are a logarithm's.
+    scale = alt.Scale(type="log" if values and values[0] > 0 and values[-1] >= 8 * values[0] else "linear", nice=False, padding=12) if numeric else alt.Undefined
+    axis = alt.Axis(labelAngle=0, values=values) if 0 < len(values) <= 8 else alt.Axis(labelAngle=0)
+    base = alt.Chart(frame).encode(x=alt.X("x:Q" if numeric else "x:N", title=key, scale=scale, axis=axis), color=figures.colour(names).legend(orient="top"))
+    mean = base.mark_line(point=True).encode(y=alt.Y("mean(value):Q", title="M operations/s"))
     spread = base.mark_rule(opacity=0.5).encode(y="min(value):Q", y2="max(value):Q")
-    chart = (mean + spread).properties(width=300, height=220)
+    chart = (mean + spread).properties(width=250, height=200)
     if len({r["workload"] for r in rows}) == 1:
         return chart.properties(width=520, title=rows[0]["workload"])
     return chart.facet(alt.Facet("workload:N", title=None), columns=3).resolve_scale(y="independent")
@@ -91,18 +97,46 @@ def _bars(rows: list[dict[str, Any]]) -> Any:
     return figures.grouped(means, "operations", "million a second", order=order)
 
 
+def _rates(rows: list[dict[str, Any]], machine: str, key: str) -> dict[Any, float]:
+    """A machine's mean of operations a second over its workloads, by a key's value."""
+    own = [r for r in rows if r["machine"] == machine]
+    return {v: _geometric([_mean(list(g), "rate") for g in _by_workload(own, key, v)]) for v in dict.fromkeys(r[key] for r in own)}
+
+
 def _effect(rows: list[dict[str, Any]], key: str) -> str:
     """A sentence on what a key does to each machine's mean."""
     parts = []
     for machine in dict.fromkeys(r["machine"] for r in rows):
-        own = [r for r in rows if r["machine"] == machine]
-        by = {v: _geometric([_mean(list(g), "rate") for g in _by_workload(own, key, v)]) for v in dict.fromkeys(r[key] for r in own)}
+        by = _rates(rows, machine, key)
         (best, most), (worst, least) = max(by.items(), key=lambda x: x[1]), min(by.items(), key=lambda x: x[1])
-        if least > 0 and most / least > 1.02:
-            parts.append(f"{machine} does most at {best}, {most / least:.2f} times as much as at {worst}")
+        if least > 0 and most / least > SAME:
+            # Where more changes nothing any longer, the least of what is as good says more than the best.
+            as_good = [v for v in by if by[v] * SAME >= most]
+            at = best if len(as_good) == 1 else f"{as_good[0]} to {as_good[-1]} (within 2 %)" if _together(list(by), as_good) else " and ".join(map(str, as_good))
+            parts.append(f"{machine} does most at {at}, {most / least:.2f} times as much as at {worst}")
         elif least > 0:
             parts.append(f"{machine} does not depend on it (within 2 %)")
     return f"{key}: {'; '.join(parts)}." if parts else ""
+
+
+def _together(values: list[Any], some: list[Any]) -> bool:
+    """Whether some of the values are neighbours."""
+    first = values.index(some[0])
+    return values[first : first + len(some)] == some
+
+
+def _under(rows: list[dict[str, Any]], key: str) -> str:
+    """Under a figure: what a point and a line are, and what becomes of the distance between two machines."""
+    several = "A point is the mean of all runs with that value, a line reaches from the least to the greatest."
+    machines = list(dict.fromkeys(r["machine"] for r in rows))
+    if len(machines) != 2:
+        return several
+    one, other = (_rates(rows, m, key) for m in machines)
+    ratios = {v: other[v] / one[v] for v in one if one[v] > 0 and other.get(v, 0) > 0}
+    if len(ratios) < 2:
+        return several
+    low, high = min(ratios, key=lambda v: ratios[v]), max(ratios, key=lambda v: ratios[v])
+    return f"{several} {machines[1]} does {ratios[low]:.2f} times as much as {machines[0]} at {low}, {ratios[high]:.2f} times at {high}."
 
 
 def _failed(folder: Path) -> str:
@@ -141,7 +175,7 @@ def _failure(number: int, failure: dict[str, Any]) -> str:
     """A failure: the order that was possible, the order that was needed, and what gives it."""
     lost = failure["missing"][0] if failure.get("missing") else None
     there = failure["present"][0] if failure.get("present") else None
-    drawn = _order(lost, there) if lost and there else ""
+    drawn = _order(lost, there, failure["point"]) if lost and there else ""
     fix = ""
     if lost and there:
         fix = f"<p>To mend it: make the line of <code>{html.escape(lost['site'])}</code> durable (flush and fence, or a sync) before <code>{html.escape(there['site'])}</code> is stored.</p>"
@@ -152,8 +186,11 @@ def _failure(number: int, failure: dict[str, Any]) -> str:
     return said + drawn + fix + again
 
 
-def _order(lost: dict[str, Any], there: dict[str, Any]) -> str:
+def _order(lost: dict[str, Any], there: dict[str, Any], point: int) -> str:
     """Two stores in program order, and beside them what the power failure left."""
+
+    def bytes_of(store: dict[str, Any]) -> str:
+        return f"{store['size']} bytes at {store['address']:#x}: {store['value']:#x}"
 
     def box(x: int, y: int, text: str, note: str, kept: bool) -> str:
         line = "var(--good)" if kept else "var(--error)"
@@ -166,52 +203,13 @@ def _order(lost: dict[str, Any], there: dict[str, Any]) -> str:
 
     # In the program's order; what was lost is older than what is there, or the two would need no order.
     first, second = (lost, there) if lost["event"] <= there["event"] else (there, lost)
-    left = box(10, 36, first["site"], "stored first", True) + box(10, 136, second["site"], "stored later", True)
-    right = box(390, 36, lost["site"], "lost", False) + box(390, 136, there["site"], "there", True)
+    left = box(10, 36, first["site"], bytes_of(first), True) + box(10, 136, second["site"], bytes_of(second), True)
+    states = [("lost: the bytes of before are there", False), ("there", True)]
+    right = "".join(box(390, y, s["site"], *states[s is there]) for y, s in ((36, first), (136, second)))
     arrow = '<path d="M160 84 V132" stroke="currentColor" stroke-width="1.5" marker-end="url(#tip)"/><text x="170" y="112" fill="currentColor" font-size="12">needed: durable before</text>'
-    gap = '<text x="400" y="112" fill="var(--error)" font-size="12">possible: nothing between them makes the first durable</text>'
+    gap = '<text x="400" y="112" fill="var(--error)" font-size="12">nothing in between makes the first durable</text>'
     head = '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="6" refY="4" orient="auto"><path d="M0 0 L8 4 L0 8 Z" fill="currentColor"/></marker></defs>'
     titles = '<text x="10" y="20" fill="var(--soft)" font-size="13">in the program</text><text x="390" y="20" fill="var(--soft)" font-size="13">after the power failure</text>'
-    return page.drawn(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 196" width="740" font-family="system-ui, sans-serif">{head}{titles}{left}{right}{arrow}{gap}</svg>')
-
-
-def track(file: Path) -> Path | None:
-    """Writes the report of a tracked process beside its Parquet file: how much was dirty, where, and how densely."""
-    pages = pl.read_parquet(file)
-    if not len(pages):
-        return None
-    pages = pages.with_columns(pl.col("lines").map_elements(lambda bits: (bits & (1 << 64) - 1).bit_count(), return_dtype=pl.Int64).alias("dirty"))
-    windows = pages.group_by("window").agg(pl.col("end_s").first(), pl.col("start_s").first(), pl.col("bytes").sum(), pl.col("dirty").sum(), pl.len().alias("pages")).sort("window")
-    size = {"bytes": pl.col("bytes"), "lines of 64 B": pl.col("dirty") * 64, "pages of 4 KiB": pl.col("pages") * 4096}
-    rate = [{"x": w["end_s"], "machine": name, "value": v / max(w["end_s"] - w["start_s"], 1e-9) / 1e6} for name, expr in size.items() for w, v in zip(windows.to_dicts(), windows.select(expr.alias("v"))["v"], strict=True)]
-    total, lines, whole = int(windows["bytes"].sum()), int(windows["dirty"].sum()) * 64, int(windows["pages"].sum()) * 4096
-    seconds = max(windows["end_s"].to_list()) - min(windows["start_s"].to_list())
-    said = [
-        f"{quantity(total, 'B')} changed in {seconds:.1f} s: {quantity(total / seconds, 'B/s')}.",
-        f"Moved by lines that is {quantity(lines, 'B')} ({lines / total:.1f} times), by pages {quantity(whole, 'B')} ({whole / total:.1f} times).",
-        f"A dirty page has {sum(pages['dirty'].to_list()) / len(pages):.1f} dirty lines of 64.",
-    ]
-    folder = file.parent
-    spread = alt.Chart(pages.group_by("dirty").agg(pl.len().alias("pages"))).mark_bar().encode(x=alt.X("dirty:Q", title="dirty lines of a dirty page", scale=alt.Scale(domain=[0, 64])), y=alt.Y("pages:Q", title="pages, over all windows")).properties(width=620, height=220)
-    rows = [[w["window"], (f"{w['end_s']:.1f}", w["end_s"]), (quantity(w["bytes"], "B"), w["bytes"]), w["dirty"], w["pages"]] for w in windows.to_dicts()]
-    body = [
-        page.summary(said),
-        section("Over time", page.figure(folder, f"{file.stem}-rate", figures.over_time(rate, "Dirty data", "seconds", "MB/s"), "The distance between the curves is clean data that a coarser unit would move.")),
-        section("How full dirty pages are", page.figure(folder, f"{file.stem}-lines", spread)),
-        section("Where", page.figure(folder, f"{file.stem}-where", _heat(pages), "Dark: many dirty lines. Only memory that changed is shown, its stretches one after the other.")),
-        section("Windows", page.table(["window", "end (s)", "changed", "lines", "pages"], rows)),
-    ]
-    return page.write(folder, f"Tracked: {file.stem}", "bytes whose value differs between a window's ends", body, f"{file.stem}.html")
-
-
-def _heat(pages: pl.DataFrame) -> Any:
-    """Windows by stretches of memory: dirty lines. At most a hundred stretches, in order of addresses."""
-    places = pages["address"].unique().sort()
-    size = max(1, -(-len(places) // 100))
-    rank = pl.DataFrame({"address": places, "stretch": [n // size for n in range(len(places))]})
-    cells = pages.join(rank, on="address").group_by("window", "stretch").agg(pl.col("dirty").sum())
-    return alt.Chart(cells).mark_rect().encode(
-        x=alt.X("window:O", title="window", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("stretch:O", title="memory, by address", axis=alt.Axis(labels=False, ticks=False)),
-        color=alt.Color("dirty:Q", title="dirty lines", scale=alt.Scale(scheme="teals")),
-    ).properties(width=620, height=300)  # fmt: skip
+    later = second["event"] - first["event"]
+    said = f"The power fails after event {point:,}; the second store comes {later:,} event{'' if later == 1 else 's'} after the first."
+    return page.drawn(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 196" width="740" font-family="system-ui, sans-serif">{head}{titles}{left}{right}{arrow}{gap}</svg>', said)

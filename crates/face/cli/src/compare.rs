@@ -71,7 +71,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     output::apply_all(&args.settings, &mut jobs)?;
     bands::say(&args.common, &bands::remarks(&workloads));
     let bar = progress::bar(&args.common, jobs.len(), &args.workload);
-    let options = output::options(&args.settings);
+    let opening = if args.out.is_some() { output::OPENING } else { 0 };
+    let options = RunOptions { opening, ..output::options(&args.settings) };
     let varied = args.bands.then(|| jobs.clone());
     let done = look(on, jobs, &options, !args.no_bands && !args.bands, index, || bar.step());
     drop(bar);

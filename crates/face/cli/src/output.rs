@@ -155,6 +155,9 @@ pub(crate) fn set(
     if key.starts_with("workload.") { workload.set(key, value) } else { machine.set(key, value) }
 }
 
+/// Stretches of each core's time that a report draws at most.
+pub(crate) const OPENING: usize = 120;
+
 pub(crate) fn options(settings: &Settings) -> RunOptions {
     let mode = match settings.engine {
         EngineChoice::Fast => engine::Mode::Fast,

@@ -28,6 +28,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         options.power_fails_at = Some(Time::ZERO + at);
         options.without_images = args.out.is_none();
     }
+    if args.out.is_some() {
+        options.opening = output::OPENING;
+    }
     bands::say(&args.common, &bands::remarks(&workloads));
     if args.bands && (args.timeline || options.power_fails_at.is_some()) {
         let text = "--bands: a run that is watched or cut short has none; leave --timeline and --power-fails-at away";

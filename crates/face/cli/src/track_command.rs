@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::{TrackArgs, TrackMechanism, TrackMode};
 use crate::output::{self, Table, number};
+use crate::quantity;
 use serde_json::{Value, json};
 use std::path::Path;
 use track::{Format, LINE, Mechanism, Mode, Options, PAGE, Report, TargetChoice, Window};
@@ -28,14 +29,48 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
     if let (Some(path), Some(format)) = (&args.out, format) {
         let bytes = track::save(&report, format)?;
         std::fs::write(path, bytes).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
+        if matches!(format, Format::Parquet) {
+            summarise(&path.with_extension("json"), &report)?;
+        }
     }
     if output::is_json(&args.common) {
-        let all: Vec<Value> = report.windows.iter().map(|w| to_json(w, &report)).collect();
-        output::print_json(&Value::from(all));
+        output::print_json(&windows(&report).into());
     } else {
         summary(args, &report);
     }
     Ok(())
+}
+
+fn windows(report: &Report) -> Vec<Value> {
+    report.windows.iter().map(|w| to_json(w, report)).collect()
+}
+
+/// Beside the table of pages: the windows, their sums, and where they are from.
+fn summarise(path: &Path, report: &Report) -> Result<(), Failure> {
+    let total = total(report);
+    let all = json!({
+        "windows": windows(report),
+        "total": {"bytes": total.bytes, "lines": total.lines, "pages": total.pages, "huge_pages": total.huge_pages,
+            "pages_compared": total.compared, "pause_ms": total.pause_ms},
+        "mechanism": mechanism(report),
+        "provenance": output::provenance(),
+    });
+    let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default());
+    output::write(folder, &name.to_string_lossy(), format!("{all:#}\n").as_bytes())
+}
+
+/// All windows as one.
+fn total(report: &Report) -> Window {
+    let sum = |of: fn(&Window) -> u64| report.windows.iter().map(of).sum();
+    Window {
+        bytes: sum(|w| w.bytes),
+        lines: sum(|w| w.lines),
+        pages: sum(|w| w.pages),
+        huge_pages: sum(|w| w.huge_pages),
+        compared: sum(|w| w.compared),
+        pause_ms: report.windows.iter().map(|w| w.pause_ms).sum(),
+        ..Window::default()
+    }
 }
 
 /// What is asked for.
@@ -101,20 +136,21 @@ pub(crate) fn to_json(window: &Window, report: &Report) -> Value {
 fn print_window(index: usize, w: &Window) {
     if index == 0 {
         println!(
-            "   end s        bytes      lines    pages  2 MiB  clean 64 B  clean 4 KiB  clean 2 MiB  pause ms"
+            "   end s     dirty      lines   pages  2 MiB   written    clean of 64 B  4 KiB  2 MiB  pause ms"
         );
     }
-    let clean = |block: u64| w.clean(block);
+    let count = |n: u64| quantity::plain(n as f64);
     println!(
-        "{:>8.3} {:>12} {:>10} {:>8} {:>6}  {:>10} {:>12} {:>12} {:>9.2}",
+        "{:>8.3} {:>9} {:>10} {:>7} {:>6} {:>9}  {:>15} {:>6} {:>6} {:>9.2}",
         w.end_s,
-        w.bytes,
-        w.lines,
-        w.pages,
-        w.huge_pages,
-        clean(LINE as u64),
-        clean(PAGE as u64),
-        clean(HUGE_PAGE),
+        quantity::with_unit("", w.bytes as f64, "B"),
+        count(w.lines),
+        count(w.pages),
+        count(w.huge_pages),
+        count(w.compared),
+        w.clean(LINE as u64),
+        w.clean(PAGE as u64),
+        w.clean(HUGE_PAGE),
         w.pause_ms
     );
 }
@@ -134,7 +170,7 @@ impl Clean for Window {
         if count == 0 {
             "-".into()
         } else {
-            format!("{:.4}", 1.0 - self.bytes as f64 / (count * block) as f64)
+            format!("{:.1} %", 100.0 - 100.0 * self.bytes as f64 / (count * block) as f64)
         }
     }
 }
@@ -143,23 +179,22 @@ fn summary(args: &TrackArgs, report: &Report) {
     if args.common.quiet {
         return;
     }
-    let all = |of: fn(&Window) -> f64| report.windows.iter().map(of).sum::<f64>();
-    let total = Window {
-        bytes: report.windows.iter().map(|w| w.bytes).sum(),
-        lines: report.windows.iter().map(|w| w.lines).sum(),
-        pages: report.windows.iter().map(|w| w.pages).sum(),
-        huge_pages: report.windows.iter().map(|w| w.huge_pages).sum(),
-        ..Window::default()
-    };
+    let total = total(report);
+    let count = |n: u64| quantity::plain(n as f64);
     let mut table = Table::new(["over all windows", "", "of each dirty block clean"]).left(1);
-    table.row(["dirty bytes (content difference per window)", &total.bytes.to_string(), ""]);
-    table.row(["dirty lines of 64 B", &total.lines.to_string(), &total.clean(LINE as u64)]);
-    table.row(["dirty pages of 4 KiB", &total.pages.to_string(), &total.clean(PAGE as u64)]);
-    table.row(["dirty pages of 2 MiB", &total.huge_pages.to_string(), &total.clean(HUGE_PAGE)]);
+    table.row(["dirty bytes (content difference per window)", &count(total.bytes), ""]);
+    table.row(["dirty lines of 64 B", &count(total.lines), &total.clean(LINE as u64)]);
+    table.row(["dirty pages of 4 KiB", &count(total.pages), &total.clean(PAGE as u64)]);
+    table.row(["dirty pages of 2 MiB", &count(total.huge_pages), &total.clean(HUGE_PAGE)]);
+    let looked_at = match report.mechanism {
+        Mechanism::Scan => "pages written, by the kernel",
+        Mechanism::Read => "pages compared",
+    };
+    table.row([looked_at, &count(total.compared), ""]);
     let longest = report.windows.iter().map(|w| w.pause_ms).fold(0.0, f64::max);
     let seconds = report.windows.last().map_or(0.0, |w| w.end_s);
-    table.row(["pauses, ms: all, longest", &number(all(|w| w.pause_ms)), &number(longest)]);
-    table.row(["share of time paused", &number(all(|w| w.pause_ms) / 1e3 / seconds.max(1e-9)), ""]);
+    table.row(["pauses, ms: all, longest", &number(total.pause_ms), &number(longest)]);
+    table.row(["share of time paused", &number(total.pause_ms / 1e3 / seconds.max(1e-9)), ""]);
     table.row(["pause to begin, ms", &number(report.start_pause_ms), ""]);
     println!();
     table.print();

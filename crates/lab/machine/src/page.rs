@@ -202,6 +202,7 @@ fn report(
         description: machine.clone(),
         workload_description: workload.clone(),
         timeline: None,
+        opening: Vec::new(),
         phases: outcome.phases.into_iter().map(phase).collect(),
         series: Some(Series { seconds: outcome.series.seconds, columns: outcome.series.columns }),
         lines_per_page: None,

@@ -4,7 +4,7 @@ use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::run::RunOptions;
 use crate::stats::{STATISTICS, derived};
-use cpu::TimeStats;
+use cpu::{Stretch, TimeStats};
 use engine::Timeline;
 use protocol::{Image, Tally, Value, View};
 use serde_json::{Map, json};
@@ -73,6 +73,8 @@ pub struct Report {
     pub workload_description: WorkloadDescription,
     /// The recording, where one was asked for.
     pub timeline: Option<Box<Timeline>>,
+    /// Where the first cores' first time in the region of interest went, where it was asked for; zero is the region's beginning.
+    pub opening: Vec<Vec<Stretch>>,
     /// Kinds of operations, on machines at page fidelity.
     pub phases: Vec<Phase>,
     /// What was seen over time, on machines at page fidelity.
@@ -126,6 +128,11 @@ impl Report {
                 all["series"][*name] = values.clone().into();
             }
         }
+        if !self.opening.is_empty() {
+            let stretch = |s: &Stretch| json!([s.cause, s.from.as_ns(), s.to.as_ns()]);
+            let core = |c: &Vec<Stretch>| c.iter().map(stretch).collect::<Vec<_>>();
+            all["opening"] = self.opening.iter().map(core).collect();
+        }
         if let Some(pages) = &self.lines_per_page {
             all["lines_per_page"] = pages.clone().into();
         }
@@ -144,6 +151,17 @@ impl Machine {
         let mut time = TimeStats::default();
         self.cores.iter().for_each(|core| core.add_time(began, end, &mut time));
         time
+    }
+
+    /// What each core kept of its first time, counted from `began`.
+    fn opening(&self, began: Time) -> Vec<Vec<Stretch>> {
+        let shifted = |at: Time| Time::ZERO + at.since(began);
+        let of = |s: Stretch| Stretch { from: shifted(s.from), to: shifted(s.to), ..s };
+        self.cores
+            .iter()
+            .map(|core| core.opening().into_iter().map(of).collect())
+            .filter(|kept: &Vec<_>| !kept.is_empty())
+            .collect()
     }
 
     pub(crate) fn report(
@@ -176,6 +194,7 @@ impl Machine {
             visible: if options.without_images { Image::default() } else { self.image(View::Visible) },
             description: machine.clone(),
             workload_description: workload.clone(),
+            opening: self.opening(began),
             timeline: self.engine.timeline.take(),
             phases: Vec::new(),
             series: None,

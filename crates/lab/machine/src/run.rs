@@ -22,6 +22,9 @@ use workloads::{Context, Layout};
 /// Events after which the references done so far are told.
 const LOOK: u64 = 1 << 16;
 
+/// Cores whose first time is kept, where that is asked for.
+const OPENING_CORES: usize = 4;
+
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunOptions {
@@ -33,6 +36,9 @@ pub struct RunOptions {
     pub power_fails_at: Option<Time>,
     /// Marks on the timeline, 0 for none.
     pub timeline_marks: usize,
+    /// Stretches of the first cores' time by cause that are kept from the beginning of the region of interest on, 0 for
+    /// none.
+    pub opening: usize,
     /// Nobody looks at what memory holds in the end: the report's images stay empty, which are as large as what the
     /// program stored to.
     pub without_images: bool,
@@ -132,6 +138,9 @@ impl Machine {
             let timeline = Timeline::new(self.names(), options.timeline_marks);
             self.engine.timeline = Some(Box::new(timeline));
             self.cores.iter_mut().for_each(Core::record_marks);
+        }
+        if options.opening > 0 {
+            self.cores.iter_mut().take(OPENING_CORES).for_each(|core| core.keep_opening(options.opening));
         }
         let settings = Rc::new(workload.settings.clone());
         let replay = match &workload.source {

@@ -54,6 +54,31 @@ fn causes_add_up_to_the_time_of_every_core_on_every_machine() {
 }
 
 #[test]
+fn the_stretches_of_a_region_are_what_was_charged_and_so_many_as_were_asked_for() {
+    let machine = Description::preset("asap-rp").unwrap();
+    let mut workload = WorkloadDescription::named("cceh").unwrap();
+    workload.set("workload.operations", "30").unwrap();
+    let with = |opening| run(&machine, &workload, &RunOptions { opening, ..RunOptions::default() }).unwrap();
+    let all = with(usize::MAX);
+    for cause in CAUSES.iter().filter(|&&c| c != "time.idle") {
+        let of = all.opening.iter().flatten().filter(|s| s.cause == &cause["time.".len()..]);
+        let sum: f64 = of.map(|s| s.to.since(s.from).as_ns()).sum();
+        assert!((sum - all.get(cause).unwrap_or(0.0)).abs() < 1e-6, "{cause}: {sum}");
+    }
+    for core in &all.opening {
+        assert!(core.len() > 50, "{}", core.len());
+        assert!(
+            core.windows(2)
+                .all(|s| s[0].to <= s[1].from && (s[0].cause != s[1].cause || s[0].to < s[1].from))
+        );
+    }
+    let few = with(7);
+    assert!(few.opening.iter().zip(&all.opening).all(|(few, all)| few[..6] == all[..6] && few.len() == 7));
+    assert!(with(0).to_json().get("opening").is_none());
+    assert_eq!(few.to_json()["opening"][0][0][0], few.opening[0][0].cause);
+}
+
+#[test]
 fn causes_agree_with_what_cores_count_besides() {
     let report = report("intel", "queue", &[("workload.threads", "1")]).unwrap();
     let of = |name| report.get(name).unwrap();

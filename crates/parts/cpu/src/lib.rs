@@ -5,7 +5,7 @@ pub mod core;
 pub mod directory;
 pub mod params;
 
-pub use core::{Core, CoreSpec, FlushSpec, Program, TimeStats};
+pub use core::{Core, CoreSpec, FlushSpec, Program, Stretch, TimeStats};
 pub use directory::{Directory, DirectorySpec};
 use plug::System;
 

@@ -17,6 +17,54 @@ pub(super) enum Cause {
     Kernel,
 }
 
+impl Cause {
+    /// As the statistic is called.
+    fn name(self) -> &'static str {
+        match self {
+            Cause::Compute => "compute",
+            Cause::Memory => "memory",
+            Cause::Fences => "fences",
+            Cause::BufferFull => "buffer_full",
+            Cause::Devices => "devices",
+            Cause::Locks => "locks",
+            Cause::Kernel => "kernel",
+        }
+    }
+}
+
+/// A stretch of a core's time that went to one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The cause, as its statistic is called after `time.`.
+    pub cause: &'static str,
+    /// Its beginning.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+}
+
+/// The first stretches of a region of interest, neighbours of one cause taken together.
+#[derive(Clone, Debug)]
+struct Opening {
+    stretches: Vec<Stretch>,
+    limit: usize,
+}
+
+impl Opening {
+    fn note(&mut self, cause: Cause, from: Time, to: Time) {
+        if from == to {
+            return;
+        }
+        let (cause, full) = (cause.name(), self.stretches.len() == self.limit);
+        match self.stretches.last_mut() {
+            Some(last) if last.cause == cause && last.to == from => last.to = to,
+            // What comes after something that had no room touches none of what is kept.
+            _ if full => {}
+            _ => self.stretches.push(Stretch { cause, from, to }),
+        }
+    }
+}
+
 /// What of a core's time was spent on what; together with the idle time that is all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent([Dur; 7]);
@@ -73,7 +121,7 @@ impl TimeStats {
 }
 
 /// The book that a core keeps.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     spent: Spent,
     /// Up to here everything is charged.
@@ -86,9 +134,21 @@ pub(super) struct Account {
     /// What was charged when the region of interest began, and when it ended.
     began: Option<Spent>,
     ended: Option<Spent>,
+    /// Where somebody wants to see it.
+    opening: Option<Box<Opening>>,
 }
 
 impl Account {
+    /// Keeps the first `limit` stretches of the region of interest.
+    pub(super) fn keep_opening(&mut self, limit: usize) {
+        self.opening = Some(Box::new(Opening { stretches: Vec::new(), limit }));
+    }
+
+    /// Those that were kept.
+    pub(super) fn opening(&self) -> &[Stretch] {
+        self.opening.as_ref().map_or(&[], |opening| &opening.stretches)
+    }
+
     /// Charges everything up to `now` to `cause`, unless the program said what it is about.
     pub(super) fn charge(&mut self, now: Time, cause: Cause) {
         let cause = match self.activity {
@@ -97,6 +157,12 @@ impl Account {
             Some(Activity::Kernel) => Cause::Kernel,
         };
         self.spent.0[cause as usize] += now.since(self.until);
+        if let Some(opening) = &mut self.opening
+            && self.began.is_some()
+            && self.ended.is_none()
+        {
+            opening.note(cause, self.until, now);
+        }
         self.until = now;
     }
 

@@ -36,7 +36,7 @@ mod tests;
 pub(crate) const STATISTICS: [&[StatisticInfo]; 3] =
     [stats::Stats::TABLE, TimeStats::TABLE, stats::PathStats::TABLE];
 
-pub use account::TimeStats;
+pub use account::{Stretch, TimeStats};
 
 pub use spec::{CoreSpec, FlushSpec};
 
@@ -148,6 +148,16 @@ impl Core {
     /// Notes stalls and buffer levels on the timeline.
     pub fn record_marks(&mut self) {
         self.port.0.borrow_mut().marks = Some(Vec::new());
+    }
+
+    /// Keeps what the first `limit` stretches of time in the region of interest go to.
+    pub fn keep_opening(&mut self, limit: usize) {
+        self.port.0.borrow_mut().account.keep_opening(limit);
+    }
+
+    /// The stretches that were kept, in order.
+    pub fn opening(&self) -> Vec<Stretch> {
+        self.port.0.borrow().account.opening().to_vec()
     }
 
     /// Whether the program has ended, or none was loaded.

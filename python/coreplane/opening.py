@@ -1,0 +1,84 @@
+"""The first microseconds of a run: what each core did when, drawn to scale."""
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from coreplane import figures, page, sentences
+from coreplane.page import quantity
+
+#: Stretches of a core that a reader can tell apart.
+STRETCHES = 90
+
+
+def drawn(folder: Path, runs: list[dict[str, Any]]) -> str:
+    """The figure with its sentence; nothing where runs kept no stretches."""
+    runs = [r for r in runs if any(r.get("opening", []))]
+    if not runs:
+        return ""
+    end = until(runs)
+    size, unit = next(((s, u) for s, u in ((1e6, "ms"), (1e3, "us")) if end >= s), (1.0, "ns"))
+    frame = pl.DataFrame([{**row, "from": row["from"] / size, "to": row["to"] / size} for row in rows(runs, end)])
+    named = [c for c in figures.CAUSES if c in set(frame["cause"])]
+    bars = (
+        alt.Chart(frame)
+        .mark_bar(height=15)
+        .encode(
+            x=alt.X("from:Q", title=f"simulated time ({unit})", scale=alt.Scale(domain=[0, end / size], nice=False)),
+            x2="to:Q",
+            y=alt.Y("core:N", title=None, axis=alt.Axis(ticks=False, domain=False)),
+            color=figures.cause_colour(named),
+        )
+        .properties(width=680, height=alt.Step(20))
+    )
+    head = alt.Header(labelOrient="top", labelAnchor="start", labelPadding=2)
+    apart = bars.facet(row=alt.Row("machine:N", sort=[r["machine"] for r in runs], title=None, header=head)).properties(spacing=8)
+    return page.figure(folder, "opening", apart if len(runs) > 1 else bars, said(runs, end))
+
+
+def until(runs: list[dict[str, Any]]) -> float:
+    """The end of the picture: all that is drawn was kept to here, and the first core has no more stretches than can be told apart."""
+    # A core with fewer stretches than another was seen to its end, or all of them were.
+    most = max(len(core) for r in runs for core in r["opening"])
+    full = [core[-1][2] for r in runs for core in r["opening"] if len(core) == most]
+    first = next(core for core in runs[0]["opening"] if core)
+    return float(min(*full, first[: STRETCHES + 1][-1][2], max(r["time_ns"] for r in runs)))
+
+
+def rows(runs: list[dict[str, Any]], end: float) -> list[dict[str, Any]]:
+    """A row for each stretch that begins before the end."""
+    found = []
+    for r in runs:
+        for number, core in enumerate(r["opening"]):
+            of = {"machine": r["machine"], "core": f"core {number}"}
+            found += [{**of, "cause": sentences.cause(c), "from": a, "to": min(b, end)} for c, a, b in core if a < end]
+    return found
+
+
+def said(runs: list[dict[str, Any]], end: float) -> str:
+    """What is to be seen: the wait that tells the machines apart most, or that takes most of one machine's time."""
+    all_rows = rows(runs, end)
+    cores = {r["machine"]: len({x["core"] for x in all_rows if x["machine"] == r["machine"]}) for r in runs}
+
+    def share(machine: str, cause: str) -> float:
+        own = (x["to"] - x["from"] for x in all_rows if x["machine"] == machine and x["cause"] == cause)
+        return float(sum(own)) / (end * max(1, cores[machine]))
+
+    waits = {x["cause"] for x in all_rows} - {"compute"}
+    begin = f"The first {quantity(end, 'ns')} of the cores, to scale"
+    if not waits:
+        return f"{begin}: they wait for nothing."
+
+    def apart(cause: str) -> float:
+        shares = [share(r["machine"], cause) for r in runs]
+        return max(shares) - min(shares) if len(runs) > 1 else shares[0]
+
+    cause = max(sorted(waits), key=apart)
+    parts = []
+    for r in runs:
+        longest = max((x["to"] - x["from"] for x in all_rows if x["machine"] == r["machine"] and x["cause"] == cause), default=0.0)
+        name = f"{r['machine']} " if len(runs) > 1 else ""
+        parts.append(f"{name}{100 * share(r['machine'], cause):.0f} %" + (f" (the longest stretch {quantity(longest, 'ns')})" if longest else ""))
+    return f"{begin}. {'Time on' if len(runs) > 1 else 'Most of what is not computing is'} {cause}: {', '.join(parts)}."

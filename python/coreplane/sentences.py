@@ -1,0 +1,97 @@
+"""What stands under figures: sentences that are made of the numbers that the figure shows."""
+
+from typing import Any
+
+from coreplane.page import plain, quantity
+
+#: Where the cores' time goes: statistic, name. Together they are all of it.
+CAUSES = {
+    "time.compute": "compute",
+    "time.memory": "memory",
+    "time.fences": "fences",
+    "time.buffer_full": "buffer full",
+    "time.locks": "locks",
+    "time.devices": "devices",
+    "time.kernel": "kernel",
+    "time.idle": "idle",
+}
+
+
+def cause(word: str) -> str:
+    """A cause's name by its statistic's last word."""
+    return CAUSES[f"time.{word}"]
+
+
+def listed(words: list[str]) -> str:
+    """Several words as a person says them."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def speeds(data: dict[str, Any]) -> str:
+    """Under the speedups."""
+    ranked = sorted(data["machines"], key=lambda r: -r["speedup"])
+    best, worst, base = ranked[0], ranked[-1], data["baseline"]
+    if best["speedup"] < 1.005 * worst["speedup"]:
+        return "No machine is faster than another by half a percent."
+    if best["machine"] == base:
+        return f"None is faster than {base}; {worst['machine']} is slowest, at {worst['speedup']:.2f} of its speed."
+    text = f"{best['machine']} is fastest, {best['speedup']:.2f} times as fast as {base}"
+    return text + (f"; {worst['machine']} is slowest, at {worst['speedup']:.2f} of {base}'s speed." if worst["machine"] != base else f", which is slowest of the {len(ranked)}.")
+
+
+def split(times: dict[str, dict[str, float]]) -> str:
+    """Under where a core's time went: for each machine nanoseconds of a core by cause."""
+    if len(times) == 1:
+        (own,) = times.values()
+        total = sum(own.values()) or 1.0
+        parts = ", ".join(f"{v / total:.1%} {c}" for c, v in sorted(own.items(), key=lambda x: -x[1]) if v)
+        return f"A core's {quantity(total, 'ns')}: {parts}; together 100 %."
+    causes = {c for own in times.values() for c in own}
+    apart = {c: max(own.get(c, 0.0) for own in times.values()) - min(own.get(c, 0.0) for own in times.values()) for c in causes}
+    most = max(sorted(apart), key=lambda c: apart[c])
+    by = sorted(times, key=lambda m: times[m].get(most, 0.0))
+    least, highest = (f"{quantity(times[m].get(most, 0.0), 'ns')} on {m}" for m in (by[0], by[-1]))
+    same = [c for c in sorted(causes) if apart[c] <= 0.01 * max(sum(own.values()) for own in times.values())]
+    rest = f" {listed(same).capitalize()} {'is' if len(same) == 1 else 'are'} within 1 % of the longest run on all." if same and len(same) < len(causes) else ""
+    return f"A bar is all of a core's time. Bars differ most in {most}: {least}, {highest}.{rest}"
+
+
+def over_time(series: dict[str, list[float]]) -> str:
+    """Under a machine's memory over time, at page fidelity."""
+    seconds, free = series["seconds"], series["free_gib"]
+    lowest = min(range(len(free)), key=free.__getitem__)
+    below = sum(f < low for f, low in zip(free, series["low_gib"], strict=True))
+    parts = [f"Free memory is least at {plain(seconds[lowest])} s, {plain(free[lowest])} GiB"]
+    parts.append(f"below the low watermark in {below} of {len(free)} samples" if below else "never below the low watermark")
+    for name, text in (("pm_integrated_gib", "of persistent memory are integrated at most"), ("swap_gib", "lie on the swap device at most")):
+        if max(series[name]) > 0:
+            parts.append(f"{plain(max(series[name]))} GiB {text}")
+    return "; ".join(parts) + "."
+
+
+def most_of_each(runs: list[dict[str, Any]], name: str, least: bool = False) -> str:
+    """Under a curve of each machine over time: its highest, or lowest, point."""
+    pick = min if least else max
+    parts = (f"{r['machine']} {plain(pick(r['series'][name]))} GiB" for r in runs)
+    return f"{'Least' if least else 'Most'}: {', '.join(parts)}."
+
+
+def of_bars(figure: dict[str, Any]) -> str:
+    """Under an evaluation's figure: the mean of each series, and where the first and the best are widest apart."""
+    rows = [r for r in figure["rows"] if r.get("value") is not None]
+    by: dict[str, dict[str, float]] = {}
+    for r in rows:
+        by.setdefault(str(r["machine"]), {})[str(r.get("workload", r.get("x")))] = float(r["value"])
+    if figure["kind"] == "time" or not 1 < len(by) < 8:
+        return ""
+    shared = [w for w in next(iter(by.values())) if all(w in own for own in by.values())]
+    if not shared:
+        return ""
+    means = {m: sum(own[w] for w in shared) / len(shared) for m, own in by.items()}
+    text = "Here" if len(shared) == 1 else f"Means of {len(shared)} here"
+    text += ": " + ", ".join(f"{m} {plain(round(v, 4))}" for m, v in means.items()) + "."
+    spread = {w: max(own[w] for own in by.values()) / low for w in shared if (low := min(own[w] for own in by.values())) > 0}
+    if len(spread) > 1:
+        widest = max(spread, key=lambda w: spread[w])
+        text += f" They are widest apart, {spread[widest]:.2f} times, at {widest}."
+    return text

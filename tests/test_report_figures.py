@@ -1,0 +1,86 @@
+"""Figures of reports: each says below itself, in numbers, what is to be seen; runs begin with their first microseconds."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from conftest import Cli
+
+from coreplane import opening, sentences
+
+FIGURE = re.compile(r"<figure>(.*?)</figure>", re.S)
+
+
+def captions(path: Path) -> list[str]:
+    found = []
+    for drawn in FIGURE.findall(path.read_text()):
+        assert "<svg" in drawn
+        caption = re.search(r"<figcaption>(.*?)</figcaption>", drawn, re.S)
+        assert caption, drawn[:200]
+        found.append(caption[1])
+    return found
+
+
+def run(machine: str, *cores: list[list[Any]]) -> dict[str, Any]:
+    return {"machine": machine, "time_ns": 100.0, "opening": list(cores)}
+
+
+def test_the_picture_ends_where_the_first_core_was_seen_to() -> None:
+    long = [["compute" if n % 2 else "fences", float(n), float(n + 1)] for n in range(100)]
+    short = [["compute", 0.0, 100.0]]
+    assert opening.until([run("a", long, short)]) == opening.STRETCHES + 1
+    assert opening.until([run("a", short), run("b", long[:80])]) == 80.0
+    rows = opening.rows([run("a", [["buffer_full", 0.0, 3.0], ["compute", 3.0, 9.0]])], 5.0)
+    assert [(r["cause"], r["from"], r["to"]) for r in rows] == [("buffer full", 0.0, 3.0), ("compute", 3.0, 5.0)]
+
+
+def test_the_wait_that_tells_machines_apart_is_named() -> None:
+    one = run("one", [["compute", 0.0, 40.0], ["fences", 40.0, 90.0], ["memory", 90.0, 100.0]])
+    two = run("two", [["compute", 0.0, 80.0], ["memory", 80.0, 100.0]])
+    text = opening.said([one, two], 100.0)
+    assert text.endswith("Time on fences: one 50 % (the longest stretch 50 ns), two 0 %.")
+    assert "waiting" not in text and opening.said([run("x", [["compute", 0.0, 5.0]])], 5.0).endswith("they wait for nothing.")
+
+
+def test_sentences_are_of_the_numbers() -> None:
+    data = {"baseline": "a", "machines": [{"machine": "a", "speedup": 1.0}, {"machine": "b", "speedup": 2.5}]}
+    assert sentences.speeds(data) == "b is fastest, 2.50 times as fast as a, which is slowest of the 2."
+    data["machines"][1]["speedup"] = 0.5
+    assert sentences.speeds(data) == "None is faster than a; b is slowest, at 0.50 of its speed."
+    split = sentences.split({"a": {"compute": 10.0, "fences": 90.0}, "b": {"compute": 10.0, "fences": 20.0, "idle": 0.1}})
+    assert split == "A bar is all of a core's time. Bars differ most in fences: 20 ns on b, 90 ns on a. Compute and idle are within 1 % of the longest run on all."
+    assert sentences.split({"a": {"compute": 25.0, "memory": 75.0}}) == "A core's 100 ns: 75.0% memory, 25.0% compute; together 100 %."
+    rows = [{"workload": w, "machine": m, "value": v} for w, m, v in (("x", "a", 1.0), ("x", "b", 2.0), ("y", "a", 1.0), ("y", "b", 4.0))]
+    assert sentences.of_bars({"kind": "grouped", "rows": rows}) == "Means of 2 here: a 1, b 3. They are widest apart, 4.00 times, at y."
+
+
+def test_runs_and_comparisons_begin_with_their_first_microseconds(cli: Cli) -> None:
+    small = ("--set", "workload.operations=60")
+    cli("compare", "queue", "--on", "intel,asap-rp,eadr", *small, "--out", "c")
+    speed, time, first = captions(cli.folder / "c/report.html")
+    assert "times as fast as intel" in speed and "Bars differ most in" in time
+    assert re.search(r"The first [\d.]+ us of the cores, to scale\. Time on \w+: intel \d+ %", first)
+    assert "--timeline" in (cli.folder / "c/report.html").read_text()
+    assert (cli.folder / "c/opening.png").stat().st_size > 5000
+    cli("run", "asap-rp", "queue", *small, "--out", "r")
+    assert len(captions(cli.folder / "r/report.html")) == 2
+    # Nobody asked to see anything: nothing is kept.
+    assert "opening" not in cli.json("run", "asap-rp", "queue", *small)
+
+
+def test_a_tracked_process_gets_a_report_of_what_when_and_where(cli: Cli) -> None:
+    code = "import time\nb = bytearray(1 << 20)\nfor n in range(1, 7):\n for i in range(0, 1 << 20, 4096): b[i:i + 65] = bytes([n]) * 65\n time.sleep(.3)"
+    text = cli("track", "--interval", 0.3, "--out", "t.parquet", "--", sys.executable, "-c", code)
+    assert "report: t.html" in text and "pages" in text
+    page = (cli.folder / "t.html").read_text()
+    over_time, full, where = captions(cli.folder / "t.html")
+    assert "Most changed from" in over_time and "dirty lines of 64" in full and "of all dirty lines" in where
+    assert "lines save" in page and "coreplane track --interval 0.3" in page.replace("&quot;", '"')
+
+
+def test_pictures_and_tables_scroll_in_boxes_of_their_own(cli: Cli) -> None:
+    cli("compare", "queue", "--on", "intel,eadr", "--set", "workload.operations=40", "--out", "r")
+    text = (cli.folder / "r/report.html").read_text()
+    assert ".picture { overflow-x: auto }" in text and ".wide { overflow-x: auto" in text
+    assert text.count("<svg") == text.count('class="picture"><svg') and text.count("<table") == text.count('class="wide"><table')
