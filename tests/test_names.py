@@ -24,7 +24,7 @@ LISTS = (
     "crates/face/cli/src/bench",
     "crates/face/cli/src/live.rs",
     "crates/lab/machine/src/presets.rs",
-    "crates/models/ordering/src/plug.rs",
+    "crates/models/ordering/src/models.rs",
     "crates/models/ordering/src/lib.rs",
     "crates/models/pagesim/src/policies/mod.rs",
     "crates/models/pagesim/src/stand_in.rs",

@@ -13,6 +13,7 @@ mod node;
 mod ordering;
 pub mod pages;
 mod persistency;
+mod write;
 
 pub use address::{
     AddressMap, DRAM_BASE, LINE_BYTES, Line, MEMORIES, MemoryPlace, PAGE_BYTES, PM_BASE, TURN, UNCACHED_BASE,
@@ -23,15 +24,16 @@ pub use cpu::{
     Translated, Translator,
 };
 pub use image::{Block, Image, Mask, SharedPage, mask_of};
-pub use msg::{EpochId, EpochTag, Grant, Msg, Snoop, ports, tell_durable, unexpected};
+pub use msg::{Grant, Msg, Snoop, ports, tell_durable, unexpected};
 pub use near::{NearInterface, NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};
 pub use node::{Depth, Lost, Node, PostCrash, View};
 pub use ordering::{
-    Accepted, Capabilities, ControllerOrdering, CoreOrdering, Evicted, FlushRequest, Flushed, LineWrite,
-    Outbox, Peer, Retired, WouldBlock,
+    Accepted, Capabilities, ControllerOrdering, CoreOrdering, Evicted, Flushed, Outbox, Peer, Retired,
+    WouldBlock,
 };
 // What stands in this crate's own interface.
 pub use params::{self, Occupancy, Param, Settings, StatSink, Tally, Value};
 pub use persistency::Persistency;
+pub use write::{EpochId, EpochTag, FlushRequest, LineWrite};

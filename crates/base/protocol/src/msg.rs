@@ -1,20 +1,8 @@
 //! Every message that travels on a wire of a machine.
 
-use crate::{Block, Depth, FlushRequest, Line, LineWrite, Mask, NearRefusal, NearRequest};
+use crate::{Block, Depth, EpochId, EpochTag, FlushRequest, Line, LineWrite, Mask, NearRefusal, NearRequest};
 use engine::Out;
 use units::Dur;
-
-/// The number of an epoch on its core, from 1 on; 0 is before the first.
-pub type EpochId = u32;
-
-/// An epoch of a certain core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct EpochTag {
-    /// The core.
-    pub core: u8,
-    /// Its epoch.
-    pub epoch: EpochId,
-}
 
 /// What a core may do with a line that it is sent (MESI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -439,7 +439,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    #[arg(help = crate::reproduce::papers())]
+    #[arg(help = papers())]
     pub(crate) paper: String,
     /// pberry: table 1 measured on a real Redis on this machine, beside published and simulated
     #[arg(long, conflicts_with_all = ["out", "bands"])]
@@ -461,4 +461,10 @@ pub(crate) struct ReproduceArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// What can be reproduced, for the help.
+fn papers() -> String {
+    let names: Vec<&str> = evaluate::PAPERS.iter().map(|p| p.name).collect();
+    format!("What to evaluate: {}, or all", names.join(", "))
 }

@@ -4,18 +4,15 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_found::{SO_FAR, keeper, resumed};
 use crate::crash_lab::Lab;
+use crate::crash_options::{bounds, every, replay};
 use crate::{crash_recorded, interrupt, output, progress};
-use check::crash::{self, Bounds, Persistency, Replay};
-use machine::{CrashEvery, Description, WorkloadDescription};
+use check::crash::{self, Persistency};
+use machine::{Description, WorkloadDescription};
 use serde_json::json;
-use units::{Time, parse_dur};
 use workloads::Workload;
 
 /// Operations of a workload whose own default is higher; what `--set` says goes before.
 const OPERATIONS: u64 = 1000;
-
-/// Different failures that are worth printing.
-const FAILURES: usize = 8;
 
 pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
     let lab = look(args).inspect_err(|failure| {
@@ -144,22 +141,6 @@ fn model(name: Option<&str>, machine: &Description) -> Result<Persistency, Failu
     Ok(machine.persistency())
 }
 
-pub(crate) fn every(args: &CrashArgs) -> Result<CrashEvery, Failure> {
-    if let Some(text) = &args.at {
-        let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--at: {e}")))?;
-        return Ok(CrashEvery::At(Time::ZERO + at));
-    }
-    match args.every {
-        Some(0) => Err(Failure::BadInput("--every 0: give at least 1".into())),
-        _ if args.all => Ok(CrashEvery::Event),
-        n => Ok(CrashEvery::Persists(n.unwrap_or(100))),
-    }
-}
-
-pub(crate) fn bounds(args: &CrashArgs, skip: usize) -> Bounds {
-    Bounds { points: args.points, images: args.images, failures: FAILURES, skip }
-}
-
 fn built_in_lab(
     args: &CrashArgs,
     machine: &Description,
@@ -214,11 +195,4 @@ fn built_in_lab(
         ));
     }
     Ok(lab)
-}
-
-pub(crate) fn replay(text: &str) -> Result<Replay, Failure> {
-    let wrong = || {
-        Failure::BadInput(format!("--replay {text}: not what a finding prints (MODEL@POINT:UNIT=KEPT,...)"))
-    };
-    Replay::read(text).ok_or_else(wrong)
 }

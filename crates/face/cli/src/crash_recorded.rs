@@ -7,7 +7,7 @@ use crate::crash_found::{keeper, resumed};
 use crate::crash_lab::Lab;
 use crate::crash_refused as refused;
 use crate::crash_time::Budget;
-use crate::{Failure, output, progress};
+use crate::{Failure, crash_options, output, progress};
 use check::crash::{self, Candidate, Facts, FileState, Log, Persistency, Reads, Timed, Tracker};
 use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
 use protocol::PM_BASE;
@@ -90,7 +90,7 @@ fn log_of(args: &CrashArgs, recording: &Recording, recorded: &Recorded<'_>) -> R
 
 /// One image of the model, tried again.
 fn replayed(text: &str, log: &Log, recorded: &Recorded<'_>, external: &External) -> Result<Lab, Failure> {
-    let replay = crate::crash::replay(text)?;
+    let replay = crash_options::replay(text)?;
     let mut tracker = Tracker::new(log, replay.model);
     while tracker.at() < replay.point && tracker.step() {}
     let message = external.run(&recorded.left(&tracker.candidate(&replay.choice))).err();
@@ -127,7 +127,7 @@ fn search(
                 let left = recorded.left(image);
                 budget.spend(|| external.outcome(&left))
             };
-            let bounds = crate::crash::bounds(args, before.points);
+            let bounds = crash_options::bounds(args, before.points);
             let go_on = || budget.goes_on();
             let found = crash::search_whole(log, model, bounds, &check, &go_on, &mut step);
             (before.with(&found), found.reads)
@@ -193,7 +193,7 @@ fn on_the_machine(
     let after = recorded.begins(args);
     let options = output::options(&args.settings);
     let cuts = if asked {
-        Cuts { every: crate::crash::every(args)?, after }
+        Cuts { every: crash_options::every(args)?, after }
     } else {
         crash::spread(machine, workload, &options, args.points, after).map_err(output::failed)?
     };

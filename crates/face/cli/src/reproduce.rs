@@ -10,12 +10,6 @@ use evaluate::bands::Wanted;
 use evaluate::{Band, Claims, Evaluation, Finding, PAPERS, Paper, Scored, Spans};
 use std::path::PathBuf;
 
-/// What can be reproduced, for the help.
-pub(crate) fn papers() -> String {
-    let names: Vec<&str> = PAPERS.iter().map(|p| p.name).collect();
-    format!("What to evaluate: {}, or all", names.join(", "))
-}
-
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.live {
         return crate::live::table(args, &claims(args)?);

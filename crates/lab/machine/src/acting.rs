@@ -1,9 +1,9 @@
 //! Which parameters act on a machine. It follows from what the machine is made of: a key of a table that nothing of it reads
 //! is refused where somebody gives it, and shown nowhere.
 
-use crate::describe::Description;
+use crate::describe::{Description, Given};
 use crate::error::ConfigError;
-use crate::page::FidelityParameters;
+use crate::fidelity::FidelityParameters;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
 use ::params::{Param, Parameters};
@@ -13,15 +13,6 @@ use cpu::params::{
 };
 use memory::params::{DramParameters, InterleaveParameters};
 use std::collections::BTreeSet;
-
-/// Where a key was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
-    /// In a file, at a line.
-    File(String),
-    /// By `--set`, or by a program.
-    User,
-}
 
 /// Every machine at line fidelity has these.
 const LINES: [&[Param]; 9] = [
@@ -33,7 +24,7 @@ const LINES: [&[Param]; 9] = [
     WireParameters::TABLE,
     InterleaveParameters::TABLE,
     DramParameters::TABLE,
-    &[ordering::plug::MODEL],
+    &[ordering::models::MODEL],
 ];
 
 impl Description {
@@ -45,7 +36,7 @@ impl Description {
             return tables;
         }
         tables.extend(LINES);
-        let model = ordering::plug::registered(&self.settings);
+        let model = ordering::models::registered(&self.settings);
         let asks = model.model.capabilities();
         tables.extend(model.shared.iter().chain([&model.own]));
         if asks.persist_path {

@@ -46,7 +46,7 @@ impl Machine {
         let entries = description.entries()?;
         let map = address_map(s, &entries);
         let plan = Plan { cores, map, entries: &entries };
-        let ordering = ordering::plug::of(s);
+        let ordering = ordering::models::of(s);
         let core = |id: usize| {
             Core::new(
                 id as u8,

@@ -1,9 +1,8 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
-use crate::acting::Given;
 use crate::error::{ConfigError, suggestion};
-use crate::memories::{MemoryDescription, own_setting};
-use crate::page;
+use crate::fidelity;
+use crate::memory_list::{MemoryDescription, own_setting};
 use crate::params::{MACHINE, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
@@ -16,6 +15,15 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use trace::{Recording, Survey};
 use workloads::{Crashed, PageStream, Persistent, Visits};
+
+/// Where a key was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// In a file, at a line.
+    File(String),
+    /// By `--set`, or by a program.
+    User,
+}
 
 /// A machine, fully described.
 #[derive(Clone, Debug)]
@@ -144,12 +152,12 @@ impl Description {
 
     /// Whether it is a machine at page fidelity.
     pub fn is_page(&self) -> bool {
-        page::is_page(&self.settings)
+        fidelity::is_page(&self.settings)
     }
 
     /// Its persist-ordering model.
     pub fn ordering(&self) -> &'static dyn OrderingModel {
-        ordering::plug::of(&self.settings)
+        ordering::models::of(&self.settings)
     }
 
     /// What programs may rely on when they recover on it.
@@ -165,13 +173,13 @@ impl Description {
         self.check_given(false)?;
         let s = &self.settings;
         cpu::params::check(s).map_err(ConfigError::new)?;
-        ordering::plug::of(s).check(s).map_err(ConfigError::new)?;
+        ordering::models::of(s).check(s).map_err(ConfigError::new)?;
         if self.is_page() {
             self.check_page_memory()?;
         } else {
             self.check_memories()?;
         }
-        page::check(s)?;
+        fidelity::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {

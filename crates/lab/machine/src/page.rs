@@ -2,51 +2,16 @@
 
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
+use crate::options::RunOptions;
 use crate::report::{Phase, Report, Series, Statistic};
-use crate::run::{RunOptions, run as run_any};
-use ::params::{Parameters, Words};
+use crate::run::run as run_any;
 use pagesim::{Error, LineFidelity, Outcome, Probe, Programs};
-use protocol::{Image, Settings};
+use protocol::Image;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trace::ReplayOptions;
 use units::Dur;
 use workloads::{PageContext, PageWorkload, find_pages};
-
-/// The smallest thing of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
-enum Fidelity {
-    /// A line of 64 bytes.
-    Line,
-    /// A page of 4 KiB.
-    Page,
-}
-
-/// What a machine is simulated by.
-#[derive(Parameters)]
-#[parameters(prefix = "machine")]
-pub(crate) struct FidelityParameters {
-    /// line: cores, caches, every line of 64 B; page: visits of pages, for footprints of hundreds of GB
-    #[param(default = "line", source = "open line: what is asked of a machine, lines or pages")]
-    fidelity: Fidelity,
-}
-
-/// Whether this is a machine at page fidelity.
-pub(crate) fn is_page(s: &Settings) -> bool {
-    FidelityParameters::from_settings(s).fidelity == Fidelity::Page
-}
-
-/// Whether the sizes fit together.
-///
-/// # Errors
-/// The key, and what is accepted.
-pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
-    if !is_page(s) {
-        return Ok(());
-    }
-    pagesim::check(s).map_err(ConfigError::new)?;
-    Ok(())
-}
 
 /// The workload's programs at page fidelity.
 ///

@@ -1,7 +1,7 @@
 //! The systems that there are: a line each. Nothing else here knows one by name.
 
-use crate::page::FidelityParameters;
-use crate::stats::Throughput;
+use crate::fidelity::FidelityParameters;
+use crate::throughput::Throughput;
 use explore::Harness;
 use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
@@ -11,7 +11,7 @@ pub(crate) const SYSTEMS: [System; 8] = [
     ANY,
     cpu::SYSTEM,
     memory::SYSTEM,
-    ordering::plug::SYSTEM,
+    ordering::models::SYSTEM,
     nearpm::SYSTEM,
     nvdimmc::SYSTEM,
     pberry::SYSTEM,

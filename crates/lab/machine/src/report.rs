@@ -2,7 +2,7 @@
 
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
-use crate::run::RunOptions;
+use crate::options::RunOptions;
 use crate::stats::{STATISTICS, derived};
 use cpu::{Stretch, TimeStats};
 use engine::Timeline;

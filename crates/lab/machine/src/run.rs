@@ -4,11 +4,12 @@ use crate::build::Machine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::image::{Caches, shared};
-use crate::page;
+use crate::options::RunOptions;
 use crate::preload::contents;
 use crate::report::Report;
+use crate::{fidelity, page};
 use cpu::Core;
-use engine::{Device, Mode, NodeId, Timeline};
+use engine::{Device, NodeId, Timeline};
 use plug::Companion;
 use protocol::params::{Kind, Setting};
 use protocol::{Cpu, FenceKind, Msg, Node, Param, Tally};
@@ -25,25 +26,6 @@ const LOOK: u64 = 1 << 16;
 /// Cores whose first time is kept, where that is asked for.
 const OPENING_CORES: usize = 4;
 
-/// How to run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RunOptions {
-    /// Seed of every random stream.
-    pub seed: u64,
-    /// The fast engine, or the one-event-a-reference engine that it is checked against.
-    pub mode: Mode,
-    /// The power fails then.
-    pub power_fails_at: Option<Time>,
-    /// Marks on the timeline, 0 for none.
-    pub timeline_marks: usize,
-    /// Stretches of the first cores' time by cause that are kept from the beginning of the region of interest on, 0 for
-    /// none.
-    pub opening: usize,
-    /// Nobody looks at what memory holds in the end: the report's images stay empty, which are as large as what the
-    /// program stored to.
-    pub without_images: bool,
-}
-
 /// Simulates `workload` on `machine`.
 ///
 /// # Errors
@@ -54,7 +36,7 @@ pub fn run(
     workload: &WorkloadDescription,
     options: &RunOptions,
 ) -> Result<Report, RunError> {
-    if page::is_page(&machine.settings) {
+    if fidelity::is_page(&machine.settings) {
         machine.check()?;
         return page::run(machine, workload, options);
     }

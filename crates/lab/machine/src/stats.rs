@@ -2,22 +2,10 @@
 
 use crate::error::{ConfigError, suggestion};
 use crate::registry::SYSTEMS;
-use params::{StatisticInfo, Statistics, Tally};
+use crate::throughput::Throughput;
+use params::{StatisticInfo, Tally};
 use std::sync::LazyLock;
 use units::Dur;
-
-/// How fast the program goes.
-#[derive(Statistics)]
-#[statistics(prefix = "throughput")]
-pub(crate) struct Throughput {
-    /// operations of the workload a simulated second
-    #[stat(unit = "1/s")]
-    pub(crate) operations_per_second: f64,
-    /// bytes that the program moves a simulated second; where it counts none, bytes written to the
-    /// media
-    #[stat(unit = "B/s")]
-    pub(crate) bytes_per_second: f64,
-}
 
 /// The tables of all who report.
 fn tables() -> impl Iterator<Item = &'static StatisticInfo> {

@@ -23,13 +23,15 @@ pub mod eadr;
 pub mod explore;
 pub mod hops;
 pub mod intel;
+pub mod models;
 mod no_path;
 mod path;
-pub mod plug;
+mod plug;
 mod spec;
 pub mod strandweaver;
 
+pub use models::{MODELS, NAMES};
 pub use no_path::NoPath;
 pub use path::{Path, PathCore, Policy};
-pub use plug::{MODELS, NAMES, OrderingModel, Registered};
+pub use plug::{OrderingModel, Registered};
 pub use spec::{CrossCore, Dependences, PathSpec};

@@ -3,7 +3,7 @@
 //! decides what moves next.
 
 use ordering::strandweaver::{self, Mutant, StrandCore, StrandSpec};
-use ordering::{MODELS, Registered, plug};
+use ordering::{MODELS, Registered, models};
 use protocol::params::Parameters;
 use protocol::params::{Kind, Setting, Settings};
 use protocol::{
@@ -20,7 +20,7 @@ const LINES: usize = 6;
 const OPERATIONS: usize = 120;
 
 fn settings(model: &Registered) -> Settings {
-    let mut settings = Settings::defaults(plug::SYSTEM.parameters.iter().copied().flatten());
+    let mut settings = Settings::defaults(models::SYSTEM.parameters.iter().copied().flatten());
     settings.set("ordering.model", Setting::Text(model.name.into()));
     settings
 }
@@ -436,7 +436,7 @@ fn it_refuses_bad_parameters_and_says_what_is_accepted() {
 #[should_panic(expected = "is missing")]
 fn a_model_that_promises_more_than_it_keeps_is_caught() {
     struct Liar;
-    impl plug::OrderingModel for Liar {
+    impl ordering::OrderingModel for Liar {
         fn capabilities(&self) -> Capabilities {
             // Flush instructions go to the caches, and fences wait for nothing.
             Capabilities { flush_instructions: true, ..Capabilities::NONE }
@@ -458,7 +458,7 @@ fn a_model_that_promises_more_than_it_keeps_is_caught() {
 /// StrandWeaver with a mistake.
 struct Mutated(Mutant);
 
-impl plug::OrderingModel for Mutated {
+impl ordering::OrderingModel for Mutated {
     fn capabilities(&self) -> Capabilities {
         strandweaver::MODEL.model.capabilities()
     }

@@ -1,13 +1,13 @@
 //! What every policy owes, checked on each of the table.
 
 use crate::memory::MemoryManager;
-use crate::params::PARAMETERS;
 use crate::policies::POLICIES;
 use crate::policy::Entry;
 use crate::report::outcome;
 use crate::run::{PageMachine, Stopped};
 use crate::settings::{Described, check};
 use crate::stand_in::Costs;
+use crate::tables::PARAMETERS;
 use crate::tests::{Steps, sweep};
 use params::{Setting, Settings};
 use proptest::prelude::*;

@@ -22,6 +22,7 @@ mod cache;
 mod contract;
 mod curve;
 mod energy;
+mod error;
 pub mod memory;
 mod params;
 mod policies;
@@ -34,6 +35,7 @@ mod slice;
 mod spec;
 mod stand_in;
 mod stats;
+mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -41,11 +43,12 @@ mod tests;
 pub const SYSTEM: System =
     System { parameters: &[PARAMETERS], statistics: stats::STATISTICS, ..System::NOTHING };
 
-pub use crate::params::PARAMETERS;
+pub use crate::tables::PARAMETERS;
 pub use curve::Curve;
+pub use error::Error;
 use plug::System;
 pub use policies::POLICIES;
 pub use policy::{Entry, Hint, Layout, Platform, Policy};
-pub use report::{Error, Outcome, Programs, Series, run};
+pub use report::{Outcome, Programs, Series, run};
 pub use settings::check;
 pub use stand_in::{LineFidelity, Probe, curve, measured};

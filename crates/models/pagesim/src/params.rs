@@ -1,9 +1,8 @@
 //! Parameters of machines at page fidelity: their memory, its manager, and what persistent memory costs. A policy's own are
 //! in its file.
 
-use crate::policies::{self, Design, POLICIES};
 use crate::stand_in::Hidden;
-use params::{Param, Parameters, Words, join, ns, rows};
+use params::{Parameters, Words, ns};
 use units::Dur;
 
 /// How persistent memory's cost is told.
@@ -19,9 +18,6 @@ pub(crate) enum Cost {
 #[derive(Parameters)]
 #[parameters(prefix = "fusion")]
 pub(crate) struct MemoryParameters {
-    /// what decides about pages
-    #[param(default = "unified", source = "paper: AMF Fig. 3")]
-    pub(crate) design: Design,
     /// DRAM in GiB
     #[param(default = "64", source = "paper: AMF §5", min = 1, max = 1024)]
     pub(crate) dram_gib: u64,
@@ -194,25 +190,4 @@ pub(crate) struct KernelParameters {
         max = 1024
     )]
     pub(crate) swap_gib: u64,
-}
-
-/// Every parameter: of the machine, of its kernel, then of each policy.
-pub const PARAMETERS: &[Param] = &described(&join::<{ rows(PARTS) }>(PARTS));
-
-const PARTS: &[&[Param]] = &{
-    let mut parts: [&[Param]; POLICIES.len() + 2] = [&[]; POLICIES.len() + 2];
-    (parts[0], parts[1]) = (MemoryParameters::TABLE, KernelParameters::TABLE);
-    let mut n = 0;
-    while n < POLICIES.len() {
-        parts[n + 2] = POLICIES[n].params;
-        n += 1;
-    }
-    parts
-};
-
-/// The first row is `fusion.design`, whose meaning is what each policy says of itself.
-const fn described<const N: usize>(table: &[Param; N]) -> [Param; N] {
-    let mut table = *table;
-    table[0].meaning = policies::ABOUT;
-    table
 }

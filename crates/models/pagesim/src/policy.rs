@@ -170,11 +170,13 @@ pub struct Entry {
 /// # Errors
 /// When there is none.
 pub(crate) fn needs_pm(s: &Settings) -> Result<(), String> {
-    let MemoryParameters { pm_gib, design, .. } = MemoryParameters::from_settings(s);
-    if pm_gib > 0 {
+    if MemoryParameters::from_settings(s).pm_gib > 0 {
         return Ok(());
     }
-    Err(format!("fusion.pm_gib = 0: design {} needs persistent memory; give 1 to 1024", design.0.word))
+    Err(format!(
+        "fusion.pm_gib = 0: design {} needs persistent memory; give 1 to 1024",
+        s.text("fusion.design")
+    ))
 }
 
 /// Persistent memory is a medium of its own, of which the policy itself makes a cache or a device.
@@ -183,8 +185,8 @@ pub(crate) fn needs_pm(s: &Settings) -> Result<(), String> {
 /// When it is another system.
 pub(crate) fn needs_plain_pm(s: &Settings) -> Result<(), String> {
     needs_pm(s)?;
-    let MemoryParameters { hidden, cost, design, .. } = MemoryParameters::from_settings(s);
-    let (word, other) = (design.0.word, hidden.0.word);
+    let MemoryParameters { hidden, cost, .. } = MemoryParameters::from_settings(s);
+    let (word, other) = (s.text("fusion.design"), hidden.0.word);
     if !hidden.is_plain() {
         return Err(format!(
             "fusion.hidden = {other}: design {word} takes persistent memory as a medium of its own; give pm"

@@ -1,5 +1,6 @@
 //! From settings and programs to a run, and what it says.
 
+use crate::error::Error;
 use crate::memory::PAGE;
 use crate::run::{PageMachine, Stopped};
 use crate::samples::Sample;
@@ -9,15 +10,6 @@ use crate::stats::{self, Front};
 use params::{Settings, Value};
 use protocol::pages::Arrival;
 use units::{Dur, Time};
-
-/// Why a run gives no outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// Bad input.
-    Config(String),
-    /// A promise was broken.
-    Violation(String),
-}
 
 /// A workload's programs.
 pub struct Programs<'a> {

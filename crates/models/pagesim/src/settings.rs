@@ -2,6 +2,7 @@
 
 use crate::memory::{Costs, Descriptors, MemorySpec, Rule, SwapSpec};
 use crate::params::{DescriptorsAt, KernelParameters, Marks, MemoryParameters, SwapDevice};
+use crate::policies::{Design, DesignParameters};
 use crate::policy::{Entry, Layout, Platform};
 use crate::spec::{MachineSpec, MediumSpec, PowerSpec};
 use crate::stand_in::Costs as MediumCosts;
@@ -14,18 +15,23 @@ const PAGES_OF_GIB: u64 = 1 << 18;
 
 /// What the settings say.
 pub(crate) struct Described {
+    design: Design,
     pub(crate) memory: MemoryParameters,
     pub(crate) kernel: KernelParameters,
 }
 
 impl Described {
     pub(crate) fn read(s: &Settings) -> Described {
-        Described { memory: MemoryParameters::from_settings(s), kernel: KernelParameters::from_settings(s) }
+        Described {
+            design: DesignParameters::from_settings(s).design,
+            memory: MemoryParameters::from_settings(s),
+            kernel: KernelParameters::from_settings(s),
+        }
     }
 
     /// What decides about pages.
     pub(crate) fn entry(&self) -> &'static Entry {
-        self.memory.design.0
+        self.design.0
     }
 
     fn device_sections(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! Hidden memory that is another machine's: what a page costs there is measured at line fidelity.
 
-use crate::Error;
 use crate::curve::{Curve, SETS};
+use crate::error::Error;
 use crate::params::{Cost, MemoryParameters};
 use crate::spec::CacheSpec;
 use params::{FromSetting, Kind, Parameters, Plain, Setting, Settings};
@@ -248,7 +248,7 @@ impl StandIn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::PARAMETERS;
+    use crate::tables::PARAMETERS;
 
     /// A line simulator whose visits take longer the more lines and threads there are.
     struct Line;

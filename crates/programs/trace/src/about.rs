@@ -126,7 +126,7 @@ fn file(value: &str) -> Option<(u32, File)> {
     let (number, rest) = value.split_once('\n')?;
     let (identity, rest) = rest.split_once('\n')?;
     let (path, bytes) = rest.rsplit_once('\n')?;
-    let number = number.trim().parse().ok().filter(|n| *n < crate::space::MEMORY)?;
+    let number = number.trim().parse().ok().filter(|n| *n < crate::record::MEMORY)?;
     let file = File { identity: identity.into(), path: path.into(), bytes: bytes.trim().parse().ok()? };
     (file.bytes <= 1 << crate::FILE_SHIFT).then_some((number, file))
 }

@@ -73,6 +73,9 @@ pub const FILE_SPACE: u64 = 1 << 62;
 /// See [`FILE_SPACE`]: a file has at most 16 TiB.
 pub const FILE_SHIFT: u32 = 44;
 
+/// Numbers of files from here on are memory without a file that the program declared persistent.
+pub const MEMORY: u32 = 1 << 17;
+
 /// Calls that touch files. The numbers are part of the file formats and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]

@@ -5,14 +5,12 @@
 //! addresses of the file space. [`Layout`] gives each file a room in one dense range.
 
 use crate::about::About;
+pub use crate::record::MEMORY;
 use crate::record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Trace};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 const PAGE: u64 = 4096;
-
-/// Numbers of files from here on are memory without a file that the program declared persistent.
-pub const MEMORY: u32 = 1 << 17;
 
 /// Numbers of files are below.
 const FILES: u32 = 1 << (62 - FILE_SHIFT);

@@ -1,22 +1,11 @@
 //! One image that a power failure may leave, and what a check says of it.
 
-use super::in_flight::{METADATA, Tracker, Unit};
+use super::files::FileState;
+use super::in_flight::Tracker;
 use super::pages::{PageBytes, Pages};
+use super::unit::{METADATA, Unit};
 use protocol::{Line, Mask, PAGE_BYTES, line_of, mask_of};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A file as a power failure may leave it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FileState {
-    /// Its number in the recording.
-    pub number: u32,
-    /// Where its first byte is in the log's address space.
-    pub base: u64,
-    /// What it is called; nothing where no name leads to it.
-    pub names: Vec<String>,
-    /// Its length in bytes.
-    pub size: u64,
-}
 
 /// What a check says of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,10 @@
 //! by steps of one store, so that the steps reach all of them.
 
 use super::grouped::InFlight;
-use super::in_flight::{KERNEL, METADATA, Tracker, Unit};
+use super::in_flight::Tracker;
 use super::log::SiteId;
 use super::pages::{line_hash, word_hash};
+use super::unit::{KERNEL, METADATA, Unit};
 use protocol::Persistency;
 use protocol::line_of;
 use rustc_hash::{FxHashSet, FxHasher};

@@ -1,9 +1,10 @@
 //! The classes against all choices, tried one by one.
 
-use super::candidate::FileState;
 use super::classes::Classes;
-use super::in_flight::{METADATA, Tracker, Unit};
+use super::files::FileState;
+use super::in_flight::Tracker;
 use super::log::{Event, Kind, Log};
+use super::unit::{METADATA, Unit};
 use super::{Change, What};
 use proptest::prelude::*;
 use protocol::Persistency;

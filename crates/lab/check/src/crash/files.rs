@@ -1,7 +1,18 @@
 //! What a program did to the names and sizes of files. These changes are ordered: of those that no sync call made
 //! durable, a power failure leaves the first few.
 
-use super::candidate::FileState;
+/// A file as a power failure may leave it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FileState {
+    /// Its number in the recording.
+    pub number: u32,
+    /// Where its first byte is in the log's address space.
+    pub base: u64,
+    /// What it is called; nothing where no name leads to it.
+    pub names: Vec<String>,
+    /// Its length in bytes.
+    pub size: u64,
+}
 
 /// A change of a file's name or size.
 #[derive(Clone, Debug, PartialEq, Eq)]

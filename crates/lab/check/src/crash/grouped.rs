@@ -3,9 +3,9 @@
 //! program uses, and not by how long it runs. Each image that is left is one that the model allows; some are not tried.
 
 use super::files::Change;
-use super::in_flight::{KERNEL, Unit};
 use super::log::{Event, block_of};
 use super::pages::merge;
+use super::unit::{KERNEL, Unit};
 use protocol::{Block, Mask, Persistency};
 
 /// A store that may be lost.

@@ -1,8 +1,10 @@
 //! Every image that recovery could be given at every point of a log, as far as recovery looks.
 
-use super::in_flight::{Tracker, Unit};
+use super::fixed::{Check, Failing, fixed};
+use super::in_flight::Tracker;
 use super::log::Log;
 use super::small::smaller;
+use super::unit::Unit;
 use super::why::{Explanation, explain};
 use protocol::Persistency;
 use std::collections::BTreeMap;
@@ -24,9 +26,6 @@ pub struct Bounds {
 
 /// Told what was found after each crash point.
 pub type Progress<'p> = dyn FnMut(&Search) + 'p;
-
-/// What recovery does with an image: the memory, and the operations that each thread had ended.
-pub type Check<'c> = dyn FnMut(&mut dyn Persistent, &[u64]) -> Result<(), String> + 'c;
 
 /// A failing image, made small, and what it hangs on.
 #[derive(Clone, Debug)]
@@ -249,8 +248,6 @@ impl Lazy<'_, '_> {
     }
 }
 
-pub(super) type Failing = Option<(BTreeMap<Unit, usize>, String)>;
-
 /// Every image at one point, up to a bound: how many, whether some were left out, and the first that fails.
 fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize, bool, Failing) {
     let mut decisions: Vec<Decision> = Vec::new();
@@ -273,35 +270,4 @@ fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize,
             Some(last) => last.tried += 1,
         }
     }
-}
-
-/// Memory under a fixed choice; a unit that it does not name keeps as much as the model allows.
-struct Fixed<'a, 'b> {
-    tracker: &'a Tracker<'b>,
-    choice: BTreeMap<Unit, usize>,
-}
-
-impl Persistent for Fixed<'_, '_> {
-    fn word(&mut self, address: u64) -> u64 {
-        let unit = self.tracker.unit(address);
-        let Some(stores) = self.tracker.in_flight.get(&unit) else { return self.tracker.word(address, 0) };
-        if !self.choice.contains_key(&unit) {
-            for kept in (0..=stores.len()).rev() {
-                self.choice.insert(unit, kept);
-                if self.tracker.allows(&self.choice) {
-                    break;
-                }
-            }
-        }
-        self.tracker.word(address, self.choice[&unit])
-    }
-}
-
-/// Recovery on one image.
-pub(super) fn fixed(
-    tracker: &Tracker<'_>,
-    choice: &BTreeMap<Unit, usize>,
-    check: &mut Check<'_>,
-) -> Result<(), String> {
-    check(&mut Fixed { tracker, choice: choice.clone() }, &tracker.ended)
 }

@@ -1,26 +1,18 @@
 //! What is persisted at a point of a log, and what is in flight: the stores of each line (or word) that
 //! a power failure may leave or lose, oldest first, and the changes of files that nothing made durable yet.
 
-use super::candidate::{Candidate, FileState};
+use super::candidate::Candidate;
 use super::epochs::Epochs;
-use super::files::What;
+use super::files::{FileState, What};
 use super::grouped::{Apart, Flushed, InFlight, Limits, PendingChange};
 use super::log::{Event, Happened, Kind, Log, Pass, SiteId};
 use super::pages::{Pages, merge};
+use super::unit::{KERNEL, METADATA, Unit};
 use protocol::Persistency;
 use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use units::watch;
-
-/// What persists as a whole: a line, or an aligned word, by its first address; or [`METADATA`].
-pub type Unit = u64;
-
-/// In a choice: how many of the changes in flight of files are there.
-pub const METADATA: Unit = Unit::MAX;
-
-/// The epoch of stores by the kernel: they are in no thread's order.
-pub(super) const KERNEL: u32 = u32::MAX;
 
 /// Where a log stands.
 pub struct Tracker<'a> {

@@ -1,7 +1,6 @@
 //! What a program did to persistent memory, in one order.
 
-use super::candidate::FileState;
-use super::files::Change;
+use super::files::{Change, FileState};
 use super::pages::Pages;
 use super::recorded::Origin;
 use machine::WorkloadDescription;

@@ -1,6 +1,6 @@
 //! Names and sizes of a recording's files at any moment of it.
 
-use super::candidate::FileState;
+use super::files::FileState;
 use super::files::What;
 use trace::space::{Layout, file_of, is_memory};
 use trace::{About, Call, Kind, Record};

@@ -1,7 +1,6 @@
 //! The log of a recorded program: its files one after the other, stores, flushes, fences, system calls.
 
-use super::candidate::FileState;
-use super::files::{Change, What};
+use super::files::{Change, FileState, What};
 use super::log::{Event, Happened, Kind, Log, SiteId};
 use super::pages::Pages;
 use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};

@@ -2,8 +2,9 @@
 //!
 //! Units are tried in halves, so that one that matters among many is found in few checks.
 
-use super::images::Failing;
-use super::in_flight::{Tracker, Unit};
+use super::fixed::Failing;
+use super::in_flight::Tracker;
+use super::unit::Unit;
 use std::collections::BTreeMap;
 
 type Choice = BTreeMap<Unit, usize>;

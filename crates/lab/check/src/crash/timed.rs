@@ -1,6 +1,6 @@
 //! The exact images that one machine leaves in one run, and recovery on each.
 
-use super::images::Check;
+use super::fixed::Check;
 use engine::Mode;
 use machine::{
     CrashEvery, CrashPoint, Cuts, Description, RunError, RunOptions, WorkloadDescription, events_to_cut,

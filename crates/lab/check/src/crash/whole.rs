@@ -6,10 +6,12 @@
 
 use super::candidate::{Candidate, Outcome, Verdict};
 use super::classes::{Classes, Kept};
-use super::images::{Bounds, Failing, Failure, Progress, Reads, Search, crash_points, spread};
-use super::in_flight::{Tracker, Unit};
+use super::fixed::Failing;
+use super::images::{Bounds, Failure, Progress, Reads, Search, crash_points, spread};
+use super::in_flight::Tracker;
 use super::log::{Log, SiteId};
 use super::small::made_small;
+use super::unit::Unit;
 use super::why::explain;
 use protocol::Persistency;
 use rayon::prelude::*;

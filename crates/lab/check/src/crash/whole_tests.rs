@@ -1,6 +1,7 @@
 //! In which order crash points and images are tried, and what one failure leaves of the others.
 
-use super::candidate::{Candidate, FileState, Outcome};
+use super::candidate::{Candidate, Outcome};
+use super::files::FileState;
 use super::images::{Bounds, Search};
 use super::log::{Event, Kind, Log};
 use super::search_whole;

@@ -1,10 +1,11 @@
 //! Why a failing image could be left: the stores that are missing, what is there in spite of them, and the flush
 //! or fence whose absence allows it.
 
+use super::fixed::{Check, fixed};
 use super::grouped::{InFlight, PendingChange};
-use super::images::{Check, fixed};
-use super::in_flight::{METADATA, Tracker, Unit};
+use super::in_flight::Tracker;
 use super::log::{Event, Kind, Log, SiteId};
+use super::unit::{METADATA, Unit};
 use protocol::Persistency;
 use std::collections::BTreeMap;
 

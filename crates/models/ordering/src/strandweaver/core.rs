@@ -1,6 +1,6 @@
 //! The core side of StrandWeaver.
 
-use super::plug::CAPABILITIES;
+use super::spec::CAPABILITIES;
 use super::unit::Unit;
 use super::{Mutant, StrandSpec};
 use params::{Occupancy, Statistics};

@@ -24,6 +24,7 @@ mod core;
 mod explore;
 mod mutant;
 mod plug;
+mod spec;
 mod unit;
 
 #[cfg(test)]
@@ -33,4 +34,4 @@ pub use core::StrandCore;
 pub use explore::StrandSpace;
 pub use mutant::Mutant;
 pub use plug::MODEL;
-pub use plug::StrandSpec;
+pub use spec::StrandSpec;

@@ -2,10 +2,11 @@
 
 use super::StrandCore;
 use super::core::Counts;
+use super::spec::{CAPABILITIES, StrandSpec};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use memory::PassThrough;
-use params::{Dur, Parameters, Statistics, ns};
+use params::{Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// The model, by its word.
@@ -18,39 +19,7 @@ pub const MODEL: Registered = Registered {
     model: &StrandWeaver,
 };
 
-/// StrandWeaver's own parameters.
-#[derive(Clone, Copy, Debug, Parameters)]
-#[parameters(prefix = "ordering")]
-pub struct StrandSpec {
-    /// StrandWeaver: flushes, barriers and new strands between a core and its strand buffers
-    #[param(
-        default = "16",
-        source = "open 8..32: the sources give 144 bytes a core for queue and buffers",
-        min = 1,
-        max = 1024
-    )]
-    pub persist_queue: usize,
-    /// StrandWeaver: strand buffers of a core, which drain side by side
-    #[param(default = "4", source = "open 2..8: as ordering.persist_queue", min = 1, max = 64)]
-    pub strand_buffers: usize,
-    /// StrandWeaver: flushes and barriers in a strand buffer
-    #[param(default = "4", source = "open 2..8: as ordering.persist_queue", min = 1, max = 1024)]
-    pub strand_entries: usize,
-    /// StrandWeaver: time from one write-back that strand buffers ask for to the next
-    #[param(default = "1", source = "open 0.5..2: as a persist buffer, half to twice", range = ns::STEP)]
-    pub strand_issue_ns: Dur,
-}
-
 struct StrandWeaver;
-
-pub(super) const CAPABILITIES: Capabilities = Capabilities {
-    flush_instructions: true,
-    fences: true,
-    orders_stores: true,
-    takes_flushes: true,
-    strands: true,
-    ..Capabilities::NONE
-};
 
 impl OrderingModel for StrandWeaver {
     fn capabilities(&self) -> Capabilities {

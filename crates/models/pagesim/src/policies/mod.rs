@@ -11,7 +11,7 @@ mod unified;
 mod weighted_interleave;
 
 use crate::policy::Entry;
-use params::{FromSetting, Kind, Plain, Setting};
+use params::{FromSetting, Kind, Parameters, Plain, Setting};
 
 /// Every policy.
 pub const POLICIES: &[Entry] = &[
@@ -49,6 +49,15 @@ impl FromSetting for Design {
 
 impl Plain for Design {
     const KIND: Kind = Kind::Choice(WORDS);
+}
+
+/// What decides about pages.
+#[derive(Parameters)]
+#[parameters(prefix = "fusion")]
+pub(crate) struct DesignParameters {
+    /// what decides about pages
+    #[param(default = "unified", source = "paper: AMF Fig. 3")]
+    pub(crate) design: Design,
 }
 
 /// What each says of itself: "word: text; word: text".

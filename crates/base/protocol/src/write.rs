@@ -1,0 +1,57 @@
+//! A write on its way to persistence.
+
+use crate::{Block, Line, Mask};
+
+/// The number of an epoch on its core, from 1 on; 0 is before the first.
+pub type EpochId = u32;
+
+/// An epoch of a certain core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EpochTag {
+    /// The core.
+    pub core: u8,
+    /// Its epoch.
+    pub epoch: EpochId,
+}
+
+/// Bytes of one line that a store changed.
+#[derive(Clone, Copy, Debug, Hash)]
+pub struct LineWrite {
+    /// The line.
+    pub line: Line,
+    /// Which bytes.
+    pub mask: Mask,
+    /// Their values.
+    pub data: Block,
+}
+
+impl LineWrite {
+    /// Lays a younger write of the same line over this one.
+    pub fn merge(&mut self, younger: &LineWrite) {
+        debug_assert_eq!(self.line, younger.line);
+        self.mask |= younger.mask;
+        self.overlay(&younger.data, younger.mask);
+    }
+
+    /// Replaces the masked bytes, without claiming to write them.
+    pub fn overlay(&mut self, data: &Block, mask: Mask) {
+        crate::image::merge(&mut self.data, data, mask);
+    }
+}
+
+/// What a persist buffer sends to a controller.
+#[derive(Clone, Copy, Debug, Hash)]
+pub struct FlushRequest {
+    /// The sender.
+    pub core: u8,
+    /// The place in the sender's persist buffer, returned with the answer.
+    pub slot: u16,
+    /// The epoch that wrote.
+    pub epoch: EpochId,
+    /// Whether an earlier epoch is still uncommitted.
+    pub early: bool,
+    /// Whether this flush was refused before.
+    pub retry: bool,
+    /// The write.
+    pub write: LineWrite,
+}

@@ -1,0 +1,144 @@
+//! The list of a machine's memories, as a description has it.
+
+use crate::error::{ConfigError, suggestion};
+use crate::params::MACHINE;
+use crate::reader::Reader;
+use crate::registry::{memory_kind, memory_kinds};
+use plug::MemoryKind;
+use protocol::params::Setting;
+use protocol::{PAGE_BYTES, TURN};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// One memory of a list, as described.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryDescription {
+    /// Its kind.
+    pub kind: String,
+    /// Bytes of its range; the ranges of a list lie one after the other from the beginning of persistent memory. None
+    /// for a memory that shares what is in no range.
+    pub bytes: Option<u64>,
+    /// Its share of what is in no range, against the others' shares.
+    pub share: u64,
+    /// Parameters of its own, laid over the machine's.
+    pub settings: BTreeMap<&'static str, Setting>,
+}
+
+/// The kind that `name` names.
+pub(crate) fn kind_called(name: &str) -> Result<&'static dyn MemoryKind, ConfigError> {
+    memory_kind(name).ok_or_else(|| {
+        let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
+        let near = suggestion(name, names.iter().copied());
+        ConfigError::new(format!("memory.kind = {name}: give one of {}{near}", names.join(", ")))
+    })
+}
+
+/// A parameter of one memory by its own name: `pm.read_ns` is `memory.pm.read_ns`.
+pub(crate) fn own_setting(key: &str, value: &str) -> Result<(&'static str, Setting), ConfigError> {
+    let of_memory = format!("memory.{key}");
+    let known = |key: &str| MACHINE.iter().find(|p| p.key == key);
+    let param = known(&of_memory).or_else(|| known(key)).filter(|p| p.key != "memory.kind");
+    let Some(param) = param else {
+        let near = suggestion(key, MACHINE.iter().map(|p| p.key.strip_prefix("memory.").unwrap_or(p.key)));
+        return Err(ConfigError::new(format!("unknown key \"{key}\" of a memory{near}")));
+    };
+    if param.key.starts_with("memory.dram.") {
+        let text = format!("{key}: DRAM is the machine's, not a memory's; give it beside the list");
+        return Err(ConfigError::new(text));
+    }
+    let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
+    Ok((param.key, setting))
+}
+
+impl MemoryDescription {
+    /// A memory with the keys of an entry of `[[memory]]`, dotted.
+    ///
+    /// # Errors
+    /// When a key is unknown or its value not accepted, or there is no kind.
+    pub fn of<'a>(
+        keys: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<MemoryDescription, ConfigError> {
+        let mut memory = MemoryDescription { share: 1, ..MemoryDescription::default() };
+        for (key, value) in keys {
+            memory.set(key, value)?;
+        }
+        if memory.kind.is_empty() { Err(ConfigError::new(no_kind())) } else { Ok(memory) }
+    }
+
+    fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+        match key {
+            "kind" => self.kind = kind_called(text)?.name().to_string(),
+            "size" => self.bytes = Some(size(text)?),
+            "share" => self.share = share(text)?,
+            _ => {
+                let (key, setting) = own_setting(key, text)?;
+                self.settings.insert(key, setting);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_kind() -> String {
+    let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
+    format!("memory: has no kind; give kind = one of {}", names.join(", "))
+}
+
+impl Reader<'_> {
+    /// The entries of `[[memory]]`.
+    pub(crate) fn memories(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Vec<MemoryDescription>, ConfigError> {
+        let DeValue::Array(entries) = value.get_ref() else { return Ok(Vec::new()) };
+        let memory = |entry: &Spanned<DeValue<'_>>| {
+            let DeValue::Table(table) = entry.get_ref() else {
+                return Err(self.error(entry.span().start, "memory: give [[memory]] tables"));
+            };
+            let mut memory = MemoryDescription { share: 1, ..MemoryDescription::default() };
+            self.memory_keys("", table, &mut memory)?;
+            if memory.kind.is_empty() {
+                return Err(self.error(entry.span().start, &no_kind()));
+            }
+            Ok(memory)
+        };
+        entries.iter().map(memory).collect()
+    }
+
+    fn memory_keys(
+        &self,
+        prefix: &str,
+        table: &DeTable<'_>,
+        memory: &mut MemoryDescription,
+    ) -> Result<(), ConfigError> {
+        for (name, value) in table {
+            let key = format!("{prefix}{}", name.get_ref());
+            if let DeValue::Table(inner) = value.get_ref() {
+                self.memory_keys(&format!("{key}."), inner, memory)?;
+                continue;
+            }
+            let text = self.scalar(value, &key)?;
+            let at = |e: ConfigError| self.error(value.span().start, &e.0);
+            memory.set(&key, &text).map_err(at)?;
+        }
+        Ok(())
+    }
+}
+
+fn size(text: &str) -> Result<u64, ConfigError> {
+    let bytes =
+        units::parse_bytes(text).ok().filter(|b| *b > 0 && b.is_multiple_of(PAGE_BYTES) && *b <= 1 << 39);
+    bytes.ok_or_else(|| {
+        ConfigError::new(format!("size = {text}: give a multiple of 4 KiB up to 512 GiB (\"64 MiB\")"))
+    })
+}
+
+fn share(text: &str) -> Result<u64, ConfigError> {
+    let share = text.parse().ok().filter(|n| (1..=TURN as u64).contains(n));
+    share.ok_or_else(|| {
+        ConfigError::new(format!(
+            "share = {text}: give a whole number from 1 to {TURN}, against the others' shares"
+        ))
+    })
+}

@@ -1,0 +1,16 @@
+//! What every machine reports, whatever it is made of.
+
+use params::Statistics;
+
+/// How fast the program goes.
+#[derive(Statistics)]
+#[statistics(prefix = "throughput")]
+pub(crate) struct Throughput {
+    /// operations of the workload a simulated second
+    #[stat(unit = "1/s")]
+    pub(crate) operations_per_second: f64,
+    /// bytes that the program moves a simulated second; where it counts none, bytes written to the
+    /// media
+    #[stat(unit = "B/s")]
+    pub(crate) bytes_per_second: f64,
+}

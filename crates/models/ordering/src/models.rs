@@ -1,0 +1,155 @@
+//! The list of ordering models. A model's word stands in its own folder, in presets and in docs; whoever wires, checks or
+//! cuts a machine asks this list.
+
+use crate::path::{
+    BlockedShare, BufferParameters, BufferStats, DropStats, EpochParameters, EpochStats, FlushStats,
+    StallShare,
+};
+use crate::plug::{OrderingModel, Registered};
+use ::plug::System;
+use explore::Harness;
+use memory::params::CommitParameters;
+use params::{Kind, Param, Parameters, StatisticInfo, Statistics, Tally};
+use protocol::{Capabilities, Settings};
+
+/// Every model.
+pub const MODELS: [Registered; 7] = [
+    crate::intel::MODEL,
+    crate::hops::MODEL,
+    crate::asap::MODEL,
+    crate::bbb::MODEL,
+    crate::eadr::MODEL,
+    crate::dpo::MODEL,
+    crate::strandweaver::MODEL,
+];
+
+/// The words of [`MODELS`]: what `ordering.model` accepts.
+pub const NAMES: [&str; MODELS.len()] = {
+    let (mut names, mut at) = ([""; MODELS.len()], 0);
+    while at < MODELS.len() {
+        names[at] = MODELS[at].name;
+        at += 1;
+    }
+    names
+};
+
+/// The parameter that names the model.
+pub const MODEL: Param = Param {
+    key: "ordering.model",
+    kind: Kind::Choice(&NAMES),
+    default: "intel",
+    source: "paper: ASAP §VII, the baseline",
+    meaning: "how persists are ordered",
+};
+
+/// Every model, with what they share.
+pub const SYSTEM: System = System {
+    parameters: &PARAMETERS,
+    statistics: &STATISTICS,
+    derived: Some(derived),
+    protocols: &PROTOCOLS,
+    ..System::NOTHING
+};
+
+/// What several models read, and then what single ones do.
+const PARAMETERS: [&[Param]; 4 + MODELS.len()] = {
+    let mut tables: [&[Param]; 4 + MODELS.len()] = [&[]; 4 + MODELS.len()];
+    tables[0] = &[MODEL];
+    tables[1] = BufferParameters::TABLE;
+    tables[2] = EpochParameters::TABLE;
+    tables[3] = CommitParameters::TABLE;
+    let mut at = 0;
+    while at < MODELS.len() {
+        tables[4 + at] = MODELS[at].own;
+        at += 1;
+    }
+    tables
+};
+
+/// What several models report, and then what single ones do.
+const STATISTICS: [&[StatisticInfo]; 6 + MODELS.len()] = {
+    let mut tables: [&[StatisticInfo]; 6 + MODELS.len()] = [&[]; 6 + MODELS.len()];
+    tables[0] = BlockedShare::TABLE;
+    tables[1] = StallShare::TABLE;
+    tables[2] = EpochStats::TABLE;
+    tables[3] = BufferStats::TABLE;
+    tables[4] = FlushStats::TABLE;
+    tables[5] = DropStats::TABLE;
+    let mut at = 0;
+    while at < MODELS.len() {
+        tables[6 + at] = MODELS[at].statistics;
+        at += 1;
+    }
+    tables
+};
+
+const PROTOCOLS: [Harness; MODELS.len()] = {
+    let (mut protocols, mut at) = ([MODELS[0].protocol; MODELS.len()], 0);
+    while at < MODELS.len() {
+        protocols[at] = MODELS[at].protocol;
+        at += 1;
+    }
+    protocols
+};
+
+/// What follows from that.
+fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'static str, f64)) {
+    if tally.get("ordering.blocked").is_some() {
+        BlockedShare { blocked_share: tally.number("ordering.blocked") / core_time }.each(each);
+    }
+    let stalled = tally.number("ordering.fence_stall") + tally.number("ordering.buffer_stall");
+    StallShare { stall_share: stalled / core_time }.each(each);
+}
+
+/// The model that a machine has.
+///
+/// # Panics
+/// When `ordering.model` is a word that no model has: descriptions accept [`NAMES`] alone.
+pub fn of(settings: &Settings) -> &'static dyn OrderingModel {
+    registered(settings).model
+}
+
+/// The same with what the list says of it.
+///
+/// # Panics
+/// As [`of`].
+pub fn registered(settings: &Settings) -> &'static Registered {
+    let word = settings.text("ordering.model");
+    let found = MODELS.iter().find(|m| m.name == word);
+    found.unwrap_or_else(|| panic!("no ordering model is called {word}; there are {}", NAMES.join(", ")))
+}
+
+/// The words of models for which `fits` holds, in a list for people.
+pub fn those(fits: &dyn Fn(&Capabilities) -> bool) -> String {
+    let fitting = MODELS.iter().filter(|m| fits(&m.model.capabilities())).map(|m| m.name);
+    fitting.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_said_once_and_finds_its_model() {
+        for (index, name) in NAMES.iter().enumerate() {
+            assert!(!name.is_empty() && !NAMES[..index].contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_table_of_a_model_is_among_all_parameters() {
+        let all: Vec<_> = PARAMETERS.iter().copied().flatten().map(|p| p.key).collect();
+        for model in MODELS {
+            let tables = model.shared.iter().chain([&model.own]);
+            assert!(tables.copied().flatten().all(|p| all.contains(&p.key)), "{}", model.name);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "no ordering model is called lazy; there are intel, ")]
+    fn a_word_without_a_model_is_no_machine() {
+        let mut settings = Settings::default();
+        settings.set("ordering.model", params::Setting::Text("lazy".into()));
+        of(&settings);
+    }
+}

@@ -1,0 +1,27 @@
+//! Every parameter in one table.
+
+use crate::params::{KernelParameters, MemoryParameters};
+use crate::policies::{self, DesignParameters, POLICIES};
+use params::{Param, Parameters, join, rows};
+
+/// Every parameter: of the machine, of its kernel, then of each policy.
+pub const PARAMETERS: &[Param] = &described(&join::<{ rows(PARTS) }>(PARTS));
+
+const PARTS: &[&[Param]] = &{
+    let mut parts: [&[Param]; POLICIES.len() + 3] = [&[]; POLICIES.len() + 3];
+    (parts[0], parts[1], parts[2]) =
+        (DesignParameters::TABLE, MemoryParameters::TABLE, KernelParameters::TABLE);
+    let mut n = 0;
+    while n < POLICIES.len() {
+        parts[n + 3] = POLICIES[n].params;
+        n += 1;
+    }
+    parts
+};
+
+/// The first row is `fusion.design`, whose meaning is what each policy says of itself.
+const fn described<const N: usize>(table: &[Param; N]) -> [Param; N] {
+    let mut table = *table;
+    table[0].meaning = policies::ABOUT;
+    table
+}
