@@ -4,13 +4,12 @@ use crate::memory::{Costs, Descriptors, MemorySpec, Rule, SwapSpec};
 use crate::params::{DescriptorsAt, KernelParameters, Marks, MemoryParameters, SwapDevice};
 use crate::policies::{Design, DesignParameters};
 use crate::policy::{Entry, Layout, Platform};
-use crate::spec::{MachineSpec, MediumSpec, PowerSpec};
+use crate::spec::{MachineSpec, MediumSpec, PowerSpec, SECTIONS_OF_GIB, at_least_a_microsecond};
 use crate::stand_in::Costs as MediumCosts;
 use params::{Parameters, Settings};
 use units::Dur;
 
-/// Sections of a GiB, pages of a GiB.
-pub(crate) const SECTIONS_OF_GIB: u64 = 8;
+/// Pages of a GiB.
 const PAGES_OF_GIB: u64 = 1 << 18;
 
 /// What the settings say.
@@ -51,17 +50,6 @@ pub fn check(s: &Settings) -> Result<(), String> {
         at_least_a_microsecond(key, time)?;
     }
     Ok(())
-}
-
-/// What happens again and again does not happen more often than once in a microsecond.
-///
-/// # Errors
-/// When it would.
-pub(crate) fn at_least_a_microsecond(key: &str, time: Dur) -> Result<(), String> {
-    if time >= Dur::ns(1000) {
-        return Ok(());
-    }
-    Err(format!("{key} = {}: give 1000 or more", time.as_ns()))
 }
 
 impl Described {

@@ -4,6 +4,20 @@ use crate::curve::Curve;
 use crate::memory::MemorySpec;
 use units::Dur;
 
+/// Sections of a GiB.
+pub(crate) const SECTIONS_OF_GIB: u64 = 8;
+
+/// What happens again and again does not happen more often than once in a microsecond.
+///
+/// # Errors
+/// When it would.
+pub(crate) fn at_least_a_microsecond(key: &str, time: Dur) -> Result<(), String> {
+    if time >= Dur::ns(1000) {
+        return Ok(());
+    }
+    Err(format!("{key} = {}: give 1000 or more", time.as_ns()))
+}
+
 /// A medium, as programs meet it.
 #[derive(Clone, Copy, Debug)]
 pub struct MediumSpec {

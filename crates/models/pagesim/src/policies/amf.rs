@@ -4,7 +4,7 @@
 use crate::memory::{MemoryManager, PAGE, SECTION};
 use crate::params::MemoryParameters;
 use crate::policy::{Entry, Layout, Platform, Policy, needs_pm};
-use crate::settings::{SECTIONS_OF_GIB, at_least_a_microsecond};
+use crate::spec::{SECTIONS_OF_GIB, at_least_a_microsecond};
 use params::{Parameters, Settings, StatSink, Statistics, ns};
 use units::{Dur, Time};
 

@@ -7,7 +7,7 @@
 
 use crate::memory::{Medium, MemoryManager, PAGE, Zone};
 use crate::policy::{Entry, Hint, Policy, needs_pm};
-use crate::settings::at_least_a_microsecond;
+use crate::spec::at_least_a_microsecond;
 use params::{Parameters, Settings, StatSink, Statistics, ns};
 use units::{Dur, Time};
 
