@@ -96,13 +96,13 @@ def table(head: list[str], rows: list[list[Any]], *, text: int = 1) -> str:
     return f'<div class="wide"><table class="sortable"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def configured(chart: Any) -> Any:
+def configured(chart: Any, left: int = 5) -> Any:
     """A chart in the colours that every figure has."""
     # Fonts of one width wherever the page is read; some room for where they are not there.
     font = "Arial, Liberation Sans, Helvetica, sans-serif"
     axis = {"titlePadding": 10, "labelColor": INK, "titleColor": INK, "domainColor": GRID, "tickColor": GRID, "gridColor": GRID, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260}
     legend: dict[str, Any] = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "labelLimit": 320, "symbolLimit": 40}
-    chart = chart.configure(font=font, padding={"left": 5, "top": 5, "right": 24, "bottom": 5})
+    chart = chart.configure(font=font, padding={"left": left, "top": 5, "right": 24, "bottom": 5})
     chart = chart.configure_view(stroke=None).configure_axis(**axis).configure_legend(**legend)
     return chart.configure_title(color=INK, fontSize=14, anchor="start").configure_header(labelColor=INK, titleColor=INK, labelFontSize=13)
 

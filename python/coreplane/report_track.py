@@ -140,7 +140,7 @@ def _where(pages: pl.DataFrame) -> str:
     cells, size = _stretches(pages)
     stretches = cells.group_by("stretch").agg(pl.col("dirty").sum()).sort("dirty", descending=True)["dirty"]
     tenth = max(1, len(stretches) // 10)
-    share = stretches.head(tenth).sum() / stretches.sum()
+    share = float(stretches.head(tenth).sum()) / float(stretches.sum())
     every = pages.group_by("address").agg(pl.col("window").n_unique())["window"]
     windows = pages["window"].n_unique()
     always = len(every.filter(every == windows)) / len(every)

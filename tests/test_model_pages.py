@@ -1,0 +1,72 @@
+"""Every page of a model has the same parts: prose, a diagram that code draws, what is not modelled, sources, and a figure of measurements."""
+
+import importlib.util
+import json
+import re
+import sys
+from types import ModuleType
+
+import pytest
+from conftest import ROOT
+
+MODELS = ROOT / "docs/models"
+FIGURES = ROOT / "docs/figures"
+PAGES = sorted(p.stem for p in MODELS.glob("*.md"))
+
+
+def module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", FIGURES / f"{name}.py")
+    assert spec and spec.loader
+    sys.path.insert(0, str(FIGURES))
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    sys.path.remove(str(FIGURES))
+    return found
+
+
+diagrams, validation = module("diagrams"), module("validation")
+NUMBERS = json.loads((FIGURES / "validation.json").read_text())
+
+
+def test_every_page_has_a_diagram_and_a_measurement() -> None:
+    assert set(diagrams.DIAGRAMS) == set(PAGES) == set(NUMBERS) == {*validation.MEASURED, *validation.PAPERS}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_begins_with_prose_and_its_diagram(page: str) -> None:
+    title, prose, *rest = (MODELS / f"{page}.md").read_text().split("\n\n")
+    assert title.startswith("# ") and "\n" not in title
+    assert len(prose.split()) >= 25 and not prose.startswith(("|", "**", "*", "!")), prose
+    assert f"](../figures/{page}.svg)" in rest[0], rest[0]
+    assert (FIGURES / f"{page}.svg").read_text() == diagrams.DIAGRAMS[page].svg()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_says_what_is_not_there_and_what_it_rests_on(page: str) -> None:
+    text = (MODELS / f"{page}.md").read_text()
+    assert re.search(r"\*\*Not modelled|\*\*Not seen|## (What is not|Not seen)|Not modelled:|Not explored:|Not (loaded|among)", text), page
+    assert "ources" in text or page == "explore", page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_ends_with_a_figure_and_what_its_numbers_say(page: str) -> None:
+    text = (MODELS / f"{page}.md").read_text()
+    said = validation.said(page, NUMBERS[page])
+    what, figure, sentence = text.split("\n## Validation\n\n")[1].split("\n\n")
+    assert len(what.split()) >= 8 and figure.endswith(f"](../figures/{page}-validation.svg)")
+    assert sentence == f"*{said}*\n"
+    drawn = (FIGURES / f"{page}-validation.svg").read_text()
+    assert "prefers-color-scheme: dark" in drawn and 'fill="white"' not in drawn
+
+
+@pytest.mark.parametrize("page", sorted(diagrams.DIAGRAMS))
+def test_boxes_of_a_diagram_do_not_meet_and_arrows_join_boxes(page: str) -> None:
+    drawn = diagrams.DIAGRAMS[page]
+    sides = [b.sides() for b in drawn.boxes.values()]
+    assert not any(a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3] for n, a in enumerate(sides) for b in sides[:n])
+    assert {w for a, b, _ in drawn.arrows for w in (a, b)} == set(drawn.boxes)
+
+
+def test_what_is_measured_again_is_what_stands_on_the_page() -> None:
+    # The one that takes no time: what each model says of the specifications.
+    assert validation.litmus()[1] == NUMBERS["litmus"]
