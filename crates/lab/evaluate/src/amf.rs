@@ -3,10 +3,10 @@
 
 mod figures;
 
-use crate::Paper;
 use crate::claims::Claim;
 use crate::runs::{Key, Runs};
 use crate::verdict::Finding;
+use crate::{Effort, Paper};
 use machine::ConfigError;
 
 const UNIFIED: &str = "unified";
@@ -79,7 +79,7 @@ fn stream(passthrough: bool) -> &'static str {
     if passthrough { "device files" } else { "arrays" }
 }
 
-fn declare() -> Result<Runs, ConfigError> {
+fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     let mix = |instances: u64, pm: u64| {
         vec![
@@ -91,11 +91,6 @@ fn declare() -> Result<Runs, ConfigError> {
             ("fusion.device_gib", "0".into()),
         ]
     };
-    for (number, (instances, pm)) in EXPERIMENTS.iter().enumerate().rev() {
-        for machine in [UNIFIED, AMF] {
-            runs.add(Key::new(&at(machine, number), "spec-mix", 1), machine, &mix(*instances, *pm))?;
-        }
-    }
     let (instances, _) = EXPERIMENTS[SHOWN];
     runs.add(Key::new(WHOLE, "spec-mix", 1), AMF, &mix(instances, 448))?;
     for (workload, _) in DATABASES {
@@ -121,6 +116,15 @@ fn declare() -> Result<Runs, ConfigError> {
         ]);
         sets
     };
+    for (number, (instances, pm)) in EXPERIMENTS.iter().enumerate().rev() {
+        let sets = match effort {
+            Effort::Whole => mix(*instances, *pm),
+            Effort::Design => scaled(8, instances / 8, pm / 8),
+        };
+        for machine in [UNIFIED, AMF] {
+            runs.add(Key::new(&at(machine, number), "spec-mix", 1), machine, &sets)?;
+        }
+    }
     let eighth = || scaled(8, 20, 16);
     for number in 0..EXPERIMENTS.len() {
         for machine in [UNIFIED, AMF] {
@@ -178,8 +182,8 @@ fn finding(runs: &Runs, claim: &Claim, _seed: u64) -> Finding {
     match claim.id.as_str() {
         "amf.descriptors" => {
             let last = EXPERIMENTS.len() - 1;
-            let bytes = of(runs, UNIFIED, last, "os.descriptor_bytes_max");
-            let gib = 64.0 + EXPERIMENTS[last].1 as f64;
+            let bytes = in_mix(runs, UNIFIED, last, "os.descriptor_bytes_max");
+            let gib = (64 / MIX_SCALE + mix_pm(UNIFIED, last)) as f64;
             Finding::Values(vec![bytes / gib * 1024.0 / f64::from(1 << 30)])
         }
         "amf.page-faults" => avoided(|machine, n| faults(runs, machine, n)),

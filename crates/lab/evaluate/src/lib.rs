@@ -26,6 +26,15 @@ pub use verdict::{Finding, Scored, Verdict};
 use machine::{ConfigError, RunError};
 use runs::Asked;
 
+/// How long the programs of an evaluation are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// For the scoreboard and the figures.
+    Whole,
+    /// For one of a design's many runs: fewer operations, where results hardly hang on how many there are.
+    Design,
+}
+
 /// How a paper is evaluated.
 #[derive(Clone, Copy)]
 pub struct Paper {
@@ -33,7 +42,7 @@ pub struct Paper {
     pub name: &'static str,
     /// How it is done with a seed, in a sentence.
     about: fn(u64) -> String,
-    declare: fn() -> Result<Runs, ConfigError>,
+    declare: fn(Effort) -> Result<Runs, ConfigError>,
     finding: fn(&Runs, &Claim, u64) -> Finding,
     figures: fn(&Runs) -> Vec<Figure>,
     /// Runs of a design for bands, unless another number is wanted: such that they end within an hour on two cores.
@@ -55,25 +64,21 @@ impl Paper {
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
     ) -> Result<Evaluation, RunError> {
-        Ok(self.evaluated(claims, seed, begin, step)?.1)
+        Ok(self.evaluated(claims, seed, begin, step)?.0)
     }
 
-    /// The same with the runs, and what each claim asked of them.
+    /// The same, and what each claim asked of the runs.
     fn evaluated(
         &self,
         claims: &Claims,
         seed: u64,
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
-    ) -> Result<(Runs, Evaluation, Vec<Asked>), RunError> {
-        let mut runs = (self.declare)()?;
+    ) -> Result<(Evaluation, Vec<Asked>), RunError> {
+        let mut runs = (self.declare)(Effort::Whole)?;
         begin(runs.len());
         runs.run(seed, step)?;
-        let score = |claim: &Claim| {
-            let scored = Scored::new(claim.clone(), (self.finding)(&runs, claim, seed));
-            (scored, runs.take_asked())
-        };
-        let (claims, asked) = claims.of(self.name).map(score).unzip();
+        let (claims, asked) = self.scored(&runs, claims, seed);
         let (paper, about) = (self.name, (self.about)(seed));
         let done = Evaluation {
             paper,
@@ -84,7 +89,16 @@ impl Paper {
             open: Vec::new(),
         };
         runs.all_known()?;
-        Ok((runs, done, asked))
+        Ok((done, asked))
+    }
+
+    /// What `runs` say of each claim, and what it asked of them.
+    fn scored(&self, runs: &Runs, claims: &Claims, seed: u64) -> (Vec<Scored>, Vec<Asked>) {
+        let score = |claim: &Claim| {
+            let scored = Scored::new(claim.clone(), (self.finding)(runs, claim, seed));
+            (scored, runs.take_asked())
+        };
+        claims.of(self.name).map(score).unzip()
     }
 }
 

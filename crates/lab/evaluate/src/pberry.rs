@@ -4,10 +4,10 @@
 pub mod definitions;
 mod figures;
 
-use crate::Paper;
 use crate::claims::Claim;
 use crate::runs::{Changes, Key, Runs, mean, owned};
 use crate::verdict::Finding;
+use crate::{Effort, Paper};
 use machine::ConfigError;
 
 const PAGES: &str = "remote-pages";
@@ -114,7 +114,7 @@ fn declare_tracks(runs: &mut Runs, wanted: impl Fn(&str) -> bool) -> Result<(), 
     Ok(())
 }
 
-fn declare() -> Result<Runs, ConfigError> {
+fn declare(_: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     declare_tracks(&mut runs, |_| true)?;
     for (workload, local) in WORKLOADS {

@@ -68,12 +68,12 @@ pub struct NearParameters {
     #[param(default = "range", source = "paper: NearPM §5.3.1")]
     pub host_writes: HostWrites,
     /// one way between the host and a device
-    #[param(default = "154", source = "open 120..154: less than half of a load's 436 ns is on the way, and the media take the rest", range = ns::WIRE)]
+    #[param(default = "154", source = "open 120..154: less than half of a load's 436 ns is on the way, and the media take the rest; stands at its most", range = ns::WIRE)]
     pub link_ns: Dur,
     /// one way between two devices
     #[param(
         default = "20",
-        source = "open 10..60: a few cycles at 300 MHz, both on one board",
+        source = "open 10..60: a few cycles at 300 MHz, both on one board; stands at six",
         range = ns::WIRE
     )]
     pub peer_ns: Dur,

@@ -127,7 +127,7 @@ pub struct RemoteParameters {
     )]
     pub fault_ns: Dur,
     /// the same of the first write to a protected page
-    #[param(default = "1000", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::LONG)]
+    #[param(default = "700", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::LONG)]
     pub write_fault_ns: Dur,
     /// dropping a core's own translations
     #[param(default = "89", source = "measured: LegoOS, no other processor", range = ns::NS)]
@@ -142,7 +142,12 @@ pub struct RemoteParameters {
     #[param(default = "100", source = "open 50..200: a look at an uncached line, half to twice", range = ns::SERVICE)]
     pub poll_ns: Dur,
     /// pages reclaimed together
-    #[param(default = "8", source = "open 4..32: pages of a shootdown", min = 1, max = 4096)]
+    #[param(
+        default = "8",
+        source = "open 4..32: pages of a shootdown; stands at a power of two",
+        min = 1,
+        max = 4096
+    )]
     pub reclaim_batch: u32,
     /// what is fetched beside the page that is wanted
     #[param(default = "none", source = "paper: PBerry §5: pages are fetched when they are wanted")]
@@ -151,7 +156,7 @@ pub struct RemoteParameters {
     #[param(default = "7", source = "datasheet: Linux reads 8 pages of swap at once", min = 0, max = 64)]
     pub prefetch_pages: u32,
     /// length of a window of dirty tracking
-    #[param(default = "1000000", source = "open 100000..16000000: how long windows are is not published", range = WINDOW)]
+    #[param(default = "1000000", source = "open 100000..16000000: how long windows are is not published; stands at the round number", range = WINDOW)]
     pub window_ns: Dur,
     /// every so often all local pages are protected against writes again (pages), 0 for never
     #[param(

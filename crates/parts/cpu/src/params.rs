@@ -57,7 +57,7 @@ pub struct RateParameters {
     /// on top
     #[param(
         default = "1.5",
-        source = "open 0.5..3: a recording does not tell it",
+        source = "open 0.5..3: a recording does not tell it; stands at 1.5, as before any paper's program took its time from it",
         min = 500,
         max = 3000,
         thousandths

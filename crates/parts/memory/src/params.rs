@@ -37,7 +37,7 @@ pub struct PmParameters {
     #[param(default = "175", source = "paper: ASAP Table II", range = ns::NS)]
     pub read_ns: Dur,
     /// time from a write's acceptance to its acknowledgement
-    #[param(default = "90", source = "open 50..90: ASAP's Table II writes in 90 ns; in its artifact a write is accepted 50 ns after it has come", range = ns::NS)]
+    #[param(default = "90", source = "open 50..90: ASAP's Table II writes in 90 ns; in its artifact a write is accepted 50 ns after it has come; stands at the paper's", range = ns::NS)]
     pub acknowledge_ns: Dur,
     /// time that the media is busy with 64 bytes read
     #[param(default = "9.02", source = "artifact: 6.6 GB/s a controller", range = ns::SERVICE)]
@@ -88,7 +88,7 @@ pub struct DramParameters {
 #[parameters(prefix = "ordering")]
 pub struct CommitParameters {
     /// time from a commit's arrival to its acknowledgement
-    #[param(default = "16", source = "open 5..50: ASAP's Table II gives a flush 60 ns and a commit none; the artifact's word of a commit takes no wire; 16 is the geometric middle", range = ns::NS)]
+    #[param(default = "50", source = "open 5..50: ASAP's Table II gives a flush 60 ns and a commit none; the artifact's word of a commit takes no wire; stands at the artifact's 60 ns, of which 10 are the wires", range = ns::NS)]
     pub commit_ns: Dur,
 }
 

@@ -12,7 +12,7 @@ pub mod study;
 use crate::claims::Claims;
 use crate::runs::{Asked, Key, Runs};
 use crate::verdict::{Finding, Scored};
-use crate::{Evaluation, Paper};
+use crate::{Effort, Evaluation, Paper};
 use band::{Band, Joint};
 use design::design;
 use machine::RunError;
@@ -54,18 +54,26 @@ impl Paper {
         wanted: &Wanted<'_>,
         progress: &dyn Progress,
     ) -> Result<Evaluation, RunError> {
+        let runs = |space: &Space| spread::runs(space, wanted.runs, self.runs, self.name);
+        // What is refused is refused before anything runs.
+        let declared = (self.declare)(Effort::Design)?;
+        runs(&self.open(&declared, claims, seed))?;
         let begin = |n| progress.begin(&format!("{}, as in the presets: {n} simulations", self.name), n);
-        let (runs, mut done, asked) = self.evaluated(claims, seed, begin, || progress.step())?;
-        let (keys, jobs) = jobs(&runs, &asked);
-        let closed = BTreeSet::new();
-        let space = Space::of(jobs.iter().map(|j| (&j.machine, &j.workload)), &closed);
-        let points =
-            design(space.dimensions.len(), spread::runs(&space, wanted.runs, self.runs, self.name)?, seed);
+        let (mut done, asked) = self.evaluated(claims, seed, begin, || progress.step())?;
+        let (keys, jobs) = jobs(&declared, &asked);
+        let space = space(&jobs);
+        let points = design(space.dimensions.len(), runs(&space)?, seed);
         let study = Study::new(&jobs, &space, &points, &wanted.build);
         let begin = |left| progress.begin(&spread::said(self.name, &space, &points, study.len(), left), left);
         let outcomes = study.run(wanted.keep, begin, || progress.step())?;
         self.judge(&mut done, &asked, &Designed { keys, space, points, outcomes });
         Ok(done)
+    }
+
+    /// What is open of all that these claims read, known without a run.
+    fn open(&self, declared: &Runs, claims: &Claims, seed: u64) -> Space {
+        let (_, asked) = self.scored(declared, claims, seed);
+        space(&jobs(declared, &asked).1)
     }
 
     fn judge(&self, done: &mut Evaluation, asked: &[Asked], designed: &Designed) {
@@ -118,6 +126,10 @@ impl Designed {
     }
 }
 
+fn space(jobs: &[Job]) -> Space {
+    Space::of_jobs(jobs, &BTreeSet::new())
+}
+
 /// Every run that a claim reads, once, and as a job. What was never declared is not run either.
 fn jobs(runs: &Runs, asked: &[Asked]) -> (Vec<Key>, Vec<Job>) {
     let keys: BTreeSet<&Key> = asked.iter().flat_map(BTreeMap::keys).collect();
@@ -142,7 +154,7 @@ mod tests {
     const TINY: Paper = Paper {
         name: "test",
         about: |_| String::new(),
-        declare: || {
+        declare: |_| {
             let mut runs = Runs::default();
             for machine in ["intel", "asap-rp", "eadr"] {
                 let sets = [("workload.operations", "40".to_string())];
@@ -227,12 +239,32 @@ mod tests {
         assert_eq!(second.joint.unwrap().claims.len(), 2);
         let said = said.0.into_inner().unwrap();
         assert!(said[1].contains("50 runs over") && said[3].ends_with(" 0 of them to do"), "{said:?}");
-        let refused = evaluate_error(&claims, &keep);
-        assert!(refused.contains("--runs 2: test has") && refused.contains("to 200"), "{refused}");
+        for (runs, most) in [(2, "to 200"), (201, "to 200")] {
+            let wanted = Wanted { runs: Some(runs), keep: &keep, build: "this".into() };
+            let said = Said::default();
+            let refused = TINY.evaluate_with_bands(&claims, 1, &wanted, &said).err().unwrap().to_string();
+            let tells = refused.contains(&format!("--runs {runs}: test has")) && refused.contains(most);
+            assert!(tells, "{refused}");
+            assert!(said.0.into_inner().unwrap().is_empty(), "refused after runs had begun");
+        }
     }
 
-    fn evaluate_error(claims: &Claims, keep: &Memory) -> String {
-        let wanted = Wanted { runs: Some(2), keep, build: "this".into() };
-        TINY.evaluate_with_bands(claims, 1, &wanted, &Said::default()).err().unwrap().to_string()
+    #[test]
+    fn what_claims_read_is_known_before_anything_runs() {
+        let claims = Claims::built_in().unwrap();
+        for paper in crate::PAPERS {
+            let mut runs = (paper.declare)(Effort::Design).unwrap();
+            let before = paper.open(&runs, &claims, 1);
+            // As if everything had been run: each statistic that is asked for is 1.
+            let (_, asked) = paper.scored(&runs, &claims, 1);
+            assert!(asked.iter().any(|a| !a.is_empty()), "{}: asks nothing", paper.name);
+            for (key, names) in asked.into_iter().flatten() {
+                runs.insert(key, names.into_iter().map(|name| (name, 1.0)).collect());
+            }
+            let apart = ["asap.theorem", "nearpm.ppo", "nvdimmc.lru", "nvdimmc.no-coll", "nvdimmc.powerf"];
+            let list = claims.list.iter().filter(|c| !apart.iter().any(|a| c.id.starts_with(a))).cloned();
+            let (_, asked) = paper.scored(&runs, &Claims { list: list.collect() }, 1);
+            assert_eq!(before.dimensions, space(&jobs(&runs, &asked).1).dimensions, "{}", paper.name);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What is open of some machines and their programs: the parameters that nobody has published, and what each may be.
 
+use super::study::Job;
 use machine::{ConfigError, Description, WorkloadDescription};
 use protocol::Param;
 use protocol::params::{Among, Kind, Setting, Source};
@@ -36,10 +37,25 @@ impl Space {
         jobs: impl IntoIterator<Item = (&'a Description, &'a WorkloadDescription)>,
         closed: &BTreeSet<String>,
     ) -> Space {
+        Space::gathered(jobs.into_iter().map(|(machine, workload)| (Some(machine), workload)), closed)
+    }
+
+    /// What is open of jobs: of one that is tracked without its machine, the program alone.
+    pub(super) fn of_jobs(jobs: &[Job], closed: &BTreeSet<String>) -> Space {
+        let acts = |job: &Job| job.tracked.is_none();
+        Space::gathered(jobs.iter().map(|job| (acts(job).then_some(&job.machine), &job.workload)), closed)
+    }
+
+    fn gathered<'a>(
+        jobs: impl Iterator<Item = (Option<&'a Description>, &'a WorkloadDescription)>,
+        closed: &BTreeSet<String>,
+    ) -> Space {
         let mut space = Space::default();
         for (machine, workload) in jobs {
             let mut acting = Vec::new();
-            for (param, value, source) in machine.rows() {
+            for (machine, (param, value, source)) in
+                machine.into_iter().flat_map(|m| m.rows().into_iter().map(move |row| (m, row)))
+            {
                 // What one of several memories has of its own is that memory's.
                 let own = machine.memories.iter().any(|m| m.settings.contains_key(param.key));
                 if !own && !closed.contains(param.key) {
@@ -203,6 +219,20 @@ mod tests {
         assert!(find("machine.fidelity").is_none(), "one choice is no interval");
         let closed = space(&[("asap-rp", "queue")], &["ordering.commit_ns"]);
         assert!(closed.dimensions.iter().all(|d| d.key != "ordering.commit_ns"));
+    }
+
+    #[test]
+    fn what_is_tracked_without_its_machine_has_its_programs_open_parameters_alone() {
+        let machine = Description::preset("pberry").unwrap();
+        let workload = WorkloadDescription::named("redis-seq").unwrap();
+        let job = |tracked| {
+            let (machine, workload) = (machine.clone(), workload.clone());
+            Job { name: "a".into(), machine, workload, wanted: BTreeSet::new(), tracked }
+        };
+        let open = |tracked| Space::of_jobs(&[job(tracked)], &BTreeSet::new());
+        let keys: Vec<_> = open(Some(100)).dimensions.iter().map(|d| d.key).collect();
+        assert_eq!(keys, ["workload.clients", "workload.think_cycles"]);
+        assert!(open(None).dimensions.iter().any(|d| d.key == "remote.poll_ns"));
     }
 
     #[test]

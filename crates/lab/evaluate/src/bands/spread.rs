@@ -35,7 +35,7 @@ impl Spread {
         wanted: &Wanted<'_>,
         progress: &dyn Progress,
     ) -> Result<Spread, RunError> {
-        let space = Space::of(jobs.iter().map(|job| (&job.machine, &job.workload)), closed);
+        let space = Space::of_jobs(jobs, closed);
         let points = design(space.dimensions.len(), runs(&space, wanted.runs, RUNS, "this")?, seed);
         let study = Study::new(jobs, &space, &points, &wanted.build);
         let begin = |left: usize| progress.begin(&said("bands", &space, &points, study.len(), left), left);

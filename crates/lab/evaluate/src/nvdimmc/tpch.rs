@@ -1,6 +1,7 @@
 //! TPC-H on a device whose data is larger than its DRAM: figure 11, and the replacement rules by themselves.
 
 use super::{BASELINE, POC};
+use crate::Effort;
 use crate::figure::{Figure, Lines, row};
 use crate::runs::Key;
 use crate::runs::Runs;
@@ -19,11 +20,13 @@ fn run_name(series: &str, query: &str) -> String {
     format!("{series} {query}")
 }
 
-pub(super) fn declare(runs: &mut Runs) -> Result<(), ConfigError> {
+pub(super) fn declare(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError> {
+    let pages = if effort == Effort::Whole { "4000" } else { "1000" };
     for query in &PageStream::small().queries {
         for (series, machine, rule) in SERIES {
             let sets = [
                 ("workload.query", query.name.clone()),
+                ("workload.operations", pages.to_string()),
                 ("nvdimm.slots_mib", SLOTS.to_string()),
                 ("nvdimm.replacement", rule.to_string()),
             ];

@@ -32,12 +32,12 @@ pub struct NandParameters {
     #[param(default = "100000", source = "datasheet: Z-NAND tPROG", range = ns::NS)]
     pub program_ns: Dur,
     /// erase of a block
-    #[param(default = "1000000", source = "open 1000000..5000000: not public", range = ns::LONG)]
+    #[param(default = "1000000", source = "open 1000000..5000000: not public; stands at one bit a cell's", range = ns::LONG)]
     pub erase_ns: Dur,
     /// a page over its channel
     #[param(
         default = "3400",
-        source = "open 2000..3900: measurements leave at most 6.9 us for firmware, read and transfer",
+        source = "open 2000..3900: measurements leave at most 6.9 us for firmware, read and transfer; stands at 6.9 less 0.5 and 3",
         range = ns::NS
     )]
     pub transfer_ns: Dur,
@@ -67,7 +67,7 @@ pub struct NandParameters {
     /// wrong bits that are corrected in each 1,024 bytes
     #[param(
         default = "72",
-        source = "open 40..72: LDPC class; acts with nand.bit_errors",
+        source = "open 40..72: LDPC class; stands at the best of it; acts with nand.bit_errors",
         min = 0,
         max = 1000
     )]

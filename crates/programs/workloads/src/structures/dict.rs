@@ -21,7 +21,7 @@ macro_rules! load {
             "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
             "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
             "pattern" Choice(&["random", "sequential"]), $pattern, "paper: PBerry §7", "order of keys";
-            "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published", "clients that go over the keys in order, in step";
+            "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published; stands at one, whose keys are in order", "clients that go over the keys in order, in step";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
         }
     };

@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         threads "1", "open 1: what is asked of the program";
         "query" Text, "Q1", "open Q1: what is asked of the program", "the query, or all";
         "store" Choice(&["rows", "columns"]), "rows", "open rows|columns: the paper's store keeps columns, and its plans are not published", "whose page reads: SQLite's at scale factor 0.01, or DuckDB's at 0.1";
-        "work_percent" Count { min: 0, max: 1000 }, "100", "open 35..100: Q1 takes 10.6 us a page on an idle host and 30 on the busy one where it was recorded", "processor time between pages, of what was recorded with them";
+        "work_percent" Count { min: 0, max: 1000 }, "100", "open 35..100: Q1 takes 10.6 us a page on an idle host and 30 on the busy one where it was recorded; stands at what was recorded", "processor time between pages, of what was recorded with them";
         "operations" N, "4000", "open 4000: what is asked of the program", "pages read of each query, from its beginning";
     },
     program: |c| Box::pin(run(c)),
