@@ -135,7 +135,7 @@ fn ways(runs: &Runs) -> Figure {
 fn tracking(runs: &Runs) -> Figure {
     Lines {
         name: "table-3",
-        title: "Run time with page write-protection, over that with line tracking",
+        title: "Run time with page write-protection, over that without",
         caption: "Beside the paper's table 3: 1.38, 1.04, 1.03 and 1.03. All memory local, windows of 1 ms.",
         axis: "run time",
         x: "",
