@@ -7,7 +7,7 @@ use crate::claims::Claim;
 use crate::runs::{Key, Runs};
 use crate::verdict::Finding;
 use crate::{Effort, Paper};
-use machine::ConfigError;
+use machine::{ConfigError, WorkloadDescription};
 
 const UNIFIED: &str = "unified";
 const AMF: &str = "amf";
@@ -94,8 +94,12 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let (instances, _) = EXPERIMENTS[SHOWN];
     runs.add(Key::new(WHOLE, "spec-mix", 1), AMF, &mix(instances, 448))?;
     for (workload, _) in DATABASES {
+        let sets = match effort {
+            Effort::Whole => Vec::new(),
+            Effort::Design => eighth_of_database(workload)?,
+        };
         for machine in [UNIFIED, AMF] {
-            runs.add(Key::new(machine, workload, 1), machine, &[])?;
+            runs.add(Key::new(machine, workload, 1), machine, &sets)?;
         }
     }
     for passthrough in [true, false] {
@@ -119,7 +123,7 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     for (number, (instances, pm)) in EXPERIMENTS.iter().enumerate().rev() {
         let sets = match effort {
             Effort::Whole => mix(*instances, *pm),
-            Effort::Design => scaled(8, instances / 8, pm / 8),
+            Effort::Design => scaled(MIX_SCALE, instances / MIX_SCALE, pm / MIX_SCALE),
         };
         for machine in [UNIFIED, AMF] {
             runs.add(Key::new(&at(machine, number), "spec-mix", 1), machine, &sets)?;
@@ -147,6 +151,13 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
         runs.add(Key::new(&hiding(what), "spec-mix", 1), "amf@pm", &sets)?;
     }
     Ok(runs)
+}
+
+/// An eighth of a database on an eighth of the platform.
+fn eighth_of_database(workload: &str) -> Result<Vec<(&'static str, String)>, ConfigError> {
+    let all = WorkloadDescription::named(workload)?.settings.number("workload.operations");
+    let parts = [("workload.operations", all), ("fusion.dram_gib", 64), ("fusion.pm_gib", 448)];
+    Ok(parts.map(|(key, value)| (key, (value / 8).to_string())).to_vec())
 }
 
 fn of(runs: &Runs, machine: &str, number: usize, stat: &str) -> f64 {

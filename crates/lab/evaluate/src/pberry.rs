@@ -77,9 +77,11 @@ pub const PAPER: Paper = Paper {
 
 type Sets = Vec<(&'static str, String)>;
 
-fn sized(workload: &str, more: &[(&'static str, &str)]) -> Sets {
+/// A design's requests are a quarter, over the same keys.
+fn sized(effort: Effort, workload: &str, more: &[(&'static str, &str)]) -> Sets {
+    let requests = if effort == Effort::Whole { "8000" } else { "2000" };
     let size: &[_] = match workload.starts_with("redis") {
-        true => &[("workload.keys", "20000"), ("workload.operations", "8000")],
+        true => &[("workload.keys", "20000"), ("workload.operations", requests)],
         // 16 splits, as Metis has for each core.
         false if workload == "linreg" => &[("workload.split_bytes", "1048576")],
         false => &[("workload.split_bytes", "131072")],
@@ -117,12 +119,12 @@ fn declare_tracks(runs: &mut Runs, wanted: impl Fn(&str) -> bool) -> Result<(), 
     Ok(())
 }
 
-fn declare(_: Effort) -> Result<Runs, ConfigError> {
+fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     declare_tracks(&mut runs, |_| true)?;
     for (workload, local) in WORKLOADS {
         let mut add = |name: &str, preset: &str, more: &[(&'static str, &str)]| {
-            runs.add(Key::new(name, workload, 1), preset, &sized(workload, more))
+            runs.add(Key::new(name, workload, 1), preset, &sized(effort, workload, more))
         };
         let some = ("remote.local_kib", local);
         let all = ("remote.local_kib", "65536");

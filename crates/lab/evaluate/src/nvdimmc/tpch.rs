@@ -21,7 +21,7 @@ fn run_name(series: &str, query: &str) -> String {
 }
 
 pub(super) fn declare(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError> {
-    let pages = if effort == Effort::Whole { "4000" } else { "1000" };
+    let pages = if effort == Effort::Whole { "4000" } else { "500" };
     for query in &PageStream::small().queries {
         for (series, machine, rule) in SERIES {
             let sets = [

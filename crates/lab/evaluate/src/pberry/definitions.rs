@@ -1,6 +1,7 @@
 //! Table 1's two Redis loads by three definitions of dirty, for whoever measures them on a real one.
 
 use super::{BLOCKS, FUNCTIONAL, LINES, TRACKED, clean, declare_tracks, sized};
+use crate::Effort;
 use crate::runs::{Key, Runs};
 use machine::RunError;
 
@@ -34,7 +35,7 @@ pub fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     for (workload, _) in LOADS {
         // Caches that hold a part of the program, or nothing would be written back.
         let local = [("remote.local_kib", "65536"), ("llc.size_bytes", "1 MiB"), ("l2.size_bytes", "64 KiB")];
-        runs.add(Key::new(TRACKED, workload, 1), LINES, &sized(workload, &local))?;
+        runs.add(Key::new(TRACKED, workload, 1), LINES, &sized(Effort::Whole, workload, &local))?;
     }
     runs.run(seed, || {})?;
     let shares = |machine: &str, workload: &str, definition: &str| {
