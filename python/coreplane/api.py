@@ -19,20 +19,37 @@ AWorkload: TypeAlias = Workload | Trace | str
 Engine: TypeAlias = Literal["fast", "reference"]
 
 
-def run(machine: AMachine, workload: AWorkload, *, seed: int = 1, engine: Engine = "fast", no_bands: bool = False, timeline: bool = False) -> Run:
+def run(
+    machine: AMachine, workload: AWorkload, *, seed: int = 1, engine: Engine = "fast", bands: bool = False, runs: int | None = None, no_bands: bool = False, timeline: bool = False
+) -> Run:
     """Simulates ``workload`` on ``machine``.
 
-    Of recordings it also finds out what is not known of their time, unless ``no_bands`` is set. With ``timeline`` the result has
-    one for ui.perfetto.dev. Raises ConfigError when the two do not fit together, RunError when the run breaks a promise.
+    Of recordings it also finds out what is not known of their time, unless ``no_bands`` is set. With ``bands``, every parameter
+    that nobody has published and you have not set is varied, in at most ``runs`` runs: ``band`` has how far the time goes, and
+    ``moved_by`` what moves it most. With ``timeline`` the result has one for ui.perfetto.dev. Raises ConfigError when the two do
+    not fit together, RunError when the run breaks a promise.
     """
+    if bands and timeline:
+        raise _core.ConfigError("bands: a run that is watched has none; leave timeline away")
     of, reference = workload_of(workload), _reference(engine)
-    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, not no_bands, timeline))
+    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, _bands(bands, runs, no_bands), runs, timeline))
 
 
-def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline: AMachine | None = None, seed: int = 1, engine: Engine = "fast", no_bands: bool = False) -> Comparison:
+def compare(
+    workload: AWorkload,
+    *,
+    on: AMachine | Sequence[AMachine],
+    baseline: AMachine | None = None,
+    seed: int = 1,
+    engine: Engine = "fast",
+    bands: bool = False,
+    runs: int | None = None,
+    no_bands: bool = False,
+) -> Comparison:
     """Simulates ``workload`` on each machine of ``on``; speedups are against ``baseline``, the first unless said.
 
-    Machines that would have one name get their changes in it. Raises ConfigError as ``run`` does, and when the machines
+    Machines that would have one name get their changes in it. ``bands`` and ``runs`` are as in ``run``; a parameter is varied
+    on all machines alike. Raises ConfigError as ``run`` does, and when the machines
     simulate different things, so that their times cannot be compared.
     """
     given = [machine_of(machine) for machine in _several(on)]
@@ -41,7 +58,7 @@ def compare(workload: AWorkload, *, on: AMachine | Sequence[AMachine], baseline:
     machines = _distinct(given)
     base = _index(given, machines, baseline)
     of, reference = workload_of(workload), _reference(engine)
-    return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, not no_bands))
+    return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, _bands(bands, runs, no_bands), runs))
 
 
 def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None) -> Sweep:
@@ -69,6 +86,8 @@ def crash(
     time_limit: float = 10.0,
     minimise_seconds: float = 20.0,
     replay: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     seed: int = 1,
 ) -> Crash:
     """Cuts the power, recovers, and says which store was not ordered.
@@ -76,11 +95,15 @@ def crash(
     The power fails ``at`` a time ("12.5 us"), after ``every`` so many writes that reach the controllers (100 unless said), or at
     ``all`` events; and at up to ``points`` points of the persistency ``model``, with up to ``images`` images each. A recording
     needs a ``check``: a command that decides by its exit status, with ``{image}`` or ``{folder}`` where it finds the files.
-    Built-in workloads do fewer operations than usual; ``notes`` says so. Raises ConfigError when there is nothing to judge.
+    Built-in workloads do fewer operations than usual; ``notes`` says so. The folder ``out`` gets the result, and while the search
+    goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """
     of = workload_of(workload)
     how: dict[str, Any] = {"at": at, "every": every, "all": all, "check": check, "file": file, "after": after, "accept_unseen": accept_unseen, "model": model}
     how |= {"points": points, "images": images, "time_limit": time_limit, "minimise_seconds": minimise_seconds, "replay": replay}
+    if resume and out is None:
+        raise _core.ConfigError("resume: give out, the folder of the search that was interrupted")
+    how |= {"out": None if out is None else os.fspath(out), "resume": resume}
     return Crash(_core.crash(core_of(machine_of(machine)), core_of(of), _seed(seed), **how))
 
 
@@ -137,9 +160,17 @@ def track(
     return Tracking(_core.track(pid, command, interval, windows, mode, mechanism))
 
 
-def reproduce(paper: str, *, claims: str | os.PathLike[str] | None = None, seed: int = 1) -> Scoreboard:
-    """Makes a paper's evaluation (``all`` for every one): claims, published beside ours, and the figures."""
-    return Scoreboard(_core.reproduce(paper, None if claims is None else os.fspath(claims), _seed(seed)))
+def reproduce(
+    paper: str, *, claims: str | os.PathLike[str] | None = None, seed: int = 1, bands: bool = False, runs: int | None = None, out: str | os.PathLike[str] | None = None
+) -> Scoreboard:
+    """Makes a paper's evaluation (``all`` for every one): claims, published beside ours, and the figures.
+
+    With ``bands``, every parameter that nobody has published is varied, in at most ``runs`` runs. The folder ``out`` keeps each
+    of these, so that an interrupted evaluation goes on where it stopped.
+    """
+    paths = [None if path is None else os.fspath(path) for path in (claims, out)]
+    _bands(bands, runs, no_bands=False)
+    return Scoreboard(_core.reproduce(paper, paths[0], _seed(seed), bands, runs, paths[1]))
 
 
 def show(what: AMachine | Workload | str) -> pl.DataFrame:
@@ -261,6 +292,17 @@ def _seed(seed: int) -> int:
     if not 0 <= seed < 2**64:
         raise _core.ConfigError(f"seed {seed}: give a whole number from 0 to {2**64 - 1}")
     return seed
+
+
+def _bands(bands: bool, runs: int | None, no_bands: bool) -> str:
+    """What is told beside the one time, as the core names it."""
+    if runs is not None and not bands:
+        raise _core.ConfigError("runs: how many runs bands takes; give bands=True too")
+    if runs is not None and runs < 1:
+        raise _core.ConfigError(f"runs {runs}: give at least 1")
+    if bands:
+        return "open"
+    return "none" if no_bands else "recordings"
 
 
 def _reference(engine: str) -> bool:

@@ -266,10 +266,10 @@ class Scoreboard:
 
     @property
     def table(self) -> pl.DataFrame:
-        """Paper, claim, verdict; published, ours and ratio as lists of numbers, empty for statements; what it says, and why."""
-        rows = [{"paper": paper["paper"], "claim": c["id"], "verdict": c["verdict"], **{key: _numbers(c[key]) for key in ("published", "ours", "ratio")}, "says": c["says"], "because": c.get("because")} for paper in self.data for c in paper["claims"]]
+        """Paper, claim, verdict; published, ours and ratio as lists of numbers, empty for statements; what it says, and why; with ``bands``, the least and the greatest of each number, and the open parameter that moves it most."""
+        rows = [{"paper": paper["paper"], "claim": c["id"], "verdict": c["verdict"], **{key: _numbers(c[key]) for key in ("published", "ours", "ratio")}, "says": c["says"], "because": c.get("because"), "band": _pairs(c.get("band")), "moved_by": c.get("moved_by")} for paper in self.data for c in paper["claims"]]
         lists = pl.List(pl.Float64)
-        schema: dict[str, pl.DataType | type[pl.DataType]] = {"paper": pl.String, "claim": pl.String, "verdict": pl.String, "published": lists, "ours": lists, "ratio": lists, "says": pl.String, "because": pl.String}
+        schema: dict[str, pl.DataType | type[pl.DataType]] = {"paper": pl.String, "claim": pl.String, "verdict": pl.String, "published": lists, "ours": lists, "ratio": lists, "says": pl.String, "because": pl.String, "band": pl.List(lists), "moved_by": pl.String}
         return pl.DataFrame(rows, schema=schema)
 
     @property
@@ -297,6 +297,14 @@ class Scoreboard:
 def _numbers(value: Any) -> list[float]:
     all_of = value if isinstance(value, list) else [value]
     return [float(v) for v in all_of if isinstance(v, (int, float)) and not isinstance(v, bool)]
+
+
+def _pairs(band: Any) -> list[list[float]]:
+    """The ends of each number of a band; none where there is no band, or it is a statement's."""
+    if not isinstance(band, list):
+        return []
+    pairs = [_numbers(pair) for pair in ([band] if not isinstance(band[0], list) else band)]
+    return [pair for pair in pairs if len(pair) == 2]
 
 
 class Tracking:

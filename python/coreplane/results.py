@@ -9,7 +9,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from coreplane import _core, notebook, figures
+from coreplane import _core, figures, notebook
+from coreplane.inputs import frame
 
 STATISTICS = {"name": pl.String, "value": pl.Float64, "unit": pl.String, "description": pl.String}
 
@@ -40,9 +41,21 @@ class Run:
 
     @property
     def band(self) -> tuple[float, float] | None:
-        """Of a recording, the least and the greatest time that it may take for all that is known of it."""
+        """The least and the greatest time for all that is known: with ``bands``, and of recordings; none otherwise."""
         found = self.data.get("band")
         return (float(found["time_ns"][0]), float(found["time_ns"][1])) if found else None
+
+    @property
+    def moved_by(self) -> str | None:
+        """With ``bands``, the open parameter that moves the time most, or the speedup in a comparison."""
+        found: str | None = self.data.get("band", {}).get("moved_by")
+        return found
+
+    @property
+    def effects(self) -> pl.DataFrame:
+        """With ``bands``, what each open parameter does alone: parameter, swing, low, at_low, high, at_high; the greatest first."""
+        columns = ["parameter", "swing", "low", "at_low", "high", "at_high"]
+        return frame(self.data.get("band", {}).get("effects", []), columns)
 
     @property
     def remarks(self) -> list[str]:
@@ -131,7 +144,7 @@ class Comparison:
 
     @property
     def table(self) -> pl.DataFrame:
-        """Machine, time in nanoseconds, speedup over the baseline; of recordings also the band of each speedup."""
+        """Machine, time in nanoseconds, speedup over the baseline; of recordings, and with ``bands``, also the band of each speedup."""
         columns: dict[str, list[object]] = {
             "machine": [run.machine for run in self.runs],
             "time_ns": [run.time for run in self.runs],

@@ -1,5 +1,6 @@
 """Names and keys are checked when things are made, results are typed, and what is shown needs no network."""
 
+import json
 import multiprocessing
 import os
 import pickle
@@ -47,6 +48,10 @@ SMALL = cp.Workload("queue", operations=100)
         (lambda: cp.show("asapp"), "asap-ep"),
         (lambda: cp.run("intel", SMALL, seed=-1), "seed -1"),
         (lambda: cp.run("intel", SMALL, engine="slow"), "engine slow"),
+        (lambda: cp.run("intel", SMALL, bands=True, timeline=True), "leave timeline away"),
+        (lambda: cp.run("intel", SMALL, runs=20), "give bands=True"),
+        (lambda: cp.compare(SMALL, on="intel", bands=True, runs=0), "runs 0: give at least 1"),
+        (lambda: cp.crash("intel", SMALL, resume=True), "resume: give out"),
     ],
 )
 def test_what_is_wrong_is_refused_where_it_is_said(make: object, says: str) -> None:
@@ -259,3 +264,25 @@ def test_ctrl_c_stops_long_work(work: object, tmp_path: Path, monkeypatch: pytes
         signal.signal(signal.SIGINT, before)
     assert list(tmp_path.iterdir()) == []
     assert cp.run("eadr", SMALL).time > 0
+
+
+def test_bands_say_how_far_numbers_go_and_what_moves_them() -> None:
+    few = {"seed": 3, "bands": True, "runs": 40}
+    compared = cp.compare(SMALL, on=["intel", "asap-rp"], **few)
+    row = compared.table.row(by_predicate=pl.col("machine") == "asap-rp", named=True)
+    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+    alone = cp.run("asap-rp", SMALL, **few)
+    assert alone.band[0] < alone.time < alone.band[1]
+    assert alone.effects["parameter"][0] == alone.moved_by
+    assert alone.effects["swing"].is_sorted(descending=True)
+    # What the user sets is not open.
+    held = cp.run(cp.Machine("asap-rp", {alone.moved_by: alone.configuration[alone.moved_by]}), SMALL, **few)
+    assert alone.moved_by not in held.effects["parameter"]
+    assert cp.run("asap-rp", SMALL).band is None and cp.run("asap-rp", SMALL).effects.is_empty()
+
+
+def test_a_crash_search_keeps_what_it_found(tmp_path: Path) -> None:
+    found = cp.crash("asap-rp", SMALL, points=5, out=tmp_path)
+    kept = json.loads((tmp_path / "crash.json").read_text())
+    assert {name: kept[name] for name in found.data} == found.data
+    assert not (tmp_path / "crash.so-far.json").exists()

@@ -29,8 +29,7 @@ pub(crate) fn workloads(name: &str) -> Result<Vec<WorkloadDescription>, Failure>
 
 /// Whether the recordings leave the instructions a cycle open, and nobody has set them.
 fn is_open(machine: &Description, workload: &WorkloadDescription) -> bool {
-    workload.counts_instructions()
-        && machine.sources.get("cpu.ipc").is_none_or(|source| source != "set by the user")
+    workload.counts_instructions() && machine.set_by_user().all(|key| key != "cpu.ipc")
 }
 
 /// Every run that a machine takes.

@@ -6,6 +6,7 @@ use crate::args::{
     TrackArgs, TrackMechanism, TrackMode,
 };
 use crate::compare::Compared;
+use crate::spread::Spreads;
 use crate::{
     Failure, accounts, bands, compare, crash, explore, litmus, output, record, reproduce, run, show, sweep,
 };
@@ -91,10 +92,26 @@ impl Workload {
         Ok(Workload { name: name.into(), set, named, described })
     }
 
+    /// What was set, as options have it.
+    fn set_as_options(&self) -> Vec<String> {
+        self.set.iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }
+
     /// Its parameters, with values, units, defaults, sources and meanings.
     pub fn parameters(&self) -> Value {
         show::parameter_list(show::workload_rows(&self.described[0]))
     }
+}
+
+/// What is told of a time beside its one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bands {
+    /// Nothing.
+    None,
+    /// Of recordings, what is not known of their time.
+    Recordings,
+    /// What nobody has published: all open parameters are varied, in so many runs at most.
+    Open(Option<usize>),
 }
 
 /// How a workload is run.
@@ -104,8 +121,8 @@ pub struct How {
     pub seed: u64,
     /// By the engine that the fast one is checked against.
     pub reference: bool,
-    /// Of recordings also what is not known of their time.
-    pub bands: bool,
+    /// What is told beside the one time.
+    pub bands: Bands,
     /// Keep a timeline.
     pub timeline: bool,
 }
@@ -122,13 +139,26 @@ impl How {
     }
 }
 
+type Job = (Description, Vec<WorkloadDescription>);
+
+/// The bands of the machines of `jobs`, where they are wanted.
+fn spreads(workload: &Workload, jobs: &[Job], how: How) -> Result<Option<Spreads>, Failure> {
+    let Bands::Open(runs) = how.bands else { return Ok(None) };
+    let settings = how.settings(workload.set_as_options());
+    Spreads::of(jobs, (&workload.name, &settings, &QUIET), runs, None).map(Some)
+}
+
 /// Simulates `workload` on `machine`; gives the result, and the timeline (of Perfetto) where one was asked for.
 ///
 /// # Errors
 /// When the two do not fit together, or the run breaks a promise.
 pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, Option<Vec<u8>>), Failure> {
+    let recorded = how.bands == Bands::Recordings;
     let (runs, mut json) =
-        run::look(machine.0.clone(), workload.described.clone(), &how.options(), how.bands)?;
+        run::look(machine.0.clone(), workload.described.clone(), &how.options(), recorded)?;
+    if let Some(all) = spreads(workload, &[(machine.0.clone(), workload.described.clone())], how)? {
+        json["band"] = all.band(0, None).to_json();
+    }
     let (report, host_seconds) = runs.report();
     json["host_seconds"] = host_seconds.into();
     Ok((json, report.timeline.as_ref().map(|t| t.to_perfetto())))
@@ -141,9 +171,15 @@ pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, O
 pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How) -> Result<Value, Failure> {
     let names: Vec<String> = machines.iter().map(|m| m.0.name.clone()).collect();
     let baseline = names.get(base).cloned().ok_or(Failure::BadInput("give at least one machine".into()))?;
-    let jobs = machines.iter().map(|m| (m.0.clone(), workload.described.clone())).collect();
+    let jobs: Vec<Job> = machines.iter().map(|m| (m.0.clone(), workload.described.clone())).collect();
+    let recorded = how.bands == Bands::Recordings;
     let Compared { runs, mut rows, remarks } =
-        compare::look(&names, jobs, &how.options(), how.bands, base, || {})?;
+        compare::look(&names, jobs.clone(), &how.options(), recorded, base, || {})?;
+    if let Some(all) = spreads(workload, &jobs, how)? {
+        for (n, row) in rows.iter_mut().enumerate() {
+            row["band"] = all.band(n, Some(base)).to_json();
+        }
+    }
     for (n, row) in rows.iter_mut().enumerate().filter(|(n, _)| *n != base) {
         let (of, against) = (runs[n].report().0, runs[base].report().0);
         row["explained"] = accounts::explained(&names[n], of, &baseline, against).into();
@@ -181,6 +217,10 @@ pub struct Crash {
     pub minimise_seconds: f64,
     /// One image again.
     pub replay: Option<String>,
+    /// A folder for the result, and for what was found so far.
+    pub out: Option<PathBuf>,
+    /// Go on where an interrupted search into the same folder stopped.
+    pub resume: bool,
 }
 
 /// Cuts the power, recovers, checks.
@@ -195,7 +235,7 @@ pub fn crash(machine: &Machine, workload: &Workload, seed: u64, c: Crash) -> Res
     let [named] = workload.named.as_slice() else {
         return Err(Failure::BadInput("the power is cut in one recording at a time".into()));
     };
-    let how = How { seed, reference: false, bands: false, timeline: false };
+    let how = How { seed, reference: false, bands: Bands::None, timeline: false };
     let args = CrashArgs {
         machine: machine.0.name.clone(),
         workload: workload.name.clone(),
@@ -211,13 +251,15 @@ pub fn crash(machine: &Machine, workload: &Workload, seed: u64, c: Crash) -> Res
         images: c.images,
         time_limit: c.time_limit,
         minimise_seconds: c.minimise_seconds,
-        out: None,
-        resume: false,
+        out: c.out,
+        resume: c.resume,
         replay: c.replay,
-        settings: how.settings(workload.set.iter().map(|(k, v)| format!("{k}={v}")).collect()),
+        settings: how.settings(workload.set_as_options()),
         common: QUIET,
     };
-    Ok(crash::look_at(&args, machine.0.clone(), named.clone())?.json(&args))
+    let lab = crash::look_at(&args, machine.0.clone(), named.clone())?;
+    crash::keep(&args, &lab)?;
+    Ok(lab.json(&args))
 }
 
 /// Runs litmus tests: those of files, of a text, or the project's own specifications.
@@ -334,21 +376,21 @@ fn choice<T: ValueEnum>(option: &str, name: &str) -> Result<T, Failure> {
     })
 }
 
-/// Makes a paper's evaluation, or all: claims and figures.
+/// Makes a paper's evaluation, or all: claims and figures; with `bands` all open parameters are varied, in `runs` runs at
+/// most, which `out` keeps.
 ///
 /// # Errors
 /// When there is no such paper, or its claims cannot be read.
-pub fn reproduce(paper: &str, claims: Option<PathBuf>, seed: u64) -> Result<Value, Failure> {
-    let args = ReproduceArgs {
-        paper: paper.into(),
-        live: false,
-        claims,
-        out: None,
-        seed,
-        bands: false,
-        runs: None,
-        common: QUIET,
-    };
+pub fn reproduce(
+    paper: &str,
+    claims: Option<PathBuf>,
+    seed: u64,
+    bands: bool,
+    runs: Option<usize>,
+    out: Option<PathBuf>,
+) -> Result<Value, Failure> {
+    let args =
+        ReproduceArgs { paper: paper.into(), live: false, claims, out, seed, bands, runs, common: QUIET };
     Ok(reproduce::look(&args)?.iter().map(evaluate::Evaluation::to_json).collect())
 }
 

@@ -22,12 +22,7 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
             _ = output::write(folder, "crash.json", format!("{refused:#}\n").as_bytes());
         }
     })?;
-    if let Some(folder) = &args.out {
-        let mut kept = lab.json(args);
-        kept["provenance"] = output::provenance();
-        output::write(folder, "crash.json", format!("{kept:#}\n").as_bytes())?;
-        _ = std::fs::remove_file(folder.join(SO_FAR));
-    }
+    keep(args, &lab)?;
     if output::is_json(&args.common) {
         output::print_json(&lab.json(args));
     } else {
@@ -39,6 +34,16 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
             "{n} of the crash points tried leave what recovery does not cope with"
         ))),
     }
+}
+
+/// Puts the result into the folder that was asked for.
+pub(crate) fn keep(args: &CrashArgs, lab: &Lab) -> Result<(), Failure> {
+    let Some(folder) = &args.out else { return Ok(()) };
+    let mut kept = lab.json(args);
+    kept["provenance"] = output::provenance();
+    output::write(folder, "crash.json", format!("{kept:#}\n").as_bytes())?;
+    _ = std::fs::remove_file(folder.join(SO_FAR));
+    Ok(())
 }
 
 fn look(args: &CrashArgs) -> Result<Lab, Failure> {

@@ -64,7 +64,9 @@ impl Spreads {
         runs: Option<usize>,
         out: Option<&Path>,
     ) -> Result<Spreads, Failure> {
-        let closed = settings.set.iter().filter_map(|s| Some(s.split_once('=')?.0.to_string())).collect();
+        let given = settings.set.iter().filter_map(|s| Some(s.split_once('=')?.0.to_string()));
+        let users = jobs.iter().flat_map(|(machine, _)| machine.set_by_user().map(String::from));
+        let closed = given.chain(users).collect();
         let mut all = Vec::new();
         for (number, (machine, workloads)) in jobs.iter().enumerate() {
             all.extend(workloads.iter().enumerate().map(|(recording, workload)| Job {

@@ -2,7 +2,7 @@
 
 use crate::values::to_python;
 use crate::work::{raised, watched};
-use cli::calls::{self, How, Pairs};
+use cli::calls::{self, Bands, How, Pairs};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -69,9 +69,18 @@ impl Workload {
     }
 }
 
+/// As the functions in Python name them.
+fn bands_of(word: &str, runs: Option<usize>) -> Bands {
+    match word {
+        "open" => Bands::Open(runs),
+        "recordings" => Bands::Recordings,
+        _ => Bands::None,
+    }
+}
+
 /// Simulates a workload on a machine; gives the result, and the timeline's bytes where one was asked for.
 ///
-/// (machine: Machine, workload: Workload, seed: int, reference: bool, bands: bool, timeline: bool) -> tuple[dict[str, Any], bytes | None]
+/// (machine: Machine, workload: Workload, seed: int, reference: bool, bands: str, runs: int | None, timeline: bool) -> tuple[dict[str, Any], bytes | None]
 #[pyfunction]
 fn run<'py>(
     py: Python<'py>,
@@ -79,18 +88,19 @@ fn run<'py>(
     workload: &Workload,
     seed: u64,
     reference: bool,
-    bands: bool,
+    bands: &str,
+    runs: Option<usize>,
     timeline: bool,
 ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
     let (machine, workload) = (machine.0.clone(), workload.0.clone());
-    let how = How { seed, reference, bands, timeline };
+    let how = How { seed, reference, bands: bands_of(bands, runs), timeline };
     let (json, timeline) = watched(py, move || calls::run(&machine, &workload, how))?;
     Ok((to_python(py, &json)?, timeline.map(|bytes| PyBytes::new(py, &bytes))))
 }
 
 /// Simulates a workload on several machines; speedups are against the one with the number `base`.
 ///
-/// (machines: list[Machine], workload: Workload, base: int, seed: int, reference: bool, bands: bool) -> dict[str, Any]
+/// (machines: list[Machine], workload: Workload, base: int, seed: int, reference: bool, bands: str, runs: int | None) -> dict[str, Any]
 #[pyfunction]
 fn compare<'py>(
     py: Python<'py>,
@@ -99,19 +109,21 @@ fn compare<'py>(
     base: usize,
     seed: u64,
     reference: bool,
-    bands: bool,
+    bands: &str,
+    runs: Option<usize>,
 ) -> Any<'py> {
     let machines: Vec<calls::Machine> = machines.iter().map(|m| m.get().0.clone()).collect();
-    let (workload, how) = (workload.0.clone(), How { seed, reference, bands, timeline: false });
+    let (workload, how) =
+        (workload.0.clone(), How { seed, reference, bands: bands_of(bands, runs), timeline: false });
     let json = watched(py, move || calls::compare(&machines, &workload, base, how))?;
     to_python(py, &json)
 }
 
 /// Cuts the power, recovers, checks.
 ///
-/// (machine: Machine, workload: Workload, seed: int, *, at: str | None, every: int | None, all: bool, check: str | None, file: str | None, after: int | None, accept_unseen: bool, model: str | None, points: int, images: int, time_limit: float, minimise_seconds: float, replay: str | None) -> dict[str, Any]
+/// (machine: Machine, workload: Workload, seed: int, *, at: str | None, every: int | None, all: bool, check: str | None, file: str | None, after: int | None, accept_unseen: bool, model: str | None, points: int, images: int, time_limit: float, minimise_seconds: float, replay: str | None, out: str | None, resume: bool) -> dict[str, Any]
 #[pyfunction]
-#[pyo3(signature = (machine, workload, seed, *, at, every, all, check, file, after, accept_unseen, model, points, images, time_limit, minimise_seconds, replay))]
+#[pyo3(signature = (machine, workload, seed, *, at, every, all, check, file, after, accept_unseen, model, points, images, time_limit, minimise_seconds, replay, out, resume))]
 #[expect(clippy::too_many_arguments, reason = "one a keyword of the function in Python")]
 fn crash<'py>(
     py: Python<'py>,
@@ -131,6 +143,8 @@ fn crash<'py>(
     time_limit: f64,
     minimise_seconds: f64,
     replay: Option<String>,
+    out: Option<PathBuf>,
+    resume: bool,
 ) -> Any<'py> {
     let (machine, workload) = (machine.0.clone(), workload.0.clone());
     let how = calls::Crash {
@@ -147,6 +161,8 @@ fn crash<'py>(
         time_limit,
         minimise_seconds,
         replay,
+        out,
+        resume,
     };
     to_python(py, &watched(py, move || calls::crash(&machine, &workload, seed, how))?)
 }
@@ -218,10 +234,18 @@ fn track<'py>(
 
 /// Makes a paper's evaluation, or all.
 ///
-/// (paper: str, claims: str | None, seed: int) -> list[dict[str, Any]]
+/// (paper: str, claims: str | None, seed: int, bands: bool, runs: int | None, out: str | None) -> list[dict[str, Any]]
 #[pyfunction]
-fn reproduce<'py>(py: Python<'py>, paper: String, claims: Option<PathBuf>, seed: u64) -> Any<'py> {
-    to_python(py, &watched(py, move || calls::reproduce(&paper, claims, seed))?)
+fn reproduce<'py>(
+    py: Python<'py>,
+    paper: String,
+    claims: Option<PathBuf>,
+    seed: u64,
+    bands: bool,
+    runs: Option<usize>,
+    out: Option<PathBuf>,
+) -> Any<'py> {
+    to_python(py, &watched(py, move || calls::reproduce(&paper, claims, seed, bands, runs, out))?)
 }
 
 /// Makes the runs of a campaign on this machine's cores; says where they are.

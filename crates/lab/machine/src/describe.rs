@@ -78,7 +78,15 @@ impl Recorded {
     }
 }
 
+/// The source of a value that was set by `--set`, or by a program.
+const USER: &str = "set by the user";
+
 impl Description {
+    /// The keys that the user set, beside those of the file.
+    pub fn set_by_user(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.sources.iter().filter(|(_, source)| *source == USER).map(|(key, _)| *key)
+    }
+
     /// The machine that comes with the project under `name`.
     ///
     /// # Errors
@@ -139,7 +147,7 @@ impl Description {
         let param = find(MACHINE, key).ok_or_else(|| unknown_key(key, MACHINE))?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.set_everywhere(param.key, setting);
-        self.sources.insert(param.key, "set by the user".into());
+        self.sources.insert(param.key, USER.into());
         self.given.insert(param.key, Given::User);
         Ok(())
     }
