@@ -241,3 +241,110 @@ impl Caches {
         (0..self.l2_tags.len()).filter(dirty).map(|i| (Line(self.l2_tags[i] - 1), &self.data[i]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use units::Dur;
+
+    fn shape(sets: usize, ways: usize) -> CacheShape {
+        CacheShape { sets, ways, latency: Dur::ns(1) }
+    }
+
+    /// As a list of lines for each set of each level, the least recently used first.
+    #[derive(Default)]
+    struct Lists {
+        l1: BTreeMap<usize, Vec<u64>>,
+        l2: BTreeMap<usize, Vec<u64>>,
+    }
+
+    fn use_now(list: &mut Vec<u64>, line: u64) {
+        list.retain(|l| *l != line);
+        list.push(line);
+    }
+
+    proptest! {
+        /// Two levels against lists: what is found where, what leaves, and that bytes stay with their line.
+        #[test]
+        fn lines_are_found_where_the_least_recently_used_have_made_room(
+            accesses in prop::collection::vec((0..24_u64, any::<bool>()), 1..200)
+        ) {
+            let (l1, l2) = (shape(2, 2), shape(4, 3));
+            let (mut caches, mut lists) = (Caches::new(l1, l2), Lists::default());
+            let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
+            for (n, (number, write)) in accesses.into_iter().enumerate() {
+                let line = Line(number);
+                let (close, far) = (l1.set_of(line), l2.set_of(line));
+                let (close, far) = (lists.l1.entry(close).or_default(), lists.l2.entry(far).or_default());
+                let expected = match (close.contains(&number), far.contains(&number)) {
+                    (true, _) => Some(Level::L1),
+                    (false, true) => Some(Level::L2),
+                    (false, false) => None,
+                };
+                let found = caches.access(line);
+                prop_assert_eq!(found.map(|(_, level)| level), expected);
+                let slot = found.map_or_else(|| {
+                    let slot = caches.choose(line, |_, _| false);
+                    if let Some(old) = caches.line(slot) {
+                        let victim = caches.remove(slot);
+                        assert_eq!(victim.line, old);
+                        assert_eq!(victim.data[..8], bytes.remove(&old.0).unwrap_or(0).to_le_bytes());
+                    }
+                    caches.fill(slot, line, State::Exclusive, &[0; 64]);
+                    slot
+                }, |(slot, _)| slot);
+                // A hit close by leaves the age in the second level as it is.
+                if expected != Some(Level::L1) {
+                    if expected.is_none() && far.len() == l2.ways {
+                        let gone = far.remove(0);
+                        lists.l1.values_mut().for_each(|list| list.retain(|l| *l != gone));
+                    }
+                    use_now(lists.l2.entry(l2.set_of(line)).or_default(), number);
+                }
+                let close = lists.l1.entry(l1.set_of(line)).or_default();
+                use_now(close, number);
+                if close.len() > l1.ways {
+                    close.remove(0);
+                }
+                prop_assert_eq!(caches.recent(line), Some(slot));
+                prop_assert_eq!(caches.read(slot, 0, 8), bytes.get(&number).copied().unwrap_or(0));
+                if write {
+                    caches.write(slot, 0, 8, n as u64);
+                    caches.set_state(slot, State::Modified);
+                    bytes.insert(number, n as u64);
+                }
+            }
+            let changed: BTreeMap<u64, u64> = caches.modified().map(|(l, b)| (l.0, u64::from_le_bytes(b[..8].try_into().unwrap()))).collect();
+            prop_assert_eq!(changed, bytes);
+        }
+    }
+
+    #[test]
+    fn a_busy_line_goes_only_where_no_other_can() {
+        let mut caches = Caches::new(shape(1, 1), shape(1, 2));
+        for number in [1, 2] {
+            let slot = caches.choose(Line(number), |_, _| false);
+            caches.fill(slot, Line(number), State::Shared, &[number as u8; 64]);
+        }
+        let is = |wanted: u64| move |c: &Caches, slot| c.line(slot) == Some(Line(wanted));
+        let chosen = |caches: &Caches, slot| caches.line(slot);
+        assert_eq!(chosen(&caches, caches.choose(Line(3), is(1))), Some(Line(2)));
+        assert_eq!(chosen(&caches, caches.choose(Line(3), is(2))), Some(Line(1)));
+        assert_eq!(chosen(&caches, caches.choose(Line(3), |_, _| true)), Some(Line(1)), "the older one");
+    }
+
+    #[test]
+    fn numbers_of_all_sizes_are_read_and_written_to_the_end_of_a_line() {
+        let mut caches = Caches::new(shape(1, 1), shape(1, 1));
+        caches.fill(0, Line(0), State::Modified, &[0xEE; 64]);
+        for size in [1_u8, 2, 4, 8] {
+            let at = 64 - usize::from(size);
+            caches.write(0, at, size, 0x1122_3344_5566_7788);
+            let low = 0x1122_3344_5566_7788 & (u64::MAX >> (64 - 8 * u32::from(size)));
+            assert_eq!(caches.read(0, at, size), low);
+            assert_eq!(caches.data(0)[at - 1], 0xEE, "and not beside it");
+        }
+    }
+}

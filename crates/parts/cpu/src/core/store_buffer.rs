@@ -37,6 +37,11 @@ impl Entry {
         line_of(self.address)
     }
 
+    /// A store whose bytes a later load has to see.
+    fn has_bytes(&self) -> bool {
+        matches!(self.kind, Kind::Store | Kind::NonTemporal)
+    }
+
     /// A locked operation on a persistent word. Those on one word persist in the order in which they were carried
     /// out, whatever order the program asked of them: strong persist atomicity (Pelley, Chen and Wenisch, ISCA 2014).
     pub(super) fn is_locked_and_persistent(&self) -> bool {
@@ -100,7 +105,7 @@ impl StoreBuffer {
     }
 
     pub(super) fn push(&mut self, entry: Entry) {
-        if entry.kind == Kind::Store {
+        if entry.has_bytes() {
             self.filter[Self::bucket(entry.line())] += 1;
         }
         self.entries.push_back(entry);
@@ -108,7 +113,7 @@ impl StoreBuffer {
 
     pub(super) fn pop(&mut self) {
         if let Some(entry) = self.entries.pop_front()
-            && entry.kind == Kind::Store
+            && entry.has_bytes()
         {
             self.filter[Self::bucket(entry.line())] -= 1;
         }
@@ -125,7 +130,7 @@ impl StoreBuffer {
     pub(super) fn forward(&self, address: u64, size: u8, word: u64) -> (u64, bool) {
         let wanted = u64::MAX >> (64 - 8 * u32::from(size));
         let (mut word, mut covered) = (word, 0);
-        for e in self.entries.iter().filter(|e| e.kind == Kind::Store) {
+        for e in self.entries.iter().filter(|e| e.has_bytes()) {
             // How far the store begins after the load, in bytes; more than seven either way is another word.
             let after = e.address.wrapping_sub(address) as i64;
             if !(-7..8).contains(&after) {
@@ -144,6 +149,7 @@ impl StoreBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn store(address: u64, size: u8, value: u64) -> Entry {
         let order = Order::Plain;
@@ -160,5 +166,39 @@ mod tests {
         sb.pop();
         sb.pop();
         assert_eq!(sb.forward(128, 8, 5), (5, false));
+    }
+
+    proptest! {
+        /// Against bytes that are written one after the other.
+        #[test]
+        fn what_waits_is_laid_over_memory_byte_by_byte(
+            stores in prop::collection::vec((0..24_u64, prop::sample::select(vec![1_u8, 2, 4, 8]), any::<u64>()), 0..12),
+            (at, size) in (0..24_u64, prop::sample::select(vec![1_u8, 2, 4, 8])),
+            below in any::<u64>(),
+        ) {
+            let mut sb = StoreBuffer::new(stores.len());
+            let mut bytes = [None; 32];
+            for (address, size, value) in &stores {
+                sb.push(store(1024 + address, *size, *value));
+                for (n, byte) in value.to_le_bytes()[..usize::from(*size)].iter().enumerate() {
+                    bytes[*address as usize + n] = Some(*byte);
+                }
+            }
+            let wanted = &bytes[at as usize..at as usize + usize::from(size)];
+            let mut word = [0; 8];
+            for (n, byte) in wanted.iter().enumerate() {
+                word[n] = byte.unwrap_or(below.to_le_bytes()[n]);
+            }
+            let below = below & (u64::MAX >> (64 - 8 * u32::from(size)));
+            let (found, covered) = sb.forward(1024 + at, size, below);
+            prop_assert_eq!(found, u64::from_le_bytes(word));
+            prop_assert_eq!(covered, wanted.iter().all(Option::is_some));
+            // The filter never says that nothing waits where something does.
+            for (address, ..) in &stores {
+                prop_assert!(sb.concerns(1024 + address));
+            }
+            (0..stores.len()).for_each(|_| sb.pop());
+            prop_assert!(!sb.concerns(1024) && sb.is_empty());
+        }
     }
 }

@@ -191,6 +191,10 @@ impl Front {
 
     fn commit_nontemporal(&mut self, at: Time, entry: &Entry) -> Step {
         let write = line_write(entry, entry.value);
+        if self.is_missing(write.line) {
+            // What arrives would be older than what goes past it.
+            return Err(Blocked::Line);
+        }
         if self.traits.orders_stores && write.line.is_pm() {
             // It goes past the caches, where nothing could hold it back.
             let after = self.ordering.store(at, &write, &mut self.outbox)?;

@@ -1,1 +1,481 @@
+//! One core before a directory that answers after a fixed time: what each operation takes, and what it leaves.
 
+use super::{Core, CoreSpec, FlushSpec, Program};
+use crate::CacheShape;
+use engine::{Device, Engine, Link, Mode, NodeId, PortId};
+use proptest::prelude::*;
+use protocol::{
+    Block, Capabilities, CoreOrdering, Cpu, EpochId, FenceKind, Grant, Line, LineWrite, Mask, Msg, Order,
+    Outbox, PM_BASE, Peer, Snoop, StatSink, WouldBlock, ports,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::{Dur, Time};
+
+const CORE: NodeId = NodeId(0);
+const DIRECTORY: NodeId = NodeId(1);
+const WIRE: u64 = 4;
+const ANSWER: u64 = 10;
+const ISSUE: u64 = 1;
+const L1: u64 = 2;
+const L2: u64 = 5;
+const INTERVAL: u64 = 3;
+const LOCKED: u64 = 20;
+const FLUSH: u64 = 7;
+/// A load of a line that no cache of the core has: both levels are looked up, the directory is asked, and the load is made
+/// again.
+const MISS: u64 = L1 + L2 + WIRE + ANSWER + WIRE + L1;
+
+/// A machine whose caches persist nothing, with flush instructions and nothing else.
+struct Flushes;
+
+impl CoreOrdering for Flushes {
+    fn traits(&self) -> Capabilities {
+        Capabilities { flush_instructions: true, fences: true, ..Capabilities::NONE }
+    }
+
+    fn store(&mut self, _: Time, _: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {
+        unreachable!("nothing is ordered")
+    }
+
+    fn fence(&mut self, _: Time, _: FenceKind, _: &mut Outbox) -> Result<(), WouldBlock> {
+        unreachable!("nothing is ordered")
+    }
+
+    fn holds(&self, _: Line) -> bool {
+        false
+    }
+
+    fn committed(&self) -> EpochId {
+        0
+    }
+
+    fn on(&mut self, _: Time, _: Peer, msg: &Msg, _: &mut Outbox) {
+        unreachable!("{msg:?} is for nobody")
+    }
+
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn tick(&mut self, _: Time, _: &mut Outbox) {}
+
+    fn level(&self) -> usize {
+        0
+    }
+
+    fn power_fail(&self, _: &mut dyn FnMut(Time, &LineWrite)) {}
+
+    fn stats(&mut self, _: Time, _: &mut dyn StatSink) {}
+}
+
+fn spec() -> CoreSpec {
+    CoreSpec {
+        issue: Dur::ns(ISSUE),
+        l1: CacheShape { sets: 1, ways: 2, latency: Dur::ns(L1) },
+        l2: CacheShape { sets: 1, ways: 4, latency: Dur::ns(L2) },
+        store_buffer: 2,
+        store_prefetch: false,
+        outstanding_misses: 2,
+        window_references: 100,
+        store_interval: Dur::ns(INTERVAL),
+        locked: Dur::ns(LOCKED),
+        write_combining: 1,
+        flush: FlushSpec { issue: Dur::ns(FLUSH), overlap: true, invalidates: false },
+        sfence_blocks: true,
+        sfence_as: FenceKind::Sfence,
+        uncached: Dur::ns(1),
+        write_back_buffer: 2,
+    }
+}
+
+/// What the directory hears, when.
+type Heard = Vec<(Time, Msg)>;
+
+struct Bench {
+    core: Core,
+    engine: Engine<Msg>,
+    heard: Heard,
+    memory: BTreeMap<u64, Block>,
+    /// Snoops that the directory sends, at these times.
+    snoops: Vec<(Time, Msg)>,
+}
+
+impl Bench {
+    fn new(spec: CoreSpec, mode: Mode) -> Bench {
+        let wire = |to, port| Link { to, port, latency: Dur::ns(WIRE) };
+        let core = vec![wire(DIRECTORY, PortId(0)); 3];
+        let links = vec![core, vec![wire(CORE, ports::DIRECTORY)]];
+        Bench {
+            core: Core::new(0, spec, Box::new(Flushes), 0),
+            engine: Engine::new(links, 1, mode, Dur::ZERO),
+            heard: Vec::new(),
+            memory: BTreeMap::new(),
+            snoops: Vec::new(),
+        }
+    }
+
+    /// What memory holds where nothing was written: the line's number in each byte.
+    fn block(&self, line: Line) -> Block {
+        self.memory.get(&line.0).copied().unwrap_or([line.0 as u8; 64])
+    }
+
+    fn answer(&mut self, now: Time, msg: Msg) {
+        self.heard.push((now, msg));
+        let data = |line: Line| self.block(line);
+        let answer = match msg {
+            Msg::GetS { line } => {
+                Some(Msg::Data { line, data: data(line), grant: Grant::Exclusive, tag: None })
+            }
+            Msg::GetM { line } => {
+                Some(Msg::Data { line, data: data(line), grant: Grant::Modified, tag: None })
+            }
+            Msg::LineFlush { line, .. } | Msg::NonTemporal { line, .. } => Some(Msg::CleanAck { line }),
+            _ => None,
+        };
+        if let Msg::PutM { line, data } | Msg::LineFlush { line, data: Some(data), .. } = msg {
+            self.memory.insert(line.0, data);
+        }
+        if let Msg::NonTemporal { line, data, mask } = msg {
+            let mut whole = LineWrite { line, mask: Mask::MAX, data: self.block(line) };
+            whole.merge(&LineWrite { line, mask, data });
+            self.memory.insert(line.0, whole.data);
+        }
+        if let Some(answer) = answer {
+            self.engine.out(DIRECTORY, now).send(PortId(0), Dur::ns(ANSWER), answer);
+        }
+    }
+
+    fn run(&mut self, program: Program) {
+        self.core.load(program);
+        self.engine.out(CORE, Time::ZERO).wake(Time::ZERO, Msg::Wake);
+        for (at, snoop) in std::mem::take(&mut self.snoops) {
+            self.engine.out(DIRECTORY, Time::ZERO).send_at(at, PortId(0), snoop);
+        }
+        let mut msg = Msg::Wake;
+        while let Some((now, to, port)) = self.engine.next(&mut msg) {
+            match to {
+                CORE => self.core.on(now, port, &msg, &mut self.engine.out(CORE, now)),
+                _ => self.answer(now, msg),
+            }
+        }
+        assert!(self.core.finished(), "the program ends");
+    }
+
+    /// When the directory hears of something.
+    fn when(&self, what: impl Fn(&Msg) -> bool) -> Vec<Time> {
+        self.heard.iter().filter(|(_, msg)| what(msg)).map(|(at, _)| *at).collect()
+    }
+}
+
+fn line(n: u64) -> u64 {
+    PM_BASE + 64 * n
+}
+
+fn ns(n: u64) -> Time {
+    Time::ZERO + Dur::ns(n)
+}
+
+/// Runs a program on the usual core; gives the times in nanoseconds that it noted, and the bench.
+fn times<F: Future<Output = ()> + 'static>(
+    program: impl FnOnce(Cpu, Rc<RefCell<Vec<u64>>>) -> F,
+) -> (Vec<u64>, Bench) {
+    times_on(spec(), program)
+}
+
+fn times_on<F: Future<Output = ()> + 'static>(
+    spec: CoreSpec,
+    program: impl FnOnce(Cpu, Rc<RefCell<Vec<u64>>>) -> F,
+) -> (Vec<u64>, Bench) {
+    let mut bench = Bench::new(spec, Mode::Fast);
+    let noted = Rc::new(RefCell::new(Vec::new()));
+    bench.run(Box::pin(program(bench.core.cpu(), Rc::clone(&noted))));
+    let noted = noted.borrow().clone();
+    (noted, bench)
+}
+
+/// Nanoseconds of an operation; whole ones, or it is not what a test expects.
+async fn took<T>(cpu: &Cpu, operation: impl Future<Output = T>) -> (u64, T) {
+    let before = cpu.now();
+    let value = operation.await;
+    let picoseconds = (cpu.now() - before).as_ps();
+    assert_eq!(picoseconds % 1000, 0);
+    (picoseconds / 1000, value)
+}
+
+#[test]
+fn a_load_takes_what_its_level_takes_to_the_picosecond() {
+    let (noted, bench) = times(|cpu, noted| async move {
+        for address in [line(0), line(0), line(1), line(2), line(0)] {
+            let (time, value) = took(&cpu, cpu.load(address)).await;
+            let byte = address / 64 % 256;
+            assert_eq!(value, u64::from_le_bytes([byte as u8; 8]));
+            noted.borrow_mut().push(time);
+        }
+    });
+    // The first level has two places: line 0 is in the second when it is asked for last.
+    assert_eq!(noted, [MISS, L1, MISS, MISS, L2]);
+    assert_eq!(bench.heard.len(), 3);
+    assert_eq!(bench.heard[0].0, ns(L1 + L2 + WIRE));
+}
+
+#[test]
+fn a_load_has_its_value_from_stores_that_wait_or_puts_both_together() {
+    let (noted, bench) = times(|cpu, noted| async move {
+        cpu.load(line(0)).await;
+        cpu.store_sized(line(1), 4, 0xAABB_CCDD).await;
+        // All of it waits in the store buffer: the line is not needed.
+        let (time, value) = took(&cpu, cpu.load_sized(line(1), 4)).await;
+        assert_eq!(value, 0xAABB_CCDD);
+        noted.borrow_mut().push(time);
+        // Half of it does.
+        let value = cpu.load(line(1)).await;
+        let byte = u64::from(line(1) as u32 / 64 % 256);
+        assert_eq!(value, 0xAABB_CCDD | (byte * 0x0101_0101) << 32);
+    });
+    assert_eq!(noted, [L1]);
+    assert_eq!(bench.when(|m| matches!(m, Msg::GetS { .. } | Msg::GetM { .. })).len(), 2);
+}
+
+#[test]
+fn an_mfence_waits_until_the_last_store_is_visible() {
+    let (noted, _) = times(|cpu, noted| async move {
+        cpu.load(line(0)).await;
+        cpu.store(line(0), 1).await;
+        noted.borrow_mut().push(took(&cpu, cpu.fence(FenceKind::Mfence)).await.0);
+        noted.borrow_mut().push(took(&cpu, cpu.fence(FenceKind::Mfence)).await.0);
+    });
+    // The store may act one interval after it was issued, the fence one later, and it takes one; the store's issue is over by
+    // the time that the fence begins.
+    assert_eq!(noted, [3 * INTERVAL - ISSUE, INTERVAL]);
+}
+
+#[test]
+fn a_flush_holds_nobody_up_until_a_fence() {
+    let (noted, bench) = times(|cpu, noted| async move {
+        cpu.load(line(0)).await;
+        cpu.store(line(0), 7).await;
+        noted.borrow_mut().push(took(&cpu, cpu.clwb(line(0))).await.0);
+        noted.borrow_mut().push(took(&cpu, cpu.fence(FenceKind::Sfence)).await.0);
+    });
+    // The store acts an interval after its issue and makes room an interval later; the flush is in the core for its own time.
+    let begun = MISS + INTERVAL + INTERVAL + FLUSH;
+    let heard = bench.when(|m| matches!(m, Msg::LineFlush { data: Some(bytes), .. } if bytes[0] == 7));
+    assert_eq!(heard, [ns(begun + WIRE)]);
+    assert_eq!(noted[0], ISSUE);
+    // The fence waits for the answer, and then takes an interval of its own.
+    let fenced = begun + WIRE + ANSWER + WIRE + INTERVAL;
+    assert_eq!(MISS + ISSUE + noted[0] + noted[1], fenced);
+}
+
+#[test]
+fn a_full_store_buffer_holds_the_program_up_until_its_head_is_visible() {
+    let (noted, _) = times(|cpu, noted| async move {
+        for n in 0..4 {
+            noted.borrow_mut().push(took(&cpu, cpu.store(line(n), n)).await.0);
+        }
+    });
+    // The first store asks for its line when it is at the head, an interval after its issue.
+    let visible = INTERVAL + L1 + L2 + WIRE + ANSWER + WIRE;
+    assert_eq!(noted[..3], [ISSUE, ISSUE, visible - 2 * ISSUE + ISSUE]);
+    // From then on one line after the other.
+    assert_eq!(noted[3], INTERVAL + L1 + L2 + WIRE + ANSWER + WIRE);
+}
+
+#[test]
+fn touches_overlap_as_far_as_there_are_miss_registers() {
+    let (noted, _) = times(|cpu, noted| async move {
+        for n in 0..3 {
+            noted.borrow_mut().push(took(&cpu, cpu.prefetch(line(n))).await.0);
+        }
+    });
+    let arrives = L1 + L2 + WIRE + ANSWER + WIRE;
+    assert_eq!(noted, [ISSUE, ISSUE, arrives - 2 * ISSUE + ISSUE]);
+}
+
+#[test]
+fn the_window_ends_where_an_older_touch_still_waits() {
+    let narrow = CoreSpec { window_references: 2, outstanding_misses: 8, ..spec() };
+    let (noted, _) = times_on(narrow, |cpu, noted| async move {
+        for n in 0..3 {
+            noted.borrow_mut().push(took(&cpu, cpu.prefetch(line(n))).await.0);
+        }
+    });
+    let arrives = L1 + L2 + WIRE + ANSWER + WIRE;
+    assert_eq!(noted, [ISSUE, ISSUE, arrives - 2 * ISSUE + ISSUE]);
+}
+
+#[test]
+fn a_locked_operation_gives_the_old_value_and_writes_where_it_succeeds() {
+    let (noted, _) = times(|cpu, noted| async move {
+        cpu.store(line(0), 5).await;
+        cpu.fence(FenceKind::Mfence).await;
+        let (time, old) = took(&cpu, cpu.fetch_add(line(0), 2, Order::Plain)).await;
+        assert_eq!(old, 5);
+        noted.borrow_mut().push(time);
+        assert_eq!(cpu.compare_exchange(line(0), 6, 9, Order::Plain).await, 7);
+        assert_eq!(cpu.load(line(0)).await, 7, "it expected another value");
+        assert_eq!(cpu.compare_exchange(line(0), 7, 9, Order::Plain).await, 7);
+        assert_eq!(cpu.load(line(0)).await, 9);
+    });
+    assert_eq!(noted, [INTERVAL + LOCKED]);
+}
+
+#[test]
+fn a_changed_line_that_leaves_takes_its_bytes_along() {
+    let (_, bench) = times(|cpu, _| async move {
+        cpu.store(line(0), 5).await;
+        cpu.fence(FenceKind::Mfence).await;
+        // The second level has four places.
+        for n in 1..5 {
+            cpu.load(line(n)).await;
+        }
+        assert_eq!(cpu.load(line(0)).await, 5, "from memory");
+    });
+    let put: Vec<&Msg> =
+        bench.heard.iter().map(|(_, m)| m).filter(|m| matches!(m, Msg::PutM { .. })).collect();
+    assert!(
+        matches!(put[..], [Msg::PutM { line: l, data }] if l.0 == line(0) / 64 && data[0] == 5),
+        "{put:?}"
+    );
+}
+
+#[test]
+fn stores_past_the_caches_leave_as_a_line_or_at_a_fence() {
+    let (_, bench) = times(|cpu, _| async move {
+        for word in 0..8 {
+            cpu.store_nontemporal(line(0) + 8 * word, word).await;
+        }
+        cpu.store_nontemporal(line(1), 1).await;
+        cpu.fence(FenceKind::Sfence).await;
+    });
+    let masks: Vec<u64> = bench
+        .heard
+        .iter()
+        .filter_map(|(_, m)| if let Msg::NonTemporal { mask, .. } = m { Some(*mask) } else { None })
+        .collect();
+    assert_eq!(masks, [u64::MAX, 0xFF]);
+}
+
+#[test]
+fn a_snoop_takes_the_bytes_and_the_next_store_asks_for_the_line_again() {
+    let mut bench = Bench::new(spec(), Mode::Fast);
+    let gone = Line(line(0) / 64);
+    bench.snoops = vec![
+        (ns(500), Msg::Snoop { line: gone, kind: Snoop::Share }),
+        (ns(1000), Msg::Snoop { line: gone, kind: Snoop::Invalidate }),
+    ];
+    let cpu = bench.core.cpu();
+    bench.run(Box::pin(async move {
+        cpu.store(line(0), 5).await;
+        cpu.compute(Dur::ns(600)).await;
+        assert_eq!(took(&cpu, cpu.load(line(0))).await, (L1, 5), "a shared line can be read");
+        cpu.store(line(0), 6).await;
+        cpu.compute(Dur::ns(600)).await;
+        assert_eq!(cpu.load_sized(line(0) + 8, 1).await, line(0) / 64 % 256);
+    }));
+    let replies: Vec<Option<u8>> = bench
+        .heard
+        .iter()
+        .filter_map(
+            |(_, m)| if let Msg::SnoopReply { data, .. } = m { Some(data.map(|d| d[0])) } else { None },
+        )
+        .collect();
+    assert_eq!(replies, [Some(5), Some(6)]);
+    let asked = bench.when(|m| matches!(m, Msg::GetM { .. }));
+    assert_eq!(asked.len(), 2, "once at first, once more because the line was shared");
+}
+
+/// A step of a random program: what, to which word of which line.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Load,
+    Store,
+    Touch,
+    NonTemporal,
+    Clwb,
+    Clflush,
+    Locked,
+    Fence,
+    Compute,
+}
+
+fn steps() -> impl Strategy<Value = Vec<(Step, u64, u64)>> {
+    let step = prop::sample::select(vec![
+        Step::Load,
+        Step::Store,
+        Step::Touch,
+        Step::NonTemporal,
+        Step::Clwb,
+        Step::Clflush,
+        Step::Locked,
+        Step::Fence,
+        Step::Compute,
+    ]);
+    prop::collection::vec((step, 0..9_u64, 0..8_u64), 1..120)
+}
+
+/// Runs it; gives the values that were read with their times, and what the directory heard.
+fn outcome(program: &[(Step, u64, u64)], mode: Mode) -> (Vec<(u64, u64)>, Heard) {
+    let mut bench = Bench::new(spec(), mode);
+    let (cpu, read) = (bench.core.cpu(), Rc::new(RefCell::new(Vec::new())));
+    let (steps, noted) = (program.to_vec(), Rc::clone(&read));
+    bench.run(Box::pin(async move {
+        for (n, (step, at, word)) in steps.into_iter().enumerate() {
+            let (address, value) = (line(at) + 8 * word, n as u64 + 1);
+            match step {
+                Step::Load => {
+                    let value = cpu.load(address).await;
+                    noted.borrow_mut().push((cpu.now().ps(), value));
+                }
+                Step::Store => drop(cpu.store(address, value).await),
+                Step::Touch => drop(cpu.prefetch(address).await),
+                Step::NonTemporal => drop(cpu.store_nontemporal(address, value).await),
+                Step::Clwb => drop(cpu.clwb(address).await),
+                Step::Clflush => drop(cpu.write_back_invalidate(address).await),
+                Step::Locked => {
+                    let value = cpu.fetch_add(address, 1, Order::AcquireRelease).await;
+                    noted.borrow_mut().push((cpu.now().ps(), value));
+                }
+                Step::Fence => drop(cpu.fence(FenceKind::Mfence).await),
+                Step::Compute => drop(cpu.compute(Dur::ps(700 * value)).await),
+            }
+        }
+    }));
+    let read = read.borrow().clone();
+    (read, bench.heard)
+}
+
+/// The values alone, one after the other.
+fn values(program: &[(Step, u64, u64)]) -> Vec<u64> {
+    let mut memory: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut read = Vec::new();
+    for (n, (step, at, word)) in program.iter().enumerate() {
+        let address = line(*at) + 8 * word;
+        let old = *memory.entry(address).or_insert(u64::from_le_bytes([(address / 64) as u8; 8]));
+        match step {
+            Step::Load => read.push(old),
+            Step::Store | Step::NonTemporal => drop(memory.insert(address, n as u64 + 1)),
+            Step::Locked => {
+                read.push(old);
+                memory.insert(address, old.wrapping_add(1));
+            }
+            Step::Touch | Step::Clwb | Step::Clflush | Step::Fence | Step::Compute => {}
+        }
+    }
+    read
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_random_program_reads_what_it_wrote_and_both_engines_agree(program in steps()) {
+        let (read, heard) = outcome(&program, Mode::Fast);
+        prop_assert_eq!(read.iter().map(|(_, value)| *value).collect::<Vec<_>>(), values(&program));
+        let (slowly, slowly_heard) = outcome(&program, Mode::Reference);
+        prop_assert_eq!(read, slowly);
+        prop_assert_eq!(format!("{heard:?}"), format!("{slowly_heard:?}"));
+    }
+}

@@ -1,7 +1,7 @@
 use super::{Directory, DirectorySpec};
 use crate::CacheShape;
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
-use protocol::{AddressMap, Grant, Line, Mask, Msg, PM_BASE, Snoop};
+use protocol::{AddressMap, EpochTag, Grant, Line, Mask, Msg, PM_BASE, Snoop};
 use units::{Dur, Time};
 
 const CORES: u16 = 2;
@@ -175,4 +175,183 @@ fn a_directory_without_data_asks_for_lines_that_it_wrote_back() {
     b.ask(0, Msg::GetM { line: LINE });
     b.send(0, Msg::PutM { line: LINE, data: [9; 64] });
     assert!(asks_controller(&mut b, 0));
+}
+
+/// A line of the same set as [`LINE`]: there are four sets of two places.
+fn beside(n: u64) -> Line {
+    Line(LINE.0 + 4 * n)
+}
+
+/// Answers a snoop as a core that has the line, changed to these bytes or unchanged.
+fn reply(b: &mut Bench, core: u16, line: Line, data: Option<[u8; 64]>) {
+    b.send(core, Msg::SnoopReply { line, data, tag: None, held: false });
+}
+
+/// The line, right and first byte that a core is given.
+fn given(msg: &Msg) -> (Line, Grant, u8) {
+    let Msg::Data { line, grant, data, .. } = *msg else { panic!("{msg:?}") };
+    (line, grant, data[0])
+}
+
+#[test]
+fn a_lookup_takes_its_time_and_memory_its_own() {
+    let mut b = Bench::new(true);
+    // There, looked up, to memory, back, to the core.
+    b.ask(0, Msg::GetS { line: LINE });
+    assert_eq!(b.now, Time::ZERO + Dur::ns(5 + 10 + 5 + 5 + 5));
+    let begun = b.now;
+    b.ask(0, Msg::GetS { line: LINE });
+    assert_eq!(b.now, begun + Dur::ns(5 + 10 + 5));
+    // A snoop leaves a snoop time after the lookup.
+    let begun = b.now;
+    b.send(1, Msg::GetM { line: LINE });
+    assert_eq!(b.next_for_a_core().unwrap().0, 0);
+    assert_eq!(b.now, begun + Dur::ns(5 + 10 + 1 + 5));
+    // The answer is passed on at once.
+    let begun = b.now;
+    reply(&mut b, 0, LINE, None);
+    assert_eq!(b.next_for_a_core().unwrap().0, 1);
+    assert_eq!(b.now, begun + Dur::ns(5 + 5));
+}
+
+#[test]
+fn the_first_reader_has_a_line_alone_and_the_second_shares_the_changed_bytes() {
+    let mut b = Bench::new(true);
+    assert_eq!(given(&b.ask(0, Msg::GetS { line: LINE })), (LINE, Grant::Exclusive, 7));
+    b.send(1, Msg::GetS { line: LINE });
+    let asked = b.next_for_a_core();
+    assert!(matches!(asked, Some((0, Msg::Snoop { kind: Snoop::Share, .. }))), "{asked:?}");
+    reply(&mut b, 0, LINE, Some([9; 64]));
+    let (core, msg) = b.next_for_a_core().unwrap();
+    assert_eq!((core, given(&msg)), (1, (LINE, Grant::Shared, 9)));
+    assert_eq!(b.reads(), 1);
+    // Whoever wants to write has both copies taken away but its own.
+    b.send(1, Msg::GetM { line: LINE });
+    let asked = b.next_for_a_core();
+    assert!(matches!(asked, Some((0, Msg::Snoop { kind: Snoop::Invalidate, .. }))), "{asked:?}");
+    reply(&mut b, 0, LINE, None);
+    let (core, msg) = b.next_for_a_core().unwrap();
+    assert_eq!((core, given(&msg)), (1, (LINE, Grant::Modified, 9)));
+}
+
+#[test]
+fn requests_for_a_line_are_served_in_the_order_of_their_arrival() {
+    let mut b = Bench::new(true);
+    b.send(0, Msg::GetM { line: LINE });
+    b.send(1, Msg::GetM { line: LINE });
+    assert_eq!(b.next_for_a_core().unwrap().0, 0);
+    let asked = b.next_for_a_core();
+    assert!(matches!(asked, Some((0, Msg::Snoop { .. }))), "{asked:?}");
+    reply(&mut b, 0, LINE, Some([3; 64]));
+    let (core, msg) = b.next_for_a_core().unwrap();
+    assert_eq!((core, given(&msg)), (1, (LINE, Grant::Modified, 3)));
+}
+
+#[test]
+fn a_line_without_copies_leaves_before_one_that_a_core_has() {
+    let mut b = Bench::new(true);
+    b.ask(0, Msg::GetM { line: beside(0) });
+    b.ask(0, Msg::GetM { line: beside(1) });
+    // The younger one has no copy any more.
+    b.send(0, Msg::PutM { line: beside(1), data: [4; 64] });
+    b.heard.clear();
+    b.ask(1, Msg::GetS { line: beside(2) });
+    let [Msg::Write { line, data, .. }, Msg::Read { .. }] = b.heard[..] else { panic!("{:?}", b.heard) };
+    assert_eq!((line, data[0]), (beside(1), 4));
+}
+
+#[test]
+fn a_set_of_lines_that_cores_have_recalls_the_least_recently_used_one() {
+    let mut b = Bench::new(true);
+    b.ask(0, Msg::GetM { line: beside(0) });
+    b.ask(1, Msg::GetM { line: beside(1) });
+    b.heard.clear();
+    b.send(1, Msg::GetS { line: beside(2) });
+    let (core, asked) = b.next_for_a_core().unwrap();
+    assert!(
+        core == 0 && matches!(asked, Msg::Snoop { line, kind: Snoop::Invalidate } if line == beside(0)),
+        "{asked:?}"
+    );
+    reply(&mut b, 0, beside(0), Some([5; 64]));
+    assert_eq!(given(&b.next_for_a_core().unwrap().1), (beside(2), Grant::Exclusive, 7));
+    let [Msg::Write { line, data, .. }, Msg::Read { .. }] = b.heard[..] else { panic!("{:?}", b.heard) };
+    assert_eq!((line, data[0]), (beside(0), 5));
+}
+
+#[test]
+fn a_pinned_line_stays_and_the_set_is_looked_at_again_until_it_drains() {
+    let mut b = Bench::new(true);
+    for n in [0, 1] {
+        b.ask(0, Msg::GetM { line: beside(n) });
+        b.send(1, Msg::GetM { line: beside(n) });
+        b.next_for_a_core();
+        b.send(0, Msg::SnoopReply { line: beside(n), data: Some([1; 64]), tag: None, held: true });
+        b.next_for_a_core();
+    }
+    b.send(0, Msg::GetS { line: beside(2) });
+    b.engine.stop_after(b.now + Dur::ns(500));
+    assert!(b.next_for_a_core().is_none(), "both places are pinned");
+    b.engine.stop_after(Time::NEVER);
+    b.send(0, Msg::Drained { line: beside(1) });
+    let (core, asked) = b.next_for_a_core().unwrap();
+    assert!(core == 1 && matches!(asked, Msg::Snoop { line, .. } if line == beside(1)), "{asked:?}");
+    reply(&mut b, 1, beside(1), None);
+    assert_eq!(given(&b.next_for_a_core().unwrap().1).0, beside(2));
+}
+
+#[test]
+fn an_epoch_that_wrote_a_line_is_told_of_its_reader_until_it_commits() {
+    for commits in [false, true] {
+        let mut b = Bench::new(true);
+        b.ask(0, Msg::GetM { line: LINE });
+        b.send(1, Msg::GetS { line: LINE });
+        b.next_for_a_core();
+        let tag = EpochTag { core: 0, epoch: 3 };
+        b.send(0, Msg::SnoopReply { line: LINE, data: Some([1; 64]), tag: Some(tag), held: false });
+        let dependent = b.next_for_a_core();
+        assert!(
+            matches!(dependent, Some((0, Msg::AddDependent { epoch: 3, dependent: 1 }))),
+            "{dependent:?}"
+        );
+        let read = b.next_for_a_core();
+        assert!(matches!(read, Some((1, Msg::Data { tag: Some(t), .. })) if t == tag), "{read:?}");
+        if commits {
+            b.send(0, Msg::Untag { line: LINE, epoch: 3 });
+        }
+        b.send(1, Msg::GetS { line: LINE });
+        let again =
+            std::iter::from_fn(|| b.next_for_a_core()).any(|(_, m)| matches!(m, Msg::AddDependent { .. }));
+        assert_eq!(again, !commits);
+    }
+}
+
+#[test]
+fn bytes_past_the_caches_are_laid_over_those_that_a_core_has_changed() {
+    let mut b = Bench::new(true);
+    b.ask(0, Msg::GetM { line: LINE });
+    b.heard.clear();
+    b.send(1, Msg::NonTemporal { line: LINE, data: [8; 64], mask: 0b10 });
+    b.next_for_a_core();
+    reply(&mut b, 0, LINE, Some([6; 64]));
+    assert!(b.next_for_a_core().is_none(), "memory tells the core");
+    let [Msg::Write { data, mask, ack, .. }] = b.heard[..] else { panic!("{:?}", b.heard) };
+    assert_eq!((data[0], data[1], data[2], mask, ack), (6, 8, 6, Mask::MAX, Some(1)));
+    b.ask(0, Msg::GetS { line: LINE });
+    assert_eq!(b.reads(), 1, "no cache has it");
+}
+
+#[test]
+fn a_line_that_its_memory_wants_back_leaves_every_cache_and_its_bytes_go_first() {
+    let mut b = Bench::new(true);
+    b.ask(0, Msg::GetM { line: LINE });
+    b.heard.clear();
+    b.engine.out(CONTROLLER, b.now).send(PortId(0), Dur::ZERO, Msg::Recall { line: LINE });
+    assert!(matches!(b.next_for_a_core(), Some((0, Msg::Snoop { kind: Snoop::Invalidate, .. }))));
+    reply(&mut b, 0, LINE, Some([2; 64]));
+    assert!(b.next_for_a_core().is_none());
+    assert!(
+        matches!(b.heard[..], [Msg::Write { data, .. }, Msg::Recalled { .. }] if data[0] == 2),
+        "{:?}",
+        b.heard
+    );
 }
