@@ -8,22 +8,37 @@ import tomllib
 import pytest
 from conftest import ROOT
 
+RECIPE = ROOT / "packaging/conda/recipe.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 
 def test_the_conda_recipe_has_our_version_licence_and_dependencies() -> None:
-    recipe = (ROOT / "packaging/conda/meta.yaml").read_text()
-    assert f'set version = "{VERSION}"' in recipe
+    recipe = RECIPE.read_text()
+    assert f'version: "{VERSION}"' in recipe
     assert f"license: {PROJECT['license']}" in recipe
     for needed in PROJECT["dependencies"]:
         name, bounds = re.fullmatch(r"([\w-]+)(.*)", needed).groups()
         assert f"- {name} {bounds}\n" in recipe, needed
 
 
+def test_the_conda_recipe_is_one_that_conda_forges_builder_renders() -> None:
+    rb = pytest.importorskip("rattler_build", reason="py-rattler-build is not installed")
+    variants = rb.VariantConfig({"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"], "rust_compiler": ["rust"], "python": ["3.11.*"]})
+    for_linux = rb.RenderConfig(platform=rb.PlatformConfig(target_platform="linux-64"))
+    (rendered,) = rb.Stage0Recipe.from_file(str(RECIPE)).render(variants, for_linux)
+    recipe = rendered.recipe.to_dict()
+    assert recipe["package"] == {"name": "coreplane", "version": VERSION}
+    needed = {f"{name} {bounds}" for name, bounds in (re.fullmatch(r"([\w-]+)(.*)", n).groups() for n in PROJECT["dependencies"])}
+    assert needed | {f"python {PROJECT['requires-python']}"} == set(recipe["requirements"]["run"])
+    assert any(n.startswith("rust") for n in recipe["requirements"]["build"])
+
+
 def test_the_spack_package_has_our_version_licence_and_dependencies() -> None:
     text = (ROOT / "packaging/spack/coreplane/package.py").read_text()
     tree = ast.parse(text)
+    # As `spack style` asks.
+    assert max(map(len, text.splitlines())) < 100
     assert [c.name for c in tree.body if isinstance(c, ast.ClassDef)] == ["Coreplane"]
     assert f'version("{VERSION}")' in text and f'license("{PROJECT["license"]}")' in text
     for needed in PROJECT["dependencies"]:

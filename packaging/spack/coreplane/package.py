@@ -5,12 +5,13 @@ from spack.package import *
 
 
 class Coreplane(PythonPackage):
-    """Runs real programs on memory that cannot be bought: a simulator of machines with persistent, near-data and
-    remote memory."""
+    """Runs real programs on memory that cannot be bought: a simulator of machines with
+    persistent, near-data and remote memory."""
 
     license("Apache-2.0 OR MIT")
 
-    # After a release: url and sha256. Until then a checkout is built: spack dev-build coreplane@0.1.0
+    # After a release: url and sha256. Until then a checkout is built:
+    # spack dev-build coreplane@0.1.0
     version("0.1.0")
 
     depends_on("c", type="build")
