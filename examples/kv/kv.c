@@ -3,8 +3,10 @@
  * for: most only order what persists, the last one of a change waits until the change is durable.
  *
  *   coreplane cc -O2 -pthread kv.c -o kv
- *   coreplane record --out kv.cpt -- ./kv FILE [THREADS [OPERATIONS]]
+ *   coreplane record --out kv.cpt -- ./kv FILE [THREADS [OPERATIONS [TEXT]]]
  *   coreplane crash intel trace:kv.cpt --check './kv --check {image} {acknowledged}'
+ *
+ * Keys are random, or the words of a text, one after the other: a few of them come again and again.
  *
  * With -DBUG the log's entry is not ordered before the count that makes it valid. */
 #include <coreplane.h>
@@ -51,6 +53,10 @@ struct store {
 static struct store *store;
 static pthread_mutex_t locks[BUCKETS];
 static uint64_t operations, acknowledged;
+static unsigned threads;
+/* Of a text, the key of each word. */
+static uint32_t *words;
+static uint64_t word_count;
 
 static int has_clwb(void) {
     unsigned a, b, c, d;
@@ -148,7 +154,7 @@ static void *work(void *argument) {
     char value[VALUE];
     for (uint64_t n = 0; n < operations; n++) {
         uint64_t random = mix(n * MAX_THREADS + thread + 1);
-        uint64_t key = random % KEYS;
+        uint64_t key = words ? words[(n * threads + thread) % word_count] : random % KEYS;
         if (random >> 32 & 3) {
             memset(value, (int)(n & 0xFF), VALUE);
             put(thread, key, value);
@@ -157,6 +163,25 @@ static void *work(void *argument) {
         }
     }
     return (void *)(uintptr_t)found;
+}
+
+/* Numbers the words of a text; 0 when there are none. */
+static int read_words(const char *path) {
+    FILE *file = fopen(path, "r");
+    char word[64];
+    if (!file) return 0;
+    for (uint64_t room = 0; fscanf(file, "%63s", word) == 1; word_count++) {
+        if (word_count == room) {
+            room = room ? 2 * room : 1024;
+            words = realloc(words, room * sizeof *words);
+            if (!words) abort();
+        }
+        uint64_t hash = 0;
+        for (const char *c = word; *c; c++) hash = mix(hash ^ (unsigned char)*c);
+        words[word_count] = (uint32_t)(hash % KEYS);
+    }
+    fclose(file);
+    return word_count > 0;
 }
 
 static int map(const char *path, int flags, int sharing) {
@@ -204,13 +229,17 @@ static int check(const char *path, uint64_t wanted) {
 int main(int argc, char **argv) {
     if (argc > 2 && !strcmp(argv[1], "--check")) return check(argv[2], argc > 3 ? strtoull(argv[3], NULL, 10) : 0);
     if (argc < 2) {
-        fprintf(stderr, "usage: %s FILE [THREADS [OPERATIONS]] | --check FILE [ACKNOWLEDGED]\n", argv[0]);
+        fprintf(stderr, "usage: %s FILE [THREADS [OPERATIONS [TEXT]]] | --check FILE [ACKNOWLEDGED]\n", argv[0]);
         return 2;
     }
-    unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) : 4;
+    threads = argc > 2 ? (unsigned)atoi(argv[2]) : 4;
     if (threads < 1 || threads > MAX_THREADS) {
         fprintf(stderr, "1 to %d threads\n", MAX_THREADS);
         return 2;
+    }
+    if (argc > 4 && !read_words(argv[4])) {
+        fprintf(stderr, "%s: no words there\n", argv[4]);
+        return 1;
     }
     operations = (argc > 3 ? strtoull(argv[3], NULL, 10) : 8000) / threads;
     if (!map(argv[1], O_RDWR | O_CREAT | O_TRUNC, MAP_SHARED)) {
