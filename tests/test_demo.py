@@ -29,6 +29,8 @@ def test_machines_differ_and_the_reasons_are_named(demo: tuple[str, Path]) -> No
     for m in machines[1:]:
         assert "each core spends" in m["explained"]
     assert text.count("times as fast as intel") == 4
+    report = (folder / "report.html").read_text()
+    assert "The first microseconds" in report and "to scale" in report
 
 
 def test_all_of_the_cores_time_is_there(demo: tuple[str, Path]) -> None:

@@ -160,7 +160,7 @@ def reproduce(folder: Path) -> Path:
     worst = [c for c in data["claims"] if c["verdict"] == "missed"]
     said = [f"Of {len(verdicts)} claims: {counted}."]
     if worst:
-        said.append(f"Missed: {', '.join(c['id'] for c in worst)}. Why: validation/DEVIATIONS.md.")
+        said.append(f"Missed: {', '.join(c['id'] for c in worst)}. Why: coreplane show deviations.")
     drawn = [page.figure(folder, f["name"], draw(f), " ".join([f["caption"], sentences.of_bars(f)]).strip()) for f in data["figures"]]
     claims = section("Claims", page.table(head, rows, text=2), *bands.reasons(data, folder))
     joint = section("One setting for all", bands.joint(data)) if banded else ""

@@ -184,7 +184,7 @@ fn check_fidelity(on: &[String], jobs: &[(Description, Vec<WorkloadDescription>)
         return Ok(());
     }
     Err(Failure::BadInput(format!(
-        "--on {}: {lines} simulate every cache line, {pages} visits of pages by programs; their times cannot be compared (compare each kind on its own)",
+        "--on {}: every cache line is simulated on {lines}, visits of pages by programs on {pages}; their times cannot be compared (compare each kind on its own)",
         on.join(",")
     )))
 }

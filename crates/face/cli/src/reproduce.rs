@@ -99,7 +99,7 @@ fn print(evaluation: &Evaluation) {
     println!();
     notes.iter().for_each(|n| println!("{n}"));
     joint(evaluation);
-    println!("\nWhy claims are missed: validation/DEVIATIONS.md");
+    println!("\nWhy claims are missed: coreplane show deviations");
 }
 
 /// How far a claim goes, in a cell.

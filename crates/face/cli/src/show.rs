@@ -20,10 +20,17 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         "workloads" => workloads(json),
         "stats" | "statistics" => stats(json),
         "claims" => claims(json)?,
+        "deviations" => deviations(json),
         "schema" => output::print_json(&machine::schema::machine()),
         name => named(name, json)?,
     }
     Ok(())
+}
+
+/// Why claims are missed, as it stands beside the claims.
+fn deviations(json: bool) {
+    let text = include_str!("../../../../validation/DEVIATIONS.md");
+    if json { output::print_json(&text.into()) } else { print!("{text}") }
 }
 
 /// What can be shown.
@@ -49,6 +56,7 @@ fn overview(json: bool) -> Result<(), Failure> {
     table.row(["workloads", &format!("{} workloads: {}", workloads.len(), workloads.join(", "))]);
     table.row(["stats", &format!("{} statistics, with unit and meaning", STATISTICS.len())]);
     table.row(["claims", &format!("{claims} claims of papers, which `coreplane reproduce` checks")]);
+    table.row(["deviations", "why claims are missed, and where numbers in print contradict each other"]);
     table.row(["schema", "the JSON Schema of machine files"]);
     table.row([
         "MACHINE",

@@ -77,3 +77,12 @@ const HOPS: &str = "\
 321.000  pm 1/write pending queue = 0
 416.000  core 0/persist buffer = 0
 ";
+
+#[test]
+fn a_recording_without_a_region_begins_with_its_first_stretch() {
+    let d = Description::preset("asap-rp").unwrap();
+    let report = run(&d, &two_epochs(), &RunOptions { opening: 9, ..RunOptions::default() }).unwrap();
+    let kept = &report.opening[0];
+    assert_eq!(kept[0].from, units::Time::ZERO);
+    assert!(kept.iter().any(|stretch| stretch.cause == "fences"), "{kept:?}");
+}

@@ -158,7 +158,6 @@ impl Account {
         };
         self.spent.0[cause as usize] += now.since(self.until);
         if let Some(opening) = &mut self.opening
-            && self.began.is_some()
             && self.ended.is_none()
         {
             opening.note(cause, self.until, now);
@@ -204,6 +203,8 @@ impl Account {
     pub(super) fn begin(&mut self, now: Time) {
         self.charge(now, Cause::Compute);
         self.began = Some(self.spent);
+        // Whoever tells of no region is in it from the start.
+        self.opening.iter_mut().for_each(|opening| opening.stretches.clear());
     }
 
     /// It ends, as far as this core knows; a later end counts.
