@@ -23,6 +23,7 @@ pub use figure::{Figure, Row};
 pub use runs::{Key, Runs};
 pub use verdict::{Finding, Scored, Verdict};
 
+use bands::study::Keep;
 use machine::{ConfigError, RunError};
 use runs::Asked;
 
@@ -64,7 +65,7 @@ impl Paper {
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
     ) -> Result<Evaluation, RunError> {
-        Ok(self.evaluated(claims, seed, begin, step)?.0)
+        Ok(self.evaluated(claims, seed, None, begin, step)?.0)
     }
 
     /// The same, and what each claim asked of the runs.
@@ -72,12 +73,13 @@ impl Paper {
         &self,
         claims: &Claims,
         seed: u64,
+        kept: Option<(&dyn Keep, &str)>,
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
     ) -> Result<(Evaluation, Vec<Asked>), RunError> {
         let mut runs = (self.declare)(Effort::Whole)?;
         begin(runs.len());
-        runs.run(seed, step)?;
+        runs.run_keeping(seed, kept, step)?;
         let (claims, asked) = self.scored(&runs, claims, seed);
         let (paper, about) = (self.name, (self.about)(seed));
         let done = Evaluation {

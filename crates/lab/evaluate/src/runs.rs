@@ -1,7 +1,9 @@
 //! The runs of an evaluation: declared first, then done on all cores, each on one.
 
+use crate::bands::study::{Fnv, Keep, described};
 use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run, statistic};
 use rayon::prelude::*;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use units::watch;
@@ -38,6 +40,31 @@ struct Job {
     workload: WorkloadDescription,
     /// Without a machine: what it changes in windows of so many operations.
     tracked: Option<u64>,
+}
+
+impl Job {
+    fn done(&self, seed: u64) -> Result<Done, RunError> {
+        if let Some(window) = self.tracked {
+            let stats = crate::tracked::run(&self.workload, window, seed).map_err(RunError::Violation)?;
+            return Ok(Done { stats, series: None, lines_per_page: None });
+        }
+        let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
+        let report = run(&self.machine, &self.workload, &options)?;
+        let time = ("time_ns".to_string(), report.time.as_ns());
+        let phases = report.phases.iter().map(|p| (format!("phase.{}", p.name), p.rate()));
+        let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]);
+        let stats = stats.chain(phases).collect();
+        Ok(Done { stats, series: report.series, lines_per_page: report.lines_per_page })
+    }
+
+    /// Under which it is kept: stands for everything that its statistics hang on.
+    fn name(&self, seed: u64, build: &str) -> String {
+        let mut hash = Fnv::default();
+        hash.add(build);
+        hash.add(&described(&format!("{:?}, seed {seed}", self.key), &self.machine, &self.workload));
+        hash.add(&format!("{:?}", self.tracked));
+        hash.name()
+    }
 }
 
 /// What is kept of a run.
@@ -118,23 +145,31 @@ impl Runs {
     /// # Errors
     /// When a run cannot be done.
     pub fn run(&mut self, seed: u64, step: impl Fn() + Sync) -> Result<(), RunError> {
+        self.run_keeping(seed, None, step)
+    }
+
+    /// The same; what is kept is not done again. A run with more than statistics is not kept.
+    ///
+    /// # Errors
+    /// When a run cannot be done, or kept.
+    pub(crate) fn run_keeping(
+        &mut self,
+        seed: u64,
+        kept: Option<(&dyn Keep, &str)>,
+        step: impl Fn() + Sync,
+    ) -> Result<(), RunError> {
         let one = |job: &Job| {
-            if let Some(window) = job.tracked {
-                let stats = crate::tracked::run(&job.workload, window, seed).map_err(RunError::Violation)?;
-                step();
-                return Ok((job.key.clone(), Done { stats, series: None, lines_per_page: None }));
+            let named = kept.map(|(keep, build)| (keep, job.name(seed, build)));
+            let before = named.as_ref().and_then(|(keep, name)| serde_json::from_str(&keep.read(name)?).ok());
+            let done = match before {
+                Some(stats) => Done { stats, series: None, lines_per_page: None },
+                None => job.done(seed)?,
+            };
+            if let (Some((keep, name)), None, None) = (named, &done.series, &done.lines_per_page) {
+                keep.write(&name, &format!("{:#}\n", json!(done.stats))).map_err(RunError::Violation)?;
             }
-            let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
-            let report = run(&job.machine, &job.workload, &options)?;
             step();
-            let time = ("time_ns".to_string(), report.time.as_ns());
-            let phases = report.phases.iter().map(|p| (format!("phase.{}", p.name), p.rate()));
-            let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]);
-            let stats = stats.chain(phases).collect();
-            Ok((
-                job.key.clone(),
-                Done { stats, series: report.series, lines_per_page: report.lines_per_page },
-            ))
+            Ok((job.key.clone(), done))
         };
         let own = watch::entered();
         let each = |job: &Job| watch::shared(own.as_ref(), || one(job));

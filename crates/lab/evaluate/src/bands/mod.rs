@@ -59,7 +59,8 @@ impl Paper {
         let declared = (self.declare)(Effort::Design)?;
         runs(&self.open(&declared, claims, seed))?;
         let begin = |n| progress.begin(&format!("{}, as in the presets: {n} simulations", self.name), n);
-        let (mut done, asked) = self.evaluated(claims, seed, begin, || progress.step())?;
+        let (mut done, asked) =
+            self.evaluated(claims, seed, Some((wanted.keep, &wanted.build)), begin, || progress.step())?;
         let (keys, jobs) = jobs(&declared, &asked);
         let space = space(&jobs);
         let points = design(space.dimensions.len(), runs(&space)?, seed);
@@ -234,10 +235,14 @@ mod tests {
         });
         let far = if ours.unwrap() - low > high - ours.unwrap() { low } else { high };
         claims.list[0].values = vec![far];
+        let kept = keep.0.lock().unwrap().len();
+        assert!(kept > 3);
         let second = evaluate(&claims, None).unwrap();
         assert_eq!(second.claims[0].verdict(), Verdict::Inside);
         assert_eq!(second.joint.unwrap().claims.len(), 2);
         let said = said.0.into_inner().unwrap();
+        // Presets are kept as well: the second time three runs and fifty of the design are read.
+        assert_eq!(keep.0.lock().unwrap().len(), kept, "something was run again");
         assert!(said[1].contains("50 runs over") && said[3].ends_with(" 0 of them to do"), "{said:?}");
         for (runs, most) in [(2, "to 200"), (201, "to 200")] {
             let wanted = Wanted { runs: Some(runs), keep: &keep, build: "this".into() };

@@ -74,6 +74,10 @@ impl<'a> Study<'a> {
             }
             takes.push(of);
         }
+        let described = |job: &Job| {
+            let own = described(&job.name, &job.machine, &job.workload);
+            format!("{own}|{:?}|{:?}", job.wanted, job.tracked)
+        };
         let described: Vec<String> = jobs.iter().map(described).collect();
         let name = |(point, of): (&Point, &Vec<usize>)| {
             let mut hash = Fnv::default();
@@ -86,7 +90,7 @@ impl<'a> Study<'a> {
                     hash.add(text);
                 }
             }
-            format!("{:016x}", hash.0)
+            hash.name()
         };
         let names = points.iter().zip(&takes).map(name).collect();
         Study { jobs, space, points, simulations, takes, names }
@@ -202,14 +206,10 @@ impl<'a> Study<'a> {
     }
 }
 
-/// Everything that a job's results hang on besides the seed.
-fn described(job: &Job) -> String {
-    let (machine, workload) = (&job.machine, &job.workload);
+/// Everything that the results of a machine and its program hang on besides the seed, by a name.
+pub(crate) fn described(name: &str, machine: &Description, workload: &WorkloadDescription) -> String {
     let memories: Vec<_> = machine.memories.iter().map(|m| format!("{m:?}")).collect();
-    format!(
-        "{}|{:?}|{memories:?}|{}|{:?}|{:?}|{:?}",
-        job.name, machine.settings, workload.name, workload.settings, job.wanted, job.tracked
-    )
+    format!("{name}|{:?}|{memories:?}|{}|{:?}", machine.settings, workload.name, workload.settings)
 }
 
 fn set(slot: &Mutex<Option<Outcome>>, outcome: Outcome) {
@@ -226,7 +226,7 @@ fn get(slot: &Mutex<Option<Outcome>>) -> Outcome {
 }
 
 /// Fowler, Noll and Vo's hash of 64 bits: the same on every host.
-struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Fnv {
@@ -236,10 +236,15 @@ impl Default for Fnv {
 
 impl Fnv {
     /// A text, and where it ends.
-    fn add(&mut self, text: &str) {
+    pub(crate) fn add(&mut self, text: &str) {
         for byte in text.bytes().chain([0xff]) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
+    }
+
+    /// As the name of a file.
+    pub(crate) fn name(&self) -> String {
+        format!("{:016x}", self.0)
     }
 }
 

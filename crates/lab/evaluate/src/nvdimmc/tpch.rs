@@ -73,9 +73,9 @@ pub(super) fn figure(runs: &Runs) -> Figure {
     .figure("grouped", rows)
 }
 
-/// Bytes that a reference of a store of columns reads: a vector of 2,048 values of 4 bits. Open: 512 to 4,096, 2 to 16 bits
-/// (TPC-H's columns of few values take 1 to 6, dates 12).
-const UNIT: f64 = 1024.0;
+/// Bytes that a reference of a store of columns reads: a vector of 2,048 values. Open: 512 to 4,096, 2 to 16 bits a value;
+/// by factors the middle. `DuckDB`'s own take 3,130 on average over the queries (measured).
+const UNIT: f64 = 1448.0;
 /// Pages of TPC-H's raw data at the scale factor of the stream of columns (0.1): the paper's 1 and 16 GB are shares of raw data,
 /// 100 GB, and its store compresses.
 const RAW_PAGES: u32 = 100_000_000 / 4096;
