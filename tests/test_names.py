@@ -12,6 +12,7 @@ SYSTEMS = {
     "bbb": "crates/models/ordering/src/bbb/",
     "eadr": "crates/models/ordering/src/eadr/",
     "dpo": "crates/models/ordering/src/dpo/",
+    "pmem-spec": "crates/models/ordering/src/pmem_spec/",
     "strandweaver": "crates/models/ordering/src/strandweaver/",
     "nvdimmc": "crates/models/nvdimmc/",
     "nearpm": "crates/models/nearpm/",

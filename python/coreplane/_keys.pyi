@@ -199,16 +199,22 @@ class Ordering(TypedDict, total=False):
     flush_overlap: bool
     flush_timer_ns: float | str
     flush_trigger: int
-    model: Literal["intel", "hops", "asap", "bbb", "eadr", "dpo", "strandweaver"]
+    misspeculation_ns: float | str
+    model: Literal["intel", "hops", "asap", "bbb", "eadr", "dpo", "strandweaver", "pmem-spec"]
     nack_following: bool
     persist_buffer: int
+    persist_path_entries: int
+    persist_path_issue_ns: float | str
+    persist_path_ns: float | str
     persist_queue: int
     persistency: Literal["epoch", "release"]
     poll_access_ns: float | str
     poll_ns: float | str
     recovery_table: int
+    region_operations: int
     sfence: Literal["dfence", "ofence"]
     sfence_blocks: Literal["core", "stores"]
+    speculation_window_ns: float | str
     strand_buffers: int
     strand_entries: int
     strand_issue_ns: float | str

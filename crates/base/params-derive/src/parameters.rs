@@ -59,7 +59,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         impl ::params::Parameters for #name {
             const TABLE: &'static [::params::Param] = {
                 const PARTS: &[&[::params::Param]] = &[#(#parts),*];
-                &::params::join::<{ ::params::rows(PARTS) }>(PARTS)
+                &::params::join::<_, { ::params::rows(PARTS) }>(PARTS)
             };
 
             fn from_settings(settings: &::params::Settings) -> Self {

@@ -18,7 +18,7 @@ pub trait Parameters: Sized {
 }
 
 /// Rows of all `parts` together.
-pub const fn rows(parts: &[&[Param]]) -> usize {
+pub const fn rows<T>(parts: &[&[T]]) -> usize {
     let (mut count, mut part) = (0, 0);
     while part < parts.len() {
         count += parts[part].len();
@@ -27,10 +27,20 @@ pub const fn rows(parts: &[&[Param]]) -> usize {
     count
 }
 
+const fn first<T: Copy>(parts: &[&[T]]) -> T {
+    let mut part = 0;
+    while parts[part].is_empty() {
+        part += 1;
+    }
+    parts[part][0]
+}
+
 /// The rows of all `parts`, of which there are `N`, one after the other.
-pub const fn join<const N: usize>(parts: &[&[Param]]) -> [Param; N] {
-    const NOTHING: Param = Param { key: "", kind: crate::Kind::Flag, default: "", source: "", meaning: "" };
-    let mut all = [NOTHING; N];
+///
+/// # Panics
+/// When there is none.
+pub const fn join<T: Copy, const N: usize>(parts: &[&[T]]) -> [T; N] {
+    let mut all = [first(parts); N];
     let (mut at, mut part) = (0, 0);
     while part < parts.len() {
         let mut row = 0;

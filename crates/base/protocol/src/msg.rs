@@ -72,7 +72,7 @@ pub enum Msg {
     Written { line: Line },
     /// A memory agent wants a line out of every cache; what is changed of it is written back first.
     Recall { line: Line },
-    /// The answer to `Recall`: no cache holds the line.
+    /// The answer to `Recall`: no cache holds the line. A controller passes it on to a core that it told `Misread`.
     Recalled { line: Line },
 
     // Core side of an ordering model to its controller side and back.
@@ -86,6 +86,9 @@ pub enum Msg {
     Commit { epoch: EpochId },
     /// The controller has acted on `Commit`.
     CommitAck { epoch: EpochId },
+    /// The line was read before a store of the receiver that was on its way: the core goes back to its checkpoint. `Recalled`
+    /// follows.
+    Misread { line: Line },
 
     // Registers of devices: core to the port that they are behind, and back.
     /// A store to a register.

@@ -3,7 +3,7 @@
 //! crash lab and the explorer can all drive the same state machines.
 
 use crate::{Block, EpochId, EpochTag, FenceKind, FlushRequest, Image, Line, LineWrite, Msg, StatSink};
-use units::Time;
+use units::{Dur, Time};
 
 /// A buffer or table has no room (or a fence is not reached); the same call is made again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,9 @@ pub struct Capabilities {
     pub takes_flushes: bool,
     /// A core's persists are ordered within strands.
     pub strands: bool,
+    /// Reads may be wrong and are found out later: controllers tell their side of reads and of flushes that arrive, and a
+    /// core keeps what it takes to go back to where nothing can be wrong any more. Every locked operation is a release.
+    pub rolls_back: bool,
 }
 
 impl Capabilities {
@@ -45,7 +48,17 @@ impl Capabilities {
         orders_stores: false,
         takes_flushes: false,
         strands: false,
+        rolls_back: false,
     };
+}
+
+/// How a core goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoints {
+    /// Operations that it keeps, at least 1; when they are as many, the program waits for a checkpoint.
+    pub operations: usize,
+    /// Time from being told until it begins.
+    pub interrupt: Dur,
 }
 
 /// Whom the core side can address.
@@ -186,6 +199,18 @@ pub trait CoreOrdering {
         let _ = (now, epoch, out);
     }
 
+    /// How the core goes back, where it can.
+    fn checkpoints(&self) -> Option<Checkpoints> {
+        None
+    }
+
+    /// This core goes back to its last checkpoint, or (`on` being false) has made up for it. In between nothing may be found
+    /// wrong again, or a core could go back for ever. A checkpoint follows what [`CoreOrdering::release`] and waiting fences
+    /// let pass: by then nothing that this core has read or stored can turn out to be wrong.
+    fn goes_back(&mut self, now: Time, on: bool) {
+        let _ = (now, on);
+    }
+
     /// Whether the persist buffer holds unacknowledged writes of `line`, or a flush of it has still to be sent.
     fn holds(&self, line: Line) -> bool;
 
@@ -245,6 +270,28 @@ pub type Retired = Vec<Line>;
 
 /// The half at a controller. It changes the functional image at once; the controller adds time.
 pub trait ControllerOrdering {
+    /// Whether it is told of time, reads and arrivals, as models are whose cores can go back.
+    fn watches_reads(&self) -> bool {
+        false
+    }
+
+    /// Time has come to `now`, before any other call: what is remembered for a while may be forgotten.
+    fn passes(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// A line is read for the caches, which are given what is [held](ControllerOrdering::held) or the image.
+    fn read(&mut self, line: Line, image: &Image) {
+        let _ = (line, image);
+    }
+
+    /// A flush has arrived; it may have to wait before it is at the head of the queue. Whether what was read of its line
+    /// before is wrong: then its core is told, and the line is taken out of every cache.
+    fn arrives(&mut self, request: &FlushRequest) -> bool {
+        let _ = request;
+        false
+    }
+
     /// A flush is at the head of the controller's queue.
     fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted;
 

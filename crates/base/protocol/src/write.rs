@@ -50,7 +50,7 @@ pub struct FlushRequest {
     pub epoch: EpochId,
     /// Whether an earlier epoch is still uncommitted.
     pub early: bool,
-    /// Whether this flush was refused before.
+    /// Whether this flush was refused before, or is of a store that a core repeats.
     pub retry: bool,
     /// The write.
     pub write: LineWrite,

@@ -29,6 +29,7 @@ presets!(
     "eadr",
     "strandweaver",
     "dpo",
+    "pmem-spec",
     "nvdimmc-baseline",
     "nvdimmc-poc",
     "nvdimmc-hypothetical",

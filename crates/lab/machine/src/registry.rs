@@ -61,4 +61,4 @@ const TABLES: [&[Param]; tables()] = {
 };
 
 /// Every parameter of a machine.
-pub(crate) const PARAMETERS: &[Param] = &join::<{ rows(&TABLES) }>(&TABLES);
+pub(crate) const PARAMETERS: &[Param] = &join::<_, { rows(&TABLES) }>(&TABLES);

@@ -59,14 +59,21 @@ impl MemoryKind for NearMemory {
             return Err(format!(
                 "ordering.model = {}: a device reads memory, not what batteries save; give one of {}, or neardata.offload = false",
                 around.ordering,
-                (around.models)(&|asks| asks.fences && !asks.takes_flushes)
+                (around.models)(&|asks| asks.fences && !asks.takes_flushes && !asks.rolls_back)
+            ));
+        }
+        if around.capabilities.rolls_back {
+            return Err(format!(
+                "ordering.model = {}: a core that goes back cannot take back a command to a device; give one of {}",
+                around.ordering,
+                (around.models)(&|asks| !asks.rolls_back && !asks.takes_flushes)
             ));
         }
         if around.capabilities.takes_flushes {
             return Err(format!(
                 "ordering.model = {}: a command to a device does not wait for flushes that the core keeps; give one of {}",
                 around.ordering,
-                (around.models)(&|asks| !asks.takes_flushes)
+                (around.models)(&|asks| !asks.takes_flushes && !asks.rolls_back)
             ));
         }
         let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));

@@ -1,4 +1,4 @@
-//! Persist ordering: seven answers to the question when a store to persistent memory is durable.
+//! Persist ordering: eight answers to the question when a store to persistent memory is durable.
 //!
 //! | model | core side | controller side | source |
 //! |---|---|---|---|
@@ -9,6 +9,7 @@
 //! | `asap` | persist buffer, epoch table, eager flushing | recovery table | ASAP §IV and §V |
 //! | `dpo` | persist buffer that sends in order | none | Kolli et al. (MICRO 2016) |
 //! | `strandweaver` | persist queue, strand buffers | none | Gogte et al. (ISCA 2020) |
+//! | `pmem-spec` | persist path; goes back to a checkpoint | speculation buffer | Jeong and Jung (ASPLOS 2021) |
 //!
 //! The two sides talk only in messages; nothing here knows an engine, a clock or a cache.
 //!
@@ -27,6 +28,7 @@ pub mod models;
 mod no_path;
 mod path;
 mod plug;
+pub mod pmem_spec;
 mod spec;
 pub mod strandweaver;
 

@@ -13,7 +13,7 @@ use params::{Kind, Param, Parameters, StatisticInfo, Statistics, Tally};
 use protocol::{Capabilities, Settings};
 
 /// Every model.
-pub const MODELS: [Registered; 7] = [
+pub const MODELS: [Registered; 8] = [
     crate::intel::MODEL,
     crate::hops::MODEL,
     crate::asap::MODEL,
@@ -21,6 +21,7 @@ pub const MODELS: [Registered; 7] = [
     crate::eadr::MODEL,
     crate::dpo::MODEL,
     crate::strandweaver::MODEL,
+    crate::pmem_spec::MODEL,
 ];
 
 /// The words of [`MODELS`]: what `ordering.model` accepts.

@@ -5,7 +5,7 @@ use crate::policies::{self, DesignParameters, POLICIES};
 use params::{Param, Parameters, join, rows};
 
 /// Every parameter: of the machine, of its kernel, then of each policy.
-pub const PARAMETERS: &[Param] = &described(&join::<{ rows(PARTS) }>(PARTS));
+pub const PARAMETERS: &[Param] = &described(&join::<_, { rows(PARTS) }>(PARTS));
 
 const PARTS: &[&[Param]] = &{
     let mut parts: [&[Param]; POLICIES.len() + 3] = [&[]; POLICIES.len() + 3];

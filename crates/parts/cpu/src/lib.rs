@@ -18,7 +18,13 @@ pub const SYSTEM: System = System {
         ("wires.hart_controller_ns", "wires.core_controller_ns"),
         ("wires.hart_hart_ns", "wires.core_core_ns"),
     ],
-    statistics: &[core::STATISTICS[0], core::STATISTICS[1], core::STATISTICS[2], directory::STATISTICS],
+    statistics: &[
+        core::STATISTICS[0],
+        core::STATISTICS[1],
+        core::STATISTICS[2],
+        core::STATISTICS[3],
+        directory::STATISTICS,
+    ],
     ..System::NOTHING
 };
 

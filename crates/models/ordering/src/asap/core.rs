@@ -2,9 +2,9 @@
 
 use super::AsapSpec;
 use super::Mutant;
-use crate::path::{Epoch, Path, PathCore, Policy};
+use crate::path::{Awaited, Epoch, Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{EpochId, EpochTag, FlushRequest, Msg, Outbox, Peer};
+use protocol::{EpochId, FlushRequest, Msg, Outbox, Peer};
 use std::hash::{Hash, Hasher};
 use units::{Time, bits};
 
@@ -17,14 +17,13 @@ pub struct Eager {
     spec: AsapSpec,
     /// Entries that a controller refused and that have not gone again: no early flushes meanwhile.
     refused: usize,
-    /// Epochs that other cores wait for.
-    awaited: usize,
+    awaited: Awaited,
 }
 
 impl PathCore<Eager> {
     /// Nothing buffered, one epoch open.
     pub fn new(path: PathSpec, spec: AsapSpec) -> AsapCore {
-        PathCore::with(path, Eager { spec, refused: 0, awaited: 0 })
+        PathCore::with(path, Eager { spec, refused: 0, awaited: Awaited::default() })
     }
 }
 
@@ -51,13 +50,6 @@ impl Eager {
             path.tracker.epochs.oldest()
         }
     }
-
-    fn committed(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
-        let Some(epoch) = path.tracker.epochs.pop() else { return };
-        self.awaited -= usize::from(epoch.dependents != 0);
-        bits(epoch.dependents).for_each(|core| tell(path, now, core as u8, epoch.id, out));
-        path.tracker.untag(now, epoch.id, out);
-    }
 }
 
 fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
@@ -67,11 +59,6 @@ fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
     }
     epoch.committing = true;
     epoch.commits_left = epoch.early.count_ones();
-}
-
-fn tell(path: &Path, now: Time, dependent: u8, epoch: EpochId, out: &mut Outbox) {
-    let tag = EpochTag { core: path.spec.core, epoch };
-    out.send(now, Peer::Core(dependent), Msg::CrossDependencyResolved { tag });
 }
 
 impl Policy for Eager {
@@ -108,7 +95,7 @@ impl Policy for Eager {
         loop {
             let oldest = path.tracker.epochs.oldest();
             if oldest.committing && oldest.commits_left == 0 {
-                self.committed(path, now, out);
+                self.awaited.commit(path, now, out);
                 continue;
             }
             if self.spec.mutant == Some(Mutant::UndoOnComplete)
@@ -144,19 +131,13 @@ impl Policy for Eager {
                 }
             }
             Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
-            Msg::AddDependent { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
-                Some(e) => {
-                    self.awaited += usize::from(e.dependents == 0);
-                    e.dependents |= 1 << dependent;
-                }
-                None => tell(path, now, dependent, epoch, out),
-            },
+            Msg::AddDependent { epoch, dependent } => self.awaited.add(path, now, epoch, dependent, out),
             _ => protocol::unexpected("a persist buffer", msg),
         }
     }
 
     fn has_pending_replies(&self) -> bool {
-        self.awaited > 0
+        self.awaited.is_any()
     }
 
     fn timer(&self) -> Time {

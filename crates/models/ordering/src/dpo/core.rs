@@ -2,11 +2,11 @@
 
 use super::Mutant;
 use super::stats::DelegatedStats;
-use crate::path::{Path, PathCore, Policy};
+use crate::path::{Awaited, Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{EpochTag, FlushRequest, Msg, Outbox, Peer, StatSink};
+use protocol::{FlushRequest, Msg, Outbox, Peer, StatSink};
 use std::hash::{Hash, Hasher};
-use units::{Time, bits};
+use units::Time;
 
 /// The core side of DPO.
 pub type DpoCore = PathCore<Delegated>;
@@ -16,8 +16,7 @@ pub type DpoCore = PathCore<Delegated>;
 pub struct Delegated {
     /// A seeded mistake; none in every machine.
     mutant: Option<Mutant>,
-    /// Epochs that other cores wait for.
-    awaited: usize,
+    awaited: Awaited,
     stats: DelegatedStats,
 }
 
@@ -29,7 +28,10 @@ impl PathCore<Delegated> {
 
     /// The same with a mistake, for the explorer.
     pub fn seeded(path: PathSpec, mutant: Option<Mutant>) -> DpoCore {
-        PathCore::with(path, Delegated { mutant, awaited: 0, stats: DelegatedStats::default() })
+        PathCore::with(
+            path,
+            Delegated { mutant, awaited: Awaited::default(), stats: DelegatedStats::default() },
+        )
     }
 }
 
@@ -52,11 +54,6 @@ impl Delegated {
             self.is(Mutant::CommitsUnacknowledged) && oldest.closed && oldest.waits_on.is_none();
         oldest.may_commit() || unacknowledged
     }
-}
-
-fn tell(path: &Path, now: Time, dependent: u8, epoch: u32, out: &mut Outbox) {
-    let tag = EpochTag { core: path.spec.core, epoch };
-    out.send(now, Peer::Core(dependent), Msg::CrossDependencyResolved { tag });
 }
 
 impl Policy for Delegated {
@@ -94,31 +91,20 @@ impl Policy for Delegated {
     }
 
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
-        while self.may_commit(path) {
-            let Some(epoch) = path.tracker.epochs.pop() else { break };
-            self.awaited -= usize::from(epoch.dependents != 0);
-            bits(epoch.dependents).for_each(|core| tell(path, now, core as u8, epoch.id, out));
-            path.tracker.untag(now, epoch.id, out);
-        }
+        while self.may_commit(path) && self.awaited.commit(path, now, out) {}
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         match *msg {
             Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
-            Msg::AddDependent { epoch, dependent } => match path.tracker.epochs.get_mut(epoch) {
-                Some(e) => {
-                    self.awaited += usize::from(e.dependents == 0);
-                    e.dependents |= 1 << dependent;
-                }
-                None => tell(path, now, dependent, epoch, out),
-            },
+            Msg::AddDependent { epoch, dependent } => self.awaited.add(path, now, epoch, dependent, out),
             _ => protocol::unexpected("a persist buffer", msg),
         }
     }
 
     fn has_pending_replies(&self) -> bool {
-        self.awaited > 0
+        self.awaited.is_any()
     }
 
     fn timer(&self) -> Time {

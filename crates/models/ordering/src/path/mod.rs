@@ -1,5 +1,6 @@
 //! What the persist paths of HOPS, ASAP and BBB share: the buffer, the epochs, and how dependences arise.
 
+mod awaited;
 mod buffer;
 mod core;
 mod direct;
@@ -9,6 +10,7 @@ mod params;
 mod settings;
 mod stats;
 
+pub(crate) use awaited::Awaited;
 pub(crate) use buffer::PersistBuffer;
 pub use core::{Path, PathCore, Policy};
 pub(crate) use direct::Direct;

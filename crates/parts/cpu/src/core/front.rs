@@ -3,6 +3,7 @@
 
 use super::account::{Account, Cause};
 use super::caches::{Caches, State, Victim};
+use super::checkpoint::Checkpoint;
 use super::misses::Miss;
 use super::spec::CoreSpec;
 use super::stats::Stats;
@@ -78,6 +79,8 @@ pub(super) struct Front {
     /// What a load of a register gave.
     pub(super) register_value: Option<u64>,
 
+    /// What is kept to go back; none where a core never does.
+    pub(super) checkpoint: Option<Box<Checkpoint>>,
     pub(super) ordering: Box<dyn CoreOrdering>,
     ordering_next: Time,
     pub(super) outbox: Outbox,
@@ -127,6 +130,7 @@ impl Front {
             unacknowledged: 0,
             register_passed: false,
             register_value: None,
+            checkpoint: ordering.checkpoints().map(|spec| Box::new(Checkpoint::new(spec))),
             ordering,
             ordering_next: Time::NEVER,
             outbox: Outbox::default(),
@@ -178,6 +182,8 @@ impl Front {
                 self.register_value = Some(value);
                 self.unblock_head(now);
             }
+            Msg::Misread { .. } => self.misread(now),
+            Msg::Recalled { .. } => self.recalled(now),
             _ => {
                 self.ordering.on(now, from, msg, &mut self.outbox);
                 self.ordering_progressed(now);
@@ -269,6 +275,7 @@ impl Front {
         if !self.owed.is_empty() {
             self.settle_owed(now);
         }
+        self.look_whether_drained(now);
     }
 
     pub(super) fn unblock_head(&mut self, now: Time) {
@@ -357,6 +364,9 @@ impl Front {
         self.stats.hand_up(sink);
         if self.traits.orders_stores {
             self.stats.path.hand_up(sink);
+        }
+        if let Some(kept) = &self.checkpoint {
+            kept.stats.hand_up(sink);
         }
         self.ordering.stats(now, sink);
     }

@@ -20,9 +20,11 @@
 
 mod account;
 mod caches;
+mod checkpoint;
 mod front;
 mod misses;
 mod program;
+mod rollback;
 mod snoops;
 mod spec;
 mod stats;
@@ -33,8 +35,8 @@ mod stores;
 mod tests;
 
 /// What a core reports.
-pub(crate) const STATISTICS: [&[StatisticInfo]; 3] =
-    [stats::Stats::TABLE, TimeStats::TABLE, stats::PathStats::TABLE];
+pub(crate) const STATISTICS: [&[StatisticInfo]; 4] =
+    [stats::Stats::TABLE, TimeStats::TABLE, stats::PathStats::TABLE, checkpoint::RollbackStats::TABLE];
 
 pub use account::{Stretch, TimeStats};
 
@@ -307,7 +309,13 @@ impl Core {
     }
 
     fn poll_program(&mut self) {
-        let Some(program) = &mut self.program else { return };
+        if self.port.0.borrow_mut().makes_up() {
+            return;
+        }
+        let Some(program) = &mut self.program else {
+            self.port.0.borrow_mut().runnable = false;
+            return;
+        };
         let mut context = Context::from_waker(Waker::noop());
         if program.as_mut().poll(&mut context).is_ready() {
             self.program = None;

@@ -33,6 +33,12 @@ impl Front {
     }
 
     fn poll_slowly(&mut self, op: &Op) -> Poll<u64> {
+        if self.checkpoint.is_some() { self.poll_kept(op) } else { self.issue(op, true) }
+    }
+
+    /// Carries an operation out, or goes on with it. Whether it `counts`: one that is repeated has counted.
+    #[inline]
+    pub(super) fn issue(&mut self, op: &Op, counts: bool) -> Poll<u64> {
         if self.resumed {
             self.resumed = false;
             return self.carry_out(op);
@@ -40,7 +46,7 @@ impl Front {
         if !self.reach() {
             return Poll::Pending;
         }
-        if !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_)) {
+        if counts && !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_)) {
             self.stats.references += 1;
         }
         self.carry_out(op)
@@ -48,14 +54,17 @@ impl Front {
 
     /// Brings the background up to the program's clock; false when the engine has to be asked first.
     #[inline]
-    fn reach(&mut self) -> bool {
+    pub(super) fn reach(&mut self) -> bool {
         loop {
             if self.now > self.safe_time {
                 return false;
             }
             let next = self.background_next();
             if next > self.now {
-                self.clear_until = next.min(self.safe_time + Dur::ps(1));
+                // What is kept is kept there, load by load.
+                if self.checkpoint.is_none() {
+                    self.clear_until = next.min(self.safe_time + Dur::ps(1));
+                }
                 return true;
             }
             self.background(next);
@@ -97,7 +106,7 @@ impl Front {
         Poll::Ready(0)
     }
 
-    fn pend(&mut self, wait: Wait) -> Poll<u64> {
+    pub(super) fn pend(&mut self, wait: Wait) -> Poll<u64> {
         self.wait_for(wait);
         Poll::Pending
     }
@@ -206,8 +215,11 @@ impl Front {
         std::mem::take(&mut self.waits_for_result)
     }
 
-    fn push(&mut self, op: &Op, kind: Kind, ready: Time) {
+    pub(super) fn push(&mut self, op: &Op, kind: Kind, ready: Time) {
         let (address, size, order, value) = (op.address, op.size, op.order, op.value);
+        if let Some(kept) = &mut self.checkpoint {
+            kept.enters(kind, order);
+        }
         self.clear_until = Time::ZERO;
         self.store_buffer.push(Entry { kind, address, size, order, value, ready, progress: 0 });
     }

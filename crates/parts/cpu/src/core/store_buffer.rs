@@ -119,6 +119,12 @@ impl StoreBuffer {
         }
     }
 
+    /// Forgets everything that has not become visible.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.filter.fill(0);
+    }
+
     /// Whether a waiting store may be to the line of `address`. Cost: one look at the filter.
     #[inline]
     pub(super) fn concerns(&self, address: u64) -> bool {

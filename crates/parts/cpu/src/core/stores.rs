@@ -60,6 +60,7 @@ impl Front {
 
     fn pop_head(&mut self, at: Time, takes: Dur) {
         self.store_buffer.pop();
+        self.head_leaves(at);
         self.resume(at, Wait::Room);
         if self.store_buffer.is_empty() {
             self.resume(at + takes, Wait::Drained);
@@ -118,7 +119,8 @@ impl Front {
 
     /// The first step of a release: everything before it is in a closed epoch.
     fn release_once(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
-        if entry.order.releases() && self.traits.orders_stores && entry.progress == 0 {
+        let releases = entry.order.releases() || self.traits.rolls_back && matches!(entry.kind, Kind::Rmw(_));
+        if releases && self.traits.orders_stores && entry.progress == 0 {
             self.release_epoch = self.ordering.release(at, entry.line(), &mut self.outbox)?;
             self.progress(1);
         }
@@ -147,7 +149,11 @@ impl Front {
         if entry.publishes() {
             self.caches.set_released(slot, publishes);
         }
-        self.caches.write(slot, offset_of(entry.address), entry.size, value);
+        let at = offset_of(entry.address);
+        if let Some(kept) = &mut self.checkpoint {
+            kept.writes(entry, self.caches.read(slot, at, entry.size));
+        }
+        self.caches.write(slot, at, entry.size, value);
         self.caches.set_state(slot, State::Modified);
         Ok(())
     }

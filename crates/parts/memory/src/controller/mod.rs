@@ -46,6 +46,10 @@ use units::{Dur, Time};
 pub struct Controller {
     spec: ControllerSpec,
     ordering: Box<dyn ControllerOrdering>,
+    /// Whether that side is told of time, reads and arrivals.
+    watches: bool,
+    /// Lines that are taken out of caches, and the core that is told.
+    recalled: Vec<(Line, u8)>,
     image: Image,
     input: VecDeque<Input>,
     reads: VecDeque<Read>,
@@ -106,6 +110,8 @@ impl Controller {
             wakes_at: Time::NEVER,
             persists: 0,
             stats: stats::Stats::default(),
+            watches: ordering.watches_reads(),
+            recalled: Vec::new(),
             ordering,
             spec,
         }
@@ -154,7 +160,9 @@ impl Controller {
     pub fn least_answer(&self) -> LeastAnswer {
         let spec = &self.spec;
         let read = spec.buffer.map_or(spec.read, |buffer| spec.read.min(buffer.read));
-        LeastAnswer { to_directory: read, to_core: spec.acknowledge.min(spec.commit) }
+        // A flush may have a line taken out of caches.
+        let to_directory = if self.watches { read.min(spec.acknowledge) } else { read };
+        LeastAnswer { to_directory, to_core: spec.acknowledge.min(spec.commit) }
     }
 
     fn is_pm(&self) -> bool {
@@ -301,6 +309,9 @@ impl Controller {
         self.busy_until = out.now() + cost.busy;
         if read.answer {
             self.stats.reads += 1;
+            if self.watches {
+                self.ordering.read(read.line, &self.image);
+            }
             let (line, data) = (read.line, self.latest(read.line));
             let waits = self.waiting(line).next().is_some();
             out.send(ports::DIRECTORY, cost.latency, Msg::ReadReply { line, data, waits });
@@ -320,6 +331,20 @@ impl Controller {
         self.stats.writes += 1;
         self.note_queue(out);
         self.admit_waiting(out);
+    }
+
+    /// A line was read before this flush of it had come: its core goes back, and nobody keeps what was read.
+    fn misread(&mut self, request: &FlushRequest, out: &mut Out<'_, Msg>) {
+        let (line, after) = (request.write.line, self.spec.acknowledge);
+        out.send(ports::from_core(request.core), after, Msg::Misread { line });
+        out.send(ports::DIRECTORY, after, Msg::Recall { line });
+        self.recalled.push((line, request.core));
+    }
+
+    fn recalled(&mut self, line: Line, out: &mut Out<'_, Msg>) {
+        let index = self.recalled.iter().position(|(l, _)| *l == line).expect("a recall was asked for");
+        let (line, core) = self.recalled.remove(index);
+        out.send(ports::from_core(core), self.spec.acknowledge, Msg::Recalled { line });
     }
 
     /// Something else uses the media for so long, behind what they do now.
@@ -350,12 +375,21 @@ impl Device<Msg> for Controller {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
         }
+        if self.watches {
+            self.ordering.passes(now);
+        }
         match *msg {
             Msg::Read { line } => self.reads.push_back(Read { line, answer: true }),
             Msg::Write { line, data, mask, ack } => {
                 self.arrive(Input::Write { write: LineWrite { line, mask, data }, ack }, out);
             }
-            Msg::Flush(request) => self.arrive(Input::Flush(request), out),
+            Msg::Flush(request) => {
+                if self.watches && self.ordering.arrives(&request) {
+                    self.misread(&request, out);
+                }
+                self.arrive(Input::Flush(request), out);
+            }
+            Msg::Recalled { line } => self.recalled(line, out),
             Msg::Commit { epoch } => {
                 self.ordering.commit(port.0 - 1, epoch, &mut self.image, &mut self.retired);
                 self.note_table(out);

@@ -1,0 +1,45 @@
+//! Structures recover wherever the power fails while stores are on their way beside caches that are too small, be it that a
+//! core goes back meanwhile.
+
+use check::crash::timed;
+use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
+
+/// Caches of a few lines, and a queue of one entry.
+const TINY: [(&str, &str); 7] = [
+    ("l1.size_bytes", "1 KiB"),
+    ("l1.ways", "2"),
+    ("l2.size_bytes", "1 KiB"),
+    ("l2.ways", "2"),
+    ("llc.size_bytes", "4 KiB"),
+    ("llc.ways", "8"),
+    ("ordering.write_pending_queue", "1"),
+];
+const STRUCTURES: [&str; 8] = ["queue", "cceh", "btree", "hashmap", "echo", "p-art", "dash-eh", "skiplist"];
+
+fn survives(preset: &str, own: &[(&str, &str)]) {
+    let mut machine = Description::preset(preset).unwrap();
+    TINY.iter().chain(own).for_each(|(key, value)| machine.set(key, value).unwrap());
+    for name in STRUCTURES {
+        let mut workload = WorkloadDescription::named(name).unwrap();
+        workload.set("workload.operations", "150").unwrap();
+        let options = RunOptions { seed: 3, ..RunOptions::default() };
+        let mut recover = workload.recovery(3).unwrap();
+        let found =
+            timed(&machine, &workload, &options, CrashEvery::Persists(5), 1000, &mut recover).unwrap();
+        assert!(found.points > 50, "{preset}, {name}: {}", found.points);
+        assert!(found.failures.is_empty(), "{preset}, {name}: {:?}", found.failures);
+    }
+}
+
+#[test]
+fn structures_survive_where_the_controller_keeps_the_order() {
+    survives("dpo", &[]);
+    survives("dpo", &[("memory.controllers", "1"), ("ordering.persist_buffer", "4")]);
+}
+
+#[test]
+fn structures_survive_where_cores_go_back() {
+    let long = [("ordering.speculation_window_ns", "5005"), ("ordering.persist_path_ns", "5000")];
+    survives("pmem-spec", &long);
+    survives("pmem-spec", &[long[0], long[1], ("memory.controllers", "1")]);
+}

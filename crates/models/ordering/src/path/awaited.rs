@@ -1,0 +1,48 @@
+//! Cores that wait for epochs of this one, and are told by message when these have committed.
+
+use super::Path;
+use protocol::{EpochId, EpochTag, Msg, Outbox, Peer};
+use units::{Time, bits};
+
+/// How many epochs other cores wait for; which, and who, stands in the epochs.
+#[derive(Clone, Default)]
+pub(crate) struct Awaited(usize);
+
+impl Awaited {
+    /// Whether anybody waits.
+    pub(crate) fn is_any(&self) -> bool {
+        self.0 > 0
+    }
+
+    /// Core `dependent` waits for an epoch: it is told once that has committed, which may be now.
+    pub(crate) fn add(
+        &mut self,
+        path: &mut Path,
+        now: Time,
+        epoch: EpochId,
+        dependent: u8,
+        out: &mut Outbox,
+    ) {
+        match path.tracker.epochs.get_mut(epoch) {
+            Some(e) => {
+                self.0 += usize::from(e.dependents == 0);
+                e.dependents |= 1 << dependent;
+            }
+            None => tell(path, now, dependent, epoch, out),
+        }
+    }
+
+    /// The oldest epoch has committed: whoever waits for it is told. False where only the open one is left.
+    pub(crate) fn commit(&mut self, path: &mut Path, now: Time, out: &mut Outbox) -> bool {
+        let Some(epoch) = path.tracker.epochs.pop() else { return false };
+        self.0 -= usize::from(epoch.dependents != 0);
+        bits(epoch.dependents).for_each(|core| tell(path, now, core as u8, epoch.id, out));
+        path.tracker.untag(now, epoch.id, out);
+        true
+    }
+}
+
+fn tell(path: &Path, now: Time, dependent: u8, epoch: EpochId, out: &mut Outbox) {
+    let tag = EpochTag { core: path.spec.core, epoch };
+    out.send(now, Peer::Core(dependent), Msg::CrossDependencyResolved { tag });
+}

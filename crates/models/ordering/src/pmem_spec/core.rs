@@ -1,0 +1,210 @@
+//! The core side of PMEM-Spec: the persist path.
+
+use super::params::CAPABILITIES;
+use super::stats::PathStats;
+use super::{Mutant, SpecParameters};
+use protocol::{
+    AddressMap, Capabilities, Checkpoints, CoreOrdering, EpochId, EpochTag, FenceKind, FlushRequest, Line,
+    LineWrite, Msg, Outbox, Peer, StatSink, WouldBlock,
+};
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use units::Time;
+
+/// A store that is not acknowledged.
+#[derive(Clone, Copy, Debug, Hash)]
+struct Entry {
+    slot: u16,
+    write: LineWrite,
+    /// It is under way.
+    sent: bool,
+    /// Another core may take what it says for a release.
+    publishes: bool,
+    /// It was stored while the core made up for what was wrong: its line stays, so nobody reads it too early.
+    careful: bool,
+}
+
+/// The persist path of one core.
+#[derive(Clone)]
+pub struct SpecCore {
+    core: u8,
+    map: AddressMap,
+    spec: SpecParameters,
+    mutant: Option<Mutant>,
+    /// In the order in which they became visible.
+    path: VecDeque<Entry>,
+    /// The line that is about to be released on.
+    releases: Option<Line>,
+    /// The core makes up for what was wrong: its lines stay until their stores are durable.
+    careful: bool,
+    /// When the next store may go.
+    free_at: Time,
+    stats: PathStats,
+}
+
+/// What decides about the future, without times and counts.
+impl Hash for SpecCore {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let SpecCore { core: _, map: _, spec: _, mutant: _, path, releases, careful, free_at: _, stats: _ } =
+            self;
+        (path, releases, careful).hash(into);
+    }
+}
+
+/// The one epoch that all writes are in: each is ordered by itself.
+const ONE: EpochId = 1;
+
+impl SpecCore {
+    /// Nothing under way; `mutant` is none on every machine.
+    pub fn new(core: u8, map: AddressMap, spec: SpecParameters, mutant: Option<Mutant>) -> SpecCore {
+        SpecCore {
+            core,
+            map,
+            spec,
+            mutant,
+            path: VecDeque::with_capacity(spec.persist_path_entries),
+            releases: None,
+            careful: false,
+            free_at: Time::ZERO,
+            stats: PathStats::default(),
+        }
+    }
+
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// The oldest store that has not gone, if what is under way goes where it goes: one controller keeps the order, two
+    /// do not.
+    fn sendable(&self) -> Option<usize> {
+        let index = self.path.iter().position(|e| !e.sent)?;
+        let to = |e: &Entry| self.map.controller(e.write.line);
+        let alone = self.path.iter().take(index).all(|e| to(e) == to(&self.path[index]));
+        (alone || self.is(Mutant::PassesControllers)).then_some(index)
+    }
+
+    /// Something changed at `now`: nothing goes earlier.
+    fn changed(&mut self, now: Time) {
+        self.free_at = self.free_at.max(now);
+        self.stats.persist_path.set(now, self.path.len());
+    }
+
+    /// Whether every store is durable: then nothing that this core has read of its own can turn out to be wrong.
+    fn drained(&mut self) -> Result<(), WouldBlock> {
+        if self.path.is_empty() || self.is(Mutant::ReleasesEarly) {
+            self.stats.releases += 1;
+            return Ok(());
+        }
+        Err(WouldBlock)
+    }
+
+    fn free_slot(&self) -> u16 {
+        (0..).find(|slot| self.path.iter().all(|e| e.slot != *slot)).unwrap_or_default()
+    }
+
+    fn publishes(&self, line: Line) -> bool {
+        self.path.iter().any(|e| e.write.line == line && e.publishes) && !self.is(Mutant::HandsReleaseOver)
+    }
+}
+
+impl CoreOrdering for SpecCore {
+    fn traits(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn checkpoints(&self) -> Option<Checkpoints> {
+        let SpecParameters { region_operations: operations, misspeculation_ns: interrupt, .. } = self.spec;
+        Some(Checkpoints { operations, interrupt })
+    }
+
+    fn goes_back(&mut self, _: Time, on: bool) {
+        self.careful = on;
+    }
+
+    fn store(&mut self, now: Time, write: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {
+        if self.path.len() == self.spec.persist_path_entries {
+            return Err(WouldBlock);
+        }
+        let publishes = self.releases.take() == Some(write.line);
+        let (slot, careful) = (self.free_slot(), self.careful);
+        self.path.push_back(Entry { slot, write: *write, sent: false, publishes, careful });
+        self.stats.persists += 1;
+        self.changed(now);
+        Ok(0)
+    }
+
+    fn fence(&mut self, _: Time, kind: FenceKind, _: &mut Outbox) -> Result<(), WouldBlock> {
+        match kind {
+            FenceKind::Dfence | FenceKind::Mfence => self.drained(),
+            // Every store comes after the one before it.
+            FenceKind::Ofence | FenceKind::Sfence | FenceKind::NewStrand | FenceKind::JoinStrand => Ok(()),
+        }
+    }
+
+    fn release(&mut self, _: Time, line: Line, _: &mut Outbox) -> Result<EpochId, WouldBlock> {
+        self.drained()?;
+        self.releases = Some(line);
+        Ok(0)
+    }
+
+    /// What is released is durable before another core sees it, and so before all that comes of it.
+    fn snooped(
+        &mut self,
+        _: Time,
+        line: Line,
+        _: EpochId,
+        _: EpochId,
+        _: &mut Outbox,
+    ) -> Result<Option<EpochTag>, WouldBlock> {
+        if self.publishes(line) { Err(WouldBlock) } else { Ok(None) }
+    }
+
+    /// A line may leave once its stores are under way: the controller hears of it no sooner than of the stores, less
+    /// the time for which it watches.
+    fn holds(&self, line: Line) -> bool {
+        let stays = |e: &Entry| e.write.line == line && (!e.sent || self.careful);
+        let early = self.is(Mutant::LeavesBeforeStore);
+        self.publishes(line) || !early && self.path.iter().any(stays)
+    }
+
+    fn committed(&self) -> EpochId {
+        EpochId::MAX
+    }
+
+    fn on(&mut self, now: Time, _: Peer, msg: &Msg, _: &mut Outbox) {
+        let Msg::Ack { slot } = *msg else { protocol::unexpected("a persist path", msg) };
+        let index = self.path.iter().position(|e| e.slot == slot).expect("an acknowledged store was sent");
+        self.path.remove(index);
+        self.changed(now);
+    }
+
+    fn next(&self) -> Time {
+        self.sendable().map_or(Time::NEVER, |_| self.free_at)
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Outbox) {
+        if self.free_at > now {
+            return;
+        }
+        if let Some(index) = self.sendable() {
+            self.path[index].sent = true;
+            let Entry { slot, write, careful: retry, .. } = self.path[index];
+            let request = FlushRequest { core: self.core, slot, epoch: ONE, early: false, retry, write };
+            let to = Peer::Controller(self.map.controller(write.line));
+            out.send(now + self.spec.persist_path_ns, to, Msg::Flush(request));
+            self.free_at = now + self.spec.persist_path_issue_ns;
+        }
+    }
+
+    fn level(&self) -> usize {
+        self.path.len()
+    }
+
+    /// The path is volatile: what no controller has accepted is lost.
+    fn power_fail(&self, _: &mut dyn FnMut(Time, &LineWrite)) {}
+
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.stats.persist_path.pass(now);
+        self.stats.hand_up(sink);
+    }
+}
