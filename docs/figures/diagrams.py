@@ -96,6 +96,21 @@ DIAGRAMS = {
         [("store", "buffer", ""), ("buffer", "controller", "one by one"), ("controller", "media", ""), ("other", "buffer", "dependence")],
         about="Delegated persist ordering: the order is given away",
     ),
+    "pmem-spec": Diagram(
+        {
+            "store": Box(0, 0, "visible store", ""),
+            "path": Box(1, 0, "persist path", "in order"),
+            "caches": Box(1, 1, "caches", "evict, read again"),
+            "controller": Box(2, 0, "controller", "evicted, read, stored to?", durable=True),
+            "media": Box(3, 0, "media", "", durable=True),
+            "core": Box(2, 1, "core goes back", "to its checkpoint"),
+        },
+        [
+            ("store", "path", ""), ("path", "controller", "one by one"), ("controller", "media", ""), ("store", "caches", ""),
+            ("caches", "controller", "<lines"), ("controller", "core", "read too early"),
+        ],
+        about="Speculation: what was read too early is found, and a core goes back",
+    ),
     "nvdimm": Diagram(
         {
             "program": Box(0, 0, "program", "a mapped file"),

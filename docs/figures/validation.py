@@ -127,6 +127,11 @@ def dpo() -> tuple[Any, Rows]:
     return family("intel,dpo,hops-rp,asap-rp,eadr", ("cceh", "fast-fair", "queue", "p-art", "nstore"), 300)
 
 
+def pmem_spec() -> tuple[Any, Rows]:
+    """Stores in strict order: against waiting, the order given away, undoing, and ordering nothing."""
+    return family("intel,pmem-spec,dpo,asap-rp,eadr", ("cceh", "fast-fair", "queue", "p-art", "nstore"), 300)
+
+
 def composition() -> tuple[Any, Rows]:
     """One DIMM, and two interleaved by page, under more and more threads."""
     rows = []
@@ -240,7 +245,7 @@ def paper(folder: Path, name: str) -> tuple[Any, Rows]:
 
 
 MEASURED: dict[str, Callable[[], tuple[Any, Rows]]] = {
-    f.__name__: f for f in (core, memory, ddr4, nand, strandweaver, dpo, composition, workloads, recorder, crash, litmus, explore, track)
+    f.__name__.replace("_", "-"): f for f in (core, memory, ddr4, nand, strandweaver, dpo, pmem_spec, composition, workloads, recorder, crash, litmus, explore, track)
 }  # fmt: skip
 
 

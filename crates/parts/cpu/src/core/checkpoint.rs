@@ -165,3 +165,80 @@ impl Checkpoint {
         self.log.len() >= self.spec.operations && self.going == Going::On
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::PM_BASE;
+
+    fn kept() -> Checkpoint {
+        Checkpoint::new(Checkpoints { operations: 4, interrupt: Dur::ns(1) })
+    }
+
+    fn op(kind: OpKind, order: Order, value: u64) -> Op {
+        Op { kind, address: PM_BASE, size: 8, order, value }
+    }
+
+    /// A store enters the store buffer and ends for its program.
+    fn stores(kept: &mut Checkpoint, order: Order, value: u64) {
+        kept.enters(Kind::Store, order);
+        kept.ended(&op(OpKind::Store, order, value), 0);
+    }
+
+    /// The oldest one becomes visible over `old` bytes; whether a checkpoint follows.
+    fn becomes_visible(kept: &mut Checkpoint, order: Order, old: u64) -> bool {
+        let (ready, progress) = (Time::ZERO, 0);
+        kept.writes(
+            &Entry { kind: Kind::Store, address: PM_BASE, size: 8, order, value: 0, ready, progress },
+            old,
+        );
+        kept.leaves()
+    }
+
+    fn values(kept: &Checkpoint) -> (Vec<u64>, Vec<u64>) {
+        (
+            kept.log.iter().map(|(op, _)| op.value).collect(),
+            kept.undo.iter().map(|(_, op)| op.value).collect(),
+        )
+    }
+
+    #[test]
+    fn a_store_is_taken_back_once_it_is_visible_and_until_a_release_has_passed() {
+        let mut kept = kept();
+        for (value, order) in [(1, Order::Plain), (2, Order::Plain), (3, Order::Release), (4, Order::Plain)] {
+            stores(&mut kept, order, value);
+        }
+        assert_eq!(values(&kept), (vec![1, 2, 3, 4], vec![]));
+        assert!(
+            !becomes_visible(&mut kept, Order::Plain, 10) && !becomes_visible(&mut kept, Order::Plain, 20)
+        );
+        assert_eq!(values(&kept), (vec![1, 2, 3, 4], vec![10, 20]));
+        assert!(becomes_visible(&mut kept, Order::Release, 30), "the release itself is never taken back");
+        assert_eq!(values(&kept), (vec![4], vec![]));
+        assert!(!becomes_visible(&mut kept, Order::Plain, 40));
+        assert_eq!(values(&kept), (vec![4], vec![40]));
+    }
+
+    #[test]
+    fn an_operation_that_has_passed_before_its_program_hears_of_it_is_not_kept() {
+        let mut kept = kept();
+        stores(&mut kept, Order::Plain, 1);
+        kept.enters(Kind::Fence(FenceKind::Dfence), Order::Plain);
+        assert!(!becomes_visible(&mut kept, Order::Plain, 10));
+        assert!(kept.leaves());
+        kept.ended(&op(OpKind::Fence(FenceKind::Dfence), Order::Plain, 0), 0);
+        assert_eq!(values(&kept), (vec![], vec![]));
+        stores(&mut kept, Order::Plain, 2);
+        assert!(!becomes_visible(&mut kept, Order::Plain, 20));
+        assert_eq!(values(&kept), (vec![2], vec![20]));
+    }
+
+    #[test]
+    fn a_region_is_full_when_as_much_is_kept_as_a_core_keeps() {
+        let mut kept = kept();
+        (0..3).for_each(|value| stores(&mut kept, Order::Plain, value));
+        assert!(!kept.is_full());
+        stores(&mut kept, Order::Plain, 3);
+        assert!(kept.is_full());
+    }
+}
