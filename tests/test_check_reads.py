@@ -14,7 +14,7 @@ DISTRUSTED = "reads more lines than it tells"
 
 @pytest.fixture
 def twenty(cli: Cli) -> Cli:
-    # A call of strlen is to stay one.
+    # A call of strlen or strspn is to stay one.
     cli("cc", "-O1", "-fno-builtin", "-I", ROOT / "capture", ROOT / "tests/programs/twenty.c", "-o", "twenty")
     cli("record", "--quiet", "--out", "t.cpt", "--", "./twenty", "store", "t.pm")
     return cli
@@ -28,7 +28,7 @@ def crash(cli: Cli, check: str, *options: str) -> tuple[dict, str]:
     return result["model_images"], " ".join(result["notes"])
 
 
-@pytest.mark.parametrize("how", ["load", "pread"])
+@pytest.mark.parametrize("how", ["load", "pread", "strlen", "memcmp"])
 def test_lines_that_a_check_does_not_read_are_not_varied(twenty: Cli, how: str) -> None:
     found, notes = crash(twenty, f"./twenty {how} {{image}}")
     assert TOLD in notes
@@ -50,7 +50,7 @@ def test_what_another_process_may_have_read_counts_as_read(twenty: Cli, command:
 
 
 def test_a_check_that_reads_more_than_it_tells_is_not_believed(twenty: Cli) -> None:
-    found, notes = crash(twenty, "./twenty strlen {image} rule", "--images", "400")
+    found, notes = crash(twenty, "./twenty strspn {image} rule", "--images", "400")
     assert DISTRUSTED in notes
     assert len(found["failures"]) == 1 and found["images"] > 8
 

@@ -29,3 +29,50 @@ INSTEAD FILE *fdopen(int fd, const char *mode) {
     }
 REOPENS(freopen)
 REOPENS(freopen64)
+
+/* What the C library reads of a mapping for the program: at most so many bytes, which is a line too many at times. */
+static void compared(const void *p, size_t bytes) {
+    if (!reading || (uint64_t)p - read_from >= read_to - read_from || !bytes) return;
+    uint64_t signals = enter_reads();
+    note_load((uint64_t)p, bytes);
+    leave_reads(signals);
+}
+
+int __wrap_memcmp(const void *a, const void *b, size_t n) {
+    compared(a, n);
+    compared(b, n);
+    return __real_memcmp(a, b, n);
+}
+int __wrap_bcmp(const void *a, const void *b, size_t n) {
+    compared(a, n);
+    compared(b, n);
+    return __real_bcmp(a, b, n);
+}
+
+void *__wrap_memchr(const void *p, int byte, size_t n) {
+    compared(p, n);
+    return __real_memchr(p, byte, n);
+}
+
+size_t __wrap_strlen(const char *text) {
+    size_t n = __real_strlen(text);
+    compared(text, n + 1);
+    return n;
+}
+size_t __wrap_strnlen(const char *text, size_t most) {
+    size_t n = __real_strnlen(text, most);
+    compared(text, n < most ? n + 1 : n);
+    return n;
+}
+
+int __wrap_strcmp(const char *a, const char *b) {
+    compared(a, __real_strlen(a) + 1);
+    compared(b, __real_strlen(b) + 1);
+    return __real_strcmp(a, b);
+}
+int __wrap_strncmp(const char *a, const char *b, size_t n) {
+    size_t of_a = __real_strnlen(a, n), of_b = __real_strnlen(b, n);
+    compared(a, of_a < n ? of_a + 1 : n);
+    compared(b, of_b < n ? of_b + 1 : n);
+    return __real_strncmp(a, b, n);
+}

@@ -82,6 +82,7 @@ static void read_whole(int fd) { read_through(fd, 0, INT64_MAX); }
 
 static void watch_mapping(uint64_t from, uint64_t bytes);
 static int touched_more(void);
+static unsigned steps_made(void);
 
 /* A mapping, private ones too. */
 static void reads_mapped(const void *address, uint64_t bytes, int flags, int fd, uint64_t offset) {
@@ -217,6 +218,10 @@ static void write_report(void) {
     }
     /* What a process that was cut off has written has no end. */
     if (touched_more()) tell("more\n");
+    if (steps_made()) {
+        tell_number("steps ", steps_made());
+        tell("\n");
+    }
     tell_number(report.failed ? "failed " : "end ", (uint64_t)raw_pid());
     tell("\n");
     send_report();

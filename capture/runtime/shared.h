@@ -121,6 +121,16 @@ static THREAD_LOCAL int ended;
 void *__real_memcpy(void *, const void *, size_t);
 void *__real_memmove(void *, const void *, size_t);
 void *__real_memset(void *, int, size_t);
+int __real_memcmp(const void *, const void *, size_t), __real_bcmp(const void *, const void *, size_t);
+void *__real_memchr(const void *, int, size_t);
+size_t __real_strlen(const char *), __real_strnlen(const char *, size_t);
+int __real_strcmp(const char *, const char *), __real_strncmp(const char *, const char *, size_t);
+#define memcmp __real_memcmp
+#define memchr __real_memchr
+#define strlen __real_strlen
+#define strnlen __real_strnlen
+#define strcmp __real_strcmp
+#define strncmp __real_strncmp
 
 #define EXPORT __attribute__((visibility("default")))
 #define PC place(__builtin_return_address(0))

@@ -58,6 +58,9 @@ static int watched(int number, const siginfo_t *info, ucontext_t *context) {
     return 1;
 }
 
+/* Accesses that were made step by step: what it took to watch. */
+static unsigned steps_made(void) { return atomic_load(&step_count); }
+
 /* Whether code without hooks read lines that the hooks do not tell of. */
 static int touched_more(void) {
     for (unsigned i = 0; i < read_file_count; i++)

@@ -21,6 +21,9 @@ use std::process::{Command, ExitStatus};
 const LIBRARY_WRITERS: &str =
     "memcpy memmove memset strcpy strncpy strcat sprintf snprintf vsprintf vsnprintf";
 
+/// The C library's headers would have them expanded in line all the same, or checked under other names: without hooks.
+const UNFORTIFIED: &str = "-U_FORTIFY_SOURCE";
+
 /// Functions whose calls go through the runtime, beside [`LIBRARY_WRITERS`].
 const WRAPPED: &str = include_str!("../../../../capture/runtime/wrapped.txt");
 
@@ -94,7 +97,9 @@ impl Tools {
     fn compile(&self, a: &Arguments) -> Result<ExitStatus, Failure> {
         match a.stage {
             Stage::Nothing => self.run(&a.all, a),
-            Stage::Compile => self.run(&[self.instrument(), a.all.clone()].concat(), a),
+            Stage::Compile => {
+                self.run(&[self.instrument(), a.all.clone(), vec![UNFORTIFIED.into()]].concat(), a)
+            }
             Stage::Relocate | Stage::Program | Stage::Library => {
                 let folder = std::env::temp_dir().join(format!("coreplane-cc-{}", std::process::id()));
                 let temporary = Temporary::new(folder);
@@ -127,6 +132,7 @@ impl Tools {
             let object = temporary.join(format!("{index}.o")).display().to_string();
             let mut flags = self.instrument();
             flags.extend(a.compile.iter().cloned());
+            flags.push(UNFORTIFIED.into());
             flags.extend(self.dependencies(a, source));
             flags.extend(source.language.iter().flat_map(|l| ["-x".to_string(), l.clone()]));
             flags.extend(["-c".into(), source.file.clone(), "-o".into(), object.clone()]);

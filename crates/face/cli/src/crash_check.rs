@@ -40,16 +40,22 @@ pub(crate) struct External {
     _folder: Temporary,
     /// Its path, without links: as a check sees it that asks the kernel.
     whole: PathBuf,
-    /// Runs asked for, and made.
+    /// Runs asked for, and the number of the next that is watched.
     count: AtomicUsize,
+    watched_next: AtomicUsize,
+    /// Runs made, each in a folder of its own.
     folders: AtomicUsize,
     /// It read more than it told.
     reads_more: AtomicBool,
     watch: Option<Arc<Watch>>,
 }
 
-/// Of so many runs one finds out whether the program reads more than it tells.
+/// Of so many runs one, at most, finds out whether the program reads more than it tells.
 const WATCHED: usize = 32;
+
+/// A run is made for each so many accesses that were made step by step, before the next is watched: a step takes some ten
+/// microseconds, a run some milliseconds, and what watching takes stays below what it is there for.
+const STEPS: usize = 256;
 
 /// The check could not be run: what is unwound with, as [`watch::check`] does, so that a search ends at once.
 struct Broken(String);
@@ -74,6 +80,7 @@ impl External {
             _folder: folder,
             whole,
             count: AtomicUsize::new(0),
+            watched_next: AtomicUsize::new(0),
             folders: AtomicUsize::new(0),
             reads_more: AtomicBool::new(false),
             watch: watch::entered(),
@@ -93,11 +100,19 @@ impl External {
 
     /// The same, with the lines that the command says that it read.
     pub(crate) fn outcome(&self, left: &Left<'_>) -> Outcome {
-        let watched = self.count.fetch_add(1, Ordering::Relaxed).is_multiple_of(WATCHED);
-        let mut outcome = self.run_once(left, watched);
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let next = self.watched_next.load(Ordering::Relaxed);
+        let exchange = |next, later| {
+            self.watched_next.compare_exchange(next, later, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        let watched = number >= next && exchange(next, number + WATCHED);
+        let (mut outcome, steps) = self.run_once(left, watched);
+        if steps > STEPS * WATCHED {
+            self.watched_next.fetch_max(number + steps / STEPS, Ordering::Relaxed);
+        }
         if watched && (outcome.verdict != Verdict::Holds || outcome.more) {
             let first = outcome;
-            outcome = self.run_once(left, false);
+            (outcome, _) = self.run_once(left, false);
             // To be watched may disturb a program: then it does what nobody sees.
             if first.more || (outcome.read.is_some() && outcome.verdict != first.verdict) {
                 self.reads_more.store(true, Ordering::Relaxed);
@@ -106,7 +121,8 @@ impl External {
         Outcome { more: self.reads_more.load(Ordering::Relaxed), ..outcome }
     }
 
-    fn run_once(&self, left: &Left<'_>, watched: bool) -> Outcome {
+    /// What the check did, and how many accesses were made step by step.
+    fn run_once(&self, left: &Left<'_>, watched: bool) -> (Outcome, usize) {
         watch::shared(self.watch.as_ref(), || {
             let number = self.folders.fetch_add(1, Ordering::Relaxed);
             let folder = self.whole.join(number.to_string());
@@ -131,7 +147,7 @@ impl External {
         })
     }
 
-    fn run_in(&self, folder: &Path, left: &Left<'_>, watched: bool) -> Result<Outcome, Broken> {
+    fn run_in(&self, folder: &Path, left: &Left<'_>, watched: bool) -> Result<(Outcome, usize), Broken> {
         let broken = |what: &dyn std::fmt::Display| Broken(format!("{}: {what}", folder.display()));
         let command = left.lay_out(folder, &self.command).map_err(|e| broken(&e))?;
         let (said, report, files) = (folder.join("output"), folder.join("reads"), folder.join("files/"));
@@ -160,8 +176,8 @@ impl External {
         let told = status.and_then(|_| std::fs::read_to_string(&report).ok());
         let told = told.and_then(|told| crash_reads::lines_read(&told, pid, &files, &left.files));
         let verdict = self.verdict(status, &said)?;
-        let more = told.as_ref().is_some_and(|t| t.more);
-        Ok(Outcome { verdict, read: told.map(|t| t.lines), more })
+        let (more, steps) = told.as_ref().map_or((false, 0), |t| (t.more, t.steps));
+        Ok((Outcome { verdict, read: told.map(|t| t.lines), more }, steps))
     }
 
     /// What the way in which the command ended means.

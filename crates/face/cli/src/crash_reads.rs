@@ -19,6 +19,8 @@ pub(crate) struct LinesRead {
     pub(crate) lines: Vec<u64>,
     /// It read others too.
     pub(crate) more: bool,
+    /// Accesses that were made step by step, where that was watched.
+    pub(crate) steps: usize,
 }
 
 /// Bytes of a line.
@@ -41,6 +43,7 @@ pub(crate) fn lines_read(report: &str, pid: u32, folder: &Path, files: &[Place])
                 // What the check made itself was not there before.
                 file = files.iter().find(|f| f.name == name);
             }
+            ("steps", count) => found.steps = count.parse().ok()?,
             ("lines", range) => {
                 let (first, count) = range.split_once(' ')?;
                 let (first, count): (u64, u64) = (first.parse().ok()?, count.parse().ok()?);
@@ -73,8 +76,13 @@ mod tests {
             "coreplane reads 1\nfile /t/files/a\nlines 1 9\nfile /t/files/sub/b c\nlines 0 1\nlines 63 1\n";
         let whole = format!("{body}end 7\n");
         let lines = vec![4160, 4224, 4288, 8192, 8192 + 63 * 64];
-        assert_eq!(of(&whole), Some(LinesRead { lines: lines.clone(), more: false }), "none beyond the end");
-        assert_eq!(of(&format!("{body}more\nend 7\n")), Some(LinesRead { lines, more: true }));
+        assert_eq!(
+            of(&whole),
+            Some(LinesRead { lines: lines.clone(), ..LinesRead::default() }),
+            "none beyond the end"
+        );
+        let watched = format!("{body}more\nsteps 900\nend 7\n");
+        assert_eq!(of(&watched), Some(LinesRead { lines, more: true, steps: 900 }));
         assert_eq!(of("coreplane reads 1\nend 7\n"), Some(LinesRead::default()));
         let made = "coreplane reads 1\nfile /t/files/new\nlines 0 4\nend 7\n";
         assert_eq!(of(made), Some(LinesRead::default()));
