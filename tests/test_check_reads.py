@@ -28,7 +28,7 @@ def crash(cli: Cli, check: str, *options: str) -> tuple[dict, str]:
     return result["model_images"], " ".join(result["notes"])
 
 
-@pytest.mark.parametrize("how", ["load", "pread", "strlen", "memcmp"])
+@pytest.mark.parametrize("how", ["load", "pread", "strlen", "memcmp", "flush"])
 def test_lines_that_a_check_does_not_read_are_not_varied(twenty: Cli, how: str) -> None:
     found, notes = crash(twenty, f"./twenty {how} {{image}}")
     assert TOLD in notes

@@ -30,14 +30,7 @@ INSTEAD FILE *fdopen(int fd, const char *mode) {
 REOPENS(freopen)
 REOPENS(freopen64)
 
-/* What the C library reads of a mapping for the program: at most so many bytes, which is a line too many at times. */
-static void compared(const void *p, size_t bytes) {
-    if (!reading || (uint64_t)p - read_from >= read_to - read_from || !bytes) return;
-    uint64_t signals = enter_reads();
-    note_load((uint64_t)p, bytes);
-    leave_reads(signals);
-}
-
+/* The linker sends calls of the program here. */
 int __wrap_memcmp(const void *a, const void *b, size_t n) {
     compared(a, n);
     compared(b, n);

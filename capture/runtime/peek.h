@@ -26,14 +26,18 @@ static inline int peek(uint64_t address, unsigned size, uint64_t *value) {
     return !gone;
 }
 
+/* The table's entry of such an instruction, if it is one. */
+static const struct fault_place *peek_at(uint64_t instruction) {
+    for (const struct fault_place *p = __start_coreplane_faults; p < __stop_coreplane_faults; p++)
+        if ((uint64_t)&p->instruction + (uint64_t)(int64_t)p->instruction == instruction) return p;
+    return NULL;
+}
+
 /* Whether the program was in such an instruction: it then goes on behind it. */
 static int recovered(ucontext_t *context) {
-    uint64_t at = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    for (const struct fault_place *p = __start_coreplane_faults; p < __stop_coreplane_faults; p++) {
-        if ((uint64_t)&p->instruction + (uint64_t)(int64_t)p->instruction != at) continue;
-        context->uc_mcontext.gregs[REG_RIP] = (greg_t)((uint64_t)&p->behind + (uint64_t)(int64_t)p->behind);
-        context->uc_mcontext.gregs[REG_RCX] = 1;
-        return 1;
-    }
-    return 0;
+    const struct fault_place *p = peek_at((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
+    if (!p) return 0;
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)((uint64_t)&p->behind + (uint64_t)(int64_t)p->behind);
+    context->uc_mcontext.gregs[REG_RCX] = 1;
+    return 1;
 }

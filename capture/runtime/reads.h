@@ -127,6 +127,14 @@ static void note_load(uint64_t address, uint64_t bytes) {
     }
 }
 
+/* What the C library or that of threads reads of a mapping for the program: at most so many bytes, which is a line too many at times. */
+static void compared(const void *p, size_t bytes) {
+    if (!reading || (uint64_t)p - read_from >= read_to - read_from || !bytes) return;
+    uint64_t signals = enter_reads();
+    note_load((uint64_t)p, bytes);
+    leave_reads(signals);
+}
+
 static void note_loads(const uint8_t *at, const uint8_t *end) {
     /* Only its table of what foretells what is used. */
     static struct buffer *reader;
@@ -138,6 +146,7 @@ static void note_loads(const uint8_t *at, const uint8_t *end) {
     forget(reader);
     while ((at = unpack(reader, at, end, &r)))
         if (r.kind == LOAD || r.kind == LOAD_ACQUIRE || r.kind == RMW) note_load(r.address, 1u << r.log2size);
+        else if (r.kind == LOCK || r.kind == UNLOCK) note_load(r.address, sizeof(pthread_rwlock_t));
 }
 
 /* Libraries that read nothing but what calls of the program give them, which is for the most part seen. */

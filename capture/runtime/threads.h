@@ -62,12 +62,14 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *lock, cons
         struct buffer *b = begin(); \
         int failed = __real_pthread_##name##_init(lock, how); \
         if (b) compare(b, (uint64_t)lock, sizeof *lock, PC, NULL); \
+        compared(lock, sizeof *lock); \
         return failed; \
     } \
     int __wrap_pthread_##name##_destroy(pthread_##name##_t *lock) { \
         struct buffer *b = begin(); \
         int failed = __real_pthread_##name##_destroy(lock); \
         if (b) compare(b, (uint64_t)lock, sizeof *lock, PC, NULL); \
+        compared(lock, sizeof *lock); \
         return failed; \
     }
 SETS_UP(mutex, pthread_mutexattr_t)

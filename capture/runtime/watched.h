@@ -24,7 +24,7 @@ static void watch_mapping(uint64_t from, uint64_t bytes) {
 }
 
 /* Notes the line of an access; 0 when it is of no file. */
-static int note_touch(uint64_t address, int writes) {
+static int note_touch(uint64_t address, int reads_nothing) {
     int known = 0;
     for (unsigned i = 0; i < read_mapping_count; i++) {
         uint64_t at = address - read_mappings[i].from;
@@ -32,9 +32,18 @@ static int note_touch(uint64_t address, int writes) {
         if (at >= ((read_mappings[i].bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1))) continue;
         known = 1;
         uint64_t line = (read_mappings[i].offset + at) / READ_LINE;
-        if (!writes && line < f->lines) f->touched[line / 8] |= (uint8_t)(1u << line % 8);
+        if (!reads_nothing && line < f->lines) f->touched[line / 8] |= (uint8_t)(1u << line % 8);
     }
     return known;
+}
+
+/* A flush faults as a load does, and reads nothing. */
+static int is_flush(const uint8_t *code) {
+    int narrow = 0;
+    while (*code == 0x66 || *code == 0x3E || *code == 0x2E || (*code & 0xF0) == 0x40) narrow |= *code++ == 0x66;
+    if (code[0] != 0x0F || code[1] != 0xAE || code[2] >> 6 == 3) return 0;
+    unsigned which = code[2] >> 3 & 7;
+    return which == 7 || (which == 6 && narrow);
 }
 
 /* A fault, or the step after it; 0 when it is another's. */
@@ -47,7 +56,10 @@ static int watched(int number, const siginfo_t *info, ucontext_t *context) {
     }
     uint64_t address = (uint64_t)info->si_addr, page = address & ~(uint64_t)(PAGE - 1);
     if (!watching || number != SIGSEGV || info->si_code != SEGV_ACCERR || open_count == OPEN_PAGES) return 0;
-    if (!note_touch(address, registers[REG_ERR] & FAULT_WRITES)) return 0;
+    /* What the recorder looks at the program has just stored. */
+    uint64_t at = (uint64_t)registers[REG_RIP];
+    int reads_nothing = registers[REG_ERR] & FAULT_WRITES || is_flush((const uint8_t *)at) || peek_at(at);
+    if (!note_touch(address, reads_nothing)) return 0;
     if (!allow_all(page, PAGE)) return 0;
     open_pages[open_count++] = page;
     registers[REG_EFL] |= TRAP_FLAG;
