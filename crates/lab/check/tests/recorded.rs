@@ -128,6 +128,32 @@ const MODELS: [Persistency; 6] = [
     Persistency::Strict,
 ];
 
+/// On x86 a full fence and a locked operation wait for what was flushed; machines that know only their own fences do as much,
+/// and nothing for what was not flushed.
+#[test]
+fn a_full_fence_makes_sure_of_what_was_flushed_alone() {
+    for (kind, address) in [(Kind::Mfence, 0), (Kind::Rmw, at(0) + 1024)] {
+        for flushed in [true, false] {
+            let mut p = Program::new(1);
+            p.store(at(0), 1);
+            if flushed {
+                p.flush(at(0));
+            }
+            p.record(0, kind, address, 1).mark(1);
+            p.store(at(0) + 512, 2).flush(at(0) + 512).fence().mark(2);
+            let log = p.log();
+            for model in MODELS {
+                let right = |i: &Candidate<'_>| i.marks().is_empty() || word(i, 0, 0) == Some(1);
+                // An Armv8 barrier is no locked operation, and a strict machine needs nothing.
+                let makes_sure = flushed && (model, kind) != (Persistency::Armv8, Kind::Rmw);
+                let sure = makes_sure || model == Persistency::Strict;
+                let found = search(&log, model, right);
+                assert_eq!(found.failing_points == 0, sure, "{model:?} {kind:?} {flushed}: {found:?}");
+            }
+        }
+    }
+}
+
 /// Two copies of two words, a line each: all flushed, one fence. Only one of sixteen images loses both copies of the
 /// first and keeps both of the second.
 #[test]

@@ -37,6 +37,8 @@ pub struct Tracker<'a> {
     sequence: u64,
     /// For each thread: units flushed and not fenced, with the newest store that the flush covers.
     flushed: Vec<Flushed>,
+    /// Threads that have flushed since their last fence.
+    has_flushed: Vec<bool>,
     /// Threads that have drawn a strand since their last join.
     on_strands: Vec<bool>,
     epochs: Epochs,
@@ -65,6 +67,7 @@ impl<'a> Tracker<'a> {
             limits: Limits::default(),
             sequence: 0,
             flushed: vec![Flushed::default(); log.threads],
+            has_flushed: vec![false; log.threads],
             on_strands: vec![false; log.threads],
             epochs: Epochs::new(log.threads),
             durable: log.files.clone(),
@@ -159,6 +162,7 @@ impl<'a> Tracker<'a> {
             }
             Kind::Fence(_) if self.model.needs_flushes() => !self.flushed[thread].is_empty(),
             Kind::Locked { .. } if self.is_x86() && !self.flushed[thread].is_empty() => true,
+            Kind::Locked { .. } if self.waits_for_flushes(event.thread) => true,
             Kind::Flush(FlushKind::Clflush) if self.is_x86() => {
                 self.line_units(event.address).any(|u| self.in_flight.contains_key(&u))
             }
@@ -391,9 +395,31 @@ impl<'a> Tracker<'a> {
         }
     }
 
+    /// Whether a full fence or a locked operation of the thread waits as sfence does: a recorded program's does on x86, for
+    /// what it flushed, and is replayed so.
+    fn waits_for_flushes(&self, thread: u16) -> bool {
+        self.log.sfence_settles && self.has_flushed[thread as usize]
+    }
+
     fn step_epochs(&mut self, index: usize, event: &Event) {
         let thread = event.thread;
         let line = event.address / 64;
+        let full = matches!(event.kind, Kind::Locked { .. } | Kind::Fence(FenceKind::Mfence));
+        if full && self.waits_for_flushes(thread) {
+            self.drain(thread);
+        }
+        match event.kind {
+            Kind::Flush(_) | Kind::NonTemporal => self.has_flushed[thread as usize] = true,
+            Kind::Fence(_) | Kind::Locked { .. } => self.has_flushed[thread as usize] = false,
+            Kind::Store
+            | Kind::Load
+            | Kind::Synchronise(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Sync
+            | Kind::Written
+            | Kind::Change => {}
+        }
         match event.kind {
             Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
                 let locked = matches!(event.kind, Kind::Locked { .. });
@@ -421,7 +447,7 @@ impl<'a> Tracker<'a> {
                     self.epochs.leaves(thread, line);
                 }
             }
-            Kind::Fence(FenceKind::Dfence | FenceKind::Mfence) => self.drain(thread),
+            Kind::Fence(FenceKind::Dfence) => self.drain(thread),
             Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => self.drain(thread),
             Kind::Fence(_) => self.epochs.close(thread),
             Kind::Locked { .. }
