@@ -1,5 +1,6 @@
 """What a newcomer reads first: help that fits a terminal, refusals in whole sentences, what lies behind a missed claim, how far work is."""
 
+import json
 import os
 import pty
 import re
@@ -54,3 +55,17 @@ def test_long_work_says_on_a_terminal_how_far_it_is(cli: Cli) -> None:
     running.wait()
     os.close(parent)
     assert re.search(rb"\d/5 .*left", shown), shown[-400:]
+
+
+def test_a_result_names_the_recording_that_it_is_of_by_content(cli: Cli) -> None:
+    cli("cc", "-O1", ROOT / "tests/programs/log.c", "-o", "log")
+    cli("record", "--quiet", "--out", "log.cpt", "--", "./log", "log.pm")
+    cli("run", "intel", "trace:log.cpt", "--no-bands", "--out", "one")
+    cli("compare", "trace:log.cpt", "--on", "intel,eadr", "--no-bands", "--out", "two")
+    one = json.loads((cli.folder / "one/run.json").read_text())["provenance"]["recordings"]
+    assert one == json.loads((cli.folder / "two/compare.json").read_text())["provenance"]["recordings"]
+    assert one[0]["file"] == "log.cpt" and one[0]["bytes"] == (cli.folder / "log.cpt").stat().st_size
+    assert re.fullmatch("[0-9a-f]{16}", one[0]["xxh3"])
+    (cli.folder / "copy.cpt").write_bytes((cli.folder / "log.cpt").read_bytes())
+    cli("run", "intel", "trace:copy.cpt", "--no-bands", "--out", "three")
+    assert json.loads((cli.folder / "three/run.json").read_text())["provenance"]["recordings"][0]["xxh3"] == one[0]["xxh3"]

@@ -1,5 +1,6 @@
 """Figures of reports: each says below itself, in numbers, what is to be seen; runs begin with their first microseconds."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from conftest import Cli
 
-from coreplane import opening, sentences
+from coreplane import opening, page, sentences
 
 FIGURE = re.compile(r"<figure>(.*?)</figure>", re.S)
 
@@ -73,10 +74,29 @@ def test_a_tracked_process_gets_a_report_of_what_when_and_where(cli: Cli) -> Non
     code = "import time\nb = bytearray(1 << 20)\nfor n in range(1, 7):\n for i in range(0, 1 << 20, 4096): b[i:i + 65] = bytes([n]) * 65\n time.sleep(.3)"
     text = cli("track", "--interval", 0.3, "--out", "t.parquet", "--", sys.executable, "-c", code)
     assert "report: t.html" in text and "pages" in text
-    page = (cli.folder / "t.html").read_text()
+    shown = (cli.folder / "t.html").read_text()
     over_time, full, where = captions(cli.folder / "t.html")
     assert "Most changed from" in over_time and "dirty lines of 64" in full and "of all dirty lines" in where
-    assert "lines save" in page and "coreplane track --interval 0.3" in page.replace("&quot;", '"')
+    assert "lines save" in shown and "coreplane track --interval 0.3" in shown.replace("&quot;", '"')
+
+
+def test_what_is_kept_of_a_tracked_process_adds_up(cli: Cli) -> None:
+    code = "import time\nb = bytearray(1 << 20)\nfor n in range(3):\n for i in range(0, 1 << 20, 4096): b[i] = n + 1\n time.sleep(.3)"
+    text = cli("track", "--interval", 0.2, "--out", "t.parquet", "--", sys.executable, "-c", code)
+    kept = json.loads((cli.folder / "t.json").read_text())
+    for key in ("bytes", "lines", "pages", "pages_compared"):
+        assert kept["total"][key] == sum(w[key] for w in kept["windows"])
+    # Written is at least what has changed; the terminal has both.
+    assert kept["total"]["pages_compared"] >= kept["total"]["pages"] > 256
+    assert "looked at" in text and f"{kept['total']['pages']:,}" in text
+    assert kept["provenance"]["command"].startswith("coreplane track ")
+
+
+def test_numbers_are_read_at_a_glance() -> None:
+    assert [page.plain(n) for n in (2606, 2606.4, 23.456, 0.5, 1e-7)] == ["2,606", "2,606.4", "23.46", "0.5000", "1e-07"]
+    assert page.quantity(1.96164e11, "B") == "196.2 GB" and page.quantity(463856467968, "B") == "463.9 GB"
+    assert page.quantity(2856893.5, "ns") == "2.857 ms" and page.quantity(0.25, "1", "os.user_share") == "25 %"
+    assert not any("e+" in page.plain(10.0**n) for n in range(16))
 
 
 def test_pictures_and_tables_scroll_in_boxes_of_their_own(cli: Cli) -> None:

@@ -104,7 +104,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         output::write(folder, "results.parquet", &trace::tables::statistics(&table, &[])?)?;
         // What the report says of it.
         let mut kept = all.clone();
-        kept["provenance"] = output::provenance();
+        kept["provenance"] = output::provenance_of(&args.workload)?;
         for ((of, row), name) in
             runs.iter().zip(kept["machines"].as_array_mut().into_iter().flatten()).zip(on)
         {

@@ -40,7 +40,7 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
 pub(crate) fn keep(args: &CrashArgs, lab: &Lab) -> Result<(), Failure> {
     let Some(folder) = &args.out else { return Ok(()) };
     let mut kept = lab.json(args);
-    kept["provenance"] = output::provenance();
+    kept["provenance"] = output::provenance_of(&args.workload)?;
     output::write(folder, "crash.json", format!("{kept:#}\n").as_bytes())?;
     _ = std::fs::remove_file(folder.join(SO_FAR));
     Ok(())

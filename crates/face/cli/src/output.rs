@@ -6,7 +6,10 @@ use crate::interrupt::Temporary;
 pub(crate) use crate::quantity::plain as number;
 pub(crate) use crate::table::Table;
 use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription};
+use std::hash::Hasher;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use twox_hash::xxhash3_64::{RawHasher, SecretBuffer};
 use workloads::{PageStream, Visits};
 
 pub(crate) fn is_json(common: &Common) -> bool {
@@ -30,6 +33,31 @@ pub(crate) fn given(args: &[String]) {
 /// Which version made a result, and with which command.
 pub(crate) fn provenance() -> serde_json::Value {
     serde_json::json!({"version": env!("CARGO_PKG_VERSION"), "command": COMMAND.get()})
+}
+
+/// The same, and which recordings a workload was replayed from, by content.
+pub(crate) fn provenance_of(workload: &str) -> Result<serde_json::Value, Failure> {
+    let mut told = provenance();
+    if let Some((_, files)) = recording(workload) {
+        told["recordings"] = files.split(',').map(content).collect::<Result<Vec<_>, _>>()?.into();
+    }
+    Ok(told)
+}
+
+/// A file's name, size and hash (XXH3, 64 bits).
+fn content(file: &str) -> Result<serde_json::Value, Failure> {
+    let fail = |e: std::io::Error| Failure::BadInput(format!("{file}: {e}"));
+    let mut from = std::fs::File::open(file).map_err(fail)?;
+    let (mut hash, mut bytes, mut part) = (RawHasher::new(SecretBuffer::default()), 0, vec![0; 1 << 20]);
+    loop {
+        let read = from.read(&mut part).map_err(fail)?;
+        if read == 0 {
+            let hash = format!("{:016x}", hash.finish());
+            return Ok(serde_json::json!({"file": file, "bytes": bytes, "xxh3": hash}));
+        }
+        hash.write(&part[..read]);
+        bytes += read;
+    }
 }
 
 pub(crate) fn print_json(value: &serde_json::Value) {

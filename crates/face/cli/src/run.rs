@@ -52,7 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let (report, host_seconds) = runs.report();
     if let Some(folder) = &args.out {
-        save(folder, report, &json, options.power_fails_at.is_some())?;
+        save(folder, &args.workload, report, &json, options.power_fails_at.is_some())?;
     }
     json["host_seconds"] = host_seconds.into();
     if output::is_json(&args.common) {
@@ -90,9 +90,15 @@ pub(crate) fn look(
     Ok((runs, json))
 }
 
-fn save(folder: &Path, report: &Report, json: &Value, power_failed: bool) -> Result<(), Failure> {
+fn save(
+    folder: &Path,
+    workload: &str,
+    report: &Report,
+    json: &Value,
+    power_failed: bool,
+) -> Result<(), Failure> {
     let mut kept = json.clone();
-    kept["provenance"] = output::provenance();
+    kept["provenance"] = output::provenance_of(workload)?;
     output::write(folder, "run.json", format!("{kept:#}\n").as_bytes())?;
     let rows = trace::tables::statistics(&crate::compare::rows(report), &[])?;
     output::write(folder, "stats.parquet", &rows)?;

@@ -136,7 +136,7 @@ pub(crate) fn to_json(window: &Window, report: &Report) -> Value {
 fn print_window(index: usize, w: &Window) {
     if index == 0 {
         println!(
-            "   end s     dirty      lines   pages  2 MiB   written    clean of 64 B  4 KiB  2 MiB  pause ms"
+            "   end s     dirty      lines   pages  2 MiB looked at    clean of 64 B  4 KiB  2 MiB  pause ms"
         );
     }
     let count = |n: u64| quantity::plain(n as f64);
