@@ -54,7 +54,7 @@ impl Space {
         for (machine, workload) in jobs {
             let mut acting = Vec::new();
             for (machine, (param, value, source)) in
-                machine.into_iter().flat_map(|m| m.rows().into_iter().map(move |row| (m, row)))
+                machine.into_iter().flat_map(|m| m.rows().map(move |row| (m, row)))
             {
                 // What one of several memories has of its own is that memory's.
                 let own = machine.memories.iter().any(|m| m.settings.contains_key(param.key));
