@@ -275,7 +275,9 @@ impl Front {
         if !self.owed.is_empty() {
             self.settle_owed(now);
         }
-        self.look_whether_drained(now);
+        if self.checkpoint.is_some() {
+            self.look_whether_drained(now);
+        }
     }
 
     pub(super) fn unblock_head(&mut self, now: Time) {

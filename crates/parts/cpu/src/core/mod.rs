@@ -67,6 +67,8 @@ pub type Program = Pin<Box<dyn Future<Output = ()>>>;
 pub struct Core {
     port: Rc<Port>,
     program: Option<Program>,
+    /// It may have something to make up for before its program goes on.
+    goes_back: bool,
     controllers: usize,
     wakes_at: Time,
 }
@@ -125,8 +127,10 @@ impl CorePort for Port {
 impl Core {
     /// Core number `id` of a machine with `controllers` controllers of persistent memory.
     pub fn new(id: u8, spec: CoreSpec, ordering: Box<dyn CoreOrdering>, controllers: usize) -> Core {
+        let goes_back = ordering.checkpoints().is_some();
         let front = Front::new(id, spec, ordering);
-        Core { port: Rc::new(Port(RefCell::new(front))), program: None, controllers, wakes_at: Time::NEVER }
+        let port = Rc::new(Port(RefCell::new(front)));
+        Core { port, program: None, goes_back, controllers, wakes_at: Time::NEVER }
     }
 
     /// The handle for this core's program.
@@ -309,7 +313,7 @@ impl Core {
     }
 
     fn poll_program(&mut self) {
-        if self.port.0.borrow_mut().makes_up() {
+        if self.goes_back && self.port.0.borrow_mut().makes_up() {
             return;
         }
         let Some(program) = &mut self.program else {

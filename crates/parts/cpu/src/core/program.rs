@@ -14,7 +14,8 @@ impl Front {
     pub(super) fn poll(&mut self, op: &Op) -> Poll<u64> {
         match self.load_at_once(op) {
             Some(value) => Poll::Ready(value),
-            None => self.poll_slowly(op),
+            None if self.checkpoint.is_some() => self.poll_kept(op),
+            None => self.issue(op, true),
         }
     }
 
@@ -32,12 +33,7 @@ impl Front {
         Some(self.caches.read(slot, offset_of(op.address), op.size))
     }
 
-    fn poll_slowly(&mut self, op: &Op) -> Poll<u64> {
-        if self.checkpoint.is_some() { self.poll_kept(op) } else { self.issue(op, true) }
-    }
-
     /// Carries an operation out, or goes on with it. Whether it `counts`: one that is repeated has counted.
-    #[inline]
     pub(super) fn issue(&mut self, op: &Op, counts: bool) -> Poll<u64> {
         if self.resumed {
             self.resumed = false;

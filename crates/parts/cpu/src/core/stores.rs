@@ -60,7 +60,9 @@ impl Front {
 
     fn pop_head(&mut self, at: Time, takes: Dur) {
         self.store_buffer.pop();
-        self.head_leaves(at);
+        if self.checkpoint.is_some() {
+            self.head_leaves(at);
+        }
         self.resume(at, Wait::Room);
         if self.store_buffer.is_empty() {
             self.resume(at + takes, Wait::Drained);
@@ -119,8 +121,10 @@ impl Front {
 
     /// The first step of a release: everything before it is in a closed epoch.
     fn release_once(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
-        let releases = entry.order.releases() || self.traits.rolls_back && matches!(entry.kind, Kind::Rmw(_));
-        if releases && self.traits.orders_stores && entry.progress == 0 {
+        if !self.traits.orders_stores || entry.progress > 0 {
+            return Ok(());
+        }
+        if entry.order.releases() || self.traits.rolls_back && matches!(entry.kind, Kind::Rmw(_)) {
             self.release_epoch = self.ordering.release(at, entry.line(), &mut self.outbox)?;
             self.progress(1);
         }
