@@ -22,6 +22,18 @@ pub trait Explored: Protocol + Sized {
     fn new(given: &Given, mutant: Option<Self::Mutant>) -> Self;
 }
 
+/// For an [`Explored`] whose fields are its bounds, and a `mutant`: what each field is asked of, and how.
+#[macro_export]
+macro_rules! bounded {
+    ($space:ident { $($field:ident: $asked:ident($bound:ident)),* $(,)? }) => {
+        const BOUNDS: &'static [$crate::Bound] = &[$($bound),*];
+
+        fn new(given: &$crate::Given, mutant: Option<Self::Mutant>) -> $space {
+            $space { $($field: given.$asked(&$bound),)* mutant }
+        }
+    };
+}
+
 type Replays = fn(&Given, Option<&str>, &[u16]) -> Result<Replay, String>;
 
 /// A declared protocol whose types nobody needs to know.

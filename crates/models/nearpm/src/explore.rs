@@ -14,7 +14,7 @@
 //! lost, and none that had not begun is there.
 
 use crate::{Bytes, Checker, Dispatcher, DispatcherSpec, Effect, Mutant, Sync, recover};
-use explore::{Bound, Explored, Given, Mutants, Protocol, Wires};
+use explore::{Bound, Explored, Mutants, Protocol, Wires};
 use protocol::{
     AddressMap, Block, Line, LogChecksum, LogHeader, LogLayout, Mask, Msg, NearKind, NearRequest, PM_BASE,
     line_of,
@@ -474,20 +474,16 @@ const HOST_QUEUE: Bound = Bound::number("host-queue", 2, 1, 8, "Entries of each 
 impl Explored for NearSpace {
     const NAME: &'static str = "nearpm";
     const MEANING: &'static str = "NearPM: devices that log and copy, their order and their recovery";
-    const BOUNDS: &'static [Bound] = &[CORES, DEVICES, TRANSACTIONS, UNITS, HOST_QUEUE];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
-    fn new(given: &Given, mutant: Option<Mutant>) -> NearSpace {
-        NearSpace {
-            cores: given.number(&CORES),
-            devices: given.number(&DEVICES),
-            transactions: given.number(&TRANSACTIONS),
-            units: given.number(&UNITS),
-            host_queue: given.number(&HOST_QUEUE),
-            mutant,
-        }
-    }
+    explore::bounded!(NearSpace {
+        cores: number(CORES),
+        devices: number(DEVICES),
+        transactions: number(TRANSACTIONS),
+        units: number(UNITS),
+        host_queue: number(HOST_QUEUE),
+    });
 }
 
 #[cfg(test)]

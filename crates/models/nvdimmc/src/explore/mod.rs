@@ -20,7 +20,7 @@ mod state;
 mod tests;
 
 use crate::mutant::Mutant;
-use explore::{Bound, Explored, Given, Mutants, Protocol};
+use explore::{Bound, Explored, Mutants, Protocol};
 use state::State;
 use std::fmt;
 
@@ -178,20 +178,16 @@ const MERGES: Bound =
 impl Explored for HandshakeSpace {
     const NAME: &'static str = "nvdimmc";
     const MEANING: &'static str = "NVDIMM-C: the handshake of driver and firmware, windows, and the dump";
-    const BOUNDS: &'static [Bound] = &[CORES, PAGES, SLOTS, ACCESSES, QUEUE_DEPTH, WINDOW_PAGES, MERGES];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
-    fn new(given: &Given, mutant: Option<Mutant>) -> HandshakeSpace {
-        HandshakeSpace {
-            cores: given.number(&CORES),
-            pages: given.number(&PAGES),
-            slots: given.number(&SLOTS),
-            accesses: given.number(&ACCESSES),
-            queue_depth: given.number(&QUEUE_DEPTH),
-            window_pages: given.number(&WINDOW_PAGES),
-            merges: given.said(&MERGES),
-            mutant,
-        }
-    }
+    explore::bounded!(HandshakeSpace {
+        cores: number(CORES),
+        pages: number(PAGES),
+        slots: number(SLOTS),
+        accesses: number(ACCESSES),
+        queue_depth: number(QUEUE_DEPTH),
+        window_pages: number(WINDOW_PAGES),
+        merges: said(MERGES),
+    });
 }

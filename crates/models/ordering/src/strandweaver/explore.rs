@@ -14,7 +14,7 @@
 //! that a core has not changed, releases.
 
 use super::{Mutant, StrandCore, StrandSpec};
-use explore::{Bound, Explored, Given, Mutants, Protocol, Wires};
+use explore::{Bound, Explored, Mutants, Protocol, Wires};
 use protocol::{
     AddressMap, CoreOrdering, EpochId, FenceKind, Flushed, Line, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer,
     line_of,
@@ -381,21 +381,17 @@ impl Explored for StrandSpace {
     const NAME: &'static str = "strandweaver";
     const MEANING: &'static str =
         "StrandWeaver: strand buffers, barriers, joins, lines that change their core";
-    const BOUNDS: &'static [Bound] = &[CORES, CONTROLLERS, LINES, OPERATIONS, BUFFERS, ENTRIES];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
-    fn new(given: &Given, mutant: Option<Mutant>) -> StrandSpace {
-        StrandSpace {
-            cores: given.number(&CORES),
-            controllers: given.number(&CONTROLLERS),
-            lines: given.number(&LINES),
-            operations: given.number(&OPERATIONS),
-            strand_buffers: given.number(&BUFFERS),
-            strand_entries: given.number(&ENTRIES),
-            mutant,
-        }
-    }
+    explore::bounded!(StrandSpace {
+        cores: number(CORES),
+        controllers: number(CONTROLLERS),
+        lines: number(LINES),
+        operations: number(OPERATIONS),
+        strand_buffers: number(BUFFERS),
+        strand_entries: number(ENTRIES),
+    });
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 mod state;
 
 use super::Mutant;
-use explore::{Bound, Explored, Given, Mutants, Protocol};
+use explore::{Bound, Explored, Mutants, Protocol};
 use protocol::{AddressMap, CoreOrdering};
 use state::State;
 use std::fmt;
@@ -190,18 +190,14 @@ impl Explored for SpecSpace {
     const NAME: &'static str = "pmem-spec";
     const MEANING: &'static str =
         "PMEM-Spec: persist paths, lines that are read too early, cores that go back, releases";
-    const BOUNDS: &'static [Bound] = &[CORES, CONTROLLERS, LINES, OPERATIONS, EVICTIONS];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
-    fn new(given: &Given, mutant: Option<Mutant>) -> SpecSpace {
-        SpecSpace {
-            cores: given.number(&CORES),
-            controllers: given.number(&CONTROLLERS),
-            lines: given.number(&LINES),
-            operations: given.number(&OPERATIONS),
-            evictions: given.number(&EVICTIONS),
-            mutant,
-        }
-    }
+    explore::bounded!(SpecSpace {
+        cores: number(CORES),
+        controllers: number(CONTROLLERS),
+        lines: number(LINES),
+        operations: number(OPERATIONS),
+        evictions: number(EVICTIONS),
+    });
 }
