@@ -32,7 +32,7 @@ def run(
     if bands and timeline:
         raise _core.ConfigError("bands: a run that is watched has none; leave timeline away")
     of, reference = workload_of(workload), _reference(engine)
-    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, _bands(bands, runs, no_bands), runs, timeline))
+    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, _bands(bands, runs, no_bands), timeline))
 
 
 def compare(
@@ -58,7 +58,7 @@ def compare(
     machines = _distinct(given)
     base = _index(given, machines, baseline)
     of, reference = workload_of(workload), _reference(engine)
-    return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, _bands(bands, runs, no_bands), runs))
+    return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, _bands(bands, runs, no_bands)))
 
 
 def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None) -> Sweep:
@@ -294,15 +294,15 @@ def _seed(seed: int) -> int:
     return seed
 
 
-def _bands(bands: bool, runs: int | None, no_bands: bool) -> str:
-    """What is told beside the one time, as the core names it."""
+def _bands(bands: bool, runs: int | None, no_bands: bool) -> tuple[str, int | None]:
+    """What is told beside the one time, as the core names it, and in how many runs at most."""
     if runs is not None and not bands:
         raise _core.ConfigError("runs: how many runs bands takes; give bands=True too")
     if runs is not None and runs < 1:
         raise _core.ConfigError(f"runs {runs}: give at least 1")
     if bands:
-        return "open"
-    return "none" if no_bands else "recordings"
+        return "open", runs
+    return ("none" if no_bands else "recordings"), None
 
 
 def _reference(engine: str) -> bool:

@@ -69,10 +69,10 @@ impl Workload {
     }
 }
 
-/// As the functions in Python name them.
-fn bands_of(word: &str, runs: Option<usize>) -> Bands {
-    match word {
-        "open" => Bands::Open(runs),
+/// As the functions in Python name them, with the most runs.
+fn bands_of((word, runs): &(String, Option<usize>)) -> Bands {
+    match word.as_str() {
+        "open" => Bands::Open(*runs),
         "recordings" => Bands::Recordings,
         _ => Bands::None,
     }
@@ -80,7 +80,7 @@ fn bands_of(word: &str, runs: Option<usize>) -> Bands {
 
 /// Simulates a workload on a machine; gives the result, and the timeline's bytes where one was asked for.
 ///
-/// (machine: Machine, workload: Workload, seed: int, reference: bool, bands: str, runs: int | None, timeline: bool) -> tuple[dict[str, Any], bytes | None]
+/// (machine: Machine, workload: Workload, seed: int, reference: bool, bands: tuple[str, int | None], timeline: bool) -> tuple[dict[str, Any], bytes | None]
 #[pyfunction]
 fn run<'py>(
     py: Python<'py>,
@@ -88,19 +88,18 @@ fn run<'py>(
     workload: &Workload,
     seed: u64,
     reference: bool,
-    bands: &str,
-    runs: Option<usize>,
+    bands: (String, Option<usize>),
     timeline: bool,
 ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
     let (machine, workload) = (machine.0.clone(), workload.0.clone());
-    let how = How { seed, reference, bands: bands_of(bands, runs), timeline };
+    let how = How { seed, reference, bands: bands_of(&bands), timeline };
     let (json, timeline) = watched(py, move || calls::run(&machine, &workload, how))?;
     Ok((to_python(py, &json)?, timeline.map(|bytes| PyBytes::new(py, &bytes))))
 }
 
 /// Simulates a workload on several machines; speedups are against the one with the number `base`.
 ///
-/// (machines: list[Machine], workload: Workload, base: int, seed: int, reference: bool, bands: str, runs: int | None) -> dict[str, Any]
+/// (machines: list[Machine], workload: Workload, base: int, seed: int, reference: bool, bands: tuple[str, int | None]) -> dict[str, Any]
 #[pyfunction]
 fn compare<'py>(
     py: Python<'py>,
@@ -109,12 +108,11 @@ fn compare<'py>(
     base: usize,
     seed: u64,
     reference: bool,
-    bands: &str,
-    runs: Option<usize>,
+    bands: (String, Option<usize>),
 ) -> Any<'py> {
     let machines: Vec<calls::Machine> = machines.iter().map(|m| m.get().0.clone()).collect();
     let (workload, how) =
-        (workload.0.clone(), How { seed, reference, bands: bands_of(bands, runs), timeline: false });
+        (workload.0.clone(), How { seed, reference, bands: bands_of(&bands), timeline: false });
     let json = watched(py, move || calls::compare(&machines, &workload, base, how))?;
     to_python(py, &json)
 }

@@ -121,6 +121,7 @@ impl Bench {
         self.memory.get(&line.0).copied().unwrap_or([line.0 as u8; 64])
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it answers what a core asks")]
     fn answer(&mut self, now: Time, msg: Msg) {
         self.heard.push((now, msg));
         let data = |line: Line| self.block(line);
@@ -243,8 +244,10 @@ fn an_mfence_waits_until_the_last_store_is_visible() {
     let (noted, _) = times(|cpu, noted| async move {
         cpu.load(line(0)).await;
         cpu.store(line(0), 1).await;
-        noted.borrow_mut().push(took(&cpu, cpu.fence(FenceKind::Mfence)).await.0);
-        noted.borrow_mut().push(took(&cpu, cpu.fence(FenceKind::Mfence)).await.0);
+        let (time, _) = took(&cpu, cpu.fence(FenceKind::Mfence)).await;
+        noted.borrow_mut().push(time);
+        let (time, _) = took(&cpu, cpu.fence(FenceKind::Mfence)).await;
+        noted.borrow_mut().push(time);
     });
     // The store may act one interval after it was issued, the fence one later, and it takes one; the store's issue is over by
     // the time that the fence begins.
@@ -256,8 +259,10 @@ fn a_flush_holds_nobody_up_until_a_fence() {
     let (noted, bench) = times(|cpu, noted| async move {
         cpu.load(line(0)).await;
         cpu.store(line(0), 7).await;
-        noted.borrow_mut().push(took(&cpu, cpu.clwb(line(0))).await.0);
-        noted.borrow_mut().push(took(&cpu, cpu.fence(FenceKind::Sfence)).await.0);
+        let (time, _) = took(&cpu, cpu.clwb(line(0))).await;
+        noted.borrow_mut().push(time);
+        let (time, _) = took(&cpu, cpu.fence(FenceKind::Sfence)).await;
+        noted.borrow_mut().push(time);
     });
     // The store acts an interval after its issue and makes room an interval later; the flush is in the core for its own time.
     let begun = MISS + INTERVAL + INTERVAL + FLUSH;
@@ -273,7 +278,8 @@ fn a_flush_holds_nobody_up_until_a_fence() {
 fn a_full_store_buffer_holds_the_program_up_until_its_head_is_visible() {
     let (noted, _) = times(|cpu, noted| async move {
         for n in 0..4 {
-            noted.borrow_mut().push(took(&cpu, cpu.store(line(n), n)).await.0);
+            let (time, _) = took(&cpu, cpu.store(line(n), n)).await;
+            noted.borrow_mut().push(time);
         }
     });
     // The first store asks for its line when it is at the head, an interval after its issue.
@@ -287,7 +293,8 @@ fn a_full_store_buffer_holds_the_program_up_until_its_head_is_visible() {
 fn touches_overlap_as_far_as_there_are_miss_registers() {
     let (noted, _) = times(|cpu, noted| async move {
         for n in 0..3 {
-            noted.borrow_mut().push(took(&cpu, cpu.prefetch(line(n))).await.0);
+            let (time, _) = took(&cpu, cpu.prefetch(line(n))).await;
+            noted.borrow_mut().push(time);
         }
     });
     let arrives = L1 + L2 + WIRE + ANSWER + WIRE;
@@ -299,7 +306,8 @@ fn the_window_ends_where_an_older_touch_still_waits() {
     let narrow = CoreSpec { window_references: 2, outstanding_misses: 8, ..spec() };
     let (noted, _) = times_on(narrow, |cpu, noted| async move {
         for n in 0..3 {
-            noted.borrow_mut().push(took(&cpu, cpu.prefetch(line(n))).await.0);
+            let (time, _) = took(&cpu, cpu.prefetch(line(n))).await;
+            noted.borrow_mut().push(time);
         }
     });
     let arrives = L1 + L2 + WIRE + ANSWER + WIRE;
