@@ -16,18 +16,18 @@ pub struct SpecParameters {
     )]
     pub persist_path_entries: usize,
     /// PMEM-Spec: time of a store on the persist path, beyond the wire to its controller
-    #[param(default = "15", source = "open 0..95: not in the sources at hand", range = ns::SERVICE)]
+    #[param(default = "15", source = "open 1..95: not in the sources at hand; stands at 15, for no recorded reason", range = ns::SERVICE)]
     pub persist_path_ns: Dur,
     /// PMEM-Spec: time from one store that a core puts on its persist path to the next
     #[param(default = "1", source = "open 0.5..2: as a persist buffer, half to twice", range = ns::STEP)]
     pub persist_path_issue_ns: Dur,
     /// PMEM-Spec: time for which a controller watches an evicted line; at least the longest way of a store to it
-    #[param(default = "50", source = "open 20..200: the longest way of a store, not in the sources at hand", range = ns::SERVICE)]
+    #[param(default = "50", source = "open 20..200: the longest way of a store, not in the sources at hand; stands at 50, for no recorded reason", range = ns::SERVICE)]
     pub speculation_window_ns: Dur,
     /// PMEM-Spec: time from the message that a line was read too early until the core begins to go back
     #[param(
         default = "2000",
-        source = "open 500..20000: an interrupt and a signal to the runtime, not in the sources at hand",
+        source = "open 500..20000: an interrupt and a signal to the runtime, not in the sources at hand; stands at 2000, for no recorded reason",
         range = ns::SERVICE
     )]
     pub misspeculation_ns: Dur,
