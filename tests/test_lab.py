@@ -64,7 +64,7 @@ def test_exploration_finds_nothing_wrong_and_every_mutant() -> None:
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["explore", "mesi"], "accepted: asap"),
+        (["explore", "mesi"], "accepted: intel, hops, asap, bbb, eadr"),
         (["explore", "asap", "--mutant", "none"], "accepted: no-nack-fallback"),
         (["explore", "asap", "--cores", "0"], "--cores 0: accepted are 1 to 4"),
         (["explore", "asap", "--states", "0"], "at least 1"),
