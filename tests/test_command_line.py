@@ -24,6 +24,15 @@ def test_show_alone_lists_what_there_is_to_show(cli: Cli) -> None:
     assert cli.json("show")["machines"][0] == "intel"
 
 
+def test_every_word_of_the_list_can_be_shown(cli: Cli) -> None:
+    words = re.findall(r"^([a-z]+)  ", cli("show"), re.M)
+    assert {"machines", "parameters", "protocols", "deviations"} <= set(words)
+    lines = {word: len(cli("show", word).splitlines()) for word in words if word != "coreplane"}
+    assert lines["parameters"] > 200 and lines["protocols"] > 20 and min(lines.values()) > 10
+    assert len(cli.json("show", "parameters")["parameters"]) > 200
+    assert cli.json("show", "protocols") == cli.json("explore", "list")
+
+
 def test_a_machines_keys_stand_in_groups_by_system_and_none_of_another_system(cli: Cli) -> None:
     text = narrow(cli, "show", "asap-rp")
     assert re.search(r"^ordering: order of persists$", text, re.M) and re.search(r"^cpu: cores$", text, re.M)

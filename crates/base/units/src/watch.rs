@@ -16,6 +16,8 @@ pub struct Watch {
     stop: AtomicBool,
     now: AtomicU64,
     steps: AtomicU64,
+    done: AtomicU64,
+    all: AtomicU64,
 }
 
 /// What is unwound with when the work is to stop.
@@ -30,7 +32,13 @@ thread_local! {
 
 impl Watch {
     const fn new() -> Watch {
-        Watch { stop: AtomicBool::new(false), now: AtomicU64::new(0), steps: AtomicU64::new(0) }
+        Watch {
+            stop: AtomicBool::new(false),
+            now: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            all: AtomicU64::new(0),
+        }
     }
 
     /// The work is to stop.
@@ -51,6 +59,11 @@ impl Watch {
     /// Steps that the work has done, in whatever it counts: references, states, crash points.
     pub fn steps(&self) -> u64 {
         self.steps.load(Relaxed)
+    }
+
+    /// Parts of the work that are done, and how many there are; zero where nobody has said.
+    pub fn parts(&self) -> (u64, u64) {
+        (self.done.load(Relaxed), self.all.load(Relaxed))
     }
 
     /// Does `work` under this watch, on this thread.
@@ -130,6 +143,14 @@ pub fn steps(done: u64) {
     }
 }
 
+/// Says how many parts of the work of this thread are done, of how many.
+pub fn parts(done: u64, all: u64) {
+    with(|w| {
+        w.done.store(done, Relaxed);
+        w.all.store(all, Relaxed);
+    });
+}
+
 #[cold]
 fn unwind() -> ! {
     std::panic::resume_unwind(Box::new(Stopped))
@@ -154,8 +175,14 @@ mod tests {
         one.stop();
         let (a, b) = (Arc::clone(&one), Arc::clone(&other));
         assert!(is_stopped_by(move || a.enter(check)));
-        assert!(!is_stopped_by(move || b.enter(|| steps(7))));
-        assert_eq!((one.steps(), other.steps()), (0, 7));
+        assert!(!is_stopped_by(move || {
+            b.enter(|| {
+                steps(7);
+                parts(3, 9);
+            });
+        }));
+        assert_eq!((one.steps(), one.parts()), (0, (0, 0)));
+        assert_eq!((other.steps(), other.parts()), (7, (3, 9)));
         assert!(entered().is_none(), "unwinding leaves no watch behind");
     }
 

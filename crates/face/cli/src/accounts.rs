@@ -3,6 +3,8 @@
 use crate::output::Table;
 use crate::quantity::{plain, time};
 use machine::Report;
+use machine::params::MACHINE;
+use protocol::Param;
 use serde_json::{Value, json};
 
 /// A cause of time: its statistic, its name, what a core does meanwhile, and what may have made it more or less.
@@ -180,8 +182,42 @@ fn evidence(cause: &Cause, report: &Report, base: &Report) -> Option<(&'static s
     moved.max_by(|a, b| change(a).total_cmp(&change(b)))
 }
 
+/// Why each machine but the baseline takes another time than that, and which of those before it it is like.
+pub(crate) fn explained(all: &[(&str, &Report)], baseline: usize) -> Vec<Option<String>> {
+    let (base_name, base) = all[baseline];
+    let said = |n: usize| {
+        let (name, report) = all[n];
+        let text = against_baseline(name, report, base_name, base);
+        let before = all[..n].iter().enumerate().filter(|(m, _)| *m != baseline);
+        match before.map(|(_, other)| other).find_map(|other| alike(report, other)) {
+            Some(alike) => format!("{}; it takes {alike}.", text.trim_end_matches('.')),
+            None => text,
+        }
+    };
+    (0..all.len()).map(|n| (n != baseline).then(|| said(n))).collect()
+}
+
+/// What is said of a machine that takes the same time to the last picosecond as another that is not the same.
+fn alike(report: &Report, (name, other): &(&str, &Report)) -> Option<String> {
+    if other.time != report.time {
+        return None;
+    }
+    let (here, there) = (&report.description, &other.description);
+    let differs = |p: &&Param| here.settings.get(p.key) != there.settings.get(p.key);
+    let acts = |p: &&Param| here.acts(p.key) || there.acts(p.key);
+    let keys: Vec<&str> = MACHINE.iter().filter(differs).filter(acts).map(|p| p.key).collect();
+    (!keys.is_empty()).then(|| {
+        let more = if keys.len() > KEYS { ", ..." } else { "" };
+        let keys = keys[..keys.len().min(KEYS)].join(", ");
+        format!("as long as {name} to the last digit: no core ever waits for what differs ({keys}{more})")
+    })
+}
+
+/// Keys that a sentence names.
+const KEYS: usize = 4;
+
 /// What is said of a machine against the baseline.
-pub(crate) fn explained(name: &str, report: &Report, base_name: &str, base: &Report) -> String {
+fn against_baseline(name: &str, report: &Report, base_name: &str, base: &Report) -> String {
     let (here, there) = (report.time.as_ns(), base.time.as_ns());
     if (here - there).abs() < 0.01 * there {
         return format!("{name} takes as long as {base_name}, within 1 %.");

@@ -424,7 +424,8 @@ pub(crate) struct SweepArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// machines, workloads, claims, stats, schema, or the name of a machine, workload, parameter, system or statistic;
+    /// machines, workloads, parameters, stats, protocols, claims, deviations, schema, or the name of a machine, workload,
+    /// parameter, system or statistic;
     /// what there is to show unless given
     pub(crate) what: Option<String>,
     #[command(flatten)]

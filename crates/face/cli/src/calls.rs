@@ -180,10 +180,12 @@ pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How)
             row["band"] = all.band(n, Some(base)).to_json();
         }
     }
-    for (n, row) in rows.iter_mut().enumerate().filter(|(n, _)| *n != base) {
-        let (of, against) = (runs[n].report().0, runs[base].report().0);
-        row["explained"] = accounts::explained(&names[n], of, &baseline, against).into();
-        row["reasons"] = accounts::explanation(of, against);
+    let reports = compare::reports(&names, &runs);
+    for (n, said) in accounts::explained(&reports, base).into_iter().enumerate() {
+        if let Some(said) = said {
+            rows[n]["explained"] = said.into();
+            rows[n]["reasons"] = accounts::explanation(reports[n].1, reports[base].1);
+        }
     }
     Ok(json!({"workload": workload.name, "baseline": baseline, "machines": rows, "remarks": remarks}))
 }

@@ -105,11 +105,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         // What the report says of it.
         let mut kept = all.clone();
         kept["provenance"] = output::provenance_of(&args.workload)?;
-        for ((of, row), name) in
-            runs.iter().zip(kept["machines"].as_array_mut().into_iter().flatten()).zip(on)
-        {
-            if !std::ptr::eq(of, base) {
-                row["explained"] = accounts::explained(name, of.report().0, baseline, base.report().0).into();
+        let rows = kept["machines"].as_array_mut().into_iter().flatten();
+        for (row, said) in rows.zip(accounts::explained(&reports(on, &runs), index)) {
+            if let Some(said) = said {
+                row["explained"] = said.into();
             }
         }
         output::write(folder, "compare.json", format!("{kept:#}\n").as_bytes())?;
@@ -128,6 +127,11 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Names and reports of the runs.
+pub(crate) fn reports<'a>(on: &'a [String], runs: &'a [Runs]) -> Vec<(&'a str, &'a Report)> {
+    on.iter().map(String::as_str).zip(runs.iter().map(|of| of.report().0)).collect()
 }
 
 /// A statistic's value as a table shows it.
@@ -234,17 +238,15 @@ fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned:
         table.row(fixed.into_iter().chain(band).chain(shown));
     }
     table.print();
-    let reports = on.iter().map(String::as_str).zip(runs.iter().map(|of| of.report().0));
-    if let Some(table) = accounts::table(reports) {
+    if let Some(table) = accounts::table(reports(on, runs).into_iter()) {
         println!();
         table.print();
     }
     if args.explain {
         println!();
         let width = crate::table::width();
-        for (name, of) in on.iter().zip(runs).filter(|(_, of)| !std::ptr::eq(*of, base)) {
-            let baseline = args.baseline.as_ref().unwrap_or(&on[0]);
-            let text = accounts::explained(name, of.report().0, baseline, base.report().0);
+        let index = runs.iter().position(|of| std::ptr::eq(of, base)).unwrap_or(0);
+        for text in accounts::explained(&reports(on, runs), index).into_iter().flatten() {
             crate::table::wrapped(&text, width).iter().for_each(|line| println!("{line}"));
         }
     }

@@ -9,7 +9,7 @@ use crate::{crash_recorded, interrupt, output, progress};
 use check::crash::{self, Persistency};
 use machine::{Description, WorkloadDescription};
 use serde_json::json;
-use workloads::Workload;
+use workloads::{Persistent, Workload};
 
 /// Operations of a workload whose own default is higher; what `--set` says goes before.
 const OPERATIONS: u64 = 1000;
@@ -171,17 +171,27 @@ fn built_in_lab(
     }
     let options = output::options(&args.settings);
     let before = resumed(args, model)?;
-    let shown = progress::simulation(&args.common, "crash points");
     let ((timed, search), seconds) = output::timed(|| {
-        let timed = crash::timed(machine, workload, &options, every, args.points, &mut check);
+        let bar = progress::bar(&args.common, args.points, "power failures");
+        let mut told = |memory: &mut dyn Persistent, ended: &[u64]| {
+            bar.step();
+            check(memory, ended)
+        };
+        let timed = crash::timed(machine, workload, &options, every, args.points, &mut told);
+        drop(bar);
         // One instant was asked for, not the model.
         let search = args.at.is_none().then(|| {
+            let bar = progress::bar(&args.common, args.points, "crash points");
             let mut keep = keeper(args, model, &before, 50);
-            before.with(&crash::search(&log, model, bounds(args, before.points), &mut check, &mut keep))
+            let mut step = |found: &crash::Search| {
+                bar.length(found.points_in_log.min(args.points) as u64);
+                bar.step();
+                keep(found);
+            };
+            before.with(&crash::search(&log, model, bounds(args, before.points), &mut check, &mut step))
         });
         (timed, search)
     });
-    drop(shown);
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(&log) } else { Vec::new() };
     let mut lab = Lab {

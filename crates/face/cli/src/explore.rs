@@ -13,7 +13,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
         return Err(Failure::BadInput("--states 0: give at least 1".into()));
     }
     if args.protocol == "list" {
-        list(args);
+        list(output::is_json(&args.common));
         return Ok(());
     }
     let harness = protocol(&args.protocol)?;
@@ -53,8 +53,9 @@ pub(crate) fn protocols() -> Value {
     machine::protocols().map(one).collect()
 }
 
-fn list(args: &ExploreArgs) {
-    if output::is_json(&args.common) {
+/// Every protocol with its bounds.
+pub(crate) fn list(json: bool) {
+    if json {
         return output::print_json(&protocols());
     }
     let mut table = Table::new(["protocol", "what is explored"]).left(2);

@@ -1,9 +1,10 @@
 //! How far a command is: on a terminal, unless `--quiet` is given, and nothing elsewhere.
 
 use crate::args::Common;
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use units::watch;
 
@@ -44,12 +45,13 @@ impl Drop for Progress {
 
 /// A bar of so many steps, which the caller counts.
 pub(crate) fn bar(common: &Common, steps: usize, what: &str) -> Progress {
-    shown(common, ProgressBar::new(steps as u64), "{msg} {bar:30} {pos}/{len} {elapsed}, {eta} left", what)
+    shown(common, ProgressBar::new(steps as u64), "{msg} {bar:30} {pos}/{len} {elapsed}{left}", what)
 }
 
-/// Simulated time and references, as the work under this process's watch says them: nobody knows how many are left.
+/// Simulated time and references, as the work under this process's watch says them, and the time left where it knows
+/// how much there is to do.
 pub(crate) fn simulation(common: &Common, what: &str) -> Progress {
-    shown(common, ProgressBar::new_spinner(), "{spinner} {msg} {told} {elapsed}", what)
+    shown(common, ProgressBar::new_spinner(), "{spinner} {msg} {told} {elapsed}{rest}", what)
 }
 
 /// Steps done, as the work says them: for work whose end nobody knows.
@@ -67,7 +69,10 @@ fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progr
         return Progress(ProgressBar::hidden());
     }
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.set_style(style.with_key("told", told).with_key("steps", steps));
+    let rest = Rest::default();
+    let rest = move |state: &ProgressState, out: &mut dyn Write| rest.write(state.elapsed(), out);
+    let style = style.with_key("told", told).with_key("steps", steps);
+    bar.set_style(style.with_key("left", left).with_key("rest", rest));
     bar.set_message(what.to_string());
     bar.enable_steady_tick(LOOK);
     Progress(bar)
@@ -87,4 +92,51 @@ fn told(state: &ProgressState, out: &mut dyn Write) {
 
 fn steps(_: &ProgressState, out: &mut dyn Write) {
     _ = write!(out, "{}", watch::process().steps());
+}
+
+/// Of a bar: nothing is known before the first step.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    if state.pos() > 0 {
+        _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+    }
+}
+
+/// The time left of one simulation: what comes before its first part, setting up, says nothing of the others.
+#[derive(Clone, Default)]
+struct Rest(Arc<Mutex<Option<(Duration, u64)>>>);
+
+impl Rest {
+    fn write(&self, elapsed: Duration, out: &mut dyn Write) {
+        let (done, all) = watch::process().parts();
+        let Ok(mut first) = self.0.lock() else { return };
+        // Another simulation has begun, or there is more than was thought.
+        if done == 0 || done > all || first.is_some_and(|(_, before)| done < before) {
+            *first = None;
+        }
+        if done == 0 || done > all {
+            return;
+        }
+        let (began, before) = *first.get_or_insert((elapsed, done));
+        if let Some(left) = time_left(elapsed.saturating_sub(began), done - before, all - done) {
+            _ = write!(out, ", {:#} left", HumanDuration(left));
+        }
+    }
+}
+
+/// How long `rest` parts take when `done` took so long.
+fn time_left(took: Duration, done: u64, rest: u64) -> Option<Duration> {
+    (done > 0).then(|| Duration::from_secs_f64(took.as_secs_f64() * rest as f64 / done as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_takes_as_long_a_part_as_what_is_done() {
+        let ten = Duration::from_secs(10);
+        assert_eq!(time_left(ten, 20, 60), Some(Duration::from_secs(30)));
+        assert_eq!(time_left(ten, 20, 0), Some(Duration::ZERO));
+        assert_eq!(time_left(ten, 0, 60), None, "nobody knows");
+    }
 }

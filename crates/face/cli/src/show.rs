@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::ShowArgs;
+use crate::explore;
 use crate::output::{self, Table};
 use machine::params::MACHINE;
 use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
@@ -19,6 +20,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         "machines" => machines(json),
         "workloads" => workloads(json),
         "stats" | "statistics" => stats(json),
+        "parameters" => every_parameter(json),
+        "protocols" => explore::list(json),
         "claims" => claims(json)?,
         "deviations" => deviations(json),
         "schema" => output::print_json(&machine::schema::machine()),
@@ -55,6 +58,8 @@ fn overview(json: bool) -> Result<(), Failure> {
     ]);
     table.row(["workloads", &format!("{} workloads: {}", workloads.len(), workloads.join(", "))]);
     table.row(["stats", &format!("{} statistics, with unit and meaning", STATISTICS.len())]);
+    table.row(["parameters", &format!("{} parameters of machines and workloads", all_keys().len())]);
+    table.row(["protocols", "what `coreplane explore` visits, with bounds"]);
     table.row(["claims", &format!("{claims} claims of papers, which `coreplane reproduce` checks")]);
     table.row(["deviations", "why claims are missed, and where numbers in print contradict each other"]);
     table.row(["schema", "the JSON Schema of machine files"]);
@@ -67,7 +72,7 @@ fn overview(json: bool) -> Result<(), Failure> {
     table.row(["", &systems.join(", ")]);
     table.row(["STATISTIC", "its unit and meaning"]);
     table.print();
-    println!("\nRecordings are workloads too (trace:FILE). Protocols: coreplane explore list");
+    println!("\nRecordings are workloads too (trace:FILE).");
     Ok(())
 }
 
@@ -97,8 +102,8 @@ fn system(key: &str) -> String {
     about.map_or_else(|| prefix.to_string(), |about| format!("{prefix}: {about}"))
 }
 
-/// Parameters that a word means: a whole key, a system, or the last word of keys.
-fn keys(word: &str) -> Vec<&'static Param> {
+/// Every parameter of machines and workloads, once.
+fn all_keys() -> Vec<&'static Param> {
     let mut all: Vec<&'static Param> = Vec::new();
     let workloads = WORKLOADS.iter().flat_map(|w| w.params.iter());
     for param in MACHINE.iter().chain(workloads).chain(PAGE_WORKLOADS.iter().flat_map(|w| w.params.iter())) {
@@ -106,6 +111,22 @@ fn keys(word: &str) -> Vec<&'static Param> {
             all.push(param);
         }
     }
+    all
+}
+
+/// All of them in a line each.
+fn every_parameter(json: bool) {
+    if json {
+        return described("parameters", &all_keys(), true);
+    }
+    let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
+    all_keys().iter().for_each(|p| table.row([p.key, p.default, p.kind.unit(), p.meaning]));
+    table.print();
+}
+
+/// Parameters that a word means: a whole key, a system, or the last word of keys.
+fn keys(word: &str) -> Vec<&'static Param> {
+    let all = all_keys();
     let of = |fits: &dyn Fn(&str) -> bool| all.iter().copied().filter(|p| fits(p.key)).collect::<Vec<_>>();
     let exact = of(&|key| key == word);
     if !exact.is_empty() {

@@ -3,6 +3,7 @@
 use crate::describe::Description;
 use crate::error::ConfigError;
 use crate::memories::{Entry, address_map};
+use crate::run::Work;
 use cpu::params::{core_spec, directory_spec};
 use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};
@@ -33,6 +34,8 @@ pub(crate) struct Machine {
     pub(crate) pm_cache_bytes: Option<u64>,
     /// A recording that runs on it.
     pub(crate) replay: Option<Rc<Replay>>,
+    /// About how much its programs have to do.
+    pub(crate) work: Work,
     /// What is behind the port of uncached accesses.
     pub(crate) port: Box<dyn UncachedPort>,
     /// What programs are told of devices that take crash consistency over.
@@ -84,6 +87,7 @@ impl Machine {
             companions: built.companions,
             pm_cache_bytes: built.cache_bytes,
             replay: None,
+            work: Work::Operations(0),
             port: built.port.unwrap_or_else(|| Box::new(NoDevice::default())),
             offload: built.offload,
         })

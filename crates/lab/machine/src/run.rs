@@ -59,6 +59,27 @@ fn run_lines(
     Ok(m.report(machine, workload, options, threads, before))
 }
 
+/// About how much there is to do, for whoever waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Of a recording; most are a reference each.
+    Records(u64),
+    /// Of a workload that counts them, or zero.
+    Operations(u64),
+}
+
+impl Work {
+    fn of(workload: &WorkloadDescription) -> Work {
+        match &workload.source {
+            Source::Trace(recorded) => Work::Records(recorded.recording.len()),
+            Source::BuiltIn(_) | Source::Pages(_) => {
+                let known = workload.params.iter().find(|p| p.key == "workload.operations");
+                Work::Operations(known.map_or(0, |p| workload.settings.number(p.key)))
+            }
+        }
+    }
+}
+
 /// Does `work`, in which the programs of `workload` run.
 ///
 /// # Errors
@@ -141,6 +162,7 @@ impl Machine {
             }
         };
         self.replay.clone_from(&replay);
+        self.work = Work::of(workload);
         let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.offload);
         let rate = machine.settings.number("cpu.clock_mhz") * machine.settings.number("cpu.ipc");
         let companions: Vec<_> = self.companions.iter().map(|(_, c)| Rc::clone(c)).collect();
@@ -193,7 +215,14 @@ impl Machine {
                 break;
             }
             if self.engine.events().is_multiple_of(LOOK) {
-                watch::steps(self.cores.iter().map(Core::references).sum());
+                let references = self.cores.iter().map(Core::references).sum();
+                watch::steps(references);
+                match self.work {
+                    Work::Records(all) => watch::parts(references, all),
+                    Work::Operations(all) => {
+                        watch::parts(self.cores.iter().map(Core::operations).sum(), all);
+                    }
+                }
             }
         }
         match before {
