@@ -69,6 +69,6 @@ def test_issue_templates_are_yaml(file) -> None:
 def test_a_wheel_is_small_for_manylinux_and_run_where_nothing_else_is() -> None:
     script = (ROOT / "packaging/wheel").read_text()
     assert "--compatibility manylinux_2_28" in script and "-lt 15000000" in script
-    steps = [script.index(step) for step in ("git -C", "maturin build --release", 'venv "$clean/empty"', "install --quiet \"$wheel\"", "empty/bin/coreplane")]
+    steps = [script.index(step) for step in ("git -C", "maturin build --release", 'venv "$clean/empty"', "install --quiet \"$wheel\"", "empty/bin/coreplane", "demo | bash", "tool install --quiet \"$wheel\"")]
     assert steps == sorted(steps), "built from what is committed, installed alone, then run"
     assert "packaging/wheel" in (ROOT / ".ci/run").read_text()
