@@ -154,3 +154,17 @@ def test_a_litmus_test_of_the_manual_is_one(cli: Cli) -> None:
 def test_times_and_sizes_without_sense_are_refused_with_what_is_accepted(cli: Cli, machine: str, workload: str, setting: str) -> None:
     said = cli.refuses("run", machine, workload, "--set", setting)
     assert f"--set {setting.split('=')[0]}: " in said and "is not accepted; give " in said
+
+
+def test_a_store_of_eight_bytes_fits_its_box() -> None:
+    pytest.importorskip("coreplane._core")
+    from coreplane import report_more
+
+    lost = {"site": "structures/table.c:1102 change", "event": 3, "size": 8, "address": 0x7FFF_FFFF_FFF8, "value": 2**64 - 1}
+    drawn = report_more._order(lost, {**lost, "event": 9}, 12)
+    boxes = re.findall(r'<rect x="(\d+)" y="\d+" width="(\d+)"', drawn)
+    (whole,) = re.findall(r'viewBox="0 0 (\d+) ', drawn)
+    assert len(boxes) == 4 and all(int(x) + int(width) < int(whole) for x, width in boxes)
+    for size, text in re.findall(r'font-size="(1[23])">([^<]*(?:bytes at|change)[^<]*)</text>', drawn):
+        # Letters of a sans-serif face are not wider than that, all in all.
+        assert len(text) * int(size) * 0.6 < int(boxes[0][1]) - 24, text

@@ -186,6 +186,10 @@ def _failure(number: int, failure: dict[str, Any]) -> str:
     return said + drawn + fix + again
 
 
+#: Widths of a box and between two columns: a whole word of eight bytes at a whole address fits.
+BOX, COLUMN = 360, 430
+
+
 def _order(lost: dict[str, Any], there: dict[str, Any], point: int) -> str:
     """Two stores in program order, and beside them what the power failure left."""
 
@@ -196,7 +200,7 @@ def _order(lost: dict[str, Any], there: dict[str, Any], point: int) -> str:
         line = "var(--good)" if kept else "var(--error)"
         dash = "" if kept else ' stroke-dasharray="6 4"'
         return (
-            f'<rect x="{x}" y="{y}" width="300" height="46" rx="6" fill="none" stroke="{line}" stroke-width="2"{dash}/>'
+            f'<rect x="{x}" y="{y}" width="{BOX}" height="46" rx="6" fill="none" stroke="{line}" stroke-width="2"{dash}/>'
             f'<text x="{x + 12}" y="{y + 20}" fill="currentColor" font-size="13">{html.escape(text[-40:])}</text>'
             f'<text x="{x + 12}" y="{y + 37}" fill="var(--soft)" font-size="12">{html.escape(note)}</text>'
         )
@@ -205,11 +209,11 @@ def _order(lost: dict[str, Any], there: dict[str, Any], point: int) -> str:
     first, second = (lost, there) if lost["event"] <= there["event"] else (there, lost)
     left = box(10, 36, first["site"], bytes_of(first), True) + box(10, 136, second["site"], bytes_of(second), True)
     states = [("lost: the bytes of before are there", False), ("there", True)]
-    right = "".join(box(390, y, s["site"], *states[s is there]) for y, s in ((36, first), (136, second)))
+    right = "".join(box(COLUMN, y, s["site"], *states[s is there]) for y, s in ((36, first), (136, second)))
     arrow = '<path d="M160 84 V132" stroke="currentColor" stroke-width="1.5" marker-end="url(#tip)"/><text x="170" y="112" fill="currentColor" font-size="12">needed: durable before</text>'
-    gap = '<text x="400" y="112" fill="var(--error)" font-size="12">nothing in between makes the first durable</text>'
+    gap = f'<text x="{COLUMN + 10}" y="112" fill="var(--error)" font-size="12">nothing in between makes the first durable</text>'
     head = '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="6" refY="4" orient="auto"><path d="M0 0 L8 4 L0 8 Z" fill="currentColor"/></marker></defs>'
-    titles = '<text x="10" y="20" fill="var(--soft)" font-size="13">in the program</text><text x="390" y="20" fill="var(--soft)" font-size="13">after the power failure</text>'
+    titles = f'<text x="10" y="20" fill="var(--soft)" font-size="13">in the program</text><text x="{COLUMN}" y="20" fill="var(--soft)" font-size="13">after the power failure</text>'
     later = second["event"] - first["event"]
     said = f"The power fails after event {point:,}; the second store comes {later:,} event{'' if later == 1 else 's'} after the first."
-    return page.drawn(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 196" width="740" font-family="system-ui, sans-serif">{head}{titles}{left}{right}{arrow}{gap}</svg>', said)
+    return page.drawn(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 196" width="800" font-family="system-ui, sans-serif">{head}{titles}{left}{right}{arrow}{gap}</svg>', said)
