@@ -33,6 +33,10 @@ pub struct SpecCore {
     mutant: Option<Mutant>,
     /// In the order in which they became visible.
     path: VecDeque<Entry>,
+    /// How many have gone, the oldest ones.
+    gone: usize,
+    /// A bit for each slot of `path`.
+    taken: Vec<u64>,
     /// The line that is about to be released on.
     releases: Option<Line>,
     /// The core makes up for what was wrong: its lines stay until their stores are durable.
@@ -45,8 +49,9 @@ pub struct SpecCore {
 /// What decides about the future, without times and counts.
 impl Hash for SpecCore {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let SpecCore { core: _, map: _, spec: _, mutant: _, path, releases, careful, free_at: _, stats: _ } =
-            self;
+        // What has gone and which slots are taken follows from the path.
+        let SpecCore { core: _, map: _, spec: _, mutant: _, path, .. } = self;
+        let SpecCore { gone: _, taken: _, releases, careful, free_at: _, stats: _, .. } = self;
         (path, releases, careful).hash(into);
     }
 }
@@ -63,6 +68,8 @@ impl SpecCore {
             spec,
             mutant,
             path: VecDeque::with_capacity(spec.persist_path_entries),
+            gone: 0,
+            taken: vec![0; spec.persist_path_entries.div_ceil(64)],
             releases: None,
             careful: false,
             free_at: Time::ZERO,
@@ -74,13 +81,13 @@ impl SpecCore {
         self.mutant == Some(mutant)
     }
 
-    /// The oldest store that has not gone, if what is under way goes where it goes: one controller keeps the order, two
-    /// do not.
+    /// The oldest store that has not gone, if what is under way, all of it to one controller, goes where it goes: one
+    /// controller keeps the order, two do not.
     fn sendable(&self) -> Option<usize> {
-        let index = self.path.iter().position(|e| !e.sent)?;
+        let next = self.path.get(self.gone)?;
         let to = |e: &Entry| self.map.controller(e.write.line);
-        let alone = self.path.iter().take(index).all(|e| to(e) == to(&self.path[index]));
-        (alone || self.is(Mutant::PassesControllers)).then_some(index)
+        let alone = self.gone == 0 || to(&self.path[0]) == to(next);
+        (alone || self.is(Mutant::PassesControllers)).then_some(self.gone)
     }
 
     /// Something changed at `now`: nothing goes earlier.
@@ -98,8 +105,12 @@ impl SpecCore {
         Err(WouldBlock)
     }
 
-    fn free_slot(&self) -> u16 {
-        (0..).find(|slot| self.path.iter().all(|e| e.slot != *slot)).unwrap_or_default()
+    /// The lowest slot that no store has; there is room.
+    fn take_slot(&mut self) -> u16 {
+        let word = self.taken.iter().position(|w| *w != u64::MAX).expect("there is room");
+        let bit = self.taken[word].trailing_ones();
+        self.taken[word] |= 1 << bit;
+        (word * 64) as u16 + bit as u16
     }
 
     fn publishes(&self, line: Line) -> bool {
@@ -126,7 +137,7 @@ impl CoreOrdering for SpecCore {
             return Err(WouldBlock);
         }
         let publishes = self.releases.take() == Some(write.line);
-        let (slot, careful) = (self.free_slot(), self.careful);
+        let (slot, careful) = (self.take_slot(), self.careful);
         self.path.push_back(Entry { slot, write: *write, sent: false, publishes, careful });
         self.stats.persists += 1;
         self.changed(now);
@@ -175,6 +186,8 @@ impl CoreOrdering for SpecCore {
         let Msg::Ack { slot } = *msg else { protocol::unexpected("a persist path", msg) };
         let index = self.path.iter().position(|e| e.slot == slot).expect("an acknowledged store was sent");
         self.path.remove(index);
+        self.gone -= 1;
+        self.taken[usize::from(slot) / 64] &= !(1 << (slot % 64));
         self.changed(now);
     }
 
@@ -188,6 +201,7 @@ impl CoreOrdering for SpecCore {
         }
         if let Some(index) = self.sendable() {
             self.path[index].sent = true;
+            self.gone += 1;
             let Entry { slot, write, careful: retry, .. } = self.path[index];
             let request = FlushRequest { core: self.core, slot, epoch: ONE, early: false, retry, write };
             let to = Peer::Controller(self.map.controller(write.line));

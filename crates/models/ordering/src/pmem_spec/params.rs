@@ -16,7 +16,7 @@ pub struct SpecParameters {
     )]
     pub persist_path_entries: usize,
     /// PMEM-Spec: time of a store on the persist path, beyond the wire to its controller
-    #[param(default = "15", source = "open 1..95: not in the sources at hand; stands at 15, for no recorded reason", range = ns::SERVICE)]
+    #[param(default = "15", source = "open 5..45: not in the sources at hand; from the time of a wire to what the window leaves, and stands at the geometric middle", range = ns::SERVICE)]
     pub persist_path_ns: Dur,
     /// PMEM-Spec: time from one store that a core puts on its persist path to the next
     #[param(default = "1", source = "open 0.5..2: as a persist buffer, half to twice", range = ns::STEP)]
