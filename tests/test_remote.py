@@ -106,14 +106,3 @@ def test_every_order_of_messages(cli: Cli) -> None:
         assert '"violation": {' in cli("explore", "remote", "--mutant", name, *small, code=1)
     assert "--pages 4" in cli.refuses("explore", "remote", "--pages", 4)
     assert "whole-page" in cli.refuses("explore", "remote", "--walks", "no")
-
-
-def test_the_scoreboard(cli: Cli, tmp_path: Path) -> None:
-    lines = {line["id"]: line for line in cli.json("reproduce", "pberry", "--out", tmp_path / "out")}
-    assert {line["verdict"] for line in lines.values()} <= {"reproduced", "missed", "contradicts"}
-    for claim in ["pberry.wp-pause", "pberry.no-write-faults"]:
-        assert lines[claim]["verdict"] == "reproduced"
-    for claim in ["redis-random", "redis-seq", "linreg", "histogram"]:
-        pages, huge, by_line = lines[f"pberry.amplification.{claim}"]["ours"]
-        assert by_line < pages < huge
-    assert (tmp_path / "out/table-1.png").is_file()

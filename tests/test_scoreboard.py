@@ -1,0 +1,39 @@
+"""The scoreboard: every published claim beside the tool's own number. One paper's always; all of them where a night is to spare."""
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+NIGHT = bool(os.environ.get("COREPLANE_NIGHTLY"))
+at_night = pytest.mark.skipif(not NIGHT, reason="COREPLANE_NIGHTLY is not set")
+#: Figures that a paper's folder has besides its report.
+FIGURES = {
+    "nearpm": set(),
+    "asap": set(),
+    "nvdimmc": set(),
+    "pberry": {"table-1", "table-2", "table-3", "network"},
+    "amf": {f"figure-{n}" for n in range(10, 19)},
+}
+
+
+@pytest.mark.parametrize("paper", [pytest.param(p, marks=[] if p == "nearpm" else at_night) for p in FIGURES])
+def test_every_claim_of_a_paper_has_a_verdict_and_its_figures_are_drawn(cli: Cli, tmp_path: Path, paper: str) -> None:
+    lines = {line["id"]: line for line in cli.json("reproduce", paper, "--out", tmp_path / "r")}
+    assert {line["verdict"] for line in lines.values()} <= {"reproduced", "missed", "contradicts"}
+    assert all(name.startswith(f"{paper}.") for name in lines) and len(lines) > 5
+    drawn = {picture.stem for picture in (tmp_path / "r").glob("*.png")}
+    assert "published" in drawn and FIGURES[paper] <= drawn
+    if paper == "pberry":
+        remote_memory_is_as_its_paper_has_it(lines)
+    if paper == "amf":
+        assert lines["amf.descriptors"]["ours"] == 14 and lines["amf.energy"]["verdict"] == "reproduced"
+
+
+def remote_memory_is_as_its_paper_has_it(lines: dict) -> None:
+    for claim in ["pberry.wp-pause", "pberry.no-write-faults"]:
+        assert lines[claim]["verdict"] == "reproduced"
+    for claim in ["redis-random", "redis-seq", "linreg", "histogram"]:
+        pages, huge, by_line = lines[f"pberry.amplification.{claim}"]["ours"]
+        assert by_line < pages < huge
