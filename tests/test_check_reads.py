@@ -69,3 +69,12 @@ def test_a_report_is_of_a_program_that_ended_by_itself(twenty: Cli) -> None:
     assert lines and lines[1:-1] == [f"file {folder}/t.pm", "lines 3 1", "lines 17 1"]
     assert lines[-1].startswith("end ")
     assert report("child") is None and report("killed") is None
+
+
+def test_a_check_that_tells_nothing_is_not_watched(twenty: Cli) -> None:
+    script = twenty.folder / "look"
+    script.write_text('#!/bin/sh\necho "${COREPLANE_READS_WATCHED:-0}" >> runs\n')
+    script.chmod(0o755)
+    crash(twenty, "./look {image}", "--images", "200")
+    runs = (twenty.folder / "runs").read_text().split()
+    assert len(runs) > 100 and runs.count("1") == 1, "the first finds out that there is nothing to watch"

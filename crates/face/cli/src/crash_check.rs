@@ -43,6 +43,8 @@ pub(crate) struct External {
     /// Runs asked for, and the number of the next that is watched.
     count: AtomicUsize,
     watched_next: AtomicUsize,
+    /// The last run told what it read, or there was none yet: only then there is something to find out by watching.
+    tells: AtomicBool,
     /// Runs made, each in a folder of its own.
     folders: AtomicUsize,
     /// It read more than it told.
@@ -54,8 +56,8 @@ pub(crate) struct External {
 const WATCHED: usize = 32;
 
 /// A run is made for each so many accesses that were made step by step, before the next is watched: a step takes some ten
-/// microseconds, a run some milliseconds, and what watching takes stays below what it is there for.
-const STEPS: usize = 256;
+/// microseconds, a run some milliseconds, and what watching takes stays below a quarter of what it is there for.
+const STEPS: usize = 64;
 
 /// The check could not be run: what is unwound with, as [`watch::check`] does, so that a search ends at once.
 struct Broken(String);
@@ -81,6 +83,7 @@ impl External {
             whole,
             count: AtomicUsize::new(0),
             watched_next: AtomicUsize::new(0),
+            tells: AtomicBool::new(true),
             folders: AtomicUsize::new(0),
             reads_more: AtomicBool::new(false),
             watch: watch::entered(),
@@ -101,16 +104,12 @@ impl External {
     /// The same, with the lines that the command says that it read.
     pub(crate) fn outcome(&self, left: &Left<'_>) -> Outcome {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let next = self.watched_next.load(Ordering::Relaxed);
-        let exchange = |next, later| {
-            self.watched_next.compare_exchange(next, later, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        };
-        let watched = number >= next && exchange(next, number + WATCHED);
+        let watched = self.tells.load(Ordering::Relaxed) && self.is_turn(number);
         let (mut outcome, steps) = self.run_once(left, watched);
         if steps > STEPS * WATCHED {
             self.watched_next.fetch_max(number + steps / STEPS, Ordering::Relaxed);
         }
-        if watched && (outcome.verdict != Verdict::Holds || outcome.more) {
+        if watched && (outcome.verdict != Verdict::Holds || outcome.more || outcome.read.is_none()) {
             let first = outcome;
             (outcome, _) = self.run_once(left, false);
             // To be watched may disturb a program: then it does what nobody sees.
@@ -118,7 +117,15 @@ impl External {
                 self.reads_more.store(true, Ordering::Relaxed);
             }
         }
+        self.tells.store(outcome.read.is_some(), Ordering::Relaxed);
         Outcome { more: self.reads_more.load(Ordering::Relaxed), ..outcome }
+    }
+
+    /// Whether this run is to be watched, as far as their number decides.
+    fn is_turn(&self, number: usize) -> bool {
+        let next = self.watched_next.load(Ordering::Relaxed);
+        let (next_one, relaxed) = (number + WATCHED, Ordering::Relaxed);
+        number >= next && self.watched_next.compare_exchange(next, next_one, relaxed, relaxed).is_ok()
     }
 
     /// What the check did, and how many accesses were made step by step.
