@@ -45,11 +45,39 @@ const NEAR: usize = 1 << 15;
 
 type Chunk = [Option<Arc<PageBytes>>; CHUNK];
 
+/// The part of a range that an image holds where several take turns: `bytes` consecutive bytes of every `of` times as
+/// many, the `nth` of them. What the others hold takes no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Consecutive bytes: a power of two, from a line to a page.
+    pub bytes: u64,
+    /// How many take turns.
+    pub of: u64,
+    /// Which this is, from 0.
+    pub nth: u64,
+}
+
+impl Turns {
+    /// Where an offset of the range is in what is held.
+    #[inline]
+    fn held(self, offset: u64) -> u64 {
+        let block = offset / self.bytes;
+        debug_assert_eq!(block % self.of, self.nth, "another's turn");
+        block / self.of * self.bytes + offset % self.bytes
+    }
+
+    /// The offset in the range of a place in what is held.
+    fn offset(self, held: u64) -> u64 {
+        (held / self.bytes * self.of + self.nth) * self.bytes + held % self.bytes
+    }
+}
+
 /// A range of memory with its bytes; untouched pages are zero and cost nothing. A clone shares every page
 /// until one of the two writes it, so a crash point costs what changed, not the footprint.
 #[derive(Clone, Default)]
 pub struct Image {
     base: u64,
+    turns: Option<Turns>,
     near: Vec<Option<Arc<Chunk>>>,
     far: BTreeMap<usize, Arc<Chunk>>,
     /// One more than the last page that was touched.
@@ -63,6 +91,11 @@ impl Image {
         Image { base, ..Image::default() }
     }
 
+    /// An empty image that holds a part of the range from `base` on.
+    pub fn in_turns(base: u64, turns: Turns) -> Image {
+        Image { turns: (turns.of > 1).then_some(turns), ..Image::new(base) }
+    }
+
     /// The address of the first byte.
     pub fn base(&self) -> u64 {
         self.base
@@ -71,6 +104,7 @@ impl Image {
     #[inline]
     fn place(&self, line: Line) -> (usize, usize) {
         let offset = line.address() - self.base;
+        let offset = self.turns.map_or(offset, |turns| turns.held(offset));
         ((offset / PAGE_BYTES) as usize, (offset % PAGE_BYTES) as usize)
     }
 
@@ -98,14 +132,62 @@ impl Image {
         &mut Arc::make_mut(chunk)[page % CHUNK]
     }
 
-    /// The pages that were touched, with their addresses, in order.
-    pub fn touched(&self) -> impl Iterator<Item = (u64, &[u8; PAGE_BYTES as usize])> {
+    fn chunks(&self) -> impl Iterator<Item = (usize, &Arc<Chunk>)> {
         let near = self.near.iter().enumerate().filter_map(|(i, c)| Some((i, c.as_ref()?)));
-        let chunks = near.chain(self.far.iter().map(|(i, c)| (*i, c)));
-        chunks.flat_map(move |(i, chunk)| {
+        near.chain(self.far.iter().map(|(i, c)| (*i, c)))
+    }
+
+    fn chunk(&self, index: usize) -> Option<&Arc<Chunk>> {
+        self.near.get(index).map_or_else(|| self.far.get(&index), Option::as_ref)
+    }
+
+    /// The pages that are held, by their number in what is held, in order.
+    fn held(&self) -> impl Iterator<Item = (usize, &Arc<PageBytes>)> {
+        self.chunks().flat_map(|(i, chunk)| {
             let pages = chunk.iter().enumerate().filter_map(|(k, page)| Some((k, page.as_ref()?)));
-            pages.map(move |(k, page)| (self.base + (i * CHUNK + k) as u64 * PAGE_BYTES, &**page))
+            pages.map(move |(k, page)| (i * CHUNK + k, page))
         })
+    }
+
+    /// The pages that were touched, with their addresses, in order. Not of an image that holds a part of its range.
+    pub fn touched(&self) -> impl Iterator<Item = (u64, &[u8; PAGE_BYTES as usize])> {
+        debug_assert!(self.turns.is_none(), "its pages are no pages of the range");
+        self.held().map(|(page, bytes)| (self.base + page as u64 * PAGE_BYTES, &**bytes))
+    }
+
+    /// Addresses of the pages of the range in which something may be, in order.
+    pub fn pages(&self) -> impl Iterator<Item = u64> {
+        let each = self.turns.map_or(1, |turns| turns.of);
+        let numbers = self.held().flat_map(move |(page, _)| (0..each).map(move |k| page as u64 * each + k));
+        numbers.map(|page| self.base + page * PAGE_BYTES)
+    }
+
+    /// The lines of the pages that are held.
+    fn lines(&self) -> impl Iterator<Item = (Line, &Block)> {
+        self.held().flat_map(move |(page, bytes)| {
+            bytes.as_chunks::<64>().0.iter().enumerate().map(move |(k, block)| {
+                let held = page as u64 * PAGE_BYTES + 64 * k as u64;
+                let offset = self.turns.map_or(held, |turns| turns.offset(held));
+                (crate::line_of(self.base + offset), block)
+            })
+        })
+    }
+
+    /// Bytes of pages that this image does not share with `other`. Costs little where most are shared.
+    pub fn bytes_apart(&self, other: &Image) -> u64 {
+        let mut apart = 0;
+        for (i, chunk) in self.chunks() {
+            let theirs = other.chunk(i);
+            if theirs.is_some_and(|theirs| Arc::ptr_eq(chunk, theirs)) {
+                continue;
+            }
+            let shared = |k: usize, page: &Arc<PageBytes>| {
+                theirs.and_then(|t| t[k].as_ref()).is_some_and(|t| Arc::ptr_eq(page, t))
+            };
+            let pages = chunk.iter().enumerate().filter_map(|(k, page)| Some((k, page.as_ref()?)));
+            apart += pages.filter(|(k, page)| !shared(*k, page)).count() as u64 * PAGE_BYTES;
+        }
+        apart
     }
 
     /// The block of a line.
@@ -127,11 +209,13 @@ impl Image {
 
     /// The page at `address`, to be shared; none where it was never touched.
     pub fn page(&self, address: u64) -> Option<SharedPage> {
+        debug_assert!(self.turns.is_none());
         self.get(((address - self.base) / PAGE_BYTES) as usize).cloned()
     }
 
     /// Replaces the page at `address`; none makes it zero. Costs no copy.
     pub fn put_page(&mut self, address: u64, page: Option<SharedPage>) {
+        debug_assert!(self.turns.is_none());
         let index = ((address - self.base) / PAGE_BYTES) as usize;
         *self.slot(index) = page;
     }
@@ -140,13 +224,8 @@ impl Image {
     /// together, `owns` telling which lines are `other`'s.
     pub fn adopt(&mut self, other: &Image, owns: impl Fn(Line) -> bool) {
         debug_assert_eq!(self.base, other.base);
-        for (address, page) in other.touched() {
-            for (k, block) in page.as_chunks::<64>().0.iter().enumerate() {
-                let line = Line(address / 64 + k as u64);
-                if owns(line) {
-                    self.write(line, block, Mask::MAX);
-                }
-            }
+        for (line, block) in other.lines().filter(|(line, _)| owns(*line)) {
+            self.write(line, block, Mask::MAX);
         }
     }
 
@@ -185,16 +264,28 @@ impl Image {
     }
 }
 
-/// Equal bytes, whether their pages were touched or not. Costs the touched pages.
+/// Whether a page that is held has the bytes of another; no page has zeros.
+fn same_page(one: Option<&Arc<PageBytes>>, other: Option<&Arc<PageBytes>>) -> bool {
+    match (one, other) {
+        (None, _) => true,
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
+        (Some(one), None) => one.iter().all(|b| *b == 0),
+    }
+}
+
+/// Equal bytes, whether their pages were touched or not. Costs the pages that are not shared.
 impl PartialEq for Image {
     fn eq(&self, other: &Image) -> bool {
         let same = |from: &Image, to: &Image| {
-            from.touched().all(|(address, page)| match to.get(((address - to.base) / PAGE_BYTES) as usize) {
-                Some(other) => std::ptr::eq(page, &raw const **other) || page == &**other,
-                None => page.iter().all(|b| *b == 0),
+            from.chunks().all(|(i, chunk)| {
+                let theirs = to.chunk(i);
+                theirs.is_some_and(|theirs| Arc::ptr_eq(chunk, theirs))
+                    || chunk.iter().enumerate().all(|(k, page)| {
+                        same_page(page.as_ref(), theirs.and_then(|theirs| theirs[k].as_ref()))
+                    })
             })
         };
-        self.base == other.base && same(self, other) && same(other, self)
+        self.base == other.base && self.turns == other.turns && same(self, other) && same(other, self)
     }
 }
 
@@ -218,6 +309,32 @@ mod tests {
         image.write(line, &[1; 64], Mask::MAX);
         image.write(line_of(PM_BASE + 8192), &[0; 64], Mask::MAX);
         assert!(image == before, "a zero page is as good as none");
+    }
+
+    #[test]
+    fn images_that_take_turns_hold_their_own_bytes_in_as_little_room() {
+        let mut whole = Image::new(PM_BASE);
+        let turns = |nth| Turns { bytes: 256, of: 3, nth };
+        let mut parts = [0, 1, 2].map(|nth| Image::in_turns(PM_BASE, turns(nth)));
+        let owner = |line: Line| (line.address() - PM_BASE) / 256 % 3;
+        for line in (0..6 * 64).map(|n| Line(PM_BASE / 64 + n)) {
+            let block = [line.0 as u8; 64];
+            whole.write(line, &block, Mask::MAX);
+            parts[owner(line) as usize].write(line, &block, Mask::MAX);
+        }
+        assert_eq!(parts.each_ref().map(|part| part.held().count()), [2; 3], "a third of six pages each");
+        let pages: Vec<u64> = whole.touched().map(|(address, _)| address).collect();
+        assert_eq!(parts[1].pages().collect::<Vec<_>>(), pages);
+        let mut together = Image::new(PM_BASE);
+        for (nth, part) in parts.iter().enumerate() {
+            together.adopt(part, |line| owner(line) == nth as u64);
+        }
+        assert!(together == whole);
+        let before = parts[2].clone();
+        assert_eq!(parts[2].bytes_apart(&before), 0);
+        parts[2].write(line_of(PM_BASE + 512), &[9; 64], Mask::MAX);
+        assert_eq!(parts[2].bytes_apart(&before), PAGE_BYTES);
+        assert!(parts[2] != before && parts[2].read(line_of(PM_BASE + 512)) == [9; 64]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::interrupt::Temporary;
 use check::crash::Mark;
 use protocol::PAGE_BYTES;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -51,8 +52,10 @@ impl Said {
 
 /// What a power failure left.
 pub(crate) struct Left<'a> {
-    /// Pages that were ever stored to, by address in ascending order.
-    pub(crate) pages: Vec<(u64, &'a [u8; PAGE_BYTES as usize])>,
+    /// Addresses of the pages that were ever stored to, in ascending order.
+    pub(crate) pages: Vec<u64>,
+    /// The bytes of such a page.
+    pub(crate) page: Box<dyn Fn(u64) -> Cow<'a, [u8; PAGE_BYTES as usize]> + 'a>,
     /// All files.
     pub(crate) files: Vec<Place>,
     /// The path of `{image}` in the folder; it need not be there.
@@ -88,15 +91,18 @@ impl Left<'_> {
         Ok(filled.replace("{acknowledged}", &self.said.acknowledged.to_string()))
     }
 
-    /// The pages that were touched, and holes.
+    /// What is there, and holes.
     fn write(&self, place: &Place, path: &Path) -> std::io::Result<()> {
         let file = File::create(path)?;
         file.set_len(place.bytes)?;
         let end = place.base + place.bytes;
-        let from = self.pages.partition_point(|(address, _)| *address < place.base);
-        for (address, page) in self.pages[from..].iter().take_while(|(address, _)| *address < end) {
+        let from = self.pages.partition_point(|address| *address < place.base);
+        for address in self.pages[from..].iter().take_while(|address| **address < end) {
+            let page = (self.page)(*address);
             let bytes = PAGE_BYTES.min(end - address) as usize;
-            file.write_all_at(&page[..bytes], address - place.base)?;
+            if page[..bytes].iter().any(|b| *b != 0) {
+                file.write_all_at(&page[..bytes], address - place.base)?;
+            }
         }
         Ok(())
     }
@@ -205,7 +211,8 @@ mod tests {
     fn only_touched_pages_are_written_and_the_command_is_filled_in() {
         let page = [7; PAGE_BYTES as usize];
         let left = Left {
-            pages: vec![(4096, &page), (3 << 12, &page), (9 << 12, &page)],
+            pages: vec![4096, 3 << 12, 9 << 12],
+            page: Box::new(|_| Cow::Borrowed(&page)),
             files: vec![
                 Place { name: "a b".into(), base: 4096, bytes: 3 * 4096 - 10 },
                 Place { name: "sub/c".into(), base: 8 << 12, bytes: 5000 },

@@ -39,7 +39,7 @@ impl Found {
             points: self.points + s.points,
             points_in_log: s.points_in_log,
             images: self.images + s.images,
-            possible: self.possible + s.possible,
+            possible: (self.possible + s.possible).min(f64::MAX),
             counted: (self.points == 0 || self.counted) && s.counted,
             bounded_points: self.bounded_points + s.bounded_points,
             grouped_points: self.grouped_points + s.grouped_points,
@@ -90,7 +90,11 @@ impl Found {
 
 /// A number of images: every digit as long as a person reads them.
 fn many(n: f64) -> String {
-    if n < 1e6 { format!("{n:.0}") } else { format!("{n:.1e}") }
+    match n {
+        n if n < 1e6 => format!("{n:.0}"),
+        n if n < 1e307 => format!("{n:.1e}"),
+        _ => "1e307".into(),
+    }
 }
 
 fn failure(f: &crash::Failure) -> Value {

@@ -1,6 +1,7 @@
 //! What a check says that it read: a program that `coreplane cc` made reports it (capture/runtime/reads.h).
 
 use crate::crash_files::Place;
+use std::ops::Range;
 use std::path::Path;
 
 /// Names the file that a check's report goes to.
@@ -15,8 +16,8 @@ pub(crate) const WATCHED: &str = "COREPLANE_READS_WATCHED";
 /// What a check told of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LinesRead {
-    /// Addresses of the lines that it read.
-    pub(crate) lines: Vec<u64>,
+    /// Addresses of the lines that it read, in the order of the report.
+    pub(crate) lines: Vec<Range<u64>>,
     /// It read others too.
     pub(crate) more: bool,
     /// Accesses that were made step by step, where that was watched.
@@ -50,7 +51,9 @@ pub(crate) fn lines_read(report: &str, pid: u32, folder: &Path, files: &[Place])
                 let Some(place) = file else { continue };
                 let room = place.bytes.div_ceil(LINE);
                 let end = first.saturating_add(count).min(room);
-                found.lines.extend((first..end).map(|line| place.base + line * LINE));
+                if first < end {
+                    found.lines.push(place.base + first * LINE..place.base + end * LINE);
+                }
             }
             _ => return None,
         }
@@ -75,7 +78,7 @@ mod tests {
         let body =
             "coreplane reads 1\nfile /t/files/a\nlines 1 9\nfile /t/files/sub/b c\nlines 0 1\nlines 63 1\n";
         let whole = format!("{body}end 7\n");
-        let lines = vec![4160, 4224, 4288, 8192, 8192 + 63 * 64];
+        let lines = vec![4160..4352, 8192..8256, 8192 + 63 * 64..8192 + 64 * 64];
         assert_eq!(
             of(&whole),
             Some(LinesRead { lines: lines.clone(), ..LinesRead::default() }),

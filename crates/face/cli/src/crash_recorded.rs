@@ -12,6 +12,7 @@ use check::crash::{self, Candidate, Facts, FileState, Log, Persistency, Reads, T
 use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
 use protocol::PM_BASE;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trace::space::Layout;
@@ -229,7 +230,8 @@ impl<'a> Recorded<'a> {
     /// What a check sees of an image of the model.
     fn left<'c>(&self, image: &'c Candidate<'_>) -> Left<'c> {
         Left {
-            pages: image.pages().collect(),
+            pages: image.pages().map(|(address, _)| address).collect(),
+            page: Box::new(|address| image.page(address).map_or(Cow::Owned([0; _]), Cow::Borrowed)),
             files: self.places(image.files()),
             chosen: self.names.relative(&self.chosen),
             said: Said::after(image.acknowledged(), image.marks()),
@@ -238,10 +240,10 @@ impl<'a> Recorded<'a> {
 
     /// The check on what a machine left.
     fn check_on(&self, point: &CrashPoint, external: &External) -> Result<(), String> {
-        let image = point.image();
         let files = self.facts.named.files(self.about, &self.layout, Some(&point.passed));
         external.run(&Left {
-            pages: image.touched().collect(),
+            pages: point.pages(),
+            page: Box::new(|address| Cow::Owned(point.page(address))),
             files: self.places(&files),
             chosen: self.names.relative(&self.chosen),
             said: Said::of(self.facts.passed(&point.passed)),

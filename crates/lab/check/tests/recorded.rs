@@ -374,7 +374,8 @@ fn lines_that_the_check_does_not_read_do_not_multiply() {
         let lines = [PM_BASE, PM_BASE + 64 * 30];
         let words = lines.map(|l| i.line(line_of(l))[0]);
         // The second line is looked at only where the first is there.
-        let read = if words[0] == 0 { lines[..1].to_vec() } else { lines.to_vec() };
+        let read = if words[0] == 0 { &lines[..1] } else { &lines[..] };
+        let read = read.iter().map(|line| *line..line + 64).collect();
         let verdict = if words == [1, 0] { Verdict::Fails("half".into()) } else { Verdict::Holds };
         Outcome { verdict, read: Some(read), more: false }
     };

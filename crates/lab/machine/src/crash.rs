@@ -3,12 +3,12 @@
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
-use crate::image::assemble;
 use crate::options::RunOptions;
 use crate::run::within_arenas;
 use cpu::Core;
 use engine::NodeId;
-use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PM_BASE, PostCrash, line_of, offset_of};
+use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PAGE_BYTES, PM_BASE, line_of, offset_of};
+use std::collections::BTreeSet;
 use units::Time;
 use workloads::Persistent;
 
@@ -72,11 +72,30 @@ impl CrashPoint {
         self.parts == other.parts
     }
 
-    /// All of persistent memory, as a DAX file would hold it.
-    pub fn image(&self) -> Image {
-        let mut post_crash = PostCrash::new(false);
-        post_crash.parts.clone_from(&self.parts);
-        assemble(post_crash.settle(&self.map), &self.map)
+    /// Bytes that it holds and `other` does not.
+    pub fn bytes_apart(&self, other: &CrashPoint) -> u64 {
+        self.parts.iter().zip(&other.parts).map(|(own, other)| own.bytes_apart(other)).sum()
+    }
+
+    /// Addresses of the pages of persistent memory in which something may be, as programs address them, in order.
+    pub fn pages(&self) -> Vec<u64> {
+        let mut pages = BTreeSet::new();
+        for (index, memory) in self.map.memories().enumerate() {
+            for part in &self.parts[memory.first..memory.first + memory.controllers] {
+                let own = part.pages().map(|address| (address - part.base()) / PAGE_BYTES);
+                pages.extend(own.map(|page| PM_BASE + self.map.program_page(index, page) * PAGE_BYTES));
+            }
+        }
+        pages.into_iter().collect()
+    }
+
+    /// The bytes of a page.
+    pub fn page(&self, address: u64) -> [u8; PAGE_BYTES as usize] {
+        let mut bytes = [0; PAGE_BYTES as usize];
+        for (line, block) in (address / 64..).map(Line).zip(bytes.as_chunks_mut::<64>().0) {
+            *block = self.read(line);
+        }
+        bytes
     }
 }
 

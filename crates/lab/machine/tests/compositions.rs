@@ -3,7 +3,7 @@
 use machine::{
     CrashEvery, Description, PRESETS, Report, RunOptions, WorkloadDescription, run, run_with_crashes,
 };
-use protocol::{Line, PM_BASE};
+use protocol::{Line, PAGE_BYTES, PM_BASE};
 
 fn compositions() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|p| p.name).filter(|name| name.starts_with("compose-"))
@@ -54,7 +54,12 @@ fn recovery_finds_what_was_acknowledged_at_every_cut_of_every_composition() {
             run_with_crashes(&machine, &work, &options, CrashEvery::Persists(5), &mut |point| {
                 points += 1;
                 assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "{name} {program}");
-                assert_eq!(point.image().read(Line(PM_BASE / 64)), point.read(Line(PM_BASE / 64)));
+                let pages = point.pages();
+                for page in (0..64).map(|page| PM_BASE + page * PAGE_BYTES) {
+                    let bytes = point.page(page);
+                    assert_eq!(bytes[64..128], point.read(Line(page / 64 + 1)));
+                    assert!(pages.contains(&page) || bytes == [0; PAGE_BYTES as usize], "{name} {page:#x}");
+                }
                 true
             })
             .unwrap();

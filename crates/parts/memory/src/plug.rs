@@ -10,7 +10,7 @@ use crate::params::{
 use crate::{BufferSpec, Controller, ControllerSpec, PassThrough};
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use params::Parameters;
-use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Param, Settings, line_of};
+use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Param, Settings, Turns, line_of};
 use units::Dur;
 
 /// Controllers and the media behind them.
@@ -56,19 +56,28 @@ impl MemoryKind for PersistentMemory {
     }
 
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
-        let controllers = 0..self.controllers(place.settings);
-        let base = place.map.base(place.index);
-        let controller = |_| persistent(place.settings, base, (place.ordering)());
-        Ok(MemoryParts::of(controllers.map(|i| Box::new(controller(i)) as Box<dyn MemoryDevice>).collect()))
+        let controllers = self.controllers(place.settings);
+        let (base, bytes) = (place.map.base(place.index), place.map.memory(place.index).interleave_bytes);
+        let controller = |nth| {
+            let turns = Turns { bytes, of: controllers as u64, nth };
+            let spec = ControllerSpec { turns: Some(turns), ..spec(place.settings, base) };
+            Box::new(Controller::new(spec, (place.ordering)())) as Box<dyn MemoryDevice>
+        };
+        Ok(MemoryParts::of((0..controllers as u64).map(controller).collect()))
     }
 }
 
 /// A controller of persistent memory whose first address is `base`, with its half of the ordering model.
 pub fn persistent(s: &Settings, base: u64, ordering: Box<dyn ControllerOrdering>) -> Controller {
+    Controller::new(spec(s, base), ordering)
+}
+
+fn spec(s: &Settings, base: u64) -> ControllerSpec {
     let queue = s.count("ordering.write_pending_queue");
     let blocks = s.count("memory.pm.buffer_blocks");
-    let spec = ControllerSpec {
+    ControllerSpec {
         base,
+        turns: None,
         read: s.dur("memory.pm.read_ns"),
         acknowledge: s.dur("memory.pm.acknowledge_ns"),
         commit: s.dur("ordering.commit_ns"),
@@ -81,14 +90,14 @@ pub fn persistent(s: &Settings, base: u64, ordering: Box<dyn ControllerOrdering>
             read: s.dur("memory.pm.buffer_read_ns"),
             hit_service: s.dur("memory.pm.buffer_service_ns"),
         }),
-    };
-    Controller::new(spec, ordering)
+    }
 }
 
 /// A controller of DRAM.
 pub fn dram(s: &Settings) -> Controller {
     let spec = ControllerSpec {
         base: DRAM_BASE,
+        turns: None,
         read: s.dur("memory.dram.read_ns"),
         acknowledge: Dur::ZERO,
         commit: Dur::ZERO,

@@ -6,6 +6,7 @@ use super::pages::{PageBytes, Pages};
 use super::unit::{METADATA, Unit};
 use protocol::{Line, Mask, PAGE_BYTES, line_of, mask_of};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// What a check says of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +24,9 @@ pub enum Verdict {
 pub struct Outcome {
     /// What it says.
     pub verdict: Verdict,
-    /// Lines of the image that it read, by address in the order in which it first read them, when that is known: what
-    /// it never read cannot have mattered. Without it the check is taken to read everything.
-    pub read: Option<Vec<u64>>,
+    /// Lines of the image that it read, by address, when that is known: what it never read cannot have mattered. Without
+    /// it the check is taken to read everything.
+    pub read: Option<Vec<Range<u64>>>,
     /// It is known that it reads more than it tells: none of its reports is believed.
     pub more: bool,
 }

@@ -17,6 +17,7 @@ use protocol::line_of;
 use rustc_hash::{FxHashSet, FxHasher};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 /// How many of its stores in flight each unit keeps, by the unit's index.
 pub(super) type Kept = Vec<u32>;
@@ -143,11 +144,11 @@ impl<'a, 't> Classes<'a, 't> {
     }
 
     /// The check looks at these lines, or nobody knows at which: their units are varied.
-    pub(super) fn looks_at(&mut self, lines: Option<&[u64]>) {
+    pub(super) fn looks_at(&mut self, lines: Option<&[Range<u64>]>) {
         let before = self.active.iter().filter(|a| **a).count();
         match lines {
             None => self.active.iter_mut().zip(&self.inert).for_each(|(active, inert)| *active = !inert),
-            Some(lines) => lines.iter().for_each(|line| self.looks_at_line(line / 64 * 64)),
+            Some(lines) => lines.iter().for_each(|lines| self.looks_at_lines(lines)),
         }
         // Units that are new have their turn.
         if self.active.iter().filter(|a| **a).count() > before && self.stage > Stage::Places {
@@ -169,9 +170,10 @@ impl<'a, 't> Classes<'a, 't> {
         &self.counts
     }
 
-    fn looks_at_line(&mut self, line: u64) {
-        let first = self.units.partition_point(|u| *u < line);
-        let within = self.units[first..].iter().take_while(|u| **u < line + 64).count();
+    fn looks_at_lines(&mut self, lines: &Range<u64>) {
+        let (from, to) = (lines.start / 64 * 64, lines.end.next_multiple_of(64));
+        let first = self.units.partition_point(|u| *u < from);
+        let within = self.units[first..].iter().take_while(|u| **u < to).count();
         (first..first + within).for_each(|u| self.active[u] = !self.inert[u]);
     }
 

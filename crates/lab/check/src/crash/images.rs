@@ -59,7 +59,7 @@ pub struct Search {
     pub points: usize,
     /// Crash points of the log.
     pub points_in_log: usize,
-    /// Images that the model allows at the points tried.
+    /// Images that the model allows at the points tried. Never infinite: from [`f64::MAX`] on nobody counts.
     pub possible: f64,
     /// `possible` is exact; otherwise there are at least so many.
     pub counted: bool,

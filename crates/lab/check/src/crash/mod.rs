@@ -25,6 +25,7 @@ mod fixed;
 mod grouped;
 mod images;
 mod in_flight;
+mod known;
 mod log;
 mod named;
 mod pages;

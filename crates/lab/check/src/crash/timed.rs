@@ -6,12 +6,12 @@ use machine::{
     CrashEvery, CrashPoint, Cuts, Description, RunError, RunOptions, WorkloadDescription, events_to_cut,
     run_with_crashes,
 };
-use protocol::{Lost, PAGE_BYTES};
+use protocol::Lost;
 use rayon::prelude::*;
 use units::Time;
 
-/// Instants that are held to be checked side by side may hold so many bytes in all.
-const MOST_BYTES: u64 = 32 << 20;
+/// Instants that are held to be checked side by side may hold so many bytes beside what they share.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// Different failures that are kept.
 const FAILURES: usize = 8;
@@ -119,12 +119,12 @@ pub fn timed_whole(
     progress: &mut dyn FnMut(usize),
 ) -> Result<Timed, RunError> {
     let at_once = 4 * rayon::current_num_threads();
-    let mut batch = Batch { found: Timed::default(), points: Vec::new(), last: None, whole };
+    let mut batch = Batch { found: Timed::default(), points: Vec::new(), bytes: 0, last: None, whole };
     run_with_crashes(machine, workload, &exact(machine, options), cuts, &mut |point| {
-        batch.points.push(point);
+        batch.add(point);
         let tried = batch.found.points + batch.points.len();
         batch.found.bounded = tried >= most;
-        if batch.points.len() >= at_once || batch.bytes() > MOST_BYTES || batch.found.bounded {
+        if batch.points.len() >= at_once || batch.bytes > MOST_BYTES || batch.found.bounded {
             batch.try_all();
             progress(tried);
         }
@@ -138,20 +138,23 @@ pub fn timed_whole(
 struct Batch<'c> {
     found: Timed,
     points: Vec<CrashPoint>,
+    /// What they hold that neither the next nor the machine does.
+    bytes: u64,
     /// The last instant of the batch before, and what the check said.
     last: Option<(CrashPoint, Option<String>)>,
     whole: &'c Whole<'c>,
 }
 
 impl Batch<'_> {
-    /// What the instants hold, if none shares a page with another.
-    fn bytes(&self) -> u64 {
-        let pages = self.points.last().map_or(0, |p| p.image().touched().count());
-        pages as u64 * PAGE_BYTES * self.points.len() as u64
+    fn add(&mut self, point: CrashPoint) {
+        let before = self.points.last().or(self.last.as_ref().map(|(point, _)| point));
+        self.bytes += before.map_or(0, |before| before.bytes_apart(&point));
+        self.points.push(point);
     }
 
     fn try_all(&mut self) {
         let points = std::mem::take(&mut self.points);
+        self.bytes = 0;
         let before = |i: usize| match i {
             0 => self.last.as_ref().map(|(point, _)| point),
             _ => Some(&points[i - 1]),

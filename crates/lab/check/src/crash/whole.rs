@@ -9,23 +9,22 @@ use super::classes::{Classes, Kept};
 use super::fixed::Failing;
 use super::images::{Bounds, Failure, Progress, Reads, Search, crash_points, spread};
 use super::in_flight::Tracker;
+use super::known::{Known, Said};
 use super::log::{Log, SiteId};
 use super::small::made_small;
 use super::unit::Unit;
 use super::why::explain;
 use protocol::Persistency;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use units::watch;
 
 /// A check that takes a whole image. It is called from several threads.
 type WholeCheck<'c> = dyn Fn(&Candidate<'_>) -> Outcome + Sync + 'c;
 
 type Choice = BTreeMap<Unit, usize>;
-
-/// What a check said of an image, and which lines it read, as far as that is known.
-type Known = FxHashMap<(u128, u64), (Option<String>, Option<Vec<u64>>)>;
 
 /// Crash points that come first.
 const FIRST: usize = 16;
@@ -178,8 +177,9 @@ impl Searcher<'_> {
             }
         }
         let (possible, exact) = possible.unwrap_or((0.0, true));
-        self.found.possible += possible;
-        self.found.counted &= exact;
+        let all = self.found.possible + possible;
+        (self.found.possible, self.found.counted) =
+            (all.min(f64::MAX), self.found.counted && exact && all.is_finite());
         self.found.bounded_points += usize::from(left_out);
         self.found.failing_points += usize::from(fails);
     }
@@ -215,8 +215,8 @@ impl Searcher<'_> {
 
     /// One image, unless it was tried before.
     fn try_one(&mut self, tracker: &Tracker<'_>, key: (u128, u64), choice: &Choice) -> Verdict {
-        if let Some((message, _)) = self.known.get(&key) {
-            return message.clone().map_or(Verdict::Holds, Verdict::Fails);
+        if let Some(said) = self.known.get(&key) {
+            return said.message.clone().map_or(Verdict::Holds, Verdict::Fails);
         }
         self.found.images += 1;
         let outcome = (self.check)(&tracker.candidate(choice));
@@ -226,7 +226,7 @@ impl Searcher<'_> {
             Verdict::Holds => None,
             Verdict::Fails(message) => Some(message.clone()),
         };
-        self.known.insert(key, (message, outcome.read));
+        self.known.note(key, message, outcome.read);
         outcome.verdict
     }
 
@@ -286,8 +286,10 @@ impl Searcher<'_> {
                 made += 1;
                 let key = classes.key(&kept);
                 match self.known.get(&key) {
-                    Some((None, read)) => classes.looks_at(self.believed(read.as_deref())),
-                    Some((Some(message), _)) => return End::Fails(classes.choice(&kept), message.clone()),
+                    Some(Said { message: None, read }) => classes.looks_at(self.believed(read.as_deref())),
+                    Some(Said { message: Some(message), .. }) => {
+                        return End::Fails(classes.choice(&kept), message.clone());
+                    }
                     None if keys.insert(key) => batch.push((kept, key)),
                     None => {}
                 }
@@ -321,17 +323,17 @@ impl Searcher<'_> {
     }
 
     /// The lines that a check said that it read, as long as it is believed.
-    fn believed<'r>(&self, read: Option<&'r [u64]>) -> Option<&'r [u64]> {
+    fn believed<'r>(&self, read: Option<&'r [Range<u64>]>) -> Option<&'r [Range<u64>]> {
         read.filter(|_| self.found.reads != Reads::Distrusted)
     }
 
     /// A check that says what it reads has to say the same without all else that is in flight.
     fn probe(&mut self, tracker: &Tracker<'_>, classes: &mut Classes<'_, '_>) -> Option<End> {
-        let all = self.known.get(&classes.key(classes.everything()))?.1.clone();
+        let all = self.known.get(&classes.key(classes.everything()))?.read.clone();
         let (Some(all), Some(kept)) = (self.believed(all.as_deref()), classes.unread()) else { return None };
         let (key, choice) = (classes.key(&kept), classes.choice(&kept));
         let verdict = self.try_one(tracker, key, &choice);
-        let read = self.known.get(&key).and_then(|(_, read)| read.as_deref());
+        let read = self.known.get(&key).and_then(|said| said.read.as_deref());
         if verdict == Verdict::Holds && read == Some(all) {
             return None;
         }
@@ -365,7 +367,7 @@ impl Searcher<'_> {
             if let (None, Some(message)) = (&failing, &message) {
                 failing = Some((classes.choice(&kept), message.clone()));
             }
-            self.known.insert(key, (message, outcome.read));
+            self.known.note(key, message, outcome.read);
         }
         failing.map(|(choice, message)| End::Fails(choice, message))
     }

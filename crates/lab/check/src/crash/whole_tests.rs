@@ -134,3 +134,12 @@ fn one_line_among_many_is_found_in_few_checks() {
         assert!(tried.load(Ordering::Relaxed) < 64 + 80, "{tried:?}");
     }
 }
+
+#[test]
+fn more_images_than_a_number_holds_are_said_to_be_at_least_so_many() {
+    let mut p = Program::new();
+    (1..=1100).for_each(|line| p.store(line, 1, "line"));
+    p.persist(0, 1);
+    let found = search(&p, &|_| Ok(()));
+    assert!(found.possible >= f64::MAX && found.possible.is_finite() && !found.counted, "{}", found.possible);
+}

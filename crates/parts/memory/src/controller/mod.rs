@@ -99,8 +99,9 @@ struct Pending {
 impl Controller {
     /// A controller with `ordering` on its side of the persist path.
     pub fn new(spec: ControllerSpec, ordering: Box<dyn ControllerOrdering>) -> Controller {
+        let base = spec.base / PAGE_BYTES * PAGE_BYTES;
         Controller {
-            image: Image::new(spec.base / PAGE_BYTES * PAGE_BYTES),
+            image: spec.turns.map_or_else(|| Image::new(base), |turns| Image::in_turns(base, turns)),
             input: VecDeque::with_capacity(64),
             reads: VecDeque::with_capacity(64),
             queue: Vec::with_capacity(spec.write_pending_queue),

@@ -1,5 +1,6 @@
 //! Parameters of a controller.
 
+use protocol::Turns;
 use units::Dur;
 
 /// Parameters of a controller and its media; descriptions, units and sources stand in `machine`'s description.
@@ -7,6 +8,8 @@ use units::Dur;
 pub struct ControllerSpec {
     /// First address of the memory behind it.
     pub base: u64,
+    /// Its part of that memory, where others have the rest and nobody asks it for whole pages.
+    pub turns: Option<Turns>,
     /// Time from the start of a read's service to its data.
     pub read: Dur,
     /// Time from a write's acceptance to its acknowledgement.

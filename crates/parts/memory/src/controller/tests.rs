@@ -12,6 +12,7 @@ const WIRE: Dur = Dur::ns(5);
 fn spec() -> ControllerSpec {
     ControllerSpec {
         base: PM_BASE,
+        turns: None,
         read: Dur::ns(175),
         acknowledge: Dur::ns(90),
         commit: Dur::ns(50),
