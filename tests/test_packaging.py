@@ -46,6 +46,26 @@ def test_the_spack_package_has_our_version_licence_and_dependencies() -> None:
         assert f'depends_on("py-{name}@{least}:' in text, needed
 
 
+def test_the_spack_package_is_made_of_directives_that_spack_knows() -> None:
+    tree = ast.parse((ROOT / "packaging/spack/coreplane/package.py").read_text())
+    (package,) = [c for c in tree.body if isinstance(c, ast.ClassDef)]
+    assert [ast.unparse(b) for b in package.bases] == ["PythonPackage"] and ast.get_docstring(package)
+    calls = [statement.value for statement in package.body[1:] if isinstance(statement, ast.Expr)]
+    assert len(calls) == len(package.body) - 1 and all(isinstance(c, ast.Call) for c in calls)
+    known = {
+        "license": set(), "version": {"sha256", "url", "tag", "commit", "branch"}, "conflicts": {"when", "msg"},
+        "depends_on": {"type", "when"},
+    }  # fmt: skip
+    for call in calls:
+        assert {k.arg for k in call.keywords} <= known[ast.unparse(call.func)], ast.unparse(call)
+        for keyword in call.keywords:
+            if keyword.arg == "type":
+                kinds = ast.literal_eval(keyword.value)
+                assert {kinds} <= {"build"} if isinstance(kinds, str) else set(kinds) <= {"build", "link", "run", "test"}
+    needed = {ast.literal_eval(c.args[0]).split("@")[0] for c in calls if ast.unparse(c.func) == "depends_on"}
+    assert {"c", "rust", "python", "py-maturin"} <= needed
+
+
 def test_the_citation_has_our_version_and_licence() -> None:
     text = (ROOT / "CITATION.cff").read_text()
     assert f"version: {VERSION}" in text and "cff-version: 1.2.0" in text
