@@ -74,7 +74,7 @@ impl Spreads {
                 machine: machine.clone(),
                 workload: workload.clone(),
                 wanted: ["time_ns".to_string()].into(),
-                tracked: None,
+                counted: None,
             }));
         }
         let keep = Kept::new(out);

@@ -7,6 +7,7 @@ pub mod asap;
 pub mod bands;
 mod claims;
 pub mod contradictions;
+pub mod counted;
 mod figure;
 pub mod nearpm;
 pub mod nvdimmc;

@@ -6,6 +6,8 @@ mod figures;
 mod power;
 mod tpch;
 
+pub(crate) use tpch::least_recently_used;
+
 use crate::claims::Claim;
 use crate::runs::{Changes, Key, Runs, owned};
 use crate::verdict::Finding;
@@ -211,7 +213,7 @@ fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
         "nvdimmc.filecopy" => Finding::Values(vec![copying(runs, 0, 14), copying(runs, 16, 20)]),
         "nvdimmc.hypothetical.td" => Finding::Values([0, 7800].map(|d| rate(runs, &delayed(d), 1)).to_vec()),
         "nvdimmc.tpch" => tpch::order(runs),
-        "nvdimmc.lru" if runs.any_done() => tpch::least_recently_used(),
+        "nvdimmc.lru" => tpch::hit_shares(runs),
         "nvdimmc.no-collision" if runs.any_done() => no_collision(runs, seed),
         "nvdimmc.powerfail" if runs.any_done() => power::finding(seed),
         _ => Finding::Open("no measurement stands beside this claim".into()),

@@ -1,6 +1,7 @@
 //! The runs of an evaluation: declared first, then done on all cores, each on one.
 
 use crate::bands::study::{Fnv, Keep, described};
+use crate::counted::Counted;
 use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run, statistic};
 use rayon::prelude::*;
 use serde_json::json;
@@ -38,14 +39,14 @@ struct Job {
     key: Key,
     machine: Description,
     workload: WorkloadDescription,
-    /// Without a machine: what it changes in windows of so many operations.
-    tracked: Option<u64>,
+    /// Without a machine: what is counted.
+    counted: Option<Counted>,
 }
 
 impl Job {
     fn done(&self, seed: u64) -> Result<Done, RunError> {
-        if let Some(window) = self.tracked {
-            let stats = crate::tracked::run(&self.workload, window, seed).map_err(RunError::Violation)?;
+        if let Some(counted) = self.counted {
+            let stats = counted.count(&self.workload, None, seed).map_err(RunError::Violation)?;
             return Ok(Done { stats, series: None, lines_per_page: None });
         }
         let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
@@ -62,7 +63,7 @@ impl Job {
         let mut hash = Fnv::default();
         hash.add(build);
         hash.add(&described(&format!("{:?}, seed {seed}", self.key), &self.machine, &self.workload));
-        hash.add(&format!("{:?}", self.tracked));
+        hash.add(&format!("{:?}", self.counted));
         hash.name()
     }
 }
@@ -108,25 +109,25 @@ impl Runs {
         }
         machine.check()?;
         if !self.jobs.iter().any(|j| j.key == key) {
-            self.jobs.push(Job { key, machine, workload, tracked: None });
+            self.jobs.push(Job { key, machine, workload, counted: None });
         }
         Ok(())
     }
 
-    /// The same for a workload that is tracked without a machine, in windows of so many operations.
+    /// The same for a workload that is counted without a machine.
     ///
     /// # Errors
     /// As [`Runs::add`].
-    pub(crate) fn add_tracked(
+    pub(crate) fn add_counted(
         &mut self,
         key: Key,
-        window: u64,
+        counted: Counted,
         preset: &str,
         sets: &[(&str, String)],
     ) -> Result<(), ConfigError> {
         let before = self.jobs.len();
         self.add(key, preset, sets)?;
-        self.jobs[before..].iter_mut().for_each(|job| job.tracked = Some(window));
+        self.jobs[before..].iter_mut().for_each(|job| job.counted = Some(counted));
         Ok(())
     }
 
@@ -207,9 +208,12 @@ impl Runs {
         std::mem::take(&mut *self.asked_so_far())
     }
 
-    /// The machine and the workload of a declared run, and its windows where it is tracked without the machine.
-    pub(crate) fn declared(&self, key: &Key) -> Option<(&Description, &WorkloadDescription, Option<u64>)> {
-        self.jobs.iter().find(|job| job.key == *key).map(|job| (&job.machine, &job.workload, job.tracked))
+    /// The machine and the workload of a declared run, and what is counted where that is done without the machine.
+    pub(crate) fn declared(
+        &self,
+        key: &Key,
+    ) -> Option<(&Description, &WorkloadDescription, Option<Counted>)> {
+        self.jobs.iter().find(|job| job.key == *key).map(|job| (&job.machine, &job.workload, job.counted))
     }
 
     /// Takes a run's statistics as if it had been done here.

@@ -56,7 +56,7 @@ pub struct NvdimmParameters {
     #[param(default = "500", source = "open 200..1000: firmware on the module's processor, of which no time is published", range = ns::NS)]
     pub decode_ns: Dur,
     /// firmware: from moving a page to being ready to acknowledge it
-    #[param(default = "0", source = "open 0..500: firmware on the module's processor, of which no time is published; stands at none, for no recorded reason", range = ns::NS)]
+    #[param(default = "0", source = "open 0..500: firmware on the module's processor, of which no time is published; stands at none, and anything up to its end waits for the same window", range = ns::NS)]
     pub finish_ns: Dur,
     /// pages that the device holds until the NAND has them
     #[param(default = "16", source = "open 8|16|32: one a die; not published", min = 1, max = 4096)]
@@ -109,7 +109,7 @@ pub struct DriverParameters {
     #[param(default = "150", source = "open 0..450: a contended lock's line and a waiter's wake-up are not published; stands at 150, set with the figures of many threads in view", range = ns::NS)]
     pub handoff_ns: Dur,
     /// driver: time to find a slot for a page that is in none
-    #[param(default = "0", source = "open 0..1000: what the choice of a slot takes is not published; stands at none, for no recorded reason", range = ns::NS)]
+    #[param(default = "0", source = "open 0..1000: what the choice of a slot takes is not published; stands at none, and is fitted where a paper has numbers", range = ns::NS)]
     pub replace_ns: Dur,
     /// driver: time between two looks at an acknowledgement
     #[param(default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::SERVICE)]

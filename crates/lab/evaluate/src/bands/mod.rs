@@ -135,11 +135,11 @@ fn space(jobs: &[Job]) -> Space {
 fn jobs(runs: &Runs, asked: &[Asked]) -> (Vec<Key>, Vec<Job>) {
     let keys: BTreeSet<&Key> = asked.iter().flat_map(BTreeMap::keys).collect();
     let job = |key: &Key| {
-        let (machine, workload, tracked) = runs.declared(key)?;
+        let (machine, workload, counted) = runs.declared(key)?;
         let wanted = asked.iter().filter_map(|asked| asked.get(key)).flatten().cloned().collect();
         let name = format!("{}, {}, {} threads", key.machine, key.workload, key.threads);
         let (machine, workload) = (machine.clone(), workload.clone());
-        Some((key.clone(), Job { name, machine, workload, wanted, tracked }))
+        Some((key.clone(), Job { name, machine, workload, wanted, counted }))
     };
     keys.into_iter().filter_map(job).unzip()
 }
@@ -266,7 +266,7 @@ mod tests {
             for (key, names) in asked.into_iter().flatten() {
                 runs.insert(key, names.into_iter().map(|name| (name, 1.0)).collect());
             }
-            let apart = ["asap.theorem", "nearpm.ppo", "nvdimmc.lru", "nvdimmc.no-coll", "nvdimmc.powerf"];
+            let apart = ["asap.theorem", "nearpm.ppo", "nvdimmc.no-coll", "nvdimmc.powerf"];
             let list = claims.list.iter().filter(|c| !apart.iter().any(|a| c.id.starts_with(a))).cloned();
             let (_, asked) = paper.scored(&runs, &Claims { list: list.collect() }, 1);
             assert_eq!(before.dimensions, space(&jobs(&runs, &asked).1).dimensions, "{}", paper.name);

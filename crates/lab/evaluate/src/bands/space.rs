@@ -1,6 +1,7 @@
 //! What is open of some machines and their programs: the parameters that nobody has published, and what each may be.
 
 use super::study::Job;
+use crate::counted::Counted;
 use machine::{ConfigError, Description, WorkloadDescription};
 use protocol::Param;
 use protocol::params::{Among, Kind, Setting, Source};
@@ -37,22 +38,26 @@ impl Space {
         jobs: impl IntoIterator<Item = (&'a Description, &'a WorkloadDescription)>,
         closed: &BTreeSet<String>,
     ) -> Space {
-        Space::gathered(jobs.into_iter().map(|(machine, workload)| (Some(machine), workload)), closed)
+        Space::gathered(jobs.into_iter().map(|(machine, workload)| (machine, workload, None)), closed)
     }
 
-    /// What is open of jobs: of one that is tracked without its machine, the program alone.
+    /// What is open of jobs: of one that is counted without its machine, the program and how it is counted.
     pub(super) fn of_jobs(jobs: &[Job], closed: &BTreeSet<String>) -> Space {
-        let acts = |job: &Job| job.tracked.is_none();
-        Space::gathered(jobs.iter().map(|job| (acts(job).then_some(&job.machine), &job.workload)), closed)
+        Space::gathered(jobs.iter().map(|job| (&job.machine, &job.workload, job.counted)), closed)
     }
 
     fn gathered<'a>(
-        jobs: impl Iterator<Item = (Option<&'a Description>, &'a WorkloadDescription)>,
+        jobs: impl Iterator<Item = (&'a Description, &'a WorkloadDescription, Option<Counted>)>,
         closed: &BTreeSet<String>,
     ) -> Space {
         let mut space = Space::default();
-        for (machine, workload) in jobs {
+        for (machine, workload, counted) in jobs {
             let mut acting = Vec::new();
+            if let Some(open) = counted.and_then(Counted::open) {
+                acting.extend(space.add(&workload.name, open, open.default.into(), open.source));
+            }
+            let machine = counted.is_none().then_some(machine);
+            let params = if counted.is_none_or(Counted::has_program) { workload.params } else { &[] };
             for (machine, (param, value, source)) in
                 machine.into_iter().flat_map(|m| m.rows().map(move |row| (m, row)))
             {
@@ -62,7 +67,7 @@ impl Space {
                     acting.extend(space.add(&machine.name, param, value, &source));
                 }
             }
-            for param in workload.params {
+            for param in params {
                 let value = workload.settings.get(param.key).map_or_else(String::new, |v| param.kind.show(v));
                 if !closed.contains(param.key) {
                     acting.extend(space.add(&workload.name, param, value, param.source));
@@ -119,9 +124,18 @@ impl Space {
     ) -> Result<(), ConfigError> {
         for (place, text) in changes {
             let key = self.dimensions[*place].key;
-            if key.starts_with("workload.") { workload.set(key, text)? } else { machine.set(key, text)? }
+            if key.starts_with("workload.") {
+                workload.set(key, text)?;
+            } else if !key.starts_with("counting.") {
+                machine.set(key, text)?;
+            }
         }
         machine.check()
+    }
+
+    /// What changes have for a key.
+    pub(super) fn value<'a>(&self, changes: &'a [(usize, String)], key: &str) -> Option<&'a str> {
+        changes.iter().find(|(place, _)| self.dimensions[*place].key == key).map(|(_, text)| &text[..])
     }
 
     /// A parameter's key, with the machines where the same key is open in another way on others.
@@ -225,13 +239,16 @@ mod tests {
     fn what_is_tracked_without_its_machine_has_its_programs_open_parameters_alone() {
         let machine = Description::preset("pberry").unwrap();
         let workload = WorkloadDescription::named("redis-seq").unwrap();
-        let job = |tracked| {
+        let job = |counted| {
             let (machine, workload) = (machine.clone(), workload.clone());
-            Job { name: "a".into(), machine, workload, wanted: BTreeSet::new(), tracked }
+            Job { name: "a".into(), machine, workload, wanted: BTreeSet::new(), counted }
         };
-        let open = |tracked| Space::of_jobs(&[job(tracked)], &BTreeSet::new());
-        let keys: Vec<_> = open(Some(100)).dimensions.iter().map(|d| d.key).collect();
-        assert_eq!(keys, ["workload.clients", "workload.think_cycles"]);
+        let open = |counted| Space::of_jobs(&[job(counted)], &BTreeSet::new());
+        let keys = |counted| open(counted).dimensions.iter().map(|d| d.key).collect::<Vec<_>>();
+        assert_eq!(keys(Some(Counted::Windows(100))), ["workload.clients", "workload.think_cycles"]);
+        let slowed = ["counting.slower", "workload.clients", "workload.think_cycles"];
+        assert_eq!(keys(Some(Counted::Slowed(100))), slowed);
+        assert_eq!(keys(Some(Counted::LeastRecentlyUsed(1))), ["counting.reference_bytes"]);
         assert!(open(None).dimensions.iter().any(|d| d.key == "remote.poll_ns"));
     }
 

@@ -2,6 +2,7 @@
 
 use super::design::Point;
 use super::space::Space;
+use crate::counted::Counted;
 use machine::{Description, RunError, RunOptions, WorkloadDescription, run};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
@@ -32,8 +33,8 @@ pub struct Job {
     pub workload: WorkloadDescription,
     /// `time_ns`, `phase.*`, or the names of statistics.
     pub wanted: BTreeSet<String>,
-    /// Tracked without the machine, in windows of so many operations.
-    pub tracked: Option<u64>,
+    /// Counted without the machine.
+    pub counted: Option<Counted>,
 }
 
 /// The statistics of a run, or why there are none.
@@ -76,7 +77,7 @@ impl<'a> Study<'a> {
         }
         let described = |job: &Job| {
             let own = described(&job.name, &job.machine, &job.workload);
-            format!("{own}|{:?}|{:?}", job.wanted, job.tracked)
+            format!("{own}|{:?}|{:?}", job.wanted, job.counted)
         };
         let described: Vec<String> = jobs.iter().map(described).collect();
         let name = |(point, of): (&Point, &Vec<usize>)| {
@@ -165,8 +166,9 @@ impl<'a> Study<'a> {
         let (mut machine, mut workload) = (job.machine.clone(), job.workload.clone());
         let options = RunOptions { seed: simulation.seed, without_images: true, ..RunOptions::default() };
         self.space.apply(&simulation.changes, &mut machine, &mut workload).map_err(|e| e.to_string())?;
-        if let Some(window) = job.tracked {
-            let all = crate::tracked::run(&workload, window, simulation.seed)?;
+        if let Some(counted) = job.counted {
+            let value = counted.open().and_then(|open| self.space.value(&simulation.changes, open.key));
+            let all = counted.count(&workload, value, simulation.seed)?;
             return Ok(all.into_iter().filter(|(name, _)| job.wanted.contains(name)).collect());
         }
         let report = run(&machine, &workload, &options).map_err(|e| e.to_string())?;
@@ -282,7 +284,7 @@ mod tests {
             machine: Description::preset(machine).unwrap(),
             workload,
             wanted: ["time_ns".to_string()].into(),
-            tracked: None,
+            counted: None,
         }
     }
 

@@ -2,12 +2,14 @@
 
 use super::{BASELINE, POC};
 use crate::Effort;
+use crate::counted::Counted;
 use crate::figure::{Figure, Lines, row};
 use crate::runs::Key;
 use crate::runs::Runs;
 use crate::verdict::Finding;
 use machine::ConfigError;
 use nvdimmc::{Begin, Driver, DriverSpec, Replacement};
+use std::collections::BTreeMap;
 use workloads::PageStream;
 
 /// Slots in MiB: of the 13 MiB of data as much as 15 GB are of 100 GB.
@@ -32,6 +34,10 @@ pub(super) fn declare(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError
             ];
             runs.add(Key::new(&run_name(series, &query.name), "tpch", 1), machine, &sets)?;
         }
+    }
+    for percent in PERCENTS {
+        let counted = Counted::LeastRecentlyUsed(percent);
+        runs.add_counted(Key::new(&with_slots(percent), "tpch", 1), counted, POC, &[])?;
     }
     Ok(())
 }
@@ -73,24 +79,28 @@ pub(super) fn figure(runs: &Runs) -> Figure {
     .figure("grouped", rows)
 }
 
-/// Bytes that a reference of a store of columns reads: a vector of 2,048 values. Open: 512 to 4,096, 2 to 16 bits a value;
-/// by factors the middle. `DuckDB`'s own take 3,130 on average over the queries (measured).
-const UNIT: f64 = 1448.0;
+/// Slots of the replacement rule by itself, in per cent of the raw data.
+const PERCENTS: [u32; 2] = [1, 16];
 /// Pages of TPC-H's raw data at the scale factor of the stream of columns (0.1): the paper's 1 and 16 GB are shares of raw data,
 /// 100 GB, and its store compresses.
 const RAW_PAGES: u32 = 100_000_000 / 4096;
 
-/// Hits of LRU with slots for 1 % and for 16 % of the raw data, all queries one after the other on a store of columns.
-pub(super) fn least_recently_used() -> Finding {
-    let stream = PageStream::columns();
-    let share = |percent: u32| {
-        let by_page = hits(&stream, RAW_PAGES * percent / 100, Replacement::Lru)?;
-        Ok(1.0 - (1.0 - by_page) * UNIT / 4096.0)
-    };
-    match [1, 16].map(share) {
-        [Ok(small), Ok(large)] => Finding::Values(vec![small, large]),
-        [Err(e), _] | [_, Err(e)] => Finding::Open(e),
-    }
+fn with_slots(percent: u32) -> String {
+    format!("LRU, slots for {percent} %")
+}
+
+/// The shares of references that hit, counted with slots for 1 % and for 16 %.
+pub(super) fn hit_shares(runs: &Runs) -> Finding {
+    let share = |percent| runs.get(&with_slots(percent), "tpch", 1, "nvdimm.hit_share.page");
+    Finding::Values(PERCENTS.map(share).to_vec())
+}
+
+/// References of so many bytes that hit under LRU with slots for `percent` of the raw data, all queries one after the other on
+/// a store of columns. `DuckDB`'s own take 3,130 on average over the queries (measured).
+pub(crate) fn least_recently_used(percent: u32, bytes: u64) -> Result<BTreeMap<String, f64>, String> {
+    let by_page = hits(&PageStream::columns(), RAW_PAGES * percent / 100, Replacement::Lru)?;
+    let share = 1.0 - (1.0 - by_page) * bytes as f64 / 4096.0;
+    Ok([("nvdimm.hit_share.page".to_string(), share)].into())
 }
 
 /// The share of page references that find their page. The driver alone decides; nothing is timed.
@@ -117,4 +127,18 @@ fn hits(stream: &PageStream, slots: u32, replacement: Replacement) -> Result<f64
         }
     }
     Ok(found as f64 / all.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_that_read_more_hit_less_and_more_slots_hit_more() {
+        let share = |percent, bytes| least_recently_used(percent, bytes).unwrap()["nvdimm.hit_share.page"];
+        let small = [512, 1448, 4096].map(|bytes| share(PERCENTS[0], bytes));
+        let large = [512, 1448, 4096].map(|bytes| share(PERCENTS[1], bytes));
+        assert!(small[0] > small[1] && small[1] > small[2], "{small:?}");
+        assert!((0..3).all(|n| large[n] > small[n]), "{large:?} {small:?}");
+    }
 }

@@ -1,8 +1,8 @@
 //! Amplification by granularity, dirty lines a page, run time by mechanism, bytes on the network, and what they hang on.
 
 use super::{
-    BLOCKS, FAULTS, FUNCTIONAL, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, USES, WAYS, WINDOWS,
-    WORKLOADS, clean, slowdown, using, with, with_fault,
+    BLOCKS, FAULTS, LINES, LINKS, NETWORKS, PAGES, PROTECTED, TRACKED, USES, WAYS, WINDOWS, WORKLOADS,
+    amplified, clean, slowdown, using, with, with_fault,
 };
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
@@ -44,7 +44,7 @@ fn amplification(runs: &Runs) -> Figure {
         x: "",
         order: &names,
     }
-    .figure("grouped", for_each(&names, |name, w| clean(runs, FUNCTIONAL, w, "tracking", block(name))))
+    .figure("grouped", for_each(&names, |name, w| amplified(runs, w, block(name))))
 }
 
 fn lines_per_page(runs: &Runs) -> Figure {

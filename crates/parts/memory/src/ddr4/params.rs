@@ -54,7 +54,7 @@ pub struct DdrParameters {
     )]
     pub mapping: Mapping,
     /// time that the channel's controller adds to a read
-    #[param(default = "1.25", source = "open 1.25..10: one clock at least; stands at that, for no recorded reason", range = ns::NS)]
+    #[param(default = "1.25", source = "open 1.25..10: one clock at least; stands at that, with which software was fitted to nvdimmc.baseline.4k", range = ns::NS)]
     pub controller_ns: Dur,
     /// time from the write pending queue's taking a write to the acknowledgement
     #[param(default = "20", source = "open 10..40: not published, half to twice", range = ns::NS)]

@@ -32,7 +32,7 @@ pub struct NandParameters {
     #[param(default = "100000", source = "datasheet: Z-NAND tPROG", range = ns::NS)]
     pub program_ns: Dur,
     /// erase of a block
-    #[param(default = "1000000", source = "open 1000000..5000000: not public; stands at its least, for no recorded reason", range = ns::LONG)]
+    #[param(default = "1000000", source = "open 1000000..5000000: not public; stands at its least; the published programs erase nothing", range = ns::LONG)]
     pub erase_ns: Dur,
     /// a page over its channel
     #[param(
@@ -67,7 +67,7 @@ pub struct NandParameters {
     /// wrong bits that are corrected in each 1,024 bytes
     #[param(
         default = "72",
-        source = "open 40..72: LDPC class; stands at the most, for no recorded reason; acts with nand.bit_errors",
+        source = "open 40..72: LDPC class; stands at the most; acts with nand.bit_errors, which no published number has",
         min = 0,
         max = 1000
     )]

@@ -210,6 +210,7 @@ pub(crate) async fn run(c: Context) {
     let keys = c.share(c.settings.number("workload.keys")).max(1);
     let sets = c.settings.number("workload.set_percent") * 10;
     let sequential = c.settings.text("workload.pattern") == "sequential";
+    let clients = c.settings.number("workload.clients");
     let think = c.settings.number("workload.think_cycles");
     let mut dict = Dict::new(&c, keys);
     let mut random = c.random();
@@ -219,7 +220,7 @@ pub(crate) async fn run(c: Context) {
     sync::start(&c).await;
     for n in 0..c.share(c.settings.number("workload.operations")) {
         c.compute(think).await;
-        let key = if sequential { n / 2 % keys } else { random.below(keys) };
+        let key = if sequential { n / (2 * clients) % keys } else { random.below(keys) };
         // As memtier does: for each key that is set one that is read.
         let is_set = if sequential { n % 2 == 0 } else { random.chance(sets) };
         // Seconds, as an object keeps them.

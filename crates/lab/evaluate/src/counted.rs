@@ -1,0 +1,107 @@
+//! What is counted of a program without a machine, and what nobody has published of how it was.
+
+use crate::{nvdimmc, tracked};
+use machine::WorkloadDescription;
+use protocol::Param;
+use protocol::params::Kind;
+use std::collections::BTreeMap;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// What the program changes, in windows of so many operations.
+    Windows(u64),
+    /// The same under a tool that slows the program: a window holds as many times less.
+    Slowed(u64),
+    /// Hits of LRU with slots for so many per cent of a database.
+    LeastRecentlyUsed(u32),
+}
+
+/// How many times as slow a tool makes the program that it counts.
+static SLOWER: Param = Param {
+    key: "counting.slower",
+    kind: Kind::Count { min: 1, max: 1000 },
+    default: "1",
+    source: "open 1..100: PBerry §2 counts under Pin, whose cost §8 calls prohibitive; neither that nor the length of a window \
+             is published; stands at the artifact's, whose tool counts by the second and hardly slows",
+    meaning: "times as slow as alone that a program runs while it is counted",
+};
+
+/// What one reference of a query reads.
+static REFERENCE: Param = Param {
+    key: "counting.reference_bytes",
+    kind: Kind::Count { min: 64, max: 4096 },
+    default: "1448",
+    source: "open 512..4096: NVDIMM-C §VII-B5 does not say what a reference is; a vector of 2,048 values of 2 to 16 bits",
+    meaning: "bytes that a reference of a store of columns reads",
+};
+
+impl Counted {
+    /// What is open of how it is counted.
+    pub(crate) fn open(self) -> Option<&'static Param> {
+        match self {
+            Counted::Windows(_) => None,
+            Counted::Slowed(_) => Some(&SLOWER),
+            Counted::LeastRecentlyUsed(_) => Some(&REFERENCE),
+        }
+    }
+
+    /// Whether the program's own parameters act.
+    pub(crate) fn has_program(self) -> bool {
+        !matches!(self, Counted::LeastRecentlyUsed(_))
+    }
+
+    /// Counts, with `value` for what is open, or what the evaluation takes for it.
+    ///
+    /// # Errors
+    /// What the program found wrong, or that it is none of the project's.
+    pub(crate) fn count(
+        self,
+        workload: &WorkloadDescription,
+        value: Option<&str>,
+        seed: u64,
+    ) -> Result<BTreeMap<String, f64>, String> {
+        let value = |param: &Param| {
+            let read = param.kind.read(value.unwrap_or(param.default));
+            read.ok().and_then(|v| v.as_number()).ok_or_else(|| format!("{}: no number", param.key))
+        };
+        match self {
+            Counted::Windows(operations) => tracked::run(workload, operations, seed),
+            Counted::Slowed(operations) => {
+                tracked::run(workload, (operations / value(&SLOWER)?).max(1), seed)
+            }
+            Counted::LeastRecentlyUsed(percent) => nvdimmc::least_recently_used(percent, value(&REFERENCE)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_in_step_are_at_the_same_key() {
+        let mut redis = WorkloadDescription::named("redis-seq").unwrap();
+        redis.set("workload.keys", "4000").unwrap();
+        redis.set("workload.operations", "4000").unwrap();
+        let mut pages = |clients: &str| {
+            redis.set("workload.clients", clients).unwrap();
+            Counted::Windows(4000).count(&redis, None, 1).unwrap()["tracking.pages"]
+        };
+        assert!(pages("10") < pages("1") / 4.0);
+    }
+
+    #[test]
+    fn a_tool_that_slows_a_program_sees_less_of_it_in_a_window() {
+        let mut redis = WorkloadDescription::named("redis-seq").unwrap();
+        redis.set("workload.keys", "4000").unwrap();
+        redis.set("workload.operations", "4000").unwrap();
+        let clean = |counted: Counted, value| {
+            let stats = counted.count(&redis, value, 1).unwrap();
+            1.0 - stats["tracking.bytes"] / stats["tracking.pages"] / 4096.0
+        };
+        let alone = clean(Counted::Windows(2000), None);
+        assert!((clean(Counted::Slowed(2000), Some("1")) - alone).abs() < f64::EPSILON);
+        assert!(clean(Counted::Slowed(2000), Some("100")) > alone);
+    }
+}
