@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import coreplane as cp
+import coreplane.cluster
 import duckdb
 import polars as pl
 import pytest
 from conftest import COREPLANE, ROOT, Cli
+from distributed import LocalCluster
 
 CAMPAIGN = """
 about = "How deep a persist buffer has to be"
@@ -151,3 +153,14 @@ def test_a_cluster_gives_the_same_files(campaign: Cli) -> None:
         assert "give --resume" in campaign.refuses("sweep", "depth.toml", "--on", url, "--out", "far")
     campaign("sweep", "depth.toml", "--out", "near")
     assert results(campaign.folder / "far") == results(campaign.folder / "near")
+
+
+def test_a_scheduler_without_workers_is_said_to_have_none(
+    campaign: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cp.cluster, "WORKERS_WITHIN_S", 0.2)
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty:
+        code = cp.cluster.main(["sweep", str(campaign.folder / "depth.toml")], empty.scheduler_address)
+    said = capsys.readouterr().err
+    assert code == 2 and said.count("\n") == 1 and "has no workers" in said
+    assert not (campaign.folder / "depth.sweep").exists()

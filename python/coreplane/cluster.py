@@ -15,6 +15,8 @@ from coreplane import _core
 
 #: Tasks for each thread of the workers.
 TASKS_A_THREAD = 8
+#: Seconds for which a scheduler without workers is given time to get one.
+WORKERS_WITHIN_S = 60
 
 
 def main(args: list[str], url: str) -> int:
@@ -43,6 +45,11 @@ def main(args: list[str], url: str) -> int:
         print(f"coreplane: --on {url}: no Dask scheduler answers there: {error}", file=sys.stderr)
         return 2
     with client:
+        try:
+            client.wait_for_workers(1, timeout=WORKERS_WITHIN_S)
+        except TimeoutError:
+            print(f"coreplane: --on {url}: the scheduler has no workers; start some: dask worker {url}", file=sys.stderr)
+            return 2
         code = _all(client, campaign.name, files, missing, folder)
     # Everything is there now, or has failed once: the rest, the campaign's own files and the table are made at home.
     return code or _core.cli_main(["coreplane", *args, *(() if "--resume" in args else ("--resume",))])
@@ -56,7 +63,7 @@ def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], 
     from distributed import as_completed
 
     folder.mkdir(parents=True, exist_ok=True)
-    (shared,) = client.scatter([files], broadcast=True, hash=False)
+    (shared,) = client.scatter([files], broadcast=True, hash=False, timeout=WORKERS_WITHIN_S)
     tasks = TASKS_A_THREAD * max(1, sum(client.nthreads().values()))
     shares = [share for n in range(tasks) if (share := names[n::tasks])]
     work = [client.submit(_work, campaign, shared, share, key=f"coreplane-{share[0]}", pure=False) for share in shares]
