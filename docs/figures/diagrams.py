@@ -36,6 +36,18 @@ DIAGRAMS = {
         [("persistence domain", ["side", "queue", "media"])],
         about="A controller of persistent memory",
     ),
+    "optane": Diagram(
+        {
+            "queues": Box(0, 0.5, "controller", "reads, WPQ", durable=True),
+            "buffer": Box(1, 0.5, "buffer", "64 blocks of 256 B", durable=True),
+            "translation": Box(2, 0, "translation", "16 MiB at hand"),
+            "media": Box(3, 0.5, "media", "reads and writes of blocks", durable=True),
+            "wear": Box(2, 1, "wear levelling", "stalls of 52 us"),
+        },
+        [("queues", "buffer", "lines"), ("buffer", "translation", "misses"), ("translation", "media", ""), ("buffer", "wear", "writes"), ("wear", "media", "moves")],
+        [("one DIMM", ["buffer", "translation", "wear", "media"])],
+        about="An Optane DIMM behind its controller",
+    ),
     "ddr4": Diagram(
         {
             "reads": Box(0, 0, "read queue", "32"),

@@ -80,6 +80,22 @@ def memory() -> tuple[Any, Rows]:
     return figures.lines(rows, "Reads from two controllers", "threads", "GB/s"), rows
 
 
+def optane() -> tuple[Any, Rows]:
+    """One DIMM under more and more threads, as it was measured and as it is simulated; what is between them below."""
+    published = pl.read_csv(ROOT / "validation/hardware/optane-figures.csv").filter(pl.col("figure") == "threads-1dimm")
+    rows, apart = [], []
+    for series, operation in (("read", "load"), ("ntstore", "ntstore"), ("store+clwb", "store+clwb")):
+        for threads in (1, 2, 3, 4, 6, 8, 12, 16, 20, 24):
+            measured = published.filter((pl.col("series") == series) & (pl.col("x") == str(threads)))["value"][0]
+            found = run("optane", "lattester", memory__dimms=1, workload__operation=operation, workload__access_size=4096, workload__stride=4096, workload__threads=threads)
+            ours = found["stats"]["throughput.bytes_per_second"] / 1e9
+            rows += [{"x": threads, "machine": f"{series}, measured", "value": measured}, {"x": threads, "machine": f"{series}, simulated", "value": ours}]
+            apart.append({"x": threads, "machine": f"{series}, simulated", "value": 100 * (ours / measured - 1)})
+    below = figures.lines(apart, "", "threads", "error in %").properties(title="", height=120)
+    above = figures.lines(rows, "One Optane DIMM", "threads", "GB/s")
+    return alt.vconcat(above, below).resolve_scale(color="independent"), rows
+
+
 def ddr4() -> tuple[Any, Rows]:
     """Threads read pages: what they get of the pins, by where an address has its bank group; refreshes of 1.25 us take a sixth."""
     rows = []
@@ -245,7 +261,7 @@ def paper(folder: Path, name: str) -> tuple[Any, Rows]:
 
 
 MEASURED: dict[str, Callable[[], tuple[Any, Rows]]] = {
-    f.__name__.replace("_", "-"): f for f in (core, memory, ddr4, nand, strandweaver, dpo, pmem_spec, composition, workloads, recorder, crash, litmus, explore, track)
+    f.__name__.replace("_", "-"): f for f in (core, memory, optane, ddr4, nand, strandweaver, dpo, pmem_spec, composition, workloads, recorder, crash, litmus, explore, track)
 }  # fmt: skip
 
 

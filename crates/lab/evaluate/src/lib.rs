@@ -9,6 +9,7 @@ mod claims;
 pub mod contradictions;
 pub mod counted;
 mod figure;
+pub mod hardware;
 pub mod nearpm;
 pub mod nvdimmc;
 pub mod pberry;
@@ -52,7 +53,8 @@ pub struct Paper {
 }
 
 /// Every paper that can be evaluated.
-pub const PAPERS: [Paper; 5] = [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER, pberry::PAPER, amf::PAPER];
+pub const PAPERS: [Paper; 6] =
+    [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER, pberry::PAPER, amf::PAPER, hardware::PAPER];
 
 impl Paper {
     /// Does everything; `begin` gets the number of runs, `step` is called after each.

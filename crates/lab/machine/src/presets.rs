@@ -70,4 +70,9 @@ presets!(
     "amf@curve",
     "amf@nvdimmc",
     "interleave",
+    "optane",
+    "intel@optane",
+    "hops-rp@optane",
+    "asap-rp@optane",
+    "eadr@optane",
 );

@@ -7,13 +7,14 @@ use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
 
 /// Every system, and the parts of every machine.
-pub(crate) const SYSTEMS: [System; 8] = [
+pub(crate) const SYSTEMS: [System; 9] = [
     ANY,
     cpu::SYSTEM,
     memory::SYSTEM,
     ordering::models::SYSTEM,
     nearpm::SYSTEM,
     nvdimmc::SYSTEM,
+    optane::SYSTEM,
     pberry::SYSTEM,
     pagesim::SYSTEM,
 ];

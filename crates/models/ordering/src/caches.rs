@@ -204,6 +204,7 @@ impl<M: CachesMember> CacheSpace<M> {
             latency: Dur::ns(1),
             snoop: Dur::ns(1),
             retry: Dur::ns(1),
+            replacement: cpu::Replacement::Lru,
             keeps_data: true,
             caches_persist: M::PROMISE == Promise::Visible,
         };

@@ -6,7 +6,7 @@ pub mod directory;
 pub mod params;
 
 pub use core::{Core, CoreSpec, FlushSpec, Program, Stretch, TimeStats};
-pub use directory::{Directory, DirectorySpec};
+pub use directory::{Directory, DirectorySpec, Replacement};
 use plug::System;
 
 /// Cores, caches, and the wires between them.

@@ -1,6 +1,6 @@
 //! Parameters of cores, of their caches, and of the wires between them and memory.
 
-use crate::{CacheShape, CoreSpec, DirectorySpec, FlushSpec};
+use crate::{CacheShape, CoreSpec, DirectorySpec, FlushSpec, Replacement};
 use params::{Dur, Param, Parameters, Settings, Words, ns};
 use protocol::FenceKind;
 use units::Clock;
@@ -29,6 +29,9 @@ pub struct CpuParameters {
     /// lines that a core may have on their way at once
     #[param(default = "16", source = "artifact: gem5 sequencer", min = 1, max = 256)]
     pub outstanding_misses: usize,
+    /// flushes and non-temporal stores that a core may have on their way at once; 0: nothing bounds them
+    #[param(default = "0", source = "paper: ASAP names no bound", min = 0, max = 256)]
+    pub outstanding_writes: usize,
     /// stores that have retired but are not yet visible
     #[param(default = "32", source = "artifact: gem5 O3 store queue", min = 1, max = 256)]
     pub store_buffer: usize,
@@ -108,6 +111,9 @@ pub struct LlcParameters {
     /// time of a lookup in the last-level cache and directory
     #[param(default = "12", source = "artifact: 40 cycles configured, wires taken off", range = ns::NS)]
     pub latency_ns: Dur,
+    /// which line of a set makes room, among those equally worth keeping
+    #[param(default = "lru", source = "artifact: gem5 Ruby's default")]
+    pub replacement: Replacement,
     /// false: only a directory; what no core holds comes from memory
     #[param(default = "true", source = "paper: ASAP Table II")]
     pub keeps_data: bool,
@@ -202,6 +208,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
         store_buffer: cpu.store_buffer,
         store_prefetch: cpu.store_prefetch,
         outstanding_misses: cpu.outstanding_misses,
+        outstanding_writes: Some(cpu.outstanding_writes).filter(|most| *most > 0),
         window_references: (cpu.window / cpu.instructions_per_reference).max(1),
         store_interval: cpu.store_interval_ns,
         locked: cpu.locked_ns,
@@ -234,6 +241,7 @@ pub fn directory_spec(settings: &Settings, cores: usize, caches_persist: bool) -
         snoop: Dur::ns(1),
         retry: Dur::ns(50),
         keeps_data: llc.keeps_data,
+        replacement: llc.replacement,
         caches_persist,
     }
 }

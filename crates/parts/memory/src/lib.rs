@@ -7,5 +7,7 @@ pub mod nand;
 pub mod params;
 pub mod plug;
 
-pub use controller::{BufferSpec, Controller, ControllerSpec, PassThrough};
+pub use controller::{
+    Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media, PassThrough,
+};
 pub use plug::SYSTEM;

@@ -7,7 +7,7 @@ use crate::params::{
     ControllersParameters, DramParameters, InterleaveParameters, KindParameters, PmParameters,
     QueueParameters, TABLES,
 };
-use crate::{BufferSpec, Controller, ControllerSpec, PassThrough};
+use crate::{Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough};
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use params::Parameters;
 use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Param, Settings, Turns, line_of};
@@ -60,8 +60,8 @@ impl MemoryKind for PersistentMemory {
         let (base, bytes) = (place.map.base(place.index), place.map.memory(place.index).interleave_bytes);
         let controller = |nth| {
             let turns = Turns { bytes, of: controllers as u64, nth };
-            let spec = ControllerSpec { turns: Some(turns), ..spec(place.settings, base) };
-            Box::new(Controller::new(spec, (place.ordering)())) as Box<dyn MemoryDevice>
+            let controller = of_part(place.settings, base, Some(turns), (place.ordering)());
+            Box::new(controller) as Box<dyn MemoryDevice>
         };
         Ok(MemoryParts::of((0..controllers as u64).map(controller).collect()))
     }
@@ -69,45 +69,57 @@ impl MemoryKind for PersistentMemory {
 
 /// A controller of persistent memory whose first address is `base`, with its half of the ordering model.
 pub fn persistent(s: &Settings, base: u64, ordering: Box<dyn ControllerOrdering>) -> Controller {
-    Controller::new(spec(s, base), ordering)
+    of_part(s, base, None, ordering)
 }
 
-fn spec(s: &Settings, base: u64) -> ControllerSpec {
-    let queue = s.count("ordering.write_pending_queue");
+/// The same, for its part of that memory.
+fn of_part(
+    s: &Settings,
+    base: u64,
+    turns: Option<Turns>,
+    ordering: Box<dyn ControllerOrdering>,
+) -> Controller {
     let blocks = s.count("memory.pm.buffer_blocks");
-    ControllerSpec {
-        base,
-        turns: None,
+    let media = FixedSpec {
         read: s.dur("memory.pm.read_ns"),
-        acknowledge: s.dur("memory.pm.acknowledge_ns"),
-        commit: s.dur("ordering.commit_ns"),
         read_service: s.dur("memory.pm.read_service_ns"),
         write_service: s.dur("memory.pm.write_service_ns"),
-        write_pending_queue: queue,
-        drain_threshold: s.count("memory.pm.drain_threshold").min(queue),
         buffer: (blocks > 0).then(|| BufferSpec {
             blocks,
             read: s.dur("memory.pm.buffer_read_ns"),
             hit_service: s.dur("memory.pm.buffer_service_ns"),
         }),
-    }
+    };
+    let queue = s.count("ordering.write_pending_queue");
+    let spec = ControllerSpec {
+        base,
+        turns,
+        acknowledge: s.dur("memory.pm.acknowledge_ns"),
+        commit: s.dur("ordering.commit_ns"),
+        write_pending_queue: queue,
+        drain_threshold: s.count("memory.pm.drain_threshold").min(queue),
+        drain: Drain::First,
+        admission: Admission::InTurn,
+    };
+    Controller::new(spec, Box::new(FixedMedia::new(media)), ordering)
 }
 
 /// A controller of DRAM.
 pub fn dram(s: &Settings) -> Controller {
+    let service = s.dur("memory.dram.service_ns");
+    let read = s.dur("memory.dram.read_ns");
+    let media = FixedSpec { read, read_service: service, write_service: service, buffer: None };
     let spec = ControllerSpec {
         base: DRAM_BASE,
         turns: None,
-        read: s.dur("memory.dram.read_ns"),
         acknowledge: Dur::ZERO,
         commit: Dur::ZERO,
-        read_service: s.dur("memory.dram.service_ns"),
-        write_service: s.dur("memory.dram.service_ns"),
         write_pending_queue: 32,
         drain_threshold: 24,
-        buffer: None,
+        drain: Drain::First,
+        admission: Admission::InTurn,
     };
-    Controller::new(spec, Box::new(PassThrough))
+    Controller::new(spec, Box::new(FixedMedia::new(media)), Box::new(PassThrough))
 }
 
 impl MemoryDevice for Controller {

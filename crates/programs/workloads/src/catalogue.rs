@@ -23,6 +23,7 @@ pub const WORKLOADS: &[Workload] = &[
     s::clht::WORKLOAD,
     s::masstree::WORKLOAD,
     s::fio::WORKLOAD,
+    s::lattester::WORKLOAD,
     s::loaded_latency::WORKLOAD,
     s::filecopy::WORKLOAD,
     s::stream::WORKLOAD,

@@ -19,6 +19,8 @@ pub struct CoreSpec {
     pub store_prefetch: bool,
     /// Lines that may be on their way at once.
     pub outstanding_misses: usize,
+    /// Flushes and non-temporal stores that may be on their way at once; none where nothing bounds them.
+    pub outstanding_writes: Option<usize>,
     /// References, with what is computed between them, that may pass a load whose value nothing waits for.
     pub window_references: u64,
     /// Time from one store's becoming visible to the next.

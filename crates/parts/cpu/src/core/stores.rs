@@ -205,6 +205,7 @@ impl Front {
             // What arrives would be older than what goes past it.
             return Err(Blocked::Line);
         }
+        self.room_for_write()?;
         if self.traits.orders_stores && write.line.is_pm() {
             // It goes past the caches, where nothing could hold it back.
             let after = self.ordering.store(at, &write, &mut self.outbox)?;
@@ -253,6 +254,7 @@ impl Front {
             return Ok((self.spec.flush.issue, AGAIN));
         }
         if entry.progress < 2 {
+            self.room_for_write()?;
             let drop = kind != FlushKind::Clwb || self.spec.flush.invalidates;
             if !self.offer_flush(at, entry.line(), drop)? {
                 self.send_flush(at, entry.line(), drop);
@@ -304,6 +306,12 @@ impl Front {
         }
         self.stats.fences += 1;
         Ok((self.spec.store_interval, DONE))
+    }
+
+    /// Whether another flush or non-temporal store may leave.
+    fn room_for_write(&self) -> Result<(), Blocked> {
+        let full = self.spec.outstanding_writes.is_some_and(|most| self.unacknowledged as usize >= most);
+        if full { Err(Blocked::Line) } else { Ok(()) }
     }
 
     /// Every flush and non-temporal store so far has reached the persistence domain.

@@ -77,6 +77,7 @@ fn spec() -> CoreSpec {
         l2: CacheShape { sets: 1, ways: 4, latency: Dur::ns(L2) },
         store_buffer: 2,
         store_prefetch: false,
+        outstanding_writes: None,
         outstanding_misses: 2,
         window_references: 100,
         store_interval: Dur::ns(INTERVAL),

@@ -30,7 +30,7 @@ mod tests;
 pub(crate) const STATISTICS: &[StatisticInfo] = stats::Stats::TABLE;
 
 pub use mutant::Mutant;
-pub use spec::DirectorySpec;
+pub use spec::{DirectorySpec, Replacement};
 
 use engine::{Device, Out, PortId};
 use params::{StatisticInfo, Statistics};

@@ -1,7 +1,17 @@
 //! Parameters of the shared cache and directory.
 
 use crate::CacheShape;
+use params::Words;
 use units::Dur;
+
+/// Which line of a set makes room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum Replacement {
+    /// The least recently used.
+    Lru,
+    /// Any.
+    Random,
+}
 
 /// Parameters of the shared cache and directory.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +28,8 @@ pub struct DirectorySpec {
     pub retry: Dur,
     /// The cache keeps data; otherwise it is only a directory, and what no core holds comes from memory.
     pub keeps_data: bool,
+    /// Which line of a set makes room, among those equally worth keeping.
+    pub replacement: Replacement,
     /// The cache is inside the persistence domain.
     pub caches_persist: bool,
 }

@@ -1,11 +1,12 @@
 //! The directory's data: lines with their bytes and holders, and one queue of requests for each busy line.
 
-use super::spec::DirectorySpec;
+use super::spec::{DirectorySpec, Replacement};
 use crate::CacheShape;
 use protocol::{Block, EpochTag, Grant, Line, LineWrite};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use units::mix;
 
 /// A line's place.
 pub(super) type Slot = usize;
@@ -49,6 +50,7 @@ const NOTHING: u64 = 0;
 #[derive(Clone)]
 pub(super) struct State {
     shape: CacheShape,
+    replacement: Replacement,
     /// Line number plus one.
     lines: Vec<u64>,
     ages: Vec<u64>,
@@ -80,6 +82,7 @@ impl Hash for State {
     fn hash<H: Hasher>(&self, into: &mut H) {
         let State {
             shape: _,
+            replacement: _,
             lines,
             ages,
             sharers,
@@ -118,6 +121,7 @@ impl State {
         let lines = spec.shape.lines();
         State {
             shape: spec.shape,
+            replacement: spec.replacement,
             lines: vec![NOTHING; lines],
             ages: vec![0; lines],
             sharers: vec![0; lines],
@@ -274,7 +278,11 @@ impl State {
 
     pub(super) fn touch(&mut self, slot: Slot) {
         self.tick += 1;
-        self.ages[slot] = self.tick;
+        self.ages[slot] = match self.replacement {
+            Replacement::Lru => self.tick,
+            // The tick below keeps any two apart.
+            Replacement::Random => (mix(self.tick) & 0xFFFF) << 40 | self.tick & ((1 << 40) - 1),
+        };
     }
 
     pub(super) fn fill(&mut self, slot: Slot, data: &Block) {

@@ -1,4 +1,4 @@
-use super::{Directory, DirectorySpec};
+use super::{Directory, DirectorySpec, Replacement};
 use crate::CacheShape;
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use protocol::{AddressMap, EpochTag, Grant, Line, Mask, Msg, PM_BASE, Snoop};

@@ -10,11 +10,11 @@
 //! Modelled: the write pending queue (WPQ) with coalescing; arrivals wait in the order in which they came while
 //! it is full; reads go before writes until the queue fills to its threshold; reads and writes keep the media
 //! busy for their own time; a read's data comes a latency later; optionally the module's internal buffer of
-//! 256-byte blocks. A write that the WPQ has accepted is durable (ADR): the functional image changes at
+//! 256-byte blocks. The media are a seam ([`Media`]): other models put their own behind these queues. A write that the WPQ has accepted is durable (ADR): the functional image changes at
 //! acceptance, and a power failure leaves that image, corrected by the controller side of the ordering model.
 //! An early flush whose undo record has to be read first keeps its entry until the old value is there.
 //!
-//! Not modelled: banks and rows (media time is a constant), wear, and refresh.
+//! Not modelled here: banks and rows (media time is a constant), wear, and refresh.
 //!
 //! Sources: ASAP (HPCA 2022) Table II and §V; its public artifact for the queue's policy and the bandwidth,
 //! which the paper leaves out; Yang et al. (FAST 2020) for the internal buffer.
@@ -29,18 +29,18 @@ mod tests;
 pub(crate) const STATISTICS: &[&[StatisticInfo]] =
     &[stats::Stats::TABLE, stats::Records::TABLE, stats::Dram::TABLE];
 
-pub use spec::{BufferSpec, ControllerSpec};
+pub use media::{Cost, FixedMedia, Media};
+pub use spec::{Admission, BufferSpec, ControllerSpec, Drain, FixedSpec};
 
 use ::plug::LeastAnswer;
 use engine::{Device, Mark, Out, PortId, Track};
-use media::Media;
 use params::{StatisticInfo, Statistics};
 use protocol::{
     Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
     Node, PAGE_BYTES, PM_BASE, PostCrash, Retired, SharedPage, StatSink, View, ports, tell_durable,
 };
 use std::collections::VecDeque;
-use units::{Dur, Time};
+use units::{Dur, Random, Time};
 
 /// A memory controller.
 pub struct Controller {
@@ -55,10 +55,16 @@ pub struct Controller {
     reads: VecDeque<Read>,
     queue: Vec<Pending>,
     retired: Retired,
-    media: Media,
+    media: Box<dyn Media>,
+    /// Chance, where it decides who comes in next.
+    chance: Random,
     busy_until: Time,
     /// Writes accepted.
     persists: u64,
+    /// Whether the last access of the media was a write.
+    wrote_last: bool,
+    /// Reads at the head of theirs that the block which was read last answers.
+    answered: usize,
     wakes_at: Time,
     stats: stats::Stats,
 }
@@ -97,8 +103,12 @@ struct Pending {
 }
 
 impl Controller {
-    /// A controller with `ordering` on its side of the persist path.
-    pub fn new(spec: ControllerSpec, ordering: Box<dyn ControllerOrdering>) -> Controller {
+    /// A controller of `media` with `ordering` on its side of the persist path.
+    pub fn new(
+        spec: ControllerSpec,
+        media: Box<dyn Media>,
+        ordering: Box<dyn ControllerOrdering>,
+    ) -> Controller {
         let base = spec.base / PAGE_BYTES * PAGE_BYTES;
         Controller {
             image: spec.turns.map_or_else(|| Image::new(base), |turns| Image::in_turns(base, turns)),
@@ -106,9 +116,12 @@ impl Controller {
             reads: VecDeque::with_capacity(64),
             queue: Vec::with_capacity(spec.write_pending_queue),
             retired: Vec::new(),
-            media: Media::new(spec),
+            media,
+            chance: Random::new(spec.base, 0),
             busy_until: Time::ZERO,
             wakes_at: Time::NEVER,
+            wrote_last: false,
+            answered: 0,
             persists: 0,
             stats: stats::Stats::default(),
             watches: ordering.watches_reads(),
@@ -160,7 +173,7 @@ impl Controller {
     /// How long it takes at least to answer: a read takes the media's time, a write or a commit its acknowledgement.
     pub fn least_answer(&self) -> LeastAnswer {
         let spec = &self.spec;
-        let read = spec.buffer.map_or(spec.read, |buffer| spec.read.min(buffer.read));
+        let read = self.media.least_read();
         // A flush may have a line taken out of caches.
         let to_directory = if self.watches { read.min(spec.acknowledge) } else { read };
         LeastAnswer { to_directory, to_core: spec.acknowledge.min(spec.commit) }
@@ -196,11 +209,30 @@ impl Controller {
             self.retired.pop();
             self.enqueue(line, false, out);
         }
-        while self.input.front().is_some_and(|i| self.has_room(i.line())) {
-            if let Some(input) = self.input.pop_front() {
-                self.stats.input.set(out.now(), self.input.len());
-                self.accept(input, out);
-            }
+        while let Some(input) = self.next_input() {
+            self.stats.input.set(out.now(), self.input.len());
+            self.accept(input, out);
+        }
+    }
+
+    /// Whoever waits in the ingress queue and comes in now.
+    fn next_input(&mut self) -> Option<Input> {
+        let chosen = self.choose(self.input.len())?;
+        let line = self.input[chosen].line();
+        if !self.has_room(line) {
+            return None;
+        }
+        // Two writes of a line stay in order.
+        let first = self.input.iter().position(|i| i.line() == line)?;
+        self.input.remove(first)
+    }
+
+    /// One of `waiting` requests; none where there is none.
+    fn choose(&mut self, waiting: usize) -> Option<usize> {
+        match self.spec.admission {
+            _ if waiting == 0 => None,
+            Admission::InTurn => Some(0),
+            Admission::ByChance { .. } => Some(self.chance.below(waiting as u64) as usize),
         }
     }
 
@@ -294,7 +326,11 @@ impl Controller {
     fn serve_one(&mut self, out: &mut Out<'_, Msg>) -> bool {
         let now = out.now();
         let write = self.queue.iter().position(|p| !p.held && p.ready <= now);
-        let writes_first = self.queue.len() >= self.spec.drain_threshold;
+        let writes_first = self.queue.len() >= self.spec.drain_threshold
+            && match self.spec.drain {
+                Drain::First => true,
+                Drain::InTurns => !self.wrote_last,
+            };
         match (self.reads.is_empty(), write) {
             (false, None) => self.serve_read(out),
             (false, Some(_)) if !writes_first => self.serve_read(out),
@@ -304,9 +340,36 @@ impl Controller {
         true
     }
 
+    /// The read that goes to the media now.
+    fn next_read(&mut self) -> Option<Read> {
+        if self.answered > 0 {
+            self.answered -= 1;
+            return self.reads.pop_front();
+        }
+        let chosen = self.choose(self.reads.len())?;
+        self.reads.remove(chosen)
+    }
+
+    /// Where requests come in by chance, those that are in already and ask for the block that has just been read go
+    /// first.
+    fn bring_forward(&mut self, line: Line) {
+        let Admission::ByChance { window } = self.spec.admission else { return };
+        for index in 0..window.min(self.reads.len()) {
+            if self.reads[index].line.0 / media::BLOCK_LINES == line.0 / media::BLOCK_LINES {
+                self.reads.swap(index, self.answered);
+                self.answered += 1;
+            }
+        }
+    }
+
     fn serve_read(&mut self, out: &mut Out<'_, Msg>) {
-        let Some(read) = self.reads.pop_front() else { return };
-        let cost = self.media.read(read.line, &mut self.stats);
+        let Some(read) = self.next_read() else { return };
+        let cost = self.media.read(out.now(), read.line);
+        self.stats.accessed(&cost);
+        self.wrote_last = false;
+        if cost.hit == Some(false) {
+            self.bring_forward(read.line);
+        }
         self.busy_until = out.now() + cost.busy;
         if read.answer {
             self.stats.reads += 1;
@@ -327,7 +390,9 @@ impl Controller {
 
     fn serve_write(&mut self, index: usize, out: &mut Out<'_, Msg>) {
         let pending = self.queue.remove(index);
-        let cost = self.media.write(pending.line, &mut self.stats);
+        let cost = self.media.write(out.now(), pending.line);
+        self.stats.accessed(&cost);
+        self.wrote_last = true;
         self.busy_until = out.now() + cost.busy;
         self.stats.writes += 1;
         self.note_queue(out);
@@ -432,6 +497,7 @@ impl Node for Controller {
         self.stats.records.undo.pass(now);
         if self.is_pm() {
             self.stats.of_pm(self.ordering.keeps_records(), sink);
+            self.media.stats(sink);
         } else {
             self.stats.of_dram(sink);
         }

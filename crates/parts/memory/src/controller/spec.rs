@@ -3,27 +3,55 @@
 use protocol::Turns;
 use units::Dur;
 
-/// Parameters of a controller and its media; descriptions, units and sources stand in `machine`'s description.
+/// Parameters of a controller; descriptions, units and sources stand in `machine`'s description.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerSpec {
     /// First address of the memory behind it.
     pub base: u64,
     /// Its part of that memory, where others have the rest and nobody asks it for whole pages.
     pub turns: Option<Turns>,
-    /// Time from the start of a read's service to its data.
-    pub read: Dur,
     /// Time from a write's acceptance to its acknowledgement.
     pub acknowledge: Dur,
     /// Time from a commit's arrival to its acknowledgement.
     pub commit: Dur,
+    /// Entries of the write pending queue.
+    pub write_pending_queue: usize,
+    /// Filling of the write pending queue from which writes go before reads, or in turn with them.
+    pub drain_threshold: usize,
+    /// What they do from there on.
+    pub drain: Drain,
+    /// Which of the requests that wait outside its queues comes in next.
+    pub admission: Admission,
+}
+
+/// What writes do once the write pending queue is filled to its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drain {
+    /// They go before reads.
+    First,
+    /// They take turns with reads.
+    InTurns,
+}
+
+/// Which of the requests that wait outside a controller's queues comes in next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// The one that came first.
+    InTurn,
+    /// Any of them, by chance: they are turned away and try again. Two writes of one line keep their order. So many reads
+    /// are in, and those of a block that is read for another go next.
+    ByChance { window: usize },
+}
+
+/// Media of one server that takes constant times.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedSpec {
+    /// Time from the start of a read's service to its data.
+    pub read: Dur,
     /// Time that the media is busy with 64 bytes read.
     pub read_service: Dur,
     /// Time that the media is busy with 64 bytes written.
     pub write_service: Dur,
-    /// Entries of the write pending queue.
-    pub write_pending_queue: usize,
-    /// Filling of the write pending queue from which writes go before reads.
-    pub drain_threshold: usize,
     /// The media's internal buffer, if it has one.
     pub buffer: Option<BufferSpec>,
 }

@@ -1,5 +1,6 @@
 //! What a controller counts.
 
+use super::media::Cost;
 use params::{Occupancy, StatSink, Statistics};
 
 /// What a controller of persistent memory does.
@@ -66,6 +67,14 @@ pub(super) struct Dram {
 }
 
 impl Stats {
+    /// The media were asked for a line.
+    pub(super) fn accessed(&mut self, cost: &Cost) {
+        self.bytes_read += cost.bytes_read;
+        self.bytes_written += cost.bytes_written;
+        self.buffer_hits += u64::from(cost.hit == Some(true));
+        self.buffer_misses += u64::from(cost.hit == Some(false));
+    }
+
     /// What a controller of persistent memory hands up; `records` tells whether its ordering model keeps any.
     pub(super) fn of_pm(&self, records: bool, sink: &mut dyn StatSink) {
         Stats { reads: self.reads + self.undo_reads, ..self.clone() }.hand_up(sink);

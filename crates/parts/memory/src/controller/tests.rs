@@ -1,6 +1,6 @@
 //! Timing of a controller, to the picosecond: not before, and then.
 
-use super::{BufferSpec, Controller, ControllerSpec, PassThrough};
+use super::{Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough};
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use protocol::{FlushRequest, Line, LineWrite, Mask, Msg, Node, PM_BASE, PostCrash, View, line_of, ports};
 use units::{Dur, Time};
@@ -13,15 +13,22 @@ fn spec() -> ControllerSpec {
     ControllerSpec {
         base: PM_BASE,
         turns: None,
-        read: Dur::ns(175),
         acknowledge: Dur::ns(90),
         commit: Dur::ns(50),
-        read_service: Dur::ns(9),
-        write_service: Dur::ns(26),
         write_pending_queue: 2,
         drain_threshold: 2,
-        buffer: None,
+        drain: Drain::First,
+        admission: Admission::InTurn,
     }
+}
+
+fn media(buffer: Option<BufferSpec>) -> FixedMedia {
+    FixedMedia::new(FixedSpec {
+        read: Dur::ns(175),
+        read_service: Dur::ns(9),
+        write_service: Dur::ns(26),
+        buffer,
+    })
 }
 
 fn line(n: u64) -> Line {
@@ -37,13 +44,17 @@ struct Bench {
 
 impl Bench {
     fn new(spec: ControllerSpec) -> Bench {
+        Bench::of(spec, media(None))
+    }
+
+    fn of(spec: ControllerSpec, media: FixedMedia) -> Bench {
         let to = |n, port| Link { to: NodeId(n), port, latency: WIRE };
         let links = vec![
             vec![to(2, PortId(0))],
             vec![to(2, ports::from_core(0))],
             vec![to(0, PortId(9)), to(1, PortId(9))],
         ];
-        let controller = Controller::new(spec, Box::new(PassThrough));
+        let controller = Controller::new(spec, Box::new(media), Box::new(PassThrough));
         Bench { controller, engine: Engine::new(links, 0, Mode::Fast, Dur::ZERO), answers: Vec::new() }
     }
 
@@ -144,9 +155,25 @@ fn a_read_sees_a_write_that_still_waits_at_the_door_and_tells() {
 #[test]
 fn a_hit_in_the_internal_buffer_is_faster_and_four_lines_share_a_block() {
     let buffer = Some(BufferSpec { blocks: 2, read: Dur::ns(100), hit_service: Dur::ns(4) });
-    let mut b = Bench::new(ControllerSpec { buffer, ..spec() });
+    let mut b = Bench::of(spec(), media(buffer));
     b.arrive(10, 0, read(0)).arrive(1000, 0, read(3)).arrive(2000, 0, read(4));
     assert_eq!(b.run(), [190, 1105, 2180]);
+}
+
+#[test]
+fn who_comes_in_by_chance_keeps_the_order_of_a_lines_writes_and_leaves_nobody_out() {
+    let mut b = Bench::new(ControllerSpec { admission: Admission::ByChance { window: 4 }, ..spec() });
+    let write =
+        |n: u64, value: u8| Msg::Write { line: line(n), data: [value; 64], mask: Mask::MAX, ack: Some(0) };
+    for round in 0..4 {
+        for n in 0..6 {
+            b.arrive(10 + round, 0, write(n, round as u8));
+        }
+    }
+    b.run();
+    let told = b.answers.iter().filter(|(.., m)| matches!(m, Msg::CleanAck { .. })).count();
+    assert_eq!(told, 24);
+    assert!((0..6).all(|n| b.controller.latest(line(n)) == [3; 64]));
 }
 
 #[test]

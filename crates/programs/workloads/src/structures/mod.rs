@@ -15,6 +15,7 @@ pub(crate) mod filecopy;
 pub(crate) mod fio;
 pub(crate) mod hashmap;
 pub(crate) mod heap;
+pub(crate) mod lattester;
 pub(crate) mod loaded_latency;
 mod log;
 pub(crate) mod map_reduce;

@@ -1,0 +1,175 @@
+//! The published tables, row by row (`validation/hardware`).
+
+const BANDWIDTH: &str = include_str!("../../../../../validation/hardware/optane-bandwidth.csv");
+const FLUSH: &str = include_str!("../../../../../validation/hardware/optane-flush.csv");
+const FIGURES: &str = include_str!("../../../../../validation/hardware/optane-figures.csv");
+
+/// Repeated runs of a row that differ by more than this share of their median say little.
+const MOST_SPREAD: f64 = 0.25;
+/// Rows below are of runs that ended at once.
+const LEAST_MB_PER_S: f64 = 50.0;
+
+/// What a row may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Fit,
+    Test,
+}
+
+impl Part {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Part::Fit => "fit",
+            Part::Test => "test",
+        }
+    }
+}
+
+/// A measured bandwidth.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) operation: &'static str,
+    pub(super) pattern: &'static str,
+    pub(super) access: u64,
+    pub(super) stride: u64,
+    pub(super) clwb: u64,
+    pub(super) fence: u64,
+    pub(super) threads: u64,
+    pub(super) dimms: u64,
+    pub(super) mb_per_s: f64,
+    pub(super) part: Part,
+}
+
+/// A point of a published figure.
+pub(super) struct Point {
+    pub(super) series: &'static str,
+    pub(super) row: Row,
+}
+
+impl Row {
+    /// A name of its own.
+    pub(super) fn name(&self) -> String {
+        let Row { operation, pattern, access, stride, clwb, fence, threads, dimms, .. } = self;
+        format!(
+            "{operation} {pattern} {access}/{stride} clwb {clwb} fence {fence}, {threads} threads, {dimms} DIMMs"
+        )
+    }
+
+    /// What it sets.
+    pub(super) fn sets(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("memory.dimms", self.dimms.to_string()),
+            ("workload.operation", self.operation.to_string()),
+            ("workload.pattern", self.pattern.to_string()),
+            ("workload.access_size", self.access.to_string()),
+            ("workload.stride", self.stride.to_string()),
+            ("workload.clwb_size", self.clwb.to_string()),
+            ("workload.fence_size", self.fence.to_string()),
+        ]
+    }
+}
+
+/// Every row that is compared: those that measure the memory, and whose repetitions agree.
+pub(super) fn all() -> Vec<Row> {
+    let bandwidth = records(BANDWIDTH).filter_map(|r| bandwidth_row(&r));
+    let flush = records(FLUSH).filter_map(|r| flush_row(&r));
+    bandwidth.chain(flush).filter(|row| row.mb_per_s >= LEAST_MB_PER_S).collect()
+}
+
+/// Bandwidth of one DIMM by threads.
+pub(super) fn by_threads() -> Vec<Point> {
+    let point = |r: Record<'static>| {
+        let threads = r.number("x")?;
+        let series = r.text("series")?;
+        let operation = if series == "read" { "load" } else { series };
+        let wanted =
+            r.text("figure")? == "threads-1dimm" && [1, 2, 3, 4, 6, 8, 12, 16, 24].contains(&threads);
+        let row = Row {
+            operation,
+            pattern: "stride",
+            access: 4096,
+            stride: 4096,
+            clwb: 0,
+            fence: 0,
+            threads,
+            dimms: 1,
+            mb_per_s: r.real("value")? * 1e3,
+            part: Part::Test,
+        };
+        wanted.then_some(Point { series, row })
+    };
+    records(FIGURES).filter_map(point).collect()
+}
+
+fn bandwidth_row(r: &Record<'static>) -> Option<Row> {
+    let pattern = r.text("pattern")?;
+    let stride = r.number("stride_size")?;
+    if pattern == "stride" && stride == 0 {
+        // One place again and again: that measures a cache.
+        return None;
+    }
+    let operation = match r.text("operation")? {
+        "Load" => "load",
+        "NTStore" => "ntstore",
+        "Store" => "store",
+        "Store+Flush" => "store+clwb",
+        _ => return None,
+    };
+    r.row(operation, pattern, stride, [0, 0])
+}
+
+/// Rows of `op` 1 are labelled as non-temporal stores, and read their lines first as flushed stores do: the two agree within
+/// a few per cent from accesses of 256 bytes on. They are compared as what they measure, and the smaller ones left out.
+fn flush_row(r: &Record<'static>) -> Option<Row> {
+    let (access, is_labelled_nontemporal) = (r.number("access_size")?, r.number("op")? == 1);
+    if is_labelled_nontemporal && access < 256 {
+        return None;
+    }
+    r.row("store+clwb", "stride", access, [r.number("clwb_size")?, r.number("fence_size")?])
+}
+
+/// A line of a table, by its columns.
+struct Record<'a>(Vec<(&'a str, &'a str)>);
+
+fn records(table: &'static str) -> impl Iterator<Item = Record<'static>> {
+    let mut lines = table.lines();
+    let columns: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    lines.map(move |line| Record(columns.iter().copied().zip(line.split(',')).collect()))
+}
+
+impl<'a> Record<'a> {
+    fn text(&self, column: &str) -> Option<&'a str> {
+        self.0.iter().find(|(name, _)| *name == column).map(|(_, value)| *value)
+    }
+
+    fn number(&self, column: &str) -> Option<u64> {
+        self.text(column)?.parse().ok()
+    }
+
+    fn real(&self, column: &str) -> Option<f64> {
+        self.text(column)?.parse().ok()
+    }
+
+    /// What the columns of both tables say; none where repetitions differ.
+    fn row(
+        &self,
+        operation: &'static str,
+        pattern: &'static str,
+        stride: u64,
+        [clwb, fence]: [u64; 2],
+    ) -> Option<Row> {
+        let row = Row {
+            operation,
+            pattern,
+            access: self.number("access_size")?,
+            stride,
+            clwb,
+            fence,
+            threads: self.number("threads")?,
+            dimms: if self.number("interleaving")? == 1 { 6 } else { 1 },
+            mb_per_s: self.real("mb_per_s")?,
+            part: if self.text("part")? == "fit" { Part::Fit } else { Part::Test },
+        };
+        (self.real("spread")? <= MOST_SPREAD).then_some(row)
+    }
+}

@@ -1,0 +1,100 @@
+//! Parameters of DIMMs.
+
+use crate::{DimmSpec, TranslationSpec, WearSpec};
+use params::{Dur, Parameters, Settings, ns};
+
+/// How many DIMMs there are.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory")]
+pub(crate) struct DimmsParameters {
+    /// DIMMs, interleaved by memory.interleave_bytes; a socket has room for six
+    #[param(default = "6", source = "datasheet: six channels of a socket, one DIMM each", min = 1, max = 6)]
+    pub(crate) dimms: usize,
+}
+
+/// An Optane DIMM and its controller.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.optane")]
+pub(crate) struct OptaneParameters {
+    /// 256-byte blocks of the buffer
+    #[param(default = "64", source = "paper: Yang et al. (FAST 2020) §5.3", min = 1, max = 4096)]
+    pub(crate) buffer_blocks: usize,
+    /// time that a line keeps the bus between controller and DIMM busy
+    #[param(default = "3.5", source = "open 3..9: a line in 4 cycles of DDR4-2666 is 3 ns; reads of what the buffer holds are not published alone", range = ns::SERVICE)]
+    pub(crate) bus_ns: Dur,
+    /// time from the controller's request to the data of a line that the buffer holds
+    #[param(
+        default = "84",
+        source = "fitted to hardware.optane.idle.fit: reads one after the other",
+        range = ns::NS
+    )]
+    pub(crate) hit_ns: Dur,
+    /// time from the start of a block's read to the block in the buffer
+    #[param(
+        default = "125",
+        source = "fitted to hardware.optane.idle.fit: reads at random",
+        range = ns::NS
+    )]
+    pub(crate) array_ns: Dur,
+    /// time that the media is busy with the read of a block
+    #[param(default = "38.2", source = "fitted to hardware.optane.load.fit: one DIMM, three threads and more", range = ns::SERVICE)]
+    pub(crate) read_service_ns: Dur,
+    /// time that the media is busy with the write of a block
+    #[param(default = "111.3", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
+    pub(crate) write_service_ns: Dur,
+    /// how much of a block's read goes on beside the write before it
+    #[param(default = "12", source = "fitted to hardware.optane.store+clwb.fit: one DIMM, two and three threads", range = ns::NS)]
+    pub(crate) overlap_ns: Dur,
+    /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
+    #[param(default = "110", source = "open 40..220: not published", range = ns::NS)]
+    pub(crate) ahead_ns: Dur,
+    /// time from a write's acceptance to its acknowledgement
+    #[param(default = "40", source = "fitted to hardware.optane.idle.fit: non-temporal stores", range = ns::NS)]
+    pub(crate) acknowledge_ns: Dur,
+    /// writes that the write pending queue of a DIMM's controller holds
+    #[param(default = "24", source = "open 16..64: not published", min = 1, max = 1024)]
+    pub(crate) write_pending_queue: usize,
+    /// reads that a DIMM's controller holds; of those, the ones of a block that is read for another go next
+    #[param(
+        default = "96",
+        source = "fitted to hardware.optane.load.fit: decline from eight threads on, one DIMM",
+        min = 0,
+        max = 1024
+    )]
+    pub(crate) read_pending_queue: usize,
+    /// filling of the write pending queue from which writes and reads take turns
+    #[param(default = "12", source = "open 4..24: not published, half of the queue", min = 1, max = 1024)]
+    pub(crate) drain_threshold: usize,
+    /// bytes of media whose translation is at hand
+    #[param(default = "16 MiB", source = "paper: Wang et al. (MICRO 2020), the second knee of reads", min = 1 << 14, max = 1 << 40, bytes)]
+    pub(crate) translation_bytes: u64,
+    /// further time of an access beyond these
+    #[param(default = "47", source = "measured: LENS, reads of 64 MiB against 16 MiB, 421 and 374 ns", range = ns::NS)]
+    pub(crate) translation_ns: Dur,
+    /// lines written to 64 KiB, out of half as many more on the DIMM, after which they are moved
+    #[param(default = "65536", source = "open 40000..400000: a tail at 99.999 % of writes of 256 B and none at 99.99 %", min = 64, max = 1 << 40)]
+    pub(crate) wear_writes: u64,
+    /// time that a DIMM stands still for that
+    #[param(default = "52000", source = "measured: Yang et al. (FAST 2020), 99.999 % of writes to a hot spot take 51 to 53 us", range = ns::NS)]
+    pub(crate) wear_stall_ns: Dur,
+}
+
+/// What a DIMM is made of.
+pub(crate) fn dimm_spec(s: &Settings) -> DimmSpec {
+    let own = OptaneParameters::from_settings(s);
+    DimmSpec {
+        buffer_blocks: own.buffer_blocks,
+        bus: own.bus_ns,
+        hit: own.hit_ns,
+        array: own.array_ns,
+        read_service: own.read_service_ns,
+        write_service: own.write_service_ns,
+        overlap: own.overlap_ns,
+        ahead: own.ahead_ns,
+        translation: TranslationSpec {
+            pages: (own.translation_bytes / protocol::PAGE_BYTES) as usize,
+            miss: own.translation_ns,
+        },
+        wear: WearSpec { writes: own.wear_writes, stall: own.wear_stall_ns },
+    }
+}

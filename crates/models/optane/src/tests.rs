@@ -1,0 +1,127 @@
+//! A DIMM, to the picosecond: not before, and then; and what holds of any requests.
+
+use crate::{Dimm, DimmSpec, TranslationSpec, WearSpec};
+use memory::Media;
+use proptest::prelude::*;
+use protocol::{Line, PM_BASE};
+use units::{Dur, Time};
+
+fn spec() -> DimmSpec {
+    DimmSpec {
+        buffer_blocks: 4,
+        bus: Dur::ns(3),
+        hit: Dur::ns(80),
+        array: Dur::ns(160),
+        read_service: Dur::ns(40),
+        write_service: Dur::ns(110),
+        overlap: Dur::ns(10),
+        ahead: Dur::ns(100),
+        translation: TranslationSpec { pages: 8, miss: Dur::ns(50) },
+        wear: WearSpec { writes: 100, stall: Dur::ns(50_000) },
+    }
+}
+
+/// The spec without what the addresses of a test do not matter to.
+fn plain() -> DimmSpec {
+    DimmSpec { translation: TranslationSpec { pages: 8, miss: Dur::ZERO }, ..spec() }
+}
+
+fn line(n: u64) -> Line {
+    Line(PM_BASE / 64 + n)
+}
+
+fn at(ns: u64) -> Time {
+    Time::ZERO + Dur::ns(ns)
+}
+
+#[test]
+fn a_block_is_read_once_and_its_other_lines_come_with_it() {
+    let mut dimm = Dimm::new(plain());
+    let first = dimm.read(at(0), line(0));
+    assert_eq!((first.latency, first.bytes_read, first.hit), (Dur::ns(240), 256, Some(false)));
+    // While the block is on its way its lines wait for it, and afterwards they take the buffer's time.
+    assert_eq!(dimm.read(at(100), line(1)).latency, Dur::ns(140));
+    let there = Time::ZERO + Dur::ns(160);
+    assert_eq!(dimm.read(there.just_before(), line(2)).latency, Dur::ns(80) + Dur::ps(1));
+    let hit = dimm.read(there, line(3));
+    assert_eq!((hit.latency, hit.bytes_read, hit.hit), (Dur::ns(80), 0, Some(true)));
+}
+
+#[test]
+fn blocks_are_read_one_after_the_other_and_a_write_before_overlaps() {
+    let mut dimm = Dimm::new(plain());
+    let latency = |dimm: &mut Dimm, n: u64| dimm.read(at(0), line(4 * n)).latency;
+    assert_eq!([0, 1, 2].map(|n| latency(&mut dimm, n)), [240, 280, 320].map(Dur::ns));
+    let mut dimm = Dimm::new(plain());
+    for n in 0..4 {
+        dimm.write(at(0), line(n));
+    }
+    // The whole block is written from 0 to 110; the read begins 10 before the end of that.
+    assert_eq!(dimm.read(at(0), line(40)).latency, Dur::ns(100 + 240));
+}
+
+#[test]
+fn a_whole_block_is_written_at_once_and_a_part_of_one_when_it_has_to_leave() {
+    let mut dimm = Dimm::new(plain());
+    let written = |dimm: &mut Dimm, n: u64| dimm.write(at(0), line(n)).bytes_written;
+    assert_eq!([0, 1, 2, 3].map(|n| written(&mut dimm, n)), [0, 0, 0, 256]);
+    // Three halves and the block before fill the buffer; it is clean, and goes for nothing.
+    assert_eq!([8, 12, 16, 20].map(|n| written(&mut dimm, n)), [0; 4]);
+    assert_eq!(written(&mut dimm, 24), 256, "the least recently used half");
+    assert_eq!(dimm.read(at(0), line(8)).bytes_written, 256, "a read makes room too");
+}
+
+#[test]
+fn as_much_work_is_taken_ahead_as_it_says_and_no_more() {
+    let mut dimm = Dimm::new(plain());
+    assert_eq!(dimm.read(at(0), line(0)).busy, Dur::ns(3), "40 of work ahead");
+    assert_eq!(dimm.read(at(0), line(4)).busy, Dur::ns(3));
+    assert_eq!(dimm.read(at(0), line(8)).busy, Dur::ns(20), "120 of work, of which 100 are taken");
+}
+
+#[test]
+fn another_page_takes_longer_until_it_is_at_hand() {
+    let mut dimm = Dimm::new(spec());
+    assert_eq!(dimm.read(at(0), line(0)).latency, Dur::ns(290));
+    assert_eq!(dimm.read(at(1000), line(4)).latency, Dur::ns(240), "the same page");
+    for page in 1..100 {
+        dimm.read(at(page * 1000), line(64 * page));
+    }
+    assert_eq!(dimm.read(at(200_000), line(8)).latency, Dur::ns(290), "pushed out");
+}
+
+#[test]
+fn a_place_is_moved_when_it_is_written_again_and_again_and_two_that_share_are_not() {
+    let stalls = |places: u64, writes: u64| {
+        let mut dimm = Dimm::new(plain());
+        let mut stall = |n: u64| dimm.write(at(n * 1000), line(n % places * 1024)).busy >= Dur::ns(50_000);
+        (0..writes).filter(|n| stall(*n)).count()
+    };
+    assert_eq!([stalls(1, 99), stalls(1, 100), stalls(1, 300)], [0, 1, 3]);
+    assert_eq!([stalls(2, 3000), stalls(40, 3000)], [0, 0]);
+}
+
+proptest! {
+    /// Whatever is asked: nothing comes before the buffer's time, the media work no faster than they can, and what was
+    /// written is in the media or in the buffer.
+    #[test]
+    fn the_media_work_no_faster_than_they_can(
+        asked in prop::collection::vec((any::<bool>(), 0..200_u64, 0..300_u64), 1..200)
+    ) {
+        let mut dimm = Dimm::new(plain());
+        let (mut now, mut least, mut lines_written) = (Time::ZERO, Dur::ZERO, 0);
+        let mut bytes_written = 0;
+        for (writes, n, wait) in asked {
+            let cost = if writes { dimm.write(now, line(n)) } else { dimm.read(now, line(n)) };
+            prop_assert!(writes || cost.latency >= dimm.least_read());
+            prop_assert!(cost.busy >= Dur::ns(3));
+            let reads = cost.bytes_read / 256;
+            least += Dur::ns(30) * reads + Dur::ns(110) * (cost.bytes_written / 256);
+            bytes_written += cost.bytes_written;
+            lines_written += u64::from(writes);
+            now = now + cost.busy + Dur::ns(wait);
+        }
+        prop_assert!(now + Dur::ns(100) + Dur::ns(110) * 2 >= Time::ZERO + least, "{now:?} {least:?}");
+        prop_assert!(bytes_written <= 256 * lines_written, "no block is written that nobody wrote to");
+    }
+}

@@ -1,0 +1,177 @@
+//! LATTester's bandwidth experiments: every thread loads or stores in a region of its own, in accesses of some lines that lie
+//! a stride apart or anywhere.
+//!
+//! Loads of an access wait for nothing but the instruction window, as vector loads whose values nobody uses. A store
+//! is of one word, since what moves is its line; non-temporal stores fill lines, as vector stores do.
+
+use crate::context::Context;
+use crate::sync;
+use crate::workload::{Choice, Count, Multiple, N, Nanoseconds, Workload, params};
+use protocol::{FenceKind, LINE_BYTES, PAGE_BYTES, PM_BASE};
+use units::{Random, Time};
+
+/// Up to 64 MiB.
+const SIZE: protocol::params::Kind = Multiple { of: 64, max: 1 << 26 };
+/// The same, or nothing.
+const SIZE_OR_NONE: protocol::params::Kind = Count { min: 0, max: 1 << 26 };
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "lattester",
+    meaning: "a device's bandwidth: accesses of some size, a stride apart or at random, each thread in a region of its own",
+    source: "Yang et al. (FAST 2020), LATTester's bandwidth experiments",
+    params: params! {
+        threads "1", "open 1: what is asked of the program";
+        "operations" N, "1000000", "open 1000000: what is asked of the program", "the most lines of 64 B that all threads access in the region of interest; the last access ends where they do";
+        "time_ns" Nanoseconds { min_ps: 1, max_ps: 1_000_000_000_000 }, "60000", "open 60000: what is asked of the program", "time after which threads begin no other access line, so that they end together";
+        "warm" Count { min: 0, max: 10_000_000 }, "0", "open 0: what is asked of the program", "lines before the region of interest; 0: as many as fill what stands before the media, which is more for stores alone";
+        "operation" Choice(&["load", "store", "store+clwb", "ntstore"]), "load", "open load: what is asked of the program", "what is done with the lines";
+        "pattern" Choice(&["stride", "random"]), "stride", "open stride: what is asked of the program", "where the next access is";
+        "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
+        "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
+        "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
+        "fence_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before an sfence, at the latest at the end of the access; 0: none before the end of the run";
+    },
+    program: |c| Box::pin(run(c)),
+    recover: None,
+};
+
+/// Bytes of a thread's region: a whole number of turns of one to six DIMMs.
+const REGION: u64 = 3 << 32;
+/// Lines that random accesses go round in: beyond every cache and translation.
+const RANDOM_BYTES: u64 = 1 << 30;
+/// Lines that fill the module's buffers and the queues before them.
+const FILL_BUFFERS: u64 = 6_000;
+/// Lines that fill the caches of the `optane` machine, whose evictions are then what reaches memory.
+const FILL_CACHES: u64 = 40_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Load,
+    Store,
+    NonTemporal,
+}
+
+/// One thread's way through its region.
+struct Accesses {
+    operation: Operation,
+    is_random: bool,
+    first: u64,
+    access: u64,
+    stride: u64,
+    /// Lines before a flush and a fence; none where there are none.
+    flush_lines: Option<u64>,
+    fence_lines: Option<u64>,
+    number: u64,
+    random: Random,
+    value: u64,
+}
+
+pub(crate) async fn run(c: Context) {
+    let mut accesses = Accesses::new(&c);
+    let fill = if accesses.operation == Operation::Store && accesses.flush_lines.is_none() {
+        FILL_CACHES
+    } else {
+        FILL_BUFFERS
+    };
+    let warm = match c.settings.number("workload.warm") {
+        0 => fill * accesses.repeats(),
+        lines => lines,
+    };
+    accesses.go(&c, c.share(warm), Time::NEVER).await;
+    sync::start(&c).await;
+    let ends = c.cpu.now() + c.settings.dur("workload.time_ns");
+    let lines = accesses.go(&c, c.share(c.settings.number("workload.operations")), ends).await;
+    c.cpu.moved(lines * LINE_BYTES);
+    sync::finish(&c).await;
+}
+
+impl Accesses {
+    fn new(c: &Context) -> Accesses {
+        let s = &c.settings;
+        let (operation, flushes) = match s.text("workload.operation") {
+            "load" => (Operation::Load, false),
+            "ntstore" => (Operation::NonTemporal, false),
+            "store+clwb" => (Operation::Store, true),
+            _ => (Operation::Store, false),
+        };
+        let lines =
+            |key: &str| Some(s.number(key)).filter(|bytes| *bytes > 0).map(|b| b.div_ceil(LINE_BYTES));
+        // Regions begin on one DIMM after the other, as far as there are any.
+        let first = PM_BASE + c.thread as u64 * (REGION + PAGE_BYTES);
+        Accesses {
+            operation,
+            is_random: s.text("workload.pattern") == "random",
+            first,
+            access: s.number("workload.access_size").next_multiple_of(LINE_BYTES),
+            stride: s.number("workload.stride"),
+            flush_lines: lines("workload.clwb_size").or(flushes.then_some(1)),
+            fence_lines: lines("workload.fence_size"),
+            number: 0,
+            random: c.random(),
+            value: 0,
+        }
+    }
+
+    /// How often each line is accessed, at most 64 times.
+    fn repeats(&self) -> u64 {
+        if self.is_random { 1 } else { (self.access / self.stride.max(LINE_BYTES)).clamp(1, 64) }
+    }
+
+    /// So many lines at most, access by access, until `ends`; gives how many.
+    async fn go(&mut self, c: &Context, most: u64, ends: Time) -> u64 {
+        let mut lines = 0;
+        while lines < most && c.cpu.now() < ends {
+            let of_access = (self.access / LINE_BYTES).min(most - lines);
+            lines += self.one(c, of_access, ends).await;
+            c.cpu.operation_done();
+        }
+        lines
+    }
+
+    fn next(&mut self) -> u64 {
+        self.number += 1;
+        if self.is_random {
+            return self.first + self.random.below(RANDOM_BYTES / self.access) * self.access;
+        }
+        let wraps = REGION / 2;
+        self.first + ((self.number * self.stride) % wraps) / LINE_BYTES * LINE_BYTES
+    }
+
+    /// One access of `lines`, or fewer where `ends` comes before its end; gives how many.
+    async fn one(&mut self, c: &Context, lines: u64, ends: Time) -> u64 {
+        let first = self.next();
+        let mut unflushed = first;
+        for n in 0..lines {
+            let line = first + n * LINE_BYTES;
+            self.line(c, line).await;
+            let done = n + 1;
+            let is_last = done == lines || c.cpu.now() >= ends;
+            if self.flush_lines.is_some_and(|every| is_last || done % every == 0) {
+                while unflushed <= line {
+                    c.cpu.clwb(unflushed).await;
+                    unflushed += LINE_BYTES;
+                }
+            }
+            if self.fence_lines.is_some_and(|every| is_last || done % every == 0) {
+                c.cpu.fence(FenceKind::Sfence).await;
+            }
+            if is_last {
+                return done;
+            }
+        }
+        lines
+    }
+
+    async fn line(&mut self, c: &Context, line: u64) {
+        self.value += 1;
+        match self.operation {
+            Operation::Load => drop(c.cpu.prefetch(line).await),
+            Operation::Store => drop(c.cpu.store(line, self.value).await),
+            Operation::NonTemporal => {
+                for word in (0..LINE_BYTES).step_by(8) {
+                    c.cpu.store_nontemporal(line + word, self.value).await;
+                }
+            }
+        }
+    }
+}
