@@ -30,6 +30,7 @@ impl Bench {
         links.push(vec![to(DIRECTORY, CORES as u8)]);
         let map = AddressMap::new(1, 0, 4096);
         let spec = DirectorySpec {
+            replacement: Replacement::Lru,
             cores: CORES as u8,
             shape: CacheShape { sets: 4, ways: 2, latency: Dur::ns(10) },
             latency: Dur::ns(10),
