@@ -11,6 +11,7 @@ class Cpu(TypedDict, total=False):
     ipc: float
     locked_ns: float | str
     outstanding_misses: int
+    outstanding_writes: int
     store_buffer: int
     store_interval_ns: float | str
     store_prefetch: bool
@@ -53,6 +54,7 @@ class L2(TypedDict, total=False):
 class Llc(TypedDict, total=False):
     keeps_data: bool
     latency_ns: float | str
+    replacement: Literal["lru", "random"]
     size_bytes: int | str
     ways: int
 
@@ -70,6 +72,24 @@ class MemoryDram(TypedDict, total=False):
     controllers: int
     read_ns: float | str
     service_ns: float | str
+
+class MemoryOptane(TypedDict, total=False):
+    acknowledge_ns: float | str
+    ahead_ns: float | str
+    array_ns: float | str
+    buffer_blocks: int
+    bus_ns: float | str
+    drain_threshold: int
+    hit_ns: float | str
+    overlap_ns: float | str
+    read_pending_queue: int
+    read_service_ns: float | str
+    translation_bytes: int | str
+    translation_ns: float | str
+    wear_stall_ns: float | str
+    wear_writes: int
+    write_pending_queue: int
+    write_service_ns: float | str
 
 class MemoryPm(TypedDict, total=False):
     acknowledge_ns: float | str
@@ -89,9 +109,11 @@ class MemoryRefresh(TypedDict, total=False):
 class Memory(TypedDict, total=False):
     controllers: int
     ddr: MemoryDdr
+    dimms: int
     dram: MemoryDram
     interleave_bytes: int
     kind: str
+    optane: MemoryOptane
     pm: MemoryPm
     refresh: MemoryRefresh
 
@@ -304,9 +326,11 @@ class Wires(TypedDict, total=False):
 class MemoryEntry(TypedDict, total=False):
     controllers: int
     ddr: MemoryDdr
+    dimms: int
     dram: MemoryDram
     interleave_bytes: int
     kind: str
+    optane: MemoryOptane
     pm: MemoryPm
     refresh: MemoryRefresh
     share: int
@@ -329,15 +353,18 @@ class MachineKeys(TypedDict, total=False):
     wires: Wires
 
 class WorkloadKeys(TypedDict, total=False):
+    access_size: int
     array_bytes: int
     batch: int
     block_size: int
     bug: Literal["allocator-unflushed", "change-not-added", "constructor-unflushed", "double-flush", "flush-address", "flush-predicate", "frame-kept", "log-not-flushed", "missing-log", "none", "nontemporal-unfenced", "token-before-data", "two-word-commit", "unfenced-flush"]
     clients: int
+    clwb_size: int
     depth: int
     durable: bool
     epoch_faults: int
     fault_ns: float | str
+    fence_size: int
     fields: int
     file_bytes: int | str
     fill_ns: float | str
@@ -354,13 +381,14 @@ class WorkloadKeys(TypedDict, total=False):
     lines: int
     log_instructions: int
     mechanism: Literal["auto", "checkpoint", "logging", "own", "redo", "shadow", "undo-redo"]
+    operation: Literal["load", "store", "store+clwb", "ntstore"]
     operations: int
     page_write_back_ns: float | str
     pages: int | Literal["all", "first"]
     passes: int
     passthrough: bool
     patience_ns: float | str
-    pattern: Literal["random", "sequential"]
+    pattern: Literal["random", "sequential", "stride"]
     pause_ns: float | str
     pm: Literal["all", "ranges"]
     pointer_reach: int
@@ -386,11 +414,13 @@ class WorkloadKeys(TypedDict, total=False):
     split_bytes: int
     store: Literal["columns", "rows"]
     strands: bool
+    stride: int
     subscribers: int
     sync: Literal["dax", "page-cache"]
     syscall_ns: float | str
     think_cycles: int
     threads: int
+    time_ns: float | str
     update_percent: int
     user_percent: int
     value_size: int
