@@ -15,7 +15,7 @@ pub const PAPER: Paper = Paper {
     name: "hardware",
     about: |seed| {
         format!(
-            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine; rows marked test are never fitted to"
+            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine; values were chosen by curves on which rows of both kinds are"
         )
     },
     declare,
