@@ -253,15 +253,15 @@ impl Machine {
             n if n == controllers.len() + 1 => register.on(now, port, msg, out),
             _ => commands.on(now, port, msg, out),
         }
-        if self.is_watched {
+        if self.is_watched && index > self.cores.len() {
             self.watch(now, index);
         }
     }
 
-    /// Tells those who watch devices what node `index` did.
+    /// Tells those who watch devices what node `index` did, which is none of the cores and not the directory.
     fn watch(&mut self, now: Time, index: usize) {
         let Machine { cores, directory, controllers, port, map, companions, .. } = self;
-        let device = index.wrapping_sub(cores.len() + 1);
+        let device = index - cores.len() - 1;
         let (devices, dram) = controllers.split_at_mut(map.pm_controllers);
         let is_port = device == devices.len() + dram.len() + 1;
         if !is_port && device >= devices.len() {
@@ -320,9 +320,9 @@ impl Machine {
         if self.companions.is_empty() {
             return false;
         }
-        // A driver runs on cores; who watches devices has seen nothing new when a core acts.
+        // A driver runs on cores; who watches devices has seen nothing new when a core or the directory acts.
         let index = usize::from(acted.0);
-        if index < self.cores.len() && !self.is_shared {
+        if index <= self.cores.len() && !self.is_shared {
             return false;
         }
         let device = index.checked_sub(self.cores.len() + 1).and_then(|i| self.controllers.get(i));

@@ -201,6 +201,11 @@ impl Dispatcher {
         self.unit_states.iter().filter(|r| r.is_busy()).count()
     }
 
+    /// Whether any unit has one.
+    pub fn works(&self) -> bool {
+        self.unit_states.iter().any(UnitState::is_busy)
+    }
+
     /// Requests of a core that the device is not done with.
     pub fn pending_of(&self, core: u8) -> u64 {
         self.pending.iter().filter(|h| **h == core).count() as u64

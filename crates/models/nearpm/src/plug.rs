@@ -280,7 +280,7 @@ impl Companion for Watch {
             return;
         };
         device.take_events().for_each(|seen| self.checker.saw(index, &seen));
-        let works = device.dispatcher().busy() > 0;
+        let works = device.dispatcher().works();
         if std::mem::replace(&mut self.works[index], works) != works {
             self.at_work.set(now, self.works.iter().filter(|works| **works).count());
         }
