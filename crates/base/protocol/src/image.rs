@@ -225,7 +225,10 @@ impl Image {
     pub fn adopt(&mut self, other: &Image, owns: impl Fn(Line) -> bool) {
         debug_assert_eq!(self.base, other.base);
         for (line, block) in other.lines().filter(|(line, _)| owns(*line)) {
-            self.write(line, block, Mask::MAX);
+            // A page of a part spans several of the range, some of which may never have been touched.
+            if *block != [0; 64] || self.get(self.place(line).0).is_some() {
+                self.write(line, block, Mask::MAX);
+            }
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct OptaneParameters {
     #[param(default = "64", source = "paper: Yang et al. (FAST 2020) §5.3", min = 1, max = 4096)]
     pub(crate) buffer_blocks: usize,
     /// time that a line keeps the bus between controller and DIMM busy
-    #[param(default = "3.5", source = "open 3..9: a line in 4 cycles of DDR4-2666 is 3 ns; reads of what the buffer holds are not published alone", range = ns::SERVICE)]
+    #[param(default = "3.5", source = "open 3..9: a line in 4 cycles of DDR4-2666 is 3 ns; reads of what the buffer holds are not published alone; stands at 3.5, chosen by eye on the curves of one DIMM", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
     /// time from the controller's request to the data of a line that the buffer holds
     #[param(
@@ -46,13 +46,18 @@ pub(crate) struct OptaneParameters {
     #[param(default = "12", source = "fitted to hardware.optane.store+clwb.fit: one DIMM, two and three threads", range = ns::NS)]
     pub(crate) overlap_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
-    #[param(default = "110", source = "open 40..220: not published", range = ns::NS)]
+    #[param(default = "110", source = "open 40..220: not published; stands at 110, chosen by eye on the curves of one DIMM", range = ns::NS)]
     pub(crate) ahead_ns: Dur,
     /// time from a write's acceptance to its acknowledgement
     #[param(default = "40", source = "fitted to hardware.optane.idle.fit: non-temporal stores", range = ns::NS)]
     pub(crate) acknowledge_ns: Dur,
     /// writes that the write pending queue of a DIMM's controller holds
-    #[param(default = "24", source = "open 16..64: not published", min = 1, max = 1024)]
+    #[param(
+        default = "24",
+        source = "open 16..64: not published; stands at 24, chosen by eye on the curves of one DIMM",
+        min = 1,
+        max = 1024
+    )]
     pub(crate) write_pending_queue: usize,
     /// reads that a DIMM's controller holds; of those, the ones of a block that is read for another go next
     #[param(
@@ -72,7 +77,7 @@ pub(crate) struct OptaneParameters {
     #[param(default = "47", source = "measured: LENS, reads of 64 MiB against 16 MiB, 421 and 374 ns", range = ns::NS)]
     pub(crate) translation_ns: Dur,
     /// lines written to 64 KiB, out of half as many more on the DIMM, after which they are moved
-    #[param(default = "65536", source = "open 40000..400000: a tail at 99.999 % of writes of 256 B and none at 99.99 %", min = 64, max = 1 << 40)]
+    #[param(default = "65536", source = "open 40000..400000: a tail at 99.999 % of writes of 256 B and none at 99.99 %; stands at 65536, a power of two", min = 64, max = 1 << 40)]
     pub(crate) wear_writes: u64,
     /// time that a DIMM stands still for that
     #[param(default = "52000", source = "measured: Yang et al. (FAST 2020), 99.999 % of writes to a hot spot take 51 to 53 us", range = ns::NS)]
