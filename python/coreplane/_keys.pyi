@@ -381,7 +381,7 @@ class WorkloadKeys(TypedDict, total=False):
     lines: int
     log_instructions: int
     mechanism: Literal["auto", "checkpoint", "logging", "own", "redo", "shadow", "undo-redo"]
-    operation: Literal["load", "store", "store+clwb", "ntstore"]
+    operation: Literal["load", "ntstore", "store", "store+clwb"]
     operations: int
     page_write_back_ns: float | str
     pages: int | Literal["all", "first"]

@@ -1,6 +1,6 @@
 //! What is counted of a program without a machine, and what nobody has published of how it was.
 
-use crate::{nvdimmc, tracked};
+use crate::{replacement, tracked};
 use machine::WorkloadDescription;
 use protocol::Param;
 use protocol::params::Kind;
@@ -70,7 +70,9 @@ impl Counted {
             Counted::Slowed(operations) => {
                 tracked::run(workload, (operations / value(&SLOWER)?).max(1), seed)
             }
-            Counted::LeastRecentlyUsed(percent) => nvdimmc::least_recently_used(percent, value(&REFERENCE)?),
+            Counted::LeastRecentlyUsed(percent) => {
+                replacement::least_recently_used(percent, value(&REFERENCE)?)
+            }
         }
     }
 }

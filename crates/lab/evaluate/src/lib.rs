@@ -14,6 +14,7 @@ pub mod nearpm;
 pub mod nvdimmc;
 pub mod pberry;
 mod power;
+mod replacement;
 mod runs;
 mod tracked;
 mod verdict;

@@ -6,8 +6,6 @@ mod figures;
 mod power;
 mod tpch;
 
-pub(crate) use tpch::least_recently_used;
-
 use crate::claims::Claim;
 use crate::runs::{Changes, Key, Runs, owned};
 use crate::verdict::Finding;

@@ -3,7 +3,7 @@
 use crate::describe::Description;
 use crate::error::ConfigError;
 use crate::memories::{Entry, address_map};
-use crate::run::Work;
+use crate::work::Work;
 use cpu::params::{core_spec, directory_spec};
 use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};

@@ -23,6 +23,7 @@ mod report;
 mod run;
 mod stats;
 mod throughput;
+mod work;
 
 pub mod schema;
 pub mod sources;

@@ -7,6 +7,7 @@ use crate::image::{Caches, shared};
 use crate::options::RunOptions;
 use crate::preload::contents;
 use crate::report::Report;
+use crate::work::Work;
 use crate::{fidelity, page};
 use cpu::Core;
 use engine::{Device, NodeId, Timeline};
@@ -57,27 +58,6 @@ fn run_lines(
         m.check_finished()?;
     }
     Ok(m.report(machine, workload, options, threads, before))
-}
-
-/// About how much there is to do, for whoever waits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Work {
-    /// Of a recording; most are a reference each.
-    Records(u64),
-    /// Of a workload that counts them, or zero.
-    Operations(u64),
-}
-
-impl Work {
-    fn of(workload: &WorkloadDescription) -> Work {
-        match &workload.source {
-            Source::Trace(recorded) => Work::Records(recorded.recording.len()),
-            Source::BuiltIn(_) | Source::Pages(_) => {
-                let known = workload.params.iter().find(|p| p.key == "workload.operations");
-                Work::Operations(known.map_or(0, |p| workload.settings.number(p.key)))
-            }
-        }
-    }
 }
 
 /// Does `work`, in which the programs of `workload` run.
