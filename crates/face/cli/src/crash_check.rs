@@ -43,7 +43,7 @@ pub(crate) struct External {
     /// Runs asked for, and the number of the next that is watched.
     count: AtomicUsize,
     watched_next: AtomicUsize,
-    /// The last run told what it read, or there was none yet: only then there is something to find out by watching.
+    /// The last run told what it read: only then there is something to find out by watching.
     tells: AtomicBool,
     /// Runs made, each in a folder of its own.
     folders: AtomicUsize,
@@ -83,7 +83,7 @@ impl External {
             whole,
             count: AtomicUsize::new(0),
             watched_next: AtomicUsize::new(0),
-            tells: AtomicBool::new(true),
+            tells: AtomicBool::new(false),
             folders: AtomicUsize::new(0),
             reads_more: AtomicBool::new(false),
             watch: watch::entered(),
