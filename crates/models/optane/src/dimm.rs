@@ -4,27 +4,10 @@ use crate::DimmSpec;
 use crate::stats::DimmStats;
 use crate::translation::Translation;
 use crate::wear::Wear;
+use memory::controller::blocks::{BLOCK_BYTES, Block, BlockBuffer, Entered, WHOLE, bit_of};
 use memory::{Cost, Media};
 use protocol::{Line, StatSink};
 use units::{Dur, Time};
-
-/// Lines of a media block: 256 bytes.
-const BLOCK_LINES: u64 = 4;
-const BLOCK_BYTES: u64 = 64 * BLOCK_LINES;
-/// Every line of a block.
-const WHOLE: u8 = 0xF;
-
-/// A block in the buffer.
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    age: u64,
-    /// Lines that were written and the media does not have.
-    dirty: u8,
-    /// Lines that are here, or come with the block that is being read.
-    valid: u8,
-    /// When the block that was read from the media is here.
-    ready: Time,
-}
 
 /// What the media did last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +20,9 @@ enum Did {
 #[derive(Clone, Debug)]
 pub struct Dimm {
     spec: DimmSpec,
-    /// Block numbers, searched for every access, beside the blocks that they name.
-    numbers: Vec<u64>,
-    blocks: Vec<Block>,
-    tick: u64,
+    buffer: BlockBuffer,
+    /// When the block that was read from the media is there, by its place in the buffer.
+    ready: Vec<Time>,
     /// When the media has done what it was given.
     media_free: Time,
     did: Did,
@@ -54,9 +36,8 @@ impl Dimm {
     pub fn new(spec: DimmSpec) -> Dimm {
         Dimm {
             spec,
-            numbers: Vec::with_capacity(spec.buffer_blocks),
-            blocks: Vec::with_capacity(spec.buffer_blocks),
-            tick: 0,
+            buffer: BlockBuffer::new(spec.buffer_blocks),
+            ready: vec![Time::ZERO; spec.buffer_blocks],
             media_free: Time::ZERO,
             did: Did::Read,
             translation: Translation::new(spec.translation),
@@ -65,25 +46,13 @@ impl Dimm {
         }
     }
 
-    /// The place of a line's block in the buffer, and whether it was there. Where it was not, the least recently used
-    /// block makes room; `cost` hears of it when it has to be written.
-    fn find_or_insert(&mut self, line: Line) -> (usize, bool, Option<Block>) {
-        self.tick += 1;
-        let number = line.0 / BLOCK_LINES;
-        if let Some(index) = self.numbers.iter().position(|n| *n == number) {
-            self.blocks[index].age = self.tick;
-            return (index, true, None);
+    /// A line's block in the buffer: a new one has waited for nothing yet.
+    fn enter(&mut self, line: Line) -> Entered {
+        let entered = self.buffer.enter(line);
+        if !entered.found {
+            self.ready[entered.index] = Time::ZERO;
         }
-        let fresh = Block { age: self.tick, dirty: 0, valid: 0, ready: Time::ZERO };
-        if self.blocks.len() < self.spec.buffer_blocks {
-            self.numbers.push(number);
-            self.blocks.push(fresh);
-            return (self.blocks.len() - 1, false, None);
-        }
-        let ages = self.blocks.iter().map(|b| b.age).enumerate();
-        let (oldest, _) = ages.min_by_key(|(_, age)| *age).expect("a buffer has blocks");
-        self.numbers[oldest] = number;
-        (oldest, false, Some(std::mem::replace(&mut self.blocks[oldest], fresh)))
+        entered
     }
 
     /// The media reads a block; gives when it begins.
@@ -130,20 +99,19 @@ impl Dimm {
 impl Media for Dimm {
     fn read(&mut self, now: Time, line: Line) -> Cost {
         let mut cost = Cost::default();
-        let bit = 1 << (line.0 % BLOCK_LINES);
-        let (index, found, evicted) = self.find_or_insert(line);
-        let is_here = self.blocks[index].valid & bit != 0;
+        let Entered { index, found, evicted } = self.enter(line);
+        let is_here = self.buffer.at(index).valid & bit_of(line) != 0;
         if !is_here {
             let translated = self.translation.look_up(line);
             self.stats.translation_misses += u64::from(translated > Dur::ZERO);
             let begins = self.read_block(now, &mut cost);
-            self.blocks[index].ready = begins + translated + self.spec.array;
-            self.blocks[index].valid = WHOLE;
+            self.ready[index] = begins + translated + self.spec.array;
+            self.buffer.at(index).valid = WHOLE;
         }
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);
         }
-        cost.latency = self.blocks[index].ready.since(now) + self.spec.hit;
+        cost.latency = self.ready[index].since(now) + self.spec.hit;
         cost.hit = Some(found && is_here);
         cost.busy = self.busy(now);
         cost
@@ -151,17 +119,17 @@ impl Media for Dimm {
 
     fn write(&mut self, now: Time, line: Line) -> Cost {
         let mut cost = Cost::default();
-        let bit = 1 << (line.0 % BLOCK_LINES);
-        let (index, found, evicted) = self.find_or_insert(line);
-        self.blocks[index].valid |= bit;
-        self.blocks[index].dirty |= bit;
+        let Entered { index, found, evicted } = self.enter(line);
+        let own = self.buffer.at(index);
+        own.valid |= bit_of(line);
+        own.dirty |= bit_of(line);
+        // A block that is whole waits for nothing more.
+        let whole = (own.dirty == WHOLE).then(|| std::mem::replace(own, Block { dirty: 0, ..*own }));
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);
         }
-        // A block that is whole waits for nothing more.
-        if self.blocks[index].dirty == WHOLE {
-            self.write_block(now, self.blocks[index], &mut cost);
-            self.blocks[index].dirty = 0;
+        if let Some(block) = whole {
+            self.write_block(now, block, &mut cost);
         }
         let stall = self.wear.written(line);
         if stall > Dur::ZERO {

@@ -16,8 +16,6 @@ use units::Time;
 struct Entry {
     slot: u16,
     write: LineWrite,
-    /// It is under way.
-    sent: bool,
     /// Another core may take what it says for a release.
     publishes: bool,
     /// It was stored while the core made up for what was wrong: its line stays, so nobody reads it too early.
@@ -49,10 +47,10 @@ pub struct SpecCore {
 /// What decides about the future, without times and counts.
 impl Hash for SpecCore {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        // What has gone and which slots are taken follows from the path.
-        let SpecCore { core: _, map: _, spec: _, mutant: _, path, .. } = self;
-        let SpecCore { gone: _, taken: _, releases, careful, free_at: _, stats: _, .. } = self;
-        (path, releases, careful).hash(into);
+        // Which slots are taken follows from the path.
+        let SpecCore { core: _, map: _, spec: _, mutant: _, path, gone, .. } = self;
+        let SpecCore { taken: _, releases, careful, free_at: _, stats: _, .. } = self;
+        (path, gone, releases, careful).hash(into);
     }
 }
 
@@ -138,7 +136,7 @@ impl CoreOrdering for SpecCore {
         }
         let publishes = self.releases.take() == Some(write.line);
         let (slot, careful) = (self.take_slot(), self.careful);
-        self.path.push_back(Entry { slot, write: *write, sent: false, publishes, careful });
+        self.path.push_back(Entry { slot, write: *write, publishes, careful });
         self.stats.persists += 1;
         self.changed(now);
         Ok(0)
@@ -173,9 +171,9 @@ impl CoreOrdering for SpecCore {
     /// A line may leave once its stores are under way: the controller hears of it no sooner than of the stores, less
     /// the time for which it watches.
     fn holds(&self, line: Line) -> bool {
-        let stays = |e: &Entry| e.write.line == line && (!e.sent || self.careful);
+        let mut stay = self.path.iter().skip(if self.careful { 0 } else { self.gone });
         let early = self.is(Mutant::LeavesBeforeStore);
-        self.publishes(line) || !early && self.path.iter().any(stays)
+        self.publishes(line) || !early && stay.any(|e| e.write.line == line)
     }
 
     fn committed(&self) -> EpochId {
@@ -200,7 +198,6 @@ impl CoreOrdering for SpecCore {
             return;
         }
         if let Some(index) = self.sendable() {
-            self.path[index].sent = true;
             self.gone += 1;
             let Entry { slot, write, careful: retry, .. } = self.path[index];
             let request = FlushRequest { core: self.core, slot, epoch: ONE, early: false, retry, write };

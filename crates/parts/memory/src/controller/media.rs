@@ -1,11 +1,9 @@
 //! What is behind a controller's queues: media, as a seam, and the simplest of them.
 
-use super::spec::{BufferSpec, FixedSpec};
+use super::blocks::{BLOCK_BYTES, BLOCK_LINES, Block, BlockBuffer, WHOLE, bit_of};
+use super::spec::FixedSpec;
 use protocol::{Line, StatSink};
 use units::{Dur, Time};
-
-/// Lines of a media block: 256 bytes.
-pub(super) const BLOCK_LINES: u64 = 4;
 
 /// What one access costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,20 +34,10 @@ pub trait Media {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Block {
-    number: u64,
-    age: u64,
-    /// Lines that the media does not have yet, and lines that the buffer has.
-    dirty: u8,
-    valid: u8,
-}
-
 /// One server for reads and writes, busy for constant times, and the module's internal buffer where it has one.
 pub struct FixedMedia {
     spec: FixedSpec,
-    blocks: Vec<Block>,
-    tick: u64,
+    blocks: BlockBuffer,
 }
 
 impl Media for FixedMedia {
@@ -58,13 +46,12 @@ impl Media for FixedMedia {
             let busy = self.spec.read_service;
             return Cost { busy, latency: self.spec.read, bytes_read: 64, ..Cost::default() };
         };
-        let bit = 1 << (line.0 % BLOCK_LINES);
-        let (index, mut cost) = self.find_or_insert(line, &buffer);
-        if self.blocks[index].valid & bit != 0 {
+        let (block, mut cost) = self.enter(line);
+        if block.valid & bit_of(line) != 0 {
             return Cost { busy: buffer.hit_service, latency: buffer.read, ..cost };
         }
-        self.blocks[index].valid = 0xF;
-        cost.bytes_read += 64 * BLOCK_LINES;
+        block.valid = WHOLE;
+        cost.bytes_read += BLOCK_BYTES;
         cost.busy += self.spec.read_service * BLOCK_LINES;
         cost.latency = self.spec.read;
         cost
@@ -74,10 +61,9 @@ impl Media for FixedMedia {
         let Some(buffer) = self.spec.buffer else {
             return Cost { busy: self.spec.write_service, bytes_written: 64, ..Cost::default() };
         };
-        let bit = 1 << (line.0 % BLOCK_LINES);
-        let (index, mut cost) = self.find_or_insert(line, &buffer);
-        self.blocks[index].valid |= bit;
-        self.blocks[index].dirty |= bit;
+        let (block, mut cost) = self.enter(line);
+        block.valid |= bit_of(line);
+        block.dirty |= bit_of(line);
         cost.busy += buffer.hit_service;
         cost
     }
@@ -91,39 +77,22 @@ impl FixedMedia {
     /// Idle media.
     pub fn new(spec: FixedSpec) -> FixedMedia {
         let blocks = spec.buffer.map_or(0, |b| b.blocks);
-        FixedMedia { spec, blocks: Vec::with_capacity(blocks), tick: 0 }
+        FixedMedia { spec, blocks: BlockBuffer::new(blocks) }
     }
 
     /// The line's block in the buffer, and what making room for it costs: a partly written block is read
     /// first, then the whole block is written.
-    fn find_or_insert(&mut self, line: Line, buffer: &BufferSpec) -> (usize, Cost) {
-        self.tick += 1;
-        let number = line.0 / BLOCK_LINES;
-        if let Some(index) = self.blocks.iter().position(|b| b.number == number) {
-            self.blocks[index].age = self.tick;
-            return (index, Cost { hit: Some(true), ..Cost::default() });
+    fn enter(&mut self, line: Line) -> (&mut Block, Cost) {
+        let entered = self.blocks.enter(line);
+        let mut cost = Cost { hit: Some(entered.found), ..Cost::default() };
+        if let Some(old) = entered.evicted.filter(|old| old.dirty != 0) {
+            cost.bytes_written += BLOCK_BYTES;
+            cost.busy += self.spec.write_service * BLOCK_LINES;
+            if old.valid != WHOLE {
+                cost.bytes_read += BLOCK_BYTES;
+                cost.busy += self.spec.read_service * BLOCK_LINES;
+            }
         }
-        let missed = Cost { hit: Some(false), ..Cost::default() };
-        let fresh = Block { number, age: self.tick, dirty: 0, valid: 0 };
-        if self.blocks.len() < buffer.blocks {
-            self.blocks.push(fresh);
-            return (self.blocks.len() - 1, missed);
-        }
-        let oldest = (0..self.blocks.len()).min_by_key(|i| self.blocks[*i].age).expect("a buffer has blocks");
-        let old = std::mem::replace(&mut self.blocks[oldest], fresh);
-        (oldest, self.write_out(old, missed))
-    }
-
-    fn write_out(&self, old: Block, mut cost: Cost) -> Cost {
-        if old.dirty == 0 {
-            return cost;
-        }
-        cost.bytes_written += 64 * BLOCK_LINES;
-        cost.busy += self.spec.write_service * BLOCK_LINES;
-        if old.valid != 0xF {
-            cost.bytes_read += 64 * BLOCK_LINES;
-            cost.busy += self.spec.read_service * BLOCK_LINES;
-        }
-        cost
+        (self.blocks.at(entered.index), cost)
     }
 }

@@ -19,6 +19,7 @@
 //! Sources: ASAP (HPCA 2022) Table II and §V; its public artifact for the queue's policy and the bandwidth,
 //! which the paper leaves out; Yang et al. (FAST 2020) for the internal buffer.
 
+pub mod blocks;
 mod media;
 mod spec;
 mod stats;
@@ -33,6 +34,7 @@ pub use media::{Cost, FixedMedia, Media};
 pub use spec::{Admission, BufferSpec, ControllerSpec, Drain, FixedSpec};
 
 use ::plug::LeastAnswer;
+use blocks::BLOCK_LINES;
 use engine::{Device, Mark, Out, PortId, Track};
 use params::{StatisticInfo, Statistics};
 use protocol::{
@@ -355,7 +357,7 @@ impl Controller {
     fn bring_forward(&mut self, line: Line) {
         let Admission::ByChance { window } = self.spec.admission else { return };
         for index in 0..window.min(self.reads.len()) {
-            if self.reads[index].line.0 / media::BLOCK_LINES == line.0 / media::BLOCK_LINES {
+            if self.reads[index].line.0 / BLOCK_LINES == line.0 / BLOCK_LINES {
                 self.reads.swap(index, self.answered);
                 self.answered += 1;
             }
