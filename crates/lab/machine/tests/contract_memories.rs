@@ -43,7 +43,7 @@ fn conserves_bytes_and_answers_every_request_once() {
         let all: Vec<Report> =
             machines().map(|(m, _)| ran(&m, &program, engine::Mode::Fast).unwrap()).collect();
         for report in &all {
-            let same = report.visible.to_vec() == all[0].visible.to_vec();
+            let same = report.visible == all[0].visible;
             assert!(same, "{} leaves other bytes than {}", report.machine, all[0].machine);
         }
     }
