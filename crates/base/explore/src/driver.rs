@@ -97,7 +97,7 @@ type Found<S> = (u32, u128, S);
 
 const DEADLOCK: &str = "deadlock: nothing can happen, and work is left";
 
-/// Visits every state of `protocol`, at most `limit`; its watch is told how many were found.
+/// Visits every state of `protocol`, at most `limit`; its watch is told how many were found, and looked at.
 pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
     let start = protocol.start();
     let key = Fingerprint::of(&start);
@@ -116,6 +116,8 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
         for found in level {
             let id: u32 = found.0;
             if id.is_multiple_of(LOOK) {
+                // Numbers are in the order of looking.
+                watch::parts(id.into(), search.visits.len() as u64);
                 watch::steps(search.visits.len() as u64);
             }
             let room = search.visits.len() < limit;

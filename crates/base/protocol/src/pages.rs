@@ -82,6 +82,11 @@ pub enum PageStep {
 pub trait PageProgram {
     /// What it does next; after [`PageStep::End`] it is asked no more.
     fn next(&mut self) -> PageStep;
+
+    /// How much of it is done, all of it being one, as far as it knows; for whoever waits.
+    fn done(&self) -> f64 {
+        0.0
+    }
 }
 
 /// A program and when it starts.

@@ -7,8 +7,8 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// One piece of work, watched.
 #[derive(Debug, Default)]
@@ -18,6 +18,12 @@ pub struct Watch {
     steps: AtomicU64,
     done: AtomicU64,
     all: AtomicU64,
+    passed: AtomicU64,
+    to_pass: AtomicU64,
+    /// Of one piece of work among several side by side: the watch of all of them, the process's where there is no own.
+    outer: Option<Option<Arc<Watch>>>,
+    /// Pieces that are under way side by side.
+    pieces: Mutex<Vec<Weak<Watch>>>,
 }
 
 /// What is unwound with when the work is to stop.
@@ -38,7 +44,15 @@ impl Watch {
             steps: AtomicU64::new(0),
             done: AtomicU64::new(0),
             all: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
+            to_pass: AtomicU64::new(0),
+            outer: None,
+            pieces: Mutex::new(Vec::new()),
         }
+    }
+
+    fn outer(&self) -> Option<&Watch> {
+        self.outer.as_ref().map(|outer| outer.as_deref().unwrap_or(&PROCESS))
     }
 
     /// The work is to stop.
@@ -48,7 +62,7 @@ impl Watch {
 
     /// Whether the work is to stop.
     pub fn is_stopped(&self) -> bool {
-        self.stop.load(Relaxed)
+        self.stop.load(Relaxed) || self.outer().is_some_and(Watch::is_stopped)
     }
 
     /// Simulated time, in picoseconds, that the work has come to.
@@ -64,6 +78,33 @@ impl Watch {
     /// Parts of the work that are done, and how many there are; zero where nobody has said.
     pub fn parts(&self) -> (u64, u64) {
         (self.done.load(Relaxed), self.all.load(Relaxed))
+    }
+
+    /// Work of another kind begins: nothing is known of it yet.
+    pub fn begin(&self) {
+        for told in [&self.now, &self.steps, &self.done, &self.all, &self.passed, &self.to_pass] {
+            told.store(0, Relaxed);
+        }
+    }
+
+    /// How far a pass over data is, and how long it is; zero where nobody has said.
+    pub fn pass(&self) -> (u64, u64) {
+        (self.passed.load(Relaxed), self.to_pass.load(Relaxed))
+    }
+
+    /// How much is done of the pieces that are under way side by side ([`one_of`]), a whole one being one.
+    pub fn under_way(&self) -> f64 {
+        let share =
+            |(done, all): (u64, u64)| if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) };
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.retain(|piece| piece.strong_count() > 0);
+        pieces.iter().filter_map(Weak::upgrade).map(|piece| share(piece.parts())).sum()
+    }
+
+    /// Says something of itself, and to whom it is a piece of.
+    fn tell(&self, what: impl Fn(&Watch)) {
+        what(self);
+        self.outer().into_iter().for_each(what);
     }
 
     /// Does `work` under this watch, on this thread.
@@ -104,6 +145,15 @@ pub fn shared<T>(of: Option<&Arc<Watch>>, work: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Does `work`, one of several pieces side by side under the watch `of` another thread, as [`shared`] does; how far each
+/// piece is is known apart ([`Watch::under_way`]).
+pub fn one_of<T>(of: Option<&Arc<Watch>>, work: impl FnOnce() -> T) -> T {
+    let own = Arc::new(Watch { outer: Some(of.cloned()), ..Watch::new() });
+    let all = of.map_or(&PROCESS, |of| of);
+    all.pieces.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&own));
+    shared(Some(&own), work)
+}
+
 fn with<T>(look: impl FnOnce(&Watch) -> T) -> T {
     OWN.with_borrow(|own| look(own.as_deref().unwrap_or(&PROCESS)))
 }
@@ -124,7 +174,7 @@ pub fn check() {
 /// Says how far the work of this thread is in simulated time, and checks as [`check`] does.
 pub fn at(now_ps: u64) {
     let stop = with(|w| {
-        w.now.store(now_ps, Relaxed);
+        w.tell(|w| w.now.store(now_ps, Relaxed));
         w.is_stopped()
     });
     if stop {
@@ -135,7 +185,7 @@ pub fn at(now_ps: u64) {
 /// Says how many steps the work of this thread has done, and checks as [`check`] does.
 pub fn steps(done: u64) {
     let stop = with(|w| {
-        w.steps.store(done, Relaxed);
+        w.tell(|w| w.steps.store(done, Relaxed));
         w.is_stopped()
     });
     if stop {
@@ -149,6 +199,18 @@ pub fn parts(done: u64, all: u64) {
         w.done.store(done, Relaxed);
         w.all.store(all, Relaxed);
     });
+}
+
+/// Says how far a pass over data of this thread's work is, of how much, and checks as [`check`] does.
+pub fn pass(done: u64, all: u64) {
+    let stop = with(|w| {
+        w.passed.store(done, Relaxed);
+        w.to_pass.store(all, Relaxed);
+        w.is_stopped()
+    });
+    if stop {
+        unwind();
+    }
 }
 
 #[cold]
@@ -198,6 +260,23 @@ mod tests {
             });
         }));
         assert_eq!(outer.now_ps(), 5);
+    }
+
+    #[test]
+    fn pieces_side_by_side_are_known_apart_and_stop_together() {
+        let all = Arc::new(Watch::default());
+        let percent = |share: f64| (100.0 * share).round() as u64;
+        let half_of_one = one_of(Some(&all), || {
+            parts(1, 2);
+            steps(7);
+            one_of(Some(&all), || parts(3, 4));
+            all.under_way()
+        });
+        assert_eq!(percent(half_of_one), 50, "what has ended is no longer under way");
+        assert_eq!((percent(all.under_way()), all.steps()), (0, 7));
+        all.stop();
+        let of = Arc::clone(&all);
+        assert!(is_stopped_by(move || one_of(Some(&of), || unreachable!("it is to stop"))));
     }
 
     #[test]

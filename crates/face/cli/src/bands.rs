@@ -41,7 +41,12 @@ fn variants(machine: &Description, workloads: &[WorkloadDescription], ends: bool
     all
 }
 
-/// Runs all variants of all machines; `done` is called after each machine's run that counts.
+/// How many runs there are to make.
+pub(crate) fn count(jobs: &[(Description, Vec<WorkloadDescription>)], ends: bool) -> usize {
+    jobs.iter().map(|(machine, workloads)| variants(machine, workloads, ends).len()).sum()
+}
+
+/// Runs all variants of all machines; `done` is called after each.
 pub(crate) fn run(
     jobs: &[(Description, Vec<WorkloadDescription>)],
     options: &RunOptions,
@@ -65,10 +70,8 @@ pub(crate) fn run(
                 machine.set("cpu.ipc", IPC_INTERVAL[end])?;
             }
             let work = || machine::run(&machine, &workloads[variant.0], options);
-            let (report, host) = output::timed(|| watch::shared(own.as_ref(), work));
-            if *variant == (0, None) {
-                done();
-            }
+            let (report, host) = output::timed(|| watch::one_of(own.as_ref(), work));
+            done();
             Ok((*job, (*variant, report?, host)))
         })
         .collect();
@@ -158,7 +161,7 @@ pub(crate) fn remarks(workloads: &[WorkloadDescription]) -> Vec<String> {
 /// Says remarks on standard error, unless nothing is wanted there.
 pub(crate) fn say(common: &Common, remarks: &[String]) {
     if !common.quiet && !output::is_json(common) {
-        remarks.iter().for_each(|remark| eprintln!("coreplane: {remark}"));
+        remarks.iter().for_each(|remark| crate::lines::remark(remark));
     }
 }
 

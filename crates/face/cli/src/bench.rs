@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::BenchArgs;
+use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
 use machine::{Description, RunOptions, WorkloadDescription};
@@ -28,20 +29,22 @@ const MACHINES: [&str; 11] = [
 ];
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let bar = progress::bar(&args.common, MACHINES.len(), "bench");
+    /// What is measured beside machines.
+    const OTHERS: usize = 7;
+    let bar = progress::bar(&args.common, MACHINES.len() + OTHERS, "bench");
     let mut rows = Vec::new();
     for name in MACHINES {
         rows.push(one(name)?);
         bar.step();
     }
+    let decode = bar.stepped(decode_rate())?;
+    let recorder = bar.stepped(crate::bench_recorder::slowdown())?;
+    let lab = bar.stepped(crate::bench_lab::rates())?;
+    let ddr4 = bar.stepped(crate::bench_ddr4::rates())?;
+    let ftl = bar.stepped(crate::bench_ftl::rates())?;
+    let track = bar.stepped(crate::bench_track::rates());
+    let pages = bar.stepped(crate::bench_pages::rates())?;
     drop(bar);
-    let decode = decode_rate()?;
-    let recorder = crate::bench_recorder::slowdown()?;
-    let lab = crate::bench_lab::rates()?;
-    let ddr4 = crate::bench_ddr4::rates()?;
-    let ftl = crate::bench_ftl::rates()?;
-    let track = crate::bench_track::rates();
-    let pages = crate::bench_pages::rates()?;
     if output::is_json(&args.common) {
         output::print_json(&json!({
             "goal_million_references_per_second": GOAL_REFERENCES,
@@ -66,7 +69,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         }));
         return Ok(());
     }
-    println!(
+    say!(
         "million references a host second, four cores, workload bench (goal {GOAL_REFERENCES} with ASAP on)\n"
     );
     let mut table = Table::new(["machine", "Mref/s", "of goal", "L1 hits", "events/ref"]);
@@ -82,28 +85,30 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         ]);
     }
     table.print();
-    println!("\ntrace decoding: {decode:.0} million records a second (goal {GOAL_DECODE})");
+    say!("\ntrace decoding: {decode:.0} million records a second (goal {GOAL_DECODE})");
     match recorder {
         Some(times) => {
-            println!(
+            say!(
                 "recorder: SQLite takes {:.1} times the native processor time (user and system; goal at most {GOAL_SLOWDOWN}), {:.1} times of user time alone, and {:.1} times as long",
-                times.processor, times.user, times.elapsed
+                times.processor,
+                times.user,
+                times.elapsed
             );
         }
         None => {
-            println!("recorder: not measured; run in a checkout, whose tests/sqlite brings SQLite's source")
+            say!("recorder: not measured; run in a checkout, whose tests/sqlite brings SQLite's source")
         }
     }
-    println!(
+    say!(
         "crash points: {:.0} a second with recovery of a hash map of 10,000 operations (goal {})",
         lab.crash_points,
         crate::bench_lab::GOAL_CRASH_POINTS
     );
-    println!("images of a model: {:.0} a second, recovery of 1,000 operations included", lab.images);
-    println!("exploration: {:.0} states a second, all protocols", lab.states);
+    say!("images of a model: {:.0} a second, recovery of 1,000 operations included", lab.images);
+    say!("exploration: {:.0} states a second, all protocols", lab.states);
     let number = |rate: &serde_json::Value, key: &str| rate[key].as_f64().unwrap_or(0.0);
     for rate in ddr4 {
-        println!(
+        say!(
             "DDR4, {} requests: {:.1} million a second, {:.0} times Ramulator 2.1 (goal {})",
             rate["pattern"].as_str().unwrap_or(""),
             number(&rate, "million_requests_per_second"),
@@ -112,7 +117,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         );
     }
     for rate in ftl {
-        println!(
+        say!(
             "FTL, {} writes: {:.1} million host pages a second, write amplification {:.2} (goal {})",
             rate["pattern"].as_str().unwrap_or(""),
             number(&rate, "million_host_pages_per_second"),
@@ -120,15 +125,15 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             crate::bench_ftl::GOAL
         );
     }
-    println!(
+    say!(
         "live tracking: pages are compared with their copies at {:.1} GiB/s, {:.2} of memcpy",
         number(&track, "compare_gib_per_second"),
         number(&track, "share_of_memcpy")
     );
-    println!("\nmillion visits of pages a second, AMF (goal {})", crate::bench_pages::GOAL);
+    say!("\nmillion visits of pages a second, AMF (goal {})", crate::bench_pages::GOAL);
     for case in &pages {
         let (name, speed) = (case["case"].as_str().unwrap_or(""), number(case, "million_visits_per_second"));
-        println!("  {name}: {speed:.1}, {:.2} faults a visit", number(case, "faults_per_visit"));
+        say!("  {name}: {speed:.1}, {:.2} faults a visit", number(case, "faults_per_visit"));
     }
     Ok(())
 }

@@ -154,9 +154,9 @@ fn spreads(workload: &Workload, jobs: &[Job], how: How) -> Result<Option<Spreads
 /// When the two do not fit together, or the run breaks a promise.
 pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, Option<Vec<u8>>), Failure> {
     let recorded = how.bands == Bands::Recordings;
-    let (runs, mut json) =
-        run::look(machine.0.clone(), workload.described.clone(), &how.options(), recorded)?;
-    if let Some(all) = spreads(workload, &[(machine.0.clone(), workload.described.clone())], how)? {
+    let (job, options) = ([(machine.0.clone(), workload.described.clone())], how.options());
+    let (runs, mut json) = run::look(&job, &options, recorded && run::has_ends(&options), || {})?;
+    if let Some(all) = spreads(workload, &job, how)? {
         json["band"] = all.band(0, None).to_json();
     }
     let (report, host_seconds) = runs.report();

@@ -36,13 +36,14 @@ pub(crate) enum Language {
 /// Ends with the compiler's own exit code.
 pub(crate) fn cc(args: &CcArgs, language: Language) -> Result<(), Failure> {
     if args.args.first().is_none_or(|a| a == "--help" || a == "-h") {
-        print!("{}", include_str!("cc_help.txt"));
+        crate::lines::say!("{}", include_str!("cc_help.txt").trim_end());
         return Ok(());
     }
     let arguments = Arguments::read(&args.args)?;
     let tools = Tools::prepare(language)?;
     for left in &arguments.left_out {
-        eprintln!("coreplane: {left} is left out: code that is made at link time has no hooks");
+        let text = format!("{left} is left out: code that is made at link time has no hooks");
+        crate::lines::remark(&text);
     }
     let status = tools.compile(&arguments)?;
     match status.code() {

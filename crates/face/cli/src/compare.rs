@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::accounts;
 use crate::args::CompareArgs;
 use crate::bands::{self, Runs};
+use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
@@ -64,17 +65,20 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         Failure::BadInput(format!("--baseline {baseline}: is not among --on {}", on.join(",")))
     })?;
     let mut jobs = Vec::new();
+    let shown = progress::reading(&args.common, &args.workload);
     let workloads = bands::workloads(&args.workload)?;
+    drop(shown);
     for name in on {
         jobs.push((output::machine(name)?, workloads.clone()));
     }
     output::apply_all(&args.settings, &mut jobs)?;
     bands::say(&args.common, &bands::remarks(&workloads));
-    let bar = progress::bar(&args.common, jobs.len(), &args.workload);
+    let ends = !args.no_bands && !args.bands;
+    let bar = progress::bar(&args.common, bands::count(&jobs, ends), &args.workload);
     let opening = if args.out.is_some() { output::OPENING } else { 0 };
     let options = RunOptions { opening, ..output::options(&args.settings) };
     let varied = args.bands.then(|| jobs.clone());
-    let done = look(on, jobs, &options, !args.no_bands && !args.bands, index, || bar.step());
+    let done = look(on, jobs, &options, ends, index, || bar.step());
     drop(bar);
     let Compared { runs, mut rows, remarks } = done?;
     let spreads = varied.map(|jobs| {
@@ -123,7 +127,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
             for ((name, of), spanned) in said {
                 spanned.iter().for_each(|s| s.say(name, base.time() / of.time(), baseline));
             }
-            println!("{}", all.about());
+            say!("{}", all.about());
         }
     }
     Ok(())
@@ -216,7 +220,7 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
 }
 
 fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned: &[Option<Spanned>]) {
-    println!("{}, seed {}\n", args.workload, args.settings.seed);
+    say!("{}, seed {}\n", args.workload, args.settings.seed);
     let pages = runs.iter().all(|of| of.report().0.series.is_some());
     let candidates: &[_] = if pages { &SHOWN_PAGES } else { &SHOWN };
     // A column that no machine has says nothing of any.
@@ -244,17 +248,11 @@ fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned:
     }
     if args.explain {
         println!();
-        let width = crate::table::width();
         let index = runs.iter().position(|of| std::ptr::eq(of, base)).unwrap_or(0);
-        for text in accounts::explained(&reports(on, runs), index).into_iter().flatten() {
-            crate::table::wrapped(&text, width).iter().for_each(|line| println!("{line}"));
-        }
+        accounts::explained(&reports(on, runs), index).iter().flatten().for_each(|text| say!("{text}"));
     }
     if recorded && !args.bands {
-        println!(
-            "\nband: the speedups with cpu.ipc from {} to {}, and of every recording",
-            machine::params::IPC_INTERVAL[0],
-            machine::params::IPC_INTERVAL[1]
-        );
+        let [low, high] = machine::params::IPC_INTERVAL;
+        say!("\nband: the speedups with cpu.ipc from {low} to {high}, and of every recording");
     }
 }

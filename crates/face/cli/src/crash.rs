@@ -47,7 +47,11 @@ pub(crate) fn keep(args: &CrashArgs, lab: &Lab) -> Result<(), Failure> {
 }
 
 fn look(args: &CrashArgs) -> Result<Lab, Failure> {
-    look_at(args, output::machine(&args.machine)?, output::workload(&args.workload)?)
+    let machine = output::machine(&args.machine)?;
+    let shown = progress::reading(&args.common, &args.workload);
+    let workload = output::workload(&args.workload)?;
+    drop(shown);
+    look_at(args, machine, workload)
 }
 
 /// What is found of a machine and a workload, before what is set of either is applied.
@@ -163,8 +167,10 @@ fn built_in_lab(
         ))
     })?;
     let every = every(args)?;
+    let shown = progress::simulation(&args.common, 1, "what the program does");
     let log = machine::within_arenas(workload, || crash::of_program(workload, seed))?
         .ok_or_else(|| Failure::BadInput("the program cannot be run without a machine".into()))?;
+    drop(shown);
     if let Some(text) = &args.replay {
         let message = replay(text)?.run(&log, &mut check).err();
         return Ok(Lab::replayed(model, message));

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::CrashArgs;
+use crate::lines::say;
 use crate::output;
 use check::crash::{self, Persistency, Search, StoreNote};
 use serde_json::{Value, json};
@@ -116,24 +117,21 @@ const MOST_NOTES: usize = 8;
 /// Prints one failure, as [`Found`] holds it.
 pub(crate) fn print_failure(f: &Value) {
     let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
-    println!("\n  {}", text(&f["why"]));
-    println!("    recovery: {}", text(&f["message"]));
+    say!("\n  {}", text(&f["why"]));
+    say!("    recovery: {}", text(&f["message"]));
     for (word, notes) in [("missing", &f["missing"]), ("there", &f["present"])] {
         let notes = notes.as_array().map_or(&[][..], Vec::as_slice);
         for n in notes.iter().take(MOST_NOTES) {
             let number = |key: &str| n[key].as_u64().unwrap_or_default();
-            println!(
-                "    {word:8}  {:24} [{:#x}] = {:#x}",
-                text(&n["site"]),
-                number("address"),
-                number("value")
-            );
+            let (address, value) = (number("address"), number("value"));
+            say!("    {word:8}  {:24} [{address:#x}] = {value:#x}", text(&n["site"]));
         }
         if notes.len() > MOST_NOTES {
-            println!("    {word:8}  and {} more (--format json lists them)", notes.len() - MOST_NOTES);
+            let more = notes.len() - MOST_NOTES;
+            say!("    {word:8}  and {more} more (--format json lists them)");
         }
     }
-    println!("    --replay '{}'", text(&f["replay"]));
+    say!("    --replay '{}'", text(&f["replay"]));
 }
 
 /// What must be the same for a search to go on.

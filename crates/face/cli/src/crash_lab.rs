@@ -2,6 +2,7 @@
 
 use crate::args::CrashArgs;
 use crate::crash_found::{Found, print_failure};
+use crate::lines::say;
 use crate::output::Table;
 use check::crash::{self, Persistency, Timed, TimedFailure};
 use protocol::PM_BASE;
@@ -94,14 +95,14 @@ impl Lab {
     }
 
     pub(crate) fn print(&self, args: &CrashArgs) {
-        println!(
+        say!(
             "{} on {}, seed {}, model {}",
             args.workload,
             args.machine,
             args.settings.seed,
             self.model.name()
         );
-        self.notes.iter().for_each(|note| println!("{note}"));
+        self.notes.iter().for_each(|note| say!("{note}"));
         if let Some(t) = &self.timed {
             self.print_timed(t);
         }
@@ -113,31 +114,28 @@ impl Lab {
 
     fn print_timed(&self, t: &Timed) {
         let bound = if t.bounded { " (the bound; --points raises it)" } else { "" };
-        println!("\npower failures in the run   {}{bound}", t.points);
-        println!("recovery fails              {}", t.failing);
+        say!("\npower failures in the run   {}{bound}", t.points);
+        say!("recovery fails              {}", t.failing);
         for (i, f) in t.failures.iter().enumerate() {
             let said = self.acknowledged.get(i).map(|n| format!(", after mark {n}")).unwrap_or_default();
-            println!("  at {:.1} ns{said}: {}", f.at.since(Time::ZERO).as_ns(), f.message);
+            say!("  at {:.1} ns{said}: {}", f.at.since(Time::ZERO).as_ns(), f.message);
             print_lost(&f.lost);
         }
     }
 
     fn print_search(&self, s: &Found) {
-        println!(
-            "\ncrash points of the model   {} of {} in {} events",
-            s.points, s.points_in_log, self.events
-        );
-        println!("images                      {}{}", s.images, s.possible_text());
+        say!("\ncrash points of the model   {} of {} in {} events", s.points, s.points_in_log, self.events);
+        say!("images                      {}{}", s.images, s.possible_text());
         if s.bounded_points > 0 {
-            println!("points with images left out {} (--images raises the bound)", s.bounded_points);
+            say!("points with images left out {} (--images raises the bound)", s.bounded_points);
         }
         if s.grouped_points > 0 {
-            println!(
+            say!(
                 "points with grouped stores  {} (lines stored to hundreds of times and never made durable: not after each store)",
                 s.grouped_points
             );
         }
-        println!("recovery fails              {} points", s.failing_points);
+        say!("recovery fails              {} points", s.failing_points);
         s.failures.iter().for_each(print_failure);
     }
 
@@ -169,5 +167,6 @@ fn print_lost(pages: &[u64]) {
     }
     let shown: Vec<String> = pages.iter().take(SHOWN).map(|p| format!("{:#x}", p - PM_BASE)).collect();
     let more = if pages.len() > SHOWN { ", ..." } else { "" };
-    println!("    not saved, the battery being empty: {} pages, at {}{more}", pages.len(), shown.join(", "));
+    let (all, shown) = (pages.len(), shown.join(", "));
+    say!("    not saved, the battery being empty: {all} pages, at {shown}{more}");
 }

@@ -47,10 +47,12 @@ pub(crate) fn lab(
         Failure::BadInput(format!("{}: --check is for recorded programs (trace:FILE)", args.workload))
     })?;
     refused::without_values(args, recording.about())?;
+    let shown = progress::reading(&args.common, &args.workload);
     let recorded = Recorded::new(args, recording)?;
     refused::unseen(args, &recorded)?;
     refused::never_durable(args, &recorded, model)?;
     let mut log = log_of(args, recording, &recorded)?;
+    drop(shown);
     log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
     let bytes = recorded.files.iter().map(|f| f.size).sum();
     let external = External::new(command, args.time_limit, bytes)?;
@@ -58,8 +60,10 @@ pub(crate) fn lab(
         if let Some(text) = &args.replay {
             return replayed(text, &log, &recorded, &external);
         }
-        uncut(model, &log, &recorded, &external)
-            .map_err(|message| refused::uncut(args, &recorded, &message))?;
+        let shown = progress::busy(&args.common, "the check on everything that the program did");
+        let whole = uncut(model, &log, &recorded, &external);
+        drop(shown);
+        whole.map_err(|message| refused::uncut(args, &recorded, &message))?;
         search(args, machine, workload, model, &log, &recorded, &external)
     })??;
     lab.recording = Some(recorded.json(args, &external));
@@ -196,6 +200,7 @@ fn on_the_machine(
     let cuts = if asked {
         Cuts { every: crash_options::every(args)?, after }
     } else {
+        let _shown = progress::simulation(&args.common, 1, "a run without a power failure");
         crash::spread(machine, workload, &options, args.points, after).map_err(output::failed)?
     };
     let bar = progress::bar(&args.common, args.points, "power failures");

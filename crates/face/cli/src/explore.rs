@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::ExploreArgs;
 use crate::bounds::declare;
+use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
 use explore::{Given, Harness, Outcome, Replay};
@@ -20,7 +21,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     let given = given(&args.bounds.0, harness)?;
     match (args.mutant.as_deref(), &args.replay) {
         (Some("list"), _) => {
-            harness.mutants().iter().for_each(|(name, meaning)| println!("{name:20} {meaning}"));
+            harness.mutants().iter().for_each(|(name, meaning)| say!("{name:20}  {meaning}"));
             Ok(())
         }
         (mutant, Some(choices)) => {
@@ -84,7 +85,7 @@ pub(crate) fn given<S: AsRef<str>>(values: &[(S, String)], harness: &Harness) ->
 }
 
 fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&str>) -> Result<(), Failure> {
-    let bar = progress::count(&args.common, "states");
+    let bar = progress::search(&args.common, args.states, "states");
     let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, args.states));
     drop(bar);
     let outcome = outcome.map_err(Failure::BadInput)?;
@@ -104,7 +105,8 @@ fn replayed(args: &ExploreArgs, replay: &Replay) -> Result<(), Failure> {
         output::print_json(&json!({"trace": replay.trace, "message": replay.message}));
     } else {
         steps(&replay.trace);
-        println!("violation  {}", replay.message.as_deref().unwrap_or("none where the trace ends"));
+        let message = replay.message.as_deref().unwrap_or("none where the trace ends");
+        say!("violation  {message}");
     }
     replay.message.clone().map_or(Ok(()), |message| Err(Failure::DoesNotHold(message)))
 }
@@ -133,15 +135,15 @@ fn print(o: &Outcome, seconds: f64) {
     println!("depth      {}", o.depth);
     println!("ends       {}", o.finals);
     if let Some(v) = &o.violation {
-        println!("violation  {}\n\na shortest way there:", v.message);
+        say!("violation  {}\n\na shortest way there:", v.message);
         steps(&v.trace);
     } else if o.complete {
         println!("violation  none; every state was visited");
     } else {
-        println!("violation  none in the states visited; more are left (raise --states)");
+        say!("violation  none in the states visited; more are left (raise --states)");
     }
 }
 
 fn steps(trace: &[String]) {
-    trace.iter().enumerate().for_each(|(i, step)| println!("{:4}  {step}", i + 1));
+    trace.iter().enumerate().for_each(|(i, step)| say!("{:4}  {step}", i + 1));
 }

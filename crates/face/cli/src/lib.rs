@@ -30,9 +30,11 @@ mod explore;
 mod hints;
 mod interrupt;
 mod kept;
+mod lines;
 mod litmus;
 mod live;
 mod manual;
+mod markdown;
 mod output;
 mod progress;
 mod quantity;
@@ -83,11 +85,11 @@ pub fn main_from(args: &[String]) -> u8 {
     match interrupt::guarded(|| dispatch(&cli)) {
         Ok(Ok(())) => 0,
         Ok(Err(Failure::DoesNotHold(text))) => {
-            eprintln!("coreplane: {text}");
+            lines::remark(&text);
             1
         }
         Ok(Err(Failure::BadInput(text))) => {
-            eprintln!("coreplane: {text}");
+            lines::remark(&text);
             2
         }
         Err(code) => code,

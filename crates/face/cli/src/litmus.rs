@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::{LitmusArgs, MethodChoice};
+use crate::lines::say;
 use crate::output::{self, Table};
 use check::litmus::{
     self, Block, ImageValues, MODELS, Method, Model, Options, Question, SPECS, Test, Unfinished,
@@ -186,10 +187,10 @@ fn print(rows: &[Row<'_>], brief: bool) {
         return;
     }
     for r in rows {
-        println!("\n{} under {}: {} images", r.test.name, r.model, r.images.len());
+        say!("\n{} under {}: {} images", r.test.name, r.model, r.images.len());
         for image in &r.images {
             let pairs = r.test.locations.iter().zip(image).map(|(l, v)| format!("{l}={v}"));
-            println!("  {}", pairs.collect::<Vec<_>>().join(" "));
+            say!("  {}", pairs.collect::<Vec<_>>().join(" "));
         }
     }
 }

@@ -8,7 +8,9 @@
 
 use crate::Failure;
 use crate::args::ReproduceArgs;
+use crate::lines::say;
 use crate::output::{self, Table};
+use crate::progress::{self, Progress};
 use evaluate::Claims;
 use evaluate::pberry::definitions::{Load, Shares, loads};
 use serde_json::{Value, json};
@@ -50,11 +52,13 @@ pub(crate) fn table(args: &ReproduceArgs, claims: &Claims) -> Result<(), Failure
     }
     let simulated = loads(args.seed).map_err(output::failed)?;
     let mut rows = Vec::new();
+    let bar = progress::bar(&args.common, simulated.len() * 2 * WINDOWS as usize, "windows of 1 s");
     for load in &simulated {
-        let measured = measure(load.workload == "redis-seq", args.seed)?;
+        let measured = measure(load.workload == "redis-seq", args.seed, &bar)?;
         let published = claims.list.iter().find(|c| c.id == load.claim);
         rows.push((load, published.map(|c| c.values.clone()).unwrap_or_default(), measured));
     }
+    drop(bar);
     if output::is_json(&args.common) {
         output::print_json(&rows.iter().map(|(l, p, m)| to_json(l, p, m)).collect());
     } else {
@@ -100,13 +104,15 @@ fn print(rows: &[(&Load, Vec<f64>, Measured)]) {
     table.print();
     println!();
     for (load, _, measured) in rows {
-        println!(
+        say!(
             "{}: {:.0} requests a window; {:.3} pages written for each page that changed",
-            load.workload, measured.requests_per_window, measured.written_pages
+            load.workload,
+            measured.requests_per_window,
+            measured.written_pages
         );
     }
-    println!(
-        "\nOn a running program content alone can be compared: what was stored shows under instrumentation, and what was written\n\
+    say!(
+        "\nOn a running program content alone can be compared: what was stored shows under instrumentation, and what was written \
          back to the hardware. Which pages were written the kernel says."
     );
 }
@@ -257,7 +263,7 @@ impl Clients {
     }
 }
 
-fn measure(sequential: bool, seed: u64) -> Result<Measured, Failure> {
+fn measure(sequential: bool, seed: u64, bar: &Progress) -> Result<Measured, Failure> {
     let server = Server::start()?;
     let keys = if sequential { 200_000 } else { 330_000 };
     let mut filling = Client::new(&server.socket(), keys, true, seed, 0)?;
@@ -274,9 +280,9 @@ fn measure(sequential: bool, seed: u64) -> Result<Measured, Failure> {
         keep_pages: false,
     };
     let before = clients.requests.load(Ordering::Relaxed);
-    let lines = track(&options(Mode::Lines), &mut |_| ());
+    let lines = track(&options(Mode::Lines), &mut |_| bar.step());
     let requests = clients.requests.load(Ordering::Relaxed) - before;
-    let pages = track(&options(Mode::WriteProtect), &mut |_| ());
+    let pages = track(&options(Mode::WriteProtect), &mut |_| bar.step());
     let ended = clients.end();
     let (lines, pages) = (lines?, pages?);
     ended.map_err(|e| format!("reproduce pberry --live: the load on redis-server ended: {e}"))?;

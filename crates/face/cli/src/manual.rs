@@ -21,7 +21,8 @@ pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     if output::is_json(&args.common) {
         output::print_json(&serde_json::json!({"folder": args.out}));
     } else if !args.common.quiet {
-        println!("manual pages are in {} (man -l {}/coreplane.1)", args.out.display(), args.out.display());
+        let folder = args.out.display();
+        crate::lines::say!("manual pages are in {folder} (man -l {folder}/coreplane.1)");
     }
     Ok(())
 }

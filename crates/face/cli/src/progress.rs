@@ -20,6 +20,12 @@ impl Progress {
         self.0.inc(1);
     }
 
+    /// What has been done is one more.
+    pub(crate) fn stepped<T>(&self, done: T) -> T {
+        self.step();
+        done
+    }
+
     /// A line above the bar.
     pub(crate) fn say(&self, text: &str) {
         self.0.println(text);
@@ -27,6 +33,7 @@ impl Progress {
 
     /// Begins again, with so many steps.
     pub(crate) fn again(&self, steps: u64) {
+        watch::process().begin();
         self.0.reset();
         self.0.set_length(steps);
     }
@@ -43,36 +50,49 @@ impl Drop for Progress {
     }
 }
 
-/// A bar of so many steps, which the caller counts.
+/// A bar of so many steps, which the caller counts; what is done of steps that are under way is added.
 pub(crate) fn bar(common: &Common, steps: usize, what: &str) -> Progress {
     shown(common, ProgressBar::new(steps as u64), "{msg} {bar:30} {pos}/{len} {elapsed}{left}", what)
 }
 
-/// Simulated time and references, as the work under this process's watch says them, and the time left where it knows
-/// how much there is to do.
-pub(crate) fn simulation(common: &Common, what: &str) -> Progress {
-    shown(common, ProgressBar::new_spinner(), "{spinner} {msg} {told} {elapsed}{rest}", what)
+/// Simulated time and references, as the work under this process's watch says them; `runs` of it are made.
+pub(crate) fn simulation(common: &Common, runs: usize, what: &str) -> Progress {
+    shown(common, ProgressBar::new(runs as u64), "{spinner} {msg} {told} {elapsed}{left}", what)
 }
 
-/// Steps done, as the work says them: for work whose end nobody knows.
-pub(crate) fn count(common: &Common, what: &str) -> Progress {
-    shown(common, ProgressBar::new_spinner(), "{spinner} {steps} {msg} {elapsed}", what)
+/// A search for every state, as it says how many it has found and looked at: at most `most`.
+pub(crate) fn search(common: &Common, most: usize, what: &str) -> Progress {
+    let template = "{spinner} {found} {msg} {elapsed}{left_of_search}";
+    shown(common, ProgressBar::new(most as u64), template, what)
 }
 
-/// How long it takes: for work that says nothing of itself.
+/// How long it takes, and is still going to where the work goes over data whose length it knows.
 pub(crate) fn busy(common: &Common, what: &str) -> Progress {
-    shown(common, ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}", what)
+    shown(common, ProgressBar::no_length(), "{spinner} {msg} {elapsed}{left}", what)
+}
+
+/// The same while a recorded workload is read; others are there at once.
+pub(crate) fn reading(common: &Common, workload: &str) -> Progress {
+    match crate::output::recording(workload) {
+        Some((_, file)) => busy(common, &format!("reading {file}")),
+        None => Progress(ProgressBar::hidden()),
+    }
 }
 
 fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progress {
     if common.quiet || !std::io::stderr().is_terminal() {
         return Progress(ProgressBar::hidden());
     }
+    watch::process().begin();
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let rest = Rest::default();
-    let rest = move |state: &ProgressState, out: &mut dyn Write| rest.write(state.elapsed(), out);
-    let style = style.with_key("told", told).with_key("steps", steps);
-    bar.set_style(style.with_key("left", left).with_key("rest", rest));
+    let left = move |state: &ProgressState, out: &mut dyn Write| {
+        if let Some(left) = rest.after(state.elapsed(), share(state), step(state)) {
+            _ = write!(out, ", {:#} left", HumanDuration(left));
+        }
+    };
+    let style = style.with_key("told", told).with_key("found", found);
+    bar.set_style(style.with_key("left", left).with_key("left_of_search", left_of_search));
     bar.set_message(what.to_string());
     bar.enable_steady_tick(LOOK);
     Progress(bar)
@@ -90,53 +110,93 @@ fn told(state: &ProgressState, out: &mut dyn Write) {
     }
 }
 
-fn steps(_: &ProgressState, out: &mut dyn Write) {
+fn found(_: &ProgressState, out: &mut dyn Write) {
     _ = write!(out, "{}", watch::process().steps());
 }
 
-/// Of a bar: nothing is known before the first step.
-fn left(state: &ProgressState, out: &mut dyn Write) {
-    if state.pos() > 0 {
-        _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+/// If nothing new is found any more, and if as many are found as may be.
+fn left_of_search(state: &ProgressState, out: &mut dyn Write) {
+    let (looked_at, found) = watch::process().parts();
+    let most = state.len().unwrap_or(0).saturating_sub(looked_at);
+    let left = |states| time_left(state.elapsed(), looked_at as f64, states as f64);
+    if let (Some(least), Some(most)) = (left(found.saturating_sub(looked_at)), left(most)) {
+        _ = write!(out, ", {:#} to {:#} left", HumanDuration(least.min(most)), HumanDuration(most));
     }
 }
 
-/// The time left of one simulation: what comes before its first part, setting up, says nothing of the others.
+/// How much of the work is done, all of it being one: what the bar counts and what is under way beside it, or what the
+/// work says of itself.
+fn share(state: &ProgressState) -> f64 {
+    let of = |(done, all): (u64, u64)| if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) };
+    let watch = watch::process();
+    let Some(all) = state.len() else { return of(watch.pass()) };
+    let counted = (state.pos() as f64 + watch.under_way()) / all.max(1) as f64;
+    counted.max(of(watch.parts())).min(1.0)
+}
+
+/// How much one step of the bar is.
+fn step(state: &ProgressState) -> f64 {
+    state.len().map_or(0.0, |all| 1.0 / all.max(1) as f64)
+}
+
+/// The time left: what comes before the first part of the work, setting up, says nothing of the others.
 #[derive(Clone, Default)]
-struct Rest(Arc<Mutex<Option<(Duration, u64)>>>);
+struct Rest(Arc<Mutex<Seen>>);
+
+#[derive(Default)]
+struct Seen {
+    /// When something was done first, and how much.
+    began: Option<(Duration, f64)>,
+    /// The most that was done.
+    most: f64,
+}
 
 impl Rest {
-    fn write(&self, elapsed: Duration, out: &mut dyn Write) {
-        let (done, all) = watch::process().parts();
-        let Ok(mut first) = self.0.lock() else { return };
-        // Another simulation has begun, or there is more than was thought.
-        if done == 0 || done > all || first.is_some_and(|(_, before)| done < before) {
-            *first = None;
+    /// The time left when so much is done after `elapsed`; less than before by more than a step is other work.
+    fn after(&self, elapsed: Duration, share: f64, step: f64) -> Option<Duration> {
+        let mut seen = self.0.lock().ok()?;
+        if share + 1.5 * step < seen.most || elapsed < seen.began.map_or(Duration::ZERO, |(began, _)| began) {
+            *seen = Seen::default();
         }
-        if done == 0 || done > all {
-            return;
+        seen.most = seen.most.max(share);
+        if seen.most <= 0.0 {
+            return None;
         }
-        let (began, before) = *first.get_or_insert((elapsed, done));
-        if let Some(left) = time_left(elapsed.saturating_sub(began), done - before, all - done) {
-            _ = write!(out, ", {:#} left", HumanDuration(left));
-        }
+        let most = seen.most;
+        let (began, before) = *seen.began.get_or_insert((elapsed, most));
+        time_left(elapsed.saturating_sub(began), most - before, 1.0 - most)
     }
 }
 
-/// How long `rest` parts take when `done` took so long.
-fn time_left(took: Duration, done: u64, rest: u64) -> Option<Duration> {
-    (done > 0).then(|| Duration::from_secs_f64(took.as_secs_f64() * rest as f64 / done as f64))
+/// How long `rest` takes when `done` took so long.
+fn time_left(took: Duration, done: f64, rest: f64) -> Option<Duration> {
+    (done > 0.0).then(|| Duration::from_secs_f64((took.as_secs_f64() * rest / done).min(1e9)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
     #[test]
     fn what_is_left_takes_as_long_a_part_as_what_is_done() {
-        let ten = Duration::from_secs(10);
-        assert_eq!(time_left(ten, 20, 60), Some(Duration::from_secs(30)));
-        assert_eq!(time_left(ten, 20, 0), Some(Duration::ZERO));
-        assert_eq!(time_left(ten, 0, 60), None, "nobody knows");
+        assert_eq!(time_left(10 * SECOND, 20.0, 60.0), Some(30 * SECOND));
+        assert_eq!(time_left(10 * SECOND, 20.0, 0.0), Some(Duration::ZERO));
+        assert_eq!(time_left(10 * SECOND, 0.0, 60.0), None, "nobody knows");
+    }
+
+    #[test]
+    fn what_comes_before_the_first_part_says_nothing_of_the_rest() {
+        let rest = Rest::default();
+        assert_eq!(rest.after(10 * SECOND, 0.0, 0.5), None, "still setting up");
+        assert_eq!(rest.after(20 * SECOND, 0.25, 0.5), None);
+        assert_eq!(rest.after(24 * SECOND, 0.5, 0.5), Some(8 * SECOND), "the last of the parts is under way");
+        assert_eq!(
+            rest.after(28 * SECOND, 0.25, 0.5),
+            Some(16 * SECOND),
+            "a run that ends is not counted yet"
+        );
+        assert_eq!(rest.after(32 * SECOND, 0.01, 0.1), None, "other work has begun");
     }
 }

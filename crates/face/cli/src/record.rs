@@ -3,7 +3,9 @@
 use crate::Failure;
 use crate::args::{Common, RecordArgs};
 use crate::interrupt;
+use crate::lines::remark;
 use crate::output;
+use crate::progress;
 use crate::record_check::{self, Check};
 use crate::record_places;
 use crate::recordings;
@@ -48,10 +50,13 @@ fn numbered(out: &Path, n: u32) -> PathBuf {
 pub(crate) fn record_once(command: &[String], out: &Path, common: &Common) -> Result<Value, Failure> {
     let format = recordings::format_of(out)?;
     let raw = out.with_extension("recording");
+    // Meanwhile the terminal is the program's.
     let (status, seconds) = output::timed(|| run(command, &raw));
     let status = status?;
-    let shown = crate::progress::busy(common, "reading the recording");
+    let shown = progress::busy(common, "reading the recording");
     let (trace, checks) = finish(command, &raw, &status)?;
+    drop(shown);
+    let shown = progress::busy(common, &format!("writing {}", out.display()));
     recordings::save(&trace, out, format)?;
     std::fs::remove_file(&raw)?;
     drop(shown);
@@ -74,9 +79,9 @@ fn say(args: &RecordArgs, done: Value) -> Value {
             ""
         };
         let path = done["trace"].as_str().unwrap_or_default();
-        eprintln!("coreplane: {records} records of {threads} threads in {path}{one}");
+        remark(&format!("{records} records of {threads} threads in {path}{one}"));
         let remarks = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        remarks.for_each(|text| eprintln!("coreplane: {text}"));
+        remarks.for_each(remark);
     }
     done
 }

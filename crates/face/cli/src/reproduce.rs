@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::ReproduceArgs;
 use crate::kept::{Kept, build};
+use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
 use crate::spread::Shown;
@@ -77,7 +78,7 @@ fn evaluate(args: &ReproduceArgs, claims: &Claims, paper: &Paper) -> Result<Eval
 }
 
 fn print(evaluation: &Evaluation) {
-    println!("{}: {}\n", evaluation.paper, evaluation.about);
+    say!("{}: {}\n", evaluation.paper, evaluation.about);
     let banded = evaluation.joint.is_some();
     let more: &[&str] = if banded { &["band", "moved most by"] } else { &[] };
     let head = ["claim", "verdict", "published", "ours", "ratio"].iter().chain(more);
@@ -97,7 +98,7 @@ fn print(evaluation: &Evaluation) {
     }
     table.print();
     println!();
-    notes.iter().for_each(|n| println!("{n}"));
+    notes.iter().for_each(|note| say!("{note}"));
     joint(evaluation);
     println!("\nWhy claims are missed: coreplane show deviations");
 }
@@ -117,7 +118,7 @@ fn shown(band: &Band) -> String {
 /// The setting that meets most claims at once.
 fn joint(evaluation: &Evaluation) {
     let Some(joint) = &evaluation.joint else { return };
-    println!(
+    say!(
         "\nOf {} claims the preset meets {}, and one setting of {} that were run (seed {}) {}: {}",
         joint.of,
         joint.preset,
@@ -129,7 +130,7 @@ fn joint(evaluation: &Evaluation) {
     if joint.setting.is_empty() {
         println!("That setting is the preset.");
     }
-    joint.setting.iter().for_each(|(key, value)| println!("  {key} = {value}"));
+    joint.setting.iter().for_each(|(key, value)| say!("  {key} = {value}"));
 }
 
 fn columns(scored: &Scored) -> (String, String, String) {

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::accounts;
 use crate::args::RunArgs;
 use crate::bands::{self, Runs};
+use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
@@ -17,7 +18,9 @@ pub(crate) const TIMELINE_MARKS: usize = 2_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut machine = output::machine(&args.machine)?;
+    let shown = progress::reading(&args.common, &args.workload);
     let mut workloads = bands::workloads(&args.workload)?;
+    drop(shown);
     bands::apply(&args.settings, &mut machine, &mut workloads)?;
     let mut options = output::options(&args.settings);
     if args.timeline {
@@ -37,8 +40,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         return Err(Failure::BadInput(text.into()));
     }
     let jobs = args.bands.then(|| [(machine.clone(), workloads.clone())]);
-    let shown = progress::simulation(&args.common, &format!("{} on {}", args.workload, args.machine));
-    let done = look(machine, workloads, &options, !args.no_bands && !args.bands);
+    let with_ends = has_ends(&options) && !args.no_bands && !args.bands;
+    let pairs = [(machine, workloads)];
+    let what = format!("{} on {}", args.workload, args.machine);
+    let shown = progress::simulation(&args.common, bands::count(&pairs, with_ends), &what);
+    let done = look(&pairs, &options, with_ends, || shown.step());
     drop(shown);
     let (runs, mut json) = done?;
     let spreads = jobs.map(|jobs| {
@@ -62,23 +68,27 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         if let (Some(all), Some(band)) = (&spreads, spanned.and_then(|s| s.time)) {
             let (low, high) =
                 ends(&band).map(|(l, h)| (quantity::time(l), quantity::time(h))).unwrap_or_default();
-            println!("\n{low} to {high}; {} decides\n{}", decides(&band), all.about());
+            say!("\n{low} to {high}; {} decides\n{}", decides(&band), all.about());
         }
     }
     Ok(())
 }
 
-/// Runs, and gives what JSON says of it, but for the host's time.
+/// Whether the ends of what is open may be run too: a timeline and an image are of one run.
+pub(crate) fn has_ends(options: &RunOptions) -> bool {
+    options.timeline_marks == 0 && options.power_fails_at.is_none()
+}
+
+/// Runs a machine, at the ends of what is open too where `ends` says so, and gives what JSON says of it, but for the
+/// host's time; `done` is called after each run.
 pub(crate) fn look(
-    machine: Description,
-    workloads: Vec<WorkloadDescription>,
+    pair: &[(Description, Vec<WorkloadDescription>); 1],
     options: &RunOptions,
-    bands: bool,
+    ends: bool,
+    done: impl Fn() + Sync,
 ) -> Result<(Runs, Value), Failure> {
-    // A timeline and an image are of one run.
-    let ends = bands && options.timeline_marks == 0 && options.power_fails_at.is_none();
-    let remarks = bands::remarks(&workloads);
-    let runs = bands::run(&[(machine, workloads)], options, ends, || {}).map_err(output::failed)?.pop();
+    let remarks = bands::remarks(&pair[0].1);
+    let runs = bands::run(pair, options, ends, done).map_err(output::failed)?.pop();
     let runs = runs.ok_or_else(|| Failure::BadInput("nothing was run".into()))?;
     let mut json = runs.report().0.to_json();
     if let Some(band) = runs.to_json(None) {
@@ -112,7 +122,7 @@ fn save(
 }
 
 fn print(report: &Report, band: Option<(f64, f64)>, host_seconds: f64) {
-    println!(
+    say!(
         "{} on {}, seed {}: {} simulated",
         report.workload,
         report.machine,
@@ -120,22 +130,17 @@ fn print(report: &Report, band: Option<(f64, f64)>, host_seconds: f64) {
         quantity::time(report.time.as_ns())
     );
     if let Some((low, high)) = band {
-        println!(
-            "{} to {}, as cpu.ipc is {} or {}, and with every recording",
-            quantity::time(low),
-            quantity::time(high),
-            machine::params::IPC_INTERVAL[1],
-            machine::params::IPC_INTERVAL[0]
-        );
+        let [least, most] = machine::params::IPC_INTERVAL;
+        let (low, high) = (quantity::time(low), quantity::time(high));
+        say!("{low} to {high}, as cpu.ipc is {most} or {least}, and with every recording");
     }
     let rate = report.references as f64 / host_seconds / 1e6;
-    println!(
+    say!(
         "{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)",
         quantity::plain(report.references as f64)
     );
     if let Some(text) = accounts::sentence(report) {
-        let text = format!("the cores' time: {text}");
-        crate::table::wrapped(&text, crate::table::width()).iter().for_each(|line| println!("{line}"));
+        say!("the cores' time: {text}");
     }
     println!();
     let mut table = Table::new(["statistic", "value", "unit", "meaning"]).text_from(2);

@@ -3,6 +3,8 @@
 use crate::Failure;
 use crate::args::ShowArgs;
 use crate::explore;
+use crate::lines::{self, say};
+use crate::markdown;
 use crate::output::{self, Table};
 use machine::params::MACHINE;
 use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
@@ -33,7 +35,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
 /// Why claims are missed, as it stands beside the claims.
 fn deviations(json: bool) {
     let text = include_str!("../../../../validation/DEVIATIONS.md");
-    if json { output::print_json(&text.into()) } else { print!("{text}") }
+    match (json, lines::width()) {
+        (true, _) => output::print_json(&text.into()),
+        (false, usize::MAX) => print!("{text}"),
+        (false, width) => print!("{}", markdown::readable(text, width)),
+    }
 }
 
 /// What can be shown.
@@ -254,7 +260,7 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
         if json {
             output::print_json(&json!({"name": info.name, "unit": info.unit, "meaning": info.meaning}));
         } else {
-            println!("{} [{}]: {}", info.name, info.unit, info.meaning);
+            say!("{} [{}]: {}", info.name, info.unit, info.meaning);
         }
         return Ok(());
     }
@@ -330,7 +336,7 @@ fn parameters(
         let all = parameter_list(rows);
         return output::print_json(&json!({"name": name, "about": about, "parameters": all}));
     }
-    println!("{name}: {about}\n");
+    say!("{name}: {about}\n");
     let mut rows: Vec<_> = rows.collect();
     let group = |key: &str| {
         let prefix = key.split('.').next();

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::{Common, Settings};
 use crate::kept::{Kept, build};
+use crate::lines::say;
 use crate::output;
 use crate::progress;
 use evaluate::bands::spread::Spread;
@@ -31,7 +32,7 @@ impl Progress for Shown<'_> {
         match (self.common.quiet, std::io::stderr().is_terminal()) {
             (true, _) => {}
             (false, true) => self.bar.say(what),
-            (false, false) => eprintln!("coreplane: {what}"),
+            (false, false) => crate::lines::remark(what),
         }
         self.bar.again(steps as u64);
     }
@@ -122,7 +123,7 @@ impl Spanned {
     pub(crate) fn say(&self, name: &str, speedup: f64, baseline: &str) {
         let Some(band) = &self.speedup else { return };
         let ((low, high), by) = (ends(band).unwrap_or_default(), decides(band));
-        println!("{name} is {speedup:.2} ({low:.2} to {high:.2}) times as fast as {baseline}; {by} decides");
+        say!("{name} is {speedup:.2} ({low:.2} to {high:.2}) times as fast as {baseline}; {by} decides");
     }
 
     /// For JSON.

@@ -130,7 +130,8 @@ impl Prepared {
         }
         table.print();
         if !args.common.quiet {
-            println!("\none table: SELECT * FROM '{}/*.parquet'", self.folder.display());
+            let folder = self.folder.display();
+            crate::lines::say!("\none table: SELECT * FROM '{folder}/*.parquet'");
         }
     }
 }
@@ -346,7 +347,7 @@ fn run_all(args: &SweepArgs, folder: &Path, sources: &Sources, jobs: &[Job]) -> 
     let own = watch::entered();
     interrupt::keeps(folder, format!("runs that are done are in {} (--resume goes on)", folder.display()));
     let all = || {
-        let make = |job: &Job| watch::shared(own.as_ref(), || one(folder, sources, job));
+        let make = |job: &Job| watch::one_of(own.as_ref(), || one(folder, sources, job));
         let each = jobs.par_iter().map(|job| {
             let end = done(folder, job).map_or_else(|| make(job), |time_ns| Ok(End::Done(time_ns)));
             bar.step();

@@ -1,6 +1,6 @@
 //! Tables for people, as wide as the terminal.
 
-use std::io::IsTerminal;
+use crate::lines::{folded, width};
 
 /// A last column that is text is wrapped, but not into less than this.
 const LEAST_TEXT: usize = 24;
@@ -12,23 +12,14 @@ pub(crate) struct Table {
     text_from: usize,
 }
 
-/// The columns that there are: of the terminal, or as `COLUMNS` says. Nothing that is read by another program is wrapped.
-pub(crate) fn width() -> usize {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how wide a line may be is the host's business, and no result's"
-    )]
-    let told = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let terminal = || {
-        let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-        size.map(|(columns, _)| usize::from(columns.0))
-    };
-    told.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(usize::MAX)
-}
-
 impl Table {
     pub(crate) fn new<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Table {
         Table { rows: vec![head.into_iter().map(Into::into).collect()], left: 1, text_from: usize::MAX }
+    }
+
+    /// Of text alone, the head first.
+    pub(crate) fn of_text(rows: Vec<Vec<String>>) -> Table {
+        Table { rows, left: usize::MAX, text_from: 0 }
     }
 
     /// The first `columns` columns are text.
@@ -55,40 +46,45 @@ impl Table {
         column < self.left || column >= self.text_from
     }
 
-    /// The table in lines of at most `width`, where that can be: a last column of text is wrapped, and numbers that find
-    /// no room stand in another block below, each with the first column.
+    /// The table in lines of at most `width`, where that can be: a last column of text is wrapped, or stands below its row
+    /// where it finds no room; numbers that find none stand in another block below, each with the first column; and where
+    /// not even two columns are as narrow, every cell has a line of its own.
     pub(crate) fn text(&self, width: usize) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let mut widths: Vec<usize> = (0..columns)
-            .map(|c| {
-                self.rows
-                    .iter()
-                    .filter(|r| r.len() > 1 || columns == 1)
-                    .filter_map(|r| r.get(c))
-                    .map(|s| longest(s))
-                    .max()
-                    .unwrap_or(0)
-            })
-            .collect();
-        let all = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-        if all(&widths) <= width || columns == 0 {
-            return self.block(&(0..columns).collect::<Vec<_>>(), &widths);
+        let mut widths = self.widths();
+        let Some(last) = widths.len().checked_sub(1) else { return String::new() };
+        let all: Vec<usize> = (0..=last).collect();
+        if wide(&all, &widths) <= width {
+            return self.block(&all, &widths);
         }
-        if self.is_text(columns - 1) {
-            let others = all(&widths) - widths[columns - 1];
-            widths[columns - 1] = width.saturating_sub(others).max(LEAST_TEXT);
-            return self.block(&(0..columns).collect::<Vec<_>>(), &widths);
+        if self.is_text(last) {
+            let others = wide(&all, &widths) - widths[last];
+            if others + LEAST_TEXT <= width {
+                widths[last] = width - others;
+                return self.block(&all, &widths);
+            }
+            let fits = last > 0 && wide(&all[..last], &widths) <= width;
+            return if fits { self.below(&all[..last], &widths, width) } else { self.cells(width) };
         }
         let (mut blocks, mut block) = (Vec::new(), vec![0]);
-        for column in 1..columns {
-            let used: usize = block.iter().map(|c| widths[*c] + 2).sum();
-            if used + widths[column] > width && block.len() > 1 {
-                blocks.push(std::mem::replace(&mut block, vec![0]));
-            }
+        for column in 1..=last {
             block.push(column);
+            if wide(&block, &widths) > width && block.len() > 2 {
+                block.pop();
+                blocks.push(std::mem::replace(&mut block, vec![0, column]));
+            }
         }
         blocks.push(block);
+        if blocks.iter().any(|block| wide(block, &widths) > width) {
+            return self.cells(width);
+        }
         blocks.iter().map(|block| self.block(block, &widths)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The longest line of each column; headings among rows belong to none.
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let rows = || self.rows.iter().filter(|r| r.len() > 1 || columns == 1);
+        (0..columns).map(|c| rows().filter_map(|r| r.get(c)).map(|s| longest(s)).max().unwrap_or(0)).collect()
     }
 
     fn block(&self, columns: &[usize], widths: &[usize]) -> String {
@@ -96,8 +92,39 @@ impl Table {
         for (index, row) in self.rows.iter().enumerate() {
             text += &self.line(row, columns, widths);
             if index == 0 {
-                let rules: Vec<String> = columns.iter().map(|c| "-".repeat(widths[*c])).collect();
-                text += &(rules.join("  ") + "\n");
+                text += &rule(columns, widths);
+            }
+        }
+        text
+    }
+
+    /// Each row's last cell below the others.
+    fn below(&self, columns: &[usize], widths: &[usize], width: usize) -> String {
+        let mut text = String::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            text += &self.line(row, columns, widths);
+            let last = row.get(columns.len()).filter(|cell| !cell.is_empty());
+            last.into_iter().for_each(|cell| text += &indented(cell, width));
+            if index == 0 {
+                text += &rule(columns, widths);
+            }
+        }
+        text
+    }
+
+    /// A line for each cell with the name of its column, under the first of its row.
+    fn cells(&self, width: usize) -> String {
+        let Some((head, rows)) = self.rows.split_first() else { return String::new() };
+        let names = head.iter().skip(1).map(|name| longest(name)).max().unwrap_or(0);
+        let mut text = String::new();
+        for row in rows {
+            text += &lined(folded(&row[0], width));
+            let cells = head.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
+            for (name, cell) in cells {
+                let mut paragraphs = cell.split('\n');
+                let first = paragraphs.next().unwrap_or_default();
+                text += &lined(folded(&format!("  {name:<names$}  {first}"), width));
+                paragraphs.for_each(|more| text += &indented(more, width));
             }
         }
         text
@@ -120,7 +147,7 @@ impl Table {
             return format!("{line}{:>w$}\n", row[*last], w = widths[*last]);
         }
         let indent = format!("\n{}", " ".repeat(line.chars().count()));
-        line += &wrapped(&row[*last], widths[*last]).join(&indent);
+        line += &folded(&row[*last], widths[*last]).join(&indent);
         format!("{}\n", line.trim_end())
     }
 }
@@ -130,27 +157,25 @@ fn longest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// `text` in lines of at most `width`, broken between words; a line break in it stays one.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for paragraph in text.split('\n') {
-        let (mut line, mut used) = (String::new(), 0);
-        for word in paragraph.split_whitespace() {
-            let long = word.chars().count();
-            if used > 0 && used + 1 + long > width {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
-            }
-            if used > 0 {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(word);
-            used += long;
-        }
-        lines.push(line);
-    }
-    lines
+/// How wide columns are together.
+fn wide(columns: &[usize], widths: &[usize]) -> usize {
+    columns.iter().map(|c| widths[*c]).sum::<usize>() + 2 * columns.len().saturating_sub(1)
+}
+
+fn rule(columns: &[usize], widths: &[usize]) -> String {
+    let rules: Vec<String> = columns.iter().map(|c| "-".repeat(widths[*c])).collect();
+    rules.join("  ") + "\n"
+}
+
+fn lined(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// A cell that stands below its row.
+fn indented(cell: &str, width: usize) -> String {
+    const INDENT: &str = "    ";
+    let lines = folded(cell, width.saturating_sub(INDENT.len()));
+    lined(lines.into_iter().map(|line| format!("{INDENT}{line}")).collect())
 }
 
 #[cfg(test)]
@@ -187,5 +212,22 @@ mod tests {
             table.text(24),
             "machine   time   reads\n-------  -----  ------\nintel    1,000  20,000\n\nmachine  writes\n-------  ------\nintel    30,000\n"
         );
+    }
+
+    #[test]
+    fn text_that_finds_no_room_stands_below_its_row() {
+        assert_eq!(
+            statistics().text(40),
+            "statistic             value  unit\n    meaning\n--------------------  -----  ----\n\
+             cpu.fences            1,007\n    fences of all programs, those of\n    libraries included\n\
+             memory.bytes_written   76.1  kB\n    bytes\n"
+        );
+    }
+
+    #[test]
+    fn where_nothing_fits_side_by_side_each_cell_has_its_line() {
+        let mut table = Table::new(["file", "bytes", "stores"]);
+        table.row(["/a/folder/with/a/long/name/kv.pm", "65,536", "12"]);
+        assert_eq!(table.text(30), "/a/folder/with/a/long/name/kv.pm\n  bytes   65,536\n  stores  12\n");
     }
 }

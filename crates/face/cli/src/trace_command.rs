@@ -8,17 +8,18 @@ use crate::recordings;
 use crate::trace_info;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use trace::import::Format as Foreign;
 use trace::space::file_of;
 use trace::{About, Call, Kind, Record, Recording};
+use units::watch;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
-    let (TraceCommand::Info { common, .. }
-    | TraceCommand::Head { common, .. }
-    | TraceCommand::Convert { common, .. }) = &args.command;
-    let shown = progress::busy(common, "trace");
+    let (TraceCommand::Info { common, file, .. }
+    | TraceCommand::Head { common, file, .. }
+    | TraceCommand::Convert { common, input: file, .. }) = &args.command;
+    let shown = progress::busy(common, &format!("reading {}", file.display()));
     match &args.command {
         TraceCommand::Info { file, common } => {
             let trace = recordings::open(file)?;
@@ -42,6 +43,8 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 None if *salvage => salvaged(input)?,
                 None => recordings::open(input)?,
             };
+            drop(shown);
+            let shown = progress::busy(common, &format!("writing {}", to.display()));
             match export.as_deref() {
                 Some("ramulator") => recordings::save_text(to, |out| Ok(ramulator(&trace, out)?))?,
                 Some("pmemcheck") => recordings::save_text(to, |out| trace::pmemcheck::write(&trace, out))?,
@@ -58,7 +61,8 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 } else {
                     format!("; it lacks {}", trace.about().lacks)
                 };
-                eprintln!("coreplane: {} records in {}{lacks}", trace.len(), to.display());
+                let text = format!("{} records in {}{lacks}", trace.len(), to.display());
+                crate::lines::remark(&text);
             }
         }
     }
@@ -80,6 +84,7 @@ fn import(name: &str, path: &Path, to: &Path) -> Result<Recording, Failure> {
     };
     let named = |what: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {what}", path.display()));
     let input = std::fs::File::open(path).map_err(|e| named(&e))?;
+    let bytes = input.metadata().map_or(0, |about| about.len());
     let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     // A trace of another tool says how many threads and records it has only at its end: it is made a block file first.
     let blocks = recordings::beside(to, "import");
@@ -87,8 +92,13 @@ fn import(name: &str, path: &Path, to: &Path) -> Result<Recording, Failure> {
     let out = folder
         .and_then(|()| std::fs::File::create(blocks.path()))
         .map_err(|e| Failure::BadInput(format!("{}: {e}", blocks.path().display())))?;
-    trace::import::import_blocks(format, &mut BufReader::new(input), &file, BufWriter::new(out))
-        .map_err(|e| named(&e))?;
+    trace::import::import_blocks(
+        format,
+        &mut BufReader::new(Telling { input, bytes, read: 0 }),
+        &file,
+        BufWriter::new(out),
+    )
+    .map_err(|e| named(&e))?;
     // The file goes, what is open of it stays.
     let opened = recordings::open(blocks.path());
     opened.map_err(|f| match f {
@@ -98,6 +108,22 @@ fn import(name: &str, path: &Path, to: &Path) -> Result<Recording, Failure> {
         }
         other => other,
     })
+}
+
+/// A file that says how far it has been read.
+struct Telling {
+    input: std::fs::File,
+    bytes: u64,
+    read: u64,
+}
+
+impl Read for Telling {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.input.read(into)?;
+        self.read += read as u64;
+        watch::pass(self.read, self.bytes);
+        Ok(read)
+    }
 }
 
 fn head(trace: &Recording, count: usize, json: bool) {

@@ -1,5 +1,6 @@
 //! `coreplane trace info`: what a trace holds, counted.
 
+use crate::lines::say;
 use crate::output::Table;
 use crate::record_check;
 use serde_json::{Map, Value, json};
@@ -87,20 +88,20 @@ fn place(trace: &Recording, location: u32) -> String {
 /// What a trace holds, for people.
 pub(crate) fn print(trace: &Recording) {
     let (about, counts) = (trace.about(), trace.counts());
-    println!("recorded from: {}", about.source);
+    say!("recorded from: {}", about.source);
     if !about.lacks.is_empty() {
-        println!("it lacks: {}", about.lacks);
+        say!("it lacks: {}", about.lacks);
     }
     let instructions = match counts.instructions {
         0 => "instructions between them not counted".to_string(),
         n => format!("{n} instructions"),
     };
     let (threads, places) = (trace.threads(), about.locations.len());
-    println!("{} records, {threads} threads, {places} source places, {instructions}", trace.len());
+    say!("{} records, {threads} threads, {places} source places, {instructions}", trace.len());
     if threads > 1 {
-        println!("of the threads' many schedules it is one");
+        say!("of the threads' many schedules it is one");
     }
-    about.notes.iter().for_each(|note| println!("{note}"));
+    about.notes.iter().for_each(|note| say!("{note}"));
     print_files(trace);
     print_doubts(trace);
     println!();
@@ -126,12 +127,12 @@ fn print_files(trace: &Recording) {
     }
     println!();
     if !any {
-        println!("no file was mapped for writing or written, and no memory declared persistent");
+        say!("no file was mapped for writing or written, and no memory declared persistent");
         return;
     }
     table.print();
     if !counts.makes_durable() {
-        println!("without one flush, fence or sync: nothing says that any of it is durable");
+        say!("without one flush, fence or sync: nothing says that any of it is durable");
     }
 }
 
@@ -141,7 +142,7 @@ fn print_doubts(trace: &Recording) {
     let observed = counts.kind(Kind::Observed);
     if observed > 0 {
         let bytes: u64 = counts.files.values().map(|f| f.observed).sum();
-        println!("\ncode without hooks changed {bytes} bytes of files, found at flushes, syncs and the end");
+        say!("\ncode without hooks changed {bytes} bytes of files, found at flushes, syncs and the end");
     }
     for (number, c) in &counts.unseen {
         let places: Vec<String> = c
@@ -150,18 +151,18 @@ fn print_doubts(trace: &Recording) {
             .take(PLACES)
             .map(|(l, times)| format!("{} ({times})", place(trace, *l)))
             .collect();
-        println!("\nnot modelled: {}: {} times, {} bytes", text(trace, *number), c.times, c.bytes);
-        println!("  at {}", places.join(", "));
+        say!("\nnot modelled: {}: {} times, {} bytes", text(trace, *number), c.times, c.bytes);
+        say!("  at {}", places.join(", "));
     }
     for d in about.differs.iter().take(10) {
         let Differs { file, .. } = d;
-        println!(
+        say!(
             "\nnot explained: {} of {} differ from what is recorded",
             record_check::range(d),
             path(trace, *file)
         );
     }
     if about.differs.len() > 10 {
-        println!("  and {} more ranges", about.differs.len() - 10);
+        say!("  and {} more ranges", about.differs.len() - 10);
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::Failure;
 use crate::args::{TrackArgs, TrackMechanism, TrackMode};
+use crate::lines::{self, say};
 use crate::output::{self, Table, number};
+use crate::progress::{self, Progress};
 use crate::quantity;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -19,13 +21,20 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
         std::fs::write(path, []).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
     }
     let live = !args.common.quiet && !output::is_json(&args.common);
+    // Lines that appear as windows end say it themselves.
+    let bar = (!live).then(|| match args.windows {
+        Some(windows) => progress::bar(&args.common, windows as usize, "windows"),
+        None => progress::busy(&args.common, "tracking; it ends when the program does"),
+    });
     let mut shown = 0;
     let report = track::track(&options, &mut |window| {
         if live {
             print_window(shown, window);
         }
+        bar.iter().for_each(Progress::step);
         shown += 1;
     })?;
+    drop(bar);
     if let (Some(path), Some(format)) = (&args.out, format) {
         let bytes = track::save(&report, format)?;
         std::fs::write(path, bytes).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
@@ -132,17 +141,37 @@ pub(crate) fn to_json(window: &Window, report: &Report) -> Value {
     })
 }
 
-/// One line a window, as it ends: long runs are watched.
+/// Columns of a window's line: head, width, and whether it is there on a narrow terminal too.
+const COLUMNS: [(&str, usize, bool); 10] = [
+    ("end s", 8, true),
+    ("dirty", 9, true),
+    ("lines", 10, true),
+    ("pages", 7, true),
+    ("2 MiB", 6, false),
+    ("looked at", 9, true),
+    ("clean of 64 B", 13, false),
+    ("4 KiB", 7, false),
+    ("2 MiB", 7, false),
+    ("pause ms", 8, true),
+];
+
+/// One line a window, as it ends: long runs are watched. What has no room is in the summary, over all windows.
 fn print_window(index: usize, w: &Window) {
-    if index == 0 {
+    let all = COLUMNS.iter().map(|(_, width, _)| width + 1).sum::<usize>();
+    let narrow = lines::width() < all;
+    let line = |cells: [String; COLUMNS.len()]| {
+        let shown = COLUMNS.iter().zip(cells).filter(|((.., always), _)| *always || !narrow);
         println!(
-            "   end s     dirty      lines   pages  2 MiB looked at    clean of 64 B  4 KiB  2 MiB  pause ms"
+            "{}",
+            shown.map(|((_, width, _), cell)| format!("{cell:>width$} ")).collect::<String>().trim_end()
         );
+    };
+    if index == 0 {
+        line(COLUMNS.map(|(head, ..)| head.to_string()));
     }
     let count = |n: u64| quantity::plain(n as f64);
-    println!(
-        "{:>8.3} {:>9} {:>10} {:>7} {:>6} {:>9}  {:>15} {:>6} {:>6} {:>9.2}",
-        w.end_s,
+    line([
+        format!("{:.3}", w.end_s),
         quantity::with_unit("", w.bytes as f64, "B"),
         count(w.lines),
         count(w.pages),
@@ -151,8 +180,8 @@ fn print_window(index: usize, w: &Window) {
         w.clean(LINE as u64),
         w.clean(PAGE as u64),
         w.clean(HUGE_PAGE),
-        w.pause_ms
-    );
+        format!("{:.2}", w.pause_ms),
+    ]);
 }
 
 /// The share of dirty blocks that is clean, as text.
@@ -198,13 +227,13 @@ fn summary(args: &TrackArgs, report: &Report) {
     table.row(["pause to begin, ms", &number(report.start_pause_ms), ""]);
     println!();
     table.print();
-    println!("mechanism: {}", mechanism(report));
+    say!("mechanism: {}", mechanism(report));
     if report.comparing_s > 0.0 {
         let rate = report.compared_bytes as f64 / report.comparing_s / (1u64 << 30) as f64;
-        println!("compared {} MiB with the copy at {rate:.2} GiB/s", report.compared_bytes >> 20);
+        say!("compared {} MiB with the copy at {rate:.2} GiB/s", report.compared_bytes >> 20);
     }
     if report.unreadable > 0 {
-        println!("{} pages could not be read, and are not counted", report.unreadable);
+        say!("{} pages could not be read, and are not counted", report.unreadable);
     }
 }
 

@@ -173,7 +173,7 @@ impl Runs {
             Ok((job.key.clone(), done))
         };
         let own = watch::entered();
-        let each = |job: &Job| watch::shared(own.as_ref(), || one(job));
+        let each = |job: &Job| watch::one_of(own.as_ref(), || one(job));
         let results: Result<Vec<_>, RunError> = self.jobs.par_iter().map(each).collect();
         self.done.extend(results?);
         Ok(())

@@ -133,6 +133,7 @@ impl PageMachine {
                 Event::Scan => self.scan(now),
                 Event::Sample => {
                     self.sample(now);
+                    self.tell();
                     self.at(now + self.period, Event::Sample);
                 }
             }
@@ -140,6 +141,13 @@ impl PageMachine {
         self.finish();
         let killed_all = self.totals.out_of_memory > 0 && self.totals.ended == 0;
         if killed_all { Err(Stopped::OutOfMemory) } else { Ok(()) }
+    }
+
+    /// Says how much of all programs is done: in thousandths of a program.
+    fn tell(&self) {
+        const WHOLE: f64 = 1000.0;
+        let done: f64 = self.tasks.iter().map(Task::done).sum();
+        watch::parts((WHOLE * done) as u64, self.arrivals.len() as u64 * WHOLE as u64);
     }
 
     fn arrive(&mut self, number: u32, now: Time) {

@@ -28,6 +28,11 @@ impl Task {
         let random = Random::new(seed, u64::from(process));
         Task { program, process, visit: None, random, drawn: Vec::with_capacity(DRAWN), dead: false }
     }
+
+    /// How much of the program is done, all of it being one, as far as it knows.
+    pub(crate) fn done(&self) -> f64 {
+        if self.dead { 1.0 } else { self.program.done() }
+    }
 }
 
 /// Pages to visit: so many from one on, or each of these.

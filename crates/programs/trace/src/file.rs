@@ -150,6 +150,11 @@ impl Blocks {
     pub(crate) fn threads(&self) -> usize {
         self.threads.len()
     }
+
+    /// How many records there are.
+    pub(crate) fn records(&self) -> u64 {
+        self.threads.iter().flatten().map(|block| u64::from(block.count)).sum()
+    }
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

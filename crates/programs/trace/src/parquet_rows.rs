@@ -113,6 +113,11 @@ impl Rows {
         self.threads.len()
     }
 
+    /// How many records there are.
+    pub(crate) fn records(&self) -> u64 {
+        self.threads.iter().flatten().map(|stretch| stretch.rows as u64).sum()
+    }
+
     fn find(&mut self, group: usize) -> Result<(), TraceError> {
         let total = rows_of(self.file.metadata().row_group(group));
         let mut column = self.column(&*self.file.get_row_group(group)?, THREAD)?;

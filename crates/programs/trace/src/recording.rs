@@ -109,12 +109,12 @@ impl Recording {
         }
         let mut merge = Merge::new(&opened);
         let mut scan = Scan::new(&about, opened.threads());
-        let mut done = 0u64;
+        let (mut done, all) = (0u64, opened.records());
         while let Some(record) = merge.next(&opened)? {
             scan.follow(&record)?;
             done += 1;
             if done.is_multiple_of(LOOK) {
-                watch::check();
+                watch::pass(done, all);
             }
         }
         let counts = Arc::new(scan.finish());
@@ -200,11 +200,23 @@ impl Recording {
     /// When it cannot be written, or not be read any more.
     pub fn write_blocks(&self, out: impl Write) -> Result<(), TraceError> {
         let mut writer = BlockWriter::new(out, &self.about)?;
+        let mut told = self.telling();
         for thread in 0..self.threads() {
-            writer.thread(thread as u16, self.thread(thread))?;
+            writer.thread(thread as u16, self.thread(thread).inspect(&mut told))?;
         }
         writer.finish()?;
         self.failed().map_or(Ok(()), |e| Err(e.clone()))
+    }
+
+    /// Says now and then how many of all records have been met.
+    fn telling(&self) -> impl FnMut(&Record) + use<> {
+        let (mut done, all) = (0u64, self.len());
+        move |_| {
+            done += 1;
+            if done.is_multiple_of(LOOK) {
+                watch::pass(done, all);
+            }
+        }
     }
 
     /// Writes it as Parquet.
@@ -213,8 +225,9 @@ impl Recording {
     /// When it cannot be written, or not be read any more.
     pub fn write_parquet(&self, out: impl Write + Send) -> Result<(), TraceError> {
         let mut writer = ParquetWriter::new(out, &self.about)?;
+        let mut told = self.telling();
         for thread in 0..self.threads() {
-            writer.thread(self.thread(thread))?;
+            writer.thread(self.thread(thread).inspect(&mut told))?;
         }
         writer.finish()?;
         self.failed().map_or(Ok(()), |e| Err(e.clone()))
@@ -227,6 +240,15 @@ impl Opened {
             Input::Memory(threads) => threads.len(),
             Input::Blocks(file) => file.threads(),
             Input::Rows(file) => file.threads(),
+        }
+    }
+
+    /// How many records there are.
+    fn records(&self) -> u64 {
+        match &self.input {
+            Input::Memory(threads) => threads.iter().map(|thread| thread.len() as u64).sum(),
+            Input::Blocks(file) => file.records(),
+            Input::Rows(file) => file.records(),
         }
     }
 

@@ -139,7 +139,7 @@ impl<'a> Study<'a> {
         begin(open.len());
         let own = watch::entered();
         open.par_iter().try_for_each(|place| {
-            set(&done[*place], watch::shared(own.as_ref(), || self.simulate(&self.simulations[*place])));
+            set(&done[*place], watch::one_of(own.as_ref(), || self.simulate(&self.simulations[*place])));
             step();
             for point in &users[*place] {
                 if left[*point].fetch_sub(1, Ordering::SeqCst) == 1 {

@@ -4,9 +4,9 @@
 //! time is multiplied instead. So the footprint, each page's visits and their order at the recording's grain are the
 //! recording's; what is not: the order within pages that stand for one, and a tree's one level more.
 
-use super::visits::{PageVisit, Visits};
-use super::{PageContext, Script};
-use protocol::pages::{Arrival, PageStep, Visit};
+use super::PageContext;
+use super::visits::{PageVisit, Phase, Visits};
+use protocol::pages::{Arrival, PageProgram, PageStep, Visit};
 use std::sync::{Arc, LazyLock};
 use units::{Dur, Time};
 
@@ -29,16 +29,14 @@ fn programs(context: &PageContext, recording: &Arc<Visits>) -> Vec<Arrival> {
     let recording = context.visits.as_ref().unwrap_or(recording);
     let wanted = context.settings.number("workload.operations");
     let scale = wanted.div_ceil(recording.phases[0].operations).max(1);
-    let arrival = |_| {
-        let mut player = Player { recording: Arc::clone(recording), scale, phase: 0, visit: 0, owed: 0 };
-        Arrival { at: Time::ZERO, program: Box::new(Script(move |step| player.step(step), 0)) }
-    };
+    let arrival = |_| Arrival { at: Time::ZERO, program: Box::new(Player::new(recording, scale)) };
     (0..context.settings.number("workload.instances")).map(arrival).collect()
 }
 
 struct Player {
     recording: Arc<Visits>,
     scale: u64,
+    steps: u64,
     phase: usize,
     visit: usize,
     /// Operations of this phase that have been told.
@@ -49,9 +47,16 @@ const GROWN: usize = 0;
 const FIXED: usize = 1;
 
 impl Player {
-    fn step(&mut self, step: u64) -> PageStep {
+    fn new(recording: &Arc<Visits>, scale: u64) -> Player {
+        Player { recording: Arc::clone(recording), scale, steps: 0, phase: 0, visit: 0, owed: 0 }
+    }
+}
+
+impl PageProgram for Player {
+    fn next(&mut self) -> PageStep {
         let recording = Arc::clone(&self.recording);
-        match step {
+        self.steps += 1;
+        match self.steps - 1 {
             0 => return PageStep::Map { area: GROWN, pages: u64::from(recording.grown.max(1)) * self.scale },
             1 => return PageStep::Map { area: FIXED, pages: u64::from(recording.fixed.max(1)) },
             _ => {}
@@ -75,6 +80,15 @@ impl Player {
         self.visit_of(visit, Dur::ns(phase.work_ns), recording.grown)
     }
 
+    fn done(&self) -> f64 {
+        let visits = |phases: &[Phase]| phases.iter().map(|phase| phase.visits.len()).sum::<usize>();
+        let phases = &self.recording.phases;
+        let all = visits(phases).max(1);
+        (visits(&phases[..self.phase.min(phases.len())]) + self.visit) as f64 / all as f64
+    }
+}
+
+impl Player {
     fn visit_of(&self, PageVisit { page, lines, write }: PageVisit, work: Dur, grown: u32) -> PageStep {
         let (area, first, count, work) = match page.checked_sub(grown) {
             None => (GROWN, u64::from(page) * self.scale, self.scale, work),
@@ -102,10 +116,13 @@ mod tests {
     #[test]
     fn a_recording_is_played_to_its_end_with_all_operations() {
         let recording = Arc::clone(&SQLITE);
-        let mut player = Player { recording: Arc::clone(&recording), scale: 10, phase: 0, visit: 0, owed: 0 };
+        let mut player = Player::new(&recording, 10);
         let mut operations = vec![0; recording.phases.len()];
-        for step in 0.. {
-            match player.step(step) {
+        let mut before = 0.0;
+        loop {
+            assert!(player.done() >= before && player.done() <= 1.0);
+            before = player.done();
+            match player.next() {
                 PageStep::Operations { kind, count } => operations[kind] += count,
                 PageStep::End => break,
                 PageStep::Map { .. }
@@ -115,5 +132,6 @@ mod tests {
             }
         }
         assert!(recording.phases.iter().map(|p| p.operations * 10).eq(operations));
+        assert!(before > 0.999, "all of it was done before it said that it ends");
     }
 }
