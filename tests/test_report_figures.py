@@ -56,6 +56,29 @@ def test_sentences_are_of_the_numbers() -> None:
     assert sentences.of_bars({"kind": "grouped", "rows": rows}) == "Means of 2 here: a 1, b 3. They are widest apart, 4.00 times, at y."
 
 
+def test_bars_that_are_alike_are_said_to_be() -> None:
+    times = {"a": {"compute": 10.0, "idle": 90.0}, "b": {"compute": 10.2, "idle": 89.9}}
+    assert sentences.split(times).endswith("Bars are alike: no cause differs by more than 1 % of the longest run.")
+
+
+def test_memory_that_comes_back_at_the_end_is_explained() -> None:
+    series = {"seconds": [0.0, 1.0, 2.0], "free_gib": [60.0, 20.0, 55.5], "low_gib": [1.0] * 3, "pm_integrated_gib": [0.0] * 3, "swap_gib": [0.0] * 3}
+    told = "It rises at the end, when programs end and give back theirs: 35.50 GiB."
+    assert sentences.over_time(series).endswith(told)
+    assert sentences.most_of_each([{"machine": "amf", "series": series}], "free_gib", least=True).endswith(told)
+    assert "rises" not in sentences.over_time({**series, "free_gib": [60.0, 20.0, 20.1]})
+
+
+def test_a_campaigns_report_has_all_of_the_cores_time(cli: Cli) -> None:
+    (cli.folder / "c.toml").write_text('machines = ["hops-rp", "intel"]\nworkloads = ["queue"]\nseeds = [1, 2]\n[set]\nworkload.operations = 40\n[vary]\nworkload.threads = [1, 4]\n')
+    cli("sweep", "c.toml", "--out", "s")
+    text = (cli.folder / "s/report.html").read_text().split(">Where the time went<")[2]
+    rows = [[float(cell) for cell in re.findall(r">([\d.]+)%<", row)] for row in re.findall(r"<tr>(.*?)</tr>", text, re.S)]
+    rows = [row for row in rows if row]
+    assert len(rows) == 4 and all(row[-1] == 100.0 and abs(sum(row[:-1]) - 100) < 0.5 for row in rows), rows
+    assert re.search(r"On hops-rp time on \w+ varies most: in queue from \d+% of a core&#x27;s time \(workload.threads \d\) to \d+%", text)
+
+
 def test_runs_and_comparisons_begin_with_their_first_microseconds(cli: Cli) -> None:
     small = ("--set", "workload.operations=60")
     cli("compare", "queue", "--on", "intel,asap-rp,eadr", *small, "--out", "c")
@@ -77,7 +100,7 @@ def test_a_tracked_process_gets_a_report_of_what_when_and_where(cli: Cli) -> Non
     shown = (cli.folder / "t.html").read_text()
     over_time, full, where = captions(cli.folder / "t.html")
     assert "Most changed from" in over_time and "dirty lines of 64" in full and "of all dirty lines" in where
-    assert "lines save" in shown and "coreplane track --interval 0.3" in shown.replace("&quot;", '"')
+    assert "Lines save" in shown and "coreplane track --interval 0.3" in shown.replace("&quot;", '"')
 
 
 def test_what_is_kept_of_a_tracked_process_adds_up(cli: Cli) -> None:
@@ -102,5 +125,5 @@ def test_numbers_are_read_at_a_glance() -> None:
 def test_pictures_and_tables_scroll_in_boxes_of_their_own(cli: Cli) -> None:
     cli("compare", "queue", "--on", "intel,eadr", "--set", "workload.operations=40", "--out", "r")
     text = (cli.folder / "r/report.html").read_text()
-    assert ".picture { overflow-x: auto }" in text and ".wide { overflow-x: auto" in text
+    assert ".wide, .picture, pre { overflow-x: auto }" in text
     assert text.count("<svg") == text.count('class="picture"><svg') and text.count("<table") == text.count('class="wide"><table')

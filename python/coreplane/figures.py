@@ -151,7 +151,7 @@ def over_time(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.
     drawn: alt.Chart = (
         alt.Chart(pl.DataFrame(rows))
         .mark_line(interpolate="step-after")
-        .encode(x=alt.X("x:Q", title=x), y=alt.Y("value:Q", title=axis), color=colour(names))
+        .encode(x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False)), y=alt.Y("value:Q", title=axis), color=colour(names))
         .properties(title=title, width=620, height=280)
     )
     return drawn

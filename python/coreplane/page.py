@@ -16,7 +16,12 @@ STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 1080px; padding: 1.5rem 1rem 4rem; color: var(--ink); background: var(--paper) }
 h1 { margin: 0 0 .2rem; font-size: 1.7rem } h2 { margin: 2.6rem 0 .6rem; font-size: 1.25rem } p.about { color: var(--soft); margin: 0 }
 a { color: var(--accent) } ul.summary { padding-left: 1.2rem } ul.summary li { margin: .35rem 0 }
-.wide { overflow-x: auto; margin: .8rem 0 }
+.wide { margin: .8rem 0 } .wide, .picture, pre { overflow-x: auto }
+/* A shade at the edge behind which there is more: the paper that covers it moves with what is scrolled. */
+.wide, .picture { background: linear-gradient(to right, var(--paper) 30%, transparent) left / 2rem 100% no-repeat local,
+  linear-gradient(to left, var(--paper) 30%, transparent) right / 2rem 100% no-repeat local,
+  linear-gradient(to right, var(--line), transparent) left / .7rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--line), transparent) right / .7rem 100% no-repeat scroll }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .93rem }
 td, th { padding: .28rem .8rem; text-align: right; vertical-align: top; white-space: nowrap }
 th { border-bottom: 2px solid var(--line); color: var(--soft); font-weight: 600; cursor: pointer; user-select: none }
@@ -27,11 +32,11 @@ tr:nth-child(even) td { background: var(--shade) }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto; overflow: visible } figcaption { color: var(--soft); max-width: 46rem }
 p.note { color: var(--soft) } .picture { padding-right: .5rem }
 pre, code { font: .88rem/1.5 ui-monospace, monospace; background: var(--shade); border-radius: 4px } code { padding: .1rem .3rem }
-pre { padding: .7rem 1rem; overflow-x: auto } details summary { cursor: pointer; color: var(--soft) }
+pre { padding: .7rem 1rem } details summary { cursor: pointer; color: var(--soft) }
 nav { color: var(--soft); font-size: .93rem; margin: .8rem 0 } nav a { margin-right: .9rem }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
 @media (max-width: 520px) { body { font-size: 15px; padding: 1rem .7rem } td, th { padding: .25rem .5rem } dl { grid-template-columns: 1fr }
-  .picture { overflow-x: auto } .picture svg { max-width: none } }
+  .picture svg { max-width: none } .picture svg.fits { max-width: 100% } }
 """
 
 #: Sorts a table by the column whose head is clicked: numbers as numbers, units and separators left out.
@@ -100,7 +105,7 @@ def configured(chart: Any, left: int = 5) -> Any:
     """A chart in the colours that every figure has."""
     # Fonts of one width wherever the page is read; some room for where they are not there.
     font = "Arial, Liberation Sans, Helvetica, sans-serif"
-    axis = {"titlePadding": 10, "labelColor": INK, "titleColor": INK, "domainColor": GRID, "tickColor": GRID, "gridColor": GRID, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260}
+    axis: dict[str, Any] = {"titlePadding": 10, "labelColor": INK, "titleColor": INK, "domainColor": GRID, "tickColor": GRID, "gridColor": GRID, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260, "labelFlush": False, "labelOverlap": True}
     legend: dict[str, Any] = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "labelLimit": 320, "symbolLimit": 40}
     chart = chart.configure(font=font, padding={"left": left, "top": 5, "right": 24, "bottom": 5})
     chart = chart.configure_view(stroke=None).configure_axis(**axis).configure_legend(**legend)
@@ -160,7 +165,8 @@ def configuration(runs: list[dict[str, Any]]) -> str:
     if len(runs) == 1:
         return section("Configuration", table(["key", "value"], same, text=2))
     differing = [[k, *v] for k, v in values.items() if len(set(v)) > 1]
-    said = f"<p>{len(differing)} parameters differ; a dash is a parameter that does nothing on a machine.</p>"
+    count = "1 parameter differs" if len(differing) == 1 else f"{len(differing)} parameters differ"
+    said = f"<p>{count}; a dash is a parameter that does nothing on a machine.</p>"
     return section("Parameters that differ", said, table(["key", *(r["machine"] for r in runs)], differing), shared)
 
 

@@ -10,11 +10,17 @@ import altair as alt
 from coreplane import _core, bands, figures, opening, page, sentences
 from coreplane.page import quantity, section
 
-#: What a comparison's table shows besides time, where any machine has it.
-SHOWN = ("memory.reads", "memory.writes", "memory.bytes_written", "ordering.epochs", "ordering.cross_dependences", "ordering.nacks",
-         "neardata.requests", "nvdimm.faults", "nvdimm.hit_share.page", "nand.write_amplification", "os.major_faults", "remote.lines_fetched",
-         "remote.bytes_received", "remote.bytes_sent")  # fmt: skip
-SHOWN_PAGES = ("os.minor_faults", "os.major_faults", "os.swap_bytes_max", "os.pm_integrated_bytes_max", "os.user_share", "os.system_share", "energy_j")
+#: What a comparison's table shows besides time, where any machine has it, and how it is headed there.
+SHOWN = {
+    "memory.reads": "PM reads", "memory.writes": "PM writes", "memory.bytes_written": "PM written", "ordering.epochs": "epochs",
+    "ordering.cross_dependences": "cross deps", "ordering.nacks": "NACKs", "neardata.requests": "device requests", "nvdimm.faults": "DIMM faults",
+    "nvdimm.hit_share.page": "pages found", "nand.write_amplification": "write ampl.", "os.major_faults": "faults", "remote.lines_fetched": "lines fetched",
+    "remote.bytes_received": "received", "remote.bytes_sent": "sent",
+}  # fmt: skip
+SHOWN_PAGES = {
+    "os.minor_faults": "minor faults", "os.major_faults": "major faults", "os.swap_bytes_max": "swap max", "os.pm_integrated_bytes_max": "PM online max",
+    "os.user_share": "user share", "os.system_share": "system share", "energy_j": "energy",
+}  # fmt: skip
 
 
 @cache
@@ -45,6 +51,13 @@ def causes(run: dict[str, Any]) -> dict[str, float]:
     return {name: stats[s] for s, name in sentences.CAUSES.items() if stats.get(s)} if "time.compute" in stats else {}
 
 
+def shares(run: dict[str, Any]) -> dict[str, float]:
+    """What each cause is of the cores' time; together they are all of it."""
+    own = causes(run)
+    total = sum(own.values()) or 1.0
+    return {c: v / total for c, v in own.items()}
+
+
 def of_a_core(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """By machine, nanoseconds of one of its cores by cause."""
     return {r["machine"]: {c: v / cores(r) for c, v in causes(r).items()} for r in runs}
@@ -55,20 +68,17 @@ def account(runs: list[dict[str, Any]]) -> str:
     named = list(dict.fromkeys(c for r in runs for c in causes(r)))
     rows = []
     for r in runs:
-        own = causes(r)
-        total = sum(own.values()) or 1.0
-        rows.append([r["machine"], *((f"{own.get(c, 0) / total:.1%}", own.get(c, 0) / total) for c in named), ("100.0%", 1.0)])
+        own = shares(r)
+        rows.append([r["machine"], *((f"{own.get(c, 0):.1%}", own.get(c, 0)) for c in named), (f"{sum(own.values()):.1%}", sum(own.values()))])
     return page.table(["share of the cores' time", *named, "all"], rows) if named else ""
 
 
 def largest(run: dict[str, Any]) -> str:
     """A sentence on what took most of a run's time."""
-    own = causes(run)
-    if not own:
+    ranked = sorted(shares(run).items(), key=lambda c: -c[1])[:2]
+    if not ranked:
         return ""
-    total = sum(own.values()) or 1.0
-    ranked = sorted(own.items(), key=lambda c: -c[1])[:2]
-    most = " and ".join(f"{v / total:.0%} on {c}" for c, v in ranked if v)
+    most = " and ".join(f"{v:.0%} on {c}" for c, v in ranked if v)
     return f"{run['machine']}: {quantity(run['time_ns'], 'ns')}; its cores spend {most}."
 
 
@@ -112,13 +122,14 @@ def compare(folder: Path) -> Path:
     data = json.loads((folder / "compare.json").read_text())
     runs = data["machines"]
     over_time = "series" in runs[0]
-    names = [n for n in (SHOWN_PAGES if over_time else SHOWN) if any(r["stats"].get(n) for r in runs)]
+    heads = SHOWN_PAGES if over_time else SHOWN
+    names = [n for n in heads if any(r["stats"].get(n) for r in runs)]
     rows = []
     for r in runs:
         band = [f"{r['band']['speedup'][0]:.2f}..{r['band']['speedup'][1]:.2f}"] if "speedup" in r.get("band", {}) else ["-"]
         found = [shown(n, r["stats"][n]) if n in r["stats"] else "-" for n in names]
         rows.append([r["machine"], (quantity(r["time_ns"], "ns"), r["time_ns"]), (f"{r['speedup']:.2f}", r["speedup"]), *band, *found])
-    head = ["machine", "time", "speedup", "band", *(n.removeprefix("ordering.").replace("_", " ").replace("memory.", "PM ") for n in names)]
+    head = ["machine", "time", "speedup", "band", *(heads[n] for n in names)]
     if all(row[3] == "-" for row in rows):
         rows, head = [row[:3] + row[4:] for row in rows], head[:3] + head[4:]
     said = [r["explained"] for r in runs if r.get("explained")] or [largest(r) for r in runs]

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from coreplane import figures, page
+from coreplane import figures, page, report
 from coreplane.page import quantity, section
 
 #: The unit of what a campaign's figures show.
@@ -32,17 +32,59 @@ def sweep(folder: Path) -> Path | None:
     for r in runs:
         varied = {k: r["settings"].get(k) for k in about["vary"]}
         rate = r["stats"].get(RATE, 0)
-        rows.append({"machine": r["machine"], "workload": r["workload"], "seed": r["seed"], "time_ns": r["time_ns"], "rate": rate, **varied})
+        rows.append({"machine": r["machine"], "workload": r["workload"], "seed": r["seed"], "time_ns": r["time_ns"], "rate": rate, "shares": report.shares(r), **varied})
     keys = _axes(rows, about["vary"])
     head = ["machine", "workload", *about["vary"], "runs", "time", "operations a second"]
-    means = dict(sorted(_means(rows, about["vary"]).items(), key=lambda g: [(0, v, "") if isinstance(v, (int, float)) else (1, 0, str(v)) for v in g[0]]))
+    means = dict(sorted(_means(rows, about["vary"]).items(), key=lambda g: [_in_order(v) for v in g[0]]))
     table = [[*group, len(own), (quantity(_mean(own, "time_ns"), "ns"), _mean(own, "time_ns")), (quantity(_mean(own, "rate"), "1/s"), _mean(own, "rate"))] for group, own in means.items()]
     drawn = [page.figure(folder, f"by-{key.replace('.', '-')}", _lines(rows, key), _under(rows, key)) for key in keys] if keys else [page.figure(folder, "by-machine", _bars(rows))]
     seeds = len({r["seed"] for r in rows})
     told = {"provenance": {"version": about.get("version"), "command": f"coreplane sweep {folder / 'campaign.toml'}"}}
     said = [f"{len(rows)} runs{f', means over {seeds} seeds' if seeds > 1 else ''}.", *(_effect(rows, key) for key in keys)]
-    body = [page.summary(said), section("Figures", *drawn), section("Means", page.table(head, table, text=2)), _failed(folder), page.provenance(told)]
+    went = section("Where the time went", _moved_most(means, about["vary"]), _shares(means, about["vary"]))
+    body = [page.summary(said), section("Figures", *drawn), section("Means", page.table(head, table, text=2)), went, _failed(folder), page.provenance(told)]
     return page.write(folder, "Campaign", f"varies {', '.join(about['vary']) or 'machines and workloads'}", body)
+
+
+def _mean_share(own: list[dict[str, Any]], cause: str) -> float:
+    return float(sum(r["shares"].get(cause, 0.0) for r in own)) / len(own)
+
+
+def _causes(means: dict[tuple[Any, ...], list[dict[str, Any]]]) -> list[str]:
+    return [c for c in figures.CAUSES if any(_mean_share(own, c) > 0 for own in means.values())]
+
+
+def _shares(means: dict[tuple[Any, ...], list[dict[str, Any]]], keys: list[str]) -> str:
+    """All of the cores' time by cause, a row for runs that differ in the seed alone."""
+    causes = _causes(means)
+    rows: list[list[Any]] = []
+    for group, own in means.items():
+        found = [_mean_share(own, c) for c in causes]
+        rows.append([*group, *((f"{s:.1%}", s) for s in [*found, sum(found)])])
+    return page.table(["machine", "workload", *keys, *causes, "all"], rows, text=2) if causes else ""
+
+
+def _moved_most(means: dict[tuple[Any, ...], list[dict[str, Any]]], keys: list[str]) -> str:
+    """For each machine, the share of the cores' time that what varies moves most, within one workload."""
+    said = []
+    for machine in dict.fromkeys(group[0] for group in means):
+        found = []
+        for workload in dict.fromkeys(group[1] for group in means):
+            own = {group: runs for group, runs in means.items() if group[:2] == (machine, workload)}
+            for cause in _causes(own):
+                by = sorted(own, key=lambda group: _mean_share(own[group], cause))  # noqa: B023
+                low, high = _mean_share(own[by[0]], cause), _mean_share(own[by[-1]], cause)
+                found.append((high - low, cause, workload, low, by[0], high, by[-1]))
+        if found and max(found)[0] > 0.01:
+            _, cause, workload, low, least, high, most = max(found)
+            at = [", ".join(f"{k} {v}" for k, v in zip(keys, group[2:], strict=True)) for group in (least, most)]
+            said.append(f"On {machine} time on {cause} varies most: in {workload} from {low:.0%} of a core's time ({at[0]}) to {high:.0%} ({at[1]}).")
+    return f"<p>{html.escape(' '.join(said))}</p>" if said else ""
+
+
+def _in_order(value: Any) -> tuple[int, float, str]:
+    """By what values are sorted: numbers as such, and before words."""
+    return (0, value, "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
 
 
 def _axes(rows: list[dict[str, Any]], keys: list[str]) -> list[str]:
@@ -100,7 +142,7 @@ def _bars(rows: list[dict[str, Any]]) -> Any:
 def _rates(rows: list[dict[str, Any]], machine: str, key: str) -> dict[Any, float]:
     """A machine's mean of operations a second over its workloads, by a key's value."""
     own = [r for r in rows if r["machine"] == machine]
-    return {v: _geometric([_mean(list(g), "rate") for g in _by_workload(own, key, v)]) for v in dict.fromkeys(r[key] for r in own)}
+    return {v: _geometric([_mean(list(g), "rate") for g in _by_workload(own, key, v)]) for v in sorted({r[key] for r in own}, key=_in_order)}
 
 
 def _effect(rows: list[dict[str, Any]], key: str) -> str:
@@ -159,16 +201,31 @@ def crash(folder: Path) -> Path:
         left = "" if model["images"] >= model["images_possible"] else f" of {model['images_possible']:,.4g} that are possible"
         said.append(f"In the model {data['model']}: {model['points']:,} crash points, {model['images']:,} images{left}; recovery fails at {model['failing_points']:,} points.")
     found = "".join(_failure(n, f) for n, f in enumerate(model.get("failures", []), 1))
-    at_times = [[(quantity(f["at_ns"], "ns"), f["at_ns"]), f["message"]] for f in timed.get("failures", [])]
+    failed = timed.get("failures", [])
+    at_times = [[(quantity(f["at_ns"], "ns"), f["at_ns"]), *([len(f["lost_pages"])] if _lost(failed) else []), f["message"]] for f in failed]
+    head = ["the power fails at", *(["pages not saved"] if _lost(failed) else []), "what recovery says"]
     lint = [[entry["kind"], entry["site"], entry["times"]] for entry in data.get("persistence_lint", [])]
     body = [
-        page.summary([*said, *data.get("notes", [])]),
+        page.summary([*said, *(note[:1].upper() + note[1:] for note in data.get("notes", []))]),
         section("What was not ordered", found),
-        section("On the machine", page.table(["the power fails at", "what recovery says"], at_times)),
+        section("On the machine", _not_saved(failed), page.table(head, at_times)),
         section("Without any crash", page.table(["what", "where", "times"], lint, text=2)),
         page.provenance(data),
     ]
     return page.write(folder, title, f"model {data['model']}, seed {data['seed']}", body)
+
+
+def _lost(failed: list[dict[str, Any]]) -> list[int]:
+    """How many pages each failure lost, since stored energy did not last; nothing where it always did."""
+    lost = [len(f.get("lost_pages", [])) for f in failed]
+    return lost if any(lost) else []
+
+
+def _not_saved(failed: list[dict[str, Any]]) -> str:
+    """A sentence on what was in flight."""
+    lost = _lost(failed)
+    most = f"between {min(lost)} and {max(lost)} pages" if lost and min(lost) != max(lost) else f"{lost[0]} pages" if lost else ""
+    return f"<p>The stored energy did not last: {most} were not saved. To mend it: more of it, or less that is dirty.</p>" if lost else ""
 
 
 def _failure(number: int, failure: dict[str, Any]) -> str:
@@ -186,8 +243,8 @@ def _failure(number: int, failure: dict[str, Any]) -> str:
     return said + drawn + fix + again
 
 
-#: Widths of a box and between two columns: a whole word of eight bytes at a whole address fits.
-BOX, COLUMN = 360, 430
+#: Width of a box: a whole word of eight bytes at a whole address fits.
+BOX = 360
 
 
 def _order(lost: dict[str, Any], there: dict[str, Any], point: int) -> str:
@@ -196,24 +253,29 @@ def _order(lost: dict[str, Any], there: dict[str, Any], point: int) -> str:
     def bytes_of(store: dict[str, Any]) -> str:
         return f"{store['size']} bytes at {store['address']:#x}: {store['value']:#x}"
 
-    def box(x: int, y: int, text: str, note: str, kept: bool) -> str:
+    def box(y: int, text: str, note: str, kept: bool) -> str:
         line = "var(--good)" if kept else "var(--error)"
         dash = "" if kept else ' stroke-dasharray="6 4"'
         return (
-            f'<rect x="{x}" y="{y}" width="{BOX}" height="46" rx="6" fill="none" stroke="{line}" stroke-width="2"{dash}/>'
-            f'<text x="{x + 12}" y="{y + 20}" fill="currentColor" font-size="13">{html.escape(text[-40:])}</text>'
-            f'<text x="{x + 12}" y="{y + 37}" fill="var(--soft)" font-size="12">{html.escape(note)}</text>'
+            f'<rect x="2" y="{y}" width="{BOX}" height="46" rx="6" fill="none" stroke="{line}" stroke-width="2"{dash}/>'
+            f'<text x="14" y="{y + 20}" fill="currentColor" font-size="13">{html.escape(text[-40:])}</text>'
+            f'<text x="14" y="{y + 37}" fill="var(--soft)" font-size="12">{html.escape(note)}</text>'
         )
 
     # In the program's order; what was lost is older than what is there, or the two would need no order.
     first, second = (lost, there) if lost["event"] <= there["event"] else (there, lost)
-    left = box(10, 36, first["site"], bytes_of(first), True) + box(10, 136, second["site"], bytes_of(second), True)
+    left = box(36, first["site"], bytes_of(first), True) + box(136, second["site"], bytes_of(second), True)
     states = [("lost: the bytes of before are there", False), ("there", True)]
-    right = "".join(box(COLUMN, y, s["site"], *states[s is there]) for y, s in ((36, first), (136, second)))
+    right = "".join(box(y, s["site"], *states[s is there]) for y, s in ((36, first), (136, second)))
     arrow = '<path d="M160 84 V132" stroke="currentColor" stroke-width="1.5" marker-end="url(#tip)"/><text x="170" y="112" fill="currentColor" font-size="12">needed: durable before</text>'
-    gap = f'<text x="{COLUMN + 10}" y="112" fill="var(--error)" font-size="12">nothing in between makes the first durable</text>'
+    gap = '<text x="14" y="112" fill="var(--error)" font-size="12">nothing in between makes the first durable</text>'
     head = '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="6" refY="4" orient="auto"><path d="M0 0 L8 4 L0 8 Z" fill="currentColor"/></marker></defs>'
-    titles = f'<text x="10" y="20" fill="var(--soft)" font-size="13">in the program</text><text x="{COLUMN}" y="20" fill="var(--soft)" font-size="13">after the power failure</text>'
+
+    def half(title: str, drawn: str) -> str:
+        # Two pictures: side by side where there is room, one below the other on a phone.
+        above = f'<text x="2" y="20" fill="var(--soft)" font-size="13">{title}</text>'
+        return f'<svg class="fits" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {BOX + 24} 196" width="{BOX + 24}" font-family="system-ui, sans-serif">{above}{drawn}</svg>'
+
     later = second["event"] - first["event"]
     said = f"The power fails after event {point:,}; the second store comes {later:,} event{'' if later == 1 else 's'} after the first."
-    return page.drawn(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 196" width="800" font-family="system-ui, sans-serif">{head}{titles}{left}{right}{arrow}{gap}</svg>', said)
+    return page.drawn(half("in the program", head + left + arrow) + half("after the power failure", right + gap), said)

@@ -34,7 +34,16 @@ def track(file: Path) -> Path | None:
         section("Windows", page.table(*_table(windows))),
         page.provenance(told),
     ]
-    return page.write(folder, f"Tracked: {name}", "A byte is dirty in a window when its value at the end differs from its value at the start.", body, f"{name}.html")
+    return page.write(folder, f"Tracked: {_whom(told, name)}", "A byte is dirty in a window when its value at the end differs from its value at the start.", body, f"{name}.html")
+
+
+def _whom(told: dict[str, Any], name: str) -> str:
+    """The program that was tracked, as it was started, or the process; else the file's name."""
+    words = (told.get("provenance") or {}).get("command") or ""
+    command = words.split(" -- ", 1)[1] if " -- " in words else ""
+    number = next((w for w in words.split() if w.isdigit() and f"--windows {w}" not in words and f"--interval {w}" not in words), "")
+    whom = command or (f"process {number}" if number else name)
+    return whom if len(whom) <= 60 else f"{whom[:57]}..."
 
 
 def _windows(pages: pl.DataFrame, told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -56,8 +65,8 @@ def _said(windows: list[dict[str, Any]]) -> list[str]:
     total, lines, whole, seconds = _totals(windows)
     said = [
         f"{quantity(total, 'B')} changed in {seconds:.1f} s: {quantity(total / seconds, 'B/s')}.",
-        f"Moved by lines of {LINE} B that is {quantity(lines, 'B')} ({lines / total:.1f} times as much), by pages of {PAGE} B {quantity(whole, 'B')} ({whole / total:.1f} times): "
-        f"lines save {1 - lines / whole:.0%} of what pages move.",
+        f"Moved in lines of {LINE} B, that is {quantity(lines, 'B')}, {lines / total:.1f} times as much; in pages of 4 KiB {quantity(whole, 'B')}, {whole / total:.1f} times. "
+        f"Lines save {1 - lines / whole:.0%} of what pages move.",
     ]
     if "pages_compared" in windows[0]:
         compared, dirty = sum(w["pages_compared"] for w in windows), sum(w["pages"] for w in windows)
@@ -74,12 +83,13 @@ def _rates(windows: list[dict[str, Any]]) -> alt.Chart:
     for name, (key, size) in sizes.items():
         for w in windows:
             rate = w[key] * size / max(w["end_s"] - w["start_s"], 1e-9) / 1e6
-            rows += [{"x": w["start_s"], "machine": name, "value": rate}, {"x": w["end_s"], "machine": name, "value": rate}]
+            rows.append({"x": w["start_s"], "machine": name, "value": rate})
+        rows.append({**rows[-1], "x": windows[-1]["end_s"]})
     names = list(sizes)
     drawn: alt.Chart = (
         alt.Chart(pl.DataFrame(rows))
-        .mark_line()
-        .encode(x=alt.X("x:Q", title="seconds"), y=alt.Y("value:Q", title="dirty data (MB/s)"), color=figures.colour(names).legend(orient="top"))
+        .mark_line(interpolate="step-after")
+        .encode(x=alt.X("x:Q", title="seconds", scale=alt.Scale(nice=False)), y=alt.Y("value:Q", title="dirty data (MB/s)"), color=figures.colour(names).legend(orient="top"))
         .properties(width=640, height=260)
     )
     return drawn
@@ -145,7 +155,13 @@ def _where(pages: pl.DataFrame) -> str:
     windows = pages["window"].n_unique()
     always = len(every.filter(every == windows)) / len(every)
     row = "a page" if size == 1 else f"{size} pages"
-    return f"A row is {row} of memory that changed. The busiest tenth of rows has {share:.0%} of all dirty lines; {always:.0%} of the pages are dirty in each of the {windows} windows."
+    addresses = pages["address"].sort()
+    low, high = int(addresses[0]), int(addresses[-1])
+    ever = f"{always:.0%} of the pages are" if always else "no page is"
+    return (
+        f"A row is {row} of memory that changed, from {low:#x} at the top to {high:#x}; the stronger, the more of it changed. "
+        f"The busiest tenth of rows has {share:.0%} of all dirty lines; {ever} dirty in each of the {windows} windows."
+    )
 
 
 def _table(windows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:

@@ -49,6 +49,8 @@ def split(times: dict[str, dict[str, float]]) -> str:
     causes = {c for own in times.values() for c in own}
     apart = {c: max(own.get(c, 0.0) for own in times.values()) - min(own.get(c, 0.0) for own in times.values()) for c in causes}
     most = max(sorted(apart), key=lambda c: apart[c])
+    if apart[most] <= 0.01 * max(sum(own.values()) for own in times.values()):
+        return "A bar is all of a core's time. Bars are alike: no cause differs by more than 1 % of the longest run."
     by = sorted(times, key=lambda m: times[m].get(most, 0.0))
     least, highest = (f"{quantity(times[m].get(most, 0.0), 'ns')} on {m}" for m in (by[0], by[-1]))
     same = [c for c in sorted(causes) if apart[c] <= 0.01 * max(sum(own.values()) for own in times.values())]
@@ -66,14 +68,23 @@ def over_time(series: dict[str, list[float]]) -> str:
     for name, text in (("pm_integrated_gib", "of persistent memory are integrated at most"), ("swap_gib", "lie on the swap device at most")):
         if max(series[name]) > 0:
             parts.append(f"{plain(max(series[name]))} GiB {text}")
-    return "; ".join(parts) + "."
+    return "; ".join(parts) + "." + returned([series])
+
+
+def returned(series: list[dict[str, list[float]]]) -> str:
+    """What rises in free memory at the last look, if it does: programs that end give back theirs."""
+    back = [s["free_gib"][-1] - s["free_gib"][-2] for s in series if len(s["free_gib"]) > 1]
+    if not back or min(back) < 0.01 * max(max(s["free_gib"]) for s in series):
+        return ""
+    return f" It rises at the end, when programs end and give back theirs: {listed([f'{plain(round(b, 2))} GiB' for b in back])}."
 
 
 def most_of_each(runs: list[dict[str, Any]], name: str, least: bool = False) -> str:
     """Under a curve of each machine over time: its highest, or lowest, point."""
     pick = min if least else max
     parts = (f"{r['machine']} {plain(pick(r['series'][name]))} GiB" for r in runs)
-    return f"{'Least' if least else 'Most'}: {', '.join(parts)}."
+    said = f"{'Least' if least else 'Most'}: {', '.join(parts)}."
+    return said + (returned([r["series"] for r in runs]) if name == "free_gib" else "")
 
 
 def of_bars(figure: dict[str, Any]) -> str:
