@@ -3,13 +3,28 @@
 import ast
 import re
 import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
 RECIPE = ROOT / "packaging/conda/recipe.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SPACK_STYLE = """
+line-length = 99
+[format]
+skip-magic-trailing-comma = false
+[lint]
+extend-select = ["E", "I", "W"]
+ignore = ["E731", "F403", "F405", "F811"]
+[lint.isort]
+split-on-trailing-comma = false
+section-order = ["future", "standard-library", "third-party", "spack", "first-party", "local-folder"]
+[lint.isort.sections]
+spack = ["spack"]
+"""
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 
@@ -30,7 +45,9 @@ def test_the_conda_recipe_is_one_that_conda_forges_builder_renders() -> None:
     recipe = rendered.recipe.to_dict()
     assert recipe["package"] == {"name": "coreplane", "version": VERSION}
     needed = {f"{name} {bounds}" for name, bounds in (re.fullmatch(r"([\w-]+)(.*)", n).groups() for n in PROJECT["dependencies"])}
-    assert needed | {f"python {PROJECT['requires-python']}"} == set(recipe["requirements"]["run"])
+    # Of Python only which ones a package is built for is said: conda-forge's linter wants no bounds beside.
+    assert needed | {"python"} == set(recipe["requirements"]["run"])
+    assert f'match(python, "<{PROJECT["requires-python"].removeprefix(">=")}")' in RECIPE.read_text()
     assert any(n.startswith("rust") for n in recipe["requirements"]["build"])
 
 
@@ -64,6 +81,16 @@ def test_the_spack_package_is_made_of_directives_that_spack_knows() -> None:
                 assert {kinds} <= {"build"} if isinstance(kinds, str) else set(kinds) <= {"build", "link", "run", "test"}
     needed = {ast.literal_eval(c.args[0]).split("@")[0] for c in calls if ast.unparse(c.func) == "depends_on"}
     assert {"c", "rust", "python", "py-maturin"} <= needed
+
+
+def test_the_spack_package_is_in_the_style_of_spacks_repository(tmp_path: Path) -> None:
+    pytest.importorskip("ruff", reason="ruff is not installed")
+    # The rules of spack-packages, as its pyproject.toml has them.
+    (tmp_path / "ruff.toml").write_text(SPACK_STYLE)
+    file = ROOT / "packaging/spack/coreplane/package.py"
+    for command in (["check", "--no-fix"], ["format", "--diff"]):
+        done = subprocess.run([sys.executable, "-m", "ruff", *command, "--no-cache", "--config", tmp_path / "ruff.toml", file], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_citation_has_our_version_and_licence() -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 """A package for Spack: put this folder into a repository's packages/."""
 
+from spack_repo.builtin.build_systems.python import PythonPackage
+
 from spack.package import *
 
 
@@ -12,6 +14,8 @@ class Coreplane(PythonPackage):
 
     # After a release: url and sha256. Until then a checkout is built:
     # spack dev-build coreplane@0.1.0
+    # Spack's own repository may have older versions of what is needed (py-altair 6.2, py-polars
+    # 1.30, py-maturin 1.16): a newer one goes beside this folder then.
     version("0.1.0")
 
     depends_on("c", type="build")
