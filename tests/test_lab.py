@@ -150,13 +150,15 @@ def test_checks_that_misbehave_are_told(cli: Cli) -> None:
     cli("record", "--quiet", "--out", "l.parquet", "--", "./ledger", "l.pm")
     few = ["intel", "trace:l.parquet", "--points", 1, "--images", 1, "--time-limit", 2]
     for command, wanted in {
-        "sleep 60; : {image}": "took longer than 2 s",
+        "sleep 60; : {image}": "did not end in 2 s of its own (0.0 s on a processor)",
+        "while :; do :; done; : {image}": "did not end in 2 s of its own (2.",
         "kill -SEGV $$; : {image}": "signal: 11",
         "rm {image}; head -c 300000 /dev/zero; exit 3": "exit status: 3",
     }.items():
         (cli.folder / "uncut").unlink(missing_ok=True)
         found = crash(cli, *few, "--check", f"{UNCUT} {command}", code=1)
         assert wanted in found["model_images"]["failures"][0]["message"], command
+        assert any("did not end" in note for note in found["notes"]) == ("did not end" in wanted)
     crash(cli, *few, "--check", "echo x > {image}")
 
 

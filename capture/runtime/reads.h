@@ -20,7 +20,8 @@ static struct {
     uint64_t from, bytes, offset;
     struct read_file *file;
 } read_mappings[READ_MAPPINGS];
-static unsigned read_mapping_count;
+/* Those before it are whole: they are looked at without the lock. */
+static atomic_uint read_mapping_count;
 static uint64_t read_from = UINT64_MAX, read_to;
 static atomic_flag reads_lock = ATOMIC_FLAG_INIT;
 static atomic_int reads_missing;
@@ -54,7 +55,10 @@ static void note_range(struct read_file *f, uint64_t offset, uint64_t bytes) {
     if (!f || !bytes) return;
     uint64_t last = offset + (bytes - 1);
     if (last < offset) last = UINT64_MAX;
-    for (uint64_t line = offset / READ_LINE; line < f->lines && line <= last / READ_LINE; line++) f->bits[line / 8] |= (uint8_t)(1u << line % 8);
+    for (uint64_t line = offset / READ_LINE; line < f->lines && line <= last / READ_LINE; line++) {
+        uint8_t bit = (uint8_t)(1u << line % 8);
+        if (!(__atomic_load_n(&f->bits[line / 8], __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(&f->bits[line / 8], bit, __ATOMIC_RELAXED);
+    }
 }
 
 static uint64_t enter_reads(void) {
@@ -84,44 +88,41 @@ static void watch_mapping(uint64_t from, uint64_t bytes);
 static int touched_more(void);
 static unsigned steps_made(void);
 
+/* With the lock held; 0 where there is no room. */
+static int add_read_mapping(uint64_t from, uint64_t bytes, uint64_t offset, struct read_file *f) {
+    unsigned i = read_mapping_count;
+    if (i == READ_MAPPINGS) {
+        reads_missing = 1;
+        return 0;
+    }
+    read_mappings[i].from = from, read_mappings[i].bytes = bytes;
+    read_mappings[i].offset = offset, read_mappings[i].file = f;
+    if (from < read_from) read_from = from;
+    if (from + bytes > read_to) read_to = from + bytes;
+    read_mapping_count = i + 1;
+    return 1;
+}
+
 /* A mapping, private ones too. */
 static void reads_mapped(const void *address, uint64_t bytes, int flags, int fd, uint64_t offset) {
     if (flags & MAP_ANONYMOUS) return;
     uint64_t signals = enter_reads(), from = (uint64_t)address;
     struct read_file *f = read_file_of(fd);
-    if (f && read_mapping_count == READ_MAPPINGS) reads_missing = 1;
-    else if (f) {
-        unsigned i = read_mapping_count++;
-        read_mappings[i].from = from, read_mappings[i].bytes = bytes;
-        read_mappings[i].offset = offset, read_mappings[i].file = f;
-        if (from < read_from) read_from = from;
-        if (from + bytes > read_to) read_to = from + bytes;
-        watch_mapping(from, bytes);
-    }
+    if (f && add_read_mapping(from, bytes, offset, f)) watch_mapping(from, bytes);
     leave_reads(signals);
 }
 static void reads_moved(uint64_t from, uint64_t to, uint64_t bytes) {
     uint64_t signals = enter_reads();
     for (unsigned i = 0, n = read_mapping_count; i < n; i++) {
-        if (from - read_mappings[i].from >= read_mappings[i].bytes) continue;
-        unsigned at = read_mapping_count;
-        if (at == READ_MAPPINGS) {
-            reads_missing = 1;
-            break;
-        }
-        read_mappings[at].from = to, read_mappings[at].bytes = bytes;
-        read_mappings[at].offset = read_mappings[i].offset + (from - read_mappings[i].from);
-        read_mappings[at].file = read_mappings[i].file;
-        read_mapping_count++;
-        if (to < read_from) read_from = to;
-        if (to + bytes > read_to) read_to = to + bytes;
+        uint64_t at = from - read_mappings[i].from;
+        if (at < read_mappings[i].bytes) add_read_mapping(to, bytes, read_mappings[i].offset + at, read_mappings[i].file);
     }
     leave_reads(signals);
 }
 
 static void note_load(uint64_t address, uint64_t bytes) {
     if (address - read_from >= read_to - read_from) return;
-    for (unsigned i = 0; i < read_mapping_count; i++) {
+    for (unsigned i = 0, n = read_mapping_count; i < n; i++) {
         uint64_t at = address - read_mappings[i].from;
         if (at < read_mappings[i].bytes) note_range(read_mappings[i].file, read_mappings[i].offset + at, bytes);
     }
@@ -129,10 +130,7 @@ static void note_load(uint64_t address, uint64_t bytes) {
 
 /* What the C library or that of threads reads of a mapping for the program: at most so many bytes, which is a line too many at times. */
 static void compared(const void *p, size_t bytes) {
-    if (!reading || (uint64_t)p - read_from >= read_to - read_from || !bytes) return;
-    uint64_t signals = enter_reads();
-    note_load((uint64_t)p, bytes);
-    leave_reads(signals);
+    if (reading && bytes) note_load((uint64_t)p, bytes);
 }
 
 static void note_loads(const uint8_t *at, const uint8_t *end) {

@@ -26,7 +26,7 @@ static void watch_mapping(uint64_t from, uint64_t bytes) {
 /* Notes the line of an access; 0 when it is of no file. */
 static int note_touch(uint64_t address, int reads_nothing) {
     int known = 0;
-    for (unsigned i = 0; i < read_mapping_count; i++) {
+    for (unsigned i = 0, n = read_mapping_count; i < n; i++) {
         uint64_t at = address - read_mappings[i].from;
         struct read_file *f = read_mappings[i].file;
         if (at >= ((read_mappings[i].bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1))) continue;

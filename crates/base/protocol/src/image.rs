@@ -32,6 +32,11 @@ pub(crate) fn merge(to: &mut Block, from: &Block, mask: Mask) {
     }
 }
 
+/// Whether each of the masked bytes is zero.
+fn has_only_zeros(block: &Block, mask: Mask) -> bool {
+    block.iter().enumerate().all(|(at, byte)| *byte == 0 || mask >> at & 1 == 0)
+}
+
 type PageBytes = [u8; PAGE_BYTES as usize];
 
 /// A page that several memories share until one of them writes it.
@@ -199,9 +204,13 @@ impl Image {
         }
     }
 
-    /// Writes the masked bytes of a line.
+    /// Writes the masked bytes of a line. Zeros do not make a page that is not there.
     pub fn write(&mut self, line: Line, block: &Block, mask: Mask) {
         let (page, at) = self.place(line);
+        if self.get(page).is_none() && has_only_zeros(block, mask) {
+            self.pages = self.pages.max(page + 1);
+            return;
+        }
         let bytes = self.slot(page).get_or_insert_with(|| Arc::new([0; PAGE_BYTES as usize]));
         let bytes = &mut Arc::make_mut(bytes)[at..at + 64];
         merge(bytes.try_into().expect("a page holds whole lines"), block, mask);
@@ -312,6 +321,17 @@ mod tests {
         image.write(line, &[1; 64], Mask::MAX);
         image.write(line_of(PM_BASE + 8192), &[0; 64], Mask::MAX);
         assert!(image == before, "a zero page is as good as none");
+    }
+
+    #[test]
+    fn zeros_take_no_room() {
+        let mut image = Image::new(PM_BASE);
+        image.write(line_of(PM_BASE + 4096), &[0; 64], Mask::MAX);
+        image.write(line_of(PM_BASE + 4096), &[7; 64], 0);
+        assert_eq!((image.held().count(), image.len()), (0, 2 * PAGE_BYTES));
+        image.write(line_of(PM_BASE), &[7; 64], Mask::MAX);
+        image.write(line_of(PM_BASE), &[0; 64], mask_of(1, 1));
+        assert_eq!(image.bytes(PM_BASE, 3), [7, 0, 7], "over something they count");
     }
 
     #[test]

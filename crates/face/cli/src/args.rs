@@ -163,7 +163,7 @@ pub(crate) struct CrashArgs {
     /// The most images of the model at each crash point
     #[arg(long, default_value_t = 64)]
     pub(crate) images: usize,
-    /// Seconds that the check command may take
+    /// Seconds of its own that the check may take: on a processor, or waiting for anything else
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     pub(crate) time_limit: f64,
     /// Seconds of checks that making failures small may take

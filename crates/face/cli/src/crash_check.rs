@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::crash_files::{Left, temporary};
+use crate::crash_limit::OwnTime;
 use crate::crash_reads;
 use crate::interrupt::Temporary;
 use check::crash::{Outcome, Verdict};
@@ -11,7 +12,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use units::watch::{self, Watch};
 
@@ -49,6 +50,10 @@ pub(crate) struct External {
     folders: AtomicUsize,
     /// It read more than it told.
     reads_more: AtomicBool,
+    /// Runs that did not end.
+    endless: AtomicUsize,
+    /// The longest run that ended, by the host's clock.
+    longest_us: AtomicU64,
     watch: Option<Arc<Watch>>,
 }
 
@@ -58,6 +63,12 @@ const WATCHED: usize = 32;
 /// A run is made for each so many accesses that were made step by step, before the next is watched: a step takes some ten
 /// microseconds, a run some milliseconds, and what watching takes stays below a quarter of what it is there for.
 const STEPS: usize = 64;
+
+/// After so many runs that did not end the next are not waited for as long: a tenth, if the longest that ended was shorter
+/// than a part of that.
+const ENDLESS: usize = 4;
+const TENTH: u32 = 10;
+const SHORTER: u32 = 4;
 
 /// The check could not be run: what is unwound with, as [`watch::check`] does, so that a search ends at once.
 struct Broken(String);
@@ -86,6 +97,8 @@ impl External {
             tells: AtomicBool::new(false),
             folders: AtomicUsize::new(0),
             reads_more: AtomicBool::new(false),
+            endless: AtomicUsize::new(0),
+            longest_us: AtomicU64::new(0),
             watch: watch::entered(),
         })
     }
@@ -180,23 +193,33 @@ impl External {
         let pid = child.id();
         let status = self.wait(child).map_err(|e| broken(&e))?;
         // A check that was ended had more to read.
-        let told = status.and_then(|_| std::fs::read_to_string(&report).ok());
+        let told = status.as_ref().ok().and_then(|_| std::fs::read_to_string(&report).ok());
         let told = told.and_then(|told| crash_reads::lines_read(&told, pid, &files, &left.files));
         let verdict = self.verdict(status, &said)?;
         let (more, steps) = told.as_ref().map_or((false, 0), |t| (t.more, t.steps));
         Ok((Outcome { verdict, read: told.map(|t| t.lines), more }, steps))
     }
 
+    /// What is said of runs that did not end: they are no sign of what was lost.
+    pub(crate) fn endless(&self) -> Option<String> {
+        let n = self.endless.load(Ordering::Relaxed);
+        (n > 0).then(|| {
+            format!(
+                "the check did not end {n} times, which counts as a failure: either recovery hangs, or it needs more than \
+                 --time-limit {}",
+                self.limit.as_secs_f64()
+            )
+        })
+    }
+
     /// What the way in which the command ended means.
-    fn verdict(&self, status: Option<ExitStatus>, said: &Path) -> Result<Verdict, Broken> {
+    fn verdict(&self, status: Result<ExitStatus, OwnTime>, said: &Path) -> Result<Verdict, Broken> {
         let status = match status {
-            Some(status) if status.success() => return Ok(Verdict::Holds),
-            Some(status) => status,
-            None => {
-                return Ok(Verdict::Fails(format!(
-                    "the check took longer than {} s",
-                    self.limit.as_secs_f64()
-                )));
+            Ok(status) if status.success() => return Ok(Verdict::Holds),
+            Ok(status) => status,
+            Err(took) => {
+                self.endless.fetch_add(1, Ordering::Relaxed);
+                return Ok(Verdict::Fails(took.text()));
             }
         };
         let line = last_line(said);
@@ -216,18 +239,28 @@ impl External {
         Ok(Verdict::Fails(format!("the check ended with {status}{limit}{said}")))
     }
 
-    /// How it ended; none when it took too long. Unwinds when the search is to stop.
+    /// What a run may take.
+    fn limit(&self) -> Duration {
+        if self.endless.load(Ordering::Relaxed) < ENDLESS {
+            return self.limit;
+        }
+        let longest = Duration::from_micros(self.longest_us.load(Ordering::Relaxed));
+        (self.limit / TENTH).max(SHORTER * longest).min(self.limit)
+    }
+
+    /// How it ended; what it took, when that was too long. Unwinds when the search is to stop.
     #[expect(clippy::disallowed_methods, reason = "a command that hangs is ended by the host's clock")]
-    fn wait(&self, child: Child) -> std::io::Result<Option<ExitStatus>> {
+    fn wait(&self, child: Child) -> std::io::Result<Result<ExitStatus, OwnTime>> {
         let mut group = Group(child);
-        let end = Instant::now() + self.limit;
+        let (begun, mut own) = (Instant::now(), OwnTime::of(self.limit()));
         let mut pause = Duration::from_micros(100);
         loop {
             if let Some(status) = group.0.try_wait()? {
-                return Ok(Some(status));
+                self.longest_us.fetch_max(begun.elapsed().as_micros() as u64, Ordering::Relaxed);
+                return Ok(Ok(status));
             }
-            if Instant::now() >= end {
-                return Ok(None);
+            if own.is_over(begun.elapsed(), group.0.id()) {
+                return Ok(Err(own));
             }
             watch::check();
             std::thread::sleep(pause);

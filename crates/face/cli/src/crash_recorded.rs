@@ -68,6 +68,7 @@ pub(crate) fn lab(
     })??;
     lab.recording = Some(recorded.json(args, &external));
     lab.notes.splice(0..0, recorded.notes(args, &external));
+    lab.notes.extend(external.endless());
     Ok(lab)
 }
 
@@ -116,9 +117,12 @@ fn search(
     let mut notes = Vec::new();
     let (result, seconds) = output::timed(|| {
         let timed = on_the_machine(args, machine, workload, recorded, external, &mut notes)?;
+        let bar = progress::bar(&args.common, args.points, "crash points");
+        if let Some(f) = timed.as_ref().and_then(|timed| timed.failures.first()) {
+            bar.say(&format!("found: recovery fails after a power failure in the run: {}", f.message));
+        }
         // One instant was asked for, not the model.
         let search = args.at.is_none().then(|| {
-            let bar = progress::bar(&args.common, args.points, "crash points");
             let mut keep = keeper(args, model, &before, 1);
             let mut told = 0;
             let mut step = |found: &crash::Search| {

@@ -1,4 +1,4 @@
-//! How far a command is: on a terminal, unless `--quiet` is given, and nothing elsewhere.
+//! How far a command is: on a terminal, unless `--quiet` is given. Elsewhere only what is said on the way.
 
 use crate::args::Common;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
@@ -12,12 +12,15 @@ use units::watch;
 const LOOK: Duration = Duration::from_millis(200);
 
 /// A bar that is wiped out when it goes.
-pub(crate) struct Progress(ProgressBar);
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    quiet: bool,
+}
 
 impl Progress {
     /// One more is done.
     pub(crate) fn step(&self) {
-        self.0.inc(1);
+        self.bar.inc(1);
     }
 
     /// What has been done is one more.
@@ -26,27 +29,31 @@ impl Progress {
         done
     }
 
-    /// A line above the bar.
+    /// A line above the bar, or where a bar would be.
     pub(crate) fn say(&self, text: &str) {
-        self.0.println(text);
+        match (self.quiet, self.bar.is_hidden()) {
+            (true, _) => {}
+            (false, false) => self.bar.println(text),
+            (false, true) => crate::lines::remark(text),
+        }
     }
 
     /// Begins again, with so many steps.
     pub(crate) fn again(&self, steps: u64) {
         watch::process().begin();
-        self.0.reset();
-        self.0.set_length(steps);
+        self.bar.reset();
+        self.bar.set_length(steps);
     }
 
     /// So many there are.
     pub(crate) fn length(&self, steps: u64) {
-        self.0.set_length(steps);
+        self.bar.set_length(steps);
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -75,13 +82,13 @@ pub(crate) fn busy(common: &Common, what: &str) -> Progress {
 pub(crate) fn reading(common: &Common, workload: &str) -> Progress {
     match crate::output::recording(workload) {
         Some((_, file)) => busy(common, &format!("reading {file}")),
-        None => Progress(ProgressBar::hidden()),
+        None => Progress { bar: ProgressBar::hidden(), quiet: common.quiet },
     }
 }
 
 fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progress {
     if common.quiet || !std::io::stderr().is_terminal() {
-        return Progress(ProgressBar::hidden());
+        return Progress { bar: ProgressBar::hidden(), quiet: common.quiet };
     }
     watch::process().begin();
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -95,7 +102,7 @@ fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progr
     bar.set_style(style.with_key("left", left).with_key("left_of_search", left_of_search));
     bar.set_message(what.to_string());
     bar.enable_steady_tick(LOOK);
-    Progress(bar)
+    Progress { bar, quiet: common.quiet }
 }
 
 fn told(state: &ProgressState, out: &mut dyn Write) {

@@ -12,33 +12,25 @@ use evaluate::bands::{Progress, Wanted};
 use evaluate::{Band, Effect, Spans};
 use machine::{Description, WorkloadDescription};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// A bar for the presets' runs, then for the design's.
-pub(crate) struct Shown<'a> {
-    bar: progress::Progress,
-    common: &'a Common,
-}
+pub(crate) struct Shown(progress::Progress);
 
-impl<'a> Shown<'a> {
-    pub(crate) fn new(common: &'a Common, what: &str) -> Shown<'a> {
-        Shown { bar: progress::bar(common, 0, what), common }
+impl Shown {
+    pub(crate) fn new(common: &Common, what: &str) -> Shown {
+        Shown(progress::bar(common, 0, what))
     }
 }
 
-impl Progress for Shown<'_> {
+impl Progress for Shown {
     fn begin(&self, what: &str, steps: usize) {
-        match (self.common.quiet, std::io::stderr().is_terminal()) {
-            (true, _) => {}
-            (false, true) => self.bar.say(what),
-            (false, false) => crate::lines::remark(what),
-        }
-        self.bar.again(steps as u64);
+        self.0.say(what);
+        self.0.again(steps as u64);
     }
 
     fn step(&self) {
-        self.bar.step();
+        self.0.step();
     }
 }
 

@@ -175,7 +175,8 @@ fn run_to_crashes(
     visit: &mut dyn FnMut(CrashPoint) -> bool,
 ) -> Result<(), RunError> {
     let Cuts { every, after } = cuts;
-    let mut m = Machine::prepare(machine, &workload.in_recorded_order(), options)?;
+    let options = RunOptions { without_images: false, ..*options };
+    let mut m = Machine::prepare(machine, &workload.in_recorded_order(), &options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {
         m.engine.stop_after(at);

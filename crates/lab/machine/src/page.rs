@@ -63,7 +63,7 @@ fn programs<'a>(
     let (arrivals, mut kinds): (_, Vec<&str>) = match &workload.source {
         // A recording is one operation, which has no rate.
         Source::Trace(recorded) => {
-            let told = ReplayOptions::new(&workload.settings, &machine.settings, false);
+            let told = ReplayOptions::new(&workload.settings, &machine.settings, false, false);
             let time_of = move |instructions| told.time_of(instructions);
             (trace::page_programs(&recorded.recording, time_of), Vec::new())
         }

@@ -43,12 +43,14 @@ pub(crate) fn contents(recording: &Recording) -> Image {
 }
 
 impl Machine {
-    /// Puts the touched pages of `image` into persistent memory. Takes no simulated time.
+    /// Puts the touched pages of `image` into persistent memory; zeros, where nobody looks at its bytes. Takes no
+    /// simulated time.
     ///
     /// # Errors
     /// When there is no room for them.
-    pub(crate) fn preload(&mut self, image: &Image) -> Result<(), ConfigError> {
+    pub(crate) fn preload(&mut self, image: &Image, keeps_bytes: bool) -> Result<(), ConfigError> {
         for (address, page) in image.touched() {
+            let page = if keeps_bytes { page } else { &[0; PAGE_BYTES as usize] };
             let index = self.map.memory_of(address);
             for (_, companion) in self.companions.iter().filter(|(memory, _)| *memory == index) {
                 companion.borrow().preloaded(address);

@@ -129,11 +129,14 @@ impl Machine {
         let replay = match &workload.source {
             Source::BuiltIn(_) | Source::Pages(_) => None,
             Source::Trace(recorded) => {
-                self.preload(&contents(&recorded.recording))?;
+                // Who stands beside a memory may look: which bytes a store changed is what some count.
+                let keeps_bytes = !options.without_images || !self.companions.is_empty();
+                self.preload(&contents(&recorded.recording), keeps_bytes)?;
                 let told = ReplayOptions::new(
                     &workload.settings,
                     &machine.settings,
                     options.power_fails_at.is_some(),
+                    keeps_bytes,
                 );
                 let survey = Arc::clone(recorded.survey());
                 let replay = Replay::new(recorded.recording.clone(), survey, told);

@@ -85,10 +85,34 @@ impl Program {
         self.bytes[at..at + usize::from(size)].copy_from_slice(&value.to_le_bytes()[..usize::from(size)]);
     }
 
+    /// A line of the file that was not zero, and holds a lock that the program also stores to.
+    fn with_a_lock(seed: u64, steps: usize) -> Program {
+        let mut p = Program::random(seed, 0);
+        let lock = place(LINES, 0);
+        p.trace.threads[0].truncate(3);
+        p.put(0, Kind::Contents, FILE_SPACE | 1 << FILE_SHIFT, 77, 8);
+        let mut random = Random::new(seed, 9);
+        for _ in 0..steps {
+            p.store(&mut random, 0, Kind::Store, lock);
+            p.put(0, Kind::Lock, lock, 0, 8);
+            let other = place(random.below(LINES), 0);
+            p.store(&mut random, 0, Kind::Store, other);
+            p.put(0, Kind::Unlock, lock, 0, 8);
+            p.put(0, Kind::Rmw, place(random.below(LINES), 1), random.next_u64(), 8);
+            p.put(0, Kind::Load, place(random.below(LINES), 0), 0, 8);
+            p.put(0, Kind::Clflush, lock, 0, 1);
+        }
+        p.trace.threads.truncate(1);
+        p
+    }
+
     fn on(&self, machine: &Description, mode: Mode) -> Report {
-        let workload =
-            WorkloadDescription::replay("random", Recording::of_trace(self.trace.clone()).unwrap());
-        run(machine, &workload, &RunOptions { seed: 1, mode, ..RunOptions::default() }).unwrap()
+        self.told(machine, &RunOptions { seed: 1, mode, ..RunOptions::default() })
+    }
+
+    fn told(&self, machine: &Description, options: &RunOptions) -> Report {
+        let recording = Recording::of_trace(self.trace.clone()).unwrap();
+        run(machine, &WorkloadDescription::replay("random", recording), options).unwrap()
     }
 }
 
@@ -133,6 +157,20 @@ fn memory_holds_what_was_stored_and_what_was_fenced_is_durable() {
         }
     }
     assert!(seen > 200, "{seen}");
+}
+
+#[test]
+fn whether_somebody_looks_at_bytes_changes_no_time() {
+    for machine in machines() {
+        for seed in 0..2 {
+            for program in [Program::random(seed, 120), Program::with_a_lock(seed, 40)] {
+                let options = RunOptions { seed: 1, ..RunOptions::default() };
+                let looked = program.told(&machine, &options);
+                let unseen = program.told(&machine, &RunOptions { without_images: true, ..options });
+                assert_eq!(looked.to_json(), unseen.to_json(), "seed {seed} on {}", machine.name);
+            }
+        }
+    }
 }
 
 fn first_difference(found: &[u8], wanted: &[u8]) -> Option<(usize, u8, u8)> {

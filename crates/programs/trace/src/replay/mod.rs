@@ -21,11 +21,11 @@ pub use settings::{FileSync, Options, PARAMS};
 pub use survey::Survey;
 
 use crate::error::TraceError;
-use crate::record::{Call, Kind};
+use crate::record::{Call, Kind, Record};
 use crate::recording::Recording;
 use crate::space::Layout;
 use order::Running;
-use protocol::{Cpu, FenceKind, FlushKind, Op, OpKind, Order, PAGE_BYTES, Touched};
+use protocol::{Cpu, FenceKind, FlushKind, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Touched};
 use scout::{FORGOTTEN, NO_WORD, Places, Scout, Step};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -198,7 +198,7 @@ impl Replay {
 
     /// A lock in persistent memory changes its line, whoever may have it.
     async fn note_persistent_lock(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
-        if step.record.address >= protocol::PM_BASE {
+        if step.record.address >= PM_BASE {
             self.act(cpu, step, running).await;
         }
     }
@@ -215,7 +215,8 @@ impl Replay {
 
     async fn act(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
         let r = &step.record;
-        let op = |kind, order| Op { kind, address: r.address, size: r.size, order, value: r.value };
+        let value = self.value(r);
+        let op = |kind, order| Op { kind, address: r.address, size: r.size, order, value };
         let exchange = OpKind::Rmw(protocol::RmwKind::Exchange);
         match r.kind {
             Kind::Load => {
@@ -242,7 +243,10 @@ impl Replay {
             Kind::Sfence => _ = cpu.fence(FenceKind::Sfence).await,
             Kind::Order => _ = cpu.fence(FenceKind::Ofence).await,
             Kind::Mfence => _ = cpu.fence(FenceKind::Mfence).await,
-            Kind::Lock => _ = cpu.compare_exchange(r.address & !7, 0, 1, Order::Acquire).await,
+            Kind::Lock => {
+                let (address, order) = (r.address & !7, Order::Acquire);
+                _ = cpu.op(Op { kind: exchange, address, size: 8, order, value: 1 }).await;
+            }
             Kind::Unlock => _ = cpu.store_release(r.address & !7, 0).await,
             Kind::Create => self.signal(cpu, r.value, |(born, _)| born, true).await,
             Kind::Join => self.signal(cpu, r.value, |(_, ended)| ended, false).await,
@@ -256,6 +260,11 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen => {}
         }
+    }
+
+    /// What a store leaves. No time hangs on it: where nobody looks, it is zero, which takes no room in memory.
+    fn value(&self, r: &Record) -> u64 {
+        if self.options.keeps_bytes && r.address >= PM_BASE { r.value } else { 0 }
     }
 
     /// A call of the kernel. One that makes files durable flushes the lines that are still to be flushed and waits for

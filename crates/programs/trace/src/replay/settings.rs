@@ -84,6 +84,8 @@ pub enum FileSync {
 pub struct Options {
     /// Every address is persistent memory.
     pub all_pm: bool,
+    /// Somebody looks at what persistent memory holds.
+    pub keeps_bytes: bool,
     /// Locks are granted in simulated order.
     pub simulated: bool,
     /// How long to wait for a recorded turn.
@@ -101,10 +103,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// From the workload's and the machine's parameters, and whether the power will fail.
-    pub fn new(workload: &Settings, machine: &Settings, power_fails: bool) -> Options {
+    /// From the workload's and the machine's parameters, whether the power will fail, and whether somebody looks at what
+    /// persistent memory holds.
+    pub fn new(workload: &Settings, machine: &Settings, power_fails: bool, keeps_bytes: bool) -> Options {
         let schedule = workload.text("workload.schedule");
         Options {
+            keeps_bytes,
             all_pm: workload.text("workload.pm") == "all",
             simulated: schedule == "simulated" || schedule == "auto" && !power_fails,
             patience: workload.dur("workload.patience_ns"),
