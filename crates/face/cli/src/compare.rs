@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::accounts;
 use crate::args::CompareArgs;
 use crate::bands::{self, Runs};
-use crate::lines::say;
+use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
@@ -249,7 +249,7 @@ fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned:
     if args.explain {
         println!();
         let index = runs.iter().position(|of| std::ptr::eq(of, base)).unwrap_or(0);
-        accounts::explained(&reports(on, runs), index).iter().flatten().for_each(|text| say!("{text}"));
+        accounts::explained(&reports(on, runs), index).iter().flatten().for_each(|text| paragraph(text));
     }
     if recorded && !args.bands {
         let [low, high] = machine::params::IPC_INTERVAL;

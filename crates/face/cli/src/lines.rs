@@ -6,28 +6,44 @@ use std::io::{IsTerminal, stderr, stdout};
 /// A line goes on below what follows its first gap, if so many columns are left there.
 const LEAST_BELOW_A_GAP: usize = 24;
 
-/// The columns that there are: of the terminal, or as `COLUMNS` says. Nothing that is read by another program is wrapped.
+/// The columns of tables and paragraphs: of the terminal, or as `COLUMNS` says wherever they go.
 pub(crate) fn width() -> usize {
+    columns().unwrap_or_else(terminal)
+}
+
+/// The columns of the terminal; without end where there is none.
+fn terminal() -> usize {
+    let size = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    size.map_or(usize::MAX, |(columns, _)| usize::from(columns.0))
+}
+
+fn columns() -> Option<usize> {
     #[expect(
         clippy::disallowed_methods,
         reason = "how wide a line may be is the host's business, and no result's"
     )]
     let told = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let terminal = || {
-        let size = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-        size.map(|(columns, _)| usize::from(columns.0))
-    };
-    told.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(usize::MAX)
+    told.filter(|columns| *columns > 0)
 }
 
-/// Prints as `println!` does, its lines no wider than the terminal.
+/// The width of single lines: what another program reads of them is whole.
+pub(crate) fn line_width() -> usize {
+    if stdout().is_terminal() { width() } else { usize::MAX }
+}
+
+/// Prints as `println!` does; on a terminal its lines are no wider than that.
 macro_rules! say {
     ($($text:tt)*) => { $crate::lines::print(format_args!($($text)*)) };
 }
 pub(crate) use say;
 
 pub(crate) fn print(text: Arguments<'_>) {
-    folded(&text.to_string(), width()).iter().for_each(|line| println!("{line}"));
+    folded(&text.to_string(), line_width()).iter().for_each(|line| println!("{line}"));
+}
+
+/// Prints a text of several sentences, as wide as a table.
+pub(crate) fn paragraph(text: &str) {
+    folded(text, width()).iter().for_each(|line| println!("{line}"));
 }
 
 /// Says something beside the result, on standard error.

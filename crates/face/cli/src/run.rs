@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::accounts;
 use crate::args::RunArgs;
 use crate::bands::{self, Runs};
-use crate::lines::say;
+use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
@@ -140,7 +140,7 @@ fn print(report: &Report, band: Option<(f64, f64)>, host_seconds: f64) {
         quantity::plain(report.references as f64)
     );
     if let Some(text) = accounts::sentence(report) {
-        say!("the cores' time: {text}");
+        paragraph(&format!("the cores' time: {text}"));
     }
     println!();
     let mut table = Table::new(["statistic", "value", "unit", "meaning"]).text_from(2);

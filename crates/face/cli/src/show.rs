@@ -35,7 +35,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
 /// Why claims are missed, as it stands beside the claims.
 fn deviations(json: bool) {
     let text = include_str!("../../../../validation/DEVIATIONS.md");
-    match (json, lines::width()) {
+    match (json, lines::line_width()) {
         (true, _) => output::print_json(&text.into()),
         (false, usize::MAX) => print!("{text}"),
         (false, width) => print!("{}", markdown::readable(text, width)),
