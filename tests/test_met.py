@@ -62,6 +62,32 @@ def test_marks_and_declared_memory_are_in_the_manual() -> None:
     assert all(word in page for word in words)
 
 
+LARGE = """
+#include <fcntl.h>
+#include <immintrin.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int n, char **v) {
+    int file = open(v[n - 1], O_RDWR | O_CREAT, 0644);
+    if (ftruncate(file, 1 << 20)) return 1;
+    char *at = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    at[0] = 1;
+    _mm_clflush(at);
+    _mm_sfence();
+    return 0;
+}
+"""
+
+
+def test_a_check_may_copy_a_pool_that_is_large(cli: Cli) -> None:
+    (cli.folder / "large.c").write_text(LARGE)
+    cli("cc", "-O1", "large.c", "-o", "large")
+    cli("record", "--quiet", "--out", "l.cpt", "--", "./large", "l.pm")
+    check = "cat {image} {image} {image} {image} > copies && test $(stat -c %s copies) = 4194304"
+    found = cli.json("crash", "intel", "trace:l.cpt", "--check", check, "--points", 2)
+    assert found["recording"]["file_size_limit_bytes"] == 4 << 20
+
+
 def shown_on_a_terminal(cli: Cli, wanted: bytes, *args: object) -> bytes:
     """What a command shows until that is there, and two minutes at most."""
     above, below = pty.openpty()

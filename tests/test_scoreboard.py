@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import drawn
 import pytest
 from conftest import Cli
 
@@ -23,8 +24,12 @@ def test_every_claim_of_a_paper_has_a_verdict_and_its_figures_are_drawn(cli: Cli
     lines = {line["id"]: line for line in cli.json("reproduce", paper, "--out", tmp_path / "r")}
     assert {line["verdict"] for line in lines.values()} <= {"reproduced", "missed", "contradicts"}
     assert all(name.startswith(f"{paper}.") for name in lines) and len(lines) > 5
-    drawn = {picture.stem for picture in (tmp_path / "r").glob("*.png")}
-    assert "published" in drawn and FIGURES[paper] <= drawn
+    pictures = {picture.stem for picture in (tmp_path / "r").glob("*.png")}
+    assert "published" in pictures and FIGURES[paper] <= pictures
+    if drawn.CHROMIUM:
+        for width, dark in ((1200, False), (400, True)):
+            seen = drawn.look(tmp_path / "r/report.html", tmp_path / f"{width}.png", width=width, dark=dark)
+            assert not seen["wrong"] and seen["figures"] >= len(pictures), seen
     if paper == "pberry":
         remote_memory_is_as_its_paper_has_it(lines)
     if paper == "amf":

@@ -121,8 +121,20 @@ def figure(folder: Path, name: str, chart: Any, caption: str = "") -> str:
     return drawn(svg, caption)
 
 
+def _with_room(svg: str) -> str:
+    """More room to the left, in proportion to the labels of an axis there: a reader's fonts may be wider than those it was laid out with."""
+    ends = re.findall(r'<text[^>]*text-anchor="end"[^>]*>([^<]*)</text>', svg)
+    room = round(1.3 * max((len(text) for text in ends), default=0))
+    shape = re.search(r'<svg[^>]* width="([\d.]+)"[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    if not shape or not room:
+        return svg
+    whole = shape[0].replace(f'width="{shape[1]}"', f'width="{float(shape[1]) + room:g}"').replace(f'viewBox="0 0 {shape[2]} ', f'viewBox="{-room} 0 {float(shape[2]) + room:g} ')
+    return svg.replace(shape[0], whole, 1)
+
+
 def drawn(svg: str, caption: str = "") -> str:
     """An SVG on the page, in the page's colours."""
+    svg = _with_room(svg)
     svg = re.sub(r'(fill|stroke)="(#333333|#333|black|#000|#000000)"', r'\1="currentColor"', svg)
     svg = re.sub(r'(fill|stroke)="(#dddddd|#ddd)"', r'\1="var(--line)"', svg)
     svg = re.sub(r'(<rect [^>]*)fill="white"', r'\1fill="none"', svg)

@@ -92,7 +92,8 @@ def of_bars(figure: dict[str, Any]) -> str:
     rows = [r for r in figure["rows"] if r.get("value") is not None]
     by: dict[str, dict[str, float]] = {}
     for r in rows:
-        by.setdefault(str(r["machine"]), {})[str(r.get("workload", r.get("x")))] = float(r["value"])
+        at = r.get("workload", r.get("x"))
+        by.setdefault(str(r["machine"]), {})[plain(at) if isinstance(at, (int, float)) else str(at)] = float(r["value"])
     if figure["kind"] == "time" or not 1 < len(by) < 8:
         return ""
     shared = [w for w in next(iter(by.values())) if all(w in own for own in by.values())]
