@@ -201,7 +201,7 @@ impl Machine {
                 let references = self.cores.iter().map(Core::references).sum();
                 watch::steps(references);
                 match self.work {
-                    Work::Records(all) => watch::parts(references, all),
+                    Work::Records(all) => watch::parts(self.replay.as_ref().map_or(0, |r| r.done()), all),
                     Work::Operations(all) => {
                         watch::parts(self.cores.iter().map(Core::operations).sum(), all);
                     }

@@ -5,7 +5,7 @@ use crate::describe::{Source, WorkloadDescription};
 /// About how much there is to do, for whoever waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
-    /// Of a recording; most are a reference each.
+    /// Of a recording.
     Records(u64),
     /// Of a workload that counts them, or zero.
     Operations(u64),

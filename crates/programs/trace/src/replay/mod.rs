@@ -99,6 +99,11 @@ impl Replay {
         self.passed.iter().map(Cell::get).collect()
     }
 
+    /// Records done of all threads.
+    pub fn done(&self) -> u64 {
+        self.passed.iter().map(Cell::get).sum()
+    }
+
     /// The program of one core: its threads, one after the other.
     pub async fn run(self: Rc<Replay>, cpu: Cpu, core: usize) {
         for thread in &self.survey.lanes[core] {
