@@ -59,7 +59,7 @@ impl Drop for Progress {
 
 /// A bar of so many steps, which the caller counts; what is done of steps that are under way is added.
 pub(crate) fn bar(common: &Common, steps: usize, what: &str) -> Progress {
-    shown(common, ProgressBar::new(steps as u64), "{msg} {bar:30} {pos}/{len} {elapsed}{left}", what)
+    shown(common, ProgressBar::new(steps as u64), "{msg} {bar:20} {pos}/{len} {elapsed}{left}", what)
 }
 
 /// Simulated time and references, as the work under this process's watch says them; `runs` of it are made.
