@@ -108,6 +108,41 @@ DIAGRAMS = {
         [("store", "buffer", ""), ("buffer", "controller", "one by one"), ("controller", "media", ""), ("other", "buffer", "dependence")],
         about="Delegated persist ordering: the order is given away",
     ),
+    "lazy-barriers": Diagram(
+        {
+            "store": Box(0, 0, "store", "of an open epoch"),
+            "lines": Box(1, 0, "lines in caches", "one epoch each"),
+            "epochs": Box(1, 1, "epoch table", "dependences"),
+            "other": Box(0, 1, "other cores", "ask for a line"),
+            "controller": Box(2, 0, "controller", "", durable=True),
+            "media": Box(3, 0, "media", "", durable=True),
+        },
+        [("store", "lines", ""), ("lines", "controller", "oldest epoch"), ("epochs", "lines", "complete?"), ("other", "epochs", "<"), ("controller", "media", "")],
+        about="Lazy barriers: epochs wait in the caches",
+    ),
+    "regions": Diagram(
+        {
+            "store": Box(0, 0, "store", "of the open region"),
+            "kept": Box(1, 0, "buffer", "saved, or replayed"),
+            "end": Box(1, 1, "region ends", "every so many stores"),
+            "controller": Box(2, 0, "controller", "with or without a log", durable=True),
+            "media": Box(3, 0, "media", "", durable=True),
+        },
+        [("store", "kept", ""), ("end", "kept", "may go"), ("kept", "controller", ""), ("controller", "media", "")],
+        about="Regions: persistence that programs do not ask for",
+    ),
+    "vorpal": Diagram(
+        {
+            "store": Box(0, 0, "visible store", ""),
+            "buffer": Box(1, 0, "persist buffer", "sends at once"),
+            "held": Box(2, 0, "held writes", "volatile"),
+            "media": Box(3, 0, "queue and media", "", durable=True),
+            "epochs": Box(1, 1, "epochs", "all before durable"),
+        },
+        [("store", "buffer", ""), ("buffer", "held", "early flush"), ("epochs", "held", "commit"), ("held", "media", "in order")],
+        [("each controller", ["held", "media"])],
+        about="Vorpal: controllers keep what comes too early",
+    ),
     "pmem-spec": Diagram(
         {
             "store": Box(0, 0, "visible store", ""),

@@ -148,6 +148,21 @@ def pmem_spec() -> tuple[Any, Rows]:
     return family("intel,pmem-spec,dpo,asap-rp,eadr", ("cceh", "fast-fair", "queue", "p-art", "nstore"), 300)
 
 
+def lazy_barriers() -> tuple[Any, Rows]:
+    """Epochs that go when they are complete, and epochs that wait until somebody asks, against a buffer that sends them in order."""
+    return family("intel,lb++,lrp,hops-rp,eadr", ("cceh", "fast-fair", "queue", "p-art", "nstore"), 300)
+
+
+def regions() -> tuple[Any, Rows]:
+    """Regions that are waited for, saved, or undone, against ordering nothing."""
+    return family("intel,ppa,capri,cwsp,eadr", ("cceh", "fast-fair", "queue", "p-art", "nstore"), 300)
+
+
+def vorpal() -> tuple[Any, Rows]:
+    """Writes that wait at their controllers, against writes that are undone and writes that wait beside their cores."""
+    return family("intel,vorpal,asap-ep,hops-ep,eadr", ("cceh", "fast-fair", "queue", "p-art", "nstore"), 300)
+
+
 def composition() -> tuple[Any, Rows]:
     """One DIMM, and two interleaved by page, under more and more threads."""
     rows = []
@@ -215,6 +230,9 @@ SHOWS_ON = {
     ("remote", "reply-overwrites"): "--lines 3 --duplicates 0 --losses 0 --host-stays",
     ("remote", "stale-reply-taken"): "--lines 3 --accesses 3 --duplicates 0 --losses 0 --host-stays",
     ("hops", "flushes-past-epochs"): "--persist-buffer 2",
+    ("lrp", "passes-epochs"): "--persist-buffer 2",
+    ("pmem-spec", "forgets-reads"): "--cores 1 --evictions 2",
+    ("capri", "sends-open-region"): "--cores 1 --epochs 1 --stores 3 --persist-buffer 3 --region-stores 3",
 }  # fmt: skip
 
 
@@ -261,7 +279,7 @@ def paper(folder: Path, name: str) -> tuple[Any, Rows]:
 
 
 MEASURED: dict[str, Callable[[], tuple[Any, Rows]]] = {
-    f.__name__.replace("_", "-"): f for f in (core, memory, optane, ddr4, nand, strandweaver, dpo, pmem_spec, composition, workloads, recorder, crash, litmus, explore, track)
+    f.__name__.replace("_", "-"): f for f in (core, memory, optane, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track)
 }  # fmt: skip
 
 

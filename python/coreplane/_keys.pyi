@@ -221,8 +221,9 @@ class Ordering(TypedDict, total=False):
     flush_overlap: bool
     flush_timer_ns: float | str
     flush_trigger: int
+    held_writes: int
     misspeculation_ns: float | str
-    model: Literal["intel", "hops", "asap", "bbb", "eadr", "dpo", "strandweaver", "pmem-spec"]
+    model: Literal["intel", "hops", "asap", "bbb", "eadr", "dpo", "lb++", "lrp", "strandweaver", "pmem-spec", "ppa", "capri", "cwsp", "vorpal"]
     nack_following: bool
     persist_buffer: int
     persist_path_entries: int
@@ -232,14 +233,18 @@ class Ordering(TypedDict, total=False):
     persistency: Literal["epoch", "release"]
     poll_access_ns: float | str
     poll_ns: float | str
+    proactive_flush: bool
     recovery_table: int
     region_operations: int
+    region_stores: int
     sfence: Literal["dfence", "ofence"]
     sfence_blocks: Literal["core", "stores"]
     speculation_window_ns: float | str
     strand_buffers: int
     strand_entries: int
     strand_issue_ns: float | str
+    track_dependences: bool
+    undo_log: int
     undo_reads: bool
     write_back_buffer: int
     write_pending_queue: int

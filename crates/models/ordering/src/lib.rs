@@ -1,4 +1,4 @@
-//! Persist ordering: eight answers to the question when a store to persistent memory is durable.
+//! Persist ordering: fourteen answers to the question when a store to persistent memory is durable.
 //!
 //! | model | core side | controller side | source |
 //! |---|---|---|---|
@@ -8,6 +8,12 @@
 //! | `hops` | persist buffer, conservative flushing, polled timestamps | none | Nalli et al. (ASPLOS 2017); ASAP §VII |
 //! | `asap` | persist buffer, epoch table, eager flushing | recovery table | ASAP §IV and §V |
 //! | `dpo` | persist buffer that sends in order | none | Kolli et al. (MICRO 2016) |
+//! | `lb++` | lines of epochs, flushed when complete | none | Joshi et al. (MICRO 2015) |
+//! | `lrp` | lines of epochs, flushed when wanted | none | Dananjaya et al. (ASPLOS 2020) |
+//! | `ppa` | a path that keeps what stores need, in regions | none | Zeng et al. (MICRO 2023) |
+//! | `capri` | battery-backed buffer of regions | none | Jeong et al. (HPDC 2022) |
+//! | `cwsp` | persist buffer, regions, eager flushing | undo log | Zeng et al. (ISCA 2024) |
+//! | `vorpal` | persist buffer, epoch table, eager flushing | held writes | Korgaonkar et al. (PODC 2019) |
 //! | `strandweaver` | persist queue, strand buffers | none | Gogte et al. (ISCA 2020) |
 //! | `pmem-spec` | persist path; goes back to a checkpoint | speculation buffer | Jeong and Jung (ASPLOS 2021) |
 //!
@@ -19,21 +25,29 @@
 pub mod asap;
 pub mod bbb;
 pub mod caches;
+pub mod capri;
+pub mod cwsp;
 pub mod dpo;
 pub mod eadr;
+pub mod early;
 pub mod explore;
 pub mod hops;
+pub mod in_caches;
 pub mod intel;
+pub mod lb;
+pub mod lrp;
 pub mod models;
 mod no_path;
 mod path;
 mod plug;
 pub mod pmem_spec;
+pub mod ppa;
 mod spec;
 pub mod strandweaver;
+pub mod vorpal;
 
 pub use models::{MODELS, NAMES};
 pub use no_path::NoPath;
-pub use path::{Path, PathCore, Policy};
+pub use path::{Asked, HandOver, Path, PathCore, Policy};
 pub use plug::{OrderingModel, Registered};
 pub use spec::{CrossCore, Dependences, PathSpec};

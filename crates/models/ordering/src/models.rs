@@ -1,9 +1,10 @@
 //! The list of ordering models. A model's word stands in its own folder, in presets and in docs; whoever wires, checks or
 //! cuts a machine asks this list.
 
+use crate::early::RecoveryStats;
 use crate::path::{
     BlockedShare, BufferParameters, BufferStats, DropStats, EpochParameters, EpochStats, FlushStats,
-    StallShare,
+    RegionParameters, StallShare,
 };
 use crate::plug::{OrderingModel, Registered};
 use ::plug::System;
@@ -13,15 +14,21 @@ use params::{Kind, Param, Parameters, StatisticInfo, Statistics, Tally};
 use protocol::{Capabilities, Settings};
 
 /// Every model.
-pub const MODELS: [Registered; 8] = [
+pub const MODELS: [Registered; 14] = [
     crate::intel::MODEL,
     crate::hops::MODEL,
     crate::asap::MODEL,
     crate::bbb::MODEL,
     crate::eadr::MODEL,
     crate::dpo::MODEL,
+    crate::lb::MODEL,
+    crate::lrp::MODEL,
     crate::strandweaver::MODEL,
     crate::pmem_spec::MODEL,
+    crate::ppa::MODEL,
+    crate::capri::MODEL,
+    crate::cwsp::MODEL,
+    crate::vorpal::MODEL,
 ];
 
 /// The words of [`MODELS`]: what `ordering.model` accepts.
@@ -53,32 +60,34 @@ pub const SYSTEM: System = System {
 };
 
 /// What several models read, and then what single ones do.
-const PARAMETERS: [&[Param]; 4 + MODELS.len()] = {
-    let mut tables: [&[Param]; 4 + MODELS.len()] = [&[]; 4 + MODELS.len()];
+const PARAMETERS: [&[Param]; 5 + MODELS.len()] = {
+    let mut tables: [&[Param]; 5 + MODELS.len()] = [&[]; 5 + MODELS.len()];
     tables[0] = &[MODEL];
     tables[1] = BufferParameters::TABLE;
     tables[2] = EpochParameters::TABLE;
     tables[3] = CommitParameters::TABLE;
+    tables[4] = RegionParameters::TABLE;
     let mut at = 0;
     while at < MODELS.len() {
-        tables[4 + at] = MODELS[at].own;
+        tables[5 + at] = MODELS[at].own;
         at += 1;
     }
     tables
 };
 
 /// What several models report, and then what single ones do.
-const STATISTICS: [&[StatisticInfo]; 6 + MODELS.len()] = {
-    let mut tables: [&[StatisticInfo]; 6 + MODELS.len()] = [&[]; 6 + MODELS.len()];
+const STATISTICS: [&[StatisticInfo]; 7 + MODELS.len()] = {
+    let mut tables: [&[StatisticInfo]; 7 + MODELS.len()] = [&[]; 7 + MODELS.len()];
     tables[0] = BlockedShare::TABLE;
     tables[1] = StallShare::TABLE;
     tables[2] = EpochStats::TABLE;
     tables[3] = BufferStats::TABLE;
     tables[4] = FlushStats::TABLE;
     tables[5] = DropStats::TABLE;
+    tables[6] = RecoveryStats::TABLE;
     let mut at = 0;
     while at < MODELS.len() {
-        tables[6 + at] = MODELS[at].statistics;
+        tables[7 + at] = MODELS[at].statistics;
         at += 1;
     }
     tables

@@ -2,8 +2,7 @@
 //! (§VI-B): every write of a committed epoch is in memory, and no write of an epoch is without all that came before it.
 //! Theorem 1 (§VI-A) is that nothing gets stuck.
 
-use super::AsapSpec;
-use super::{AsapCore, Mutant, RecoverySpec, RecoveryTable};
+use crate::early::{EarlyCore, EarlyMember, Mutant, RecoveryTable};
 use crate::explore::{
     CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
 };
@@ -23,35 +22,34 @@ pub struct Asap {
 impl Asap {
     /// Recovery tables of two entries.
     pub const SMALL: Asap = Asap { recovery_table: 2, mutant: None };
+
+    fn sides(self) -> EarlyMember {
+        let Asap { recovery_table: records, mutant } = self;
+        EarlyMember { records, speculates: true, region_stores: None, mutant }
+    }
 }
 
 const RECOVERY_TABLE: Bound =
     Bound::number("recovery-table", 2, 0, 64, "Entries of each recovery table; 0 refuses every early flush");
 
 impl Member for Asap {
-    type Core = AsapCore;
+    type Core = EarlyCore;
     type Table = RecoveryTable;
     type TimestampRegister = ();
 
     const PROMISE: Promise = Promise::Epochs;
 
-    fn core(&self, path: PathSpec) -> AsapCore {
-        AsapCore::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: self.mutant })
+    fn core(&self, path: PathSpec) -> EarlyCore {
+        self.sides().core(path)
     }
 
     fn table(&self) -> RecoveryTable {
-        RecoveryTable::new(RecoverySpec {
-            entries: self.recovery_table,
-            undo_reads: true,
-            delay_writes: true,
-            nack_following: false,
-            mutant: self.mutant,
-        })
+        self.sides().table()
     }
 
     fn register(&self, _: usize) {}
 
-    fn timer(_: &AsapCore) -> Time {
+    fn timer(_: &EarlyCore) -> Time {
         Time::NEVER
     }
 }

@@ -16,22 +16,9 @@
 //!
 //! Source: Yadalam et al., ASAP: A Speculative Approach to Persistence, HPCA 2022.
 
-mod bloom;
-mod core;
 mod explore;
-mod mutant;
 mod params;
 mod plug;
-mod recovery;
-mod spec;
-pub(crate) mod stats;
 
-#[cfg(test)]
-mod tests;
-
-pub use core::{AsapCore, Eager};
 pub use explore::Asap;
-pub use mutant::Mutant;
 pub use plug::MODEL;
-pub use recovery::{RecoverySpec, RecoveryTable};
-pub use spec::AsapSpec;

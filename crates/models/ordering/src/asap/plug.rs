@@ -1,15 +1,13 @@
 //! ASAP as the list of models knows it.
 
-use super::AsapSpec;
 use super::params::AsapParameters;
-use super::stats::RecoveryStats;
-use super::{AsapCore, RecoverySpec, RecoveryTable};
+use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
 use crate::path::{BufferParameters, CAPABILITIES, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use memory::params::CommitParameters;
-use params::{Param, Parameters, Statistics};
+use params::{Param, Parameters};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// Its commits are messages, which HOPS's are not.
@@ -20,7 +18,7 @@ pub const MODEL: Registered = Registered {
     name: "asap",
     shared: PATH,
     own: AsapParameters::TABLE,
-    statistics: RecoveryStats::TABLE,
+    statistics: &[],
     protocol: Harness::of::<PathSpace<super::explore::Asap>>(),
     model: &Asap,
 };
@@ -38,14 +36,15 @@ impl OrderingModel for Asap {
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let asap = AsapParameters::from_settings(settings);
-        let spec = AsapSpec { eager: asap.eager, commit_pipelined: asap.commit_pipelined, mutant: None };
-        Box::new(AsapCore::new(path_spec(settings, core, map), spec))
+        let spec = EarlySpec { eager: asap.eager, commit_pipelined: asap.commit_pipelined, mutant: None };
+        Box::new(EarlyCore::new(path_spec(settings, core, map), spec))
     }
 
     fn controller_side(&self, settings: &Settings) -> Box<dyn ControllerOrdering> {
         let asap = AsapParameters::from_settings(settings);
         Box::new(RecoveryTable::new(RecoverySpec {
             entries: asap.recovery_table,
+            speculates: true,
             undo_reads: asap.undo_reads,
             delay_writes: asap.delay_writes,
             nack_following: asap.nack_following,

@@ -201,10 +201,11 @@ impl<M: Member> Protocol for PathSpace<M> {
         let mut next = state.clone();
         next.clock.pass();
         match step {
-            // A store that finds no room has no effect.
             Step::Store { core, line } => {
                 if next.store(core, line).is_none() {
-                    return state.clone();
+                    next = state.clone();
+                    next.wait(core, line);
+                    return next;
                 }
                 if !self.stores_next(next.done[core]) {
                     next.fence(core, next.done[core] + 1 == self.script());

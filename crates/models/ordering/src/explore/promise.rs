@@ -10,6 +10,8 @@ pub enum Promise {
     /// Every write of a committed epoch is in memory, and no write without all that came before it in epochs (ASAP
     /// §VI-B, Theorem 2).
     Epochs,
+    /// The same, and of each epoch every write or none.
+    Regions,
     /// Every visible write is in memory.
     Stores,
 }
@@ -41,6 +43,10 @@ impl Promise {
         }
         for (kept_line, kept) in memory.iter().enumerate().filter(|(_, kept)| **kept > 0) {
             let v = &state.log[kept_line][kept - 1];
+            if self == Promise::Regions && (v.core, v.epoch) == (w.core, w.epoch) {
+                let kept = name(kept - 1, v, kept_line);
+                return Err(format!("a power failure keeps {kept} and loses {lost}, of the same region"));
+            }
             if state.follows((v.core, v.epoch), (w.core, w.epoch), &mut Vec::new()) {
                 let kept = name(kept - 1, v, kept_line);
                 return Err(format!("a power failure keeps {kept} and loses {lost}, which comes before it"));

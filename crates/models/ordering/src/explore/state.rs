@@ -130,6 +130,23 @@ impl<M: Member> State<M> {
         Some(())
     }
 
+    /// A core stores to a line and has to wait: whoever stands in its way remembers that, and nothing else happens.
+    pub(super) fn wait(&mut self, core: usize, index: usize) {
+        let (at, mut out) = (line(index), Outbox::default());
+        if let Some(w) = self.log[index].last().copied().filter(|w| w.core != core) {
+            let mut owner = self.cores[w.core].clone();
+            if owner.snooped(self.clock.now(w.core), at, w.epoch, 0, &mut out).is_err() {
+                self.cores[w.core] = owner;
+                return;
+            }
+        }
+        let write = LineWrite { line: at, mask: Mask::MAX, data: [0; 64] };
+        let mut own = self.cores[core].clone();
+        if own.store(self.clock.now(core), &write, &mut out).is_err() {
+            self.cores[core] = own;
+        }
+    }
+
     /// A core reaches a fence, and passes it if it may.
     pub(super) fn fence(&mut self, core: usize, last: bool) {
         let kind = if last { FenceKind::Dfence } else { FenceKind::Ofence };

@@ -116,6 +116,12 @@ impl PersistBuffer {
         self.unsent.iter().find(on).copied()
     }
 
+    /// The epoch of the oldest unsent entry of a line.
+    pub(crate) fn oldest_epoch_on(&self, line: Line) -> Option<EpochId> {
+        let entry = self.slots[usize::from(self.oldest_on(line)?)].as_ref()?;
+        Some(entry.epoch)
+    }
+
     /// Marks an entry as sent and gives it.
     pub(crate) fn send(&mut self, slot: u16) -> Entry {
         if self.unsent.front() == Some(&slot) {

@@ -1,7 +1,7 @@
 //! The core side of a persist path: what HOPS and ASAP do alike. A policy says which entry may go, what a message
 //! means to it, and what commits.
 
-use super::{Blocked, CAPABILITIES, EpochStats, FlushStats, Pace, PersistBuffer, Tracker};
+use super::{Blocked, CAPABILITIES, EpochStats, FlushStats, Pace, PersistBuffer, Regions, Tracker};
 use crate::spec::PathSpec;
 use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, Line, LineWrite, Msg, Outbox, Peer, StatSink,
@@ -21,18 +21,72 @@ pub struct Path {
     pub(crate) draining: bool,
     pub(crate) blocked: Blocked,
     pub(crate) safe_flushes: u64,
+    /// Where the epochs are not the program's.
+    pub(crate) regions: Option<Regions>,
 }
 
 /// What decides about the future, without times and counts.
 impl Hash for Path {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let Path { spec: _, buffer, tracker, pace: _, draining, blocked: _, safe_flushes: _ } = self;
-        (buffer, tracker, draining).hash(into);
+        let Path { spec: _, buffer, tracker, pace: _, draining, blocked: _, safe_flushes: _, regions } = self;
+        (buffer, tracker, draining, regions).hash(into);
     }
+}
+
+/// A line that another core asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Which.
+    pub line: Line,
+    /// The epoch that wrote it last, 0 for none.
+    pub written: EpochId,
+    /// The epoch that released it last, 0 for none.
+    pub released: EpochId,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// It goes, and who takes it depends on what this core wrote.
+    Tracked,
+    /// It goes, and nothing depends on it.
+    Free,
+    /// It stays until what this core wrote is durable.
+    Stays,
 }
 
 /// What distinguishes one persist path from another.
 pub trait Policy {
+    /// Whether a store to `line` may join the open epoch now.
+    fn admits(&self, path: &Path, line: Line) -> bool {
+        let _ = (path, line);
+        true
+    }
+    /// A store to `line` was not admitted, or found no room. Whether entries may go now that could not.
+    fn refused(&mut self, path: &mut Path, line: Line) -> bool {
+        let _ = (path, line);
+        false
+    }
+    /// Somebody waits until `epoch` is durable: a fence, a line that has to leave, a full epoch table. Whether entries may
+    /// go now that could not.
+    fn presses(&mut self, path: &mut Path, epoch: EpochId) -> bool {
+        let _ = (path, epoch);
+        false
+    }
+    /// Another core asks for a line.
+    fn hands_over(&mut self, path: &mut Path, now: Time, asked: Asked, out: &mut Outbox) -> HandOver {
+        let _ = (path, now, asked, out);
+        HandOver::Tracked
+    }
+    /// The last epoch whose writes survive a power failure, with all before them.
+    fn committed(&self, path: &Path) -> EpochId {
+        path.tracker.epochs.committed()
+    }
+    /// Whether entries would go if order let them.
+    fn would_send(&self, path: &Path) -> bool {
+        let _ = path;
+        true
+    }
     /// The entry that may go next.
     fn sendable(&self, path: &Path) -> Option<u16>;
     /// Whether entries go without waiting for the trigger.
@@ -49,6 +103,18 @@ pub trait Policy {
     fn has_pending_replies(&self) -> bool;
     /// That timer has come.
     fn on_timer(&mut self, path: &mut Path, now: Time, out: &mut Outbox);
+    /// Whether a program's fences and releases end epochs.
+    fn follows_program(&self) -> bool {
+        true
+    }
+    /// Whether a dfence waits until everything before it is acknowledged.
+    fn drains_at_dfence(&self) -> bool {
+        true
+    }
+    /// The power fails: gives the writes that this half saves.
+    fn power_fail(&self, path: &Path, save: &mut dyn FnMut(Time, &LineWrite)) {
+        let _ = (path, save);
+    }
     /// Hands up what only this policy counts.
     fn stats(&self, sink: &mut dyn StatSink) {
         let _ = sink;
@@ -81,6 +147,7 @@ impl<P: Policy> PathCore<P> {
             draining: false,
             blocked: Blocked::default(),
             safe_flushes: 0,
+            regions: None,
             spec,
         };
         PathCore { path, policy, sendable: None }
@@ -97,8 +164,44 @@ impl<P: Policy> PathCore<P> {
         self.sendable = self.policy.sendable(&self.path);
         let armed =
             self.path.pace.is_armed(self.path.buffer.unsent(), self.policy.drains_eagerly(&self.path));
-        let blocked = armed && self.sendable.is_none();
+        let blocked = armed && self.sendable.is_none() && self.policy.would_send(&self.path);
         self.path.blocked.set(now, blocked);
+    }
+
+    /// The same, with an epoch that ends after so many stores.
+    pub(crate) fn in_regions(mut self, stores: usize) -> PathCore<P> {
+        self.path.regions = Some(Regions::new(stores));
+        self
+    }
+
+    /// Ends a region that has all its stores.
+    fn begin_region(&mut self, now: Time, out: &mut Outbox) -> Result<(), WouldBlock> {
+        let Path { regions, tracker, .. } = &mut self.path;
+        let Some(regions) = regions else { return Ok(()) };
+        if regions.may_store(tracker.epochs.open()) {
+            return Ok(());
+        }
+        let ended = tracker.epochs.close();
+        let ended = self.pressed(ended);
+        self.advance(now, out);
+        ended
+    }
+
+    /// A full epoch table has room once its oldest epoch is durable.
+    fn pressed<T>(&mut self, done: Result<T, WouldBlock>) -> Result<T, WouldBlock> {
+        if done.is_err() {
+            let oldest = self.path.tracker.epochs.oldest().id;
+            self.policy.presses(&mut self.path, oldest);
+        }
+        done
+    }
+
+    /// A store that finds no room, or comes too early.
+    fn refused(&mut self, now: Time, line: Line) {
+        // A region that has ended may go.
+        if self.policy.refused(&mut self.path, line) || self.path.regions.is_some() {
+            self.look_again(now);
+        }
     }
 
     fn next_flush(&self) -> Option<(u16, Time)> {
@@ -112,32 +215,55 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         CAPABILITIES
     }
 
-    fn store(&mut self, now: Time, write: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {
+    fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, WouldBlock> {
+        self.begin_region(now, out)?;
         let epoch = self.path.tracker.epochs.open();
-        let new = self.path.buffer.insert(now, write, epoch)?;
+        let admitted = self.policy.admits(&self.path, write.line);
+        let inserted = if admitted { self.path.buffer.insert(now, write, epoch) } else { Err(WouldBlock) };
+        let Ok(new) = inserted else {
+            self.refused(now, write.line);
+            return Err(WouldBlock);
+        };
         self.path.pace.woken(now);
         self.path.tracker.epochs.write(new);
+        if let Some(regions) = &mut self.path.regions {
+            regions.stored(epoch);
+        }
         // A write into the open epoch lets no epoch commit.
         self.look_again(now);
         Ok(epoch)
     }
 
     fn fence(&mut self, now: Time, kind: FenceKind, out: &mut Outbox) -> Result<(), WouldBlock> {
+        if !self.policy.follows_program() {
+            return Ok(());
+        }
         let closed = self.path.tracker.epochs.close();
+        let closed = self.pressed(closed);
+        if kind == FenceKind::Dfence {
+            let last = self.path.tracker.epochs.last_closed_in_flight();
+            self.policy.presses(&mut self.path, last);
+        }
         self.advance(now, out);
         closed?;
-        self.path.draining = kind == FenceKind::Dfence && !self.path.tracker.epochs.is_drained();
+        let waits = kind == FenceKind::Dfence && self.policy.drains_at_dfence();
+        self.path.draining = waits && !self.path.tracker.epochs.is_drained();
         if self.path.draining { Err(WouldBlock) } else { Ok(()) }
     }
 
     fn release(&mut self, now: Time, _: Line, out: &mut Outbox) -> Result<EpochId, WouldBlock> {
+        if !self.policy.follows_program() {
+            return Ok(0);
+        }
         let epoch = self.path.tracker.release();
+        let epoch = self.pressed(epoch);
         self.advance(now, out);
         epoch
     }
 
     fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), WouldBlock> {
         let acquired = self.path.tracker.acquire(line);
+        let acquired = self.pressed(acquired);
         self.advance(now, out);
         acquired
     }
@@ -151,6 +277,7 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         out: &mut Outbox,
     ) -> Result<(), WouldBlock> {
         let received = self.path.tracker.received(line, tag, modify);
+        let received = self.pressed(received);
         self.advance(now, out);
         received
     }
@@ -163,14 +290,23 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         released: EpochId,
         out: &mut Outbox,
     ) -> Result<Option<EpochTag>, WouldBlock> {
-        let tag = self.path.tracker.snooped(line, written, released);
+        let asked = Asked { line, written, released };
+        let tag = match self.policy.hands_over(&mut self.path, now, asked, out) {
+            HandOver::Tracked => {
+                let tag = self.path.tracker.snooped(line, written, released);
+                self.pressed(tag)
+            }
+            HandOver::Free => Ok(None),
+            HandOver::Stays => Err(WouldBlock),
+        };
         self.advance(now, out);
         tag
     }
 
     fn split(&mut self, now: Time, epoch: EpochId, out: &mut Outbox) {
         // A full table closes this epoch later: whoever waits asks again when the table moves.
-        if epoch == self.path.tracker.epochs.open() && self.path.tracker.epochs.close().is_ok() {
+        let closed = epoch == self.path.tracker.epochs.open() && self.path.tracker.epochs.close().is_ok();
+        if self.policy.presses(&mut self.path, epoch) || closed {
             self.advance(now, out);
         }
     }
@@ -180,7 +316,7 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
     }
 
     fn committed(&self) -> EpochId {
-        self.path.tracker.epochs.committed()
+        self.policy.committed(&self.path)
     }
 
     fn on(&mut self, now: Time, _: Peer, msg: &Msg, out: &mut Outbox) {
@@ -220,8 +356,10 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         self.path.buffer.used()
     }
 
-    /// Persist buffers are volatile: what no controller has accepted is lost.
-    fn power_fail(&self, _: &mut dyn FnMut(Time, &LineWrite)) {}
+    /// Persist buffers are volatile, unless the policy says otherwise: what no controller has accepted is lost.
+    fn power_fail(&self, save: &mut dyn FnMut(Time, &LineWrite)) {
+        self.policy.power_fail(&self.path, save);
+    }
 
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
         let path = &mut self.path;

@@ -7,16 +7,18 @@ mod direct;
 mod epochs;
 mod pace;
 mod params;
+mod regions;
 mod settings;
 mod stats;
 
 pub(crate) use awaited::Awaited;
 pub(crate) use buffer::PersistBuffer;
-pub use core::{Path, PathCore, Policy};
+pub use core::{Asked, HandOver, Path, PathCore, Policy};
 pub(crate) use direct::Direct;
 pub(crate) use epochs::{Epoch, Epochs};
 pub(crate) use pace::{Blocked, Pace};
 pub(crate) use params::{BufferParameters, EpochParameters};
+pub(crate) use regions::{RegionParameters, Regions};
 pub(crate) use settings::{CAPABILITIES, path_spec, persistency};
 pub(crate) use stats::{BlockedShare, BufferStats, DropStats, EpochStats, FlushStats, StallShare};
 

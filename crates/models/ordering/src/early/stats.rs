@@ -1,4 +1,4 @@
-//! What ASAP's recovery tables count.
+//! What recovery tables count.
 
 use params::Statistics;
 

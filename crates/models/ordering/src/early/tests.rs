@@ -1,7 +1,7 @@
 //! Table I row by row, the power failure, the core side's decisions.
 
-use super::AsapSpec;
-use super::{AsapCore, RecoverySpec, RecoveryTable};
+use super::EarlySpec;
+use super::{EarlyCore, RecoverySpec, RecoveryTable};
 use crate::spec::{CrossCore, Dependences, PathSpec};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochTag, Evicted, FenceKind, FlushRequest,
@@ -31,6 +31,7 @@ impl Table {
     fn new(entries: usize) -> Table {
         let spec = RecoverySpec {
             entries,
+            speculates: true,
             undo_reads: true,
             delay_writes: true,
             nack_following: false,
@@ -154,7 +155,7 @@ fn the_eviction_of_a_refused_line_is_held_until_the_retry() {
 
 // The core side.
 
-fn core(persist_buffer: usize) -> AsapCore {
+fn core(persist_buffer: usize) -> EarlyCore {
     let map = AddressMap::new(2, 1, 64);
     let path = PathSpec {
         core: 0,
@@ -167,7 +168,7 @@ fn core(persist_buffer: usize) -> AsapCore {
         cross_core: CrossCore::Acquires,
         dependences: Dependences::Accesses,
     };
-    AsapCore::new(path, AsapSpec { eager: true, commit_pipelined: false, mutant: None })
+    EarlyCore::new(path, EarlySpec { eager: true, commit_pipelined: false, mutant: None })
 }
 
 fn at(ns: u64) -> Time {

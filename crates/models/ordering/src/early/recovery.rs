@@ -15,6 +15,8 @@ use std::hash::{Hash, Hasher};
 pub struct RecoverySpec {
     /// Undo and delay records that it holds together; 0 refuses every early flush.
     pub entries: usize,
+    /// An early flush is written at once, with a record to undo it; otherwise it waits until its epoch commits.
+    pub speculates: bool,
     /// Creating an undo record reads the media.
     pub undo_reads: bool,
     /// A delay record that commits is written to the media.
@@ -120,7 +122,7 @@ impl RecoveryTable {
             self.refused.insert(line);
             return Accepted::Refused;
         }
-        let collides = self.undo.iter().any(|u| u.line == line);
+        let collides = !self.spec.speculates || self.undo.iter().any(|u| u.line == line);
         if collides && self.spec.mutant == Some(Mutant::SkipDelay) {
             image.write(line, &request.write.data, request.write.mask);
             return Accepted::Write;

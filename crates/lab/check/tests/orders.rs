@@ -38,6 +38,29 @@ fn structures_survive_where_the_controller_keeps_the_order() {
 }
 
 #[test]
+fn structures_survive_where_epochs_wait_in_the_caches() {
+    let lazy = [("ordering.proactive_flush", "false"), ("ordering.track_dependences", "false")];
+    survives("lb++", &[]);
+    survives("lb++", &lazy);
+    survives("lrp", &[]);
+    survives("lrp", &[("ordering.persistency", "epoch"), ("ordering.persist_buffer", "4")]);
+}
+
+#[test]
+fn structures_survive_where_regions_end_on_their_own() {
+    let short = [("ordering.region_stores", "3")];
+    ["ppa", "capri", "cwsp"].iter().for_each(|preset| survives(preset, &short));
+    survives("capri", &[("ordering.persist_buffer", "2")]);
+    survives("cwsp", &[("ordering.undo_log", "2")]);
+}
+
+#[test]
+fn structures_survive_where_controllers_keep_what_comes_too_early() {
+    survives("vorpal", &[]);
+    survives("vorpal", &[("ordering.held_writes", "1")]);
+}
+
+#[test]
 fn structures_survive_where_cores_go_back() {
     let long = [("ordering.speculation_window_ns", "5005"), ("ordering.persist_path_ns", "5000")];
     survives("pmem-spec", &long);

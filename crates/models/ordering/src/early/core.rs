@@ -1,6 +1,6 @@
-//! The core side of ASAP: eager flushing, commits in order, dependents told by message.
+//! The core side: eager flushing, commits in order, dependents told by message.
 
-use super::AsapSpec;
+use super::EarlySpec;
 use super::Mutant;
 use crate::path::{Awaited, Epoch, Path, PathCore, Policy};
 use crate::spec::PathSpec;
@@ -8,13 +8,13 @@ use protocol::{EpochId, FlushRequest, Msg, Outbox, Peer};
 use std::hash::{Hash, Hasher};
 use units::{Time, bits};
 
-/// The core side of ASAP.
-pub type AsapCore = PathCore<Eager>;
+/// The core side of early flushes.
+pub type EarlyCore = PathCore<Eager>;
 
 /// Flushes whatever is there, marking what is not safe yet.
 #[derive(Clone)]
 pub struct Eager {
-    spec: AsapSpec,
+    spec: EarlySpec,
     /// Entries that a controller refused and that have not gone again: no early flushes meanwhile.
     refused: usize,
     awaited: Awaited,
@@ -22,7 +22,7 @@ pub struct Eager {
 
 impl PathCore<Eager> {
     /// Nothing buffered, one epoch open.
-    pub fn new(path: PathSpec, spec: AsapSpec) -> AsapCore {
+    pub fn new(path: PathSpec, spec: EarlySpec) -> EarlyCore {
         PathCore::with(path, Eager { spec, refused: 0, awaited: Awaited::default() })
     }
 }

@@ -1,0 +1,47 @@
+//! Capri as the list of models knows it.
+
+use super::CapriCore;
+use super::stats::RegionStats;
+use crate::explore::PathSpace;
+use crate::path::{BufferParameters, CAPABILITIES, Direct, RegionParameters, path_spec};
+use crate::plug::{OrderingModel, Registered};
+use crate::spec::PathSpec;
+use explore::Harness;
+use params::{Param, Parameters, Statistics};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+
+const SHARED: &[&[Param]] = &[BufferParameters::TABLE, RegionParameters::TABLE];
+
+/// The model, by its word.
+pub const MODEL: Registered = Registered {
+    name: "capri",
+    shared: SHARED,
+    own: &[],
+    statistics: RegionStats::TABLE,
+    protocol: Harness::of::<PathSpace<super::explore::Capri>>(),
+    model: &Capri,
+};
+
+struct Capri;
+
+impl OrderingModel for Capri {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn persistency(&self, _: &Settings) -> Persistency {
+        Persistency::Epoch
+    }
+
+    fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
+        let regions = RegionParameters::from_settings(settings);
+        let path = path_spec(settings, core, map);
+        // Regions in flight are bounded by the buffer alone.
+        let path = PathSpec { epoch_table: path.persist_buffer + 2, ..path };
+        Box::new(CapriCore::new(path, regions.region_stores, None))
+    }
+
+    fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {
+        Box::new(Direct::default())
+    }
+}

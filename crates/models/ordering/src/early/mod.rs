@@ -1,0 +1,29 @@
+//! Flushes that leave before they are safe, and controllers that make up for it: what ASAP, cWSP and Vorpal do alike.
+//!
+//! ```text
+//!   stores -> persist buffer --Flush(safe|early)--> controller: records (undo, delay) -> WPQ
+//!                 |    ^-------Ack, Nack-------------|
+//!             epoch table ---Commit--> controllers --CommitAck--> committed --CrossDependencyResolved--> cores
+//! ```
+//!
+//! A flush is early when something before its epoch may still be lost. Its controller writes it, and remembers what was there before;
+//! or it keeps the flush until the epoch commits. When it has no room for another record it refuses, and the core goes on with
+//! what is safe.
+
+mod bloom;
+mod core;
+pub(crate) mod member;
+mod mutant;
+mod recovery;
+mod spec;
+mod stats;
+
+#[cfg(test)]
+mod tests;
+
+pub use core::{Eager, EarlyCore};
+pub use member::EarlyMember;
+pub use mutant::Mutant;
+pub use recovery::{RecoverySpec, RecoveryTable};
+pub use spec::EarlySpec;
+pub(crate) use stats::RecoveryStats;

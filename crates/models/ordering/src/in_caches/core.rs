@@ -1,0 +1,185 @@
+//! The core side: which lines may go.
+
+use super::{LineStats, Mutant};
+use crate::path::{Asked, Awaited, HandOver, Path, PathCore, Policy};
+use crate::spec::{CrossCore, PathSpec};
+use protocol::{EpochId, FlushRequest, Line, Msg, Outbox, Peer, StatSink};
+use std::hash::{Hash, Hasher};
+use units::Time;
+
+/// The core side of epochs in caches.
+pub type LinesCore = PathCore<InCaches>;
+
+/// What distinguishes designs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// A complete epoch goes on its own; otherwise when somebody waits for it.
+    pub proactive: bool,
+    /// A line goes to another core at once, whose epoch then depends on this core's; otherwise it stays until it is durable.
+    pub tracks: bool,
+}
+
+/// Sends the oldest epoch once it is complete.
+#[derive(Clone)]
+pub struct InCaches {
+    rules: Rules,
+    /// A seeded mistake; none in every machine.
+    mutant: Option<Mutant>,
+    /// Somebody waits for every epoch up to this one.
+    wanted: EpochId,
+    /// The stores and requests that wait, each counted once.
+    conflict: Option<(Line, EpochId)>,
+    held: EpochId,
+    awaited: Awaited,
+    stats: LineStats,
+}
+
+impl PathCore<InCaches> {
+    /// Nothing in the caches, one epoch open; `mutant` is none on every machine.
+    pub fn new(path: PathSpec, rules: Rules, mutant: Option<Mutant>) -> LinesCore {
+        let (awaited, stats) = (Awaited::default(), LineStats::default());
+        let policy = InCaches { rules, mutant, wanted: 0, conflict: None, held: 0, awaited, stats };
+        PathCore::with(path, policy)
+    }
+}
+
+/// Who is awaited stands in the epochs, and what was counted decides nothing.
+impl Hash for InCaches {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let InCaches { rules: _, mutant: _, wanted, conflict: _, held: _, awaited: _, stats: _ } = self;
+        wanted.hash(into);
+    }
+}
+
+impl InCaches {
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// Whether the oldest epoch is durable, and nothing before it is not.
+    fn may_commit(&self, path: &Path) -> bool {
+        let oldest = path.tracker.epochs.oldest();
+        let waits = oldest.waits_on.is_some() && !self.is(Mutant::IgnoresDependence);
+        oldest.closed && !waits && (oldest.pending == 0 || self.is(Mutant::CommitsUnacknowledged))
+    }
+
+    /// Whether the oldest epoch is complete, and goes on its own or because somebody waits.
+    fn is_due(&self, path: &Path) -> bool {
+        let oldest = path.tracker.epochs.oldest();
+        oldest.closed && (self.rules.proactive || oldest.id <= self.wanted)
+    }
+
+    /// The older epoch that a line still belongs to.
+    fn older(path: &Path, line: Line) -> Option<EpochId> {
+        path.buffer.oldest_epoch_on(line).filter(|epoch| *epoch < path.tracker.epochs.open())
+    }
+}
+
+impl Policy for InCaches {
+    fn admits(&self, path: &Path, line: Line) -> bool {
+        InCaches::older(path, line).is_none()
+    }
+
+    fn refused(&mut self, path: &mut Path, line: Line) -> bool {
+        let older = InCaches::older(path, line);
+        if let Some(epoch) = older
+            && self.conflict != Some((line, epoch))
+        {
+            self.conflict = Some((line, epoch));
+            self.stats.line_conflicts += 1;
+        }
+        let epoch = older.unwrap_or_else(|| path.tracker.epochs.oldest().id);
+        self.presses(path, epoch)
+    }
+
+    /// An open epoch that somebody waits for ends here: splitting it orders more, never less. Where the table has no room
+    /// for the next, the oldest goes first, and who waits asks again.
+    fn presses(&mut self, path: &mut Path, epoch: EpochId) -> bool {
+        if self.is(Mutant::HearsNobody) {
+            return false;
+        }
+        let epochs = &mut path.tracker.epochs;
+        let closed = epoch < epochs.open() || epochs.close().is_ok();
+        self.wanted = self.wanted.max(if closed { epoch } else { epochs.oldest().id });
+        true
+    }
+
+    fn hands_over(&mut self, path: &mut Path, _: Time, asked: Asked, _: &mut Outbox) -> HandOver {
+        if self.is(Mutant::HandsOverEarly) {
+            return HandOver::Free;
+        }
+        // The shared cache keeps a line in its place until what was written here is durable.
+        if let Some(epoch) = path.buffer.oldest_epoch_on(asked.line) {
+            self.presses(path, epoch);
+        }
+        if self.rules.tracks {
+            return HandOver::Tracked;
+        }
+        let Asked { line: _, written, released } = asked;
+        let counts = released > 0 || path.spec.cross_core == CrossCore::Conflicts;
+        let last = if counts { written.max(released) } else { 0 };
+        if last <= path.tracker.epochs.committed() {
+            return HandOver::Free;
+        }
+        self.stats.held_lines += u64::from(last > self.held);
+        self.held = self.held.max(last);
+        self.presses(path, last);
+        HandOver::Stays
+    }
+
+    fn would_send(&self, path: &Path) -> bool {
+        self.is_due(path)
+    }
+
+    fn sendable(&self, path: &Path) -> Option<u16> {
+        let (slot, entry) = path.buffer.oldest()?;
+        if self.is(Mutant::PassesEpochs) {
+            return Some(slot);
+        }
+        let oldest = path.tracker.epochs.oldest();
+        let waits = oldest.waits_on.is_some() && !self.is(Mutant::IgnoresDependence);
+        (entry.epoch == oldest.id && self.is_due(path) && !waits).then_some(slot)
+    }
+
+    fn drains_eagerly(&self, path: &Path) -> bool {
+        path.draining || path.tracker.epochs.oldest().id <= self.wanted
+    }
+
+    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
+        let entry = path.buffer.send(slot);
+        let (core, epoch, write) = (path.spec.core, entry.epoch, entry.write);
+        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
+        out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
+        path.safe_flushes += 1;
+    }
+
+    fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
+        while self.may_commit(path) && self.awaited.commit(path, now, out) {}
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
+    fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
+        match *msg {
+            Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
+            Msg::AddDependent { epoch, dependent } => {
+                self.awaited.add(path, now, epoch, dependent, out);
+                self.presses(path, epoch);
+            }
+            _ => protocol::unexpected("the epochs of a core's lines", msg),
+        }
+    }
+
+    fn has_pending_replies(&self) -> bool {
+        self.awaited.is_any()
+    }
+
+    fn timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
+
+    fn stats(&self, sink: &mut dyn StatSink) {
+        self.stats.hand_up(sink);
+    }
+}

@@ -1,0 +1,36 @@
+//! Mistakes that can be put into epochs in caches on purpose, so that the explorer can be seen to catch them.
+
+/// A seeded mistake. No machine has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mutant {
+    /// An epoch goes although it waits for another core's.
+    IgnoresDependence,
+    /// Lines go whatever epoch is the oldest.
+    PassesEpochs,
+    /// An epoch counts as durable before its writes are acknowledged.
+    CommitsUnacknowledged,
+    /// Another core gets a line at once, and nothing is remembered of it.
+    HandsOverEarly,
+    /// Who waits for an epoch is not heard.
+    HearsNobody,
+}
+
+/// By name, with what it does.
+pub(crate) type Row = (&'static str, Mutant, &'static str);
+
+pub(crate) const IGNORES_DEPENDENCE: Row =
+    ("ignores-dependence", Mutant::IgnoresDependence, "an epoch goes although it waits for another core's");
+pub(crate) const PASSES_EPOCHS: Row =
+    ("passes-epochs", Mutant::PassesEpochs, "lines go whatever epoch is the oldest");
+pub(crate) const COMMITS_UNACKNOWLEDGED: Row = (
+    "commits-unacknowledged",
+    Mutant::CommitsUnacknowledged,
+    "an epoch counts as durable before its writes are acknowledged",
+);
+pub(crate) const HANDS_OVER_EARLY: Row = (
+    "hands-over-early",
+    Mutant::HandsOverEarly,
+    "another core gets a line at once, and nothing is remembered of it",
+);
+pub(crate) const HEARS_NOBODY: Row =
+    ("hears-nobody", Mutant::HearsNobody, "who waits for an epoch is not heard");

@@ -1,0 +1,44 @@
+//! LB++ as the list of models knows it.
+
+use super::params::BarrierParameters;
+use crate::explore::PathSpace;
+use crate::in_caches::{LineStats, LinesCore, Rules};
+use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
+use crate::plug::{OrderingModel, Registered};
+use explore::Harness;
+use params::{Param, Parameters, Statistics};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
+
+/// The model, by its word.
+pub const MODEL: Registered = Registered {
+    name: "lb++",
+    shared: PATH,
+    own: BarrierParameters::TABLE,
+    statistics: LineStats::TABLE,
+    protocol: Harness::of::<PathSpace<super::explore::Lb>>(),
+    model: &Lb,
+};
+
+struct Lb;
+
+impl OrderingModel for Lb {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn persistency(&self, settings: &Settings) -> Persistency {
+        persistency(settings)
+    }
+
+    fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
+        let own = BarrierParameters::from_settings(settings);
+        let rules = Rules { proactive: own.proactive_flush, tracks: own.track_dependences };
+        Box::new(LinesCore::new(path_spec(settings, core, map), rules, None))
+    }
+
+    fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {
+        Box::new(Direct::default())
+    }
+}

@@ -1,0 +1,41 @@
+//! LRP as the list of models knows it.
+
+use crate::explore::PathSpace;
+use crate::in_caches::{LineStats, LinesCore};
+use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
+use crate::plug::{OrderingModel, Registered};
+use explore::Harness;
+use params::{Param, Parameters, Statistics};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
+
+/// The model, by its word.
+pub const MODEL: Registered = Registered {
+    name: "lrp",
+    shared: PATH,
+    own: &[],
+    statistics: LineStats::TABLE,
+    protocol: Harness::of::<PathSpace<super::explore::Lrp>>(),
+    model: &Lrp,
+};
+
+struct Lrp;
+
+impl OrderingModel for Lrp {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn persistency(&self, settings: &Settings) -> Persistency {
+        persistency(settings)
+    }
+
+    fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
+        Box::new(LinesCore::new(path_spec(settings, core, map), super::RULES, None))
+    }
+
+    fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {
+        Box::new(Direct::default())
+    }
+}
