@@ -48,10 +48,13 @@ pub(crate) fn paragraph(text: &str) {
 
 /// Says something beside the result, on standard error.
 pub(crate) fn remark(text: &str) {
-    let text = format!("coreplane: {text}");
+    beside(&format!("coreplane: {text}")).iter().for_each(|line| eprintln!("{line}"));
+}
+
+/// `text` in lines for standard error.
+pub(crate) fn beside(text: &str) -> Vec<String> {
     let size = stderr().is_terminal().then(|| terminal_size::terminal_size_of(stderr())).flatten();
-    let width = size.map_or(usize::MAX, |(columns, _)| usize::from(columns.0));
-    folded(&text, width).iter().for_each(|line| eprintln!("{line}"));
+    folded(text, size.map_or(usize::MAX, |(columns, _)| usize::from(columns.0)))
 }
 
 /// `text` in lines of at most `width`, broken between words; a line break in it stays one. What goes on below stands

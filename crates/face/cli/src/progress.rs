@@ -33,7 +33,7 @@ impl Progress {
     pub(crate) fn say(&self, text: &str) {
         match (self.quiet, self.bar.is_hidden()) {
             (true, _) => {}
-            (false, false) => self.bar.println(text),
+            (false, false) => crate::lines::beside(text).iter().for_each(|line| self.bar.println(line)),
             (false, true) => crate::lines::remark(text),
         }
     }
