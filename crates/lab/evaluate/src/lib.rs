@@ -12,6 +12,7 @@ mod figure;
 pub mod hardware;
 pub mod nearpm;
 pub mod nvdimmc;
+pub mod orderings;
 pub mod pberry;
 mod power;
 mod replacement;
@@ -54,8 +55,15 @@ pub struct Paper {
 }
 
 /// Every paper that can be evaluated.
-pub const PAPERS: [Paper; 6] =
-    [asap::PAPER, nearpm::PAPER, nvdimmc::PAPER, pberry::PAPER, amf::PAPER, hardware::PAPER];
+pub const PAPERS: [Paper; 7] = [
+    asap::PAPER,
+    nearpm::PAPER,
+    nvdimmc::PAPER,
+    pberry::PAPER,
+    amf::PAPER,
+    orderings::PAPER,
+    hardware::PAPER,
+];
 
 impl Paper {
     /// Does everything; `begin` gets the number of runs, `step` is called after each.

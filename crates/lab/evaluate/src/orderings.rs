@@ -1,0 +1,193 @@
+//! Every way to order persists on one bench: the same programs, memory and caches, and what authors expect of each other.
+//!
+//! Averages over workloads are geometric means. A tenth of ASAP's artifact's operations: means are the same within 2 %.
+
+use crate::claims::Claim;
+use crate::figure::{Figure, Lines, Row, row};
+use crate::runs::{Changes, Key, Runs, mean, owned};
+use crate::verdict::Finding;
+use crate::{Effort, Paper};
+use machine::{ConfigError, WorkloadDescription};
+
+/// How it is evaluated.
+pub const PAPER: Paper = Paper {
+    name: "orderings",
+    about: |seed| {
+        format!(
+            "every ordering of the family with 1, 4 and 8 threads, 2 controllers, seed {seed}; averages are geometric means"
+        )
+    },
+    declare,
+    finding: |runs, claim, _| finding(runs, claim),
+    figures,
+    runs: 10,
+};
+
+const WORKLOADS: [&str; 15] = [
+    "nstore",
+    "echo",
+    "vacation",
+    "memcached",
+    "heap",
+    "queue",
+    "skiplist",
+    "cceh",
+    "fast-fair",
+    "dash-lh",
+    "dash-eh",
+    "p-art",
+    "p-clht",
+    "p-masstree",
+    "bandwidth",
+];
+/// Structures that threads share.
+const SHARED: [&str; 10] =
+    ["heap", "queue", "skiplist", "cceh", "fast-fair", "dash-lh", "dash-eh", "p-art", "p-clht", "p-masstree"];
+/// Those of them whose readers take no locks.
+const CONCURRENT: [&str; 6] = ["cceh", "dash-lh", "dash-eh", "p-art", "p-clht", "p-masstree"];
+/// From those that wait to those that need not, each with what it needs for it.
+const MACHINES: [&str; 16] = [
+    "intel",
+    "hops-ep",
+    "hops-rp",
+    "lb++",
+    "lrp",
+    "dpo",
+    "strandweaver",
+    "pmem-spec",
+    "vorpal",
+    "asap-ep",
+    "asap-rp",
+    "cwsp",
+    "capri",
+    "ppa",
+    "bbb",
+    "eadr",
+];
+const THREADS: [u64; 3] = [1, 4, 8];
+
+/// Machines with something changed: a name, a preset, the change.
+const CHANGED: [(&str, &str, Changes); 5] = [
+    ("lb", "lb++", &[("ordering.proactive_flush", "false"), ("ordering.track_dependences", "false")]),
+    ("asap-rp, one controller", "asap-rp", &[("memory.controllers", "1")]),
+    ("asap-rp, four controllers", "asap-rp", &[("memory.controllers", "4")]),
+    ("pmem-spec, one controller", "pmem-spec", &[("memory.controllers", "1")]),
+    ("pmem-spec, four controllers", "pmem-spec", &[("memory.controllers", "4")]),
+];
+
+fn declare(effort: Effort) -> Result<Runs, ConfigError> {
+    let mut runs = Runs::default();
+    for workload in WORKLOADS {
+        let all = WorkloadDescription::named(workload)?.settings.number("workload.operations");
+        let parts = if effort == Effort::Whole { 10 } else { 40 };
+        let ops = || ("workload.operations", (all / parts).max(1).to_string());
+        for machine in MACHINES {
+            for threads in THREADS {
+                runs.add(Key::new(machine, workload, threads), machine, &[ops()])?;
+            }
+        }
+        for (name, preset, changes) in CHANGED {
+            let sets: Vec<_> = owned(changes).into_iter().chain([ops()]).collect();
+            runs.add(Key::new(name, workload, 4), preset, &sets)?;
+        }
+    }
+    Ok(runs)
+}
+
+/// How much faster one machine is than another, on average over `workloads`.
+fn over(runs: &Runs, machine: &str, other: &str, workloads: &[&str]) -> f64 {
+    mean(workloads.iter().map(|w| runs.time(other, w, 4) / runs.time(machine, w, 4)))
+}
+
+fn finding(runs: &Runs, claim: &Claim) -> Finding {
+    let slower = |machine: &str, than: &[&str]| {
+        let times: Vec<_> = than.iter().map(|m| (*m, over(runs, m, machine, &WORKLOADS))).collect();
+        let text: Vec<_> = times.iter().map(|(m, v)| format!("{m} {v:.3} times as fast")).collect();
+        statement(times.iter().all(|(_, v)| *v > 1.0), &text.join(", "))
+    };
+    match claim.id.as_str() {
+        "orderings.lb++.over-lazy" => Finding::Values(vec![over(runs, "lb++", "lb", &SHARED)]),
+        "orderings.lb++.below" => slower("lb++", &["hops-ep", "hops-rp", "asap-ep", "asap-rp"]),
+        "orderings.dpo.below" => slower("dpo", &["asap-ep"]),
+        "orderings.lrp.below" => slower("lrp", &["asap-rp"]),
+        "orderings.lrp.over-barriers" => {
+            let found = over(runs, "lrp", "lb++", &CONCURRENT);
+            let text =
+                format!("lrp {found:.3} times as fast as lb++ on structures without locks for readers");
+            statement((1.14..=1.44).contains(&found), &text)
+        }
+        "orderings.strandweaver.between" => {
+            let (hops, asap) = (
+                over(runs, "strandweaver", "hops-ep", &WORKLOADS),
+                over(runs, "asap-ep", "strandweaver", &WORKLOADS),
+            );
+            let text = format!("strandweaver {hops:.3} times hops-ep, asap-ep {asap:.3} times strandweaver");
+            statement(hops > 1.0 && asap > 1.0, &text)
+        }
+        "orderings.pmem-spec.controllers" => {
+            let of = |n: &str| over(runs, &format!("asap-rp, {n}"), &format!("pmem-spec, {n}"), &WORKLOADS);
+            let (one, four) = (of("one controller"), of("four controllers"));
+            let text = format!("asap-rp {one:.3} times pmem-spec with one controller, {four:.3} with four");
+            statement(one < 1.1 && four > one, &text)
+        }
+        "orderings.vorpal.below" => slower("vorpal", &["asap-ep"]),
+        _ => Finding::Open("no measurement stands beside this claim".into()),
+    }
+}
+
+fn statement(holds: bool, because: &str) -> Finding {
+    Finding::Statement { holds, because: because.into() }
+}
+
+fn figures(runs: &Runs) -> Vec<Figure> {
+    let stalls = |m: &str, w: &str| runs.get(m, w, 4, "ordering.stall_share");
+    let writes = |m: &str, w: &str| {
+        runs.get(m, w, 4, "memory.writes") / runs.get("intel", w, 4, "memory.writes").max(1.0)
+    };
+    let of = |name, title, caption, axis| Lines { name, title, caption, axis, x: "", order: &MACHINES };
+    vec![
+        scaling(runs),
+        of(
+            "speedups",
+            "Speedup over waiting for flushes",
+            "4 threads, 2 controllers: the time of `intel` over each machine's.",
+            "speedup over intel",
+        )
+        .figure("grouped", bars(|m, w| runs.time("intel", w, 4) / runs.time(m, w, 4))),
+        of(
+            "stalls",
+            "Time lost to order",
+            "4 threads: the share of the cores' time in which a fence or a full buffer holds them up.",
+            "share of time",
+        )
+        .figure("grouped", bars(stalls)),
+        of(
+            "writes",
+            "Writes to persistent memory",
+            "4 threads: what reaches the media, over what `intel` writes. Where caches persist, what is in them at the end is never written.",
+            "writes over intel's",
+        )
+        .figure("grouped", bars(writes)),
+    ]
+}
+
+/// A bar for each machine and workload.
+fn bars(value: impl Fn(&str, &str) -> f64) -> Vec<Row> {
+    let pairs = WORKLOADS.iter().flat_map(|w| MACHINES.iter().map(move |m| (*m, *w)));
+    pairs.map(|(m, w)| row(w, m, None, value(m, w))).collect()
+}
+
+fn scaling(runs: &Runs) -> Figure {
+    let value = |m: &str, t: u64| mean(WORKLOADS.map(|w| runs.time("intel", w, t) / runs.time(m, w, t)));
+    let pairs = MACHINES.iter().flat_map(|m| THREADS.iter().map(move |t| (*m, *t)));
+    let rows = pairs.map(|(m, t)| row("", m, Some(t as f64), value(m, t))).collect();
+    Lines {
+        name: "threads",
+        title: "Orderings with more and more threads",
+        caption: "The mean over fifteen workloads of the time of `intel` over each machine's, with as many threads.",
+        axis: "speedup over intel",
+        x: "threads",
+        order: &MACHINES,
+    }
+    .figure("lines", rows)
+}
