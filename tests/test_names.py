@@ -14,6 +14,7 @@ SYSTEMS = {
     "dpo": "crates/models/ordering/src/dpo/",
     "pmem-spec": "crates/models/ordering/src/pmem_spec/",
     "strandweaver": "crates/models/ordering/src/strandweaver/",
+    r"lb\+\+": "crates/models/ordering/src/lb/",
     "lrp": "crates/models/ordering/src/lrp/",
     "vorpal": "crates/models/ordering/src/vorpal/",
     "ppa": "crates/models/ordering/src/ppa/",
