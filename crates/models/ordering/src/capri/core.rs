@@ -4,7 +4,7 @@ use super::Mutant;
 use super::stats::RegionStats;
 use crate::path::{Asked, HandOver, Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{EpochId, FlushRequest, Line, LineWrite, Msg, Outbox, Peer, StatSink};
+use protocol::{EpochId, Line, LineWrite, Msg, Outbox, StatSink};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -64,7 +64,7 @@ impl Policy for Atomic {
         }
         if !self.is(Mutant::SnoopedLineStays) && !self.is(Mutant::RegionStaysOpen) {
             while let Some(slot) = path.buffer.oldest_on(asked.line) {
-                self.flush(path, now, slot, out);
+                path.send(now, slot, out);
             }
         }
         HandOver::Free
@@ -91,14 +91,6 @@ impl Policy for Atomic {
         false
     }
 
-    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
-        let entry = path.buffer.send(slot);
-        let (core, epoch, write) = (path.spec.core, entry.epoch, entry.write);
-        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
-        out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
-        path.safe_flushes += 1;
-    }
-
     fn advance(&mut self, path: &mut Path, _: Time, _: &mut Outbox) {
         while path.tracker.epochs.oldest().may_commit() && path.tracker.epochs.pop().is_some() {}
     }
@@ -106,16 +98,6 @@ impl Policy for Atomic {
     fn on(&mut self, _: &mut Path, _: Time, msg: &Msg, _: &mut Outbox) {
         protocol::unexpected("a buffer of regions", msg);
     }
-
-    fn timer(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn has_pending_replies(&self) -> bool {
-        false
-    }
-
-    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
 
     /// The battery drains what belongs to regions that ended.
     fn power_fail(&self, path: &Path, save: &mut dyn FnMut(Time, &LineWrite)) {

@@ -4,7 +4,7 @@ use super::Mutant;
 use super::stats::DelegatedStats;
 use crate::path::{Awaited, Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{FlushRequest, Msg, Outbox, Peer, StatSink};
+use protocol::{Msg, Outbox, StatSink};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -81,13 +81,9 @@ impl Policy for Delegated {
     }
 
     fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
-        let entry = path.buffer.send(slot);
-        let (core, epoch, write) = (path.spec.core, entry.epoch, entry.write);
+        let epoch = path.send(now, slot, out);
         let behind = path.buffer.entries().any(|e| e.flying && e.epoch < epoch);
         self.stats.delegated_flushes += u64::from(behind);
-        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
-        out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
-        path.safe_flushes += 1;
     }
 
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
@@ -106,12 +102,6 @@ impl Policy for Delegated {
     fn has_pending_replies(&self) -> bool {
         self.awaited.is_any()
     }
-
-    fn timer(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
 
     fn stats(&self, sink: &mut dyn StatSink) {
         self.stats.hand_up(sink);

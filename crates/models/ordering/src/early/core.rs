@@ -139,10 +139,4 @@ impl Policy for Eager {
     fn has_pending_replies(&self) -> bool {
         self.awaited.is_any()
     }
-
-    fn timer(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
 }

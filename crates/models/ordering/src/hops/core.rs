@@ -4,7 +4,7 @@ use super::HopsSpec;
 use super::Mutant;
 use crate::path::{Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{FlushRequest, Msg, Outbox, Peer};
+use protocol::{Msg, Outbox, Peer};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -80,14 +80,6 @@ impl Policy for Conservative {
         path.draining
     }
 
-    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
-        let entry = path.buffer.send(slot);
-        let (core, epoch, write) = (path.spec.core, entry.epoch, entry.write);
-        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
-        out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
-        path.safe_flushes += 1;
-    }
-
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
         while self.may_commit(path) {
             let Some(epoch) = path.tracker.epochs.pop() else { break };
@@ -117,11 +109,6 @@ impl Policy for Conservative {
 
     fn timer(&self) -> Time {
         self.poll_at
-    }
-
-    /// Nobody is told: others look at the register.
-    fn has_pending_replies(&self) -> bool {
-        false
     }
 
     fn on_timer(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {

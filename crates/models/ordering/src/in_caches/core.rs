@@ -3,7 +3,7 @@
 use super::{LineStats, Mutant};
 use crate::path::{Asked, Awaited, HandOver, Path, PathCore, Policy};
 use crate::spec::{CrossCore, PathSpec};
-use protocol::{EpochId, FlushRequest, Line, Msg, Outbox, Peer, StatSink};
+use protocol::{EpochId, Line, Msg, Outbox, StatSink};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -145,14 +145,6 @@ impl Policy for InCaches {
         path.draining || path.tracker.epochs.oldest().id <= self.wanted
     }
 
-    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
-        let entry = path.buffer.send(slot);
-        let (core, epoch, write) = (path.spec.core, entry.epoch, entry.write);
-        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
-        out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
-        path.safe_flushes += 1;
-    }
-
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
         while self.may_commit(path) && self.awaited.commit(path, now, out) {}
     }
@@ -172,12 +164,6 @@ impl Policy for InCaches {
     fn has_pending_replies(&self) -> bool {
         self.awaited.is_any()
     }
-
-    fn timer(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
 
     fn stats(&self, sink: &mut dyn StatSink) {
         self.stats.hand_up(sink);

@@ -4,8 +4,8 @@
 use super::{Blocked, CAPABILITIES, EpochStats, FlushStats, Pace, PersistBuffer, Regions, Tracker};
 use crate::spec::PathSpec;
 use protocol::{
-    Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, Line, LineWrite, Msg, Outbox, Peer, StatSink,
-    WouldBlock,
+    Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, FlushRequest, Line, LineWrite, Msg, Outbox,
+    Peer, StatSink, WouldBlock,
 };
 use std::hash::{Hash, Hasher};
 use units::Time;
@@ -30,6 +30,18 @@ impl Hash for Path {
     fn hash<H: Hasher>(&self, into: &mut H) {
         let Path { spec: _, buffer, tracker, pace: _, draining, blocked: _, safe_flushes: _, regions } = self;
         (buffer, tracker, draining, regions).hash(into);
+    }
+}
+
+impl Path {
+    /// Sends an entry that nothing can undo any more to its controller, and gives its epoch.
+    pub(crate) fn send(&mut self, now: Time, slot: u16, out: &mut Outbox) -> EpochId {
+        let entry = self.buffer.send(slot);
+        let (core, epoch, write) = (self.spec.core, entry.epoch, entry.write);
+        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
+        out.send(now, Peer::Controller(self.spec.map.controller(write.line)), Msg::Flush(request));
+        self.safe_flushes += 1;
+        epoch
     }
 }
 
@@ -91,18 +103,26 @@ pub trait Policy {
     fn sendable(&self, path: &Path) -> Option<u16>;
     /// Whether entries go without waiting for the trigger.
     fn drains_eagerly(&self, path: &Path) -> bool;
-    /// Sends an entry.
-    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox);
+    /// Sends an entry; one that nothing can undo any more unless the policy says otherwise.
+    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
+        path.send(now, slot, out);
+    }
     /// Something changed: commits what may commit.
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox);
     /// A message that only this policy knows.
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox);
     /// A timer of the policy's own.
-    fn timer(&self) -> Time;
+    fn timer(&self) -> Time {
+        Time::NEVER
+    }
     /// As [`CoreOrdering::has_pending_replies`].
-    fn has_pending_replies(&self) -> bool;
+    fn has_pending_replies(&self) -> bool {
+        false
+    }
     /// That timer has come.
-    fn on_timer(&mut self, path: &mut Path, now: Time, out: &mut Outbox);
+    fn on_timer(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
+        let _ = (path, now, out);
+    }
     /// Whether a program's fences and releases end epochs.
     fn follows_program(&self) -> bool {
         true

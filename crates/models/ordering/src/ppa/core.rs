@@ -4,7 +4,7 @@ use super::Mutant;
 use super::stats::KeptStats;
 use crate::path::{Asked, HandOver, Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{EpochId, FlushRequest, Line, LineWrite, Msg, Outbox, Peer, StatSink};
+use protocol::{EpochId, Line, LineWrite, Msg, Outbox, StatSink};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -59,7 +59,7 @@ impl Policy for Kept {
     fn hands_over(&mut self, path: &mut Path, now: Time, asked: Asked, out: &mut Outbox) -> HandOver {
         if !self.is(Mutant::SnoopedLineStays) {
             while let Some(slot) = path.buffer.oldest_on(asked.line) {
-                self.flush(path, now, slot, out);
+                path.send(now, slot, out);
             }
         }
         HandOver::Free
@@ -85,14 +85,6 @@ impl Policy for Kept {
         Kept::drains(path)
     }
 
-    fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
-        let entry = path.buffer.send(slot);
-        let (core, epoch, write) = (path.spec.core, entry.epoch, entry.write);
-        let request = FlushRequest { core, slot, epoch, early: false, retry: false, write };
-        out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
-        path.safe_flushes += 1;
-    }
-
     fn advance(&mut self, path: &mut Path, _: Time, _: &mut Outbox) {
         while path.tracker.epochs.oldest().may_commit() && path.tracker.epochs.pop().is_some() {
             self.stats.drained_regions += 1;
@@ -102,16 +94,6 @@ impl Policy for Kept {
     fn on(&mut self, _: &mut Path, _: Time, msg: &Msg, _: &mut Outbox) {
         protocol::unexpected("a path that keeps its stores", msg);
     }
-
-    fn timer(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn has_pending_replies(&self) -> bool {
-        false
-    }
-
-    fn on_timer(&mut self, _: &mut Path, _: Time, _: &mut Outbox) {}
 
     /// The stores of the last region are done again: registers of an older one have been taken for other things.
     fn power_fail(&self, path: &Path, save: &mut dyn FnMut(Time, &LineWrite)) {
