@@ -53,7 +53,8 @@ pub trait Companion {
         false
     }
 
-    /// Device `index` of its memory has acted (none: the command port has).
+    /// Device `index` of its memory has acted (none: the command port has). Whether this has failed, so that nobody asks
+    /// for it apart.
     fn watch(
         &mut self,
         now: Time,
@@ -61,8 +62,9 @@ pub trait Companion {
         devices: &mut [Box<dyn MemoryDevice>],
         port: &mut dyn UncachedPort,
         caches: &dyn CacheView,
-    ) {
+    ) -> bool {
         let _ = (now, index, devices, port, caches);
+        self.has_failed()
     }
 
     /// Whether [`Companion::failure`] has something to tell. Asked after every event.

@@ -28,6 +28,8 @@ pub(crate) struct Machine {
     pub(crate) companions: Vec<(usize, Rc<RefCell<dyn Companion>>)>,
     /// Whether one of these wants to see what devices did.
     pub(crate) is_watched: bool,
+    /// Who watches devices has found something wrong.
+    pub(crate) has_failed: bool,
     /// Whether one is a driver, whose tables cores share.
     pub(crate) is_shared: bool,
     /// Bytes of persistent memory that caches in front of it hold; none where there is no such cache.
@@ -83,6 +85,7 @@ impl Machine {
             register: ordering.shared_node(s, cores).unwrap_or_else(|| Box::new(NoDevice::default())),
             map,
             is_shared: shared,
+            has_failed: false,
             is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
             companions: built.companions,
             pm_cache_bytes: built.cache_bytes,

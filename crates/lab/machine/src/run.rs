@@ -243,7 +243,7 @@ impl Machine {
 
     /// Tells those who watch devices what node `index` did, which is none of the cores and not the directory.
     fn watch(&mut self, now: Time, index: usize) {
-        let Machine { cores, directory, controllers, port, map, companions, .. } = self;
+        let Machine { cores, directory, controllers, port, map, companions, has_failed, .. } = self;
         let device = index - cores.len() - 1;
         let (devices, dram) = controllers.split_at_mut(map.pm_controllers);
         let is_port = device == devices.len() + dram.len() + 1;
@@ -256,7 +256,8 @@ impl Machine {
             let own = memory.first..memory.first + memory.controllers;
             if is_port || own.contains(&device) {
                 let acted = (!is_port).then(|| device - memory.first);
-                companion.borrow_mut().watch(now, acted, &mut devices[own], port.as_mut(), &caches);
+                let mut companion = companion.borrow_mut();
+                *has_failed |= companion.watch(now, acted, &mut devices[own], port.as_mut(), &caches);
             }
         }
     }
@@ -309,7 +310,9 @@ impl Machine {
             return false;
         }
         let device = index.checked_sub(self.cores.len() + 1).and_then(|i| self.controllers.get(i));
-        self.companions.iter().any(|(_, companion)| companion.borrow().has_failed())
+        let asks = self.is_shared || !self.is_watched;
+        self.has_failed
+            || asks && self.companions.iter().any(|(_, companion)| companion.borrow().has_failed())
             || device.map_or_else(|| self.port.has_failed(), |device| device.has_failed())
     }
 

@@ -269,21 +269,22 @@ impl Companion for Watch {
         devices: &mut [Box<dyn MemoryDevice>],
         port: &mut dyn UncachedPort,
         caches: &dyn CacheView,
-    ) {
+    ) -> bool {
         let Some(index) = index else {
             if let Some(port) = (port as &mut dyn Any).downcast_mut() {
                 self.watch_port(port, caches);
             }
-            return;
+            return self.has_failed();
         };
         let Some(device) = (devices[index].as_mut() as &mut dyn Any).downcast_mut::<NearDevice>() else {
-            return;
+            return self.has_failed();
         };
         device.take_events().for_each(|seen| self.checker.saw(index, &seen));
         let works = device.dispatcher().works();
         if std::mem::replace(&mut self.works[index], works) != works {
             self.at_work.set(now, self.works.iter().filter(|works| **works).count());
         }
+        self.has_failed()
     }
 
     fn has_failed(&self) -> bool {
