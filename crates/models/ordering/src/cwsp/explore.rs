@@ -43,11 +43,14 @@ impl Member for Cwsp {
     }
 }
 
+/// Two epochs of each core are explored in seconds.
+const FEW_EPOCHS: Bound = Bound::number("epochs", 2, 1, 8, EPOCHS.meaning);
+
 impl Explored for PathSpace<Cwsp> {
     const NAME: &'static str = "cwsp";
     const MEANING: &'static str = "cWSP: regions that leave early, and logs that undo them";
     const BOUNDS: &'static [Bound] =
-        &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS, REGION_STORES];
+        &[CORES, CONTROLLERS, LINES, FEW_EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS, REGION_STORES];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
@@ -58,6 +61,6 @@ impl Explored for PathSpace<Cwsp> {
             mutant,
             ..Cwsp::SMALL.0
         };
-        PathSpace::of(given, Cwsp(sides))
+        PathSpace { epochs: given.number(&FEW_EPOCHS), ..PathSpace::of(given, Cwsp(sides)) }
     }
 }

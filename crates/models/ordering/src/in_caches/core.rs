@@ -142,7 +142,7 @@ impl Policy for InCaches {
     }
 
     fn drains_eagerly(&self, path: &Path) -> bool {
-        path.draining || path.tracker.epochs.oldest().id <= self.wanted
+        path.draining
     }
 
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {

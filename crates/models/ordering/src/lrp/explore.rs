@@ -39,11 +39,13 @@ impl Member for Lrp {
     }
 }
 
+/// Lines of two epochs at once.
+const BUFFER: Bound = Bound::number("persist-buffer", 2, 1, 64, PERSIST_BUFFER.meaning);
+
 impl Explored for PathSpace<Lrp> {
     const NAME: &'static str = "lrp";
     const MEANING: &'static str = "LRP: epochs that stay in the caches until somebody waits for them";
-    const BOUNDS: &'static [Bound] =
-        &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE];
+    const BOUNDS: &'static [Bound] = &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, BUFFER, EPOCH_TABLE];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &[
         mutant::PASSES_EPOCHS,
@@ -53,6 +55,6 @@ impl Explored for PathSpace<Lrp> {
     ];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Lrp> {
-        PathSpace::of(given, Lrp { mutant })
+        PathSpace { persist_buffer: given.number(&BUFFER), ..PathSpace::of(given, Lrp { mutant }) }
     }
 }

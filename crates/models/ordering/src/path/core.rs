@@ -1,4 +1,4 @@
-//! The core side of a persist path: what HOPS and ASAP do alike. A policy says which entry may go, what a message
+//! The core side of a persist path: what all of them do alike. A policy says which entry may go, what a message
 //! means to it, and what commits.
 
 use super::{Blocked, CAPABILITIES, EpochStats, FlushStats, Pace, PersistBuffer, Regions, Tracker};

@@ -1,4 +1,4 @@
-//! What the persist paths of HOPS, ASAP and BBB share: the buffer, the epochs, and how dependences arise.
+//! What persist paths share: the buffer, the epochs, and how dependences arise.
 
 mod awaited;
 mod buffer;

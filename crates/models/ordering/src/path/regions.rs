@@ -7,7 +7,7 @@ use protocol::EpochId;
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "ordering")]
 pub(crate) struct RegionParameters {
-    /// stores to persistent memory after which a region ends, where no fence or release ended it before
+    /// stores to persistent memory after which a region ends, where nothing ended it before
     #[param(
         default = "32",
         source = "open 8..128: compilers end regions at calls and loops, which recordings do not tell",

@@ -41,16 +41,19 @@ impl Member for Vorpal {
     }
 }
 
+/// Two epochs of each core are explored in seconds.
+const FEW_EPOCHS: Bound = Bound::number("epochs", 2, 1, 8, EPOCHS.meaning);
+
 impl Explored for PathSpace<Vorpal> {
     const NAME: &'static str = "vorpal";
     const MEANING: &'static str = "Vorpal: controllers that keep writes until their order allows them";
     const BOUNDS: &'static [Bound] =
-        &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS];
+        &[CORES, CONTROLLERS, LINES, FEW_EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Vorpal> {
         let sides = EarlyMember { records: given.number(&RECORDS), mutant, ..Vorpal::SMALL.0 };
-        PathSpace::of(given, Vorpal(sides))
+        PathSpace { epochs: given.number(&FEW_EPOCHS), ..PathSpace::of(given, Vorpal(sides)) }
     }
 }
