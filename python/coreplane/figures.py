@@ -20,7 +20,7 @@ COLOURS = {
 
 def colour(names: list[str], title: str | None = None) -> alt.Color:
     """The colours of machines, or of other series; unknown ones get a colour of their own."""
-    spare = ["#756bb1", "#d6616b", "#17becf", "#bcbd22", "#8c6d31", "#393b79", "#e7969c", "#637939"]
+    spare = ["#756bb1", "#d6616b", "#17becf", "#bcbd22", "#8c6d31", "#393b79", "#e7969c", "#637939", "#e377c2", "#843c39", "#7f7f00"]
     unknown = [n for n in names if n not in COLOURS]
     chosen = {n: COLOURS.get(n) or spare[unknown.index(n) % len(spare)] for n in names}
     scale = alt.Scale(domain=list(chosen), range=list(chosen.values()))
