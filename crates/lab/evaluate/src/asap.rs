@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::sync::OnceLock;
 use units::watch;
 
-const WORKLOADS: [&str; 14] = [
+pub(crate) const WORKLOADS: [&str; 14] = [
     "nstore",
     "echo",
     "vacation",
@@ -31,8 +31,8 @@ const WORKLOADS: [&str; 14] = [
     "p-clht",
     "p-masstree",
 ];
-const WHISPER: [&str; 4] = ["nstore", "echo", "vacation", "memcached"];
-const CONCURRENT: [&str; 6] = ["cceh", "dash-lh", "dash-eh", "p-art", "p-clht", "p-masstree"];
+pub(crate) const WHISPER: [&str; 4] = ["nstore", "echo", "vacation", "memcached"];
+pub(crate) const CONCURRENT: [&str; 6] = ["cceh", "dash-lh", "dash-eh", "p-art", "p-clht", "p-masstree"];
 const BELOW_BASELINE: [&str; 5] = ["queue", "cceh", "dash-lh", "dash-eh", "p-art"];
 const MACHINES: [&str; 7] = ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"];
 const ARTIFACT: [&str; 6] = ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "eadr"];
@@ -141,7 +141,7 @@ fn finding(runs: &Runs, claim: &Claim) -> Finding {
     }
 }
 
-fn statement(holds: bool, because: String) -> Finding {
+pub(crate) fn statement(holds: bool, because: String) -> Finding {
     Finding::Statement { holds, because }
 }
 

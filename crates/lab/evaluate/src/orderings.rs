@@ -2,6 +2,7 @@
 //!
 //! Averages over workloads are geometric means. A tenth of ASAP's artifact's operations: means are the same within 2 %.
 
+use crate::asap::{CONCURRENT, WHISPER, WORKLOADS as STRUCTURES, statement};
 use crate::claims::Claim;
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::{Changes, Key, Runs, mean, owned};
@@ -23,28 +24,15 @@ pub const PAPER: Paper = Paper {
     runs: 10,
 };
 
-const WORKLOADS: [&str; 15] = [
-    "nstore",
-    "echo",
-    "vacation",
-    "memcached",
-    "heap",
-    "queue",
-    "skiplist",
-    "cceh",
-    "fast-fair",
-    "dash-lh",
-    "dash-eh",
-    "p-art",
-    "p-clht",
-    "p-masstree",
-    "bandwidth",
-];
-/// Structures that threads share.
-const SHARED: [&str; 10] =
-    ["heap", "queue", "skiplist", "cceh", "fast-fair", "dash-lh", "dash-eh", "p-art", "p-clht", "p-masstree"];
-/// Those of them whose readers take no locks.
-const CONCURRENT: [&str; 6] = ["cceh", "dash-lh", "dash-eh", "p-art", "p-clht", "p-masstree"];
+/// The programs of ASAP's evaluation, and one that does nothing but write.
+const WORKLOADS: [&str; STRUCTURES.len() + 1] = {
+    let (mut all, mut at) = (["bandwidth"; STRUCTURES.len() + 1], 0);
+    while at < STRUCTURES.len() {
+        all[at] = STRUCTURES[at];
+        at += 1;
+    }
+    all
+};
 /// From those that wait to those that need not, each with what it needs for it.
 const MACHINES: [&str; 16] = [
     "intel",
@@ -103,10 +91,12 @@ fn finding(runs: &Runs, claim: &Claim) -> Finding {
     let slower = |machine: &str, than: &[&str]| {
         let times: Vec<_> = than.iter().map(|m| (*m, over(runs, m, machine, &WORKLOADS))).collect();
         let text: Vec<_> = times.iter().map(|(m, v)| format!("{m} {v:.3} times as fast")).collect();
-        statement(times.iter().all(|(_, v)| *v > 1.0), &text.join(", "))
+        statement(times.iter().all(|(_, v)| *v > 1.0), text.join(", "))
     };
+    // Structures that threads share: what is no application.
+    let shared: Vec<&str> = STRUCTURES.into_iter().filter(|w| !WHISPER.contains(w)).collect();
     match claim.id.as_str() {
-        "orderings.lb++.over-lazy" => Finding::Values(vec![over(runs, "lb++", "lb", &SHARED)]),
+        "orderings.lb++.over-lazy" => Finding::Values(vec![over(runs, "lb++", "lb", &shared)]),
         "orderings.lb++.below" => slower("lb++", &["hops-ep", "hops-rp", "asap-ep", "asap-rp"]),
         "orderings.dpo.below" => slower("dpo", &["asap-ep"]),
         "orderings.lrp.below" => slower("lrp", &["asap-rp"]),
@@ -114,7 +104,7 @@ fn finding(runs: &Runs, claim: &Claim) -> Finding {
             let found = over(runs, "lrp", "lb++", &CONCURRENT);
             let text =
                 format!("lrp {found:.3} times as fast as lb++ on structures without locks for readers");
-            statement((1.14..=1.44).contains(&found), &text)
+            statement((1.14..=1.44).contains(&found), text)
         }
         "orderings.strandweaver.between" => {
             let (hops, asap) = (
@@ -122,21 +112,17 @@ fn finding(runs: &Runs, claim: &Claim) -> Finding {
                 over(runs, "asap-ep", "strandweaver", &WORKLOADS),
             );
             let text = format!("strandweaver {hops:.3} times hops-ep, asap-ep {asap:.3} times strandweaver");
-            statement(hops > 1.0 && asap > 1.0, &text)
+            statement(hops > 1.0 && asap > 1.0, text)
         }
         "orderings.pmem-spec.controllers" => {
             let of = |n: &str| over(runs, &format!("asap-rp, {n}"), &format!("pmem-spec, {n}"), &WORKLOADS);
             let (one, four) = (of("one controller"), of("four controllers"));
             let text = format!("asap-rp {one:.3} times pmem-spec with one controller, {four:.3} with four");
-            statement(one < 1.1 && four > one, &text)
+            statement(one < 1.1 && four > one, text)
         }
         "orderings.vorpal.below" => slower("vorpal", &["asap-ep"]),
         _ => Finding::Open("no measurement stands beside this claim".into()),
     }
-}
-
-fn statement(holds: bool, because: &str) -> Finding {
-    Finding::Statement { holds, because: because.into() }
 }
 
 fn figures(runs: &Runs) -> Vec<Figure> {
@@ -173,8 +159,7 @@ fn figures(runs: &Runs) -> Vec<Figure> {
 
 /// A bar for each machine and structure. Bandwidth alone has nothing but writes: where caches persist, it makes none.
 fn bars(value: impl Fn(&str, &str) -> f64) -> Vec<Row> {
-    let structures = WORKLOADS.iter().filter(|w| **w != "bandwidth");
-    let pairs = structures.flat_map(|w| MACHINES.iter().map(move |m| (*m, *w)));
+    let pairs = STRUCTURES.iter().flat_map(|w| MACHINES.iter().map(move |m| (*m, *w)));
     pairs.map(|(m, w)| row(w, m, None, value(m, w))).collect()
 }
 

@@ -8,7 +8,6 @@ use crate::explore::{
 };
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
-use units::Time;
 
 /// ASAP, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -45,12 +44,6 @@ impl Member for Asap {
 
     fn table(&self) -> RecoveryTable {
         self.sides().table()
-    }
-
-    fn register(&self, _: usize) {}
-
-    fn timer(_: &EarlyCore) -> Time {
-        Time::NEVER
     }
 }
 

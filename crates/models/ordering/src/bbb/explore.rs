@@ -9,7 +9,6 @@ use crate::explore::{CONTROLLERS, CORES, EPOCHS, LINES, Member, PERSIST_BUFFER, 
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use memory::PassThrough;
-use units::Time;
 
 /// BBB, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -32,12 +31,6 @@ impl Member for Bbb {
 
     fn table(&self) -> PassThrough {
         PassThrough
-    }
-
-    fn register(&self, _: usize) {}
-
-    fn timer(_: &BatteryBuffer) -> Time {
-        Time::NEVER
     }
 }
 

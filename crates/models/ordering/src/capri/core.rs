@@ -52,8 +52,7 @@ impl Policy for Atomic {
         ended
     }
 
-    /// The region ends, and the line's stores go to their controller before the line goes to the other core: both take the same
-    /// time on the wire, so the controller sees the older write first.
+    /// The region ends, and the line's stores go first.
     fn hands_over(&mut self, path: &mut Path, now: Time, asked: Asked, out: &mut Outbox) -> HandOver {
         let is_open = !Atomic::has_ended(path, asked.written.max(asked.released));
         if is_open && !self.is(Mutant::RegionStaysOpen) {
@@ -63,9 +62,7 @@ impl Policy for Atomic {
             self.stats.taken_regions += 1;
         }
         if !self.is(Mutant::SnoopedLineStays) && !self.is(Mutant::RegionStaysOpen) {
-            while let Some(slot) = path.buffer.oldest_on(asked.line) {
-                path.send(now, slot, out);
-            }
+            path.send_line(now, asked.line, out);
         }
         HandOver::Free
     }

@@ -8,7 +8,6 @@ use crate::explore::{CONTROLLERS, CORES, EPOCHS, LINES, Member, PERSIST_BUFFER, 
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use memory::PassThrough;
-use units::Time;
 
 /// Capri, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -37,12 +36,6 @@ impl Member for Capri {
 
     fn table(&self) -> PassThrough {
         PassThrough
-    }
-
-    fn register(&self, _: usize) {}
-
-    fn timer(_: &CapriCore) -> Time {
-        Time::NEVER
     }
 }
 

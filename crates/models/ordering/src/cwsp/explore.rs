@@ -1,13 +1,12 @@
 //! cWSP's cores and logs, every interleaving of them. What is promised is what ASAP promises of epochs, which are regions here.
 
-use crate::early::member::RECORDS;
+use crate::early::member::{EPOCHS, RECORDS};
 use crate::early::{EarlyCore, EarlyMember, Mutant, RecoveryTable};
 use crate::explore::{
-    CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
+    CONTROLLERS, CORES, EPOCH_TABLE, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
 };
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
-use units::Time;
 
 /// cWSP, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -35,22 +34,13 @@ impl Member for Cwsp {
     fn table(&self) -> RecoveryTable {
         self.0.table()
     }
-
-    fn register(&self, _: usize) {}
-
-    fn timer(_: &EarlyCore) -> Time {
-        Time::NEVER
-    }
 }
-
-/// Two epochs of each core are explored in seconds.
-const FEW_EPOCHS: Bound = Bound::number("epochs", 2, 1, 8, EPOCHS.meaning);
 
 impl Explored for PathSpace<Cwsp> {
     const NAME: &'static str = "cwsp";
     const MEANING: &'static str = "cWSP: regions that leave early, and logs that undo them";
     const BOUNDS: &'static [Bound] =
-        &[CORES, CONTROLLERS, LINES, FEW_EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS, REGION_STORES];
+        &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS, REGION_STORES];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
@@ -61,6 +51,6 @@ impl Explored for PathSpace<Cwsp> {
             mutant,
             ..Cwsp::SMALL.0
         };
-        PathSpace { epochs: given.number(&FEW_EPOCHS), ..PathSpace::of(given, Cwsp(sides)) }
+        PathSpace { epochs: given.number(&EPOCHS), ..PathSpace::of(given, Cwsp(sides)) }
     }
 }

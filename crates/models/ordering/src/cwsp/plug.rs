@@ -43,13 +43,7 @@ impl OrderingModel for Cwsp {
     }
 
     fn controller_side(&self, settings: &Settings) -> Box<dyn ControllerOrdering> {
-        Box::new(RecoveryTable::new(RecoverySpec {
-            entries: LogParameters::from_settings(settings).undo_log,
-            speculates: true,
-            undo_reads: true,
-            delay_writes: true,
-            nack_following: false,
-            mutant: None,
-        }))
+        let records = LogParameters::from_settings(settings).undo_log;
+        Box::new(RecoveryTable::new(RecoverySpec::of(records, true)))
     }
 }

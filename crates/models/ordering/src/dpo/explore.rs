@@ -8,7 +8,6 @@ use crate::explore::{
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use memory::PassThrough;
-use units::Time;
 
 /// DPO, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -30,12 +29,6 @@ impl Member for Dpo {
 
     fn table(&self) -> PassThrough {
         PassThrough
-    }
-
-    fn register(&self, _: usize) {}
-
-    fn timer(_: &DpoCore) -> Time {
-        Time::NEVER
     }
 }
 

@@ -17,6 +17,8 @@ pub struct EarlyMember {
     pub mutant: Option<Mutant>,
 }
 
+/// Where flushes leave early, two epochs of each core are explored in seconds.
+pub(crate) const EPOCHS: Bound = Bound::number("epochs", 2, 1, 8, crate::explore::EPOCHS.meaning);
 /// Records of a controller.
 pub(crate) const RECORDS: Bound =
     Bound::number("records", 2, 0, 64, "Records of each controller; 0 refuses every early flush");
@@ -33,13 +35,7 @@ impl EarlyMember {
 
     /// A controller's side, empty.
     pub(crate) fn table(&self) -> RecoveryTable {
-        RecoveryTable::new(RecoverySpec {
-            entries: self.records,
-            speculates: self.speculates,
-            undo_reads: true,
-            delay_writes: true,
-            nack_following: false,
-            mutant: self.mutant,
-        })
+        let spec = RecoverySpec::of(self.records, self.speculates);
+        RecoveryTable::new(RecoverySpec { mutant: self.mutant, ..spec })
     }
 }

@@ -27,6 +27,20 @@ pub struct RecoverySpec {
     pub mutant: Option<Mutant>,
 }
 
+impl RecoverySpec {
+    /// So many records, whose reads and writes of the media cost what they are.
+    pub fn of(entries: usize, speculates: bool) -> RecoverySpec {
+        RecoverySpec {
+            entries,
+            speculates,
+            undo_reads: true,
+            delay_writes: true,
+            nack_following: false,
+            mutant: None,
+        }
+    }
+}
+
 /// Whose record it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Owner {

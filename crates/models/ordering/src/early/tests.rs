@@ -29,14 +29,7 @@ struct Table {
 
 impl Table {
     fn new(entries: usize) -> Table {
-        let spec = RecoverySpec {
-            entries,
-            speculates: true,
-            undo_reads: true,
-            delay_writes: true,
-            nack_following: false,
-            mutant: None,
-        };
+        let spec = RecoverySpec::of(entries, true);
         Table { table: RecoveryTable::new(spec), image: Image::new(PM_BASE), retired: Vec::new() }
     }
 

@@ -48,20 +48,25 @@ pub trait Member: Copy + Debug + Hash {
     fn core(&self, path: PathSpec) -> Self::Core;
     /// A controller's side, empty.
     fn table(&self) -> Self::Table;
-    /// The register for so many cores.
-    fn register(&self, cores: usize) -> Self::TimestampRegister;
     /// When a core's own timer ends, beside its flushes; [`Time::NEVER`] where it has none.
-    fn timer(core: &Self::Core) -> Time;
+    fn timer(core: &Self::Core) -> Time {
+        let _ = core;
+        Time::NEVER
+    }
 }
 
 /// What stands at the other end of [`protocol::Peer::TimestampRegister`].
 pub trait TimestampRegister {
+    /// The register of so many cores.
+    fn of(cores: usize) -> Self;
     /// A core's message; the answer, if there is one.
     fn on(&mut self, core: u8, msg: &Msg) -> Option<Msg>;
 }
 
 /// A model without such a register.
 impl TimestampRegister for () {
+    fn of(_: usize) {}
+
     fn on(&mut self, _: u8, _: &Msg) -> Option<Msg> {
         None
     }
@@ -174,7 +179,7 @@ impl<M: Member> Protocol for PathSpace<M> {
     fn start(&self) -> State<M> {
         let cores = (0..self.cores as u8).map(|core| self.model.core(self.path(core))).collect();
         let tables = (0..self.controllers).map(|_| self.model.table()).collect();
-        State::new(cores, tables, self.model.register(self.cores), self.map(), self.lines)
+        State::new(cores, tables, M::TimestampRegister::of(self.cores), self.map(), self.lines)
     }
 
     fn steps(&self, state: &State<M>, steps: &mut Vec<Step>) {

@@ -41,16 +41,16 @@ impl Member for Hops {
         PassThrough
     }
 
-    fn register(&self, cores: usize) -> Timestamps {
-        Timestamps::new(cores)
-    }
-
     fn timer(core: &HopsCore) -> Time {
         core.poll_at()
     }
 }
 
 impl TimestampRegister for Timestamps {
+    fn of(cores: usize) -> Timestamps {
+        Timestamps::new(cores)
+    }
+
     #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, core: u8, msg: &Msg) -> Option<Msg> {
         match *msg {

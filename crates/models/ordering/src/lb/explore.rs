@@ -8,7 +8,6 @@ use crate::in_caches::{LinesCore, Mutant, Rules, mutant};
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use memory::PassThrough;
-use units::Time;
 
 /// LB++, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -37,12 +36,6 @@ impl Member for Lb {
 
     fn table(&self) -> PassThrough {
         PassThrough
-    }
-
-    fn register(&self, _: usize) {}
-
-    fn timer(_: &LinesCore) -> Time {
-        Time::NEVER
     }
 }
 

@@ -43,6 +43,14 @@ impl Path {
         self.safe_flushes += 1;
         epoch
     }
+
+    /// Sends what waits of a line, oldest first, before the line goes to another core: both take the same time on the wire, so
+    /// the controller sees the older write first.
+    pub(crate) fn send_line(&mut self, now: Time, line: Line, out: &mut Outbox) {
+        while let Some(slot) = self.buffer.oldest_on(line) {
+            self.send(now, slot, out);
+        }
+    }
 }
 
 /// A line that another core asks for.

@@ -54,13 +54,10 @@ impl Policy for Kept {
         true
     }
 
-    /// The line's stores go to their controller before the line goes to the other core: both take the same time on the wire, so
-    /// the controller sees the older write first.
+    /// The line's stores go first.
     fn hands_over(&mut self, path: &mut Path, now: Time, asked: Asked, out: &mut Outbox) -> HandOver {
         if !self.is(Mutant::SnoopedLineStays) {
-            while let Some(slot) = path.buffer.oldest_on(asked.line) {
-                path.send(now, slot, out);
-            }
+            path.send_line(now, asked.line, out);
         }
         HandOver::Free
     }

@@ -1,13 +1,12 @@
 //! Vorpal's cores and controllers, every interleaving of them. What is promised is what ASAP promises.
 
-use crate::early::member::RECORDS;
+use crate::early::member::{EPOCHS, RECORDS};
 use crate::early::{EarlyCore, EarlyMember, Mutant, RecoveryTable};
 use crate::explore::{
-    CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
+    CONTROLLERS, CORES, EPOCH_TABLE, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
 };
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
-use units::Time;
 
 /// Vorpal, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -33,27 +32,18 @@ impl Member for Vorpal {
     fn table(&self) -> RecoveryTable {
         self.0.table()
     }
-
-    fn register(&self, _: usize) {}
-
-    fn timer(_: &EarlyCore) -> Time {
-        Time::NEVER
-    }
 }
-
-/// Two epochs of each core are explored in seconds.
-const FEW_EPOCHS: Bound = Bound::number("epochs", 2, 1, 8, EPOCHS.meaning);
 
 impl Explored for PathSpace<Vorpal> {
     const NAME: &'static str = "vorpal";
     const MEANING: &'static str = "Vorpal: controllers that keep writes until their order allows them";
     const BOUNDS: &'static [Bound] =
-        &[CORES, CONTROLLERS, LINES, FEW_EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS];
+        &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Vorpal> {
         let sides = EarlyMember { records: given.number(&RECORDS), mutant, ..Vorpal::SMALL.0 };
-        PathSpace { epochs: given.number(&FEW_EPOCHS), ..PathSpace::of(given, Vorpal(sides)) }
+        PathSpace { epochs: given.number(&EPOCHS), ..PathSpace::of(given, Vorpal(sides)) }
     }
 }

@@ -38,13 +38,7 @@ impl OrderingModel for Vorpal {
     }
 
     fn controller_side(&self, settings: &Settings) -> Box<dyn ControllerOrdering> {
-        Box::new(RecoveryTable::new(RecoverySpec {
-            entries: HeldParameters::from_settings(settings).held_writes,
-            speculates: false,
-            undo_reads: true,
-            delay_writes: true,
-            nack_following: false,
-            mutant: None,
-        }))
+        let records = HeldParameters::from_settings(settings).held_writes;
+        Box::new(RecoveryTable::new(RecoverySpec::of(records, false)))
     }
 }
