@@ -10,6 +10,8 @@ from conftest import Cli
 SMALL = ("--set", "workload.operations=60")
 CAMPAIGN = 'machines = ["hops-rp", "asap-rp"]\nworkloads = ["queue", "cceh"]\n[set]\nworkload.operations = 40\n[vary]\nordering.persist_buffer = [2, 8, 32]\n'
 DIRTY = "import time\nb = bytearray(4 << 20)\nfor n in range(4):\n for i in range(0, len(b) >> n, 4096): b[i] = n + 1\n time.sleep(.2)"
+#: A program with a long name, which no line of a narrow window holds.
+PYTHON = "python-" + "of-a-long-name-" * 6
 #: By kind: the command, its exit code, the page, and how many figures and tables there have to be at least.
 KINDS = {
     "run": (("run", "asap-rp", "cceh", *SMALL, "--timeline", "--out", "r"), 0, "r/report.html", 2, 3),
@@ -19,7 +21,7 @@ KINDS = {
     "sweep": (("sweep", "c.toml", "--out", "r"), 0, "r/report.html", 1, 2),
     "crash": (("crash", "intel", "hashmap", "--set", "workload.bug=token-before-data", "--points", 60, "--out", "r"), 1, "r/report.html", 1, 0),
     "crash of a battery": (("crash", "nvdimmc-poc", "fio", "--points", 20, "--set", "nvdimm.battery_uj=0", "--out", "r"), 1, "r/report.html", 0, 1),
-    "track": (("track", "--interval", 0.2, "--windows", 5, "--out", "r.parquet", "--", sys.executable, "-c", DIRTY), 0, "r.html", 3, 1),
+    "track": (("track", "--interval", 0.2, "--windows", 5, "--out", "r.parquet", "--", f"./{PYTHON}", "-c", DIRTY), 0, "r.html", 3, 1),
 }
 
 
@@ -37,6 +39,7 @@ def test_what_a_reader_would_not_like_is_seen(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_report_is_drawn_as_a_reader_likes_it(cli: Cli, kind: str) -> None:
     (cli.folder / "c.toml").write_text(CAMPAIGN)
+    (cli.folder / PYTHON).symlink_to(sys.executable)
     command, code, name, figures, tables = KINDS[kind]
     cli(*command, code=code)
     page = cli.folder / name

@@ -13,7 +13,8 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --soft: #a0a6ad; --line: #3a3f45; --shade: #22262b; --paper: #16181b;
   --accent: #66d9e8; --good: #69db7c; --bad: #ffa94d; --error: #ff8787 } }
 * { box-sizing: border-box }
-body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 1080px; padding: 1.5rem 1rem 4rem; color: var(--ink); background: var(--paper) }
+body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 1080px; padding: 1.5rem 1rem 4rem; color: var(--ink); background: var(--paper);
+  overflow-wrap: break-word }
 h1 { margin: 0 0 .2rem; font-size: 1.7rem } h2 { margin: 2.6rem 0 .6rem; font-size: 1.25rem } p.about { color: var(--soft); margin: 0 }
 a { color: var(--accent) } ul.summary { padding-left: 1.2rem } ul.summary li { margin: .35rem 0 }
 .wide { margin: .8rem 0 } .wide, .picture, pre { overflow-x: auto }
