@@ -83,9 +83,21 @@ def test_a_check_may_copy_a_pool_that_is_large(cli: Cli) -> None:
     (cli.folder / "large.c").write_text(LARGE)
     cli("cc", "-O1", "large.c", "-o", "large")
     cli("record", "--quiet", "--out", "l.cpt", "--", "./large", "l.pm")
-    check = "cat {image} {image} {image} {image} > copies && test $(stat -c %s copies) = 4194304"
+    check = "cat {image} {image} {image} {image} | cat > {image}.copies && test $(stat -c %s {image}.copies) = 4194304"
     found = cli.json("crash", "intel", "trace:l.cpt", "--check", check, "--points", 2)
     assert found["recording"]["file_size_limit_bytes"] == 4 << 20
+
+
+def test_runs_of_a_check_that_write_to_one_place_are_no_losses(cli: Cli) -> None:
+    (cli.folder / "large.c").write_text(LARGE)
+    cli("cc", "-O1", "large.c", "-o", "large")
+    cli("record", "--quiet", "--out", "l.cpt", "--", "./large", "l.pm")
+    check = "echo {image} > mine; sleep 0.3; grep -qxF {image} mine"
+    found = cli.json("crash", "intel", "trace:l.cpt", "--check", check, "--points", 6)
+    assert found["clean"]
+    together = [note for note in found["notes"] if "held on the same alone" in note]
+    # On one processor nothing runs beside another.
+    assert len(together) == (len(os.sched_getaffinity(0)) > 1), found["notes"]
 
 
 def shown_on_a_terminal(cli: Cli, wanted: bytes, *args: object) -> bytes:

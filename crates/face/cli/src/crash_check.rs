@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::crash_files::{Left, temporary};
 use crate::crash_limit::OwnTime;
 use crate::crash_reads;
+use crate::crash_turns::Turns;
 use crate::interrupt::Temporary;
 use check::crash::{Outcome, Verdict};
 use std::fs::File;
@@ -50,6 +51,7 @@ pub(crate) struct External {
     folders: AtomicUsize,
     /// It read more than it told.
     reads_more: AtomicBool,
+    turns: Turns,
     /// Runs that did not end.
     endless: AtomicUsize,
     /// The longest run that ended, by the host's clock.
@@ -69,6 +71,15 @@ const STEPS: usize = 64;
 const ENDLESS: usize = 4;
 const TENTH: u32 = 10;
 const SHORTER: u32 = 4;
+
+/// What a run of the check did.
+struct Ran {
+    outcome: Outcome,
+    /// Accesses that were made step by step.
+    steps: usize,
+    /// By itself.
+    ended: bool,
+}
 
 /// The check could not be run: what is unwound with, as [`watch::check`] does, so that a search ends at once.
 struct Broken(String);
@@ -97,6 +108,7 @@ impl External {
             tells: AtomicBool::new(false),
             folders: AtomicUsize::new(0),
             reads_more: AtomicBool::new(false),
+            turns: Turns::default(),
             endless: AtomicUsize::new(0),
             longest_us: AtomicU64::new(0),
             watch: watch::entered(),
@@ -144,12 +156,15 @@ impl External {
     /// What the check did, and how many accesses were made step by step.
     fn run_once(&self, left: &Left<'_>, watched: bool) -> (Outcome, usize) {
         watch::shared(self.watch.as_ref(), || {
-            let number = self.folders.fetch_add(1, Ordering::Relaxed);
-            let folder = self.whole.join(number.to_string());
-            let result = self.run_in(&folder, left, watched);
-            _ = std::fs::remove_dir_all(&folder);
-            match result {
-                Ok(outcome) => outcome,
+            let run = || {
+                let number = self.folders.fetch_add(1, Ordering::Relaxed);
+                let folder = self.whole.join(number.to_string());
+                let result = self.run_in(&folder, left, watched);
+                _ = std::fs::remove_dir_all(&folder);
+                result
+            };
+            match self.turns.run(run, |ran| ran.ended && ran.outcome.verdict != Verdict::Holds) {
+                Ok(ran) => (ran.outcome, ran.steps),
                 Err(broken) => std::panic::resume_unwind(Box::new(broken)),
             }
         })
@@ -167,7 +182,7 @@ impl External {
         })
     }
 
-    fn run_in(&self, folder: &Path, left: &Left<'_>, watched: bool) -> Result<(Outcome, usize), Broken> {
+    fn run_in(&self, folder: &Path, left: &Left<'_>, watched: bool) -> Result<Ran, Broken> {
         let broken = |what: &dyn std::fmt::Display| Broken(format!("{}: {what}", folder.display()));
         let command = left.lay_out(folder, &self.command).map_err(|e| broken(&e))?;
         let (said, report, files) = (folder.join("output"), folder.join("reads"), folder.join("files/"));
@@ -195,13 +210,19 @@ impl External {
         // A check that was ended had more to read.
         let told = status.as_ref().ok().and_then(|_| std::fs::read_to_string(&report).ok());
         let told = told.and_then(|told| crash_reads::lines_read(&told, pid, &files, &left.files));
+        let ended = status.is_ok();
         let verdict = self.verdict(status, &said)?;
         let (more, steps) = told.as_ref().map_or((false, 0), |t| (t.more, t.steps));
-        Ok((Outcome { verdict, read: told.map(|t| t.lines), more }, steps))
+        Ok(Ran { outcome: Outcome { verdict, read: told.map(|t| t.lines), more }, steps, ended })
     }
 
-    /// What is said of runs that did not end: they are no sign of what was lost.
-    pub(crate) fn endless(&self) -> Option<String> {
+    /// What is said of runs that a reader must know of.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        self.endless().into_iter().chain(self.turns.disturbed())
+    }
+
+    /// Runs that did not end are no sign of what was lost.
+    fn endless(&self) -> Option<String> {
         let n = self.endless.load(Ordering::Relaxed);
         (n > 0).then(|| {
             format!(

@@ -68,7 +68,7 @@ pub(crate) fn lab(
     })??;
     lab.recording = Some(recorded.json(args, &external));
     lab.notes.splice(0..0, recorded.notes(args, &external));
-    lab.notes.extend(external.endless());
+    lab.notes.extend(external.remarks());
     Ok(lab)
 }
 

@@ -27,6 +27,7 @@ mod crash_reads;
 mod crash_recorded;
 mod crash_refused;
 mod crash_time;
+mod crash_turns;
 mod explore;
 mod hints;
 mod interrupt;
