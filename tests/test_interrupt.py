@@ -28,7 +28,7 @@ COMMANDS = {
     "crash": ("crash", "asap-rp", "cceh", "--points", "1000000", "--every", "1"),
     "explore": ("explore", "asap", "--epochs", "6"),
     "bench": ("bench",),
-    "record": ("record", "--", "sleep", "600"),
+    "record": ("record", "--route", "hooks", "--", "sleep", "600"),
 }
 
 

@@ -137,7 +137,7 @@ def test_programs_that_cannot_be_recorded_whole_leave_no_trace(bad: Cli) -> None
     for name in ("t.recording", "salvaged.cpt"):
         (bad.folder / name).unlink()
     assert "forks" in bad.refuses("record", "--out", "t.parquet", "--", "./bad", "fork")
-    assert "coreplane cc" in bad.refuses("record", "--out", "t.parquet", "--", "true")
+    assert "coreplane cc" in bad.refuses("record", "--route", "hooks", "--out", "t.parquet", "--", "true")
     assert left(bad) == set()
     assert "cut short" in bad.refuses("record", "--out", "t.parquet", "--", "./bad", "exec")
     assert ".parquet or .cpt" in bad.refuses("record", "--out", "t.txt", "--", "./bad")

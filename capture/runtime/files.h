@@ -201,20 +201,6 @@ static int read_file(void *p) {
     return 0;
 }
 
-/* Runs with a table of descriptors of its own: to close a file gives back the process's locks on it. */
-static void elsewhere(int (*run)(void *), void *argument) {
-    enum { STACK = 1 << 18 };
-    uint8_t *stack = raw_memory(STACK);
-    uint64_t signals = block_signals();
-    int saved = errno, status;
-    int child = stack ? clone(run, stack + STACK, CLONE_VM | CLONE_VFORK, argument) : -1;
-    if (child > 0) raw(SYS_wait4, child, (long)&status, __WCLONE, 0, 0, 0);
-    else run(argument);
-    errno = saved;
-    restore_signals(signals);
-    if (stack) raw_release(stack, STACK);
-}
-
 static void read_contents(struct buffer *b, struct file *f, int folder, const char *path, uint32_t location, int record) {
     struct reading r = {b, f, path, folder, location, 0, record};
     elsewhere(read_file, &r);
@@ -291,6 +277,17 @@ static struct file *file_of_name(struct buffer *b, int folder, const char *path,
     struct file *f = look_up(b, folder, path, s, whole, location);
     leave_files(b);
     return f;
+}
+
+/* The file at the end of links. */
+static struct file *file_through_links(struct buffer *b, const char *path, uint32_t location) {
+    char whole[4096];
+    struct stat s;
+    int fd = raw_open(path, O_PATH | O_CLOEXEC, 0);
+    if (fd < 0) return NULL;
+    path_of(fd, whole, sizeof whole);
+    raw_close(fd);
+    return file_of_name(b, AT_FDCWD, whole, whole, &s, location);
 }
 
 /* The program's standard streams, and the trace. */

@@ -36,12 +36,6 @@ static int is_pool_library(const void *pc) {
     return begins(base, "libpmemobj") || begins(base, "libpmemblk") || begins(base, "libpmemlog") || begins(base, "libpmempool");
 }
 
-static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint64_t bytes, uint64_t offset, uint32_t location) {
-    add_mapping(f, address, (bytes + 4095) & ~4095ull, offset);
-    emit(b, OPERAND, 0, address, location, file_address(f, offset), 0);
-    emit(b, MAP, 0, address, location, bytes, next_stamp());
-}
-
 /* A shared mapping of a file is persistent memory, as with a DAX file. */
 static void mapped(const void *address, uint64_t bytes, int flags, int fd, uint64_t offset, const void *pc) {
     if (reading) {
@@ -65,9 +59,7 @@ static void mapped(const void *address, uint64_t bytes, int flags, int fd, uint6
 /* What a range held of files ends here: code without hooks may have stored to it until now. */
 static void unmapped(struct buffer *b, uint64_t address, uint64_t bytes, uint32_t location, const char *when, int always) {
     compare(b, address, bytes, location, when);
-    if (!enter_files(b)) return;
-    if (remove_mappings(address, (bytes + 4095) & ~4095ull) || always) emit(b, UNMAP, 0, address, location, bytes, next_stamp());
-    leave_files(b);
+    forget_mappings(b, address, bytes, location, always);
 }
 
 #define MAPS(name, offset_type) \
@@ -93,22 +85,14 @@ INSTEAD void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, .
     void *to = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
     va_end(rest);
     struct buffer *b = begin();
-    struct mapping *m = b ? find_mapping(b, (uint64_t)address) : NULL;
     struct mapping old = {0};
-    if (m) old = (struct mapping){m->from, m->offset, m->file, m->bytes};
+    int known = b && mapping_to_move(b, (uint64_t)address, &old);
     if (b && flags & MREMAP_FIXED) unmapped(b, (uint64_t)to, bytes, PC, "mremap", 0);
-    if (m) compare(b, (uint64_t)address, old_bytes, PC, "mremap");
+    if (known) compare(b, (uint64_t)address, old_bytes, PC, "mremap");
     uint32_t stamp = b ? next_stamp() : 0;
     void *p = REAL(mremap)(address, old_bytes, bytes, flags, to);
     if (reading && p != MAP_FAILED) reads_moved((uint64_t)address, (uint64_t)p, bytes);
-    if (p == MAP_FAILED || !m || !enter_files(b)) return p;
-    if (old_bytes) {
-        emit(b, UNMAP, 0, (uint64_t)address, PC, old_bytes, stamp);
-        remove_mappings((uint64_t)address, (old_bytes + 4095) & ~4095ull);
-    }
-    uint64_t offset = old.offset + ((uint64_t)address - old.from);
-    mapped_file(b, old.file, (uint64_t)p, bytes, offset, PC);
-    leave_files(b);
+    if (known && p != MAP_FAILED) mapping_moved(b, &old, (uint64_t)address, old_bytes, (uint64_t)p, bytes, PC, stamp);
     return p;
 }
 

@@ -30,11 +30,6 @@ static inline long raw_seek(int fd, int64_t offset, int whence) { return raw(SYS
 static inline long raw_readlink(const char *path, char *to, size_t n) {
     return raw(SYS_readlink, (long)path, (long)to, (long)n, 0, 0, 0);
 }
-static inline void *raw_memory(size_t bytes) {
-    long p = raw(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p < 0 && p > -4096 ? NULL : (void *)p;
-}
-static inline void raw_release(void *p, size_t bytes) { raw(SYS_munmap, (long)p, (long)bytes, 0, 0, 0, 0); }
 static inline int raw_pid(void) { return (int)raw(SYS_getpid, 0, 0, 0, 0, 0, 0); }
 
 /* All signals, of a set as the kernel has it. */

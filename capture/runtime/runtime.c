@@ -8,12 +8,16 @@
  *
  * A store's hook runs before the store: its value is read when the same thread next records anything but a load.
  *
+ * Packing, files and what system calls do to them are the Valgrind tool's too (capture/valgrind): format.h, raw.h, checksum.h, records.h, mapped.h, files.h, changes.h, naming.h.
+ *
  * Without COREPLANE_TRACE in the environment nothing is recorded; a check of the crash lab reports what it reads (reads.h). This is never instrumented, and one unit, so that a
  * hook is one function. */
 
 #include "shared.h"
 
 #include "raw.h"
+#include "memory.h"
+#include "checksum.h"
 #include "output.h"
 #include "peek.h"
 #include "objects.h"
@@ -25,7 +29,9 @@
 #include "reads.h"
 #include "watched.h"
 #include "program.h"
+#include "mapped.h"
 #include "shadow.h"
+#include "elsewhere.h"
 #include "files.h"
 #include "accesses.h"
 #include "ranges.h"
@@ -34,8 +40,10 @@
 #include "fences.h"
 #include "order.h"
 #include "threads.h"
+#include "changes.h"
 #include "mappings.h"
 #include "calls.h"
+#include "naming.h"
 #include "names.h"
 #include "streams.h"
 #include "descriptors.h"

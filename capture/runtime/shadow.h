@@ -1,47 +1,6 @@
 /* Shared mappings of files, and a copy of each mapped file as the records have it: what differs was stored by code that
  * has no hooks. */
 
-struct file {
-    uint64_t device, inode;
-    uint32_t number, next;
-    /* No record of it: not a file of the program, or filtered. */
-    uint8_t ignored;
-    /* Its text and first contents are recorded. */
-    uint8_t described, ready;
-    /* libpmemobj or a like library mapped it, and stores to it. */
-    uint8_t library;
-    /* It has lost its last name: another file may get its inode. */
-    uint8_t nameless;
-    uint8_t *copy;
-    uint64_t copy_bytes;
-    const char *path;
-};
-struct mapping {
-    uint64_t from, offset;
-    struct file *file;
-    /* Written last, and 0 where there is none. */
-    _Atomic uint64_t bytes;
-};
-enum { MAPPINGS = 4096 };
-static struct mapping mappings[MAPPINGS];
-static _Atomic uint32_t mapping_count;
-
-static inline uint64_t file_address(const struct file *f, uint64_t offset) {
-    return FILE_SPACE | (uint64_t)f->number << FILE_SHIFT | offset;
-}
-
-static struct mapping *find_mapping(struct buffer *b, uint64_t address) {
-    struct mapping *m = &mappings[b->mapping];
-    if (address - m->from < m->bytes) return m;
-    uint32_t n = mapping_count;
-    for (m = mappings; m < mappings + n; m++) {
-        if (address - m->from >= m->bytes) continue;
-        b->mapping = (uint32_t)(m - mappings);
-        return m;
-    }
-    return NULL;
-}
-
 /* The copy of these bytes, if there is one. */
 static uint8_t *copy_at(const struct mapping *m, uint64_t address, uint64_t size) {
     uint64_t offset = m->offset + (address - m->from);
@@ -156,40 +115,4 @@ static void compare(struct buffer *b, uint64_t from, uint64_t bytes, uint32_t lo
         uint64_t differed = start < stop_at && m->file->copy ? compare_piece(b, m, start, stop_at, location, !when || m->file->library, &first) : 0;
         if (differed && when && !m->file->library) say_unhooked(b, m, first, differed, location, when);
     }
-}
-
-static void cover(uint64_t from, uint64_t bytes) {
-    uint64_t low = shadowed_bytes && shadowed_from < from ? shadowed_from : from;
-    uint64_t high = shadowed_bytes && shadowed_from + shadowed_bytes > from + bytes ? shadowed_from + shadowed_bytes : from + bytes;
-    /* Never less than before, whichever of the two another thread reads first. */
-    shadowed_bytes = high - low;
-    shadowed_from = low;
-    shadowed_bytes = high - low;
-}
-
-static void add_mapping(struct file *f, uint64_t from, uint64_t bytes, uint64_t offset) {
-    struct mapping *m = mappings;
-    while (m < mappings + mapping_count && m->bytes) m++;
-    if (m == mappings + MAPPINGS) return;
-    m->from = from;
-    m->offset = offset;
-    m->file = f;
-    atomic_store(&m->bytes, bytes);
-    if (m == mappings + mapping_count) mapping_count++;
-    cover(from, bytes);
-}
-
-/* Whether a range has something of a file; takes it out of the table. */
-static int remove_mappings(uint64_t from, uint64_t bytes) {
-    uint64_t end = from + bytes;
-    int any = 0;
-    for (uint32_t i = 0, n = mapping_count; i < n; i++) {
-        struct mapping *m = &mappings[i], old = {m->from, m->offset, m->file, 0};
-        uint64_t old_end = m->from + m->bytes;
-        if (!m->bytes || old.from >= end || old_end <= from) continue;
-        any = 1;
-        atomic_store(&m->bytes, old.from < from ? from - old.from : 0);
-        if (end < old_end) add_mapping(old.file, end, old_end - end, old.offset + (end - old.from));
-    }
-    return any;
 }

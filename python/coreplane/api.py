@@ -128,8 +128,18 @@ def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, 
     return Replay(tuple(data["trace"]), data["message"])
 
 
-def record(command: str | Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[str] = "trace.parquet", times: int = 1) -> Trace:
-    """Runs a program that ``coreplane cc`` made and records its memory behaviour; the trace is a workload.
+def record(
+    command: str | Sequence[str | os.PathLike[str]],
+    *,
+    out: str | os.PathLike[str] = "trace.parquet",
+    times: int = 1,
+    route: Literal["auto", "hooks", "valgrind"] = "auto",
+    memory: str | None = None,
+) -> Trace:
+    """Runs a program and records its memory behaviour; the trace is a workload.
+
+    By the hooks of ``coreplane cc``, or, where it has none, while Valgrind executes it; ``memory`` says of the latter which loads
+    and stores are recorded: ``all``, ``pm``, or addresses as ``FROM-TO``.
 
     A text is taken apart as a shell does. Recorded several times, a program with threads shows several of its schedules; the
     files are then NAME.1.parquet and so on. Raises ConfigError when nothing was recorded.
@@ -138,7 +148,7 @@ def record(command: str | Sequence[str | os.PathLike[str]], *, out: str | os.Pat
     if times < 1:
         raise _core.ConfigError(f"times {times}: give at least 1")
     paths = [path] if times == 1 else [path.with_suffix(f".{n}{path.suffix}") for n in range(1, times + 1)]
-    found = [_core.record(_command(command), str(path)) for path in paths]
+    found = [_core.record(_command(command), str(path), route, memory) for path in paths]
     trace = Trace(*paths)
     trace.remarks.extend(dict.fromkeys(remark for one in found for remark in one["remarks"]))
     return trace

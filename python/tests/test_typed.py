@@ -248,7 +248,7 @@ def test_processes_that_are_spawned_can_run() -> None:
         lambda: cp.run("intel", cp.Workload("mix", operations=10_000_000)),
         lambda: cp.crash("asap-rp", "cceh", points=1_000_000, every=1),
         lambda: cp.explore("asap", epochs=6),
-        lambda: cp.record(["sleep", "600"], out="never.parquet"),
+        lambda: cp.record(["sleep", "600"], out="never.parquet", route="hooks"),
         lambda: cp.reproduce("asap"),
     ],
     ids=["run", "crash", "explore", "record", "reproduce"],

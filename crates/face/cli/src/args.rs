@@ -245,11 +245,29 @@ pub(crate) struct RecordArgs {
     /// Record so many times, into NAME.1.parquet and so on: a program with threads has many schedules
     #[arg(long)]
     pub(crate) times: Option<u32>,
+    /// How to record: by the hooks that coreplane cc compiles in, or, where there are none, while Valgrind executes the program
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) route: RecordRoute,
+    /// Of a program without hooks, which loads and stores: all, pm (files that are mapped shared), or addresses FROM-TO [default: all]
+    #[arg(long)]
+    pub(crate) memory: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
     /// The program and its arguments
     #[arg(last = true, required = true)]
     pub(crate) command: Vec<String>,
+}
+
+/// How a program is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordRoute {
+    /// By its hooks, where it has some
+    #[default]
+    Auto,
+    /// By its hooks
+    Hooks,
+    /// As a binary, by Valgrind
+    Valgrind,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ use crate::args::{
     TrackArgs, TrackMechanism, TrackMode,
 };
 use crate::compare::Compared;
+use crate::record_route::Asked;
 use crate::spread::Spreads;
 use crate::{
     Failure, accounts, bands, compare, crash, explore, litmus, output, record, reproduce, run, show, sweep,
@@ -311,15 +312,16 @@ pub fn explore(
     Ok(explore::json(protocol, mutant, &outcome.map_err(Failure::BadInput)?, seconds))
 }
 
-/// Runs an instrumented program and records it.
+/// Runs a program and records it.
 ///
 /// # Errors
 /// When it cannot be run, or recorded nothing.
-pub fn record(command: &[String], out: &Path) -> Result<Value, Failure> {
+pub fn record(command: &[String], out: &Path, route: &str, memory: Option<String>) -> Result<Value, Failure> {
     if command.is_empty() {
         return Err(Failure::BadInput("give the program and its arguments".into()));
     }
-    record::record_once(command, out, &QUIET)
+    let asked = Asked::named(route, memory)?;
+    record::record_once(command, out, &asked, &QUIET)
 }
 
 /// What a recording holds.

@@ -43,6 +43,7 @@ mod quantity;
 mod record;
 mod record_check;
 mod record_places;
+mod record_route;
 mod recordings;
 mod reproduce;
 mod run;

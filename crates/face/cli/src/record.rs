@@ -1,4 +1,4 @@
-//! `coreplane record`: runs a program that `coreplane cc` made, and finishes its trace.
+//! `coreplane record`: runs a program, and finishes its trace.
 
 use crate::Failure;
 use crate::args::{Common, RecordArgs};
@@ -8,11 +8,12 @@ use crate::output;
 use crate::progress;
 use crate::record_check::{self, Check};
 use crate::record_places;
+use crate::record_route::{Asked, Route};
 use crate::recordings;
 use serde_json::{Value, json};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use trace::{About, Recording};
 
 /// The most recordings of one program.
@@ -21,8 +22,11 @@ const MOST_TIMES: u32 = 1000;
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
     recordings::format_of(&out)?;
+    let asked = Asked::new(args.route, args.memory.clone())?;
+    let once =
+        |out: &Path| Ok::<Value, Failure>(say(args, record_once(&args.command, out, &asked, &args.common)?));
     let Some(times) = args.times else {
-        let done = say(args, record_once(&args.command, &out, &args.common)?);
+        let done = once(&out)?;
         if output::is_json(&args.common) {
             output::print_json(&done);
         }
@@ -31,9 +35,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     if !(1..=MOST_TIMES).contains(&times) {
         return Err(Failure::BadInput(format!("--times {times}: give 1 to {MOST_TIMES}")));
     }
-    let each =
-        (1..=times).map(|n| Ok(say(args, record_once(&args.command, &numbered(&out, n), &args.common)?)));
-    let all = each.collect::<Result<Vec<_>, Failure>>()?;
+    let all = (1..=times).map(|n| once(&numbered(&out, n))).collect::<Result<Vec<_>, Failure>>()?;
     if output::is_json(&args.common) {
         output::print_json(&Value::Array(all));
     }
@@ -47,11 +49,20 @@ fn numbered(out: &Path, n: u32) -> PathBuf {
 }
 
 /// Runs the program once. Gives what JSON says of it; under `remarks`, what a person should know before using it.
-pub(crate) fn record_once(command: &[String], out: &Path, common: &Common) -> Result<Value, Failure> {
+pub(crate) fn record_once(
+    command: &[String],
+    out: &Path,
+    asked: &Asked,
+    common: &Common,
+) -> Result<Value, Failure> {
     let format = recordings::format_of(out)?;
     let raw = out.with_extension("recording");
+    let route = asked.of(command)?;
+    if !common.quiet {
+        route.remark(&command[0]).iter().for_each(|text| remark(text));
+    }
     // Meanwhile the terminal is the program's.
-    let (status, seconds) = output::timed(|| run(command, &raw));
+    let (status, seconds) = output::timed(|| run(command, &raw, &route));
     let status = status?;
     let shown = progress::busy(common, "reading the recording");
     let (trace, checks) = finish(command, &raw, &status)?;
@@ -64,7 +75,7 @@ pub(crate) fn record_once(command: &[String], out: &Path, common: &Common) -> Re
     let path = out.display().to_string();
     let (summary, remarks) = (crate::trace_info::summary(&trace), warnings(&trace, &checks));
     Ok(
-        json!({"trace": path, "host_seconds": seconds, "exit_code": code, "summary": summary, "remarks": remarks}),
+        json!({"trace": path, "host_seconds": seconds, "exit_code": code, "route": route.name(), "summary": summary, "remarks": remarks}),
     )
 }
 
@@ -86,16 +97,14 @@ fn say(args: &RecordArgs, done: Value) -> Value {
     done
 }
 
-fn run(command: &[String], raw: &Path) -> Result<ExitStatus, Failure> {
+fn run(command: &[String], raw: &Path, route: &Route) -> Result<ExitStatus, Failure> {
     if raw.exists() {
         std::fs::remove_file(raw)?;
     }
     // An absolute path: the program may change its directory.
     let absolute = std::path::absolute(raw)?;
     let named = |e| Failure::BadInput(format!("{}: {e}", command[0]));
-    let mut program = Command::new(&command[0]);
-    program.args(&command[1..]).env("COREPLANE_TRACE", absolute).stdin(Stdio::inherit());
-    let mut child = program.spawn().map_err(named)?;
+    let mut child = route.command(command, &absolute).stdin(Stdio::inherit()).spawn().map_err(named)?;
     let kept = format!(
         "what was recorded until then is in {} (coreplane trace convert --salvage reads it)",
         raw.display()
@@ -109,7 +118,7 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
     let program = &command[0];
     let refuse = |why: String| Err(Failure::BadInput(format!("{program}: {why}")));
     if !raw.exists() {
-        return refuse("recorded nothing: build it with coreplane cc or coreplane c++".into());
+        return refuse("recorded nothing: build it with coreplane cc or coreplane c++, or record it as it is with --route valgrind".into());
     }
     let file = recordings::prefix(raw)?;
     let kept = format!(
@@ -117,7 +126,8 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
         raw.display()
     );
     if let Some(signal) = status.signal() {
-        return refuse(format!("ended by signal {signal}; {kept}"));
+        let said: String = file.about().notes.iter().map(|note| format!(" ({note})")).collect();
+        return refuse(format!("ended by signal {signal}{said}; {kept}"));
     }
     if !file.is_finished() {
         return refuse(format!(

@@ -197,12 +197,18 @@ fn explore<'py>(
     to_python(py, &watched(py, work)?)
 }
 
-/// Runs an instrumented program and records it.
+/// Runs a program and records it.
 ///
-/// (command: list[str], out: str) -> dict[str, Any]
+/// (command: list[str], out: str, route: str, memory: str | None) -> dict[str, Any]
 #[pyfunction]
-fn record<'py>(py: Python<'py>, command: Vec<String>, out: PathBuf) -> Any<'py> {
-    to_python(py, &watched(py, move || calls::record(&command, &out))?)
+fn record<'py>(
+    py: Python<'py>,
+    command: Vec<String>,
+    out: PathBuf,
+    route: String,
+    memory: Option<String>,
+) -> Any<'py> {
+    to_python(py, &watched(py, move || calls::record(&command, &out, &route, memory))?)
 }
 
 /// What a recording holds.

@@ -1,0 +1,195 @@
+/* What changes of files, and what makes them durable, leave in the recording: before and after the system call, whoever
+ * makes it. */
+
+static void record_call(struct buffer *b, enum call call, uint64_t address, uint64_t bytes, uint32_t location, uint32_t stamp) {
+    emit(b, CALL, 0, address, location, bytes << 8 | call, stamp);
+}
+
+/* A descriptor that is about to be written to. */
+struct change {
+    struct buffer *b;
+    struct file *file;
+    int fd, flags;
+};
+
+static int before_change(struct change *c, int fd, uint32_t location) {
+    c->b = begin();
+    if (!c->b) return 0;
+    c->file = file_of_fd(c->b, fd, location);
+    c->fd = fd;
+    c->flags = c->file ? raw_fcntl(fd, F_GETFL, 0) : 0;
+    return c->file != NULL;
+}
+
+/* The copy of a mapped file is told too. */
+static void written(struct buffer *b, struct file *f, uint64_t offset, const void *from, uint64_t n, uint32_t location) {
+    pieces_from(b, WRITTEN, file_address(f, offset), (uint64_t)from, n, location);
+    if (f->copy && offset + n <= f->copy_bytes) __real_memcpy(f->copy + offset, from, n);
+}
+
+/* Where the kernel's last write of n bytes began: behind it stands the file's offset. */
+static uint64_t written_at(const struct change *c, int64_t wanted, uint64_t n) {
+    struct stat s;
+    if (wanted >= 0 && !(c->flags & O_APPEND)) return (uint64_t)wanted;
+    if (wanted >= 0) return raw_fstat(c->fd, &s) || (uint64_t)s.st_size < n ? 0 : (uint64_t)s.st_size - n;
+    long at = raw_seek(c->fd, 0, SEEK_CUR);
+    return at < (long)n ? 0 : (uint64_t)at - n;
+}
+
+static void synced_write(const struct change *c, uint64_t offset, uint64_t n, uint32_t location, int flags) {
+    if (c->flags & O_DSYNC || flags & (RWF_SYNC | RWF_DSYNC))
+        record_call(c->b, CALL_FSYNC, file_address(c->file, offset), n, location, next_stamp());
+}
+
+/* The kernel wrote n bytes: from pieces of memory, to `wanted` or to the file's offset. */
+static void after_change(const struct change *c, const struct iovec *v, ssize_t n, int64_t wanted, uint32_t location, int flags) {
+    if (n <= 0) return;
+    uint64_t left = (uint64_t)n, start = written_at(c, wanted, left), at = start;
+    if (flags & RWF_APPEND) at = start = written_at(&(struct change){c->b, c->file, c->fd, O_APPEND}, 0, left);
+    record_call(c->b, CALL_WRITE, file_address(c->file, at), left, location, next_stamp());
+    for (; left; v++) {
+        uint64_t part = v->iov_len < left ? v->iov_len : left;
+        written(c->b, c->file, at, v->iov_base, part, location);
+        at += part;
+        left -= part;
+    }
+    synced_write(c, start, (uint64_t)n, location, flags);
+}
+
+/* What the kernel copied from another file: read there. */
+static void after_copy(const struct change *c, int from, uint64_t from_at, uint64_t to_at, ssize_t n, uint32_t location) {
+    uint8_t chunk[1 << 14];
+    if (n <= 0) return;
+    record_call(c->b, CALL_WRITE, file_address(c->file, to_at), (uint64_t)n, location, next_stamp());
+    for (uint64_t done_bytes = 0; done_bytes < (uint64_t)n;) {
+        uint64_t left = (uint64_t)n - done_bytes;
+        long got = raw_pread(from, chunk, left < sizeof chunk ? left : sizeof chunk, from_at + done_bytes);
+        if (got <= 0) {
+            unseen(c->b, "what the kernel copied into a file could not be read", file_address(c->file, to_at + done_bytes), left, location);
+            break;
+        }
+        written(c->b, c->file, to_at + done_bytes, chunk, (uint64_t)got, location);
+        done_bytes += (uint64_t)got;
+    }
+    synced_write(c, to_at, (uint64_t)n, location, 0);
+}
+/* The bytes behind a new end are gone. */
+static void cut_copy(struct file *f, uint64_t bytes) {
+    uint64_t page = (bytes + 4095) & ~4095ull;
+    if (!f->copy || bytes >= f->copy_bytes) return;
+    __real_memset(f->copy + bytes, 0, (page < f->copy_bytes ? page : f->copy_bytes) - bytes);
+    if (page < f->copy_bytes) raw(SYS_madvise, (long)(f->copy + page), (long)(f->copy_bytes - page), MADV_DONTNEED, 0, 0, 0);
+}
+static void resized(struct buffer *b, struct file *f, uint64_t bytes, uint32_t location) {
+    cut_copy(f, bytes);
+    record_call(b, CALL_RESIZE, file_address(f, 0), bytes, location, next_stamp());
+}
+
+/* Zeros over a range, as far as it has other words. */
+static void zeroed(const struct change *c, uint64_t at, uint64_t bytes, const uint8_t *before, uint32_t location) {
+    static const uint64_t zero;
+    for (uint64_t i = 0; before && i < bytes; i++) {
+        uint64_t n = (at + i) % 8 == 0 && bytes - i >= 8 ? 8 : 1, any = 0;
+        for (uint64_t k = 0; k < n; k++) any |= before[i + k];
+        if (any) written(c->b, c->file, at + i, &zero, n, location);
+        i += n - 1;
+    }
+}
+
+/* An allocation: what a range held that it may zero. */
+struct allocation {
+    struct change c;
+    uint8_t *before;
+    uint64_t at, bytes, held;
+    int known, mode;
+};
+
+static void before_allocate(struct allocation *a, int fd, int mode, uint64_t at, uint64_t bytes, uint32_t location) {
+    struct stat s;
+    *a = (struct allocation){.at = at, .bytes = bytes, .mode = mode};
+    a->known = before_change(&a->c, fd, location);
+    if (!a->known || !(mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) || raw_fstat(fd, &s)) return;
+    uint64_t end = (uint64_t)s.st_size < at + bytes ? (uint64_t)s.st_size : at + bytes;
+    a->held = at < end ? end - at : 0;
+    a->before = a->held ? raw_memory(a->held) : NULL;
+    if (a->before) raw_pread(fd, a->before, a->held, at);
+}
+
+static void allocated(const struct allocation *a, uint32_t location) {
+    const struct change *c = &a->c;
+    struct stat s;
+    if (a->mode == 0) record_call(c->b, CALL_ALLOCATE, file_address(c->file, a->at), a->bytes, location, next_stamp());
+    else if (a->mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) {
+        uint64_t bytes = a->before ? a->held : a->bytes;
+        record_call(c->b, CALL_WRITE, file_address(c->file, a->at), bytes, location, next_stamp());
+        zeroed(c, a->at, bytes, a->before, location);
+        if (!(a->mode & FALLOC_FL_KEEP_SIZE) && !raw_fstat(c->fd, &s)) resized(c->b, c->file, (uint64_t)s.st_size, location);
+    } else if (a->mode != FALLOC_FL_KEEP_SIZE)
+        unseen(c->b, "fallocate moved the bytes of a file", file_address(c->file, a->at), a->bytes, location);
+}
+
+static void after_allocate(const struct allocation *a, int failed, uint32_t location) {
+    if (a->known && !failed) allocated(a, location);
+    if (a->before) raw_release(a->before, a->held);
+}
+
+/* All that was done before the call began is durable when it returns: its place in the order is its beginning. */
+#define WHOLE (UINT64_MAX >> 8)
+
+static struct file *described_file(int fd, int *folder) {
+    struct stat s;
+    *folder = 0;
+    if (raw_fstat(fd, &s)) return NULL;
+    *folder = S_ISDIR(s.st_mode);
+    struct file *f = known_file(&s);
+    return f && f->described && !f->ignored ? f : NULL;
+}
+
+/* fsync or fdatasync of a file, or of a folder. */
+static void synced(struct buffer *b, enum call call, const struct file *f, int folder, uint32_t location, uint32_t stamp) {
+    if (f) record_call(b, call, file_address(f, 0), WHOLE, location, stamp);
+    if (folder) record_call(b, CALL_SYNC_FOLDER, 0, 0, location, stamp);
+}
+
+/* One call for each piece of a file in the range. */
+static void synced_range(struct buffer *b, uint64_t address, uint64_t bytes, enum call call, uint32_t location, uint32_t stamp) {
+    for (uint32_t i = 0; i < mapping_count; i++) {
+        const struct mapping *m = &mappings[i];
+        uint64_t end = address + ((bytes + 4095) & ~4095ull), from = m->from < address ? address : m->from;
+        if (m->from + m->bytes < end) end = m->from + m->bytes;
+        if (from >= end) continue;
+        record_call(b, call, file_address(m->file, m->offset + (from - m->from)), end - from, location, stamp ? stamp : next_stamp());
+        stamp = 0;
+    }
+}
+
+static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint64_t bytes, uint64_t offset, uint32_t location) {
+    add_mapping(f, address, (bytes + 4095) & ~4095ull, offset);
+    emit(b, OPERAND, 0, address, location, file_address(f, offset), 0);
+    emit(b, MAP, 0, address, location, bytes, next_stamp());
+}
+
+/* What a range held of files ends here. */
+static void forget_mappings(struct buffer *b, uint64_t address, uint64_t bytes, uint32_t location, int always) {
+    if (!enter_files(b)) return;
+    if (remove_mappings(address, (bytes + 4095) & ~4095ull) || always) emit(b, UNMAP, 0, address, location, bytes, next_stamp());
+    leave_files(b);
+}
+
+/* The mapping of an address as it is before mremap. */
+static int mapping_to_move(struct buffer *b, uint64_t address, struct mapping *old) {
+    struct mapping *m = find_mapping(b, address);
+    if (m) *old = (struct mapping){m->from, m->offset, m->file, m->bytes};
+    return m != NULL;
+}
+
+static void mapping_moved(struct buffer *b, const struct mapping *old, uint64_t address, uint64_t old_bytes, uint64_t to, uint64_t bytes,
+                          uint32_t location, uint32_t stamp) {
+    if (!enter_files(b)) return;
+    if (old_bytes) {
+        emit(b, UNMAP, 0, address, location, old_bytes, stamp);
+        remove_mappings(address, (old_bytes + 4095) & ~4095ull);
+    }
+    mapped_file(b, old->file, to, bytes, old->offset + (address - old->from), location);
+    leave_files(b);
+}

@@ -1,0 +1,172 @@
+/* From a block of intermediate code to the same with calls of accesses.h. */
+
+/* The block that is made, and what is known of the instruction in hand. */
+struct maker {
+    IRSB *out;
+    uint32_t location;
+    /* Instructions that no record and no exit has told yet. */
+    uint32_t work;
+    int non_temporal, locked;
+    enum kind fence;
+};
+
+static void add(struct maker *m, IRStmt *statement) { addStmtToIRSB(m->out, statement); }
+
+/* What a record is, with the instructions until here. */
+static IRExpr *what_of(struct maker *m, enum kind kind, unsigned log2size) {
+    uint64_t what = foretelling(what_is(kind, log2size, m->location), m->work);
+    m->work = 0;
+    return mkIRExpr_HWord(what);
+}
+
+static void call_if(struct maker *m, IRExpr *guard, const HChar *name, void *function, IRExpr **words) {
+    IRDirty *d = unsafeIRDirty_0_N(0, name, function, words);
+    if (guard) d->guard = guard;
+    add(m, IRStmt_Dirty(d));
+}
+
+static enum kind store_kind(const struct maker *m) { return m->non_temporal ? STORE_NT : STORE; }
+
+static unsigned log2_of(unsigned size) { return (unsigned)__builtin_ctz(size); }
+static int is_word(unsigned size) { return size <= 8 && (size & (size - 1)) == 0; }
+
+static void wide(struct maker *m, IRExpr *guard, enum kind kind, IRExpr *address, unsigned size) {
+    call_if(m, guard, "on_wide", on_wide, mkIRExprVec_3(what_of(m, kind, 0), address, mkIRExpr_HWord(size)));
+}
+
+static void load(struct maker *m, IRExpr *guard, IRExpr *address, unsigned size) {
+    /* Of a locked operation the whole is recorded. */
+    if (m->locked) return;
+    if (!is_word(size)) wide(m, guard, LOAD, address, size);
+    else call_if(m, guard, "on_load", on_load, mkIRExprVec_2(what_of(m, LOAD, log2_of(size)), address));
+}
+
+static void store(struct maker *m, IRExpr *guard, IRExpr *address, unsigned size) {
+    static void (*const functions[4])(uint64_t, uint64_t) = {on_store1, on_store2, on_store4, on_store8};
+    enum kind kind = store_kind(m);
+    if (!is_word(size)) wide(m, guard, kind, address, size);
+    else call_if(m, guard, "on_store", functions[log2_of(size)], mkIRExprVec_2(what_of(m, kind, log2_of(size)), address));
+}
+
+static void locked(struct maker *m, IRExpr *address, unsigned size) {
+    call_if(m, NULL, "on_locked", on_locked, mkIRExprVec_2(what_of(m, RMW, log2_of(size)), address));
+}
+
+/* A compare and swap, perhaps of two words. */
+static void swap(struct maker *m, const IRCAS *cas) {
+    IRType type = typeOfIRExpr(m->out->tyenv, cas->dataLo);
+    unsigned size = (unsigned)sizeofIRType(type);
+    locked(m, cas->addr, size);
+    if (!cas->dataHi) return;
+    IRTemp second = newIRTemp(m->out->tyenv, Ity_I64);
+    add(m, IRStmt_WrTmp(second, IRExpr_Binop(Iop_Add64, cas->addr, IRExpr_Const(IRConst_U64(size)))));
+    locked(m, IRExpr_RdTmp(second), size);
+}
+
+/* A helper of VEX's that touches memory, such as for x87's long numbers, or one of ours. */
+static void helper(struct maker *m, IRStmt *statement) {
+    IRDirty *d = statement->Ist.Dirty.details;
+    if (d->cee->addr == (void *)flushes) {
+        enum kind kind = (enum kind)d->args[0]->Iex.Const.con->Ico.U64;
+        call_if(m, NULL, "on_flush", on_flush, mkIRExprVec_2(what_of(m, kind, 0), d->args[1]));
+        return;
+    }
+    int reads = d->mFx == Ifx_Read || d->mFx == Ifx_Modify, writes = d->mFx == Ifx_Write || d->mFx == Ifx_Modify;
+    if (reads) wide(m, d->guard, LOAD, d->mAddr, (unsigned)d->mSize);
+    add(m, statement);
+    if (writes) wide(m, d->guard, store_kind(m), d->mAddr, (unsigned)d->mSize);
+}
+
+/* The block may be left here: what is not told yet is counted. */
+static void settle_work(struct maker *m) {
+    if (!m->work) return;
+    IRExpr *where = mkIRExpr_HWord((HWord)&own_work);
+    IRTemp before = newIRTemp(m->out->tyenv, Ity_I64), after = newIRTemp(m->out->tyenv, Ity_I64);
+    add(m, IRStmt_WrTmp(before, IRExpr_Load(Iend_LE, Ity_I64, where)));
+    add(m, IRStmt_WrTmp(after, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(before), mkIRExpr_HWord(m->work))));
+    add(m, IRStmt_Store(Iend_LE, where, IRExpr_RdTmp(after)));
+    m->work = 0;
+}
+
+/* The instruction that begins at a mark. */
+static void begin_instruction(struct maker *m, IRStmt *const *statements, Int left) {
+    const IRStmt *mark = statements[0];
+    const uint8_t *code = (const uint8_t *)(mark->Ist.IMark.addr + mark->Ist.IMark.delta);
+    m->work++;
+    m->location = location_of((Addr)code + mark->Ist.IMark.len);
+    m->non_temporal = is_non_temporal(code);
+    m->fence = fence_of(code);
+    m->locked = 0;
+    for (Int i = 1; i < left && statements[i]->tag != Ist_IMark; i++) m->locked |= statements[i]->tag == Ist_CAS;
+}
+
+static unsigned size_of(const struct maker *m, const IRExpr *value) { return (unsigned)sizeofIRType(typeOfIRExpr(m->out->tyenv, value)); }
+
+static void guarded_load(struct maker *m, IRStmt *statement) {
+    const IRLoadG *g = statement->Ist.LoadG.details;
+    IRType from = Ity_INVALID, to = Ity_INVALID;
+    typeOfIRLoadGOp(g->cvt, &to, &from);
+    load(m, g->guard, g->addr, (unsigned)sizeofIRType(from));
+    add(m, statement);
+}
+
+static void instrument_statement(struct maker *m, IRStmt *s) {
+    switch (s->tag) {
+    case Ist_WrTmp:
+        if (s->Ist.WrTmp.data->tag == Iex_Load) {
+            const IRExpr *l = s->Ist.WrTmp.data;
+            load(m, NULL, l->Iex.Load.addr, (unsigned)sizeofIRType(l->Iex.Load.ty));
+        }
+        add(m, s);
+        break;
+    case Ist_Store:
+        add(m, s);
+        store(m, NULL, s->Ist.Store.addr, size_of(m, s->Ist.Store.data));
+        break;
+    case Ist_StoreG:
+        add(m, s);
+        store(m, s->Ist.StoreG.details->guard, s->Ist.StoreG.details->addr, size_of(m, s->Ist.StoreG.details->data));
+        break;
+    case Ist_LoadG: guarded_load(m, s); break;
+    case Ist_CAS:
+        add(m, s);
+        swap(m, s->Ist.CAS.details);
+        break;
+    case Ist_Dirty: helper(m, s); break;
+    case Ist_MBE:
+        add(m, s);
+        if (m->fence != LOAD) call_if(m, NULL, "on_fence", on_fence, mkIRExprVec_1(what_of(m, m->fence, 0)));
+        break;
+    case Ist_Exit:
+        settle_work(m);
+        add(m, s);
+        break;
+    default: add(m, s);
+    }
+}
+
+/* At the entry of pthread_join its argument tells which thread is waited for. */
+static void look_for_join(struct maker *m, Addr entry) {
+    const HChar *name;
+    if (!VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), entry, &name)) return;
+    while (*name == '_') name++;
+    if (VG_(strncmp)(name, "pthread_", 8) || !VG_(strstr)(name, "join")) return;
+    IRTemp argument = newIRTemp(m->out->tyenv, Ity_I64);
+    add(m, IRStmt_WrTmp(argument, IRExpr_Get(offsetof(VexGuestAMD64State, guest_RDI), Ity_I64)));
+    call_if(m, NULL, "on_join", on_join, mkIRExprVec_2(mkIRExpr_HWord(location_of(entry + 1)), IRExpr_RdTmp(argument)));
+}
+
+static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *extents,
+                        const VexArchInfo *host, IRType guest_word, IRType host_word) {
+    (void)closure, (void)layout, (void)extents, (void)host, (void)guest_word, (void)host_word;
+    struct maker m = {.out = deepCopyIRSBExceptStmts(in)};
+    Int i = 0;
+    for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++) add(&m, in->stmts[i]);
+    if (i < in->stmts_used) look_for_join(&m, (Addr)in->stmts[i]->Ist.IMark.addr);
+    for (; i < in->stmts_used; i++) {
+        if (in->stmts[i]->tag == Ist_IMark) begin_instruction(&m, in->stmts + i, in->stmts_used - i);
+        instrument_statement(&m, in->stmts[i]);
+    }
+    settle_work(&m);
+    return m.out;
+}

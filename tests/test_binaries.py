@@ -1,0 +1,219 @@
+"""Programs without hooks, recorded while Valgrind executes them: counts are exact, and files come out byte for byte."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli
+from test_recorder import PROGRAMS, Recording, number_of, same
+
+TOOL = ROOT / "capture/valgrind"
+
+
+@pytest.fixture(scope="session")
+def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It is compiled in a second or two."""
+    built = tmp_path_factory.mktemp("valgrind") / "tool"
+    done = subprocess.run([TOOL / "build", built], capture_output=True, text=True, check=False)
+    if done.returncode == 2:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+    return built
+
+
+@pytest.fixture
+def binary(cli: Cli, tool: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setenv("COREPLANE_VALGRIND", str(tool))
+    monkeypatch.setenv("PMEM_IS_PMEM_FORCE", "1")
+    return cli
+
+
+def compile_c(cli: Cli, name: str, *flags: object, source: Path | None = None) -> None:
+    command = ["cc", "-O1", "-w", "-pthread", source or PROGRAMS / f"{name}.c", "-o", name, *flags]
+    subprocess.run(list(map(str, command)), cwd=cli.folder, check=True)
+
+
+def info(cli: Cli, *command: object, out: str = "t.cpt", options: tuple[object, ...] = ()) -> dict:
+    """Records a command, and says what the recording holds; what it does not explain is an error."""
+    cli("record", "--quiet", "--out", out, *options, "--", *command)
+    found = cli.json("trace", "info", out)
+    assert found["differs"] == []
+    return found
+
+
+def file_of(found: dict, path: Path) -> dict:
+    return next(f for f in found["files"] if f["path"] == str(path))
+
+
+def test_counts_are_exact_and_the_file_is_the_one_that_was_left(binary: Cli) -> None:
+    compile_c(binary, "counted")
+    done = binary.run("record", "--quiet", "--out", "t.cpt", "--", "./counted", "c.pm")
+    wanted = json.loads(done.stdout)
+    found = binary.json("trace", "info", "t.cpt")
+    assert {kind: found["kinds"][kind] for kind in wanted if kind != "stores"} == {k: n for k, n in wanted.items() if k != "stores"}
+    assert file_of(found, binary.folder / "c.pm")["stores"] == wanted["stores"]
+    assert found["kinds"]["create"] == found["kinds"]["join"] == 4 and len(found["threads"]) == 5
+    same(binary, Recording(binary, "t.cpt"), "c.pm")
+    left = (binary.folder / "c.pm").read_bytes()
+    binary("run", "eadr", "trace:t.cpt", "--no-bands", "--power-fails-at", "1 s", "--out", "o")
+    assert (binary.folder / "o/image.pm").read_bytes().ljust(len(left), b"\0") == left
+
+
+def test_every_way_to_change_a_file_is_seen(binary: Cli) -> None:
+    (binary.folder / "old").write_bytes(bytes(range(256)) * 20)
+    (binary.folder / "gone").write_bytes(b"soon")
+    compile_c(binary, "changes")
+    info(binary, "./changes", "old", "new")
+    r = Recording(binary, "t.cpt")
+    same(binary, r, "old", "new", "new.copy")
+    assert r.images()[str(binary.folder / "new.tmp")] == (binary.folder / "new.last").read_bytes()
+    calls = {number_of(x["value"]) & 0xFF for x in r.records if x["kind"] == "call"}
+    assert calls >= {1, 2, 4, 5, 7, 8, 9, 16, 17, 18}
+    assert not r.of("unseen")
+
+
+def test_what_hooks_only_observe_is_seen_as_stores(binary: Cli) -> None:
+    compile_c(binary, "unhooked")
+    for memory in ("all", "pm"):
+        found = info(binary, "./unhooked", "u.pm", out=f"{memory}.cpt", options=("--memory", memory))
+        assert "observed" not in found["kinds"] and not found["unseen"]
+        assert file_of(found, binary.folder / "u.pm")["stores"] > 0
+    everything = binary.json("trace", "info", "all.cpt")
+    assert everything["instructions"] == found["instructions"] and everything["records"] > 100 * found["records"]
+
+
+def test_memory_that_is_not_asked_for_is_left_out(binary: Cli) -> None:
+    compile_c(binary, "counted")
+    everything = info(binary, "./counted", "a.pm")
+    files = info(binary, "./counted", "b.pm", options=("--memory", "pm"))
+    counts = [file_of(f, binary.folder / name) for f, name in ((everything, "a.pm"), (files, "b.pm"))]
+    assert counts[0]["stores"] == counts[1]["stores"] and counts[0]["flushes"] == counts[1]["flushes"]
+    assert files["kinds"].get("load", 0) + files["kinds"]["store"] <= counts[1]["stores"] + counts[1]["loads"]
+    assert "outside of mapped files" in files["lacks"] and not everything["lacks"]
+    binary("record", "--quiet", "--out", "t.cpt", "--memory", "10-20", "--", "./counted", "n.pm")
+    nothing = binary.json("trace", "info", "t.cpt")
+    kinds = nothing["kinds"]
+    assert kinds.get("store", 0) + kinds.get("clwb", 0) == 0 and kinds["sfence"] == everything["kinds"]["sfence"]
+    assert nothing["differs"] and "10-20" in nothing["lacks"], "the file has what was not recorded"
+
+
+def test_places_in_the_source_are_named(binary: Cli) -> None:
+    compile_c(binary, "counted", "-g")
+    info(binary, "./counted", "c.pm", options=("--memory", "pm"))
+    places = {r["location"] for r in binary.json("trace", "head", "t.cpt", "-n", 5000) if r["kind"] == "clwb"}
+    assert places and all(place.startswith("counted.c:") and place.endswith(" work") for place in places)
+
+
+@pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj is not installed")
+def test_stores_of_the_distributions_libpmemobj_are_seen(binary: Cli) -> None:
+    compile_c(binary, "pmemobj", "-lpmemobj")
+    found = info(binary, "./pmemobj", "o.pm", options=("--memory", "pm"))
+    assert found["kinds"]["clwb"] > 1000 and found["kinds"]["sfence"] > 20 and not found["unseen"]
+    assert found["kinds"]["store-nt"] > 0 and "observed" not in found["kinds"]
+
+
+@pytest.mark.skipif(not shutil.which("sqlite3"), reason="sqlite3 is not installed")
+def test_the_distributions_sqlite_is_recorded(binary: Cli) -> None:
+    script = "pragma journal_mode=wal; create table t(a, b); insert into t values (1, 2); select a + b from t"
+    found = info(binary, "sqlite3", "f.db", script)
+    assert found["calls"]["fdatasync"] >= 2
+    assert file_of(found, binary.folder / "f.db")["written_bytes"] >= 4096
+    assert file_of(found, binary.folder / "f.db-shm")["stores"] > 0, "the index of the log is mapped"
+
+
+RUST = """
+use std::{fs::File, io::Write, sync::Mutex, thread};
+fn main() {
+    let all = Mutex::new(Vec::new());
+    thread::scope(|s| (0..3).for_each(|t| _ = s.spawn({ let all = &all; move || (0..50).for_each(|i| all.lock().unwrap().push(i * t)) })));
+    let mut file = File::create("r.txt").unwrap();
+    all.lock().unwrap().iter().for_each(|n: &u32| writeln!(file, "{n}").unwrap());
+    file.sync_all().unwrap();
+}
+"""
+
+
+def test_a_rust_program_is_recorded(binary: Cli) -> None:
+    (binary.folder / "r.rs").write_text(RUST)
+    subprocess.run(["rustc", "--edition", "2021", "-O", "r.rs", "-o", "rust"], cwd=binary.folder, check=True)
+    found = info(binary, "./rust")
+    assert found["kinds"]["create"] == 3 and found["calls"]["fsync"] == 1
+    same(binary, Recording(binary, "t.cpt"), "r.txt")
+
+
+GO = """
+package main
+import ("os"; "sync"; "syscall"; "unsafe")
+func main() {
+    file, _ := os.OpenFile("g.pm", os.O_RDWR | os.O_CREATE, 0644)
+    file.Truncate(32768)
+    memory, _ := syscall.Mmap(int(file.Fd()), 0, 32768, 3, 1)
+    var all sync.WaitGroup
+    for t := 0; t < 4; t++ {
+        all.Add(1)
+        go func(t int) {
+            defer all.Done()
+            for i := 0; i < 1000; i++ { *(*uint64)(unsafe.Pointer(&memory[8*(t*1000+i)])) = uint64(t + i) }
+        }(t)
+    }
+    all.Wait()
+    syscall.Syscall(syscall.SYS_MSYNC, uintptr(unsafe.Pointer(&memory[0])), 32768, 4)
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="Go is not installed")
+def test_a_go_program_is_recorded(binary: Cli) -> None:
+    (binary.folder / "g.go").write_text(GO)
+    env = os.environ | {"GO111MODULE": "off", "GOFLAGS": "", "GOTOOLCHAIN": "local"}
+    subprocess.run(["go", "build", "-o", "gone", "g.go"], cwd=binary.folder, env=env, check=True, timeout=300)
+    found = info(binary, "./gone")
+    assert file_of(found, binary.folder / "g.pm")["stores"] == 4000 and found["calls"]["msync"] == 1
+    same(binary, Recording(binary, "t.cpt"), "g.pm")
+
+
+def test_exec_is_followed_and_children_are_named(binary: Cli) -> None:
+    compile_c(binary, "counted")
+    found = info(binary, "sh", "-c", "/bin/true; exec ./counted c.pm")
+    assert found["kinds"]["clwb"] == 400 and found["notes"] == [], "what sh did before is not a part of it"
+    found = info(binary, "sh", "-c", "./counted d.pm; echo")
+    assert "clwb" not in found["kinds"]
+    assert found["notes"] == ["it starts other processes, of which nothing is recorded"]
+
+
+AVX512 = """
+#include <immintrin.h>
+int main(int n, char **v) { _mm512_storeu_si512((void *)v[0], _mm512_set1_epi8((char)n)); return 0; }
+"""
+
+
+def test_what_cannot_be_recorded_is_said(binary: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    (binary.folder / "wide.c").write_text(AVX512)
+    compile_c(binary, "wide", "-mavx512f", source=binary.folder / "wide.c")
+    said = binary.refuses("record", "--out", "t.cpt", "--", "./wide")
+    assert "AVX-512" in said and "x86-64-v3" in said
+    assert "FROM-TO" in binary.refuses("record", "--memory", "some", "--", "./wide")
+    (binary.folder / "empty.c").write_text("int main() { return 0; }")
+    binary("cc", "empty.c", "-o", "hooked")
+    done = json.loads(binary("record", "--quiet", "--format", "json", "--out", "t.cpt", "--", "env", "A=1", "./hooked"))
+    assert done["route"] == "hooks"
+    assert "COREPLANE_PM" in binary.refuses("record", "--memory", "pm", "--", "./hooked")
+    monkeypatch.setenv("COREPLANE_VALGRIND", "absent")
+    assert "absent: there is no" in binary.refuses("record", "--", "true")
+    monkeypatch.delenv("COREPLANE_VALGRIND")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(binary.folder))
+    assert "capture/valgrind/build" in binary.refuses("record", "--", "true")
+
+
+def test_nothing_of_it_is_linked_into_the_rest() -> None:
+    """Its licence is another one."""
+    assert "GNU General Public License" in (TOOL / "main.c").read_text()
+    embedded = (ROOT / "crates/face/cli/src/cc_cache.rs").read_text()
+    assert "valgrind" not in embedded
+    for source in (ROOT / "capture/runtime").glob("*.h"):
+        assert "pub_tool" not in source.read_text()
