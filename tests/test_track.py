@@ -73,6 +73,7 @@ def test_counts_are_exact(cli: Cli, mechanism: str) -> None:
     dirty = Dirty(cli, "--interval", 600, "--mechanism", mechanism, "--out", "t.parquet", "--format", "json")
     dirty.say("s")
     (window,) = json.loads(dirty.stop_tracker())
+    assert (cli.folder / "t.html").exists()
     assert dirty.traced() == 0
     dirty.say("s")
     dirty.end()

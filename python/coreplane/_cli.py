@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from coreplane import _core
@@ -34,12 +35,35 @@ def _main() -> int:
         from coreplane import cluster
 
         return cluster.main(rest, url)
-    code = _core_main(args)
+    code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
     pages = _pages(args) if code in (0, 1) else []
     if "json" not in args and "--format=json" not in args:
         for page in pages:
             print(f"\nreport: {page}")
     return code
+
+
+def _tracked(args: list[str]) -> int:
+    """Tracks a process. It mostly ends with Ctrl-C: what takes longest to load of what draws its report is there by then."""
+    loading = threading.Timer(1, _ready_to_draw)
+    loading.start()
+    try:
+        return _core_main(args)
+    finally:
+        loading.cancel()
+        loading.join()
+
+
+def _ready_to_draw() -> None:
+    from coreplane import page, report_track  # noqa: F401
+
+    page.ready()
+
+
+def _is_drawn(args: list[str]) -> bool:
+    """Whether a tracked process has a report."""
+    out = _out(args)
+    return out is not None and out.suffix == ".parquet"
 
 
 def _pages(args: list[str]) -> list[Path]:
@@ -63,7 +87,7 @@ def _pages(args: list[str]) -> list[Path]:
         case "crash":
             made = [report_more.crash(out)]
         case "track":
-            made = [report_track.track(out)] if out.suffix == ".parquet" else []
+            made = [report_track.track(out)] if _is_drawn(args) else []
         case _:
             # Of one paper in the folder itself, of several in a folder each.
             found = [out] if (out / "reproduce.json").exists() else sorted(p.parent for p in out.glob("*/reproduce.json"))

@@ -113,12 +113,17 @@ def configured(chart: Any, left: int = 5) -> Any:
     return chart.configure_title(color=INK, fontSize=14, anchor="start").configure_header(labelColor=INK, titleColor=INK, labelFontSize=13)
 
 
+def ready() -> None:
+    """Draws the smallest figure: the first takes longer than the rest of a report."""
+    vlc.vegalite_to_svg({"mark": "point", "data": {"values": [{}]}})
+
+
 def figure(folder: Path, name: str, chart: Any, caption: str = "") -> str:
     """A figure on the page, and its SVG and PNG in the folder."""
     spec = configured(chart).to_json()
     svg = vlc.vegalite_to_svg(spec)
     (folder / f"{name}.svg").write_text(svg)
-    (folder / f"{name}.png").write_bytes(vlc.vegalite_to_png(spec, scale=2))
+    (folder / f"{name}.png").write_bytes(vlc.svg_to_png(svg, scale=2))
     return drawn(svg, caption)
 
 

@@ -23,7 +23,7 @@ def track(file: Path) -> Path | None:
         return None
     about = file.with_suffix(".json")
     told = json.loads(about.read_text()) if about.exists() else {}
-    pages = pages.with_columns(pl.col("lines").map_elements(lambda bits: (bits & (1 << LINE) - 1).bit_count(), return_dtype=pl.Int64).alias("dirty"))
+    pages = pages.with_columns(pl.col("lines").bitwise_count_ones().cast(pl.Int64).alias("dirty"))
     windows = _windows(pages, told)
     folder, name = file.parent, file.stem
     body = [

@@ -44,6 +44,7 @@ mod record;
 mod record_check;
 mod record_places;
 mod record_route;
+mod record_title;
 mod recordings;
 mod reproduce;
 mod run;

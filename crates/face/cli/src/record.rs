@@ -9,6 +9,7 @@ use crate::progress;
 use crate::record_check::{self, Check};
 use crate::record_places;
 use crate::record_route::{Asked, Route};
+use crate::record_title::Title;
 use crate::recordings;
 use serde_json::{Value, json};
 use std::os::unix::process::ExitStatusExt;
@@ -61,8 +62,9 @@ pub(crate) fn record_once(
     if !common.quiet {
         route.remark(&command[0]).iter().for_each(|text| remark(text));
     }
-    // Meanwhile the terminal is the program's.
+    let title = Title::of(common, &raw);
     let (status, seconds) = output::timed(|| run(command, &raw, &route));
+    drop(title);
     let status = status?;
     let shown = progress::busy(common, "reading the recording");
     let (trace, checks) = finish(command, &raw, &status)?;
