@@ -57,7 +57,7 @@ fn damage(bytes: &mut Vec<u8>, r: &mut Random) {
 
 #[test]
 fn damaged_block_files_are_refused_or_read() {
-    for seed in 0..300_000 {
+    for seed in 0..120_000 {
         let mut r = Random::new(seed, 1);
         let mut bytes = trace::write_block_file(&sample(&mut r)).unwrap();
         damage(&mut bytes, &mut r);
@@ -70,7 +70,7 @@ fn damaged_block_files_are_refused_or_read() {
 
 #[test]
 fn damaged_parquet_is_refused_or_read() {
-    for seed in 0..40_000 {
+    for seed in 0..20_000 {
         let mut r = Random::new(seed, 2);
         let mut bytes = trace::write_parquet(&sample(&mut r)).unwrap();
         damage(&mut bytes, &mut r);
@@ -85,7 +85,7 @@ fn damaged_traces_of_other_tools_are_refused_or_read() {
         b"0x12345680 R\n0x4cbd56c0 W\nLD 0x1234\nST 4096\n# note\n",
         &[0; 256],
     ];
-    for seed in 0..1_000_000u64 {
+    for seed in 0..400_000u64 {
         let mut r = Random::new(seed, 3);
         let mut bytes = seeds[seed as usize % 3].to_vec();
         damage(&mut bytes, &mut r);
