@@ -115,8 +115,13 @@ impl Arrivals {
 
     #[inline(never)]
     fn add_before_others(&mut self, at: Time) {
-        let later = self.0.iter().rev().take_while(|t| **t > at).count();
-        self.0.insert(self.0.len() - later, at);
+        // Few are later: they change places with it one by one, which is less than finding its place and making room there.
+        let mut place = self.0.len();
+        self.0.push_back(at);
+        while place > 0 && self.0[place - 1] > at {
+            self.0.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     /// The first has come.

@@ -240,7 +240,7 @@ fn near(device: &dyn MemoryDevice) -> Option<&NearDevice> {
 impl Watch {
     /// What left the port: nothing of it may still be in a cache.
     fn watch_port(&mut self, port: &mut CommandPort, caches: &dyn CacheView) {
-        let (sent, refused) = port.take_events();
+        let Some((sent, refused)) = port.take_events() else { return };
         refused.for_each(|(number, device)| self.checker.refused(number, device));
         for request in sent {
             self.checker.sent(&request);
@@ -279,7 +279,7 @@ impl Companion for Watch {
         let Some(device) = (devices[index].as_mut() as &mut dyn Any).downcast_mut::<NearDevice>() else {
             return self.has_failed();
         };
-        device.take_events().for_each(|seen| self.checker.saw(index, &seen));
+        device.take_events().into_iter().flatten().for_each(|seen| self.checker.saw(index, &seen));
         let works = device.dispatcher().works();
         if std::mem::replace(&mut self.works[index], works) != works {
             self.at_work.set(now, self.works.iter().filter(|works| **works).count());

@@ -58,6 +58,11 @@ pub struct CommandPort {
     counts: PortStats,
 }
 
+/// Requests that left the port.
+type Left<'a> = std::vec::Drain<'a, NearRequest>;
+/// Numbers of requests, and the devices that refused them.
+type Refused<'a> = std::vec::Drain<'a, (u64, usize)>;
+
 impl CommandPort {
     /// A port to devices whose FIFOs are empty.
     pub fn new(spec: PortSpec) -> CommandPort {
@@ -85,9 +90,11 @@ impl CommandPort {
         self.failure.as_deref()
     }
 
-    /// Requests that left since the last call, and refusals.
-    pub fn take_events(&mut self) -> (std::vec::Drain<'_, NearRequest>, std::vec::Drain<'_, (u64, usize)>) {
-        (self.events.drain(..), self.refused.drain(..))
+    /// Requests that left since the last call, and refusals; mostly there are none.
+    #[inline]
+    pub fn take_events(&mut self) -> Option<(Left<'_>, Refused<'_>)> {
+        let is_any = !(self.events.is_empty() && self.refused.is_empty());
+        is_any.then(|| (self.events.drain(..), self.refused.drain(..)))
     }
 
     fn write(&mut self, core: usize, address: u64, value: u64, out: &mut Out<'_, Msg>) {
