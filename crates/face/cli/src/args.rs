@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Litmus(LitmusArgs),
     /// Every interleaving of a protocol's messages, with a power failure at every step
     Explore(ExploreArgs),
+    /// What is wrong in programs that share memory between hosts without coherence
+    Shared(SharedArgs),
     /// Dirty data of a running program, in bytes, lines and pages, window by window
     Track(TrackArgs),
     /// A completion script for a shell, on standard output
@@ -226,6 +228,21 @@ pub(crate) struct ExploreArgs {
     /// Take the steps of a trace again instead: the `choices` of a violation's JSON, separated by commas
     #[arg(long, value_name = "CHOICES", value_delimiter = ',')]
     pub(crate) replay: Option<Vec<u16>>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SharedArgs {
+    /// A machine of several hosts: its name or a TOML file
+    pub(crate) machine: String,
+    /// A workload's name (shared-log, ...)
+    pub(crate) workload: String,
+    /// Runs, each with other pauses, evictions, slow flushes and stops of a host
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) schedules: u64,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -48,6 +48,7 @@ mod record_title;
 mod recordings;
 mod reproduce;
 mod run;
+mod shared_command;
 mod show;
 mod spread;
 mod sweep;
@@ -128,6 +129,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Crash(a) => crash::crash(a),
         Command::Litmus(a) => litmus::litmus(a),
         Command::Explore(a) => explore::explore(a),
+        Command::Shared(a) => shared_command::shared(a),
         Command::Track(a) => track_command::track(a),
         Command::Completions(a) => manual::completions(a),
         Command::Man(a) => manual::man(a),

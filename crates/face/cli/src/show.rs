@@ -10,7 +10,9 @@ use machine::params::MACHINE;
 use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
 use protocol::Param;
 use serde_json::{Value, json};
-use workloads::{PAGE_WORKLOADS, VARIANTS, WORKLOADS, Workload, find, find_variant};
+use workloads::{
+    PAGE_WORKLOADS, SHARED_WORKLOADS, VARIANTS, WORKLOADS, Workload, find, find_shared, find_variant,
+};
 
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let json = output::is_json(&args.common);
@@ -46,7 +48,8 @@ fn deviations(json: bool) {
 fn overview(json: bool) -> Result<(), Failure> {
     let plain = PRESETS.iter().map(|p| p.name).filter(|name| !name.contains('@'));
     let machines: Vec<&str> = plain.collect();
-    let workloads: Vec<&str> = WORKLOADS.iter().map(|w| w.name).chain(pages().map(|w| w.name)).collect();
+    let workloads = WORKLOADS.iter().map(|w| w.name).chain(pages().map(|w| w.name));
+    let workloads: Vec<&str> = workloads.chain(SHARED_WORKLOADS.iter().map(|w| w.name)).collect();
     let claims = evaluate::Claims::built_in()?.list.len();
     let systems: Vec<&str> = SYSTEMS.iter().map(|(prefix, _)| *prefix).collect();
     if json {
@@ -83,7 +86,7 @@ fn overview(json: bool) -> Result<(), Failure> {
 }
 
 /// What keys begin with, and what they are about.
-const SYSTEMS: [(&str, &str); 15] = [
+const SYSTEMS: [(&str, &str); 16] = [
     ("machine", "the machine"),
     ("cpu", "cores"),
     ("l1", "first-level caches"),
@@ -98,6 +101,7 @@ const SYSTEMS: [(&str, &str); 15] = [
     ("remote", "remote memory"),
     ("os", "the operating system's memory manager"),
     ("fusion", "DRAM and persistent memory of hundreds of GB"),
+    ("shared", "hosts that share memory"),
     ("workload", "the workload"),
 ];
 
@@ -111,8 +115,9 @@ fn system(key: &str) -> String {
 /// Every parameter of machines and workloads, once.
 fn all_keys() -> Vec<&'static Param> {
     let mut all: Vec<&'static Param> = Vec::new();
-    let workloads = WORKLOADS.iter().flat_map(|w| w.params.iter());
-    for param in MACHINE.iter().chain(workloads).chain(PAGE_WORKLOADS.iter().flat_map(|w| w.params.iter())) {
+    let workloads = WORKLOADS.iter().map(|w| w.params).chain(PAGE_WORKLOADS.iter().map(|w| w.params));
+    let workloads = workloads.chain(SHARED_WORKLOADS.iter().map(|w| w.params)).flatten();
+    for param in MACHINE.iter().chain(workloads) {
         if all.iter().all(|known| known.key != param.key) {
             all.push(param);
         }
@@ -196,8 +201,10 @@ fn machines(json: bool) {
 pub(crate) fn workload_list() -> Value {
     let row = |name: &str, w: &Workload| json!({"name": name, "meaning": w.meaning, "source": w.source});
     let page = |w: &workloads::PageWorkload| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "page"});
+    let shared = |w: &workloads::SharedWorkload| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "hosts"});
     let all = WORKLOADS.iter().map(|w| row(w.name, w));
-    all.chain(variants().map(|(name, w)| row(name, w))).chain(pages().map(page)).collect()
+    let all = all.chain(variants().map(|(name, w)| row(name, w))).chain(pages().map(page));
+    all.chain(SHARED_WORKLOADS.iter().map(shared)).collect()
 }
 
 fn workloads(json: bool) {
@@ -208,6 +215,7 @@ fn workloads(json: bool) {
     let said = |meaning: &str, source: &str| format!("{meaning} [{source}]");
     WORKLOADS.iter().for_each(|w| table.row([w.name, &said(w.meaning, w.source)]));
     pages().for_each(|w| table.row([w.name, &said(w.meaning, w.source)]));
+    SHARED_WORKLOADS.iter().for_each(|w| table.row([w.name, &said(w.meaning, w.source)]));
     let variant = "the same, as the public artifact runs it";
     variants().for_each(|(name, w)| table.row([name, &said(w.meaning, variant)]));
     table.print();
@@ -265,7 +273,8 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let meaning = find_variant(name).map(|(w, _)| w.meaning);
-    if let Some(meaning) = meaning.or_else(|| pages().find(|w| w.name == name).map(|w| w.meaning)) {
+    let meaning = meaning.or_else(|| pages().find(|w| w.name == name).map(|w| w.meaning));
+    if let Some(meaning) = meaning.or_else(|| find_shared(name).map(|w| w.meaning)) {
         let w = WorkloadDescription::named(name)?;
         parameters(name, meaning, workload_rows(&w), json);
         return Ok(());
@@ -279,7 +288,10 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
                 return Ok(());
             }
             let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
-            let known = known.chain(pages().map(|w| w.name)).chain(STATISTICS.iter().map(|s| s.name));
+            let known = known
+                .chain(pages().map(|w| w.name))
+                .chain(SHARED_WORKLOADS.iter().map(|w| w.name))
+                .chain(STATISTICS.iter().map(|s| s.name));
             let known = known.chain(MACHINE.iter().map(|p| p.key));
             let near = protocol::params::nearest(name, known);
             let text = if near.is_empty() {

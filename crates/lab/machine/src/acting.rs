@@ -35,6 +35,10 @@ impl Description {
             tables.extend([RateParameters::TABLE, pagesim::PARAMETERS]);
             return tables;
         }
+        if self.is_hosts() {
+            tables.push(shared::PARAMETERS);
+            return tables;
+        }
         tables.extend(LINES);
         let model = ordering::models::registered(&self.settings);
         let asks = model.model.capabilities();

@@ -140,6 +140,12 @@ pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
         );
         return Err(ConfigError::new(text));
     }
+    if machine.is_hosts() {
+        return Err(ConfigError::new(format!(
+            "{}: one host stops at a time, and the others go on; coreplane shared stops them",
+            machine.name
+        )));
+    }
     let volatile =
         machine.entries()?.iter().map(|entry| entry.kind.is_volatile()).collect::<Option<Vec<_>>>();
     match volatile.as_deref() {

@@ -63,6 +63,8 @@ pub(crate) enum Source {
     Trace(Arc<Recorded>),
     /// At page fidelity only.
     Pages(&'static workloads::PageWorkload),
+    /// On several hosts only.
+    Shared(&'static workloads::SharedWorkload),
 }
 
 /// A recording, and what a replay has to know of it, found out once.
@@ -163,6 +165,16 @@ impl Description {
         fidelity::is_page(&self.settings)
     }
 
+    /// Whether it is a machine of several hosts.
+    pub fn is_hosts(&self) -> bool {
+        fidelity::is_hosts(&self.settings)
+    }
+
+    /// Whether it is a machine at line fidelity.
+    pub fn is_line(&self) -> bool {
+        !self.is_page() && !self.is_hosts()
+    }
+
     /// Its persist-ordering model.
     pub fn ordering(&self) -> &'static dyn OrderingModel {
         ordering::models::of(&self.settings)
@@ -184,7 +196,7 @@ impl Description {
         ordering::models::of(s).check(s).map_err(ConfigError::new)?;
         if self.is_page() {
             self.check_page_memory()?;
-        } else {
+        } else if self.is_line() {
             self.check_memories()?;
         }
         fidelity::check(s)?;
@@ -205,31 +217,26 @@ impl WorkloadDescription {
     /// # Errors
     /// When there is none; the nearest names are offered.
     pub fn named(name: &str) -> Result<WorkloadDescription, ConfigError> {
+        let of_kind = |params: &'static [Param], source: Source| {
+            let settings = Settings::defaults(params);
+            WorkloadDescription { name: name.into(), settings, params, source, pages: None, visits: None }
+        };
+        if let Some(shared) = workloads::find_shared(name) {
+            return Ok(of_kind(shared.params, Source::Shared(shared)));
+        }
         if let (Some(pages), None) = (workloads::find_pages(name), workloads::find(name)) {
-            let (settings, params) = (Settings::defaults(pages.params), pages.params);
-            let source = Source::Pages(pages);
-            return Ok(WorkloadDescription {
-                name: name.into(),
-                settings,
-                params,
-                source,
-                pages: None,
-                visits: None,
-            });
+            return Ok(of_kind(pages.params, Source::Pages(pages)));
         }
         let Some((workload, changes)) = workloads::find_variant(name) else {
             let variants = workloads::VARIANTS.iter().map(|(variant, _)| *variant);
-            let pages = || workloads::PAGE_WORKLOADS.iter().map(|w| w.name);
-            let near =
-                suggestion(name, workloads::WORKLOADS.iter().map(|w| w.name).chain(variants).chain(pages()));
+            let pages = workloads::PAGE_WORKLOADS.iter().map(|w| w.name);
+            let shared = workloads::SHARED_WORKLOADS.iter().map(|w| w.name);
+            let all = workloads::WORKLOADS.iter().map(|w| w.name).chain(variants).chain(pages).chain(shared);
+            let near = suggestion(name, all);
             let text = format!("no workload is called \"{name}\"{near}");
             return Err(ConfigError::new(format!("{text} (coreplane show workloads lists them)")));
         };
-        let settings = Settings::defaults(workload.params);
-        let source = Source::BuiltIn(workload);
-        let params = workload.params;
-        let mut described =
-            WorkloadDescription { name: name.into(), settings, params, source, pages: None, visits: None };
+        let mut described = of_kind(workload.params, Source::BuiltIn(workload));
         for (key, value) in changes {
             described.set(&format!("workload.{key}"), value)?;
         }
@@ -313,11 +320,26 @@ impl WorkloadDescription {
     /// # Errors
     /// Why not, in words.
     pub fn check_on(&self, machine: &Description) -> Result<(), ConfigError> {
-        if machine.is_page() { Ok(()) } else { self.check_line(&machine.name) }
+        if machine.is_line() { self.check_line(&machine.name) } else { Ok(()) }
+    }
+
+    /// What it runs at.
+    pub(crate) fn fidelity(&self) -> &'static str {
+        match self.source {
+            Source::BuiltIn(_) | Source::Trace(_) => "line",
+            Source::Pages(_) => "page",
+            Source::Shared(_) => "hosts",
+        }
     }
 
     /// Whether a machine at line fidelity can run it.
     pub(crate) fn check_line(&self, machine: &str) -> Result<(), ConfigError> {
+        if matches!(self.source, Source::Shared(_)) {
+            return Err(ConfigError::new(format!(
+                "{}: runs on several hosts; {machine} is one (give a machine with machine.fidelity = hosts, such as shared)",
+                self.name
+            )));
+        }
         let passes_through = self.settings.get("workload.passthrough") == Some(&Setting::Flag(true));
         if !matches!(self.source, Source::Pages(_)) && !passes_through {
             return Ok(());
@@ -332,7 +354,7 @@ impl WorkloadDescription {
     pub fn page_workload(&self) -> Option<&'static workloads::PageWorkload> {
         match &self.source {
             Source::Pages(pages) => Some(pages),
-            Source::BuiltIn(_) | Source::Trace(_) => None,
+            Source::BuiltIn(_) | Source::Trace(_) | Source::Shared(_) => None,
         }
     }
 
@@ -340,7 +362,7 @@ impl WorkloadDescription {
     pub fn built_in(&self) -> Option<&'static workloads::Workload> {
         match &self.source {
             Source::BuiltIn(workload) => Some(workload),
-            Source::Trace(_) | Source::Pages(_) => None,
+            Source::Trace(_) | Source::Pages(_) | Source::Shared(_) => None,
         }
     }
 
@@ -359,7 +381,7 @@ impl WorkloadDescription {
     /// The recording, where it is one.
     pub fn recording(&self) -> Option<&Recording> {
         match &self.source {
-            Source::BuiltIn(_) | Source::Pages(_) => None,
+            Source::BuiltIn(_) | Source::Pages(_) | Source::Shared(_) => None,
             Source::Trace(recorded) => Some(&recorded.recording),
         }
     }
@@ -391,6 +413,7 @@ impl WorkloadDescription {
             Source::BuiltIn(_) => self.settings.count("workload.threads"),
             Source::Trace(recorded) => recorded.survey().lanes.len(),
             Source::Pages(_) => 1,
+            Source::Shared(_) => self.settings.count("workload.hosts"),
         }
     }
 

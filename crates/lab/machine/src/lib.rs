@@ -9,6 +9,7 @@ mod describe;
 mod error;
 mod family;
 mod fidelity;
+mod hosts;
 mod image;
 mod memories;
 mod memory_list;
@@ -36,6 +37,7 @@ pub use crash::{CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, r
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;
+pub use hosts::shared;
 pub use memory_list::MemoryDescription;
 pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};

@@ -21,13 +21,14 @@ fn workload_of(workload: &WorkloadDescription) -> Result<&'static PageWorkload, 
     let found = match &workload.source {
         Source::Pages(pages) => Some(*pages),
         Source::BuiltIn(built_in) => find_pages(built_in.name),
-        Source::Trace(_) => None,
+        Source::Trace(_) | Source::Shared(_) => None,
     };
     found.ok_or_else(|| {
         let names: Vec<&str> = workloads::PAGE_WORKLOADS.iter().map(|w| w.name).collect();
         ConfigError::new(format!(
-            "workload {}: runs at line fidelity; a machine at page fidelity (machine.fidelity = page) takes {} and trace:FILE",
+            "workload {}: runs at {} fidelity; a machine at page fidelity (machine.fidelity = page) takes {} and trace:FILE",
             workload.name,
+            workload.fidelity(),
             names.join(", ")
         ))
     })
@@ -67,7 +68,7 @@ fn programs<'a>(
             let time_of = move |instructions| told.time_of(instructions);
             (trace::page_programs(&recorded.recording, time_of), Vec::new())
         }
-        Source::BuiltIn(_) | Source::Pages(_) => {
+        Source::BuiltIn(_) | Source::Pages(_) | Source::Shared(_) => {
             let pages = workload_of(workload)?;
             let context = PageContext {
                 settings: workload.settings.clone(),

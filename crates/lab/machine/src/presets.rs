@@ -52,6 +52,7 @@ presets!(
     "dram-cache",
     "hotplug",
     "tiering",
+    "shared",
     "nvdimmc-poc@pram",
     "nvdimmc-poc@stt-mram",
     "intel@artifact",

@@ -7,7 +7,7 @@ use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
 
 /// Every system, and the parts of every machine.
-pub(crate) const SYSTEMS: [System; 9] = [
+pub(crate) const SYSTEMS: [System; 10] = [
     ANY,
     cpu::SYSTEM,
     memory::SYSTEM,
@@ -17,6 +17,7 @@ pub(crate) const SYSTEMS: [System; 9] = [
     optane::SYSTEM,
     pberry::SYSTEM,
     pagesim::SYSTEM,
+    shared::SYSTEM,
 ];
 
 /// What is said of every machine.

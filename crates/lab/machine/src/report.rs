@@ -204,7 +204,12 @@ impl Machine {
 }
 
 /// Counts, times and levels as numbers, and what follows from them; in the order of the table.
-fn statistics(tally: &Tally, time: Dur, threads: usize, spent: Option<TimeStats>) -> Vec<Statistic> {
+pub(crate) fn statistics(
+    tally: &Tally,
+    time: Dur,
+    threads: usize,
+    spent: Option<TimeStats>,
+) -> Vec<Statistic> {
     let mut tally = tally.clone();
     if let Some(spent) = spent {
         spent.tell(&mut tally);

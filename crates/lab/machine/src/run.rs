@@ -8,7 +8,7 @@ use crate::options::RunOptions;
 use crate::preload::contents;
 use crate::report::Report;
 use crate::work::Work;
-use crate::{fidelity, page};
+use crate::{fidelity, hosts, page};
 use cpu::Core;
 use engine::{Device, NodeId, Timeline};
 use plug::Companion;
@@ -40,6 +40,9 @@ pub fn run(
     if fidelity::is_page(&machine.settings) {
         machine.check()?;
         return page::run(machine, workload, options);
+    }
+    if machine.is_hosts() {
+        return hosts::run(machine, workload, options);
     }
     within_arenas(workload, || run_lines(machine, workload, options))?
 }
@@ -127,7 +130,7 @@ impl Machine {
         }
         let settings = Rc::new(workload.settings.clone());
         let replay = match &workload.source {
-            Source::BuiltIn(_) | Source::Pages(_) => None,
+            Source::BuiltIn(_) | Source::Pages(_) | Source::Shared(_) => None,
             Source::Trace(recorded) => {
                 // Who stands beside a memory may look: which bytes a store changed is what some count.
                 let keeps_bytes = !options.without_images || !self.companions.is_empty();
@@ -165,7 +168,7 @@ impl Machine {
                     (built_in.program)(context)
                 }
                 (Source::Trace(_), Some(replay)) => Box::pin(Rc::clone(replay).run(cpu(core), thread)),
-                (Source::Trace(_), None) | (Source::Pages(_), _) => Box::pin(async {}),
+                (Source::Trace(_), None) | (Source::Pages(_) | Source::Shared(_), _) => Box::pin(async {}),
             };
             core.load(if shares {
                 leaving(program, core.cpu(), companions.clone(), thread)

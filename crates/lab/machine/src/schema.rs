@@ -32,6 +32,7 @@ pub fn machine() -> Value {
 pub fn workloads() -> Value {
     let tables = workloads::WORKLOADS.iter().map(|w| w.params);
     let tables = tables.chain(workloads::PAGE_WORKLOADS.iter().map(|w| w.params));
+    let tables = tables.chain(workloads::SHARED_WORKLOADS.iter().map(|w| w.params));
     let mut properties: Map<String, Value> = Map::new();
     for param in tables.chain([trace::REPLAY_PARAMS]).flatten() {
         let name = param.key.strip_prefix("workload.").unwrap_or(param.key);

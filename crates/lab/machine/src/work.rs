@@ -15,7 +15,7 @@ impl Work {
     pub(crate) fn of(workload: &WorkloadDescription) -> Work {
         match &workload.source {
             Source::Trace(recorded) => Work::Records(recorded.recording.len()),
-            Source::BuiltIn(_) | Source::Pages(_) => {
+            Source::BuiltIn(_) | Source::Pages(_) | Source::Shared(_) => {
                 let known = workload.params.iter().find(|p| p.key == "workload.operations");
                 Work::Operations(known.map_or(0, |p| workload.settings.number(p.key)))
             }

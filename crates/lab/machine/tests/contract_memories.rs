@@ -10,7 +10,7 @@ use plug::MemoryKind;
 /// Every preset that is one memory of a kind and nothing else new, with its kind; each line of the registry has one.
 fn machines() -> impl Iterator<Item = (Description, &'static dyn MemoryKind)> {
     let plain = |d: &Description| {
-        d.memories.is_empty() && !d.is_page() && d.settings.text("ordering.model") == "intel"
+        d.memories.is_empty() && d.is_line() && d.settings.text("ordering.model") == "intel"
     };
     let presets = PRESETS.iter().filter(|p| !p.name.contains('@'));
     presets.map(|p| Description::preset(p.name).unwrap()).filter(plain).map(|machine| {

@@ -50,9 +50,10 @@ fn unknown_workloads_and_keys_offer_the_nearest() {
 fn every_statistic_has_a_row_with_unit_and_meaning() {
     for preset in PRESETS {
         let machine = Description::preset(preset.name).unwrap();
-        let (name, key, value) = match machine.is_page() {
-            true => ("spec-mix", "workload.instances", "3"),
-            false => ("mix", "workload.operations", "100"),
+        let (name, key, value) = match (machine.is_page(), machine.is_hosts()) {
+            (true, _) => ("spec-mix", "workload.instances", "3"),
+            (_, true) => ("shared-log", "workload.operations", "3"),
+            _ => ("mix", "workload.operations", "100"),
         };
         let mut w = WorkloadDescription::named(name).unwrap();
         w.set(key, value).unwrap();

@@ -15,7 +15,7 @@ fn random_machine(r: &mut Random) -> Description {
     let engines_differ = |name: &str| {
         !name.starts_with("nvdimmc-")
             && !name.starts_with("compose-nvdimmc")
-            && !Description::preset(name).unwrap().is_page()
+            && Description::preset(name).unwrap().is_line()
     };
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();

@@ -124,7 +124,7 @@ fn place(line: u64, word: u64) -> u64 {
 /// Every machine of the list that simulates lines, with caches of its own and with tiny ones.
 fn machines() -> impl Iterator<Item = Description> {
     let all = PRESETS.iter().map(|preset| Description::preset(preset.name).unwrap());
-    all.filter(|machine| !machine.is_page()).flat_map(|machine| {
+    all.filter(|machine| machine.is_line()).flat_map(|machine| {
         let mut small = machine.clone();
         for (key, value) in SMALL_CACHES {
             small.set(key, value).unwrap();

@@ -1,0 +1,165 @@
+//! `coreplane shared`.
+
+use crate::Failure;
+use crate::args::SharedArgs;
+use crate::lines::say;
+use crate::{output, progress, quantity};
+use machine::{Description, WorkloadDescription};
+use serde_json::{Value, json};
+use shared::{Found, Happens, Outcome, Side, Step, What};
+
+/// What of a search is told: the machine's and the program's names, what was found, and the host's seconds.
+pub(crate) struct Searched {
+    machine: String,
+    workload: String,
+    seed: u64,
+    outcome: Outcome,
+    seconds: f64,
+}
+
+pub(crate) fn shared(args: &SharedArgs) -> Result<(), Failure> {
+    if output::recording(&args.workload).is_some() {
+        return Err(Failure::BadInput(format!(
+            "{}: a recording is of one process and one host; give one of {}",
+            args.workload,
+            programs()
+        )));
+    }
+    let mut machine = output::machine(&args.machine)?;
+    let mut workload = output::workload(&args.workload)?;
+    output::apply(&args.settings, &mut machine, &mut workload)?;
+    let searched = look(args, &machine, &workload)?;
+    if output::is_json(&args.common) {
+        output::print_json(&searched.json());
+    } else {
+        searched.print();
+    }
+    match searched.outcome.found.len() {
+        0 => Ok(()),
+        1 => Err(Failure::DoesNotHold("1 mistake found".into())),
+        n => Err(Failure::DoesNotHold(format!("{n} mistakes found"))),
+    }
+}
+
+fn programs() -> String {
+    workloads::SHARED_WORKLOADS.iter().map(|w| w.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Searches, with what is set applied.
+pub(crate) fn look(
+    args: &SharedArgs,
+    machine: &Description,
+    workload: &WorkloadDescription,
+) -> Result<Searched, Failure> {
+    if args.schedules == 0 {
+        return Err(Failure::BadInput("--schedules 0: give at least 1".into()));
+    }
+    let bar = progress::busy(&args.common, "schedules");
+    let seed = args.settings.seed;
+    let (outcome, seconds) = output::timed(|| machine::shared(machine, workload, seed, args.schedules));
+    drop(bar);
+    let (machine, workload) = (machine.name.clone(), workload.name.clone());
+    Ok(Searched { machine, workload, seed, outcome: outcome?, seconds })
+}
+
+impl Searched {
+    pub(crate) fn json(&self) -> Value {
+        let o = &self.outcome;
+        json!({
+            "machine": self.machine,
+            "workload": self.workload,
+            "seed": self.seed,
+            "schedules": o.schedules,
+            "references": o.references,
+            "time_ns": o.time.as_ns(),
+            "flush_ns": o.tally.number("shared.flush_time"),
+            "fence_ns": o.tally.number("shared.fence_time"),
+            "fetch_ns": o.tally.number("shared.fetch_time"),
+            "findings": o.found.iter().map(found_json).collect::<Vec<_>>(),
+            "host_seconds": self.seconds,
+        })
+    }
+
+    fn print(&self) {
+        let o = &self.outcome;
+        for (n, found) in o.found.iter().enumerate() {
+            print_found(n + 1, found);
+        }
+        let price = |name: &str| quantity::time(o.tally.number(name));
+        say!(
+            "findings   {}\nschedules  {} ({} accesses)\ntime       {} where nothing happens; over all hosts {} in flushes, {} in fences, {} in fetches",
+            o.found.len(),
+            o.schedules,
+            o.references,
+            quantity::time(o.time.as_ns()),
+            price("shared.flush_time"),
+            price("shared.fence_time"),
+            price("shared.fetch_time"),
+        );
+    }
+}
+
+fn print_found(number: usize, found: &Found) {
+    let f = &found.finding;
+    say!("{number}. {}\n   {}", f.kind.name(), f.message);
+    let what = match found.schedule.as_slice() {
+        [] => "nothing happens besides".to_string(),
+        all => all.iter().map(happens).collect::<Vec<_>>().join("; "),
+    };
+    say!("   smallest schedule: workload.operations={}, {what}", found.operations);
+    found.steps.iter().for_each(|s| say!("   {}", step(s)));
+    say!("");
+}
+
+fn happens(h: &Happens) -> String {
+    let Happens { host, access, what } = h;
+    match what {
+        What::Pause(time) => {
+            format!("host {host} stands still for {} before access {access}", quantity::time(time.as_ns()))
+        }
+        What::Evict(_) => format!("a line leaves the caches of host {host} before its access {access}"),
+        What::Linger(time) => {
+            format!(
+                "what host {host} writes next after access {access} takes {} more",
+                quantity::time(time.as_ns())
+            )
+        }
+        What::Crash => format!("host {host} stops before its access {access}"),
+    }
+}
+
+fn step(s: &Step) -> String {
+    let address = s.address.map(|a| format!(" {a:#x}")).unwrap_or_default();
+    let value = s.value.map(|v| format!(" = {v:#x}")).unwrap_or_default();
+    let (file, line) = (s.site.file(), s.site.line());
+    format!(
+        "{:>10}  host {} {}{address}{value}  {file}:{line}",
+        quantity::time(s.time.as_ns()),
+        s.host,
+        s.what
+    )
+}
+
+fn side_json(side: &Side) -> Value {
+    json!({"host": side.host, "file": side.site.file(), "line": side.site.line(), "time_ns": side.time.as_ns()})
+}
+
+fn found_json(found: &Found) -> Value {
+    let f = &found.finding;
+    let step = |s: &Step| {
+        json!({"time_ns": s.time.as_ns(), "host": s.host, "what": s.what, "address": s.address, "value": s.value,
+               "file": s.site.file(), "line": s.site.line()})
+    };
+    json!({
+        "kind": f.kind.name(),
+        "message": f.message,
+        "address": f.address,
+        "here": side_json(&f.here),
+        "there": f.there.as_ref().map(side_json),
+        "apart_ns": f.apart().map(units::Dur::as_ns),
+        "runs": found.runs,
+        "operations": found.operations,
+        "schedule": found.schedule.iter().map(happens).collect::<Vec<_>>(),
+        "steps": found.steps.iter().map(step).collect::<Vec<_>>(),
+    })
+}

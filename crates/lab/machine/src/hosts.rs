@@ -1,0 +1,104 @@
+//! Machines of several hosts: a description and a workload's programs go to `shared`, and what it says becomes a report.
+
+use crate::describe::{Description, Source, WorkloadDescription};
+use crate::error::{ConfigError, RunError};
+use crate::options::RunOptions;
+use crate::report::{Report, statistics};
+use ::shared::{Outcome, Search, check};
+use protocol::Image;
+use std::rc::Rc;
+use units::Dur;
+use workloads::SharedWorkload;
+
+/// The program that hosts of `machine` run.
+///
+/// # Errors
+/// When the two do not fit together.
+fn workload_of(
+    machine: &Description,
+    workload: &WorkloadDescription,
+) -> Result<&'static SharedWorkload, ConfigError> {
+    machine.check()?;
+    if !machine.is_hosts() {
+        return Err(ConfigError::new(format!(
+            "{}: is one host; give a machine of several (machine.fidelity = hosts), such as shared",
+            machine.name
+        )));
+    }
+    let Source::Shared(program) = workload.source else {
+        let names: Vec<&str> = workloads::SHARED_WORKLOADS.iter().map(|w| w.name).collect();
+        let why =
+            if workload.recording().is_some() { "a recording is of one host" } else { "runs on one host" };
+        return Err(ConfigError::new(format!(
+            "workload {}: {why}; a machine of several hosts (machine.fidelity = hosts) takes {}",
+            workload.name,
+            names.join(", ")
+        )));
+    };
+    check(&machine.settings, program, &workload.settings).map_err(ConfigError::new)?;
+    Ok(program)
+}
+
+/// Runs `workload` on `machine` once, with nothing happening besides.
+///
+/// # Errors
+/// As [`crate::run()`], and what is wrong with the program where that shows.
+pub(crate) fn run(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+) -> Result<Report, RunError> {
+    let program = workload_of(machine, workload)?;
+    if options.power_fails_at.is_some() {
+        return Err(ConfigError::new(format!(
+            "{}: one host stops at a time; coreplane shared stops them",
+            machine.name
+        ))
+        .into());
+    }
+    let settings = Rc::new(workload.settings.clone());
+    let ran = ::shared::run(&machine.settings, program, &settings, Vec::new(), false);
+    if let Some(finding) = ran.finding {
+        return Err(RunError::Violation(finding.message));
+    }
+    let time = ran.time.max(Dur::ps(1));
+    Ok(Report {
+        machine: machine.name.clone(),
+        workload: workload.name.clone(),
+        seed: options.seed,
+        time,
+        references: ran.references,
+        events: ran.accesses.iter().map(|a| a.all).sum(),
+        stats: statistics(&ran.tally, time, ran.accesses.len(), None),
+        durable: Image::default(),
+        visible: Image::default(),
+        description: machine.clone(),
+        workload_description: workload.clone(),
+        timeline: None,
+        opening: Vec::new(),
+        phases: Vec::new(),
+        series: None,
+        lines_per_page: None,
+    })
+}
+
+/// Runs `workload` on `machine` under `schedules` schedules, and tells of every mistake that shows.
+///
+/// # Errors
+/// When the two do not fit together.
+pub fn shared(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    seed: u64,
+    schedules: u64,
+) -> Result<Outcome, ConfigError> {
+    let program = workload_of(machine, workload)?;
+    let search = Search {
+        machine: &machine.settings,
+        workload: program,
+        settings: &workload.settings,
+        seed,
+        schedules,
+    };
+    Ok(search.run())
+}

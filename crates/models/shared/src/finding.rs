@@ -1,0 +1,99 @@
+//! What is found, in words.
+
+use protocol::Site;
+use units::{Dur, Time};
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A load got bytes that its host knew to be replaced.
+    StaleRead,
+    /// A load got such bytes, and their replacement was flushed only after it had been told of.
+    PublicationBeforeData,
+    /// Two hosts stored into one line, and one's write-back destroys the other's bytes.
+    WriteConflict,
+    /// A host waits for a lock whose release stayed in its holder's caches.
+    LockRelease,
+    /// A load got bytes of another host that nothing ordered before it.
+    Unordered,
+    /// What a host that stopped left: bytes that no longer hold, or others that cannot go on.
+    HostCrash,
+    /// A host waits for ever.
+    Stuck,
+    /// What the program's own check says.
+    Broken,
+}
+
+impl Kind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::StaleRead => "stale-read",
+            Kind::PublicationBeforeData => "publication-before-data",
+            Kind::WriteConflict => "write-write-conflict",
+            Kind::LockRelease => "lock-release-not-flushed",
+            Kind::Unordered => "unordered-read",
+            Kind::HostCrash => "host-crash",
+            Kind::Stuck => "stuck",
+            Kind::Broken => "broken-invariant",
+        }
+    }
+}
+
+/// Something that a host did, where, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// The host.
+    pub host: usize,
+    /// The place in its program.
+    pub site: Site,
+    /// When.
+    pub time: Time,
+}
+
+impl Side {
+    /// `FILE:LINE`.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.site.file(), self.site.line())
+    }
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What.
+    pub kind: Kind,
+    /// The word.
+    pub address: u64,
+    /// Where it shows.
+    pub here: Side,
+    /// The other host's side of it.
+    pub there: Option<Side>,
+    /// In a sentence, both places in it.
+    pub message: String,
+}
+
+impl Finding {
+    /// Simulated time between the two sides.
+    pub fn apart(&self) -> Option<Dur> {
+        let there = self.there?;
+        Some(self.here.time.since(there.time) + there.time.since(self.here.time))
+    }
+
+    /// Whether it is the same mistake: the same is wrong at the same places. Where a host stops is no mistake of its own.
+    pub fn is_like(&self, other: &Finding) -> bool {
+        let place = |side: &Side| (side.site.file(), side.site.line());
+        let there =
+            |finding: &Finding| finding.there.as_ref().filter(|_| finding.kind != Kind::HostCrash).map(place);
+        self.kind == other.kind && place(&self.here) == place(&other.here) && there(self) == there(other)
+    }
+}
+
+/// A stretch of time for people.
+pub(crate) fn spelled(time: Dur) -> String {
+    if time < Dur::ns(1000) {
+        format!("{:.0} ns", time.as_ns())
+    } else {
+        format!("{:.1} us", time.as_ns() / 1e3)
+    }
+}

@@ -1,0 +1,256 @@
+//! From what was seen to what is wrong: the sentence, with both places.
+
+use crate::finding::{Finding, Kind, Side, spelled};
+use crate::shadow::{Stored, Version};
+use crate::world::World;
+use protocol::{PM_BASE, Site};
+use units::Time;
+
+/// The address of a word.
+pub(crate) fn address_of((line, word): (usize, usize)) -> u64 {
+    PM_BASE + line as u64 * 64 + word as u64 * 8
+}
+
+fn side(stored: &Stored) -> Side {
+    Side { host: stored.host, site: stored.site, time: stored.time }
+}
+
+impl World {
+    /// A load of `host` at `at` got other bytes than those of store `missed`, of which the host knew.
+    pub(crate) fn stale(
+        &self,
+        host: usize,
+        at: (Site, Time),
+        place: (usize, usize),
+        missed: Version,
+    ) -> Option<Finding> {
+        let here = Side { host, site: at.0, time: at.1 };
+        let stored = self.shadow.stored(missed)?;
+        let there = side(stored);
+        let (kind, why) = self.why_missed(&here, place, missed, stored);
+        let message = format!(
+            "this load at {} on host {host} returned bytes that host {} replaced {} before, at {}: {why}",
+            here.place(),
+            there.host,
+            spelled(here.time.since(there.time)),
+            there.place(),
+        );
+        Some(Finding { kind, address: address_of(place), here, there: Some(there), message })
+    }
+
+    /// Where the bytes of store `missed` were, and what would have brought them here.
+    fn why_missed(
+        &self,
+        here: &Side,
+        place: (usize, usize),
+        missed: Version,
+        stored: &Stored,
+    ) -> (Kind, String) {
+        let (writer, reader) = (stored.host, here.host);
+        let on_device = self.state.memory()[place.0][place.1].version;
+        let told = self.shadow.told_by(missed).filter(|release| !std::ptr::eq(*release, stored));
+        let told_at = told.map(|release| format!(" before it told of it at {}", side(release).place()));
+        if on_device >= missed {
+            let dropped =
+                format!("host {writer} wrote the line back, but host {reader} never invalidated its copy");
+            return (Kind::StaleRead, dropped);
+        }
+        let is_in_flight = self.state.in_flight(writer).iter().any(|write| write.line == place.0);
+        match stored.flushed {
+            None => (
+                Kind::StaleRead,
+                format!("host {writer} never flushed the line{}", told_at.unwrap_or_default()),
+            ),
+            Some((site, _)) if is_in_flight => {
+                let flush = Side { host: writer, site, time: stored.time }.place();
+                let text = told_at.unwrap_or_default();
+                (
+                    Kind::PublicationBeforeData,
+                    format!("host {writer} flushed the line at {flush}, but no fence waited for that{text}"),
+                )
+            }
+            Some(_) => (Kind::StaleRead, "another host's write-back of the line destroyed them".into()),
+        }
+    }
+
+    /// `finding` was that a line was never flushed: perhaps it was later on.
+    pub(crate) fn look_again(&self, finding: Finding, missed: Version) -> Finding {
+        let again = self.shadow.stored(missed).zip(self.shadow.told_by(missed));
+        let Some((stored, told)) = again.filter(|_| finding.kind == Kind::StaleRead) else { return finding };
+        let Some((site, time)) = stored.flushed.filter(|(_, time)| *time > finding.here.time) else {
+            return finding;
+        };
+        let there = side(stored);
+        let message = format!(
+            "this load at {} on host {} returned bytes that host {} replaced {} before, at {}: host {} told of them at {}, \
+             and flushed them {} later, at {}",
+            finding.here.place(),
+            finding.here.host,
+            there.host,
+            spelled(finding.here.time.since(there.time)),
+            there.place(),
+            there.host,
+            side(told).place(),
+            spelled(time.since(told.time)),
+            Side { site, ..there }.place(),
+        );
+        Finding { kind: Kind::PublicationBeforeData, message, ..finding }
+    }
+
+    /// `host` stores into a line into which another host stored, and neither knew of the other.
+    pub(crate) fn conflict(
+        &self,
+        host: usize,
+        at: (Site, Time),
+        place: (usize, usize),
+        other: Version,
+    ) -> Option<Finding> {
+        let text =
+            "nothing orders the two, so that whichever writes the line back last destroys the other's bytes";
+        self.two_stores(host, at, place, other, text)
+    }
+
+    /// `host` stores into a copy that lacks bytes of which it knows.
+    pub(crate) fn lacking(
+        &self,
+        host: usize,
+        at: (Site, Time),
+        place: (usize, usize),
+        other: Version,
+    ) -> Option<Finding> {
+        let text =
+            format!("host {host}'s copy of the line is older, and its write-back destroys those bytes");
+        self.two_stores(host, at, place, other, &text)
+    }
+
+    fn two_stores(
+        &self,
+        host: usize,
+        at: (Site, Time),
+        place: (usize, usize),
+        other: Version,
+        text: &str,
+    ) -> Option<Finding> {
+        let here = Side { host, site: at.0, time: at.1 };
+        let there = side(self.shadow.stored(other)?);
+        let message = format!(
+            "this store at {} on host {host} is into a line into which host {} stored {} before, at {}: {text}",
+            here.place(),
+            there.host,
+            spelled(here.time.since(there.time)),
+            there.place(),
+        );
+        Some(Finding {
+            kind: Kind::WriteConflict,
+            address: address_of(place),
+            here,
+            there: Some(there),
+            message,
+        })
+    }
+
+    /// A load of data got another host's bytes, and nothing ordered that store before it.
+    pub(crate) fn unordered(
+        &self,
+        host: usize,
+        at: (Site, Time),
+        place: (usize, usize),
+        got: Version,
+    ) -> Option<Finding> {
+        let here = Side { host, site: at.0, time: at.1 };
+        let there = side(self.shadow.stored(got)?);
+        let message = format!(
+            "this load at {} on host {host} returned bytes that host {} stored {} before, at {}: nothing orders the two, so \
+             that it may as well return half of them",
+            here.place(),
+            there.host,
+            spelled(here.time.since(there.time)),
+            there.place(),
+        );
+        Some(Finding { kind: Kind::Unordered, address: address_of(place), here, there: Some(there), message })
+    }
+
+    /// `host` has looked at a word again and again, at `here` last, and nothing will change it.
+    pub(crate) fn stuck(&self, here: Side, place: (usize, usize), got: Version) -> Finding {
+        let latest = self.shadow.latest(place);
+        let stored = self.shadow.stored(latest);
+        let there = stored.map(side);
+        let host = here.host;
+        let (kind, why) = match stored.filter(|_| latest > got) {
+            Some(s) if s.lost => {
+                let text = format!(
+                    "what host {} stored there at {} was lost with its caches",
+                    s.host,
+                    side(s).place()
+                );
+                (Kind::HostCrash, text)
+            }
+            Some(s) => {
+                let (kind, why) = self.why_missed(&here, place, latest, s);
+                let is_lock = self.locks.contains(&address_of(place)) && s.flushed.is_none();
+                let kind = if is_lock { Kind::LockRelease } else { kind };
+                (
+                    kind,
+                    format!(
+                        "host {} stored there {} before, at {}: {why}",
+                        s.host,
+                        spelled(here.time.since(s.time)),
+                        side(s).place()
+                    ),
+                )
+            }
+            None => match self.stopped() {
+                Some(stopped) => (
+                    Kind::HostCrash,
+                    format!("host {} stopped at {}, and nobody does its part", stopped.host, stopped.place()),
+                ),
+                None => (Kind::Stuck, "nobody stores there any more".into()),
+            },
+        };
+        let there = there.filter(|_| latest > got).or_else(|| self.stopped()).or(there);
+        let message = format!("host {host} cannot go on at {}: {why}", here.place());
+        Finding { kind, address: address_of(place), here, there, message }
+    }
+
+    /// A word is not what it must be, as the program of host `here` says.
+    pub(crate) fn broken(&self, here: Side, place: (usize, usize), what: &str) -> Finding {
+        let stored = self.shadow.stored(self.shadow.latest(place));
+        let (kind, text) = self.fate(stored);
+        let message = format!("{what}, as host {} sees at {}{text}", here.host, here.place());
+        Finding {
+            kind,
+            address: address_of(place),
+            here,
+            there: stored.map(side).or_else(|| self.stopped()),
+            message,
+        }
+    }
+
+    /// A word of the device is not what it must be when everybody has ended; nothing where no host ever did anything.
+    pub(crate) fn at_the_end(&self, place: (usize, usize), what: &str) -> Option<Finding> {
+        let stored = self.shadow.stored(self.shadow.latest(place));
+        let (kind, text) = self.fate(stored);
+        let on_device = self.shadow.stored(self.state.memory()[place.0][place.1].version);
+        let here = stored.map(side).or_else(|| self.stopped())?;
+        let there = self.stopped().or_else(|| on_device.map(side));
+        Some(Finding {
+            kind,
+            address: address_of(place),
+            here,
+            there,
+            message: format!("in the end, {what}{text}"),
+        })
+    }
+
+    /// What became of the last store to a word.
+    fn fate(&self, stored: Option<&Stored>) -> (Kind, String) {
+        let mut text = String::new();
+        if let Some(s) = stored {
+            let lost = if s.lost { ", and was lost with its caches" } else { "" };
+            text = format!("; the last store there is host {}'s at {}{lost}", s.host, side(s).place());
+        }
+        let Some(stopped) = self.stopped() else { return (Kind::Broken, text) };
+        text += &format!("; host {} stopped at {}", stopped.host, stopped.place());
+        (Kind::HostCrash, text)
+    }
+}

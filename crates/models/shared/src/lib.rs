@@ -1,0 +1,58 @@
+//! Memory that several hosts share, and that nothing keeps coherent between them (CXL without back-invalidation), and what
+//! finds mistakes in programs for it.
+//!
+//! ```text
+//!   program -> host 0: caches --\                              every load is asked: did its host know of newer bytes?
+//!   program -> host 1: caches ----> links -> device (stays)    every store: does anybody else's write-back destroy it?
+//!   program -> host 2: caches --/                              at the end: the program's own check of the device
+//!                 ^ pauses, evictions, slow flushes, a stop: drawn by seed, then made as few as still show the mistake
+//! ```
+//!
+//! Modelled: the bytes of each line in each host's caches, so that a stale read returns stale bytes and a write-back of a
+//! line overwrites all of it; flush instructions that leave the line on its way until a fence; stores past the caches;
+//! evictions at any time; a host that stops, whose caches and writes under way are lost; lines that hardware keeps
+//! coherent (back-invalidate); time of links, device, flushes and fences, in picoseconds.
+//!
+//! Not modelled: more than one core a host, and so its store buffer, which only other cores of that host would see; a fill
+//! of the device's own queues; a link that fails without its host; atomic operations across hosts.
+//!
+//! Sources: CXL specification 3.1, sections on HDM-D and HDM-DB; Assa et al. (CXL0, ASPLOS 2026) for what a crash of one
+//! host leaves; vector clocks as in FastTrack (PLDI 2009).
+#![forbid(unsafe_code)]
+
+mod explore;
+mod finding;
+mod judge;
+mod mutant;
+mod params;
+mod run;
+mod schedule;
+mod search;
+mod shadow;
+mod state;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use finding::{Finding, Kind, Side};
+pub use run::{Ran, check, run};
+pub use schedule::{Accesses, Happens, What};
+pub use search::{Found, Outcome, Search};
+pub use state::{Keep, State};
+pub use world::Step;
+
+use ::explore::Harness;
+use ::params::{Param, Parameters};
+use plug::System;
+
+/// Every parameter of hosts and of what they share.
+pub const PARAMETERS: &[Param] = params::SharedParameters::TABLE;
+
+/// Hosts that share memory.
+pub const SYSTEM: System = System {
+    parameters: &[PARAMETERS],
+    statistics: stats::STATISTICS,
+    protocols: &[Harness::of::<explore::SharedSpace>()],
+    ..System::NOTHING
+};

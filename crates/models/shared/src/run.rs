@@ -1,0 +1,152 @@
+//! One run: programs on hosts, what happens to them, and what the device holds in the end.
+
+use crate::finding::Finding;
+use crate::params::SharedParameters;
+use crate::schedule::{Accesses, Happens};
+use crate::shadow::Word;
+use crate::state::Block;
+use crate::world::{Members, Port, Step, World, place_of};
+use params::{Parameters, Settings, Tally};
+use protocol::Cpu;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use units::{Dur, Time, watch};
+use workloads::{Host, Left, Membership, Persistent, Program, SharedWorkload};
+
+/// Accesses between two looks at whether the work is to stop.
+const LOOK: u64 = 1 << 12;
+
+/// Why a workload cannot run on a machine.
+///
+/// # Errors
+/// The key, and what is accepted.
+pub fn check(machine: &Settings, workload: &SharedWorkload, settings: &Settings) -> Result<(), String> {
+    let own = SharedParameters::from_settings(machine);
+    let hosts = settings.count("workload.hosts");
+    if hosts > own.hosts {
+        return Err(format!(
+            "workload.hosts = {hosts}: {} takes more hosts than the machine has; give at most shared.hosts = {}",
+            workload.name, own.hosts
+        ));
+    }
+    Ok(())
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// The first thing that was wrong.
+    pub finding: Option<Finding>,
+    /// The last accesses, where they were asked for.
+    pub steps: Vec<Step>,
+    /// What was counted.
+    pub tally: Tally,
+    /// Until the last host ended.
+    pub time: Dur,
+    /// What each host did.
+    pub accesses: Vec<Accesses>,
+    /// Loads and stores of all hosts.
+    pub references: u64,
+    /// Operations of all hosts.
+    pub operations: u64,
+}
+
+/// The device, for the program's check.
+struct Device<'a>(&'a [Block<Word, 8>]);
+
+impl Persistent for Device<'_> {
+    fn word(&mut self, address: u64) -> u64 {
+        let (line, word) = place_of(address);
+        self.0[line][word].value
+    }
+}
+
+/// Runs `workload` on `machine`, while `schedule` happens.
+pub fn run(
+    machine: &Settings,
+    workload: &SharedWorkload,
+    settings: &Rc<Settings>,
+    schedule: Vec<Happens>,
+    keeps_steps: bool,
+) -> Ran {
+    let hosts = settings.count("workload.hosts");
+    let spec = SharedParameters::from_settings(machine);
+    let mut world = World::new(spec, hosts, (workload.lines)(settings), schedule);
+    world.keeps_steps = keeps_steps;
+    world.locks = (workload.locks)(settings);
+    let world = Rc::new(RefCell::new(world));
+    let members: Rc<dyn Membership> = Rc::new(Members(Rc::clone(&world)));
+    let program = |id| {
+        let cpu = Cpu::new(Rc::new(Port { world: Rc::clone(&world), id }));
+        Some((workload.program)(Host::new(cpu, (id, hosts), Rc::clone(settings), Rc::clone(&members))))
+    };
+    let mut programs: Vec<Option<Program>> = (0..hosts).map(program).collect();
+    (0..hosts).for_each(|id| go_on(&world, &mut programs, id));
+    let mut acted = 0u64;
+    loop {
+        let Some(id) = world.borrow().next() else { break };
+        world.borrow_mut().act(id);
+        go_on(&world, &mut programs, id);
+        acted += 1;
+        if acted.is_multiple_of(LOOK) {
+            watch::check();
+        }
+        if world.borrow().is_stuck(id) {
+            world.borrow_mut().note_stuck();
+            break;
+        }
+    }
+    drop(programs);
+    let world = &mut *world.borrow_mut();
+    look_at_the_end(world, workload, settings);
+    told(world)
+}
+
+/// Lets a host's program go on to its next access.
+fn go_on(world: &Rc<RefCell<World>>, programs: &mut [Option<Program>], id: usize) {
+    if !world.borrow().hosts[id].is_alive {
+        // What it held is gone with it.
+        programs[id] = None;
+    }
+    let Some(program) = &mut programs[id] else { return };
+    if program.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(()) {
+        programs[id] = None;
+        world.borrow_mut().hosts[id].has_ended = true;
+    }
+}
+
+/// The hosts that are still there write back what they have; then the program's check looks at the device.
+fn look_at_the_end(world: &mut World, workload: &SharedWorkload, settings: &Settings) {
+    if world.found.is_some() {
+        return;
+    }
+    for host in 0..world.hosts.len() {
+        let lines: Vec<usize> = world.state.cached(host).collect();
+        lines.into_iter().for_each(|line| _ = world.state.evict(host, line));
+        world.state.fence(host);
+    }
+    let ended: Vec<u64> = world.hosts.iter().map(|h| h.operations).collect();
+    let alive: Vec<bool> = world.hosts.iter().map(|h| h.is_alive).collect();
+    let left = Left { settings, ended: &ended, alive: &alive };
+    if let Err(broken) = (workload.check)(&mut Device(world.state.memory()), &left) {
+        let finding = world.at_the_end(place_of(broken.address), &broken.what);
+        world.note(finding, 0);
+    }
+}
+
+fn told(world: &mut World) -> Ran {
+    let finding = world.found.take().map(|(finding, missed)| world.look_again(finding, missed));
+    let mut tally = Tally::default();
+    world.stats.hand_up(&mut tally);
+    let ends = world.hosts.iter().map(|h| h.now).max().unwrap_or(Time::ZERO);
+    Ran {
+        finding,
+        steps: world.steps().copied().collect(),
+        tally,
+        time: ends.since(Time::ZERO),
+        accesses: world.hosts.iter().map(|h| h.accesses.clone()).collect(),
+        references: world.stats.references,
+        operations: world.stats.operations,
+    }
+}

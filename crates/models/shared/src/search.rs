@@ -1,0 +1,172 @@
+//! Many runs of one program: what is wrong in any of them, each with a smallest schedule that shows it.
+
+use crate::finding::Finding;
+use crate::run::{Ran, run};
+use crate::schedule::{Happens, drawn};
+use crate::world::Step;
+use params::{Setting, Settings, Tally};
+use std::rc::Rc;
+use units::{Dur, watch};
+use workloads::SharedWorkload;
+
+/// What is searched, and how far.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'a> {
+    /// The machine's parameters.
+    pub machine: &'a Settings,
+    /// The program.
+    pub workload: &'a SharedWorkload,
+    /// Its parameters.
+    pub settings: &'a Settings,
+    /// Seed of what happens.
+    pub seed: u64,
+    /// Runs, each with something else that happens.
+    pub schedules: u64,
+}
+
+/// The most mistakes that are told of one program.
+const MOST_FINDINGS: usize = 8;
+/// Schedules that are tried at each smaller size of a program.
+const TRIES: u64 = 40;
+
+/// A mistake, with the smallest run that was found to show it.
+#[derive(Debug)]
+pub struct Found {
+    /// What is wrong.
+    pub finding: Finding,
+    /// Runs of the search in which it was the first thing to be wrong.
+    pub runs: u64,
+    /// Operations of the smallest run.
+    pub operations: u64,
+    /// What happens in it.
+    pub schedule: Vec<Happens>,
+    /// What was done in it to the line concerned, and the fences between.
+    pub steps: Vec<Step>,
+}
+
+/// What a search came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Each mistake once.
+    pub found: Vec<Found>,
+    /// Runs.
+    pub schedules: u64,
+    /// What the run in which nothing happens counted.
+    pub tally: Tally,
+    /// How long it took.
+    pub time: Dur,
+    /// Loads and stores of all runs.
+    pub references: u64,
+}
+
+const OPERATIONS: &str = "workload.operations";
+
+impl Search<'_> {
+    /// Runs the program under every schedule.
+    pub fn run(&self) -> Outcome {
+        let settings = Rc::new(self.settings.clone());
+        let usual = run(self.machine, self.workload, &settings, Vec::new(), false);
+        let accesses = usual.accesses.clone();
+        let mut outcome = Outcome {
+            found: Vec::new(),
+            schedules: self.schedules,
+            tally: usual.tally.clone(),
+            time: usual.time,
+            references: 0,
+        };
+        let mut first = Some(usual);
+        for number in 0..self.schedules {
+            watch::check();
+            watch::parts(number, self.schedules);
+            let schedule = drawn(self.seed, number, &accesses);
+            let again = || run(self.machine, self.workload, &settings, schedule.clone(), false);
+            let ran = first.take().unwrap_or_else(again);
+            outcome.references += ran.references;
+            let Some(finding) = ran.finding else { continue };
+            if let Some(known) = outcome.found.iter_mut().find(|known| known.finding.is_like(&finding)) {
+                known.runs += 1;
+            } else if outcome.found.len() < MOST_FINDINGS {
+                outcome.found.push(self.small(finding, schedule));
+            }
+        }
+        outcome
+    }
+
+    /// The smallest run that is found to show `finding`, which `schedule` shows.
+    fn small(&self, finding: Finding, schedule: Vec<Happens>) -> Found {
+        let whole = self.settings.number(OPERATIONS);
+        let (operations, mut schedule) = self.shorter(&finding, whole).unwrap_or((whole, schedule));
+        let mut index = 0;
+        while index < schedule.len() {
+            let mut less = schedule.clone();
+            less.remove(index);
+            if self.shows(&finding, operations, &less).is_some() {
+                schedule = less;
+            } else {
+                index += 1;
+            }
+        }
+        let ran = run(self.machine, self.workload, &self.with(operations), schedule.clone(), true);
+        let (finding, steps) = match ran.finding {
+            Some(found) => {
+                let steps = told(&found, &ran.steps);
+                (found, steps)
+            }
+            None => (finding, Vec::new()),
+        };
+        Found { finding, runs: 1, operations, schedule, steps }
+    }
+
+    /// The fewest operations with which some schedule shows `finding`.
+    fn shorter(&self, finding: &Finding, whole: u64) -> Option<(u64, Vec<Happens>)> {
+        let mut operations = 1;
+        while operations < whole {
+            let usual = run(self.machine, self.workload, &self.with(operations), Vec::new(), false);
+            for number in 0..TRIES {
+                watch::check();
+                let schedule = drawn(self.seed, number, &usual.accesses);
+                if self.shows(finding, operations, &schedule).is_some() {
+                    return Some((operations, schedule));
+                }
+            }
+            operations += operations.div_ceil(2);
+        }
+        None
+    }
+
+    fn with(&self, operations: u64) -> Rc<Settings> {
+        let mut settings = self.settings.clone();
+        settings.set(OPERATIONS, Setting::Number(operations));
+        Rc::new(settings)
+    }
+
+    /// The run where it shows the same.
+    fn shows(&self, finding: &Finding, operations: u64, schedule: &[Happens]) -> Option<Ran> {
+        let ran = run(self.machine, self.workload, &self.with(operations), schedule.to_vec(), false);
+        ran.finding.as_ref().is_some_and(|found| found.is_like(finding)).then_some(ran)
+    }
+}
+
+/// Accesses that are told of a finding.
+const MOST_STEPS: usize = 24;
+
+/// What the two hosts did to the line, up to where it shows.
+fn told(finding: &Finding, steps: &[Step]) -> Vec<Step> {
+    let hosts = [Some(finding.here.host), finding.there.map(|side| side.host)];
+    let until = steps.iter().filter(|s| s.time <= finding.here.time);
+    let mut kept: Vec<Step> = Vec::new();
+    for step in until.filter(|s| hosts.contains(&Some(s.host))) {
+        let wrote = |s: &&Step| s.host == step.host;
+        let is_told = match step.address {
+            Some(address) => address / 64 == finding.address / 64,
+            // A fence, where it waits for this line.
+            None => kept.iter().rfind(wrote).is_some_and(|last| last.what == "flushes"),
+        };
+        if is_told {
+            kept.push(*step);
+        }
+    }
+    kept.dedup_by(|next, last| next.host == last.host && next.site == last.site && next.what == last.what);
+    kept.drain(..kept.len().saturating_sub(MOST_STEPS));
+    kept
+}

@@ -1,0 +1,200 @@
+//! Who stored what, and what each host knows of it: beside the bytes, never instead of them.
+//!
+//! Every store has a version. A copy of a word carries its version wherever it goes, so that a load tells which store's bytes
+//! it got. What a host knows is a vector clock, passed on by a release and the acquire that reads it. Bytes that a load got
+//! are stale when the host knew of newer ones; two hosts' stores into a line are in conflict when neither knew of the other's.
+
+use protocol::Site;
+use units::Time;
+
+/// The most hosts.
+pub(crate) const MOST_HOSTS: usize = 8;
+
+/// The number of a store; 0 is what the device held at first.
+pub(crate) type Version = u32;
+
+/// A word with the store that it is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Word {
+    pub(crate) value: u64,
+    pub(crate) version: Version,
+}
+
+type Clock = [u32; MOST_HOSTS];
+
+/// A store.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) host: usize,
+    pub(crate) site: Site,
+    pub(crate) time: Time,
+    /// The store before it to the same word.
+    previous: Version,
+    epoch: u32,
+    /// What its host knew, where it is a release.
+    tells: Option<Box<Clock>>,
+    /// Its bytes were lost when its host stopped.
+    pub(crate) lost: bool,
+    /// The first flush instruction of its host after it.
+    pub(crate) flushed: Option<(Site, Time)>,
+}
+
+/// The stores to a line.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    latest: [Version; 8],
+    last_by: [Version; MOST_HOSTS],
+}
+
+/// A place: a line, and a word of it.
+pub(crate) type Place = (usize, usize);
+
+/// All stores.
+#[derive(Clone, Debug)]
+pub(crate) struct Shadow {
+    stores: Vec<Stored>,
+    lines: Vec<Line>,
+    clocks: Vec<Clock>,
+    /// Each host's releases.
+    releases: Vec<Vec<Version>>,
+}
+
+impl Shadow {
+    pub(crate) fn new(hosts: usize, lines: usize) -> Shadow {
+        let clock = |host| {
+            let mut clock = [0; MOST_HOSTS];
+            clock[host] = 1;
+            clock
+        };
+        Shadow {
+            stores: Vec::new(),
+            lines: vec![Line::default(); lines],
+            clocks: (0..hosts).map(clock).collect(),
+            releases: vec![Vec::new(); hosts],
+        }
+    }
+
+    /// A store by its version, none for what was there at first.
+    pub(crate) fn stored(&self, version: Version) -> Option<&Stored> {
+        self.stores.get(version.checked_sub(1)? as usize)
+    }
+
+    /// The newest store to a word.
+    pub(crate) fn latest(&self, (line, word): Place) -> Version {
+        self.lines[line].latest[word]
+    }
+
+    /// Whether `host` knows of a store that still counts.
+    fn knows(&self, host: usize, version: Version) -> bool {
+        self.stored(version).is_some_and(|s| !s.lost && self.clocks[host][s.host] >= s.epoch)
+    }
+
+    /// A store, which becomes the newest to its word; gives its version.
+    pub(crate) fn store(
+        &mut self,
+        host: usize,
+        (line, word): Place,
+        release: bool,
+        (site, time): (Site, Time),
+    ) -> Version {
+        let tells = release.then(|| Box::new(self.clocks[host]));
+        let (previous, epoch) = (self.lines[line].latest[word], self.clocks[host][host]);
+        self.stores.push(Stored { host, site, time, previous, epoch, tells, lost: false, flushed: None });
+        let version = self.stores.len() as Version;
+        self.lines[line].latest[word] = version;
+        self.lines[line].last_by[host] = version;
+        if release {
+            self.releases[host].push(version);
+            self.clocks[host][host] += 1;
+        }
+        version
+    }
+
+    /// `host` reads a release: it knows what the one who released knew.
+    pub(crate) fn acquire(&mut self, host: usize, version: Version) {
+        if let Some(tells) = self.stored(version).and_then(|s| s.tells.clone()) {
+            self.join(host, &tells);
+        }
+    }
+
+    /// `host` is told that `gone` is gone: whatever that one did has happened.
+    pub(crate) fn told_gone(&mut self, host: usize, gone: usize) {
+        let tells = self.clocks[gone];
+        self.join(host, &tells);
+    }
+
+    fn join(&mut self, host: usize, tells: &Clock) {
+        self.clocks[host].iter_mut().zip(tells).for_each(|(own, told)| *own = (*own).max(*told));
+    }
+
+    /// The store that `host` knew of and whose bytes it did not get, when it got those of `got`.
+    pub(crate) fn stale(&self, host: usize, place: Place, got: Version) -> Option<Version> {
+        let mut version = self.latest(place);
+        while version > got {
+            if self.knows(host, version) {
+                return Some(version);
+            }
+            version = self.stored(version)?.previous;
+        }
+        None
+    }
+
+    /// Whether nothing stands between another host's store and this host's load of it.
+    pub(crate) fn is_unordered(&self, host: usize, got: Version) -> bool {
+        self.stored(got).is_some_and(|s| s.host != host && !s.lost && !self.knows(host, got))
+    }
+
+    /// Another host's store into the line of which `host` does not know as it stores there itself; of one word alone where
+    /// the store goes past the caches.
+    pub(crate) fn conflict(&self, host: usize, line: usize, only: Option<usize>) -> Option<Version> {
+        let own = &self.lines[line];
+        let others = match only {
+            Some(word) => &own.latest[word..=word],
+            None => &own.last_by[..],
+        };
+        others.iter().copied().filter(|version| self.is_unordered(host, *version)).max()
+    }
+
+    /// Bytes in the line that a host's copy lacks although the host knows of them: it will write older ones over them.
+    pub(crate) fn lacks(&self, host: usize, (line, word): Place, copy: &[Word; 8]) -> Option<Version> {
+        let others = (0..8).filter(|other| *other != word);
+        let newer = others.map(|other| (self.lines[line].latest[other], copy[other].version));
+        newer
+            .filter(|(latest, has)| latest > has && self.knows(host, *latest))
+            .map(|(latest, _)| latest)
+            .max()
+    }
+
+    /// `host` flushes a line at `at`: what it had stored there before is flushed for the first time.
+    pub(crate) fn flush(&mut self, host: usize, words: &[Word; 8], at: (Site, Time)) {
+        for word in words {
+            let Some(index) = word.version.checked_sub(1) else { continue };
+            let store = &mut self.stores[index as usize];
+            if store.host == host && store.flushed.is_none() {
+                store.flushed = Some(at);
+            }
+        }
+    }
+
+    /// `host` stops; `on_device` is the version of a word that the device has.
+    pub(crate) fn lose(&mut self, host: usize, on_device: impl Fn(Place) -> Version) {
+        for line in 0..self.lines.len() {
+            for word in 0..8 {
+                let has = on_device((line, word));
+                let mut version = self.lines[line].latest[word];
+                while version > has {
+                    let store = &mut self.stores[version as usize - 1];
+                    store.lost |= store.host == host;
+                    version = store.previous;
+                }
+            }
+        }
+    }
+
+    /// The release of its host that first told of a store, where there was one.
+    pub(crate) fn told_by(&self, version: Version) -> Option<&Stored> {
+        let store = self.stored(version)?;
+        let after = self.releases[store.host].iter().filter_map(|release| self.stored(*release));
+        after.into_iter().find(|release| release.epoch >= store.epoch)
+    }
+}

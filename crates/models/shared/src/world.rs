@@ -1,0 +1,502 @@
+//! Hosts with a program each, in simulated time: the one with the earliest clock acts next, the lower number first.
+
+use crate::finding::{Finding, Side};
+use crate::params::SharedParameters;
+use crate::schedule::{Accesses, Happens, What};
+use crate::shadow::{Shadow, Version, Word};
+use crate::state::{Keep, State};
+use crate::stats::SharedStats;
+use protocol::{CorePort, FlushKind, Op, OpKind, PM_BASE, Site};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::Poll;
+use units::{Dur, Time};
+use workloads::Membership;
+
+/// Accesses of a run of which the last are kept for people.
+const KEPT: usize = 4096;
+/// As long as nothing but looking happens, after which everybody waits for ever.
+const PATIENCE: Dur = Dur::ns(100_000);
+/// The same where words change, and yet no operation of any host ends.
+const LONG_PATIENCE: Dur = Dur::ns(2_000_000);
+
+/// An access, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// When it began.
+    pub time: Time,
+    /// By which host.
+    pub host: usize,
+    /// What, in a word.
+    pub what: &'static str,
+    /// The word's address, none for a fence.
+    pub address: Option<u64>,
+    /// The value of a load or a store.
+    pub value: Option<u64>,
+    /// Where in the program.
+    pub site: Site,
+}
+
+/// A word that a host looks at again and again.
+#[derive(Clone, Copy)]
+struct Look {
+    place: (usize, usize),
+    version: Version,
+    side: Side,
+}
+
+/// A host's core.
+pub(crate) struct HostCore {
+    pub(crate) now: Time,
+    asked: Option<(Op, Site)>,
+    answer: Option<u64>,
+    pub(crate) is_alive: bool,
+    pub(crate) has_ended: bool,
+    stopped: Option<Side>,
+    told_gone: Vec<bool>,
+    pub(crate) operations: u64,
+    pub(crate) accesses: Accesses,
+    /// How much longer its next write takes.
+    linger: Dur,
+    link_free: Time,
+    /// Lines in the order in which they were fetched.
+    fetched: VecDeque<usize>,
+    /// Words that it looks at again and again, the last one last.
+    looks: Vec<Look>,
+}
+
+impl HostCore {
+    fn new(hosts: usize) -> HostCore {
+        HostCore {
+            now: Time::ZERO,
+            asked: None,
+            answer: None,
+            is_alive: true,
+            has_ended: false,
+            stopped: None,
+            told_gone: vec![false; hosts],
+            operations: 0,
+            accesses: Accesses::default(),
+            linger: Dur::ZERO,
+            link_free: Time::ZERO,
+            fetched: VecDeque::new(),
+            looks: Vec::new(),
+        }
+    }
+
+    /// Whether its program can go on.
+    pub(crate) fn runs(&self) -> bool {
+        self.is_alive && !self.has_ended
+    }
+}
+
+/// All hosts and what they share.
+pub(crate) struct World {
+    pub(crate) spec: SharedParameters,
+    pub(crate) state: State<Word, 8>,
+    pub(crate) shadow: Shadow,
+    pub(crate) hosts: Vec<HostCore>,
+    pub(crate) locks: Vec<u64>,
+    schedule: Vec<Happens>,
+    pub(crate) stats: SharedStats,
+    steps: VecDeque<Step>,
+    pub(crate) keeps_steps: bool,
+    /// The first thing that was wrong, and the store whose bytes were missed.
+    pub(crate) found: Option<(Finding, Version)>,
+    /// When anything but looking last happened.
+    progress: Time,
+    /// When an operation or a host last ended.
+    ended: Time,
+}
+
+/// What is done with an access.
+enum Done {
+    /// It takes so long, and gives this.
+    After(Dur, u64),
+    /// It is to be asked again then.
+    Again(Time),
+}
+
+impl World {
+    pub(crate) fn new(spec: SharedParameters, hosts: usize, lines: usize, schedule: Vec<Happens>) -> World {
+        let coherent = (0..lines).map(|line| line < spec.coherent_lines).collect();
+        World {
+            state: State::new(hosts, vec![[Word::default(); 8]; lines], coherent),
+            shadow: Shadow::new(hosts, lines),
+            hosts: (0..hosts).map(|_| HostCore::new(hosts)).collect(),
+            locks: Vec::new(),
+            schedule,
+            stats: SharedStats::default(),
+            steps: VecDeque::new(),
+            keeps_steps: false,
+            found: None,
+            progress: Time::ZERO,
+            ended: Time::ZERO,
+            spec,
+        }
+    }
+
+    /// The last accesses.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter()
+    }
+
+    /// The host that stopped, and where.
+    pub(crate) fn stopped(&self) -> Option<Side> {
+        self.hosts.iter().find_map(|host| host.stopped)
+    }
+
+    /// Notes what is wrong; the first is the cause of what comes after it.
+    pub(crate) fn note(&mut self, finding: Option<Finding>, missed: Version) {
+        if self.found.is_none() {
+            self.found = finding.map(|finding| (finding, missed));
+        }
+    }
+
+    /// The host whose access is next.
+    pub(crate) fn next(&self) -> Option<usize> {
+        let able = |id: &usize| self.hosts[*id].runs() && self.hosts[*id].asked.is_some();
+        (0..self.hosts.len()).filter(able).min_by_key(|id| self.hosts[*id].now)
+    }
+
+    /// Does the next access of a host, or what happens before it.
+    pub(crate) fn act(&mut self, id: usize) {
+        let now = self.hosts[id].now;
+        self.land_until(now);
+        let Some((op, site)) = self.hosts[id].asked else { return };
+        if !self.gets_to(id, site) {
+            return;
+        }
+        match self.carry_out(id, &op, site) {
+            Done::Again(time) => self.hosts[id].now = time,
+            Done::After(time, value) => {
+                let host = &mut self.hosts[id];
+                (host.now, host.asked, host.answer) = (now + time, None, Some(value));
+                if op.order.releases() || matches!(op.kind, OpKind::Flush(_) | OpKind::Fence(_)) {
+                    host.accesses.telling.push(host.accesses.all);
+                }
+                host.accesses.all += 1;
+                self.keep_step(id, now, &op, value, site);
+            }
+        }
+    }
+
+    /// What is on its way and due has landed.
+    fn land_until(&mut self, now: Time) {
+        for host in 0..self.hosts.len() {
+            while let Some(index) = self.state.in_flight(host).iter().position(|w| w.stamp <= now.ps()) {
+                self.state.land(host, index);
+            }
+        }
+    }
+
+    /// What happens to a host before its next access; whether it gets to that now.
+    fn gets_to(&mut self, id: usize, site: Site) -> bool {
+        let access = self.hosts[id].accesses.all;
+        while let Some(index) = self.schedule.iter().position(|h| h.host == id && h.access == access) {
+            let now = self.hosts[id].now;
+            match self.schedule.swap_remove(index).what {
+                What::Pause(time) => {
+                    self.hosts[id].now = now + time;
+                    self.progress = self.progress.max(now + time);
+                    return false;
+                }
+                What::Linger(time) => self.hosts[id].linger = time,
+                What::Evict(pick) => self.evict_one(id, pick),
+                What::Crash => {
+                    self.crash(id, site);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn evict_one(&mut self, id: usize, pick: u64) {
+        let cached: Vec<usize> = self.state.cached(id).collect();
+        if let Some(line) = cached.get((pick % cached.len().max(1) as u64) as usize) {
+            self.stats.evictions += u64::from(self.state.evict(id, *line));
+        }
+    }
+
+    fn crash(&mut self, id: usize, site: Site) {
+        self.state.crash(id);
+        let memory = self.state.memory();
+        self.shadow.lose(id, |(line, word)| memory[line][word].version);
+        let host = &mut self.hosts[id];
+        host.is_alive = false;
+        host.stopped = Some(Side { host: id, site, time: host.now });
+        self.progress = self.progress.max(host.now + self.spec.detect_ns);
+    }
+
+    /// A line over a host's link, from `now` on: how long until it has gone through.
+    fn over_link(&mut self, id: usize, now: Time) -> Dur {
+        let host = &mut self.hosts[id];
+        host.link_free = host.link_free.max(now) + self.spec.line_ns;
+        host.link_free.since(now) + self.spec.link_ns + self.spec.device_ns
+    }
+
+    fn carry_out(&mut self, id: usize, op: &Op, site: Site) -> Done {
+        let now = self.hosts[id].now;
+        match op.kind {
+            OpKind::Load | OpKind::Prefetch | OpKind::Rmw(_) => {
+                self.stats.references += 1;
+                let (time, value) = self.load(id, op, site);
+                if let OpKind::Rmw(kind) = op.kind
+                    && let Some(new) = kind.apply(value, op.value)
+                {
+                    self.store(id, &Op { value: new, ..*op }, site);
+                }
+                Done::After(time, value)
+            }
+            OpKind::Store => {
+                self.stats.references += 1;
+                Done::After(self.store(id, op, site), 0)
+            }
+            OpKind::StoreNonTemporal => {
+                self.stats.references += 1;
+                self.store_past(id, op, site);
+                Done::After(self.spec.hit_ns, 0)
+            }
+            OpKind::Flush(kind) => {
+                self.flush(id, op, kind, site);
+                self.stats.flush_time += self.spec.flush_ns;
+                Done::After(self.spec.flush_ns, 0)
+            }
+            OpKind::Fence(_) => match self.state.in_flight(id).iter().map(|w| w.stamp).max() {
+                Some(last) => {
+                    let acknowledged = Time::from_ps(last) + self.spec.link_ns;
+                    self.stats.fence_time += acknowledged.since(now);
+                    Done::Again(acknowledged)
+                }
+                None => {
+                    self.stats.fences += 1;
+                    Done::After(self.spec.hit_ns, 0)
+                }
+            },
+            OpKind::Compute => Done::After(Dur::ps(op.value), 0),
+            OpKind::Await => Done::After(Dur::ZERO, 0),
+        }
+    }
+
+    /// The line is in the host's caches; how long that takes.
+    fn fetch(&mut self, id: usize, line: usize) -> Dur {
+        if self.state.copy(id, line).is_some() {
+            return self.spec.hit_ns;
+        }
+        self.stats.fetches += 1;
+        let now = self.hosts[id].now;
+        let time = self.over_link(id, now) + self.spec.link_ns + self.spec.hit_ns;
+        self.stats.fetch_time += time;
+        self.hosts[id].fetched.push_back(line);
+        if self.hosts[id].fetched.len() > self.spec.cache_lines
+            && let Some(first) = self.hosts[id].fetched.pop_front()
+        {
+            self.stats.evictions += u64::from(self.state.evict(id, first));
+        }
+        time
+    }
+
+    fn load(&mut self, id: usize, op: &Op, site: Site) -> (Dur, u64) {
+        let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
+        let time = self.fetch(id, place.0);
+        let got = self.state.load(id, place.0, place.1);
+        if let Some(missed) = self.shadow.stale(id, place, got.version) {
+            self.note(self.stale(id, at, place, missed), missed);
+        }
+        if op.order.acquires() {
+            self.look(id, at, place, got.version);
+            self.shadow.acquire(id, got.version);
+        } else if self.shadow.is_unordered(id, got.version) {
+            self.note(self.unordered(id, at, place, got.version), 0);
+        }
+        (time, got.value)
+    }
+
+    /// A host looks at a word that tells of others: something happens where it is another word or has another value.
+    fn look(&mut self, id: usize, (site, time): (Site, Time), place: (usize, usize), version: Version) {
+        let side = Side { host: id, site, time };
+        let looks = &mut self.hosts[id].looks;
+        let known = looks.iter().position(|l| l.place == place).map(|index| looks.remove(index));
+        looks.push(Look { place, version, side });
+        if known.is_none_or(|l| l.version != version) {
+            self.progress = self.progress.max(time);
+        }
+    }
+
+    fn store(&mut self, id: usize, op: &Op, site: Site) -> Dur {
+        let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
+        let time = self.fetch(id, place.0);
+        let is_own = self.state.copy(id, place.0).is_some_and(|copy| copy.dirty);
+        self.check_conflict(id, at, place, None);
+        let version = self.stored(id, op, place, at);
+        self.state.store(id, place.0, place.1, Word { value: op.value, version });
+        let copy = self.state.copy(id, place.0).map(|copy| copy.words).filter(|_| !is_own);
+        if let Some(other) = copy.and_then(|words| self.shadow.lacks(id, place, &words)) {
+            self.note(self.lacking(id, at, place, other), 0);
+        }
+        time
+    }
+
+    /// Two hosts' stores into a line that nothing orders: no harm where hardware keeps it coherent.
+    fn check_conflict(&mut self, id: usize, at: (Site, Time), place: (usize, usize), only: Option<usize>) {
+        let other = self.shadow.conflict(id, place.0, only).filter(|_| !self.state.is_coherent(place.0));
+        if let Some(other) = other {
+            self.note(self.conflict(id, at, place, other), 0);
+        }
+    }
+
+    fn stored(&mut self, id: usize, op: &Op, place: (usize, usize), at: (Site, Time)) -> Version {
+        self.shadow.store(id, place, op.order.releases(), at)
+    }
+
+    /// A word goes to the device, past the caches.
+    fn store_past(&mut self, id: usize, op: &Op, site: Site) {
+        let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
+        self.check_conflict(id, at, place, Some(place.1));
+        let version = self.stored(id, op, place, at);
+        self.state.store_past(id, place.0, place.1, Word { value: op.value, version });
+        self.send(id);
+    }
+
+    /// What was just handed over is on its way.
+    fn send(&mut self, id: usize) {
+        self.stats.writes += 1;
+        let now = self.hosts[id].now;
+        let linger = std::mem::take(&mut self.hosts[id].linger);
+        let lands = now + self.over_link(id, now) + linger;
+        self.state.stamp(id, lands.ps());
+    }
+
+    fn flush(&mut self, id: usize, op: &Op, kind: FlushKind, site: Site) {
+        let (line, _) = place_of(op.address);
+        self.stats.flushes += 1;
+        let keep = match kind {
+            FlushKind::Clwb => Keep::Copy,
+            FlushKind::Clflushopt | FlushKind::Clflush | FlushKind::WriteBackInvalidate => Keep::Nothing,
+        };
+        if let Some(copy) = self.state.copy(id, line) {
+            self.shadow.flush(id, &copy.words, (site, self.hosts[id].now));
+        }
+        if self.state.flush(id, line, keep) {
+            self.send(id);
+        }
+    }
+
+    fn keep_step(&mut self, host: usize, time: Time, op: &Op, value: u64, site: Site) {
+        if !self.keeps_steps {
+            return;
+        }
+        let (what, address, value) = match op.kind {
+            OpKind::Load | OpKind::Prefetch => ("loads", Some(op.address), Some(value)),
+            OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_) => {
+                ("stores", Some(op.address), Some(op.value))
+            }
+            OpKind::Flush(FlushKind::Clwb) => ("flushes", Some(op.address), None),
+            OpKind::Flush(_) => ("invalidates", Some(op.address), None),
+            OpKind::Fence(_) => ("fences", None, None),
+            OpKind::Compute | OpKind::Await => return,
+        };
+        if self.steps.len() == KEPT {
+            self.steps.pop_front();
+        }
+        self.steps.push_back(Step { time, host, what, address, value, site });
+    }
+
+    /// A host is one operation further.
+    pub(crate) fn operation_ended(&mut self, id: usize) {
+        let host = &mut self.hosts[id];
+        host.operations += 1;
+        host.looks.clear();
+        (self.progress, self.ended) = (self.progress.max(host.now), self.ended.max(host.now));
+        self.stats.operations += 1;
+    }
+
+    /// Whether nothing but looking has happened for so long that nothing else will.
+    pub(crate) fn is_stuck(&self, id: usize) -> bool {
+        let now = self.hosts[id].now;
+        now.since(self.progress) > PATIENCE || now.since(self.ended) > LONG_PATIENCE
+    }
+
+    /// What the hosts that look at words again and again wait for.
+    pub(crate) fn note_stuck(&mut self) {
+        let waiting = self.hosts.iter().filter(|h| h.runs());
+        let looks: Vec<Look> = waiting.flat_map(|h| h.looks.iter().rev().copied()).collect();
+        // One that misses bytes that were stored is the cause; the others may wait for it.
+        let misses = |look: &&Look| self.shadow.latest(look.place) > look.version;
+        if let Some(look) = looks.iter().find(misses).or_else(|| looks.first()) {
+            self.note(Some(self.stuck(look.side, look.place, look.version)), 0);
+        }
+    }
+}
+
+/// The line and the word of an address.
+pub(crate) fn place_of(address: u64) -> (usize, usize) {
+    let offset = address - PM_BASE;
+    ((offset / 64) as usize, (offset % 64 / 8) as usize)
+}
+
+/// A host's core, as its program has it.
+pub(crate) struct Port {
+    pub(crate) world: Rc<RefCell<World>>,
+    pub(crate) id: usize,
+}
+
+impl CorePort for Port {
+    fn poll(&self, op: &Op) -> Poll<u64> {
+        self.poll_at(op, std::panic::Location::caller())
+    }
+
+    fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
+        let host = &mut self.world.borrow_mut().hosts[self.id];
+        match host.answer.take() {
+            Some(value) => Poll::Ready(value),
+            None => {
+                host.asked = Some((*op, site));
+                Poll::Pending
+            }
+        }
+    }
+
+    fn core(&self) -> u8 {
+        self.id as u8
+    }
+
+    fn now(&self) -> Time {
+        self.world.borrow().hosts[self.id].now
+    }
+
+    fn operation_done(&self) {
+        let mut world = self.world.borrow_mut();
+        world.operation_ended(self.id);
+    }
+
+    fn region(&self, _: bool) {}
+
+    fn moved(&self, _: u64) {}
+
+    fn fail(&self, _: String) {}
+}
+
+/// The fabric manager.
+pub(crate) struct Members(pub(crate) Rc<RefCell<World>>);
+
+impl Membership for Members {
+    fn is_gone(&self, asker: usize, host: usize) -> bool {
+        let world = &mut *self.0.borrow_mut();
+        let detect = world.spec.detect_ns;
+        let is_told = world.hosts[host].stopped.is_some_and(|s| world.hosts[asker].now >= s.time + detect);
+        if is_told && !std::mem::replace(&mut world.hosts[asker].told_gone[host], true) {
+            world.shadow.told_gone(asker, host);
+        }
+        is_told
+    }
+
+    fn found_broken(&self, host: usize, address: u64, what: &str, site: Site) {
+        let world = &mut *self.0.borrow_mut();
+        let here = Side { host, site, time: world.hosts[host].now };
+        let finding = world.broken(here, place_of(address), what);
+        world.note(Some(finding), 0);
+    }
+}
