@@ -280,6 +280,18 @@ DIAGRAMS = {
         [("machines", "search", ""), ("search", "states", "every order"), ("states", "failure", ""), ("mutant", "machines", ""), ("states", "trace", "violation"), ("failure", "trace", "")],
         about="Exploration of a protocol",
     ),
+    "shared": Diagram(
+        {
+            "first": Box(0, 0, "host 0", "a program"),
+            "second": Box(0, 1, "host 1", "a program"),
+            "caches0": Box(1, 0, "caches", "bytes of lines"),
+            "caches1": Box(1, 1, "caches", "bytes of lines"),
+            "device": Box(2, 0.5, "device", "stays", durable=True),
+            "shadow": Box(3, 0.5, "who knows what", "vector clocks"),
+        },
+        [("first", "caches0", "loads, stores"), ("second", "caches1", "loads, stores"), ("caches0", "device", "flushes"), ("caches1", "device", "flushes"), ("device", "shadow", "versions")],
+        about="Hosts, their caches, and the device that they share",
+    ),
     "track": Diagram(
         {
             "program": Box(0, 0, "a live process", "unmodified"),

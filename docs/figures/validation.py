@@ -278,8 +278,21 @@ def paper(folder: Path, name: str) -> tuple[Any, Rows]:
     return bands.published(data), [{"claim": r["claim"], "ratio": r["ratio"]} for r in bands.compared(data["claims"])]
 
 
+def shared() -> tuple[Any, Rows]:
+    """Mistakes seeded in programs of several hosts, and those that are found."""
+    rows = []
+    for program in ("log", "ring", "allocator", "pages", "superblock", "lock"):
+        (bug,) = (p for p in ask("show", f"shared-{program}")["parameters"] if p["key"] == "workload.bug")
+        words = [w for w in re.findall(r"[a-z]+(?:-[a-z]+)+", bug["accepts"])]
+        found = [bool(ask("shared", "shared", f"shared-{program}", "--set", f"workload.bug={word}")["findings"]) for word in (*words, "none")]
+        if found.pop():
+            raise SystemExit(f"shared-{program}: something is found where nothing was seeded")
+        rows += pair(program, len(words), sum(found), ("seeded", "found"))
+    return two_bars(rows, "mistakes", "Mistakes in programs of several hosts"), rows
+
+
 MEASURED: dict[str, Callable[[], tuple[Any, Rows]]] = {
-    f.__name__.replace("_", "-"): f for f in (core, memory, optane, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track)
+    f.__name__.replace("_", "-"): f for f in (core, memory, optane, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track, shared)
 }  # fmt: skip
 
 

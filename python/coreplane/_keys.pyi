@@ -59,7 +59,7 @@ class Llc(TypedDict, total=False):
     ways: int
 
 class Machine(TypedDict, total=False):
-    fidelity: Literal["line", "page"]
+    fidelity: Literal["line", "page", "hosts"]
 
 class MemoryDdr(TypedDict, total=False):
     acknowledge_ns: float | str
@@ -322,6 +322,17 @@ class Remote(TypedDict, total=False):
     window_ns: float | str
     write_fault_ns: float | str
 
+class Shared(TypedDict, total=False):
+    cache_lines: int
+    coherent_lines: int
+    detect_ns: float | str
+    device_ns: float | str
+    flush_ns: float | str
+    hit_ns: float | str
+    hosts: int
+    line_ns: float | str
+    link_ns: float | str
+
 class Wires(TypedDict, total=False):
     core_controller_ns: float | str
     core_core_ns: float | str
@@ -355,6 +366,7 @@ class MachineKeys(TypedDict, total=False):
     ordering: Ordering
     os: Os
     remote: Remote
+    shared: Shared
     wires: Wires
 
 class WorkloadKeys(TypedDict, total=False):
@@ -362,7 +374,7 @@ class WorkloadKeys(TypedDict, total=False):
     array_bytes: int
     batch: int
     block_size: int
-    bug: Literal["allocator-unflushed", "change-not-added", "constructor-unflushed", "double-flush", "flush-address", "flush-predicate", "frame-kept", "log-not-flushed", "missing-log", "none", "nontemporal-unfenced", "token-before-data", "two-word-commit", "unfenced-flush"]
+    bug: Literal["ack-not-flushed", "acks-share-line", "active-first", "active-kept", "active-not-flushed", "allocator-unflushed", "block-kept", "block-not-fenced", "block-not-flushed", "change-not-added", "constructor-unflushed", "consumer-keeps-message", "consumer-keeps-tail", "copy-kept", "copy-not-flushed", "data-kept", "data-not-fenced", "data-not-flushed", "double-flush", "ends-share-line", "flush-address", "flush-predicate", "frame-kept", "head-first", "head-not-flushed", "in-place", "lease-by-time", "lease-never-ends", "log-not-flushed", "message-not-fenced", "message-not-flushed", "missing-log", "no-takeover", "none", "nontemporal-unfenced", "not-mended", "page-kept", "page-not-fenced", "page-not-flushed", "pin-not-flushed", "pins-kept", "pins-share-line", "producer-keeps-head", "reader-keeps-record", "reader-keeps-tail", "ready-first", "record-not-fenced", "record-not-flushed", "release-first", "release-not-flushed", "reply-kept", "reply-not-flushed", "request-not-flushed", "requests-kept", "requests-share-line", "return-first", "state-kept", "tail-first", "tail-not-flushed", "ticket-not-flushed", "tickets-kept", "tickets-share-line", "token-before-data", "token-first", "token-kept", "token-not-flushed", "two-word-commit", "unfenced-flush", "unpin-not-flushed", "waits-for-the-gone", "writer-keeps-acks"]
     clients: int
     clwb_size: int
     depth: int
@@ -374,6 +386,7 @@ class WorkloadKeys(TypedDict, total=False):
     file_bytes: int | str
     fill_ns: float | str
     hit_permille: int
+    hosts: int
     initial_depth: int
     input_bytes: int
     insert_percent: int

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from coreplane import _core
-from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Tracking
+from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
 from coreplane.inputs import Machine, Trace, Value, Workload, core_of, frame, machine_of, pairs, workload_of
 from coreplane.results import Comparison, Run, Sweep
 
@@ -105,6 +105,15 @@ def crash(
         raise _core.ConfigError("resume: give out, the folder of the search that was interrupted")
     how |= {"out": None if out is None else os.fspath(out), "resume": resume}
     return Crash(_core.crash(core_of(machine_of(machine)), core_of(of), _seed(seed), **how))
+
+
+def shared(machine: AMachine, workload: AWorkload, *, schedules: int = 500, seed: int = 1) -> Shared:
+    """Looks for what is wrong in a program of several hosts that share memory without coherence.
+
+    The program is run ``schedules`` times, each time with other pauses, evictions, slow flushes and stops of a host. Raises
+    ConfigError when the machine is one host, or the workload is none of several.
+    """
+    return Shared(_core.shared(core_of(machine_of(machine)), core_of(workload_of(workload)), _seed(seed), schedules))
 
 
 def litmus(*files: str | os.PathLike[str], text: str | None = None, model: str | None = None, method: Literal["view", "operational"] = "view", failed_rmw_fences: bool = False) -> Litmus:

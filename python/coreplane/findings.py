@@ -257,6 +257,72 @@ class Exploration:
         return notebook.title(f"Exploration of {self.data['protocol']}", repr(self)) + notebook.table(self.table)
 
 
+@dataclass(frozen=True)
+class Side:
+    """What one host did, where and when."""
+
+    host: int
+    file: str
+    line: int
+    time_ns: float
+
+
+@dataclass(frozen=True)
+class SharedFinding:
+    """A mistake in a program of several hosts."""
+
+    #: ``stale-read``, ``publication-before-data``, ``write-write-conflict``, ``lock-release-not-flushed``, ``unordered-read``,
+    #: ``host-crash``, ``stuck`` or ``broken-invariant``.
+    kind: str
+    #: A sentence with both places.
+    message: str
+    #: Where it shows.
+    here: Side
+    #: The other host's side of it.
+    there: Side | None
+    #: Simulated time between the two.
+    apart_ns: float | None
+    #: Operations of the smallest run that shows it.
+    operations: int
+    #: What happens in that run besides.
+    schedule: tuple[str, ...]
+
+
+class Shared:
+    """What is wrong in a program of several hosts."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        #: Everything that ``coreplane shared --format json`` prints.
+        self.data = data
+        #: Different mistakes, each once.
+        self.findings = [_of_hosts(f) for f in data["findings"]]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Kind, message, time between the two sides, what happens in the smallest run."""
+        rows = [{"kind": f.kind, "message": f.message, "apart_ns": f.apart_ns, "operations": f.operations, "schedule": "; ".join(f.schedule)} for f in self.findings]
+        return frame(rows, ["kind", "message", "apart_ns", "operations", "schedule"])
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return f"<{self.data['workload']} on {self.data['machine']}: {self.data['schedules']} schedules, {len(self.findings)} findings>"
+
+    def _repr_html_(self) -> str:
+        return notebook.title(f"{self.data['workload']} on {self.data['machine']}", repr(self)) + notebook.table(self.table)
+
+
+def _of_hosts(f: dict[str, Any]) -> SharedFinding:
+    there = Side(**f["there"]) if f["there"] else None
+    return SharedFinding(f["kind"], f["message"], Side(**f["here"]), there, f["apart_ns"], f["operations"], tuple(f["schedule"]))
+
+
 class Scoreboard:
     """Papers' claims: published beside ours."""
 

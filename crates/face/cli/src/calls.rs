@@ -2,14 +2,15 @@
 //! no progress is shown.
 
 use crate::args::{
-    Common, CrashArgs, EngineChoice, Format, LitmusArgs, MethodChoice, ReproduceArgs, Settings, SweepArgs,
-    TrackArgs, TrackMechanism, TrackMode,
+    Common, CrashArgs, EngineChoice, Format, LitmusArgs, MethodChoice, ReproduceArgs, Settings, SharedArgs,
+    SweepArgs, TrackArgs, TrackMechanism, TrackMode,
 };
 use crate::compare::Compared;
 use crate::record_route::Asked;
 use crate::spread::Spreads;
 use crate::{
-    Failure, accounts, bands, compare, crash, explore, litmus, output, record, reproduce, run, show, sweep,
+    Failure, accounts, bands, compare, crash, explore, litmus, output, record, reproduce, run,
+    shared_command, show, sweep,
 };
 use clap::{CommandFactory, ValueEnum};
 use machine::{Description, MemoryDescription, WorkloadDescription};
@@ -310,6 +311,25 @@ pub fn explore(
     }
     let (outcome, seconds) = output::timed(|| harness.explore(&given, mutant, states));
     Ok(explore::json(protocol, mutant, &outcome.map_err(Failure::BadInput)?, seconds))
+}
+
+/// Looks for what is wrong in a program of several hosts, under so many schedules.
+///
+/// # Errors
+/// When the two do not fit together.
+pub fn shared(machine: &Machine, workload: &Workload, seed: u64, schedules: u64) -> Result<Value, Failure> {
+    let [described] = workload.described.as_slice() else {
+        return Err(shared_command::recorded(&workload.name));
+    };
+    let how = How { seed, reference: false, bands: Bands::None, timeline: false };
+    let args = SharedArgs {
+        machine: machine.0.name.clone(),
+        workload: workload.name.clone(),
+        schedules,
+        settings: how.settings(Vec::new()),
+        common: QUIET,
+    };
+    Ok(shared_command::look(&args, &machine.0, described)?.json())
 }
 
 /// Runs a program and records it.

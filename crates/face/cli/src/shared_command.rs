@@ -19,11 +19,7 @@ pub(crate) struct Searched {
 
 pub(crate) fn shared(args: &SharedArgs) -> Result<(), Failure> {
     if output::recording(&args.workload).is_some() {
-        return Err(Failure::BadInput(format!(
-            "{}: a recording is of one process and one host; give one of {}",
-            args.workload,
-            programs()
-        )));
+        return Err(recorded(&args.workload));
     }
     let mut machine = output::machine(&args.machine)?;
     let mut workload = output::workload(&args.workload)?;
@@ -41,8 +37,11 @@ pub(crate) fn shared(args: &SharedArgs) -> Result<(), Failure> {
     }
 }
 
-fn programs() -> String {
-    workloads::SHARED_WORKLOADS.iter().map(|w| w.name).collect::<Vec<_>>().join(", ")
+/// That a recording does not tell what several hosts did.
+pub(crate) fn recorded(name: &str) -> Failure {
+    let programs: Vec<&str> = workloads::SHARED_WORKLOADS.iter().map(|w| w.name).collect();
+    let programs = programs.join(", ");
+    Failure::BadInput(format!("{name}: a recording is of one process and one host; give one of {programs}"))
 }
 
 /// Searches, with what is set applied.
@@ -131,13 +130,8 @@ fn happens(h: &Happens) -> String {
 fn step(s: &Step) -> String {
     let address = s.address.map(|a| format!(" {a:#x}")).unwrap_or_default();
     let value = s.value.map(|v| format!(" = {v:#x}")).unwrap_or_default();
-    let (file, line) = (s.site.file(), s.site.line());
-    format!(
-        "{:>10}  host {} {}{address}{value}  {file}:{line}",
-        quantity::time(s.time.as_ns()),
-        s.host,
-        s.what
-    )
+    let (time, place) = (quantity::time(s.time.as_ns()), shared::place(s.site));
+    format!("{time:>10}  host {} {}{address}{value}  {place}", s.host, s.what)
 }
 
 fn side_json(side: &Side) -> Value {

@@ -197,6 +197,21 @@ fn explore<'py>(
     to_python(py, &watched(py, work)?)
 }
 
+/// Looks for what is wrong in a program of several hosts.
+///
+/// (machine: Machine, workload: Workload, seed: int, schedules: int) -> dict[str, Any]
+#[pyfunction]
+fn shared<'py>(
+    py: Python<'py>,
+    machine: &Machine,
+    workload: &Workload,
+    seed: u64,
+    schedules: u64,
+) -> Any<'py> {
+    let (machine, workload) = (machine.0.clone(), workload.0.clone());
+    to_python(py, &watched(py, move || calls::shared(&machine, &workload, seed, schedules))?)
+}
+
 /// Runs a program and records it.
 ///
 /// (command: list[str], out: str, route: str, memory: str | None) -> dict[str, Any]
@@ -283,6 +298,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(crash, module)?)?;
     module.add_function(wrap_pyfunction!(litmus, module)?)?;
     module.add_function(wrap_pyfunction!(explore, module)?)?;
+    module.add_function(wrap_pyfunction!(shared, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_summary, module)?)?;
     module.add_function(wrap_pyfunction!(track, module)?)?;

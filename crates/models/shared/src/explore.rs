@@ -60,9 +60,9 @@ impl fmt::Display for Step {
 struct Promise {
     /// What it stored last, until the device has had it.
     own: Option<u8>,
-    /// Of what the device has held, the first that a load may still return.
+    /// Of what is kept of the line's history, the first that a load may still return.
     floor: usize,
-    /// Flushed, so that it is on the device after the next fence.
+    /// Flushed, so that the device has to have had it by the next fence.
     flushed: Option<u8>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct State {
     caches: Caches<u8, 1>,
     done: Vec<u8>,
     stopped: Option<usize>,
-    /// What the device has held, line by line.
+    /// What the device has held, line by line, as far back as a load may still return it.
     history: Vec<Vec<u8>>,
     promises: Vec<Vec<Promise>>,
     /// The last value that any host stored and that is not lost, line by line.
@@ -82,18 +82,23 @@ pub(crate) struct State {
 }
 
 impl SharedSpace {
-    /// What the device has held since the last step.
+    /// What the device has held since the last step. What nobody may see any more is forgotten: states that differ in that
+    /// alone are one.
     fn look(state: &mut State) {
-        for (line, history) in state.history.iter_mut().enumerate() {
-            let [now] = state.caches.memory()[line];
+        let State { caches, history, promises, stopped, .. } = state;
+        for (line, history) in history.iter_mut().enumerate() {
+            let [now] = caches.memory()[line];
             if history.last() != Some(&now) {
                 history.push(now);
-                state
-                    .promises
-                    .iter_mut()
-                    .filter(|p| p[line].own == Some(now))
-                    .for_each(|p| p[line].own = None);
+                for promise in promises.iter_mut().map(|p| &mut p[line]) {
+                    promise.own = promise.own.filter(|own| *own != now);
+                    promise.flushed = promise.flushed.filter(|flushed| *flushed != now);
+                }
             }
+            let alive = promises.iter().enumerate().filter(|(host, _)| *stopped != Some(*host));
+            let seen = alive.map(|(_, p)| p[line].floor).min().unwrap_or(0).min(history.len() - 1);
+            history.drain(..seen);
+            promises.iter_mut().for_each(|p| p[line].floor = p[line].floor.saturating_sub(seen));
         }
     }
 
@@ -150,8 +155,7 @@ impl SharedSpace {
         state.caches.fence(host);
         Self::look(state);
         for (line, promise) in state.promises[host].iter_mut().enumerate() {
-            let missing = promise.flushed.take().filter(|value| !state.history[line].contains(value));
-            if let Some(value) = missing {
+            if let Some(value) = promise.flushed.take() {
                 state.wrong = Some(format!(
                     "host {host} flushed {value} in line {line} and fenced; the device never had it"
                 ));
@@ -159,17 +163,19 @@ impl SharedSpace {
         }
     }
 
-    fn crash(state: &mut State, host: usize) {
+    fn crash(&self, state: &mut State, host: usize) {
         let before = state.caches.memory().to_vec();
         state.caches.crash(host);
         state.stopped = Some(host);
+        state.done[host] = self.operations;
         if state.caches.memory() != before {
             state.wrong = Some(format!("host {host} stops, and the device changes"));
         }
-        for line in 0..before.len() {
+        for (line, [on_device]) in before.into_iter().enumerate() {
             if state.promises[host][line].own == Some(state.newest[line]) {
-                state.newest[line] = before[line][0];
+                state.newest[line] = on_device;
             }
+            state.promises[host][line] = Promise::default();
         }
     }
 }
@@ -221,7 +227,7 @@ impl Protocol for SharedSpace {
             Step::Fence(host) => Self::fence(&mut s, host),
             Step::Evict(host, line) => _ = s.caches.evict(host, line),
             Step::Land(host, index) => _ = s.caches.land(host, index),
-            Step::Crash(host) => Self::crash(&mut s, host),
+            Step::Crash(host) => self.crash(&mut s, host),
         }
         Self::look(&mut s);
         s

@@ -52,10 +52,16 @@ pub struct Side {
 }
 
 impl Side {
-    /// `FILE:LINE`.
+    /// `FOLDER/FILE:LINE`.
     pub fn place(&self) -> String {
-        format!("{}:{}", self.site.file(), self.site.line())
+        place(self.site)
     }
+}
+
+/// A place in a program, with as much of the file's path as tells it from others.
+pub fn place(site: Site) -> String {
+    let folder = site.file().rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+    format!("{}:{}", &site.file()[folder..], site.line())
 }
 
 /// Something that is wrong.

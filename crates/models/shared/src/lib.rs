@@ -35,7 +35,7 @@ mod stats;
 mod tests;
 mod world;
 
-pub use finding::{Finding, Kind, Side};
+pub use finding::{Finding, Kind, Side, place};
 pub use run::{Ran, check, run};
 pub use schedule::{Accesses, Happens, What};
 pub use search::{Found, Outcome, Search};

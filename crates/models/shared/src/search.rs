@@ -156,17 +156,27 @@ fn told(finding: &Finding, steps: &[Step]) -> Vec<Step> {
     let until = steps.iter().filter(|s| s.time <= finding.here.time);
     let mut kept: Vec<Step> = Vec::new();
     for step in until.filter(|s| hosts.contains(&Some(s.host))) {
-        let wrote = |s: &&Step| s.host == step.host;
+        let mut own = kept.iter().rev().filter(|s| s.host == step.host);
         let is_told = match step.address {
-            Some(address) => address / 64 == finding.address / 64,
+            Some(address) => {
+                address / 64 == finding.address / 64 && !own.take(LOOKS).any(|s| repeats(step, s))
+            }
             // A fence, where it waits for this line.
-            None => kept.iter().rfind(wrote).is_some_and(|last| last.what == "flushes"),
+            None => own.next().is_some_and(|last| last.what == "flushes"),
         };
         if is_told {
             kept.push(*step);
         }
     }
-    kept.dedup_by(|next, last| next.host == last.host && next.site == last.site && next.what == last.what);
     kept.drain(..kept.len().saturating_sub(MOST_STEPS));
     kept
+}
+
+/// Steps of a host that looks at a word once.
+const LOOKS: usize = 2;
+
+/// Whether a step is one more look at a word, or one more word of a line that is filled or read.
+fn repeats(step: &Step, before: &Step) -> bool {
+    let is_same = step.site == before.site && step.what == before.what;
+    is_same && (step.value == before.value || step.address != before.address)
 }

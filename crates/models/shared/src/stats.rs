@@ -12,6 +12,7 @@ pub(crate) struct SharedStats {
     /// loads and stores
     pub(crate) references: u64,
     /// operations that the programs ended
+    #[stat(name = ".cpu.operations")]
     pub(crate) operations: u64,
     /// lines fetched from the device
     pub(crate) fetches: u64,

@@ -1,9 +1,9 @@
 //! What holds of hosts, of programs for them, and of the search.
 
 use crate::explore::SharedSpace;
-use crate::mutant::{MUTANTS, Mutant};
+use crate::mutant::Mutant;
 use crate::params::SharedParameters;
-use crate::{Kind, Outcome, Search};
+use crate::{Kind, Outcome, Search, run};
 use explore::Held;
 use params::{Parameters, Setting, Settings};
 use workloads::{SHARED_WORKLOADS, SharedWorkload, find_shared};
@@ -23,9 +23,8 @@ fn bugs(workload: &SharedWorkload) -> impl Iterator<Item = &'static str> + use<>
 
 /// More schedules only where few show nothing.
 fn found(workload: &SharedWorkload, bug: &str, seed: u64) -> Outcome {
-    let more = [1, 60, 500].map(|schedules| searched(workload, bug, seed, schedules));
-    more.into_iter()
-        .find(|outcome| !outcome.found.is_empty())
+    let mut more = [1, 60, 500].into_iter().map(|schedules| searched(workload, bug, seed, schedules));
+    more.find(|outcome| !outcome.found.is_empty())
         .unwrap_or_else(|| panic!("{} {bug}: nothing found", workload.name))
 }
 
@@ -59,45 +58,71 @@ fn nothing_is_found_in_programs_for_hosts_without_a_bug() {
         assert!(outcome.references > schedules * 100, "{}", workload.name);
     }
 }
+
+/// A machine that is large enough for a mistake to show.
+fn seeded(mutant: Mutant) -> SharedSpace {
+    let coherent = mutant == Mutant::SnoopLeavesCopies;
+    SharedSpace { lines: 1, coherent, mutant: Some(mutant), ..SMALL }
+}
+
+const SMALL: SharedSpace =
+    SharedSpace { hosts: 2, lines: 2, operations: 2, stays: false, coherent: false, mutant: None };
+
 #[test]
-fn zz_seeds() {
-    for workload in SHARED_WORKLOADS {
-        for seed in 2..6 {
-            let o = searched(workload, "none", seed, 1000);
-            if !o.found.is_empty() {
-                println!(
-                    "NONE {} {:#?}",
-                    workload.name,
-                    o.found.iter().map(|f| (&f.finding.message, &f.schedule)).collect::<Vec<_>>()
-                );
-            }
-        }
-        for bug in bugs(workload) {
-            for seed in 2..8 {
-                let o = searched(workload, bug, seed, 1);
-                if o.found.is_empty() && searched(workload, bug, seed, 500).found.is_empty() {
-                    println!("MISSED {} {bug} {seed}", workload.name);
-                }
-            }
-        }
+fn hosts_see_what_was_flushed_and_fenced_and_every_mutant_is_caught() {
+    Held {
+        clean: vec![
+            (SMALL, 31_266),
+            (SharedSpace { coherent: true, ..SMALL }, 9_766),
+            (SharedSpace { lines: 1, operations: 3, ..SMALL }, 56_713),
+        ],
+        seeded: |mutant| SharedSpace { operations: 3, ..seeded(mutant) },
+        wrong: &["host 0 "],
+    }
+    .holds();
+}
+
+/// What a seeded bug of a program is called.
+#[test]
+fn findings_are_named_after_what_lacks() {
+    let named = [
+        ("shared-log", "record-not-flushed", Kind::StaleRead, "never flushed the line"),
+        ("shared-log", "reader-keeps-record", Kind::StaleRead, "never invalidated its copy"),
+        ("shared-log", "record-not-fenced", Kind::PublicationBeforeData, "no fence waited"),
+        ("shared-log", "tail-first", Kind::PublicationBeforeData, "told of them at"),
+        ("shared-log", "acks-share-line", Kind::WriteConflict, "destroys the other's bytes"),
+        ("shared-lock", "release-not-flushed", Kind::LockRelease, "cannot go on at"),
+        ("shared-pages", "no-takeover", Kind::HostCrash, "host 0 stopped at"),
+        ("shared-superblock", "in-place", Kind::HostCrash, "stopped at shared/superblock.rs"),
+    ];
+    for (name, bug, kind, words) in named {
+        let outcome = found(find_shared(name).unwrap(), bug, 1);
+        let told: Vec<_> = outcome.found.iter().map(|f| (f.finding.kind, &f.finding.message)).collect();
+        assert!(told.iter().any(|(k, text)| *k == kind && text.contains(words)), "{name} {bug}: {told:#?}");
     }
 }
+
 #[test]
-fn zz_explore() {
-    for (h, l, o) in [(2, 1, 2), (2, 2, 2), (2, 1, 3)] {
-        let s =
-            SharedSpace { hosts: h, lines: l, operations: o, stays: false, coherent: false, mutant: None };
-        let r = explore::explore(&s, 3_000_000);
-        println!("{h} {l} {o}: {} {} {} {:?}", r.states, r.depth, r.complete, r.violation);
-        let r = explore::explore(&SharedSpace { coherent: true, ..s }, 3_000_000);
-        println!("coh {h} {l} {o}: {} {} {} {:?}", r.states, r.depth, r.complete, r.violation);
-    }
-    for (name, m, _) in MUTANTS {
-        for coherent in [false, true] {
-            let s =
-                SharedSpace { hosts: 2, lines: 1, operations: 3, stays: false, coherent, mutant: Some(*m) };
-            let r = explore::explore(&s, 3_000_000);
-            println!("{name} {coherent} {} {:?}", r.states, r.violation.map(|v| (v.message, v.trace)));
-        }
+fn a_smallest_schedule_leads_to_what_it_was_made_from() {
+    let workload = find_shared("shared-log").unwrap();
+    let outcome = found(workload, "record-not-fenced", 1);
+    let small = &outcome.found[0];
+    assert_eq!((small.operations, small.schedule.len()), (1, 1), "{small:#?}");
+    let (writer, reader) = (small.finding.there.unwrap().host, small.finding.here.host);
+    assert!(small.steps.iter().any(|s| s.host == writer && s.what == "stores"), "{small:#?}");
+    assert!(small.steps.iter().any(|s| s.host == reader && s.what == "loads"), "{small:#?}");
+}
+
+/// Where hardware keeps the lines coherent, a missing flush or invalidation does no harm.
+#[test]
+fn coherent_lines_forgive_what_incoherent_ones_do_not() {
+    let workload = find_shared("shared-log").unwrap();
+    let mut machine = Settings::defaults(SharedParameters::TABLE);
+    machine.set("shared.coherent_lines", Setting::Number(64));
+    for bug in ["reader-keeps-record", "reader-keeps-tail", "acks-share-line", "tail-not-flushed"] {
+        let mut settings = Settings::defaults(workload.params);
+        settings.set("workload.bug", Setting::Text(bug.into()));
+        let ran = run(&machine, workload, &settings.into(), Vec::new(), false);
+        assert!(ran.finding.is_none(), "{bug}: {:?}", ran.finding);
     }
 }

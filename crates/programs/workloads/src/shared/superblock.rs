@@ -4,6 +4,7 @@
 
 use super::{Broken, Host, Left, SharedWorkload, fill, line, shared_params, verify, whole};
 use crate::recovery::Persistent;
+use protocol::Settings;
 
 const TOKEN: u64 = 0;
 const ACTIVE: u64 = 1;
@@ -38,8 +39,9 @@ pub(crate) const WORKLOAD: SharedWorkload = SharedWorkload {
 };
 
 /// Line `n` of the copy that version `version` is in.
-fn copy(version: u64, n: u64) -> u64 {
-    line(COPIES + version % 2 * LINES + n)
+fn copy(settings: &Settings, version: u64, n: u64) -> u64 {
+    let other = settings.text("workload.bug") != "in-place" && !version.is_multiple_of(2);
+    line(COPIES + u64::from(other) * LINES + n)
 }
 
 async fn run(host: Host) {
@@ -67,17 +69,15 @@ async fn wait_for(host: &Host, turn: u64) {
 async fn change(host: &Host, turn: u64) {
     let version = host.look(line(ACTIVE), !host.has("active-kept")).await;
     for n in 0..LINES {
+        let at = copy(&host.settings, version, n);
         if !host.has("copy-kept") {
-            host.invalidate(copy(version, n)).await;
+            host.invalidate(at).await;
         }
-        if verify(host, copy(version, n), SALT).await != version {
-            host.found_broken(
-                copy(version, n) + super::VERSION,
-                "the active copy is not of the active version",
-            );
+        if verify(host, at, SALT).await != version {
+            host.found_broken(at + super::VERSION, "the active copy is not of the active version");
         }
     }
-    write(host, version, if host.has("in-place") { version } else { version + 1 }).await;
+    write(host, version + 1).await;
     if host.has("token-first") {
         host.publish(line(TOKEN), turn + 1).await;
     }
@@ -94,21 +94,21 @@ async fn change(host: &Host, turn: u64) {
     }
 }
 
-/// Writes the version after `version` into the copy that version `of` is in.
-async fn write(host: &Host, version: u64, of: u64) {
+async fn write(host: &Host, version: u64) {
     for n in 0..LINES {
-        host.invalidate(copy(of, n)).await;
-        fill(host, copy(of, n), SALT, version + 1).await;
+        let at = copy(&host.settings, version, n);
+        host.invalidate(at).await;
+        fill(host, at, SALT, version).await;
     }
     if !host.has("active-first") {
-        persist_copy(host, of).await;
+        persist_copy(host, version).await;
     }
 }
 
-async fn persist_copy(host: &Host, of: u64) {
+async fn persist_copy(host: &Host, version: u64) {
     for n in 0..LINES {
         if !host.has("copy-not-flushed") {
-            host.flush(copy(of, n)).await;
+            host.flush(copy(&host.settings, version, n)).await;
         }
     }
     host.fence().await;
@@ -126,10 +126,11 @@ fn check(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
         ));
     }
     for n in 0..LINES {
-        let version = whole(memory, copy(active, n), SALT)?;
+        let at = copy(left.settings, active, n);
+        let version = whole(memory, at, SALT)?;
         if version != active {
             let text = format!("the active copy is of version {version}, and {active} is active");
-            return Err(Broken::new(copy(active, n) + super::VERSION, text));
+            return Err(Broken::new(at + super::VERSION, text));
         }
     }
     Ok(())
