@@ -103,10 +103,14 @@ def test_memory_that_is_not_asked_for_is_left_out(binary: Cli) -> None:
 
 
 def test_places_in_the_source_are_named(binary: Cli) -> None:
-    compile_c(binary, "counted", "-g")
-    info(binary, "./counted", "c.pm", options=("--memory", "pm"))
-    places = {r["location"] for r in binary.json("trace", "head", "t.cpt", "-n", 5000) if r["kind"] == "clwb"}
-    assert places and all(place.startswith("counted.c:") and place.endswith(" work") for place in places)
+    named = []
+    for flags in (["-g"], [], ["-s"]):
+        compile_c(binary, "counted", *flags)
+        info(binary, "./counted", "c.pm", options=("--memory", "pm"))
+        named.append({r["location"] for r in binary.json("trace", "head", "t.cpt", "-n", 5000) if r["kind"] == "clwb"})
+    assert len(named[0]) == 2 and all(place.startswith("counted.c:") and place.endswith(" work") for place in named[0])
+    assert named[1] == {"counted work"}, "the function, where no line is known"
+    assert len(named[2]) == 2 and all(place.startswith("counted+0x") for place in named[2]), "the address, where not even that is"
 
 
 @pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj is not installed")

@@ -9,6 +9,12 @@ static __attribute__((noinline)) void read_slowly(uint64_t address, unsigned siz
     else pieces(b, LOAD, address, size, place(pc));
 }
 
+/* Where a hook goes on with a load that was not foretold. */
+static __attribute__((noinline)) void load_unforeseen(struct buffer *b, uint64_t what, uint64_t address, uint64_t work) {
+    append(b, LOAD, what, address, 0, 0, work);
+    if (__builtin_expect(b->at > b->limit, 0)) hand_over(b);
+}
+
 /* Calls come last only, here and below: a hook that calls nothing saves no registers. */
 static inline __attribute__((always_inline)) void on_read(uint64_t address, unsigned size, const void *pc) {
     struct buffer *b = self;

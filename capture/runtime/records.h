@@ -48,11 +48,10 @@ static inline uint64_t foretelling(uint64_t what, uint64_t work) { return what |
 /* Bytes that differ from zero, of a number below 2^63. */
 static inline unsigned bytes_of(uint64_t v) { return (63 - (unsigned)__builtin_clzll(v * 2 | 1) + 7) / 8; }
 
-/* Appends a record if it is foretold. Its numbers are written whole: what is too much of them is written over. */
-static inline int append_foretold(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, int valued, uint64_t work) {
+/* Appends a record that is foretold, if its address is not too far away. Its numbers are written whole: what is too much
+ * of them is written over. */
+static inline int put_foretold(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, int valued) {
     struct site *here = site_of(b, (uint32_t)what);
-    if (__builtin_expect(foretelling(what, work) != b->last->next, 0)) return 0;
-    if (__builtin_expect(work > MOST_FORETOLD_WORK, 0)) return 0;
     uint64_t step = zigzag((int64_t)(address - here->address));
     if (__builtin_expect((int64_t)step < 0, 0)) return 0;
     uint8_t *at = b->at;
@@ -67,6 +66,13 @@ static inline int append_foretold(struct buffer *b, uint64_t what, uint64_t addr
     b->count++;
     b->at = at + m;
     return 1;
+}
+
+/* Appends a record if it is foretold. */
+static inline int append_foretold(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, int valued, uint64_t work) {
+    if (__builtin_expect(foretelling(what, work) != b->last->next, 0)) return 0;
+    if (__builtin_expect(work > MOST_FORETOLD_WORK, 0)) return 0;
+    return put_foretold(b, what, address, value, valued);
 }
 
 /* What comes before the value. Without a branch as far as can be: which way it would go is hard to foretell too. */
@@ -124,12 +130,6 @@ static unsigned append_run(struct buffer *b, uint64_t what, uint64_t address, ui
     *length = (uint8_t)i;
     appended(b, at, what, address + 8 * (i - 1), work, i);
     return i;
-}
-
-/* Where a hook goes on with a load that was not foretold. */
-static __attribute__((noinline)) void load_unforeseen(struct buffer *b, uint64_t what, uint64_t address, uint64_t work) {
-    append(b, LOAD, what, address, 0, 0, work);
-    if (__builtin_expect(b->at > b->limit, 0)) hand_over(b);
 }
 
 static __attribute__((noinline)) void emit_what(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp, uint64_t work) {

@@ -1,15 +1,17 @@
-/* What instrumented code calls. `what` is a record as packing.h has it: location, kind and size, and above them the
+/* What instrumented code calls. `what` is a record as records.h has it: location, kind and size, and above them the
  * instructions since the block's last record. */
 
 /* The memory whose plain loads and stores are recorded; with `pm`, files alone. */
 static uint64_t kept_from, kept_bytes = UINT64_MAX;
 static int keeps_files;
 
-/* Another thread ran: the next record is to have a place in the order of all. */
-static int turn;
+/* What no access may pass over: another thread ran, so that the next record is to have a place in the order of all; not all
+ * of memory is recorded. */
+enum { TURN = 1, FILTER = 2 };
+static uint64_t special;
 
 static inline int is_kept(uint64_t address) {
-    if (__builtin_expect(kept_bytes == UINT64_MAX, 1)) return 1;
+    if (!(special & FILTER)) return 1;
     if (address - kept_from >= kept_bytes) return 0;
     return !keeps_files || find_mapping(self, address) != NULL;
 }
@@ -19,8 +21,8 @@ static inline unsigned log2size_of(uint64_t what) { return what >> 37 & 3; }
 
 /* Takes a place in the order, before records that cannot have one. */
 static void take_turn(struct buffer *b, uint64_t address, uint32_t location) {
-    if (!turn) return;
-    turn = 0;
+    if (!(special & TURN)) return;
+    special &= ~(uint64_t)TURN;
     emit_after(b, 0, LOAD_ACQUIRE, 0, address, location, 0, next_stamp());
 }
 
@@ -28,7 +30,7 @@ static void take_turn(struct buffer *b, uint64_t address, uint32_t location) {
 static void emit_in_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t work) {
     enum kind kind = kind_of(what), stronger = kind == LOAD ? LOAD_ACQUIRE : kind == STORE ? STORE_RELEASE : kind;
     if (stronger == kind && !has_stamp(kind)) take_turn(b, address, (uint32_t)what);
-    turn = 0;
+    special &= ~(uint64_t)TURN;
     emit_after(b, work, stronger, log2size_of(what), address, (uint32_t)what, value, has_stamp(stronger) ? next_stamp() : 0);
 }
 
@@ -39,30 +41,35 @@ static inline __attribute__((always_inline)) uint64_t work_of(uint64_t what) {
 }
 #define WHAT(what) ((what) & ((1ull << 40) - 1))
 
-static void on_load(uint64_t what, uint64_t address) {
-    struct buffer *b = self;
+/* What does not go the fast way. */
+static __attribute__((noinline)) void access_slowly(uint64_t what, uint64_t address, uint64_t value) {
     uint64_t work = work_of(what);
     what = WHAT(what);
-    if (__builtin_expect(!is_kept(address), 0)) own_work = work;
-    else if (__builtin_expect(turn || !append_foretold(b, what, address, 0, 0, work), 0)) {
-        if (turn) emit_in_turn(b, what, address, 0, (uint32_t)work);
-        else load_unforeseen(b, what, address, work);
-    } else if (__builtin_expect(b->at > b->limit, 0)) write_out(b);
+    if (!is_kept(address)) own_work = work;
+    else if (special & TURN) emit_in_turn(self, what, address, value, (uint32_t)work);
+    else emit_what(self, what, address, value, 0, work);
 }
 
-/* After the store: its value is in memory. */
-static inline __attribute__((always_inline)) void stored(uint64_t what, uint64_t address, uint64_t value) {
+/* A record as it was foretold: with the instructions of former blocks, whatever they were. */
+static inline __attribute__((always_inline)) void accessed(uint64_t what, uint64_t address, uint64_t value, int valued) {
+    enum { MOST_WORK_BITS = 23 };
     struct buffer *b = self;
-    uint64_t work = work_of(what);
-    what = WHAT(what);
-    if (__builtin_expect(!is_kept(address), 0)) own_work = work;
-    else if (__builtin_expect(turn, 0)) emit_in_turn(b, what, address, value, (uint32_t)work);
-    else emit_what(b, what, address, value, 0, work);
+    uint64_t work = own_work;
+    if (__builtin_expect(special | work >> MOST_WORK_BITS | ((what + (work << 40)) ^ b->last->next), 0)
+        || __builtin_expect(!put_foretold(b, what, address, value, valued), 0)) {
+        access_slowly(what, address, value);
+        return;
+    }
+    own_work = 0;
+    if (__builtin_expect(b->at > b->limit, 0)) write_out(b);
 }
-static void on_store1(uint64_t what, uint64_t address) { stored(what, address, *(uint8_t *)address); }
-static void on_store2(uint64_t what, uint64_t address) { stored(what, address, *(uint16_t *)address); }
-static void on_store4(uint64_t what, uint64_t address) { stored(what, address, *(uint32_t *)address); }
-static void on_store8(uint64_t what, uint64_t address) { stored(what, address, *(uint64_t *)address); }
+
+static void on_load(uint64_t what, uint64_t address) { accessed(what, address, 0, 0); }
+/* After the store: its value is in memory. */
+static void on_store1(uint64_t what, uint64_t address) { accessed(what, address, *(uint8_t *)address, 1); }
+static void on_store2(uint64_t what, uint64_t address) { accessed(what, address, *(uint16_t *)address, 1); }
+static void on_store4(uint64_t what, uint64_t address) { accessed(what, address, *(uint32_t *)address, 1); }
+static void on_store8(uint64_t what, uint64_t address) { accessed(what, address, *(uint64_t *)address, 1); }
 
 /* An access that is wider than a word, or that no single record can hold. */
 static void on_wide(uint64_t what, uint64_t address, uint64_t size) {
@@ -76,7 +83,7 @@ static void on_wide(uint64_t what, uint64_t address, uint64_t size) {
 /* A locked operation, after it: what it left. Recorded wherever it is, since it orders. */
 static void on_locked(uint64_t what, uint64_t address) {
     uint64_t value, work = work_of(what);
-    turn = 0;
+    special &= ~(uint64_t)TURN;
     peek(address, 1u << log2size_of(what), &value);
     emit_after(self, (uint32_t)work, kind_of(what), log2size_of(what), address, (uint32_t)what, value, next_stamp());
 }

@@ -126,7 +126,10 @@ static void before_call(ThreadId tid, UInt number, UWord *a, UInt count) {
         clone_name = a[0] & VKI_CLONE_SETTLS ? a[4] : 0;
         clone_cleared = a[0] & VKI_CLONE_CHILD_CLEARTID ? a[3] : 0;
     }
-    if (number == __NR_execve) write_all_out();
+    if (number == __NR_execve) {
+        tell_places();
+        write_all_out();
+    }
     if (is_of_files(number)) before_file_call(tid, number, a);
 }
 

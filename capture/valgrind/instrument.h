@@ -3,7 +3,9 @@
 /* The block that is made, and what is known of the instruction in hand. */
 struct maker {
     IRSB *out;
-    uint32_t location;
+    /* The instruction, and which of its accesses comes next. */
+    Addr code;
+    unsigned nth;
     /* Instructions that no record and no exit has told yet. */
     uint32_t work;
     int non_temporal, locked;
@@ -14,7 +16,7 @@ static void add(struct maker *m, IRStmt *statement) { addStmtToIRSB(m->out, stat
 
 /* What a record is, with the instructions until here. */
 static IRExpr *what_of(struct maker *m, enum kind kind, unsigned log2size) {
-    uint64_t what = foretelling(what_is(kind, log2size, m->location), m->work);
+    uint64_t what = foretelling(what_is(kind, log2size, location_of(m->code, m->nth++)), m->work);
     m->work = 0;
     return mkIRExpr_HWord(what);
 }
@@ -93,7 +95,8 @@ static void begin_instruction(struct maker *m, IRStmt *const *statements, Int le
     const IRStmt *mark = statements[0];
     const uint8_t *code = (const uint8_t *)(mark->Ist.IMark.addr + mark->Ist.IMark.delta);
     m->work++;
-    m->location = location_of((Addr)code + mark->Ist.IMark.len);
+    m->code = (Addr)code;
+    m->nth = 0;
     m->non_temporal = is_non_temporal(code);
     m->fence = fence_of(code);
     m->locked = 0;
@@ -153,7 +156,7 @@ static void look_for_join(struct maker *m, Addr entry) {
     if (VG_(strncmp)(name, "pthread_", 8) || !VG_(strstr)(name, "join")) return;
     IRTemp argument = newIRTemp(m->out->tyenv, Ity_I64);
     add(m, IRStmt_WrTmp(argument, IRExpr_Get(offsetof(VexGuestAMD64State, guest_RDI), Ity_I64)));
-    call_if(m, NULL, "on_join", on_join, mkIRExprVec_2(mkIRExpr_HWord(location_of(entry + 1)), IRExpr_RdTmp(argument)));
+    call_if(m, NULL, "on_join", on_join, mkIRExprVec_2(mkIRExpr_HWord(location_of(entry, 0)), IRExpr_RdTmp(argument)));
 }
 
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *extents,

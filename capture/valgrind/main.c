@@ -12,6 +12,7 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_debuginfo.h"
+#include "pub_tool_hashtable.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
@@ -71,9 +72,11 @@ static Bool read_memory(const HChar *word) {
     if (VG_(strcmp)(word, "pm") == 0) {
         keeps_files = 1;
         kept_bytes = 0;
+        special |= FILTER;
         return True;
     }
     ULong from = VG_(strtoull16)(word, &end), to = *end == '-' ? VG_(strtoull16)(end + 1, &end) : 0;
+    special |= FILTER;
     kept_from = from;
     kept_bytes = to - from;
     return *end == 0 && from < to;
@@ -108,6 +111,7 @@ static void begin_recording(void) {
         VG_(fmsg)("coreplane: give --trace=FILE\n");
         VG_(exit)(2);
     }
+    places = VG_(HT_construct)("coreplane");
     of_tid = raw_memory(sizeof *of_tid * VG_N_THREADS);
     if (!open_trace(trace_path)) {
         VG_(fmsg)("coreplane: the trace cannot be created\n");
@@ -115,7 +119,7 @@ static void begin_recording(void) {
     }
     ignore_open_files();
     if (keeps_files) write_text("lacks", "plain loads and stores outside of mapped files");
-    else if (kept_bytes != UINT64_MAX) {
+    else if (special & FILTER) {
         HChar text[100];
         VG_(snprintf)(text, sizeof text, "plain loads and stores outside of addresses %s", memory);
         write_text("lacks", text);
@@ -130,6 +134,7 @@ static void finish(Int code) {
         emit(enter(tid), END, 0, 0, 0, 0, next_stamp());
         write_out(b);
     }
+    tell_places();
     uint8_t block[HEADER];
     write_block(block, BLOCK_END, 0, 0, 0);
 }

@@ -1,21 +1,17 @@
-/* Where code is: all objects lie one after the other in one space of locations, from OBJECT_GRAIN on. */
+/* Where code is. A location is eight times the number of a place in the code, given when it is translated: what runs
+ * together lies together in the table that foretells records (format.h), and no two share an entry of it. */
 
-enum { MOST_OBJECTS = 1024, OBJECT_GRAIN = 1 << 16 };
+enum { MOST_OBJECTS = 1024 };
 
 static struct object {
     Addr from, to;
-    uint32_t first;
+    /* What an address lacks to be the one that the object's file tells. */
+    PtrdiffT bias;
+    const HChar *path;
     /* Of the C library or the loader: who called it says more. */
     int system;
 } objects[MOST_OBJECTS];
 static unsigned object_count;
-static uint64_t next_location = OBJECT_GRAIN;
-
-static void describe_object(const struct object *o, const DebugInfo *info) {
-    HChar line[4300];
-    VG_(snprintf)(line, sizeof line, "%x %lx %s", o->first, o->from - VG_(DebugInfo_get_text_bias)(info), VG_(DebugInfo_get_filename)(info));
-    write_text("object", line);
-}
 
 static int is_system(const HChar *soname) {
     static const HChar *const names[] = {"libc.so", "ld-linux", "libpthread.so", NULL};
@@ -29,11 +25,10 @@ static struct object *new_object(Addr address) {
     if (!info || object_count == MOST_OBJECTS) return NULL;
     Addr from = VG_(DebugInfo_get_text_avma)(info);
     SizeT bytes = VG_(DebugInfo_get_text_size)(info);
-    if (address - from >= bytes || next_location + bytes >= UINT32_MAX) return NULL;
+    if (address - from >= bytes) return NULL;
     struct object *o = &objects[object_count++];
-    *o = (struct object){from, from + bytes, (uint32_t)next_location, is_system(VG_(DebugInfo_get_soname)(info))};
-    next_location = (next_location + bytes) / OBJECT_GRAIN * OBJECT_GRAIN + 2 * OBJECT_GRAIN;
-    describe_object(o, info);
+    const HChar *path = VG_(strdup)("coreplane", VG_(DebugInfo_get_filename)(info));
+    *o = (struct object){from, from + bytes, VG_(DebugInfo_get_text_bias)(info), path, is_system(VG_(DebugInfo_get_soname)(info))};
     return o;
 }
 
@@ -45,16 +40,65 @@ static struct object *object_of(Addr address) {
     return new_object(address);
 }
 
-/* The location of an instruction that ends there: who names it looks one byte before. 0 where it is of no file. */
-static uint32_t location_of(Addr end) {
-    const struct object *o = object_of(end - 1);
-    return o ? o->first + (uint32_t)(end - o->from) : 0;
+/* Places that have a number, by address and which access of the instruction it is. */
+struct place {
+    struct place *next;
+    UWord key;
+    uint32_t location;
+};
+static VgHashTable *places;
+static uint32_t last_location;
+
+/* Text that tells what locations are: a path, then a line for each, the location and the address in that file. */
+static HChar told[4200];
+static SizeT told_bytes;
+static const struct object *told_of;
+
+static void tell_places(void) {
+    if (told_bytes) write_text("code", told);
+    told_bytes = 0;
+    told_of = NULL;
 }
+
+static void tell_place(const struct object *o, uint32_t location, Addr address) {
+    enum { LINE = 40 };
+    if (told_of != o || told_bytes + LINE > sizeof told) {
+        tell_places();
+        if (VG_(strlen)(o->path) + 2 * LINE > sizeof told) return;
+        told_bytes = VG_(sprintf)(told, "%s\n", o->path);
+        told_of = o;
+    }
+    told_bytes += VG_(sprintf)(told + told_bytes, "%x %lx\n", location, address - (Addr)o->bias);
+}
+
+/* The location of an instruction's nth access; 0 where the code is of no file. */
+static uint32_t location_of(Addr address, unsigned nth) {
+    UWord key = address << 4 | (nth < 15 ? nth : 15);
+    struct place *known = VG_(HT_lookup)(places, key);
+    if (known) return known->location;
+    const struct object *o = object_of(address);
+    if (!o || last_location > UINT32_MAX - 8) return 0;
+    struct place *p = VG_(malloc)("coreplane", sizeof *p);
+    p->key = key;
+    p->location = last_location += 8;
+    VG_(HT_add_node)(places, p);
+    tell_place(o, p->location, address);
+    return p->location;
+}
+
+static void forget_place(void *place) { VG_(free)(place); }
 
 /* Another library may come to lie there. */
 static void objects_gone(Addr from, SizeT bytes) {
-    for (unsigned i = 0; i < object_count; i++)
-        if (objects[i].from < from + bytes && from < objects[i].to) objects[i].to = objects[i].from;
+    int any = 0;
+    for (unsigned i = 0; i < object_count; i++) {
+        if (objects[i].from >= from + bytes || from >= objects[i].to) continue;
+        objects[i].to = objects[i].from;
+        any = 1;
+    }
+    if (!any) return;
+    VG_(HT_destruct)(places, forget_place);
+    places = VG_(HT_construct)("coreplane");
 }
 
 /* Who makes a system call: the innermost frame outside of the C library, if there is one. */
@@ -63,9 +107,8 @@ static uint32_t caller_of(ThreadId tid) {
     Addr frames[FRAMES];
     UInt n = VG_(get_StackTrace)(tid, frames, FRAMES, NULL, NULL, 0);
     for (UInt i = 0; i < n; i++) {
-        /* Those but the first are one byte before where the call comes back. */
         const struct object *o = object_of(frames[i]);
-        if (o && !o->system) return location_of(frames[i] + 1);
+        if (o && !o->system) return location_of(frames[i], 0);
     }
-    return n ? location_of(frames[0] + 1) : 0;
+    return n ? location_of(frames[0], 0) : 0;
 }

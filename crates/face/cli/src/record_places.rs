@@ -4,30 +4,59 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use trace::{About, Object};
 
-/// Names all code offsets that addr2line knows; the others stay numbers.
-pub(crate) fn name(about: &mut About, offsets: &[u32]) {
+/// Names all locations that addr2line knows. Code offsets that it does not know stay numbers; of other locations the file is
+/// named, and the function or the address.
+pub(crate) fn name(about: &mut About, locations: &[u32]) {
     let mut objects: Vec<Object> = about.objects.clone();
     objects.push(about.program.clone());
     objects.retain(|o| !o.path.is_empty());
     objects.sort_by_key(|o| o.first);
     for (index, object) in objects.iter().enumerate() {
         let end = objects.get(index + 1).map_or(u32::MAX, |next| next.first);
-        let own: Vec<u32> = offsets.iter().copied().filter(|o| (object.first..end).contains(o)).collect();
-        own.chunks(2000).for_each(|chunk| name_some(about, object, chunk));
+        let own = locations.iter().copied().filter(|l| (object.first..end).contains(l));
+        // A return address is after the call: one byte before is in it.
+        let address = |l: u32| u64::from(l - object.first).wrapping_add(object.bias).wrapping_sub(1);
+        let own: Vec<(u32, u64)> = own.map(|l| (l, address(l))).collect();
+        name_in(about, &object.path, &own, |_, _| None);
+    }
+    for (path, places) in std::mem::take(&mut about.code) {
+        let own: Vec<(u32, u64)> = locations.iter().filter_map(|l| Some((*l, *places.get(l)?))).collect();
+        let file = Path::new(&path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name_in(about, &path, &own, |function, address| {
+            Some(if function.starts_with('?') {
+                format!("{file}+{address:#x}")
+            } else {
+                format!("{file} {function}")
+            })
+        });
     }
 }
 
-fn name_some(about: &mut About, object: &Object, offsets: &[u32]) {
-    let address = |offset: u32| u64::from(offset - object.first).wrapping_add(object.bias);
-    // A return address is after the call: one byte before is in it.
-    let addresses = offsets.iter().map(|o| format!("{:x}", address(*o).wrapping_sub(1)));
+/// Names the locations of one file, given with their addresses there; where no line is known as `unknown` says.
+fn name_in(
+    about: &mut About,
+    path: &str,
+    places: &[(u32, u64)],
+    unknown: impl Fn(&str, u64) -> Option<String>,
+) {
+    places.chunks(2000).for_each(|chunk| name_some(about, path, chunk, &unknown));
+}
+
+fn name_some(
+    about: &mut About,
+    path: &str,
+    places: &[(u32, u64)],
+    unknown: &impl Fn(&str, u64) -> Option<String>,
+) {
     let mut command = Command::new("addr2line");
-    command.args(["-a", "-i", "-f", "-C", "-e", &object.path]).args(addresses).stderr(Stdio::null());
-    let Ok(done) = command.output() else { return };
+    command.args(["-a", "-i", "-f", "-C", "-e", path]).stderr(Stdio::null());
+    let Ok(done) = command.args(places.iter().map(|(_, address)| format!("{address:x}"))).output() else {
+        return;
+    };
     let text = String::from_utf8_lossy(&done.stdout);
     // For each address a line with it, and for each frame, the innermost first, a function and a place.
     let mut lines = text.lines().peekable();
-    for offset in offsets {
+    for (location, address) in places {
         if lines.next().is_none() {
             return;
         }
@@ -35,15 +64,17 @@ fn name_some(about: &mut About, object: &Object, offsets: &[u32]) {
         while let Some(function) = lines.next_if(|line| !line.starts_with("0x")) {
             frames.push((function, lines.next().unwrap_or("?")));
         }
-        if let Some(place) = place(&frames) {
-            about.locations.insert(*offset, place);
+        let function = frames.first().map_or("?", |(function, _)| *function);
+        if let Some(place) = place(&frames).or_else(|| unknown(function, *address)) {
+            about.locations.insert(*location, place);
         }
     }
 }
 
 /// The innermost frame that is known and in no header of the compiler or of the C++ library.
 fn place(frames: &[(&str, &str)]) -> Option<String> {
-    let known: Vec<(&str, &str)> = frames.iter().copied().filter(|(_, at)| !at.starts_with('?')).collect();
+    let known: Vec<(&str, &str)> =
+        frames.iter().copied().filter(|(_, at)| !at.starts_with('?') && !at.ends_with(":?")).collect();
     let (function, at) = known.iter().find(|(_, at)| !is_header_of_compiler(at)).or(known.first())?;
     let at = at.split(" (discriminator").next().unwrap_or(at);
     let name = Path::new(at).file_name()?.to_string_lossy();
@@ -70,6 +101,7 @@ mod tests {
         let atomic = ("std::__atomic_base<int>::fetch_add", "/usr/include/c++/12/bits/atomic_base.h:618");
         assert_eq!(place(&[atomic, ("count", "/srv/x/a.cpp:7")]).as_deref(), Some("a.cpp:7 count"));
         assert_eq!(place(&[("main", "??:0")]), None);
+        assert_eq!(place(&[("_start", ":?")]), None);
         assert_eq!(place(&[]), None);
     }
 }

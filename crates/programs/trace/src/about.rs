@@ -60,6 +60,8 @@ pub struct About {
     pub program: Object,
     /// Further parts of the program.
     pub objects: Vec<Object>,
+    /// Where code is whose locations are no offsets: by file, addresses in it by location. Places are named from it.
+    pub code: BTreeMap<String, BTreeMap<u32, u64>>,
 }
 
 impl About {
@@ -84,6 +86,10 @@ impl About {
             "program" => self.program.path = value.into(),
             "bias" => self.program.bias = u64::from_str_radix(value.trim(), 16).map_err(|_| bad())?,
             "object" => self.objects.push(object(value).ok_or_else(bad)?),
+            "code" => {
+                let (path, places) = code(value).ok_or_else(bad)?;
+                self.code.entry(path).or_default().extend(places);
+            }
             _ => {}
         }
         Ok(())
@@ -106,6 +112,11 @@ impl About {
         all.extend(self.notes.iter().map(|text| ("note", text.clone())));
         let object = |o: &Object| format!("{:x} {:x} {}", o.first, o.bias, o.path);
         all.extend(self.objects.iter().map(|o| ("object", object(o))));
+        let place = |(location, address): (&u32, &u64)| format!("\n{location:x} {address:x}");
+        let code = |(path, places): (&String, &BTreeMap<u32, u64>)| {
+            path.clone() + &places.iter().map(place).collect::<String>()
+        };
+        all.extend(self.code.iter().map(|of_file| ("code", code(of_file))));
         all
     }
 
@@ -151,6 +162,17 @@ fn object(value: &str) -> Option<Object> {
     Some(Object { first, bias: u64::from_str_radix(bias, 16).ok()?, path: path.into() })
 }
 
+/// A path, and on each further line a location and an address in hexadecimal.
+fn code(value: &str) -> Option<(String, Vec<(u32, u64)>)> {
+    let mut lines = value.lines();
+    let path = lines.next()?.into();
+    let place = |line: &str| {
+        let (location, address) = line.split_once(' ')?;
+        Some((u32::from_str_radix(location, 16).ok()?, u64::from_str_radix(address, 16).ok()?))
+    };
+    Some((path, lines.map(place).collect::<Option<_>>()?))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -170,6 +192,7 @@ pub(crate) mod tests {
             notes: vec!["libx.so has no hooks".into()],
             program: Object { first: 0, bias: 0x1000, path: "/bin/kv".into() },
             objects: vec![Object { first: 0x1000, bias: 0x40_0000, path: "/lib/a b.so".into() }],
+            code: BTreeMap::from([("/bin/b c".into(), BTreeMap::from([(8, 0x1100), (16, 0x1103)]))]),
         }
     }
 
@@ -184,7 +207,9 @@ pub(crate) mod tests {
 
     #[test]
     fn texts_that_are_not_understood_are_named() {
-        for (key, value) in [("file", "1\n8:7\n/x"), ("file", "1\n8:7\n/x\n99999999999999"), ("name", "x")] {
+        for (key, value) in
+            [("code", "/x\n8"), ("file", "1\n8:7\n/x"), ("file", "1\n8:7\n/x\n99999999999999"), ("name", "x")]
+        {
             let e = About::default().read(key, value).expect_err(value).to_string();
             assert!(e.contains(key), "{e}");
         }
