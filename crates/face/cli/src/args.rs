@@ -190,10 +190,10 @@ pub(crate) struct CrashArgs {
 pub(crate) struct LitmusArgs {
     /// herd7-style litmus files, or Markdown with litmus blocks; the project's own specifications unless given
     pub(crate) files: Vec<PathBuf>,
-    /// px86, px86-line, armv8 or strict; every model of the test's instruction set unless given
+    /// px86, px86-line, armv8, strict or shared; every model of the test's instruction set unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// How the images of x86 tests are found
+    /// How the images of x86 tests and of hosts are found
     #[arg(long, value_enum, default_value_t)]
     pub(crate) method: MethodChoice,
     /// Locked operations that write nothing fence too, as LOCK CMPXCHG does on processors

@@ -36,6 +36,7 @@ mod tests;
 mod world;
 
 pub use finding::{Finding, Kind, Side, place};
+pub use mutant::Mutant;
 pub use run::{Ran, check, run};
 pub use schedule::{Accesses, Happens, What};
 pub use search::{Found, Outcome, Search};

@@ -20,6 +20,8 @@ pub enum Isa {
     X86_64,
     /// Armv8-A.
     AArch64,
+    /// x86-64, each thread on a host of its own.
+    Hosts,
 }
 
 /// An operand.
@@ -148,6 +150,37 @@ impl Test {
     /// The number of cache lines.
     pub fn line_count(&self) -> usize {
         self.lines.iter().max().map_or(0, |l| l + 1)
+    }
+
+    /// The words of a `Key=Value` line.
+    fn words(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.metadata(key).unwrap_or_default().split_whitespace()
+    }
+
+    /// Which lines hardware keeps coherent between hosts: those of the locations after `Coherent=`.
+    pub(super) fn coherent_lines(&self) -> Vec<bool> {
+        let is_coherent = |l: usize| self.words("Coherent").any(|name| name == self.locations[l]);
+        let all = |line| (0..self.locations.len()).any(|l| self.lines[l] == line && is_coherent(l));
+        (0..self.line_count()).map(all).collect()
+    }
+
+    /// Whether a host may stop: one of those after `Stops=`.
+    pub(super) fn may_stop(&self, host: usize) -> bool {
+        self.words("Stops").any(|name| name.strip_prefix('P').is_some_and(|n| n.parse() == Ok(host)))
+    }
+
+    /// What of these lines names nothing, or of the lines of locations holds too many.
+    pub(super) fn refused(&self) -> Option<String> {
+        if let Some(name) = self.words("Coherent").find(|name| !self.locations.iter().any(|l| l == name)) {
+            return Some(format!("Coherent: `{name}` is no location of this test"));
+        }
+        let is_host = |name: &str| (0..self.threads.len()).any(|n| name == format!("P{n}"));
+        if let Some(name) = self.words("Stops").find(|name| !is_host(name)) {
+            return Some(format!("Stops: `{name}` is no host of this test"));
+        }
+        let count = |line| self.lines.iter().filter(|l| **l == line).count();
+        let many = (0..self.line_count()).any(|line| count(line) > super::hosts::WORDS);
+        many.then(|| format!("Lines: at most {} locations in a line", super::hosts::WORDS))
     }
 
     pub(super) fn start(&self) -> Vec<Thread> {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Modelled: x86-64 with clflush, clflushopt, clwb, sfence, mfence, locked operations and non-temporal stores;
-//! Armv8 with DC CVAP, DMB and DSB. A test's condition is asked of the image after a power failure at any time,
+//! Armv8 with DC CVAP, DMB and DSB; hosts that share memory without coherence, a thread each, with x86's instructions. A test's condition is asked of the image after a power failure at any time,
 //! not of the final state of a run.
 //!
 //! Not modelled: accesses of mixed size, devices, instruction fetch; a non-temporal store is a store that flushes
@@ -15,6 +15,8 @@
 //! flushes; Cho, Lee, Raad, Kang (PLDI 2021), the views.
 
 mod arm;
+mod hosts;
+mod hosts_by_line;
 mod instruction;
 mod operational;
 mod parse;
@@ -43,6 +45,8 @@ pub enum Model {
     Armv8,
     /// Every store persists when it becomes visible: persistent caches, or strict persistency under TSO.
     Strict,
+    /// Hosts with caches of their own in front of a device: what the device holds.
+    Shared,
 }
 
 /// All models, with their names.
@@ -51,15 +55,16 @@ pub const MODELS: &[(&str, Model)] = &[
     ("px86-line", Model::Px86Line),
     ("armv8", Model::Armv8),
     ("strict", Model::Strict),
+    ("shared", Model::Shared),
 ];
 
-/// How the images of an x86 test are found.
+/// How the images of a test are found; of x86 and of hosts there are two ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Views into one list of messages.
+    /// Views into one list of messages; of hosts, line by line.
     #[default]
     View,
-    /// Store buffers and persistence buffers.
+    /// Store buffers and persistence buffers; of hosts, their caches.
     Operational,
 }
 
@@ -110,6 +115,8 @@ pub fn images(test: &Test, model: Model, options: Options) -> Result<BTreeSet<Im
         (Isa::X86_64, Model::Px86 | Model::Px86Line, Method::Operational) => {
             operational::images(test, model, fences)
         }
+        (Isa::Hosts, Model::Shared, Method::View) => hosts_by_line::images(test),
+        (Isa::Hosts, Model::Shared, Method::Operational) => hosts::images(test, None),
         (Isa::X86_64, Model::Strict, _) => operational::images(test, model, fences),
         _ => Err(Unfinished::WrongModel),
     }
@@ -171,5 +178,7 @@ impl Question {
     }
 }
 
+#[cfg(test)]
+mod hosts_tests;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
-//! Litmus files as herd7 writes them, for x86-64 and AArch64.
+//! Litmus files as herd7 writes them, for x86-64 and AArch64, and for hosts with x86's instructions.
 //!
 //! ```text
 //! X86_64 name
 //! "a comment"
 //! Lines=x y          locations that share a cache line (each has its own otherwise)
+//! Coherent=x         of hosts: locations whose lines hardware keeps coherent
+//! Stops=P0           of hosts: those that may stop at any time
 //! { x=0; y=0; 0:rdi=x; }
 //!  P0            | P1            ;
 //!  mov [x],$1    | mov eax,[x]   ;
@@ -98,7 +100,7 @@ pub fn parse(text: &str) -> Result<Test, SyntaxError> {
         .filter(|p| !p.text.is_empty())
         .collect();
     let Some((first, rest)) = lines.split_first() else {
-        return Err(whole(1).error("empty: a test begins with X86_64 or AArch64 and a name"));
+        return Err(whole(1).error("empty: a test begins with X86_64, AArch64 or HOSTS and a name"));
     };
     let (isa, name) = heading(*first)?;
     let mut file = File { test: empty(isa, name), assembler: Assembler::new(isa), lines: Vec::new() };
@@ -132,10 +134,10 @@ fn heading(first: Piece<'_>) -> Result<(Isa, String), SyntaxError> {
     let isa = match words.next().unwrap_or_default() {
         "X86_64" | "X86" => Isa::X86_64,
         "AArch64" | "ARM8" => Isa::AArch64,
+        "HOSTS" => Isa::Hosts,
         other => {
-            return Err(
-                first.error(format!("`{other}` is no instruction set here; accepted: X86_64, AArch64"))
-            );
+            return Err(first
+                .error(format!("`{other}` is no instruction set here; accepted: X86_64, AArch64, HOSTS")));
         }
     };
     let name = words.collect::<Vec<_>>().join(" ");
@@ -282,7 +284,10 @@ impl<'a> File<'a> {
         }
         self.test.question = question::parse(&mut self.test, rest)?;
         self.cache_lines()?;
-        Ok(self.test)
+        match self.test.refused().filter(|_| self.test.isa == Isa::Hosts) {
+            Some(text) => Err(last.error(text)),
+            None => Ok(self.test),
+        }
     }
 
     fn cache_lines(&mut self) -> Result<(), SyntaxError> {

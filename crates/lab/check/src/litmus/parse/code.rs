@@ -30,6 +30,7 @@ enum Operand {
 
 const X86: &str = "mov, movnti, xchg, lock cmpxchg, lock xadd, lock inc, clflush, clflushopt, clwb, sfence, mfence, lfence, \
                    cmp, test, je, jne, jmp, nop";
+const HOSTS: &str = "mov, movnti, clflush, clwb, sfence, mfence, cmp, test, je, jne, jmp, nop";
 const ARM: &str = "MOV, STR, STLR, LDR, LDAR, SWPAL, CASAL, LDADDAL, DC CVAP, DC CVAC, DSB, DMB, ISB, CMP, CBZ, CBNZ, B, \
                    B.EQ, B.NE, NOP";
 
@@ -118,6 +119,7 @@ impl Assembler {
         match line.isa {
             Isa::X86_64 => line.x86(&word),
             Isa::AArch64 => line.arm(&word),
+            Isa::Hosts => line.of_hosts(&word),
         }
     }
 
@@ -154,7 +156,7 @@ impl Program {
 fn register_name(isa: Isa, text: &str) -> Option<String> {
     let name = text.trim_start_matches('%').to_ascii_lowercase();
     match isa {
-        Isa::X86_64 => {
+        Isa::X86_64 | Isa::Hosts => {
             let legacy = ["ax", "bx", "cx", "dx", "si", "di", "bp", "sp"];
             if let Some(number) = name.strip_prefix('r')
                 && let digits = number.trim_end_matches(['d', 'w', 'b'])
@@ -356,6 +358,15 @@ impl<'a> Line<'a, '_> {
             Value::Number(_) => None,
         };
         self.push(Instruction::Rmw { at, kind, operand, old })
+    }
+
+    /// What hosts have: no atomic operations between them, and the two flushes that differ.
+    fn of_hosts(&mut self, word: &str) -> Result<(), SyntaxError> {
+        let bare = word.trim_end_matches(['l', 'q']);
+        if HOSTS.split(", ").chain(["jz", "jnz"]).any(|known| known == bare) {
+            return self.x86(word);
+        }
+        Err(self.cell.error(format!("`{word}` is no instruction of hosts; accepted: {HOSTS}")))
     }
 
     fn arm(&mut self, word: &str) -> Result<(), SyntaxError> {
