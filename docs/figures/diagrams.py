@@ -48,6 +48,42 @@ DIAGRAMS = {
         [("one DIMM", ["buffer", "translation", "wear", "media"])],
         about="An Optane DIMM behind its controller",
     ),
+    "curve": Diagram(
+        {
+            "chain": Box(0, 0, "one core", "a chain of loads"),
+            "traffic": Box(0, 1, "all other cores", "loads and stores, pauses"),
+            "caches": Box(1, 0.5, "caches", "cut, always full"),
+            "controllers": Box(2, 0.5, "controllers", "queues"),
+            "media": Box(3, 0.5, "media", "what is measured"),
+        },
+        [("chain", "caches", "latency"), ("traffic", "caches", "bandwidth"), ("caches", "controllers", "<reads"), ("controllers", "media", "")],
+        about="What a point of a bandwidth-latency curve is",
+    ),
+    "cxl": Diagram(
+        {
+            "host": Box(0, 0.5, "directory", "reads, write-backs"),
+            "credits": Box(1, 0, "credits", "48 reads at once"),
+            "down": Box(2, 0, "flits down", "requests, lines written"),
+            "up": Box(2, 1, "flits up", "lines read"),
+            "ports": Box(3, 0.5, "ports", "and switches"),
+            "device": Box(4, 0.5, "controllers", "of the device"),
+        },
+        [("host", "credits", ""), ("credits", "down", ""), ("down", "ports", ""), ("ports", "device", ""), ("ports", "up", ""), ("up", "host", "data")],
+        [("the link", ["credits", "down", "up", "ports"])],
+        about="A memory behind a CXL link",
+    ),
+    "holdup": Diagram(
+        {
+            "cores": Box(0, 0, "cores", "persist buffers, caches", durable=True),
+            "shared": Box(1, 0, "shared cache", "where it is saved", durable=True),
+            "queues": Box(1, 1, "queues, records", "of controllers", durable=True),
+            "energy": Box(2, 0.5, "stored energy", "so many lines"),
+            "media": Box(3, 0, "media", "", durable=True),
+            "lost": Box(3, 1, "lost", "what it does not reach"),
+        },
+        [("cores", "shared", ""), ("shared", "energy", ""), ("queues", "energy", ""), ("energy", "media", "drained"), ("energy", "lost", "")],
+        about="What stored energy drains when the power fails",
+    ),
     "ddr4": Diagram(
         {
             "reads": Box(0, 0, "read queue", "32"),

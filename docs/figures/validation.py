@@ -96,6 +96,54 @@ def optane() -> tuple[Any, Rows]:
     return alt.vconcat(above, below).resolve_scale(color="independent"), rows
 
 
+def curve() -> tuple[Any, Rows]:
+    """A socket's memory under load, as it was measured and as it is simulated; what is between them below."""
+    published = pl.read_csv(ROOT / "validation/hardware/ddr4-under-load.csv")
+    rows, drawn, apart = [], [], []
+    found = ask("curve", "cascade-lake")
+    for share in (100, 75, 50):
+        measured = published.filter(pl.col("read_percent") == share).sort("gb_per_s")
+        ours = pl.DataFrame([p for p in found if p["read_percent"] == share]).sort("gb_per_s")
+        for name, points in (("measured", measured), ("simulated", ours)):
+            drawn += [{"x": x, "machine": f"{share} % reads, {name}", "value": y} for x, y in points.select("gb_per_s", "load_to_use_ns").iter_rows()]
+        for load in (0, 25, 50, 75, 90):
+            at = measured["gb_per_s"].max() * load / 100
+            values = [between(points["gb_per_s"].to_list(), points["load_to_use_ns"].to_list(), at) for points in (measured, ours)]
+            rows += pair(f"{share} % reads, {load} % of the bandwidth", *values, ("measured", "simulated"))
+            apart.append({"x": at, "machine": f"{share} % reads, error", "value": 100 * (values[1] / values[0] - 1)})
+    above = figures.curve(drawn, "Six channels of DDR4-2933", "GB/s", "load to use, ns")
+    below = figures.curve(apart, "", "GB/s", "error in %").properties(title="", height=120)
+    return alt.vconcat(above, below).resolve_scale(color="independent"), rows
+
+
+def cxl() -> tuple[Any, Rows]:
+    """An expander of eight lanes: time of a load, and bandwidths, published and simulated."""
+    found = ask("curve", "cxl-expander", "--reads", "100,75,67,50")
+    names, rows = ("published", "simulated"), []
+    for share, label, published in ((100, "reads alone", 17.8), (75, "3 reads to a write", 23.6), (67, "2 to 1", 25.1), (50, "1 to 1", 27.2)):
+        rows += pair(label, published, max(p["gb_per_s"] for p in found if p["read_percent"] == share), names)
+    return two_bars(rows, "GB/s", "Eight lanes of PCI Express 5.0"), rows
+
+
+def holdup() -> tuple[Any, Rows]:
+    """The same program on machines that save more and more of what is on its way: energy that saves all of it."""
+    names, rows = ("at the worst instant", "mean"), []
+    for machine in ("intel", "asap-rp", "bbb", "eadr"):
+        steps = ask("holdup", machine)
+        rows += pair(machine, steps[0]["lines_lost"], steps[0]["lines_lost_mean"], names)
+    # From a few lines to tens of thousands.
+    tall = alt.Y("value:Q", title="lines", scale=alt.Scale(type="log", domainMin=0.1))
+    return two_bars(rows, "lines", "Lines to be drained when the power fails").encode(y=tall, y2=alt.datum(0.1)), rows
+
+
+def between(xs: list[float], ys: list[float], x: float) -> float:
+    """The value at ``x``, on a line between the points beside it; at the last point's beyond."""
+    for n in range(1, len(xs)):
+        if xs[n] >= x and xs[n] > xs[n - 1]:
+            return float(ys[n - 1] + (ys[n] - ys[n - 1]) * (x - xs[n - 1]) / (xs[n] - xs[n - 1]))
+    return ys[-1]
+
+
 def ddr4() -> tuple[Any, Rows]:
     """Threads read pages: what they get of the pins, by where an address has its bank group; refreshes of 1.25 us take a sixth."""
     rows = []
@@ -292,7 +340,7 @@ def shared() -> tuple[Any, Rows]:
 
 
 MEASURED: dict[str, Callable[[], tuple[Any, Rows]]] = {
-    f.__name__.replace("_", "-"): f for f in (core, memory, optane, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track, shared)
+    f.__name__.replace("_", "-"): f for f in (core, memory, optane, curve, cxl, holdup, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track, shared)
 }  # fmt: skip
 
 

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from coreplane._core import ConfigError, RunError, __version__
 
 if _TYPE_CHECKING:
-    from coreplane.api import claims, compare, crash, explore, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
+    from coreplane.api import claims, compare, crash, curve, explore, holdup, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
     from coreplane.findings import Crash, Exploration, Finding, Litmus, Replay, Scoreboard, Shared, SharedFinding, Side, Store, Test, Tracking, Violation
     from coreplane.inputs import Machine, Trace, Workload
-    from coreplane.results import Comparison, Run, Sweep
+    from coreplane.results import Comparison, Curve, Run, Sweep
 
 _HOMES = {
-    "api": "claims compare crash explore litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",
+    "api": "claims compare crash curve explore holdup litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",
     "findings": "Crash Exploration Finding Litmus Replay Scoreboard Shared SharedFinding Side Store Test Tracking Violation",
     "inputs": "Machine Trace Workload",
-    "results": "Comparison Run Sweep",
+    "results": "Comparison Curve Run Sweep",
 }
 
 __all__ = [  # noqa: RUF022
     "Machine", "Workload", "Trace",
-    "run", "compare", "sweep", "crash", "shared", "litmus", "explore", "replay", "record", "track", "reproduce",
+    "run", "compare", "curve", "sweep", "crash", "holdup", "shared", "litmus", "explore", "replay", "record", "track", "reproduce",
     "show", "machines", "workloads", "statistics", "claims", "protocols", "parameters", "schema",
-    "Run", "Comparison", "Sweep", "Crash", "Finding", "Store", "Shared", "SharedFinding", "Side", "Litmus", "Test", "Exploration", "Violation", "Replay", "Scoreboard", "Tracking",
+    "Run", "Comparison", "Curve", "Sweep", "Crash", "Finding", "Store", "Shared", "SharedFinding", "Side", "Litmus", "Test", "Exploration", "Violation", "Replay", "Scoreboard", "Tracking",
     "ConfigError", "RunError", "__version__",
 ]  # fmt: skip
 

@@ -73,7 +73,7 @@ def _pages(args: list[str]) -> list[Path]:
         # Where the compiled core puts a campaign's results.
         campaign = next((Path(a) for a in args[1:] if a.endswith(".toml")), None)
         out = campaign and Path(f"{campaign.stem}.sweep")
-    if out is None or not out.exists() or command not in ("run", "compare", "reproduce", "sweep", "crash", "track"):
+    if out is None or not out.exists() or command not in ("run", "compare", "reproduce", "sweep", "crash", "track", "curve", "holdup"):
         return []
     from coreplane import report, report_more, report_track
 
@@ -86,6 +86,10 @@ def _pages(args: list[str]) -> list[Path]:
             made = [report_more.sweep(out)] if "--plan" not in args else []
         case "crash":
             made = [report_more.crash(out)]
+        case "curve":
+            made = [report_more.curve(out)]
+        case "holdup":
+            made = [report_more.holdup(out)]
         case "track":
             made = [report_track.track(out)] if _is_drawn(args) else []
         case _:

@@ -61,15 +61,27 @@ class Llc(TypedDict, total=False):
 class Machine(TypedDict, total=False):
     fidelity: Literal["line", "page", "hosts"]
 
+class MemoryCxl(TypedDict, total=False):
+    device_ns: float | str
+    lanes: Literal["1", "2", "4", "8", "16"]
+    port_ns: float | str
+    rate_gt: Literal["8", "16", "32"]
+    requests: int
+    switch_ns: float | str
+    switches: int
+
 class MemoryDdr(TypedDict, total=False):
     acknowledge_ns: float | str
     controller_ns: float | str
     density_gbit: Literal["4", "8", "16"]
     mapping: Literal["groups-below", "groups-above"]
-    speed: Literal["1600", "2400"]
+    queue: int
+    ranks: int
+    speed: Literal["1600", "2400", "2933"]
 
 class MemoryDram(TypedDict, total=False):
     controllers: int
+    media: Literal["fixed", "ddr4"]
     read_ns: float | str
     service_ns: float | str
 
@@ -97,6 +109,7 @@ class MemoryPm(TypedDict, total=False):
     buffer_read_ns: float | str
     buffer_service_ns: float | str
     drain_threshold: int
+    media: Literal["fixed", "ddr4"]
     read_ns: float | str
     read_service_ns: float | str
     write_service_ns: float | str
@@ -108,11 +121,14 @@ class MemoryRefresh(TypedDict, total=False):
 
 class Memory(TypedDict, total=False):
     controllers: int
+    cxl: MemoryCxl
     ddr: MemoryDdr
     dimms: int
+    drain_line_nj: int
     dram: MemoryDram
     interleave_bytes: int
     kind: str
+    link: Literal["direct", "cxl"]
     optane: MemoryOptane
     pm: MemoryPm
     refresh: MemoryRefresh
@@ -341,11 +357,14 @@ class Wires(TypedDict, total=False):
 
 class MemoryEntry(TypedDict, total=False):
     controllers: int
+    cxl: MemoryCxl
     ddr: MemoryDdr
     dimms: int
+    drain_line_nj: int
     dram: MemoryDram
     interleave_bytes: int
     kind: str
+    link: Literal["direct", "cxl"]
     optane: MemoryOptane
     pm: MemoryPm
     refresh: MemoryRefresh
@@ -385,6 +404,7 @@ class WorkloadKeys(TypedDict, total=False):
     fields: int
     file_bytes: int | str
     fill_ns: float | str
+    gap_ns: float | str
     hit_permille: int
     hosts: int
     initial_depth: int
@@ -399,6 +419,7 @@ class WorkloadKeys(TypedDict, total=False):
     lines: int
     log_instructions: int
     mechanism: Literal["auto", "checkpoint", "logging", "own", "redo", "shadow", "undo-redo"]
+    memory: Literal["pm", "dram"]
     operation: Literal["load", "ntstore", "store", "store+clwb"]
     operations: int
     page_write_back_ns: float | str
@@ -431,6 +452,7 @@ class WorkloadKeys(TypedDict, total=False):
     source_mb_per_second: int
     split_bytes: int
     store: Literal["columns", "rows"]
+    stores: int
     strands: bool
     stride: int
     subscribers: int

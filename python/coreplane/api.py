@@ -12,7 +12,7 @@ import polars as pl
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
 from coreplane.inputs import Machine, Trace, Value, Workload, core_of, frame, machine_of, pairs, workload_of
-from coreplane.results import Comparison, Run, Sweep
+from coreplane.results import Comparison, Curve, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
 AWorkload: TypeAlias = Workload | Trace | str
@@ -67,6 +67,26 @@ def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | Non
     With ``resume``, runs whose results are in ``out`` are not made again. Raises ConfigError when the campaign is not accepted.
     """
     return Sweep(_core.sweep(os.fspath(campaign), None if out is None else os.fspath(out), resume, jobs))
+
+
+def curve(machine: AMachine, *, reads: Sequence[int] = (100, 75, 50), memory: Literal["pm", "dram"] = "pm", seed: int = 1) -> Curve:
+    """Bandwidth-latency curves of a machine's memory, one for each share of ``reads`` in per cent (50 to 100).
+
+    ``memory`` is the one of ``memory.kind``, or the machine's DRAM. Raises ConfigError when a share is not accepted, or the machine
+    is one at page fidelity.
+    """
+    of = machine_of(machine)
+    return Curve(of.name, _core.curve(core_of(of), list(reads), pairs({"workload.memory": memory}), _seed(seed)))
+
+
+def holdup(machine: AMachine, workload: AWorkload | None = None, *, seed: int = 1) -> pl.DataFrame:
+    """Lines that a power failure loses, by the energy that is stored for it: microjoules, lines_lost, lines_lost_mean.
+
+    The power fails at instants spread over a run of ``workload`` (``hashmap`` unless said); what is lost is at the worst of them, and
+    a mean. Raises ConfigError when a power failure leaves nothing of the machine's memory anyhow.
+    """
+    of = None if workload is None else core_of(workload_of(workload))
+    return frame(_core.holdup(core_of(machine_of(machine)), of, _seed(seed)), ["microjoules", "lines_lost", "lines_lost_mean"])
 
 
 def crash(

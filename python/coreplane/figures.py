@@ -145,6 +145,37 @@ def lines(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Char
     return drawn
 
 
+def curve(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Chart:
+    """Lines over a number, each in its own order: rows of x, machine, value."""
+    names = list(dict.fromkeys(r["machine"] for r in rows))
+    numbered = [{**r, "number": n} for n, r in enumerate(rows)]
+    drawn: alt.Chart = (
+        alt.Chart(pl.DataFrame(numbered))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("x:Q", title=x),
+            y=alt.Y("value:Q", title=axis),
+            color=colour(names),
+            order="number:Q",
+        )
+        .properties(title=title, width=480, height=300)
+    )
+    return drawn
+
+
+def under_load(points: list[dict[str, float]], title: str) -> alt.Chart:
+    """Latency over bandwidth, a curve for each share of reads."""
+    rows = [{"x": p["gb_per_s"], "machine": f"{p['read_percent']:.0f} % reads", "value": p["load_to_use_ns"]} for p in points]
+    return curve(rows, title, "bandwidth, GB/s", "load to use, ns")
+
+
+def held_up(steps: list[dict[str, float]], title: str) -> alt.Chart:
+    """Lines lost over stored energy: at the worst instant, and a mean."""
+    series = {"at the worst instant": "lines_lost", "mean": "lines_lost_mean"}
+    rows = [{"x": s["microjoules"], "machine": name, "value": s[key]} for name, key in series.items() for s in steps]
+    return curve(rows, title, "stored energy, uJ", "lines lost")
+
+
 def over_time(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.Chart:
     """Lines over simulated time: rows of x, machine, value."""
     names = list(dict.fromkeys(r["machine"] for r in rows))

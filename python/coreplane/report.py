@@ -183,6 +183,8 @@ def draw(f: dict[str, Any]) -> alt.Chart | alt.LayerChart | alt.FacetChart:
     match f["kind"]:
         case "grouped":
             return figures.grouped(f["rows"], f["title"], f["axis"], order=f["order"])
+        case "curve":
+            return figures.curve(f["rows"], f["title"], f["x"], f["axis"])
         case "time":
             return figures.over_time(f["rows"], f["title"], f["x"], f["axis"])
         case "capped":

@@ -46,6 +46,34 @@ def sweep(folder: Path) -> Path | None:
     return page.write(folder, "Campaign", f"varies {', '.join(about['vary']) or 'machines and workloads'}", body)
 
 
+def curve(folder: Path) -> Path:
+    """Writes the report of bandwidth-latency curves from the curve.json in ``folder``."""
+    data = json.loads((folder / "curve.json").read_text())
+    points = data["points"]
+    said, rows = [], []
+    for share in dict.fromkeys(p["read_percent"] for p in points):
+        own = [p for p in points if p["read_percent"] == share]
+        most = max(own, key=lambda p: p["gb_per_s"])
+        said.append(f"{share} % reads: {own[0]['load_to_use_ns']:.0f} ns without traffic, {most['load_to_use_ns']:.0f} ns at the highest bandwidth of {most['gb_per_s']:.1f} GB/s.")
+        rows += [[f"{share} %", (f"{p['gb_per_s']:.2f} GB/s", p["gb_per_s"]), (f"{p['load_to_use_ns']:.1f} ns", p["load_to_use_ns"])] for p in own]
+    title = f"Memory of {data['machine']} under load"
+    drawn = page.figure(folder, "curve", figures.under_load(points, title), "A dependent load's time by what the memory reads and writes.")
+    body = [page.summary(said), section("Curves", drawn), section("Points", page.table(["reads", "bandwidth", "load to use"], rows)), page.provenance(data)]
+    return page.write(folder, title, f"seed {data['seed']}; memory: {data['memory']}", body)
+
+
+def holdup(folder: Path) -> Path:
+    """Writes the report of what a power failure loses from the holdup.json in ``folder``."""
+    data = json.loads((folder / "holdup.json").read_text())
+    steps = data["steps"]
+    title = f"Lines lost at a power failure of {data['machine']}"
+    said = [f"Without stored energy a power failure loses {steps[0]['lines_lost']} lines at most, {steps[0]['lines_lost_mean']:.1f} on average; {steps[-1]['microjoules']:.1f} uJ save all of them."]
+    drawn = page.figure(folder, "holdup", figures.held_up(steps, title), "Lines that are lost, by the energy that is stored for draining them.")
+    rows = [[(f"{s['microjoules']:.2f} uJ", s["microjoules"]), s["lines_lost"], (f"{s['lines_lost_mean']:.1f}", s["lines_lost_mean"])] for s in steps]
+    body = [page.summary(said), section("By stored energy", drawn, page.table(["stored energy", "lost at most", "mean"], rows)), page.provenance(data)]
+    return page.write(folder, title, f"{data['workload']}, seed {data['seed']}", body)
+
+
 def _mean_share(own: list[dict[str, Any]], cause: str) -> float:
     return float(sum(r["shares"].get(cause, 0.0) for r in own)) / len(own)
 

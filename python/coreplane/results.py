@@ -191,6 +191,34 @@ class Comparison:
         return notebook.title(self.workload, about) + notebook.lines(self.explained) + notebook.table(self.table) + notebook.svg(self.plot())
 
 
+class Curve:
+    """Bandwidth-latency curves of a machine's memory."""
+
+    def __init__(self, machine: str, data: list[dict[str, float]]) -> None:
+        #: The machine's name.
+        self.machine = machine
+        #: Everything that ``coreplane curve --format json`` prints.
+        self.data = data
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each point: read_percent, gb_per_s, load_to_use_ns."""
+        return frame(self.data, ["read_percent", "gb_per_s", "load_to_use_ns"])
+
+    def plot(self) -> alt.Chart:
+        """Latency over bandwidth, a curve for each share of reads."""
+        return notebook.offline(figures.under_load(self.data, f"Memory of {self.machine} under load"))
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"<memory of {self.machine} under load: {len(self.data)} points>"
+
+    def _repr_html_(self) -> str:
+        return notebook.title(f"Memory of {self.machine} under load", f"{len(self.data)} points") + notebook.table(self.table) + notebook.svg(self.plot())
+
+
 class Sweep:
     """The runs of a campaign."""
 

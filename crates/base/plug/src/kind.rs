@@ -119,6 +119,11 @@ pub trait MemoryKind: Sync {
         false
     }
 
+    /// Why a link to a device cannot carry it; none where it can.
+    fn needs_the_host(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Why nothing of it is left when the power fails; none where it is persistent.
     fn is_volatile(&self) -> Option<&'static str> {
         None

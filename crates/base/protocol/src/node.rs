@@ -1,7 +1,8 @@
 //! What every device of a machine offers beyond messages: its part in a power failure, and its statistics.
 
-use crate::{AddressMap, Image, LineWrite, Msg, PM_BASE, StatSink};
+use crate::{AddressMap, Image, Line, LineWrite, Msg, PM_BASE, StatSink};
 use engine::Device;
+use std::collections::BTreeSet;
 use units::Time;
 
 /// How close to the program a saved write is; at the same place the closer one holds the later value.
@@ -43,17 +44,46 @@ pub struct PostCrash {
     /// Whether what caches hold is saved, and with it what has left one on its way to another or to memory.
     pub caches_persist: bool,
     writes: Vec<(Depth, Time, LineWrite)>,
+    /// Lines on their way to the media that the images have already, and lines that are nobody's write: pages of a cache, undo
+    /// records.
+    queued: Vec<Line>,
+    kept: u64,
 }
 
 impl PostCrash {
     /// Nothing yet.
     pub fn new(caches_persist: bool) -> PostCrash {
-        PostCrash { lost: Vec::new(), parts: Vec::new(), caches_persist, writes: Vec::new() }
+        PostCrash {
+            lost: Vec::new(),
+            parts: Vec::new(),
+            caches_persist,
+            writes: Vec::new(),
+            queued: Vec::new(),
+            kept: 0,
+        }
     }
 
     /// A write saved by a buffer or cache inside the persistence domain; it became visible at `at`.
     pub fn save(&mut self, depth: Depth, at: Time, write: &LineWrite) {
         self.writes.push((depth, at, *write));
+    }
+
+    /// A line waits for the media inside the persistence domain; an image has its bytes.
+    pub fn queue(&mut self, line: Line) {
+        self.queued.push(line);
+    }
+
+    /// So many lines have to be moved to the media besides.
+    pub fn keep(&mut self, lines: u64) {
+        self.kept += lines;
+    }
+
+    /// Lines that stored energy has to bring to the media: those that buffers, caches and queues hold, each once, and what
+    /// is kept besides.
+    pub fn drained(&self) -> u64 {
+        let saved = self.writes.iter().map(|(_, _, write)| write.line).filter(|line| line.is_pm());
+        let lines: BTreeSet<Line> = saved.chain(self.queued.iter().copied()).collect();
+        lines.len() as u64 + self.kept
     }
 
     /// Lays every saved write over the controllers' images as they are, without putting these together: a line's

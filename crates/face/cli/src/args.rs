@@ -27,6 +27,10 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// A paper's evaluation: published beside ours, and the figures
     Reproduce(ReproduceArgs),
+    /// Bandwidth-latency curves of a machine's memory, by share of reads
+    Curve(CurveArgs),
+    /// Lines that a power failure loses, by the energy that is stored for it
+    Holdup(HoldupArgs),
     /// A campaign of runs, on this machine's cores or on a cluster's scheduler
     Sweep(SweepArgs),
     /// What there is, with every parameter, its unit, default and source
@@ -424,6 +428,38 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) common: Common,
     /// A folder for the report: report.html, PNG and SVG of each figure, results as Parquet
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CurveArgs {
+    /// A machine's name or a TOML file
+    pub(crate) machine: String,
+    /// Shares of reads in per cent, 50 to 100, a curve each
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = evaluate::curve::READS)]
+    pub(crate) reads: Vec<u64>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// A folder for the result: curve.csv, curve.json, report.html, PNG and SVG of the figure
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HoldupArgs {
+    /// A machine's name or a TOML file
+    pub(crate) machine: String,
+    /// A workload's name, or trace:FILE
+    #[arg(default_value = evaluate::holdup::WORKLOAD)]
+    pub(crate) workload: String,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// A folder for the result: holdup.csv, holdup.json, report.html, PNG and SVG of the figure
     #[arg(long, short)]
     pub(crate) out: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use crate::compare::Compared;
 use crate::record_route::Asked;
 use crate::spread::Spreads;
 use crate::{
-    Failure, accounts, bands, compare, crash, explore, litmus, output, record, reproduce, run,
+    Failure, accounts, bands, compare, crash, curve, explore, holdup, litmus, output, record, reproduce, run,
     shared_command, show, sweep,
 };
 use clap::{CommandFactory, ValueEnum};
@@ -416,6 +416,30 @@ pub fn reproduce(
     let args =
         ReproduceArgs { paper: paper.into(), live: false, claims, out, seed, bands, runs, common: QUIET };
     Ok(reproduce::look(&args)?.iter().map(evaluate::Evaluation::to_json).collect())
+}
+
+/// Bandwidth-latency curves of a machine's memory, one for each share of reads; `set` are keys of their workload.
+///
+/// # Errors
+/// When a share or a key is not accepted, or the machine has no such curves.
+pub fn curve(machine: &Machine, reads: &[u64], set: &Pairs, seed: u64) -> Result<Value, Failure> {
+    let mut workload = evaluate::curve::workload()?;
+    set.iter().try_for_each(|(key, value)| workload.set(key, value))?;
+    let points = evaluate::curve::curves(&machine.0, &workload, reads, seed, || {});
+    points.map(|found| curve::to_json(&found)).map_err(output::failed)
+}
+
+/// Lines that a power failure loses on a machine, by the energy that is stored for it.
+///
+/// # Errors
+/// When nothing is left of the machine's memory anyhow, or the run breaks a promise.
+pub fn holdup(machine: &Machine, workload: Option<&Workload>, seed: u64) -> Result<Value, Failure> {
+    let usual = evaluate::holdup::workload()?;
+    let [workload] = workload.map_or(std::slice::from_ref(&usual), |w| w.described.as_slice()) else {
+        return Err(Failure::BadInput("the power is cut in one recording at a time".into()));
+    };
+    let steps = evaluate::holdup::holdup(&machine.0, workload, seed);
+    steps.map(|found| holdup::to_json(&found)).map_err(output::failed)
 }
 
 /// Makes the runs of a campaign on this machine's cores; says where they are.

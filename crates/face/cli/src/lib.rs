@@ -28,8 +28,10 @@ mod crash_recorded;
 mod crash_refused;
 mod crash_time;
 mod crash_turns;
+mod curve;
 mod explore;
 mod hints;
+mod holdup;
 mod interrupt;
 mod kept;
 mod lines;
@@ -119,6 +121,8 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Run(a) => run::run(a),
         Command::Compare(a) => compare::compare(a),
         Command::Reproduce(a) => reproduce::reproduce(a),
+        Command::Curve(a) => curve::curve(a),
+        Command::Holdup(a) => holdup::holdup(a),
         Command::Sweep(a) => sweep::sweep(a),
         Command::Show(a) => show::show(a),
         Command::Bench(a) => bench::bench(a),

@@ -267,6 +267,25 @@ fn reproduce<'py>(
     to_python(py, &watched(py, move || calls::reproduce(&paper, claims, seed, bands, runs, out))?)
 }
 
+/// Bandwidth-latency curves of a machine's memory, one for each share of reads; the settings are the workload's.
+///
+/// (machine: Machine, reads: list[int], settings: list[tuple[str, str]], seed: int) -> list[dict[str, Any]]
+#[pyfunction]
+fn curve<'py>(py: Python<'py>, machine: &Machine, reads: Vec<u64>, settings: Pairs, seed: u64) -> Any<'py> {
+    let machine = machine.0.clone();
+    to_python(py, &watched(py, move || calls::curve(&machine, &reads, &settings, seed))?)
+}
+
+/// Lines that a power failure loses on a machine, by the energy that is stored for it.
+///
+/// (machine: Machine, workload: Workload | None, seed: int) -> list[dict[str, Any]]
+#[pyfunction]
+#[pyo3(signature = (machine, workload, seed))]
+fn holdup<'py>(py: Python<'py>, machine: &Machine, workload: Option<&Workload>, seed: u64) -> Any<'py> {
+    let (machine, workload) = (machine.0.clone(), workload.map(|w| w.0.clone()));
+    to_python(py, &watched(py, move || calls::holdup(&machine, workload.as_ref(), seed))?)
+}
+
 /// Makes the runs of a campaign on this machine's cores; says where they are.
 ///
 /// (campaign: str, out: str | None, resume: bool, jobs: int | None) -> dict[str, Any]
@@ -296,6 +315,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
     module.add_function(wrap_pyfunction!(crash, module)?)?;
+    module.add_function(wrap_pyfunction!(curve, module)?)?;
+    module.add_function(wrap_pyfunction!(holdup, module)?)?;
     module.add_function(wrap_pyfunction!(litmus, module)?)?;
     module.add_function(wrap_pyfunction!(explore, module)?)?;
     module.add_function(wrap_pyfunction!(shared, module)?)?;

@@ -1,6 +1,8 @@
 //! Measured devices: each row of the published tables is one run of the whole machine, and an error.
 
+mod expander;
 mod rows;
+mod under_load;
 
 use crate::claims::Claim;
 use crate::figure::{Figure, Lines, row};
@@ -15,7 +17,7 @@ pub const PAPER: Paper = Paper {
     name: "hardware",
     about: |seed| {
         format!(
-            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine; values were chosen by curves on which rows of both kinds are"
+            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine (values were chosen by curves on which rows of both kinds are); DDR4 under load on `cascade-lake`, an expander on `cxl-expander`"
         )
     },
     declare,
@@ -46,6 +48,8 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     for row in sample(effort) {
         runs.add(Key::new(&row.name(), "lattester", row.threads), MACHINE, &row.sets())?;
     }
+    under_load::declare(&mut runs)?;
+    expander::declare(&mut runs)?;
     for (name, sets) in idle() {
         runs.add(Key::new(name, "lattester", 1), MACHINE, &sets)?;
     }
@@ -74,6 +78,12 @@ fn idle() -> [(&'static str, Vec<(&'static str, String)>); 3] {
 }
 
 fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
+    if let Some(what) = claim.id.strip_prefix("hardware.ddr4.") {
+        return under_load::finding(runs, what);
+    }
+    if let Some(what) = claim.id.strip_prefix("hardware.cxl.") {
+        return expander::finding(runs, what);
+    }
     let of = claim.id.strip_prefix("hardware.optane.").unwrap_or_default();
     if of == "idle.fit" {
         let time = |(name, _): &(&str, _)| 64e9 / runs.get(name, "lattester", 1, BANDWIDTH);
@@ -143,7 +153,8 @@ fn figures(runs: &Runs) -> Vec<Figure> {
         x: "threads",
         order: &order,
     };
-    vec![figure.figure("lines", bandwidths), below.figure("lines", residuals)]
+    let optane = [figure.figure("lines", bandwidths), below.figure("lines", residuals)];
+    optane.into_iter().chain(under_load::figures(runs)).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use crate::bands::study::{Fnv, Keep, described};
 use crate::counted::Counted;
-use machine::{ConfigError, Description, RunError, RunOptions, Series, WorkloadDescription, run, statistic};
+use machine::{
+    ConfigError, Description, Report, RunError, RunOptions, Series, WorkloadDescription, run, statistic,
+};
 use rayon::prelude::*;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,8 +51,7 @@ impl Job {
             let stats = counted.count(&self.workload, None, seed).map_err(RunError::Violation)?;
             return Ok(Done { stats, series: None, lines_per_page: None });
         }
-        let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
-        let report = run(&self.machine, &self.workload, &options)?;
+        let report = quiet(&self.machine, &self.workload, seed)?;
         let time = ("time_ns".to_string(), report.time.as_ns());
         let phases = report.phases.iter().map(|p| (format!("phase.{}", p.name), p.rate()));
         let stats = report.stats.into_iter().map(|s| (s.name, s.value)).chain([time]);
@@ -172,10 +173,7 @@ impl Runs {
             step();
             Ok((job.key.clone(), done))
         };
-        let own = watch::entered();
-        let each = |job: &Job| watch::one_of(own.as_ref(), || one(job));
-        let results: Result<Vec<_>, RunError> = self.jobs.par_iter().map(each).collect();
-        self.done.extend(results?);
+        self.done.extend(in_parallel(&self.jobs, one)?);
         Ok(())
     }
 
@@ -243,6 +241,25 @@ impl Runs {
     pub fn time(&self, machine: &str, workload: &str, threads: u64) -> f64 {
         self.get(machine, workload, threads, "time_ns")
     }
+}
+
+/// Does something with each of a list, on all of the host's cores.
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    all: &[T],
+    one: impl Fn(&T) -> Result<R, RunError> + Sync,
+) -> Result<Vec<R>, RunError> {
+    let own = watch::entered();
+    all.par_iter().map(|each| watch::one_of(own.as_ref(), || one(each))).collect()
+}
+
+/// A run of which nobody wants the images.
+pub(crate) fn quiet(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    seed: u64,
+) -> Result<Report, RunError> {
+    let options = RunOptions { seed, without_images: true, ..RunOptions::default() };
+    run(machine, workload, &options)
 }
 
 /// The geometric mean.

@@ -11,11 +11,11 @@ use cpu::params::{
     CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, PersistPathParameters,
     RateParameters, WireParameters,
 };
-use memory::params::{DramParameters, InterleaveParameters};
+use memory::params::{DramMediaParameters, DramParameters, InterleaveParameters};
 use std::collections::BTreeSet;
 
 /// Every machine at line fidelity has these.
-const LINES: [&[Param]; 9] = [
+const LINES: [&[Param]; 10] = [
     CpuParameters::TABLE,
     RateParameters::TABLE,
     L1Parameters::TABLE,
@@ -24,6 +24,7 @@ const LINES: [&[Param]; 9] = [
     WireParameters::TABLE,
     InterleaveParameters::TABLE,
     DramParameters::TABLE,
+    DramMediaParameters::TABLE,
     &[ordering::models::MODEL],
 ];
 
@@ -40,6 +41,9 @@ impl Description {
             return tables;
         }
         tables.extend(LINES);
+        if memory::plug::dram_is_ddr4(&self.settings) {
+            tables.extend(memory::plug::DDR4_TABLES);
+        }
         let model = ordering::models::registered(&self.settings);
         let asks = model.model.capabilities();
         tables.extend(model.shared.iter().chain([&model.own]));
@@ -59,7 +63,12 @@ impl Description {
         tables.push(memory::params::KindParameters::TABLE);
         // What is wrong with the list itself is told by its own check.
         let entries = self.entries().unwrap_or_default();
-        entries.iter().for_each(|entry| tables.extend(entry.kind.tables(&entry.settings)));
+        for entry in &entries {
+            tables.extend(entry.kind.tables(&entry.settings));
+            if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
+                tables.extend(memory::cxl::tables(&entry.settings));
+            }
+        }
         entries.iter().any(|entry| entry.kind.has_port())
     }
 

@@ -7,6 +7,7 @@ use crate::work::Work;
 use cpu::params::{core_spec, directory_spec};
 use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};
+use memory::cxl::{self, CxlLink};
 use plug::{Companion, MemoryDevice, MemoryParts, NoDevice, Place, UncachedPort};
 use protocol::{AddressMap, Msg, NearInterface, Node, Settings, ports};
 use std::cell::RefCell;
@@ -30,6 +31,8 @@ pub(crate) struct Machine {
     pub(crate) is_watched: bool,
     /// Who watches devices has found something wrong.
     pub(crate) has_failed: bool,
+    /// Links that memories are behind.
+    pub(crate) links: Vec<CxlLink>,
     /// Whether one is a driver, whose tables cores share.
     pub(crate) is_shared: bool,
     /// Bytes of persistent memory that caches in front of it hold; none where there is no such cache.
@@ -66,9 +69,11 @@ impl Machine {
             let place = Place { settings: &entry.settings, cores, index, map, ordering: &half };
             built.add(index, entry.kind.build(&place).map_err(ConfigError::new)?);
         }
-        let dram =
-            (0..map.dram_controllers).map(|_| Box::new(memory::plug::dram(s)) as Box<dyn MemoryDevice>);
-        built.devices.extend(dram);
+        for nth in 0..map.dram_controllers as u64 {
+            let dram = memory::plug::dram(s, nth, map.dram_controllers as u64).map_err(ConfigError::new)?;
+            built.devices.push(Box::new(dram));
+        }
+        let links = plan.linked().map(|m| plan.cxl_link(m)).collect();
         let directory = Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map);
         // Cores that share a driver's tables on the host act in order of time.
         let shared = built.companions.iter().any(|(_, c)| c.borrow().is_shared());
@@ -84,6 +89,7 @@ impl Machine {
             controllers: built.devices,
             register: ordering.shared_node(s, cores).unwrap_or_else(|| Box::new(NoDevice::default())),
             map,
+            links,
             is_shared: shared,
             has_failed: false,
             is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
@@ -110,6 +116,7 @@ impl Machine {
             .chain(["directory".to_string()])
             .chain(controllers)
             .chain(["register".to_string(), "commands".to_string()])
+            .chain((0..self.links.len()).map(|i| format!("link {i}")))
             .collect()
     }
 }
@@ -138,7 +145,7 @@ impl Built {
     }
 }
 
-/// Node numbers and links: cores, directory, controllers, register, command port.
+/// Node numbers and links: cores, directory, controllers, register, command port, links to devices.
 struct Plan<'a> {
     cores: usize,
     map: AddressMap,
@@ -181,6 +188,7 @@ impl Plan<'_> {
         let nothing = link(self.register(), PortId(0), Dur::ps(1));
         all.push(std::iter::once(nothing).chain((0..self.cores as u16).map(to_core)).collect());
         all.push(self.command_links(s));
+        all.extend(self.linked().map(|memory| self.links_of_link(s, memory)));
         all
     }
 
@@ -221,7 +229,10 @@ impl Plan<'_> {
     fn directory_links(&self, s: &Settings) -> Vec<Link> {
         let near = s.dur("wires.core_directory_ns");
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::DIRECTORY, near));
-        let to = |i| link(self.controller(i), PortId(0), self.to_controller(s, i));
+        let to = |i| match self.link_before(i) {
+            Some((node, own)) => link(node, PortId(own as u8), self.to_controller(s, i)),
+            None => link(self.controller(i), PortId(0), self.to_controller(s, i)),
+        };
         let controllers = (0..self.map.controllers()).map(to);
         cores.chain(controllers).collect()
     }
@@ -234,12 +245,61 @@ impl Plan<'_> {
         }
         let far = s.dur("wires.core_controller_ns");
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::controller(index), far));
+        let ups = std::iter::once(first).chain(cores).enumerate();
+        let behind = self.link_before(index).map(|(node, own)| {
+            let (entry, controllers) = (self.entry(index), self.controllers_beside(index));
+            let device = cxl::spec(&entry.settings).device;
+            move |to| link(node, CxlLink::port_up(own, to, controllers, self.cores), device)
+        });
+        let ups = ups.map(|(to, direct)| behind.as_ref().map_or(direct, |linked| linked(to)));
         // As many links as there are cores, then the command port and the other controllers.
         let [to_port, to_peer] = self.command_wires(index);
         let commands = link(self.commands(), ports::command_to_device(index, self.cores), to_port);
         let from = ports::device(index, self.cores);
         let peers = (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, to_peer));
-        std::iter::once(first).chain(cores).chain([commands]).chain(peers).collect()
+        ups.chain([commands]).chain(peers).collect()
+    }
+
+    /// The memories that are behind a link.
+    fn linked(&self) -> impl Iterator<Item = usize> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter(|(_, entry)| cxl::is_linked(&entry.settings)).map(|(memory, _)| memory)
+    }
+
+    /// The link of a memory.
+    fn cxl_link(&self, memory: usize) -> CxlLink {
+        let controllers = self.map.memory(memory).controllers;
+        CxlLink::new(cxl::spec(&self.entries[memory].settings), controllers, self.cores)
+    }
+
+    /// The link that a controller is behind, and which of its controllers that is.
+    fn link_before(&self, controller: usize) -> Option<(NodeId, usize)> {
+        if controller >= self.map.pm_controllers {
+            return None;
+        }
+        let memory = self.map.memory_of_controller(controller);
+        let nth = self.linked().position(|linked| linked == memory)?;
+        Some((NodeId(self.commands().0 + 1 + nth as u16), controller - self.map.memory(memory).first))
+    }
+
+    /// The controllers of a controller's memory.
+    fn controllers_beside(&self, controller: usize) -> usize {
+        self.map.memory(self.map.memory_of_controller(controller)).controllers
+    }
+
+    /// A link's: to each controller, and for each of these to the directory and to all cores.
+    fn links_of_link(&self, s: &Settings, memory: usize) -> Vec<Link> {
+        let (place, device) = (self.map.memory(memory), cxl::spec(&self.entries[memory].settings).device);
+        let own = place.first..place.first + place.controllers;
+        let down = own.clone().map(|i| link(self.controller(i), PortId(0), device));
+        let far = s.dur("wires.core_controller_ns");
+        let up = own.flat_map(|i| {
+            let back = ports::directory_to_controller(i, self.cores);
+            let directory = link(self.directory(), back, self.to_controller(s, i));
+            let cores = (0..self.cores as u16).map(move |h| link(NodeId(h), ports::controller(i), far));
+            std::iter::once(directory).chain(cores)
+        });
+        down.chain(up).collect()
     }
 
     /// How long the directory and the devices take at least to answer a core, wires included; zero where a device answers
@@ -249,6 +309,11 @@ impl Plan<'_> {
         let mut least = directory.least_answer() + near;
         for (index, device) in devices.iter().enumerate() {
             let Some(answer) = device.least_answer() else { return Dur::ZERO };
+            let behind = index < self.map.pm_controllers && cxl::is_linked(&self.entry(index).settings);
+            if behind {
+                // What has reached the host's end of a link is passed on after that.
+                least = least.min(CxlLink::least(&cxl::spec(&self.entry(index).settings)) + far);
+            }
             least = least.min(answer.to_directory + self.to_controller(s, index) + near);
             if index < self.map.pm_controllers {
                 least = least.min(answer.to_core + far);

@@ -51,6 +51,8 @@ pub struct CrashPoint {
     pub passed: Vec<u64>,
     /// What the program had been told was durable, and is not.
     pub lost: Vec<Lost>,
+    /// Lines that stored energy has to bring to the media, for no more than that to be lost.
+    pub drained: u64,
     parts: Vec<Image>,
     map: AddressMap,
 }
@@ -282,9 +284,9 @@ impl Counts {
 
 impl Machine {
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
-        let (parts, lost) = self.power_fails();
+        let (parts, lost, drained) = self.power_fails();
         let ended = self.cores.iter().take(threads).map(Core::operations).collect();
         let passed = self.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
-        CrashPoint { at, ended, passed, lost, parts, map: self.map }
+        CrashPoint { at, ended, passed, lost, drained, parts, map: self.map }
     }
 }

@@ -42,11 +42,10 @@ impl CacheView for Caches<'_> {
 
 impl Machine {
     pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
-        self.cores.iter_mut().map(|core| core as &mut dyn Node).chain(shared(
-            &mut self.directory,
-            &mut self.controllers,
-            [self.register.as_mut(), self.port.as_mut()],
-        ))
+        let links = self.links.iter_mut().map(|link| link as &mut dyn Node);
+        let cores = self.cores.iter_mut().map(|core| core as &mut dyn Node);
+        let rest: [&mut dyn Node; 2] = [self.register.as_mut(), self.port.as_mut()];
+        cores.chain(shared(&mut self.directory, &mut self.controllers, rest)).chain(links)
     }
 
     /// What every node holds under `view`. What is lost is said as programs address it.
@@ -87,13 +86,15 @@ impl Machine {
         }
     }
 
-    /// What a power failure leaves now: the images of the controllers of persistent memory, and what was lost.
-    pub(crate) fn power_fails(&mut self) -> (Vec<Image>, Vec<Lost>) {
+    /// What a power failure leaves now: the images of the controllers of persistent memory, what was lost, and how many lines
+    /// stored energy has to bring to the media for that.
+    pub(crate) fn power_fails(&mut self) -> (Vec<Image>, Vec<Lost>, u64) {
         let mut post_crash = self.gather(View::Durable);
+        let drained = post_crash.drained();
         let lost = std::mem::take(&mut post_crash.lost);
         let mut parts = post_crash.settle_in_place(&self.map);
         self.recover(&mut parts);
-        (parts, lost)
+        (parts, lost, drained)
     }
 
     /// Persistent memory under `view`, as programs address it.

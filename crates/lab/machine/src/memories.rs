@@ -4,7 +4,7 @@ use crate::describe::Description;
 use crate::error::ConfigError;
 use crate::memory_list::{MemoryDescription, kind_called};
 use crate::params::MACHINE;
-use crate::registry::memory_kind;
+use crate::registry::{memory_kind, memory_kinds};
 use plug::{Around, MemoryKind};
 use protocol::{AddressMap, MEMORIES, MemoryPlace, PAGE_BYTES, Settings, TURN};
 
@@ -126,7 +126,8 @@ impl Description {
             let place = || {
                 if kinds.len() == 1 { String::new() } else { format!("memory {index} ({}): ", kinds[index]) }
             };
-            entry.kind.check(&around).map_err(|e| ConfigError::new(format!("{}{e}", place())))?;
+            let fits = entry.kind.check(&around).and_then(|()| check_link(entry, &around));
+            fits.map_err(|e| ConfigError::new(format!("{}{e}", place())))?;
         }
         let ports = entries.iter().filter(|e| e.kind.has_port()).count();
         if ports > 1 {
@@ -137,6 +138,38 @@ impl Description {
         }
         Ok(())
     }
+}
+
+/// The most controllers behind one link: its ports are numbered in a byte, and each has one for every core.
+const MOST_BEHIND_A_LINK: usize = 3;
+
+/// Whether the memory can be behind the link that it is said to be behind.
+fn check_link(entry: &Entry, around: &Around<'_>) -> Result<(), String> {
+    if !memory::cxl::is_linked(&entry.settings) {
+        return Ok(());
+    }
+    if let Some(reason) = entry.kind.needs_the_host() {
+        let can = memory_kinds().filter(|kind| kind.needs_the_host().is_none()).map(|kind| kind.name());
+        let can = can.collect::<Vec<_>>().join(", ");
+        return Err(format!(
+            "memory.link = cxl: a link cannot carry {}: {reason}; it carries {can}",
+            entry.kind.name()
+        ));
+    }
+    if around.capabilities.persist_path {
+        return Err(format!(
+            "ordering.model = {}: a persist path ends at a controller of the host, not behind memory.link = cxl; give {}",
+            around.ordering,
+            (around.models)(&|asks| !asks.persist_path)
+        ));
+    }
+    let controllers = entry.kind.controllers(&entry.settings);
+    if controllers > MOST_BEHIND_A_LINK {
+        return Err(format!(
+            "memory.link = cxl: {controllers} controllers behind one link; give 1 to {MOST_BEHIND_A_LINK}"
+        ));
+    }
+    Ok(())
 }
 
 /// Which controller has which address.

@@ -78,6 +78,8 @@ presets!(
     "amf@nvdimmc",
     "interleave",
     "optane",
+    "cascade-lake",
+    "cxl-expander",
     "intel@optane",
     "hops-rp@optane",
     "asap-rp@optane",

@@ -7,10 +7,11 @@ use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
 
 /// Every system, and the parts of every machine.
-pub(crate) const SYSTEMS: [System; 10] = [
+pub(crate) const SYSTEMS: [System; 11] = [
     ANY,
     cpu::SYSTEM,
     memory::SYSTEM,
+    memory::DDR4,
     ordering::models::SYSTEM,
     nearpm::SYSTEM,
     nvdimmc::SYSTEM,

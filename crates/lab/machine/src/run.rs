@@ -227,7 +227,7 @@ impl Machine {
 
     #[inline]
     pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: &Msg) {
-        let Machine { engine, cores, directory, controllers, register, port: commands, .. } = self;
+        let Machine { engine, cores, directory, controllers, register, port: commands, links, .. } = self;
         let index = to.0 as usize;
         let out = &mut engine.out(to, now);
         if let Some(core) = cores.get_mut(index) {
@@ -237,7 +237,8 @@ impl Machine {
             0 => directory.on(now, port, msg, out),
             n if n <= controllers.len() => controllers[n - 1].on(now, port, msg, out),
             n if n == controllers.len() + 1 => register.on(now, port, msg, out),
-            _ => commands.on(now, port, msg, out),
+            n if n == controllers.len() + 2 => commands.on(now, port, msg, out),
+            n => links[n - controllers.len() - 3].on(now, port, msg, out),
         }
         if self.is_watched && index > self.cores.len() {
             self.watch(now, index);
@@ -276,6 +277,7 @@ impl Machine {
         for node in shared(&mut self.directory, &mut self.controllers, rest) {
             node.stats(now, tally);
         }
+        self.links.iter_mut().for_each(|link| link.stats(now, tally));
         self.companions.iter().for_each(|(_, companion)| companion.borrow_mut().stats(now, tally));
     }
 

@@ -88,6 +88,12 @@ impl MemoryKind for NearMemory {
         Ok(())
     }
 
+    fn needs_the_host(&self) -> Option<&'static str> {
+        Some(
+            "programs reach its registers through a port of their own (neardata.link_ns is what is between them)",
+        )
+    }
+
     fn controllers(&self, s: &Settings) -> usize {
         s.count("neardata.devices")
     }

@@ -9,10 +9,9 @@ use crate::{
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use explore::Harness;
 use memory::ddr4::Spec;
-use memory::ddr4::params::{DdrParameters, Density, Mapping, Speed};
+use memory::ddr4::params::{channel, refreshed};
 use memory::nand::params::MediaKind;
 use memory::nand::{Array, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
-use params::Parameters;
 use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, Param, PostCrash, Settings, StatSink, View};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -59,6 +58,10 @@ impl MemoryKind for NvdimmC {
         }
         fits(s)?;
         bus(s).map(|_| ())
+    }
+
+    fn needs_the_host(&self) -> Option<&'static str> {
+        Some("its device works in the refreshes of the host's own channel")
     }
 
     fn controllers(&self, _: &Settings) -> usize {
@@ -189,49 +192,9 @@ fn fits(s: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// The channel as the host has programmed it, and what its DRAM needs.
-fn ddr4(s: &Settings) -> Result<Spec, String> {
-    let ddr = DdrParameters::from_settings(s);
-    let speed = match ddr.speed {
-        Speed::Mt1600 => Spec::DDR4_1600,
-        Speed::Mt2400 => Spec::DDR4_2400,
-    };
-    let gigabits = match ddr.density_gbit {
-        Density::Gb4 => 4,
-        Density::Gb8 => 8,
-        Density::Gb16 => 16,
-    };
-    let spec = speed.with_density(gigabits)?;
-    Ok(Spec {
-        refi: spec.clocks(s.dur("memory.refresh.trefi_ns")),
-        postponed: s.number("memory.refresh.postponed"),
-        controller: spec.clocks(s.dur("memory.ddr.controller_ns")),
-        groups_on_top: ddr.mapping == Mapping::GroupsAbove,
-        queue: s.count("ordering.write_pending_queue").min(64),
-        ..spec
-    })
-}
-
 fn bus(s: &Settings) -> Result<BusSpec, String> {
-    let dram = ddr4(s)?;
-    let host = Spec { rfc: dram.clocks(s.dur("memory.refresh.trfc_ns")), ..dram };
-    let (trfc, trefi) = (s.dur("memory.refresh.trfc_ns"), s.dur("memory.refresh.trefi_ns"));
-    if host.check().is_err() && trfc + Dur::ns(100) >= trefi {
-        return Err(format!(
-            "memory.refresh.trfc_ns = {}: a refresh has to end before the next; memory.refresh.trefi_ns = {} leaves up to {}",
-            trfc.as_ns(),
-            trefi.as_ns(),
-            (trefi.as_ns() - 100.0).max(0.0)
-        ));
-    }
-    if host.rfc < dram.rfc {
-        let needs = Dur::ps(dram.rfc * dram.clock_ps).as_ns();
-        return Err(format!(
-            "memory.refresh.trfc_ns = {}: these devices need at least {needs} (memory.ddr.density_gbit)",
-            trfc.as_ns()
-        ));
-    }
-    host.check().map_err(|e| format!("memory.refresh: {e}"))?;
+    let dram = Spec { queue: s.count("ordering.write_pending_queue").min(64), ..channel(s)? };
+    let host = refreshed(s, &dram)?;
     window_fits(s, &dram, &host)?;
     let late = dram.clocks(s.dur("nvdimm.device.detector_late_ns"));
     Ok(BusSpec { host, dram_rfc: dram.rfc, detector_late: late })

@@ -64,6 +64,10 @@ impl MemoryKind for RemoteMemory {
         check(around.settings, around.is_alone())
     }
 
+    fn needs_the_host(&self) -> Option<&'static str> {
+        Some("its agent has a link of its own (remote.link_ns)")
+    }
+
     fn controllers(&self, _: &Settings) -> usize {
         1
     }

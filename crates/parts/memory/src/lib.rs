@@ -2,12 +2,14 @@
 #![forbid(unsafe_code)]
 
 pub mod controller;
+pub mod cxl;
 pub mod ddr4;
 pub mod nand;
 pub mod params;
 pub mod plug;
 
 pub use controller::{
-    Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media, PassThrough,
+    Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media,
+    PassThrough, QueuedMedia,
 };
-pub use plug::SYSTEM;
+pub use plug::{DDR4, SYSTEM};

@@ -1,5 +1,6 @@
 //! Parameters of memory behind its controllers.
 
+use crate::ddr4::params::MediaWord;
 use params::{Dur, Param, Parameters, ns};
 
 /// Which memory a machine has.
@@ -9,6 +10,14 @@ pub struct KindParameters {
     /// the kind of the machine's memory, where it has one; a list of several is `[[memory]]`
     #[param(default = "pm", source = "paper: ASAP Table II")]
     pub kind: String,
+    /// energy that a power failure takes for each line that buffers, caches or queues still hold
+    #[param(
+        default = "757",
+        source = "paper: BBB (HPCA 2021), 11.8 nJ a byte from a first-level cache to non-volatile memory",
+        min = 1,
+        max = 1_000_000
+    )]
+    pub drain_line_nj: u64,
 }
 
 /// How many controllers plain persistent memory has.
@@ -57,6 +66,24 @@ pub struct PmParameters {
     /// filling of the write pending queue from which writes go before reads
     #[param(default = "9", source = "artifact: 60 % of the queue", min = 1, max = 1024)]
     pub drain_threshold: usize,
+}
+
+/// What plain persistent memory is made of.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.pm")]
+pub struct PmMediaParameters {
+    /// fixed: constant times; ddr4: a channel behind each controller, whose module saves its contents when the power fails
+    #[param(default = "fixed", source = "paper: ASAP Table II gives times")]
+    pub media: MediaWord,
+}
+
+/// What DRAM is made of.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.dram")]
+pub struct DramMediaParameters {
+    /// fixed: constant times; ddr4: a channel behind each controller
+    #[param(default = "fixed", source = "open fixed|ddr4: not published")]
+    pub media: MediaWord,
 }
 
 /// The queue of a controller of persistent memory.

@@ -1,16 +1,21 @@
 //! Plain memories: controllers with nothing of their own behind the media.
 
 use crate::controller::STATISTICS;
-use crate::ddr4::params::{DdrParameters, RefreshParameters};
+use crate::cxl::LinkStats;
+use crate::cxl::params::{CxlParameters, WhichLinkParameters};
+use crate::ddr4::params::{ChannelParameters, DdrParameters, MediaWord, RefreshParameters, own_channel};
+use crate::ddr4::{ChannelStats, Ddr4, Interleave};
 use crate::nand::params::NandParameters;
 use crate::params::{
-    ControllersParameters, DramParameters, InterleaveParameters, KindParameters, PmParameters,
-    QueueParameters, TABLES,
+    ControllersParameters, DramMediaParameters, DramParameters, InterleaveParameters, KindParameters,
+    PmMediaParameters, PmParameters, QueueParameters, TABLES,
 };
 use crate::{Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough};
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
-use params::Parameters;
-use protocol::{Block, ControllerOrdering, DRAM_BASE, Line, PAGE_BYTES, Param, Settings, Turns, line_of};
+use params::{Parameters, Statistics};
+use protocol::{
+    Block, ControllerOrdering, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, Param, Settings, Turns, line_of,
+};
 use units::Dur;
 
 /// Controllers and the media behind them.
@@ -20,16 +25,41 @@ pub const SYSTEM: System = System {
         ControllersParameters::TABLE,
         InterleaveParameters::TABLE,
         PmParameters::TABLE,
+        PmMediaParameters::TABLE,
         DramParameters::TABLE,
+        DramMediaParameters::TABLE,
         QueueParameters::TABLE,
         DdrParameters::TABLE,
+        ChannelParameters::TABLE,
         RefreshParameters::TABLE,
         NandParameters::TABLE,
+        WhichLinkParameters::TABLE,
+        CxlParameters::TABLE,
     ],
     statistics: STATISTICS,
     memory: Some(&PersistentMemory),
     ..System::NOTHING
 };
+
+/// Channels of DDR4 as a memory of their own, and links that memories are behind.
+pub const DDR4: System = System {
+    statistics: &[ChannelStats::TABLE, LinkStats::TABLE],
+    memory: Some(&PlainDram),
+    ..System::NOTHING
+};
+
+/// The tables that act where there are channels of DDR4.
+pub const DDR4_TABLES: &[&[Param]] =
+    &[DdrParameters::TABLE, ChannelParameters::TABLE, RefreshParameters::TABLE];
+
+fn is_ddr4(s: &Settings, key: &str) -> bool {
+    s.read::<MediaWord>(key) == MediaWord::Ddr4
+}
+
+/// Whether the machine's DRAM is channels of DDR4.
+pub fn dram_is_ddr4(s: &Settings) -> bool {
+    is_ddr4(s, "memory.dram.media")
+}
 
 /// Persistent memory behind plain controllers.
 struct PersistentMemory;
@@ -43,11 +73,16 @@ impl MemoryKind for PersistentMemory {
         "persistent memory behind plain controllers"
     }
 
-    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
-        [TABLES, &[ControllersParameters::TABLE]].concat()
+    fn tables(&self, s: &Settings) -> Vec<&'static [Param]> {
+        let own: &[&[Param]] = &[ControllersParameters::TABLE, PmMediaParameters::TABLE];
+        let channels = if is_ddr4(s, PM_MEDIA) { DDR4_TABLES } else { &[] };
+        [TABLES, own, channels].concat()
     }
 
-    fn check(&self, _: &Around<'_>) -> Result<(), String> {
+    fn check(&self, around: &Around<'_>) -> Result<(), String> {
+        if is_ddr4(around.settings, PM_MEDIA) {
+            own_channel(around.settings)?;
+        }
         Ok(())
     }
 
@@ -56,15 +91,80 @@ impl MemoryKind for PersistentMemory {
     }
 
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
-        let controllers = self.controllers(place.settings);
-        let (base, bytes) = (place.map.base(place.index), place.map.memory(place.index).interleave_bytes);
-        let controller = |nth| {
-            let turns = Turns { bytes, of: controllers as u64, nth };
-            let controller = of_part(place.settings, base, Some(turns), (place.ordering)());
-            Box::new(controller) as Box<dyn MemoryDevice>
-        };
-        Ok(MemoryParts::of((0..controllers as u64).map(controller).collect()))
+        let s = place.settings;
+        let acknowledge = s.dur("memory.pm.acknowledge_ns");
+        each(place, self.controllers(s), |base, turns| {
+            if is_ddr4(s, PM_MEDIA) {
+                return channel(
+                    s,
+                    spec(s, base, Some(turns), acknowledge),
+                    (base, turns),
+                    (place.ordering)(),
+                );
+            }
+            Ok(of_part(s, base, Some(turns), (place.ordering)()))
+        })
     }
+}
+
+const PM_MEDIA: &str = "memory.pm.media";
+
+/// DRAM behind controllers of its own: programs have it where others have persistent memory, and nothing of it is left.
+struct PlainDram;
+
+impl MemoryKind for PlainDram {
+    fn name(&self) -> &'static str {
+        "ddr4"
+    }
+
+    fn about(&self) -> &'static str {
+        "channels of DDR4, of which a power failure leaves nothing"
+    }
+
+    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
+        [DDR4_TABLES, &[ControllersParameters::TABLE, QueueParameters::TABLE]].concat()
+    }
+
+    fn check(&self, around: &Around<'_>) -> Result<(), String> {
+        if around.capabilities.persist_path {
+            return Err(format!(
+                "ordering.model = {}: DRAM has nothing that a persist path could order; give memory.kind = pm with memory.pm.media = ddr4, whose modules save it, or {}",
+                around.ordering,
+                (around.models)(&|asks| !asks.persist_path)
+            ));
+        }
+        own_channel(around.settings).map(|_| ())
+    }
+
+    fn controllers(&self, s: &Settings) -> usize {
+        s.count("memory.controllers")
+    }
+
+    fn is_volatile(&self) -> Option<&'static str> {
+        Some("DRAM forgets what it holds when the power fails")
+    }
+
+    fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
+        let s = place.settings;
+        let acknowledge = s.dur("memory.ddr.acknowledge_ns");
+        each(place, self.controllers(s), |base, turns| {
+            channel(s, spec(s, base, Some(turns), acknowledge), (base, turns), (place.ordering)())
+        })
+    }
+}
+
+/// So many controllers, which share a memory in turns.
+fn each(
+    place: &Place<'_>,
+    controllers: usize,
+    one: impl Fn(u64, Turns) -> Result<Controller, String>,
+) -> Result<MemoryParts, String> {
+    let (base, bytes) = (place.map.base(place.index), place.map.memory(place.index).interleave_bytes);
+    let of = |nth| {
+        let turns = Turns { bytes, of: controllers as u64, nth };
+        one(base, turns).map(|controller| Box::new(controller) as Box<dyn MemoryDevice>)
+    };
+    Ok(MemoryParts::of((0..controllers as u64).map(of).collect::<Result<_, _>>()?))
 }
 
 /// A controller of persistent memory whose first address is `base`, with its half of the ordering model.
@@ -90,25 +190,42 @@ fn of_part(
             hit_service: s.dur("memory.pm.buffer_service_ns"),
         }),
     };
+    let spec = spec(s, base, turns, s.dur("memory.pm.acknowledge_ns"));
+    Controller::new(spec, Box::new(FixedMedia::new(media)), ordering)
+}
+
+/// A controller with the write pending queue that orderings name.
+fn spec(s: &Settings, base: u64, turns: Option<Turns>, acknowledge: Dur) -> ControllerSpec {
     let queue = s.count("ordering.write_pending_queue");
-    let spec = ControllerSpec {
+    ControllerSpec {
         base,
         turns,
-        acknowledge: s.dur("memory.pm.acknowledge_ns"),
+        acknowledge,
         commit: s.dur("ordering.commit_ns"),
         write_pending_queue: queue,
         drain_threshold: s.count("memory.pm.drain_threshold").min(queue),
         drain: Drain::First,
         admission: Admission::InTurn,
-    };
-    Controller::new(spec, Box::new(FixedMedia::new(media)), ordering)
+    }
 }
 
-/// A controller of DRAM.
-pub fn dram(s: &Settings) -> Controller {
-    let service = s.dur("memory.dram.service_ns");
-    let read = s.dur("memory.dram.read_ns");
-    let media = FixedSpec { read, read_service: service, write_service: service, buffer: None };
+/// A controller with a channel of DDR4 behind it, for its part of a memory that begins at `first`.
+fn channel(
+    s: &Settings,
+    spec: ControllerSpec,
+    (first, turns): (u64, Turns),
+    ordering: Box<dyn ControllerOrdering>,
+) -> Result<Controller, String> {
+    let (lines, channels) = (turns.bytes / LINE_BYTES, turns.of);
+    let media = Ddr4::new(own_channel(s)?, Interleave { first: first / LINE_BYTES, lines, channels })?;
+    Ok(Controller::of_queued(spec, Box::new(media), ordering))
+}
+
+/// Controller `nth` of the `of` that share the machine's DRAM.
+///
+/// # Errors
+/// When its channel's parameters do not fit together.
+pub fn dram(s: &Settings, nth: u64, of: u64) -> Result<Controller, String> {
     let spec = ControllerSpec {
         base: DRAM_BASE,
         turns: None,
@@ -119,7 +236,15 @@ pub fn dram(s: &Settings) -> Controller {
         drain: Drain::First,
         admission: Admission::InTurn,
     };
-    Controller::new(spec, Box::new(FixedMedia::new(media)), Box::new(PassThrough))
+    if dram_is_ddr4(s) {
+        // Who has which block of DRAM is counted from address zero.
+        let turns = Turns { bytes: s.number("memory.interleave_bytes"), of, nth };
+        return channel(s, spec, (0, turns), Box::new(PassThrough));
+    }
+    let service = s.dur("memory.dram.service_ns");
+    let read = s.dur("memory.dram.read_ns");
+    let media = FixedSpec { read, read_service: service, write_service: service, buffer: None };
+    Ok(Controller::new(spec, Box::new(FixedMedia::new(media)), Box::new(PassThrough)))
 }
 
 impl MemoryDevice for Controller {

@@ -25,6 +25,7 @@ pub const WORKLOADS: &[Workload] = &[
     s::fio::WORKLOAD,
     s::lattester::WORKLOAD,
     s::loaded_latency::WORKLOAD,
+    s::bandwidth_latency::WORKLOAD,
     s::filecopy::WORKLOAD,
     s::stream::WORKLOAD,
     s::dict::REDIS_RANDOM,

@@ -37,7 +37,11 @@ impl Dimm {
             image.put_page(page_address(page), bytes.and_then(|b| b.try_into().ok()));
         }
         let power = self.spec.power;
+        if power.write_queue_survives {
+            post_crash.keep(self.write_queue.len() as u64);
+        }
         let valid = firmware.to_save(&mut Bytes(&mut dram), power.first_slot, power.slots);
+        post_crash.keep(valid.len() as u64 * crate::PAGE_LINES);
         for (nth, (slot, page)) in (0..).zip(&valid) {
             if nth < power.battery_pages {
                 image.put_page(page_address(*page), dram.page(self.slot_address(*slot)));

@@ -10,7 +10,8 @@
 //! Modelled: the write pending queue (WPQ) with coalescing; arrivals wait in the order in which they came while
 //! it is full; reads go before writes until the queue fills to its threshold; reads and writes keep the media
 //! busy for their own time; a read's data comes a latency later; optionally the module's internal buffer of
-//! 256-byte blocks. The media are a seam ([`Media`]): other models put their own behind these queues. A write that the WPQ has accepted is durable (ADR): the functional image changes at
+//! 256-byte blocks. The media are a seam ([`Media`]; [`QueuedMedia`] where they hold requests themselves, as a DDR4 channel does): other
+//! models put their own behind these queues. A write that the WPQ has accepted is durable (ADR): the functional image changes at
 //! acceptance, and a power failure leaves that image, corrected by the controller side of the ordering model.
 //! An early flush whose undo record has to be read first keeps its entry until the old value is there.
 //!
@@ -21,6 +22,9 @@
 
 pub mod blocks;
 mod media;
+mod queued;
+#[cfg(test)]
+mod queued_tests;
 mod spec;
 mod stats;
 #[cfg(test)]
@@ -31,6 +35,7 @@ pub(crate) const STATISTICS: &[&[StatisticInfo]] =
     &[stats::Stats::TABLE, stats::Records::TABLE, stats::Dram::TABLE];
 
 pub use media::{Cost, FixedMedia, Media};
+pub use queued::QueuedMedia;
 pub use spec::{Admission, BufferSpec, ControllerSpec, Drain, FixedSpec};
 
 use ::plug::LeastAnswer;
@@ -41,6 +46,7 @@ use protocol::{
     Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
     Node, PAGE_BYTES, PM_BASE, PostCrash, Retired, SharedPage, StatSink, View, ports, tell_durable,
 };
+use queued::Taken;
 use std::collections::VecDeque;
 use units::{Dur, Random, Time};
 
@@ -57,7 +63,9 @@ pub struct Controller {
     reads: VecDeque<Read>,
     queue: Vec<Pending>,
     retired: Retired,
-    media: Box<dyn Media>,
+    media: Behind,
+    /// Reads that they hold, where they hold any.
+    taken: Taken,
     /// Chance, where it decides who comes in next.
     chance: Random,
     busy_until: Time,
@@ -69,6 +77,14 @@ pub struct Controller {
     answered: usize,
     wakes_at: Time,
     stats: stats::Stats,
+}
+
+/// What is behind the queues.
+enum Behind {
+    /// One access after the other.
+    Server(Box<dyn Media>),
+    /// Many at once.
+    Queue(Box<dyn QueuedMedia>),
 }
 
 /// Something that wants a place in the write pending queue.
@@ -111,6 +127,19 @@ impl Controller {
         media: Box<dyn Media>,
         ordering: Box<dyn ControllerOrdering>,
     ) -> Controller {
+        Controller::before(spec, Behind::Server(media), ordering)
+    }
+
+    /// The same of media that hold requests.
+    pub fn of_queued(
+        spec: ControllerSpec,
+        media: Box<dyn QueuedMedia>,
+        ordering: Box<dyn ControllerOrdering>,
+    ) -> Controller {
+        Controller::before(spec, Behind::Queue(media), ordering)
+    }
+
+    fn before(spec: ControllerSpec, media: Behind, ordering: Box<dyn ControllerOrdering>) -> Controller {
         let base = spec.base / PAGE_BYTES * PAGE_BYTES;
         Controller {
             image: spec.turns.map_or_else(|| Image::new(base), |turns| Image::in_turns(base, turns)),
@@ -119,6 +148,7 @@ impl Controller {
             queue: Vec::with_capacity(spec.write_pending_queue),
             retired: Vec::new(),
             media,
+            taken: Taken::default(),
             chance: Random::new(spec.base, 0),
             busy_until: Time::ZERO,
             wakes_at: Time::NEVER,
@@ -175,7 +205,10 @@ impl Controller {
     /// How long it takes at least to answer: a read takes the media's time, a write or a commit its acknowledgement.
     pub fn least_answer(&self) -> LeastAnswer {
         let spec = &self.spec;
-        let read = self.media.least_read();
+        let read = match &self.media {
+            Behind::Server(media) => media.least_read(),
+            Behind::Queue(media) => media.least_read(),
+        };
         // A flush may have a line taken out of caches.
         let to_directory = if self.watches { read.min(spec.acknowledge) } else { read };
         LeastAnswer { to_directory, to_core: spec.acknowledge.min(spec.commit) }
@@ -304,6 +337,9 @@ impl Controller {
 
     /// Starts what the media can start now, and sets the next timer.
     fn serve(&mut self, out: &mut Out<'_, Msg>) {
+        if matches!(self.media, Behind::Queue(_)) {
+            return self.serve_queued(out);
+        }
         // Whoever sits in the ingress queue can come in when a line is retired or written, and at no other time.
         if !self.retired.is_empty() {
             self.admit_waiting(out);
@@ -366,7 +402,8 @@ impl Controller {
 
     fn serve_read(&mut self, out: &mut Out<'_, Msg>) {
         let Some(read) = self.next_read() else { return };
-        let cost = self.media.read(out.now(), read.line);
+        let Behind::Server(media) = &mut self.media else { return };
+        let cost = media.read(out.now(), read.line);
         self.stats.accessed(&cost);
         self.wrote_last = false;
         if cost.hit == Some(false) {
@@ -375,24 +412,31 @@ impl Controller {
         self.busy_until = out.now() + cost.busy;
         if read.answer {
             self.stats.reads += 1;
-            if self.watches {
-                self.ordering.read(read.line, &self.image);
-            }
-            let (line, data) = (read.line, self.latest(read.line));
-            let waits = self.waiting(line).next().is_some();
-            out.send(ports::DIRECTORY, cost.latency, Msg::ReadReply { line, data, waits });
-            return;
+        } else {
+            self.stats.undo_reads += 1;
         }
-        self.stats.undo_reads += 1;
-        if let Some(pending) = self.queue.iter_mut().find(|p| p.line == read.line) {
+        self.answer(read, out.now() + cost.latency, out);
+    }
+
+    /// A read's data is there at `at`: for the directory, or for an undo record.
+    fn answer(&mut self, read: Read, at: Time, out: &mut Out<'_, Msg>) {
+        let line = read.line;
+        if read.answer {
+            if self.watches {
+                self.ordering.read(line, &self.image);
+            }
+            let (data, waits) = (self.latest(line), self.waiting(line).next().is_some());
+            out.send_at(at, ports::DIRECTORY, Msg::ReadReply { line, data, waits });
+        } else if let Some(pending) = self.queue.iter_mut().find(|p| p.line == line) {
             pending.held = false;
-            pending.ready = out.now() + cost.latency;
+            pending.ready = at;
         }
     }
 
     fn serve_write(&mut self, index: usize, out: &mut Out<'_, Msg>) {
+        let Behind::Server(media) = &mut self.media else { return };
         let pending = self.queue.remove(index);
-        let cost = self.media.write(out.now(), pending.line);
+        let cost = media.write(out.now(), pending.line);
         self.stats.accessed(&cost);
         self.wrote_last = true;
         self.busy_until = out.now() + cost.busy;
@@ -480,6 +524,9 @@ impl Node for Controller {
             self.ordering.power_fail(&mut image);
         }
         post_crash.parts.push(image);
+        self.queue.iter().for_each(|pending| post_crash.queue(pending.line));
+        self.retired.iter().for_each(|line| post_crash.queue(*line));
+        post_crash.keep(self.ordering.undo_level() as u64);
         if view == View::Visible {
             self.ordering.each_held(&mut |write| post_crash.save(Depth::Buffer, Time::ZERO, write));
         }
@@ -499,9 +546,12 @@ impl Node for Controller {
         self.stats.records.undo.pass(now);
         if self.is_pm() {
             self.stats.of_pm(self.ordering.keeps_records(), sink);
-            self.media.stats(sink);
         } else {
             self.stats.of_dram(sink);
+        }
+        match &self.media {
+            Behind::Server(media) => media.stats(sink),
+            Behind::Queue(media) => media.stats(sink),
         }
         self.ordering.stats(sink);
     }

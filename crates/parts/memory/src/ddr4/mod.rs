@@ -24,6 +24,7 @@
 mod command;
 mod lanes;
 mod legality;
+mod media;
 mod needs;
 pub mod params;
 mod queue;
@@ -34,6 +35,8 @@ mod tests;
 
 pub use command::{Command, Kind, Place};
 pub use legality::{Legality, Violation};
+pub(crate) use media::ChannelStats;
+pub use media::{Ddr4, Interleave};
 pub use spec::{BANKS, BURST, LINES_PER_ROW, Spec};
 
 use lanes::NEVER;

@@ -1,6 +1,7 @@
 //! Parameters of a DDR4 channel.
 
-use params::{Dur, Parameters, Words, ns};
+use super::Spec;
+use params::{Dur, Parameters, Settings, Words, ns};
 
 /// Data rates that are known, in MT/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
@@ -11,6 +12,9 @@ pub enum Speed {
     /// DDR4-2400.
     #[word = "2400"]
     Mt2400,
+    /// DDR4-2933.
+    #[word = "2933"]
+    Mt2933,
 }
 
 /// Sizes of DRAM devices.
@@ -40,7 +44,7 @@ pub enum Mapping {
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.ddr")]
 pub struct DdrParameters {
-    /// data rate of the NVDIMM's channel
+    /// data rate of a channel of DDR4
     #[param(default = "1600", source = "paper: NVDIMM-C Table I")]
     pub speed: Speed,
     /// size of its DRAM devices; decides what a refresh needs: 260, 350 or 550 ns
@@ -61,6 +65,32 @@ pub struct DdrParameters {
     pub acknowledge_ns: Dur,
 }
 
+/// What a channel of a machine's own has besides; an NVDIMM-C brings its own.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.ddr")]
+pub struct ChannelParameters {
+    /// ranks of a channel: 1, 2 or 4
+    #[param(default = "2", source = "open 1|2|4: hosts take one to four", min = 1, max = 4, power_of_two)]
+    pub ranks: usize,
+    /// requests that a channel puts in order, of reads and of writes each
+    #[param(
+        default = "32",
+        source = "open 16..64: not published; stands at 32, as reference simulators have it",
+        min = 1,
+        max = 64
+    )]
+    pub queue: usize,
+}
+
+/// What a memory's media are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum MediaWord {
+    /// One server that takes constant times.
+    Fixed,
+    /// A channel of DDR4.
+    Ddr4,
+}
+
 /// Its refreshes, as the host has programmed them.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.refresh")]
@@ -74,4 +104,66 @@ pub struct RefreshParameters {
     /// refreshes that may be put off while requests wait
     #[param(default = "0", source = "datasheet: JESD79-4 §4.26", min = 0, max = 8)]
     pub postponed: u64,
+}
+
+/// A channel as `s` describes it: its DRAM's own numbers, and the refresh interval that the host has programmed.
+///
+/// # Errors
+/// A density that is not known.
+pub fn channel(s: &Settings) -> Result<Spec, String> {
+    let ddr = DdrParameters::from_settings(s);
+    let speed = match ddr.speed {
+        Speed::Mt1600 => Spec::DDR4_1600,
+        Speed::Mt2400 => Spec::DDR4_2400,
+        Speed::Mt2933 => Spec::DDR4_2933,
+    };
+    let gigabits = match ddr.density_gbit {
+        Density::Gb4 => 4,
+        Density::Gb8 => 8,
+        Density::Gb16 => 16,
+    };
+    let spec = speed.with_density(gigabits)?;
+    Ok(Spec {
+        refi: spec.clocks(s.dur("memory.refresh.trefi_ns")),
+        postponed: s.number("memory.refresh.postponed"),
+        controller: spec.clocks(ddr.controller_ns),
+        groups_on_top: ddr.mapping == Mapping::GroupsAbove,
+        ..spec
+    })
+}
+
+/// `dram` as a host refreshes it that sends nothing for `memory.refresh.trfc_ns`.
+///
+/// # Errors
+/// The key that does not fit, and what is accepted.
+pub fn refreshed(s: &Settings, dram: &Spec) -> Result<Spec, String> {
+    let host = Spec { rfc: dram.clocks(s.dur("memory.refresh.trfc_ns")), ..*dram };
+    let (trfc, trefi) = (s.dur("memory.refresh.trfc_ns"), s.dur("memory.refresh.trefi_ns"));
+    if host.check().is_err() && trfc + Dur::ns(100) >= trefi {
+        return Err(format!(
+            "memory.refresh.trfc_ns = {}: a refresh has to end before the next; memory.refresh.trefi_ns = {} leaves up to {}",
+            trfc.as_ns(),
+            trefi.as_ns(),
+            (trefi.as_ns() - 100.0).max(0.0)
+        ));
+    }
+    if host.rfc < dram.rfc {
+        let needs = Dur::ps(dram.rfc * dram.clock_ps).as_ns();
+        return Err(format!(
+            "memory.refresh.trfc_ns = {}: these devices need at least {needs} (memory.ddr.density_gbit)",
+            trfc.as_ns()
+        ));
+    }
+    host.check().map_err(|e| format!("memory.refresh: {e}"))?;
+    Ok(host)
+}
+
+/// A channel of a machine's own.
+///
+/// # Errors
+/// The key that does not fit, and what is accepted.
+pub fn own_channel(s: &Settings) -> Result<Spec, String> {
+    let own = ChannelParameters::from_settings(s);
+    let spec = Spec { ranks: own.ranks, queue: own.queue, ..channel(s)? };
+    refreshed(s, &spec)
 }

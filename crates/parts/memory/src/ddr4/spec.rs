@@ -116,6 +116,26 @@ impl Spec {
         ..Spec::DDR4_1600
     };
 
+    /// DDR4-2933Y (21-21-21), 8 Gb x8, tRFC 350 ns.
+    pub const DDR4_2933: Spec = Spec {
+        clock_ps: 682,
+        cl: 21,
+        cwl: 16,
+        rcd: 21,
+        rp: 21,
+        ras: 47,
+        ccd_l: 8,
+        rrd_l: 8,
+        faw: 31,
+        wr: 22,
+        wtr_s: 4,
+        wtr_l: 11,
+        rtp: 11,
+        refi: 11437,
+        rfc: 514,
+        ..Spec::DDR4_1600
+    };
+
     /// The same with devices of 4, 8 or 16 Gb: rows, and tRFC (260, 350, 550 ns).
     ///
     /// # Errors

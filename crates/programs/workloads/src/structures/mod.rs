@@ -3,6 +3,7 @@
 pub(crate) mod append;
 pub(crate) mod art;
 pub(crate) mod bandwidth;
+pub(crate) mod bandwidth_latency;
 pub(crate) mod bench;
 pub(crate) mod cceh;
 pub(crate) mod clht;

@@ -1,0 +1,62 @@
+//! `coreplane holdup`.
+
+use crate::Failure;
+use crate::args::HoldupArgs;
+use crate::lines::say;
+use crate::output::{self, Table};
+use crate::progress;
+use evaluate::holdup::{self, Step};
+use serde_json::{Value, json};
+
+pub(crate) fn holdup(args: &HoldupArgs) -> Result<(), Failure> {
+    let mut machine = output::machine(&args.machine)?;
+    let mut workload = output::workload(&args.workload)?;
+    output::apply(&args.settings, &mut machine, &mut workload)?;
+    let shown = progress::busy(&args.common, &format!("{} on {}", args.workload, args.machine));
+    let found = holdup::holdup(&machine, &workload, args.settings.seed);
+    drop(shown);
+    let steps = found.map_err(output::failed)?;
+    let all = to_json(&steps);
+    if let Some(folder) = &args.out {
+        output::write(folder, "holdup.csv", csv(&steps).as_bytes())?;
+        let kept = json!({
+            "machine": machine.name,
+            "workload": workload.name,
+            "seed": args.settings.seed,
+            "steps": all,
+            "provenance": output::provenance_of(&args.workload)?,
+        });
+        output::write(folder, "holdup.json", format!("{kept:#}\n").as_bytes())?;
+    }
+    if output::is_json(&args.common) {
+        output::print_json(&all);
+    } else {
+        print(args, &steps);
+    }
+    Ok(())
+}
+
+pub(crate) fn to_json(steps: &[Step]) -> Value {
+    steps.iter().map(Step::to_json).collect()
+}
+
+fn csv(steps: &[Step]) -> String {
+    let row = |s: &Step| format!("{:.3},{},{:.3}\n", s.microjoules, s.lines_lost, s.lines_lost_mean);
+    let head = "microjoules,lines_lost,lines_lost_mean\n".to_string();
+    std::iter::once(head).chain(steps.iter().map(row)).collect()
+}
+
+fn print(args: &HoldupArgs, steps: &[Step]) {
+    say!(
+        "{} on {}, seed {}: lines lost at a power failure\n",
+        args.workload,
+        args.machine,
+        args.settings.seed
+    );
+    let mut table = Table::new(["stored energy", "lost at most", "mean"]);
+    for s in steps {
+        let energy = format!("{:.2} uJ", s.microjoules);
+        table.row([energy, s.lines_lost.to_string(), format!("{:.1}", s.lines_lost_mean)]);
+    }
+    table.print();
+}

@@ -1,0 +1,149 @@
+use super::flits::Flits;
+use super::params::{CxlParameters, spec};
+use super::{CxlLink, LinkSpec};
+use ::params::Parameters;
+use engine::{Device, Engine, Link, Mode, NodeId, PortId};
+use protocol::{Line, Mask, Msg, Node, PM_BASE, Settings, Tally};
+use units::{Dur, Time};
+
+const FLIT: Dur = Dur::ps(2159);
+
+fn settings(sets: &[(&str, &str)]) -> Settings {
+    let mut s = Settings::defaults(CxlParameters::TABLE);
+    for (key, value) in sets {
+        let param = CxlParameters::TABLE.iter().find(|p| p.key == *key).unwrap();
+        s.set(param.key, param.kind.read(value).unwrap());
+    }
+    s
+}
+
+#[test]
+fn a_flit_takes_what_lanes_and_transfers_give_it() {
+    // 68 bytes on eight lanes of 32 Gbit/s, of which 128 of 130 bits are data: 2.159 ns.
+    assert_eq!(spec(&settings(&[])).flit, FLIT);
+    assert_eq!(spec(&settings(&[("memory.cxl.lanes", "16")])).flit, Dur::ps(1080));
+    assert_eq!(
+        spec(&settings(&[("memory.cxl.rate_gt", "8"), ("memory.cxl.lanes", "1")])).flit,
+        Dur::ps(69063)
+    );
+    let far = spec(&settings(&[("memory.cxl.switches", "2"), ("memory.cxl.switch_ns", "7")]));
+    assert_eq!(
+        far.way,
+        Dur::ns(20 * 6 + 7 * 2),
+        "a message passes the ports of both ends and of each switch"
+    );
+}
+
+#[test]
+fn a_width_that_does_not_exist_is_refused_with_those_that_do() {
+    let lanes = CxlParameters::TABLE.iter().find(|p| p.key == "memory.cxl.lanes").unwrap();
+    let refused = lanes.kind.read("12").unwrap_err();
+    assert!(refused.contains("12") && refused.contains("16"), "{refused}");
+}
+
+#[test]
+fn lines_fill_three_slots_of_each_flit_and_headers_the_fourth() {
+    let mut flits = Flits::new(FLIT);
+    let left: Vec<Time> = (0..300).map(|_| flits.send(Time::ZERO, 4)).collect();
+    // Four slots of data a line, three a flit.
+    assert_eq!((flits.count(), left[299]), (400, Time::ZERO + FLIT * 400));
+    assert_eq!(left[0], Time::ZERO + FLIT * 2, "the first line's last slot is in the second flit");
+    let mut requests = Flits::new(FLIT);
+    (0..8).for_each(|_| _ = requests.send(Time::ZERO, 0));
+    assert_eq!(requests.count(), 2, "four requests a flit");
+}
+
+#[test]
+fn a_flit_that_has_begun_takes_no_more() {
+    let mut flits = Flits::new(FLIT);
+    assert_eq!(flits.send(Time::from_ps(10), 0), Time::from_ps(10) + FLIT);
+    assert_eq!(flits.send(Time::from_ps(10), 0), Time::from_ps(10) + FLIT, "the same flit");
+    assert_eq!(
+        flits.send(Time::from_ps(11), 0),
+        Time::from_ps(10) + FLIT * 2,
+        "the next, once that has left"
+    );
+}
+
+/// Node 0 is the host, node 1 the link, node 2 a device that answers a read after 50 ns. Gives when answers come, and
+/// how many reads the device had at most.
+fn replies(spec: LinkSpec, reads: u64) -> (Vec<Time>, usize, Tally) {
+    let to = |node, port| Link { to: NodeId(node), port, latency: Dur::ns(1) };
+    let up = CxlLink::port_up(0, 0, 1, 0);
+    let links = vec![vec![to(1, PortId(0))], vec![to(2, PortId(0)), to(0, PortId(0))], vec![to(1, up)]];
+    let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
+    let mut link = CxlLink::new(spec, 1, 0);
+    for n in 0..reads {
+        let msg = Msg::Read { line: Line(PM_BASE / 64 + n) };
+        engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, msg);
+    }
+    let (mut msg, mut found, mut inside, mut most) = (Msg::Wake, Vec::new(), 0, 0);
+    while let Some((now, node, port)) = engine.next(&mut msg) {
+        match (node.0, msg) {
+            (1, _) => {
+                inside -= usize::from(port == up);
+                link.on(now, port, &msg, &mut engine.out(node, now));
+            }
+            (2, Msg::Read { line }) => {
+                inside += 1;
+                most = most.max(inside);
+                let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
+                engine.out(node, now).send(PortId(0), Dur::ns(50), reply);
+            }
+            _ => found.push(now),
+        }
+    }
+    let mut tally = Tally::default();
+    link.stats(Time::ZERO, &mut tally);
+    (found, most, tally)
+}
+
+#[test]
+fn a_read_crosses_ports_and_flits_both_ways_and_comes_not_before() {
+    let spec = LinkSpec { flit: FLIT, requests: 4, way: Dur::ns(40), device: Dur::ns(25) };
+    let (found, _, tally) = replies(spec, 1);
+    // Four wires, a flit for the request and two for the data, 40 ns each way, 50 ns in the device.
+    assert_eq!(found, [Time::ZERO + Dur::ns(4 + 80 + 50) + FLIT * 3]);
+    let parts = ["cxl.credit_time", "cxl.request_time", "cxl.port_time", "cxl.device_time", "cxl.data_time"];
+    let sum: f64 = parts.iter().map(|part| tally.number(part)).sum();
+    let all = (found[0].since(Time::ZERO) - Dur::ns(2)).as_ns();
+    assert!((sum - all).abs() < 1e-6, "the parts are all of it but the host's wires: {sum} {all}");
+}
+
+#[test]
+fn credits_bound_what_the_device_has_and_the_wires_what_comes_back() {
+    let spec = LinkSpec { flit: FLIT, requests: 4, way: Dur::ns(40), device: Dur::ns(25) };
+    let (found, most, tally) = replies(spec, 64);
+    assert_eq!((found.len(), most), (64, 4));
+    assert!(tally.number("cxl.credit_time") > 0.0);
+    let (found, most, _) = replies(LinkSpec { requests: 1024, ..spec }, 600);
+    assert!(most > 20);
+    // Three slots of data a flit: 22.2 GB/s at eight lanes of 32 GT/s.
+    let time = found.last().unwrap().since(found[0]).as_ns();
+    let rate = 599.0 * 64.0 / time;
+    assert!((22.1..22.3).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_write_does_not_pass_a_read_of_its_line_that_waits() {
+    let spec = LinkSpec { flit: FLIT, requests: 1, way: Dur::ns(40), device: Dur::ns(25) };
+    let to = |node, port| Link { to: NodeId(node), port, latency: Dur::ns(1) };
+    let links = vec![vec![to(1, PortId(0))], vec![to(2, PortId(0)), to(0, PortId(0))]];
+    let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
+    let mut link = CxlLink::new(spec, 1, 0);
+    let line = |n: u64| Line(PM_BASE / 64 + n);
+    let write = |n| Msg::Write { line: line(n), data: [1; 64], mask: Mask::MAX, ack: None };
+    for msg in [Msg::Read { line: line(0) }, Msg::Read { line: line(1) }, write(1), write(2)] {
+        engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, msg);
+    }
+    let (mut msg, mut at_device) = (Msg::Wake, Vec::new());
+    while let Some((now, node, port)) = engine.next(&mut msg) {
+        if node.0 == 1 {
+            link.on(now, port, &msg, &mut engine.out(node, now));
+        } else {
+            at_device.push(super::line_of(&msg).unwrap().0 - PM_BASE / 64);
+        }
+    }
+    // The device answers nothing: the second read waits, and the write of its line behind it; the other write has gone.
+    assert_eq!(at_device, [0, 2]);
+}

@@ -1,0 +1,109 @@
+"""Curves, channels of DDR4 and CXL links on whole machines, and what stored energy saves."""
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+
+CHAIN = ("bandwidth-latency", "--set", "workload.threads=1", "--set", "workload.operations=50", "--set", "workload.warm=1")
+
+
+def of(points: list[dict[str, Any]], share: int) -> list[dict[str, Any]]:
+    return [p for p in points if p["read_percent"] == share]
+
+
+def test_a_curve_begins_unloaded_and_ends_at_what_the_media_can_do(cli: Cli) -> None:
+    points = cli.json("curve", "intel", "--reads", "100,60", "--set", "workload.operations=100")
+    assert all(set(p) == {"read_percent", "gb_per_s", "load_to_use_ns"} for p in points)
+    for share in (100, 60):
+        own = of(points, share)
+        assert len(own) == 10
+        # 175 ns of media, two lookups, six wires.
+        assert 200 < own[0]["load_to_use_ns"] < 260 and own[0]["gb_per_s"] < 1
+        assert own[-1]["gb_per_s"] > 2 * own[1]["gb_per_s"]
+    # Two controllers that are busy for 9.02 ns with a line read, and for 25.92 ns with one written.
+    assert 0.9 < of(points, 100)[-1]["gb_per_s"] / (2 * 64 / 9.02) <= 1.01
+    assert max(p["gb_per_s"] for p in of(points, 60)) <= 1.05 * 2 * 64 / (0.6 * 9.02 + 0.4 * 25.92)
+
+
+def test_a_curve_is_the_same_twice_and_its_folder_holds_it(cli: Cli, tmp_path: Any) -> None:
+    args = ("curve", "intel", "--reads", "75", "--set", "workload.operations=40", "--set", "cpu.cores=2")
+    points = cli.json(*args, "--out", "c")
+    assert points == cli.json(*args)
+    lines = (tmp_path / "c/curve.csv").read_text().splitlines()
+    assert lines[0] == "read_percent,gb_per_s,load_to_use_ns" and len(lines) == len(points) + 1
+    assert json.loads((tmp_path / "c/curve.json").read_text())["points"] == points
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("curve", "intel", "--reads", "40"), "50 to 100"),
+        (("curve", "unified"), "page fidelity"),
+        (("holdup", "unified"), "page fidelity"),
+        (("holdup", "cascade-lake"), "nothing to recover"),
+        (("run", "cxl-expander", "queue", "--set", "memory.cxl.lanes=12"), "1, 2, 4, 8, 16"),
+        (("run", "cxl-expander", "queue", "--set", "memory.controllers=6"), "1 to 3"),
+        (("run", "optane", "queue", "--set", "memory.dimms=7"), "1 to 6"),
+        (("run", "nvdimmc-poc", "queue", "--set", "memory.link=cxl"), "cannot carry nvdimmc"),
+        (("run", "asap-rp", "queue", "--set", "memory.link=cxl"), "persist path"),
+        (("run", "asap-rp", "queue", "--set", "memory.kind=ddr4"), "memory.pm.media = ddr4"),
+        (("run", "cascade-lake", "queue", "--set", "memory.refresh.trfc_ns=100"), "need at least"),
+        (("run", "intel", "queue", "--set", "memory.cxl.lanes=4"), "memory.cxl.lanes"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_is_accepted(cli: Cli, args: tuple[str, ...], says: str) -> None:
+    assert says in cli.refuses(*args)
+
+
+@pytest.mark.parametrize("sets", [("memory.kind=ddr4",), ("memory.pm.media=ddr4",), ("memory.dram.media=ddr4",), ("memory.link=cxl",), ("memory.kind=ddr4", "memory.link=cxl")])
+def test_both_engines_give_the_same_bytes(cli: Cli, sets: tuple[str, ...]) -> None:
+    args = [word for s in (*sets, "workload.operations=150") for word in ("--set", s)]
+    runs = [cli.json("run", "intel", "hashmap", *args, "--engine", engine) for engine in ("fast", "reference")]
+    for run in runs:
+        run.pop("host_seconds")
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize(("lanes", "flit_ps", "switches"), [(8, 2159, 0), (16, 1080, 0), (8, 2159, 2)])
+def test_a_link_adds_its_flits_ports_and_wires_to_a_load_to_the_picosecond(cli: Cli, lanes: int, flit_ps: int, switches: int) -> None:
+    link = ("--set", "memory.link=cxl", "--set", f"memory.cxl.lanes={lanes}", "--set", f"memory.cxl.switches={switches}")
+    direct, linked = cli.json("run", "intel", *CHAIN), cli.json("run", "intel", *CHAIN, *link)
+    apart = (linked["time_ns"] - direct["time_ns"]) / 50
+    # Three flits, two for the data; ports of 20 ns, two each way and two more for a switch of 10 ns; 35 ns each way behind.
+    assert apart == pytest.approx(3 * flit_ps / 1e3 + 2 * (40 + switches * 50) + 2 * 35, abs=1e-6)
+    stats, reads = linked["stats"], linked["stats"]["cxl.reads"]
+    assert stats["cxl.port_time"] / reads == pytest.approx(2 * (40 + switches * 50))
+    assert stats.get("cxl.credit_time", 0) == 0
+
+
+def test_ddr4_answers_faster_from_a_faster_speed_and_counts_what_it_does(cli: Cli) -> None:
+    args = ("--set", "memory.kind=ddr4", *CHAIN[1:])
+    slow, fast = (cli.json("run", "intel", CHAIN[0], *args, "--set", f"memory.ddr.speed={speed}") for speed in (1600, 2933))
+    assert fast["time_ns"] < slow["time_ns"]
+    assert fast["stats"]["ddr4.activates"] >= 50 and fast["stats"]["ddr4.read_time"] > 0
+
+
+def test_a_crash_behind_a_link_and_on_saved_ddr4_recovers(cli: Cli) -> None:
+    for sets in (("memory.link=cxl",), ("memory.pm.media=ddr4",)):
+        args = [word for s in (*sets, "workload.operations=40") for word in ("--set", s)]
+        found = cli.json("crash", "intel", "hashmap", *args, "--points", 40)
+        assert found["clean"] is True and found["timed"]["points"] > 1
+
+
+def test_stored_energy_saves_a_line_for_what_a_line_takes(cli: Cli, tmp_path: Any) -> None:
+    set_small = ("--set", "workload.operations=200")
+    lost = {}
+    for machine in ("intel", "bbb", "eadr"):
+        steps = cli.json("holdup", machine, *set_small, "--out", machine)
+        assert steps[0]["microjoules"] == 0 and steps[-1]["lines_lost"] == 0 == steps[-1]["lines_lost_mean"]
+        for a, b in pairwise(steps):
+            assert (a["lines_lost"] - b["lines_lost"]) * 0.757 == pytest.approx(b["microjoules"] - a["microjoules"])
+            assert b["lines_lost_mean"] < a["lines_lost_mean"] <= a["lines_lost"]
+        assert (tmp_path / machine / "holdup.csv").read_text().count("\n") == len(steps) + 1
+        lost[machine] = steps[0]["lines_lost"]
+    # Queues of two controllers; those and a buffer for each of four cores; every changed line of the caches.
+    assert lost["intel"] <= 2 * 16 and lost["bbb"] <= 2 * 16 + 4 * 32 < lost["eadr"]
