@@ -92,9 +92,13 @@ def test_the_reference_has_every_name_of_the_code(cli: Cli, tmp_path: Path) -> N
 
 @pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed: pip install '.[docs]'")
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "tutorial.html").exists() and (tmp_path / "reference/machines.html").exists()
+    # What pages link to outside of docs is on the site too, and leads back.
+    assert 'href="validation/DEVIATIONS.html#' in (tmp_path / "bands.html").read_text()
+    assert 'href="../models/nvdimm.html"' in (tmp_path / "validation/DEVIATIONS.html").read_text()
+    assert "recording.ipynb" in (tmp_path / "examples/python/index.html").read_text() and (tmp_path / "examples/python/recording.ipynb").exists()
 
 
 def test_what_is_not_the_same_is_found(tmp_path: Path) -> None:
