@@ -115,9 +115,22 @@ def test_what_is_not_the_same_is_found(tmp_path: Path) -> None:
         runner.run(runner.blocks(page)[0], tmp_path, COREPLANE)
 
 
-def test_why_a_machine_is_faster_is_compared_as_far_as_its_name() -> None:
+def test_only_recordings_may_differ_much_from_a_page() -> None:
+    for block in (b for page in PAGES for b in runner.blocks(page) if b.is_run):
+        is_recorded = any("trace:" in command or "coreplane record" in command for command, _ in block.commands)
+        assert block.tolerance <= 0.05 or is_recorded, f"{block.page}:{block.line}: the same each time, and its numbers may differ by {block.tolerance:.0%}"
+
+
+def test_why_a_machine_is_faster_is_compared_as_far_as_by_how_much() -> None:
     page = "asap-rp is 1.18 times as fast as intel, 72.93 us less: each core spends 36.51 us less waiting at\nfences and flushes (cpu.flushes 0 against 1,750)."
-    now = "asap-rp takes 1.02 times as long as intel, 3.1 us more: each core spends 3.5 us more taking locks."
-    assert runner.plain(page, 0.5) == runner.plain(now, 0.5) == ["asap-rp against intel"]
-    assert runner.plain(page) != runner.plain(now)
-    assert runner.plain(now.replace("intel", "eadr"), 0.5) != runner.plain(page, 0.5)
+    now = "asap-rp is 1.15 times as fast as intel, 63.1 us less: each core spends 60.5 us less taking locks."
+
+    def same(said: str, tolerance: float = 0.05) -> bool:
+        return runner.matches(runner.plain(page, tolerance), runner.plain(said, tolerance), tolerance)
+
+    assert runner.plain(page, 0.05) == ["asap-rp is 1.18 times as fast as intel"]
+    assert same(now) and not same(now, 0.0)
+    assert not same(now.replace("1.15", "1.10"))
+    assert not same(now.replace("intel", "eadr"), 0.6)
+    assert not same("asap-rp takes 1.02 times as long as intel, 3.1 us more: each core spends 3.5 us more taking locks.", 0.6)
+    assert not same("asap-rp takes as long as intel, within 1 %.", 0.6)
