@@ -87,22 +87,47 @@ def most_of_each(runs: list[dict[str, Any]], name: str, least: bool = False) -> 
     return said + (returned([r["series"] for r in runs]) if name == "free_gib" else "")
 
 
+def _peaks(rows: list[dict[str, Any]]) -> str:
+    """Each series' highest point over time."""
+    highest: dict[str, tuple[float, float]] = {}
+    for r in rows:
+        name, point = str(r["machine"]), (float(r["value"]), float(r["x"]))
+        if name not in highest or point[0] > highest[name][0]:
+            highest[name] = point
+    parts = [f"{name} {plain(round(value, 4))} at {plain(round(at, 1))} s" if value else f"{name} 0 throughout" for name, (value, at) in highest.items()]
+    return f"Highest: {', '.join(parts)}." if parts else ""
+
+
+#: The bar of an evaluation's figure that is the mean of the others.
+AVERAGE = "average"
+
+
 def of_bars(figure: dict[str, Any]) -> str:
-    """Under an evaluation's figure: the mean of each series, and where the first and the best are widest apart."""
+    """Under an evaluation's figure: the mean of each series, and where the first and the best are widest apart; over time, the peaks."""
     rows = [r for r in figure["rows"] if r.get("value") is not None]
+    if figure["kind"] == "time":
+        return _peaks(rows)
     by: dict[str, dict[str, float]] = {}
     for r in rows:
         at = r.get("workload", r.get("x"))
         by.setdefault(str(r["machine"]), {})[plain(at) if isinstance(at, (int, float)) else str(at)] = float(r["value"])
-    if figure["kind"] == "time" or not 1 < len(by) < 8:
+    if not 1 < len(by) < 8:
         return ""
-    shared = [w for w in next(iter(by.values())) if all(w in own for own in by.values())]
+    # The bar of the mean is no workload.
+    shared = [w for w in next(iter(by.values())) if w != AVERAGE and all(w in own for own in by.values())]
     if not shared:
         return ""
     means = {m: sum(own[w] for w in shared) / len(shared) for m, own in by.items()}
     text = "Here" if len(shared) == 1 else f"Means of {len(shared)} here"
     text += ": " + ", ".join(f"{m} {plain(round(v, 4))}" for m, v in means.items()) + "."
-    spread = {w: max(own[w] for own in by.values()) / low for w in shared if (low := min(own[w] for own in by.values())) > 0}
+    ends = {w: (min(own[w] for own in by.values()), max(own[w] for own in by.values())) for w in shared}
+    # Nothing beside something is further apart than any number of times.
+    nothing = [w for w, (low, high) in ends.items() if low == 0 < high]
+    spread = {w: high / low for w, (low, high) in ends.items() if low > 0}
+    if nothing:
+        where = next(iter(nothing)) if len(nothing) == 1 else f"{len(nothing)} of them"
+        none = listed([m for m, own in by.items() if any(own[w] == 0 for w in nothing)])
+        text += f" {none} {'have' if ' and ' in none else 'has'} none at {where}, where others have some."
     if len(spread) > 1:
         widest = max(spread, key=lambda w: spread[w])
         text += f" They are widest apart, {spread[widest]:.2f} times, at {widest}."
