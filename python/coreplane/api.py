@@ -4,6 +4,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -212,11 +213,15 @@ def reproduce(
     return Scoreboard(_core.reproduce(paper, paths[0], _seed(seed), bands, runs, paths[1]))
 
 
-def show(what: AMachine | Workload | str) -> pl.DataFrame:
-    """What there is: ``machines``, ``workloads``, ``statistics``, ``claims``, ``protocols``; or what a name means.
+def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame:
+    """What there is: ``machines``, ``workloads``, ``statistics``, ``parameters``, ``claims``, ``protocols``; or what a name means.
+
+    Without a name, what there is to show.
 
     Of a machine or workload its parameters, of a statistic its unit and meaning. Raises ConfigError when nothing is called so.
     """
+    if what is None:
+        return _list("overview")
     if isinstance(what, str):
         if what in _LISTS:
             return _list(what)
@@ -251,8 +256,13 @@ def protocols() -> pl.DataFrame:
     return _list("protocols")
 
 
-def parameters(of: AMachine | Workload | str) -> pl.DataFrame:
-    """The parameters of a machine or workload: key, value, unit, default, accepts, source, source_kind, meaning."""
+def parameters(of: AMachine | Workload | str | None = None) -> pl.DataFrame:
+    """The parameters of a machine or workload: key, value, unit, default, accepts, source, source_kind, meaning.
+
+    Without one, every parameter, and the machines that each acts on.
+    """
+    if of is None:
+        return _list("parameters")
     if isinstance(of, (Machine, Workload)):
         return of.parameters
     if isinstance(of, str) and of in workloads()["name"]:
@@ -270,6 +280,8 @@ _LISTS = {
     "machines": ["name", "about"],
     "workloads": ["name", "meaning", "source", "fidelity"],
     "statistics": ["name", "unit", "meaning"],
+    "parameters": ["key", "unit", "default", "accepts", "source", "meaning", "machines"],
+    "overview": ["show", "what"],
     "claims": ["id", "where", "says", "use"],
     "protocols": ["name", "meaning", "bounds", "mutants"],
 }
@@ -286,6 +298,8 @@ def _list(what: str) -> pl.DataFrame:
 
 
 def _several(on: AMachine | Sequence[AMachine]) -> list[AMachine]:
+    if isinstance(on, str) and "," in on and not Path(on).exists():
+        raise _core.ConfigError(f"on {on}: give a list of machines: on={[name.strip() for name in on.split(',')]}")
     # A name is a sequence too, of letters.
     return [on] if isinstance(on, (Machine, str, os.PathLike)) else list(on)
 
@@ -328,9 +342,9 @@ def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def _seed(seed: int) -> int:
-    if not 0 <= seed < 2**64:
+    if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
         raise _core.ConfigError(f"seed {seed}: give a whole number from 0 to {2**64 - 1}")
-    return seed
+    return int(seed)
 
 
 def _bands(bands: bool, runs: int | None, no_bands: bool) -> tuple[str, int | None]:

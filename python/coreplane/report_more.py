@@ -223,6 +223,9 @@ def crash(folder: Path) -> Path:
         return page.write(folder, title, "refused", body)
     timed, model = data.get("timed") or {}, data.get("model_images") or {}
     said = ["Recovery copes with every power failure that was tried." if data["clean"] else "Recovery does not cope with every power failure."]
+    tried, bounded = (model.get("points", 0), model.get("points_in_log", 0)), model.get("bounded_points", 0)
+    if data["clean"] and (tried[0] < tried[1] or bounded):
+        said[0] = f"Recovery copes with every power failure that was tried: {tried[0]:,} of {tried[1]:,} points of the model, {bounded:,} with images left out (--points, --images)."
     if timed.get("points"):
         said.append(f"On the machine: {timed['points']:,} instants, recovery fails at {timed['failing_points']:,}.")
     if model.get("points"):

@@ -9,7 +9,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     if let Some((0, same)) = ranked.first() {
         return vec![same];
     }
-    let limit = word.len() / 2 + 1;
+    // A third of its letters: more than that is another word.
+    let limit = (word.len() + 1).max(3) / 3;
     ranked.into_iter().filter(|(d, k)| *d <= limit || k.contains(word)).take(3).map(|(_, k)| k).collect()
 }
 
@@ -43,5 +44,8 @@ mod tests {
     fn the_nearest_names_are_offered() {
         assert_eq!(nearest("asap-rb", ["intel", "asap-rp", "asap-ep"]), ["asap-rp", "asap-ep"]);
         assert!(nearest("zzzzzz", ["intel"]).is_empty());
+        assert!(nearest("nope", ["copy", "echo"]).is_empty());
+        assert_eq!(nearest("ecko", ["copy", "echo"]), ["echo"]);
+        assert_eq!(nearest("asapp", ["asap-ep", "eadr"]), ["asap-ep"]);
     }
 }

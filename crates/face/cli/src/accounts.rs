@@ -165,7 +165,12 @@ fn shares(report: &Report, base: &Report) -> Vec<Reason> {
         .zip(&other.causes)
         .map(|((cause, here), (_, there))| {
             let more_ns = here / own.cores - there / other.cores;
-            Reason { cause, more_ns, share: more_ns / difference, evidence: evidence(cause, report, base) }
+            Reason {
+                cause,
+                more_ns,
+                share: more_ns / difference,
+                evidence: evidence(cause, more_ns, report, base),
+            }
         })
         .filter(|reason| reason.share.is_finite())
         .collect();
@@ -173,12 +178,13 @@ fn shares(report: &Report, base: &Report) -> Vec<Reason> {
     all
 }
 
-/// Of what may be behind a cause, what changed most.
-fn evidence(cause: &Cause, report: &Report, base: &Report) -> Option<(&'static str, f64, f64)> {
+/// Of what may be behind a cause, what changed most, in the direction of its time.
+fn evidence(cause: &Cause, more_ns: f64, report: &Report, base: &Report) -> Option<(&'static str, f64, f64)> {
     let both =
         |name: &&'static str| Some((*name, report.get(name).unwrap_or(0.0), base.get(name).unwrap_or(0.0)));
     let change = |(_, here, there): &(&str, f64, f64)| (here - there).abs() / here.max(*there).max(1.0);
     let moved = cause.evidence.iter().filter_map(both).filter(|all| change(all) > 0.05);
+    let moved = moved.filter(|(_, here, there)| (here > there) == (more_ns > 0.0));
     moved.max_by(|a, b| change(a).total_cmp(&change(b)))
 }
 

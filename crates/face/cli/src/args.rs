@@ -13,7 +13,7 @@ const EXAMPLES: &str = include_str!("help_examples.txt");
 /// of your own that `coreplane cc` and `coreplane record` have made into traces. Compares machines, cuts their power and checks
 /// what recovery is left with.
 #[derive(Debug, Parser)]
-#[command(name = "coreplane", version, about, after_help = EXAMPLES)]
+#[command(name = "coreplane", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -16,6 +16,7 @@ use clap::{CommandFactory, ValueEnum};
 use machine::{Description, MemoryDescription, WorkloadDescription};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 /// Keys and values, as text.
 pub type Pairs = Vec<(String, String)>;
@@ -341,7 +342,7 @@ pub fn record(command: &[String], out: &Path, route: &str, memory: Option<String
         return Err(Failure::BadInput("give the program and its arguments".into()));
     }
     let asked = Asked::named(route, memory)?;
-    record::record_once(command, out, &asked, &QUIET)
+    record::record_once(command, out, &asked, &QUIET, Stdio::inherit())
 }
 
 /// What a recording holds.
@@ -465,8 +466,8 @@ pub fn sweep(
     })
 }
 
-/// What there is of a kind: `machines`, `workloads`, `statistics`, `claims`, `protocols`, the `schema` of machine
-/// files and the `workload schema`.
+/// What there is of a kind: `machines`, `workloads`, `statistics`, `parameters`, `claims`, `protocols`, an `overview` of
+/// what can be shown, the `schema` of machine files and the `workload schema`.
 ///
 /// # Errors
 /// When there is nothing of that name.
@@ -475,6 +476,11 @@ pub fn list(what: &str) -> Result<Value, Failure> {
         "machines" => show::machine_list(),
         "workloads" => show::workload_list(),
         "statistics" => show::statistic_list(),
+        "parameters" => show::key_list(&show::all_keys()),
+        "overview" => {
+            let rows = show::overview_rows()?;
+            rows.iter().map(|[show, what]| json!({"show": show, "what": what})).collect()
+        }
         "claims" => show::claim_list()?,
         "protocols" => explore::protocols(),
         "schema" => machine::schema::machine(),

@@ -44,6 +44,11 @@ const SHOWN_PAGES: [(&str, &str); 7] = [
     ("energy_j", "energy"),
 ];
 
+/// The statistic of a column, by its head.
+pub(crate) fn column(head: &str) -> Option<&'static str> {
+    SHOWN.iter().chain(&SHOWN_PAGES).find(|(_, short)| *short == head).map(|(statistic, _)| *statistic)
+}
+
 /// The word for every machine that differs in its ordering alone.
 const FAMILY: &str = "family";
 
@@ -60,6 +65,11 @@ fn machines(on: &[String]) -> Vec<String> {
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let on = &machines(&args.on);
+    if on.iter().any(String::is_empty) {
+        let text =
+            "--on: a name is empty; give machines, separated by commas (coreplane show machines lists them)";
+        return Err(Failure::BadInput(text.into()));
+    }
     let baseline = args.baseline.as_deref().unwrap_or(&on[0]);
     let index = on.iter().position(|m| m == baseline).ok_or_else(|| {
         Failure::BadInput(format!("--baseline {baseline}: is not among --on {}", on.join(",")))
@@ -74,6 +84,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     output::apply_all(&args.settings, &mut jobs)?;
     bands::say(&args.common, &bands::remarks(&workloads));
     let ends = !args.no_bands && !args.bands;
+    comparable(on, &jobs)?;
+    output::make_folder(args.out.as_deref())?;
     let bar = progress::bar(&args.common, bands::count(&jobs, ends), &args.workload);
     let opening = if args.out.is_some() { output::OPENING } else { 0 };
     let options = RunOptions { opening, ..output::options(&args.settings) };
@@ -174,7 +186,7 @@ pub(crate) fn look(
     base: usize,
     done: impl Fn() + Sync,
 ) -> Result<Compared, Failure> {
-    check_fidelity(names, &jobs)?;
+    comparable(names, &jobs)?;
     let remarks = jobs.first().map(|(_, workloads)| bands::remarks(workloads)).unwrap_or_default();
     let runs = bands::run(&jobs, options, bands, done).map_err(output::failed)?;
     let rows = runs.iter().map(|of| row(of, &runs[base])).collect();
@@ -182,19 +194,9 @@ pub(crate) fn look(
 }
 
 /// A speedup between machines that simulate different things would say nothing.
-fn check_fidelity(on: &[String], jobs: &[(Description, Vec<WorkloadDescription>)]) -> Result<(), Failure> {
-    let names = |pages: bool| {
-        let of = on.iter().zip(jobs).filter(|(_, (machine, _))| machine.is_page() == pages);
-        of.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    let (pages, lines) = (names(true), names(false));
-    if pages.is_empty() || lines.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::BadInput(format!(
-        "--on {}: every cache line is simulated on {lines}, visits of pages by programs on {pages}; their times cannot be compared (compare each kind on its own)",
-        on.join(",")
-    )))
+fn comparable(on: &[String], jobs: &[(Description, Vec<WorkloadDescription>)]) -> Result<(), Failure> {
+    let machines = on.iter().map(String::as_str).zip(jobs.iter().map(|(machine, _)| machine));
+    machine::comparable(machines).map_err(|e| Failure::BadInput(format!("--on {}: {e}", on.join(","))))
 }
 
 /// The rows of a run's results table.

@@ -47,7 +47,7 @@ pub(crate) fn keep(args: &CrashArgs, lab: &Lab) -> Result<(), Failure> {
 }
 
 fn look(args: &CrashArgs) -> Result<Lab, Failure> {
-    let machine = output::machine(&args.machine)?;
+    let machine = output::machine_before(&args.machine, &args.workload)?;
     let shown = progress::reading(&args.common, &args.workload);
     let workload = output::workload(&args.workload)?;
     drop(shown);
@@ -75,6 +75,7 @@ pub(crate) fn look_at(
             format!("what was found so far is in {} (--resume goes on)", folder.join(SO_FAR).display());
         interrupt::keeps(&folder.join(SO_FAR), text);
     }
+    output::make_folder(args.out.as_deref())?;
     match (workload.built_in(), &args.check) {
         (Some(built_in), None) => {
             no_recording(args)?;

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use crate::lines::say;
 use crate::output;
+use crate::quantity::count;
 use check::crash::{self, Persistency, Search, StoreNote};
 use serde_json::{Value, json};
 
@@ -63,6 +64,16 @@ impl Found {
         })
     }
 
+    /// What a verdict without a failure does not speak of, where bounds left something out.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let is_whole = self.points >= self.points_in_log && self.bounded_points == 0;
+        let [points, all, bounded] =
+            [self.points, self.points_in_log, self.bounded_points].map(|n| count(n as u64));
+        let text =
+            format!("bounded: {points} of {all} points, {bounded} with images left out (--points, --images)");
+        (!is_whole && self.failing_points == 0).then_some(text)
+    }
+
     /// How many images there are beside those that were tried.
     pub(crate) fn possible_text(&self) -> String {
         let least = if self.counted { "" } else { "at least " };
@@ -92,7 +103,7 @@ impl Found {
 /// A number of images: every digit as long as a person reads them.
 fn many(n: f64) -> String {
     match n {
-        n if n < 1e6 => format!("{n:.0}"),
+        n if n < 1e6 => count(n as u64),
         n if n < 1e307 => format!("{n:.1e}"),
         _ => "1e307".into(),
     }

@@ -4,6 +4,7 @@ use crate::args::CrashArgs;
 use crate::crash_found::{Found, print_failure};
 use crate::lines::say;
 use crate::output::Table;
+use crate::quantity::{self, count};
 use check::crash::{self, Persistency, Timed, TimedFailure};
 use protocol::PM_BASE;
 use serde_json::{Value, json};
@@ -102,9 +103,12 @@ impl Lab {
             args.settings.seed,
             self.model.name()
         );
+        if let Some(text) = self.search.as_ref().and_then(Found::left_out) {
+            say!("{text}");
+        }
         self.notes.iter().for_each(|note| say!("{note}"));
         if let Some(t) = &self.timed {
-            self.print_timed(t);
+            self.print_timed(args, t);
         }
         if let Some(s) = &self.search {
             self.print_search(s);
@@ -112,30 +116,33 @@ impl Lab {
         self.print_hygiene();
     }
 
-    fn print_timed(&self, t: &Timed) {
-        let bound = if t.bounded { " (the bound; --points raises it)" } else { "" };
-        say!("\npower failures in the run   {}{bound}", t.points);
-        say!("recovery fails              {}", t.failing);
+    fn print_timed(&self, args: &CrashArgs, t: &Timed) {
+        let bound = if t.bounded && args.at.is_none() { " (the bound; --points raises it)" } else { "" };
+        say!("\npower failures in the run   {}{bound}", count(t.points as u64));
+        say!("recovery fails              {}", count(t.failing as u64));
         for (i, f) in t.failures.iter().enumerate() {
             let said = self.acknowledged.get(i).map(|n| format!(", after mark {n}")).unwrap_or_default();
-            say!("  at {:.1} ns{said}: {}", f.at.since(Time::ZERO).as_ns(), f.message);
+            say!("  at {}{said}: {}", quantity::time(f.at.since(Time::ZERO).as_ns()), f.message);
             print_lost(&f.lost);
         }
     }
 
     fn print_search(&self, s: &Found) {
-        say!("\ncrash points of the model   {} of {} in {} events", s.points, s.points_in_log, self.events);
-        say!("images                      {}{}", s.images, s.possible_text());
+        let [points, all, events] = [s.points, s.points_in_log, self.events].map(|n| count(n as u64));
+        let bound = if s.points < s.points_in_log { " (the bound; --points raises it)" } else { "" };
+        say!("\ncrash points of the model   {points} of {all} in {events} events{bound}");
+        say!("images                      {}{}", count(s.images as u64), s.possible_text());
         if s.bounded_points > 0 {
-            say!("points with images left out {} (--images raises the bound)", s.bounded_points);
+            let points = count(s.bounded_points as u64);
+            say!("points with images left out {points} (--images raises the bound)");
         }
         if s.grouped_points > 0 {
             say!(
                 "points with grouped stores  {} (lines stored to hundreds of times and never made durable: not after each store)",
-                s.grouped_points
+                count(s.grouped_points as u64)
             );
         }
-        say!("recovery fails              {} points", s.failing_points);
+        say!("recovery fails              {} points", count(s.failing_points as u64));
         s.failures.iter().for_each(print_failure);
     }
 
@@ -153,7 +160,7 @@ impl Lab {
         ]);
         for f in &self.persistence_lint {
             let text = meaning.get(f.kind).copied().unwrap_or(f.kind);
-            table.row([text.to_string(), f.site.clone(), f.times.to_string()]);
+            table.row([text.to_string(), f.site.clone(), count(f.times as u64)]);
         }
         table.print();
     }

@@ -6,6 +6,7 @@ use crate::bounds::declare;
 use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
+use crate::quantity::count;
 use explore::{Given, Harness, Outcome, Replay};
 use serde_json::{Value, json};
 
@@ -130,10 +131,10 @@ pub(crate) fn json(protocol: &str, mutant: Option<&str>, o: &Outcome, seconds: f
 
 fn print(o: &Outcome, seconds: f64) {
     let rate = o.states as f64 / seconds / 1e3;
-    println!("states     {} ({rate:.0} thousand a second)", o.states);
-    println!("steps      {}", o.steps);
-    println!("depth      {}", o.depth);
-    println!("ends       {}", o.finals);
+    println!("states     {} ({rate:.0} thousand a second)", count(o.states as u64));
+    println!("steps      {}", count(o.steps as u64));
+    println!("depth      {}", count(o.depth as u64));
+    println!("ends       {}", count(o.finals as u64));
     if let Some(v) = &o.violation {
         say!("violation  {}\n\na shortest way there:", v.message);
         steps(&v.trace);

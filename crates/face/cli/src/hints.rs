@@ -3,6 +3,8 @@
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use machine::PRESETS;
 use machine::params::MACHINE;
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 /// The error, with what may have been meant.
 pub(crate) fn with_hint(args: &[String], mut error: Error) -> Error {
@@ -12,7 +14,30 @@ pub(crate) fn with_hint(args: &[String], mut error: Error) -> Error {
     {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
-    error
+    match accepted(&error) {
+        Some(text) => Error::raw(error.kind(), text + "\n\nFor more information, try '--help'.\n"),
+        None => error,
+    }
+}
+
+/// What is accepted instead of a text that is no number: the standard library says only what is wrong with it.
+fn accepted(error: &Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (argument, given) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let why = error.source()?;
+    let wanted = if let Some(e) = why.downcast_ref::<ParseIntError>() {
+        if *e.kind() == IntErrorKind::PosOverflow { "a smaller whole number" } else { "a whole number" }
+    } else if why.is::<ParseFloatError>() && argument.ends_with("<S>") {
+        "seconds as a number without a unit, such as 0.5"
+    } else if why.is::<ParseFloatError>() {
+        "a number"
+    } else {
+        return None;
+    };
+    Some(format!("invalid value '{given}' for '{argument}': give {wanted}"))
 }
 
 fn hint(args: &[String], given: &str) -> Option<String> {

@@ -94,6 +94,15 @@ pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
     Description::parse(&stem, name, &text)
 }
 
+/// A machine whose workload is named after it: where the two were exchanged, that is said.
+pub(crate) fn machine_before(name: &str, workload: &str) -> Result<Description, Failure> {
+    machine(name).map_err(|e| {
+        let exchanged = recording(name).is_some() || WorkloadDescription::named(name).is_ok();
+        let text = format!("{name} is a workload; the machine comes first: {workload} {name}");
+        if exchanged { Failure::BadInput(text) } else { e.into() }
+    })
+}
+
 /// The kind of a recorded workload (`trace:FILE`, `tpch:FILE`, `visits:FILE`) and its file.
 pub(crate) fn recording(name: &str) -> Option<(&str, &str)> {
     name.split_once(':').filter(|(kind, _)| ["trace", "tpch", "visits"].contains(kind))
@@ -110,6 +119,12 @@ pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
         };
         return WorkloadDescription::named(name).map_err(of_a_file);
     };
+    if file.is_empty() {
+        return Err(Failure::BadInput(format!("{name} names no file; give {kind}:FILE")));
+    }
+    if Path::new(file).is_dir() {
+        return Err(Failure::BadInput(format!("{name}: is a folder; give {kind}:FILE")));
+    }
     if kind == "trace" {
         return Ok(WorkloadDescription::replay(name, crate::recordings::open(Path::new(file))?));
     }
@@ -203,6 +218,19 @@ pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failu
     std::fs::write(partial.path(), bytes)
         .and_then(|()| std::fs::rename(partial.path(), folder.join(name)))
         .map_err(fail)
+}
+
+/// Makes the folder that was asked for, before work begins whose results could not be kept.
+pub(crate) fn make_folder(out: Option<&Path>) -> Result<(), Failure> {
+    let Some(folder) = out else { return Ok(()) };
+    let wrong = |why: String| Failure::BadInput(format!("--out {}: {why}", folder.display()));
+    if let Some(file) = folder.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
+        let which = if file == folder { String::new() } else { format!("{} ", file.display()) };
+        return Err(wrong(format!("{which}is a file; give a folder")));
+    }
+    let probe = Temporary::new(folder.join(format!(".{}.probe", std::process::id())));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(probe.path(), []));
+    written.map_err(|e| wrong(format!("results cannot be written there: {e}")))
 }
 
 /// The project's folder in the user's cache.

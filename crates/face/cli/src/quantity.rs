@@ -27,6 +27,11 @@ pub(crate) fn time(ns: f64) -> String {
     with_unit("time", ns, "ns")
 }
 
+/// How many.
+pub(crate) fn count(n: u64) -> String {
+    threes(&n.to_string())
+}
+
 /// A number: whole ones whole, others with four digits that matter; digits before the point in threes.
 pub(crate) fn plain(value: f64) -> String {
     if value.fract() == 0.0 {

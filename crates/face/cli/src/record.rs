@@ -12,6 +12,7 @@ use crate::record_route::{Asked, Route};
 use crate::record_title::Title;
 use crate::recordings;
 use serde_json::{Value, json};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -24,8 +25,10 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
     recordings::format_of(&out)?;
     let asked = Asked::new(args.route, args.memory.clone())?;
-    let once =
-        |out: &Path| Ok::<Value, Failure>(say(args, record_once(&args.command, out, &asked, &args.common)?));
+    let once = |out: &Path| {
+        let stdout = stdout(&args.common)?;
+        Ok::<Value, Failure>(say(args, record_once(&args.command, out, &asked, &args.common, stdout)?))
+    };
     let Some(times) = args.times else {
         let done = once(&out)?;
         if output::is_json(&args.common) {
@@ -43,6 +46,15 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where the program's standard output goes: where JSON is printed, it is all that is, and the program's lines go where
+/// messages go.
+fn stdout(common: &Common) -> Result<Stdio, Failure> {
+    if output::is_json(common) {
+        return Ok(std::io::stderr().as_fd().try_clone_to_owned()?.into());
+    }
+    Ok(Stdio::inherit())
+}
+
 /// `kv.parquet` becomes `kv.1.parquet`.
 fn numbered(out: &Path, n: u32) -> PathBuf {
     let extension = out.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
@@ -55,6 +67,7 @@ pub(crate) fn record_once(
     out: &Path,
     asked: &Asked,
     common: &Common,
+    stdout: Stdio,
 ) -> Result<Value, Failure> {
     let format = recordings::format_of(out)?;
     let raw = out.with_extension("recording");
@@ -63,7 +76,7 @@ pub(crate) fn record_once(
         route.remark(&command[0]).iter().for_each(|text| remark(text));
     }
     let title = Title::of(common, &raw);
-    let (status, seconds) = output::timed(|| run(command, &raw, &route));
+    let (status, seconds) = output::timed(|| run(command, &raw, &route, stdout));
     drop(title);
     let status = status?;
     let shown = progress::busy(common, "reading the recording");
@@ -99,14 +112,19 @@ fn say(args: &RecordArgs, done: Value) -> Value {
     done
 }
 
-fn run(command: &[String], raw: &Path, route: &Route) -> Result<ExitStatus, Failure> {
-    if raw.exists() {
-        std::fs::remove_file(raw)?;
-    }
+/// Whether the recording can be written: said before the program runs. What is left of an earlier one goes.
+fn may_be_written(raw: &Path) -> Result<(), Failure> {
+    let tried = std::fs::File::create(raw).and_then(|_| std::fs::remove_file(raw));
+    tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", raw.display())))
+}
+
+fn run(command: &[String], raw: &Path, route: &Route, stdout: Stdio) -> Result<ExitStatus, Failure> {
+    may_be_written(raw)?;
     // An absolute path: the program may change its directory.
     let absolute = std::path::absolute(raw)?;
     let named = |e| Failure::BadInput(format!("{}: {e}", command[0]));
-    let mut child = route.command(command, &absolute).stdin(Stdio::inherit()).spawn().map_err(named)?;
+    let mut program = route.command(command, &absolute);
+    let mut child = program.stdin(Stdio::inherit()).stdout(stdout).spawn().map_err(named)?;
     let kept = format!(
         "what was recorded until then is in {} (coreplane trace convert --salvage reads it)",
         raw.display()

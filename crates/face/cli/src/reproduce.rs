@@ -45,6 +45,7 @@ pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
             vec![*one]
         }
     };
+    output::make_folder(args.out.as_deref())?;
     let mut evaluations = Vec::new();
     for paper in papers {
         let done = evaluate(args, &claims, &paper)?;

@@ -17,7 +17,7 @@ use units::{Time, parse_dur};
 pub(crate) const TIMELINE_MARKS: usize = 2_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let mut machine = output::machine(&args.machine)?;
+    let mut machine = output::machine_before(&args.machine, &args.workload)?;
     let shown = progress::reading(&args.common, &args.workload);
     let mut workloads = bands::workloads(&args.workload)?;
     drop(shown);
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let text = "--bands: a run that is watched or cut short has none; leave --timeline and --power-fails-at away";
         return Err(Failure::BadInput(text.into()));
     }
+    output::make_folder(args.out.as_deref())?;
     let jobs = args.bands.then(|| [(machine.clone(), workloads.clone())]);
     let with_ends = has_ends(&options) && !args.no_bands && !args.bands;
     let pairs = [(machine, workloads)];

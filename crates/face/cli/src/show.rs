@@ -46,43 +46,59 @@ fn deviations(json: bool) {
 
 /// What can be shown.
 fn overview(json: bool) -> Result<(), Failure> {
-    let plain = PRESETS.iter().map(|p| p.name).filter(|name| !name.contains('@'));
-    let machines: Vec<&str> = plain.collect();
-    let workloads = WORKLOADS.iter().map(|w| w.name).chain(pages().map(|w| w.name));
-    let workloads: Vec<&str> = workloads.chain(SHARED_WORKLOADS.iter().map(|w| w.name)).collect();
-    let claims = evaluate::Claims::built_in()?.list.len();
-    let systems: Vec<&str> = SYSTEMS.iter().map(|(prefix, _)| *prefix).collect();
     if json {
+        let systems: Vec<&str> = SYSTEMS.iter().map(|(prefix, _)| *prefix).collect();
         output::print_json(&json!({
-            "machines": PRESETS.iter().map(|p| p.name).collect::<Vec<_>>(), "workloads": workloads,
-            "systems": systems, "statistics": STATISTICS.len(), "parameters": MACHINE.len(), "claims": claims,
+            "machines": PRESETS.iter().map(|p| p.name).collect::<Vec<_>>(), "workloads": plain_workloads(),
+            "systems": systems, "statistics": STATISTICS.len(), "parameters": MACHINE.len(),
+            "claims": evaluate::Claims::built_in()?.list.len(),
         }));
         return Ok(());
     }
-    let variants = PRESETS.len() - machines.len();
     let mut table = Table::new(["coreplane show", "what"]).left(2);
-    table.row([
-        "machines",
-        &format!("{} machines and {variants} variants: {}", machines.len(), machines.join(", ")),
-    ]);
-    table.row(["workloads", &format!("{} workloads: {}", workloads.len(), workloads.join(", "))]);
-    table.row(["stats", &format!("{} statistics, with unit and meaning", STATISTICS.len())]);
-    table.row(["parameters", &format!("{} parameters of machines and workloads", all_keys().len())]);
-    table.row(["protocols", "what `coreplane explore` visits, with bounds"]);
-    table.row(["claims", &format!("{claims} claims of papers, which `coreplane reproduce` checks")]);
-    table.row(["deviations", "why claims are missed, and where numbers in print contradict each other"]);
-    table.row(["schema", "the JSON Schema of machine files"]);
-    table.row([
-        "MACHINE",
-        "its parameters by system, each with value, unit, meaning and source; a TOML file is one too",
-    ]);
-    table.row(["WORKLOAD", "its parameters"]);
-    table.row(["KEY", "a parameter, whole (ordering.persist_buffer) or its last word; or all of a system:"]);
-    table.row(["", &systems.join(", ")]);
-    table.row(["STATISTIC", "its unit and meaning"]);
+    overview_rows()?.into_iter().for_each(|row| table.row(row));
     table.print();
     println!("\nRecordings are workloads too (trace:FILE).");
     Ok(())
+}
+
+/// Workloads without their variants.
+fn plain_workloads() -> Vec<&'static str> {
+    let names = WORKLOADS.iter().map(|w| w.name).chain(pages().map(|w| w.name));
+    names.chain(SHARED_WORKLOADS.iter().map(|w| w.name)).collect()
+}
+
+/// What can be shown, and what that is.
+pub(crate) fn overview_rows() -> Result<Vec<[String; 2]>, Failure> {
+    let machines: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| !name.contains('@')).collect();
+    let (workloads, claims) = (plain_workloads(), evaluate::Claims::built_in()?.list.len());
+    let variants = PRESETS.len() - machines.len();
+    let systems: Vec<&str> = SYSTEMS.iter().map(|(prefix, _)| *prefix).collect();
+    let rows = [
+        ("machines", format!("{} machines and {variants} variants: {}", machines.len(), machines.join(", "))),
+        ("workloads", format!("{} workloads: {}", workloads.len(), workloads.join(", "))),
+        ("stats", format!("{} statistics, with unit and meaning", STATISTICS.len())),
+        ("parameters", format!("{} parameters of machines and workloads", all_keys().len())),
+        ("protocols", "what `coreplane explore` visits, with bounds".into()),
+        ("claims", format!("{claims} claims of papers, which `coreplane reproduce` checks")),
+        ("deviations", "why claims are missed, and where numbers in print contradict each other".into()),
+        ("schema", "the JSON Schema of machine files".into()),
+        (
+            "MACHINE",
+            "its parameters by system, each with value, unit, meaning and source; a TOML file is one too"
+                .into(),
+        ),
+        ("WORKLOAD", "its parameters".into()),
+        (
+            "KEY",
+            format!(
+                "a parameter, whole (ordering.persist_buffer) or its last word; or all of a system: {}",
+                systems.join(", ")
+            ),
+        ),
+        ("STATISTIC", "its unit and meaning; or the head of a column of `compare`".into()),
+    ];
+    Ok(rows.map(|(show, what)| [show.to_string(), what]).into())
 }
 
 /// What keys begin with, and what they are about.
@@ -113,7 +129,7 @@ fn system(key: &str) -> String {
 }
 
 /// Every parameter of machines and workloads, once.
-fn all_keys() -> Vec<&'static Param> {
+pub(crate) fn all_keys() -> Vec<&'static Param> {
     let mut all: Vec<&'static Param> = Vec::new();
     let workloads = WORKLOADS.iter().map(|w| w.params).chain(PAGE_WORKLOADS.iter().map(|w| w.params));
     let workloads = workloads.chain(SHARED_WORKLOADS.iter().map(|w| w.params)).flatten();
@@ -151,28 +167,34 @@ fn keys(word: &str) -> Vec<&'static Param> {
     of(&|key| key.rsplit('.').next() == Some(&word) || key.ends_with(&format!(".{word}")))
 }
 
+/// Of each key, the machines that it acts on.
+fn machines_of(found: &[&'static Param]) -> Vec<Vec<&'static str>> {
+    let named = |name: &'static str| Some((name, Description::preset(name).ok()?));
+    let plain = PRESETS.iter().map(|p| p.name).filter(|name| !name.contains('@'));
+    let machines: Vec<(&'static str, Description)> = plain.filter_map(named).collect();
+    let acts = |p: &&Param| machines.iter().filter(|(_, m)| m.acts(p.key)).map(|(name, _)| *name).collect();
+    found.iter().map(acts).collect()
+}
+
+/// Parameters by themselves, as JSON.
+pub(crate) fn key_list(found: &[&'static Param]) -> Value {
+    let one = |(p, machines): (&&Param, Vec<&str>)| {
+        json!({"key": p.key, "unit": p.kind.unit(), "default": p.default, "accepts": p.kind.accepts(),
+               "source": p.source, "meaning": p.meaning, "machines": machines})
+    };
+    found.iter().zip(machines_of(found)).map(one).collect()
+}
+
 /// Parameters by themselves: with what they accept, and the machines that they act on where there are few.
 fn described(name: &str, found: &[&'static Param], json: bool) {
-    let machines: Vec<Description> =
-        PRESETS.iter().filter_map(|p| Description::preset(p.name).ok()).collect();
-    let acts = |key: &str| -> Vec<&str> {
-        let all = machines.iter().filter(|m| !m.name.contains('@') && m.acts(key));
-        all.map(|m| m.name.as_str()).collect()
-    };
     if json {
-        let one = |p: &&Param| {
-            json!({"key": p.key, "unit": p.kind.unit(), "default": p.default, "accepts": p.kind.accepts(),
-                   "source": p.source, "meaning": p.meaning, "machines": acts(p.key)})
-        };
-        return output::print_json(
-            &json!({"name": name, "parameters": found.iter().map(one).collect::<Vec<_>>()}),
-        );
+        return output::print_json(&json!({"name": name, "parameters": key_list(found)}));
     }
     let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
-    for p in found {
+    for (p, machines) in found.iter().zip(machines_of(found)) {
         let mut text = format!("{}\naccepts {}\nfrom {}", p.meaning, p.kind.accepts(), p.source);
         if !p.key.starts_with("workload.") {
-            text += &format!("\nacts on {}", acts(p.key).join(", "));
+            text += &format!("\nacts on {}", machines.join(", "));
         }
         table.row([p.key.into(), p.default.into(), p.kind.unit().to_string(), text]);
     }
@@ -264,7 +286,8 @@ fn claims(json: bool) -> Result<(), Failure> {
 }
 
 fn named(name: &str, json: bool) -> Result<(), Failure> {
-    if let Some(info) = STATISTICS.iter().find(|s| s.name == name) {
+    let column = crate::compare::column(name);
+    if let Some(info) = STATISTICS.iter().find(|s| s.name == column.unwrap_or(name)) {
         if json {
             output::print_json(&json!({"name": info.name, "unit": info.unit, "meaning": info.meaning}));
         } else {

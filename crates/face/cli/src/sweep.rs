@@ -79,6 +79,8 @@ impl Prepared {
             std::fs::read_to_string(&args.campaign).map_err(|e| Failure::BadInput(format!("{file}: {e}")))?;
         let campaign = Campaign::parse(&file, &text)?;
         let sources = Sources::of(&campaign, &args.campaign)?;
+        let machines = sources.machines.iter().map(|(name, machine)| (name.as_str(), machine));
+        machine::comparable(machines).map_err(|e| Failure::BadInput(format!("{file}: machines: {e}")))?;
         let jobs = chosen(args, sources.jobs(&campaign, &file)?)?;
         let folder = folder(args);
         may_begin(args, &folder, &campaign)?;
@@ -86,6 +88,7 @@ impl Prepared {
     }
 
     fn run(&self, args: &SweepArgs) -> Result<Vec<End>, Failure> {
+        output::make_folder(Some(&self.folder))?;
         keep_campaign(&self.folder, &self.campaign, &self.text)?;
         run_all(args, &self.folder, &self.sources, &self.jobs)
     }

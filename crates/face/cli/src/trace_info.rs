@@ -2,6 +2,7 @@
 
 use crate::lines::say;
 use crate::output::Table;
+use crate::quantity::count;
 use crate::record_check;
 use serde_json::{Map, Value, json};
 use trace::space::{MEMORY, is_memory};
@@ -94,10 +95,10 @@ pub(crate) fn print(trace: &Recording) {
     }
     let instructions = match counts.instructions {
         0 => "instructions between them not counted".to_string(),
-        n => format!("{n} instructions"),
+        n => format!("{} instructions", count(n)),
     };
     let (threads, places) = (trace.threads(), about.locations.len());
-    say!("{} records, {threads} threads, {places} source places, {instructions}", trace.len());
+    say!("{} records, {threads} threads, {places} source places, {instructions}", count(trace.len()));
     if threads > 1 {
         say!("of the threads' many schedules it is one");
     }
@@ -106,12 +107,12 @@ pub(crate) fn print(trace: &Recording) {
     print_doubts(trace);
     println!();
     let mut table = Table::new(["kind", "records"]);
-    counts.kinds().for_each(|(kind, n)| table.row([kind.name().to_string(), n.to_string()]));
+    counts.kinds().for_each(|(kind, n)| table.row([kind.name().to_string(), count(n)]));
     table.print();
     if !counts.calls.is_empty() {
         println!();
         let mut table = Table::new(["call", "times"]);
-        counts.calls.iter().for_each(|(call, n)| table.row([call.name().to_string(), n.to_string()]));
+        counts.calls.iter().for_each(|(call, n)| table.row([call.name().to_string(), count(*n)]));
         table.print();
     }
 }
@@ -123,7 +124,7 @@ fn print_files(trace: &Recording) {
     for (number, f) in files(trace) {
         any = true;
         let numbers = [bytes(counts, number), f.maps, f.loads, f.stores, f.flushes, f.written, f.syncs];
-        table.row(std::iter::once(path(trace, number)).chain(numbers.map(|n| n.to_string())));
+        table.row(std::iter::once(path(trace, number)).chain(numbers.map(count)));
     }
     println!();
     if !any {
@@ -142,7 +143,10 @@ fn print_doubts(trace: &Recording) {
     let observed = counts.kind(Kind::Observed);
     if observed > 0 {
         let bytes: u64 = counts.files.values().map(|f| f.observed).sum();
-        say!("\ncode without hooks changed {bytes} bytes of files, found at flushes, syncs and the end");
+        say!(
+            "\ncode without hooks changed {} bytes of files, found at flushes, syncs and the end",
+            count(bytes)
+        );
     }
     for (number, c) in &counts.unseen {
         let places: Vec<String> = c
@@ -151,7 +155,7 @@ fn print_doubts(trace: &Recording) {
             .take(PLACES)
             .map(|(l, times)| format!("{} ({times})", place(trace, *l)))
             .collect();
-        say!("\nnot modelled: {}: {} times, {} bytes", text(trace, *number), c.times, c.bytes);
+        say!("\nnot modelled: {}: {} times, {} bytes", text(trace, *number), count(c.times), count(c.bytes));
         say!("  at {}", places.join(", "));
     }
     for d in about.differs.iter().take(10) {

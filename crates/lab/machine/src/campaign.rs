@@ -10,6 +10,7 @@
 //! ordering.persist_buffer = [4, 8, 16, 32]
 //! ```
 
+use crate::describe::Description;
 use crate::error::{ConfigError, suggestion};
 use crate::reader::Reader;
 use toml::Spanned;
@@ -149,6 +150,24 @@ impl Campaign {
         }
         Ok(())
     }
+}
+
+/// Whether machines, by the names that they were given by, simulate the same things: their times are shown side by side.
+///
+/// # Errors
+/// When some simulate every cache line and others visits of pages: the message names both.
+pub fn comparable<'a>(machines: impl Iterator<Item = (&'a str, &'a Description)>) -> Result<(), ConfigError> {
+    let (pages, lines): (Vec<_>, Vec<_>) = machines.partition(|(_, machine)| machine.is_page());
+    if pages.is_empty() || lines.is_empty() {
+        return Ok(());
+    }
+    let names =
+        |of: &[(&'a str, &Description)]| of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    Err(ConfigError::new(format!(
+        "every cache line is simulated on {}, visits of pages by programs on {}; their times cannot be compared (compare each kind on its own)",
+        names(&lines),
+        names(&pages)
+    )))
 }
 
 fn no_twice(what: &str, values: &[String]) -> Result<(), String> {
@@ -291,6 +310,24 @@ mod tests {
         let seeds = seeds.join(",");
         let text = format!("machines = 'a'\nworkloads = 'b'\nseeds = [{seeds}]\nvary.k.a = [{seeds}]");
         assert!(Campaign::parse("c.toml", &text).unwrap_err().0.contains("4000000 runs: at most 1000000"));
+    }
+
+    #[test]
+    fn machines_that_simulate_different_things_are_not_put_side_by_side() {
+        let machine = |name| (name, Description::preset(name).unwrap());
+        let said = |names: &[&'static str]| {
+            let all: Vec<_> = names.iter().copied().map(machine).collect();
+            comparable(all.iter().map(|(name, machine)| (*name, machine))).map_err(|e| e.0)
+        };
+        assert_eq!(said(&["intel", "asap-rp"]), Ok(()));
+        assert_eq!(said(&["amf", "unified"]), Ok(()));
+        let text = said(&["intel", "amf", "eadr"]).unwrap_err();
+        assert!(
+            text.starts_with(
+                "every cache line is simulated on intel, eadr, visits of pages by programs on amf;"
+            ),
+            "{text}"
+        );
     }
 
     /// Damaged files give a message or a campaign, and never anything else.

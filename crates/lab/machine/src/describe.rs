@@ -9,7 +9,7 @@ use crate::reader::Reader;
 use ordering::OrderingModel;
 use protocol::params::Setting;
 use protocol::{Param, Persistency, Settings};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -146,7 +146,7 @@ impl Description {
             self.memories[index].settings.insert(param, setting);
             return Ok(());
         }
-        let param = find(MACHINE, key).ok_or_else(|| unknown_key(key, MACHINE))?;
+        let param = find(MACHINE, key).ok_or_else(|| unknown_key(key, settable()))?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.set_everywhere(param.key, setting);
         self.sources.insert(param.key, USER.into());
@@ -423,7 +423,7 @@ impl WorkloadDescription {
     /// When the key is unknown to this workload or the value not accepted.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let param = find(self.params, key).ok_or_else(|| {
-            let e = unknown_key(key, self.params);
+            let e = unknown_key(key, self.params.iter().map(|p| p.key));
             ConfigError::new(format!("workload {}: {e}", self.name))
         })?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
@@ -436,15 +436,38 @@ fn find(table: &'static [Param], key: &str) -> Option<&'static Param> {
     table.iter().find(|p| p.key == key)
 }
 
-fn unknown_key(key: &str, table: &'static [Param]) -> ConfigError {
+/// Keys that a message offers at most.
+const SUGGESTED: usize = 3;
+
+/// The keys that `--set` knows.
+fn settable() -> impl Iterator<Item = &'static str> {
+    let workloads = workloads::WORKLOADS.iter().flat_map(|w| w.params);
+    MACHINE.iter().chain(workloads).map(|p| p.key)
+}
+
+fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigError {
     if let Some(new) = renamed(key) {
         return ConfigError::new(format!("key \"{key}\" has a new name: give {new}"));
     }
-    let near = suggestion(key, table.iter().map(|p| p.key));
+    let known: BTreeSet<&str> = keys.collect();
+    if let Some(one) = known.iter().find(|k| k.split_once('.').is_some_and(|(group, _)| group == key)) {
+        return ConfigError::new(format!("\"{key}\" is a group of keys; give one of them, such as {one}"));
+    }
+    let end = format!(".{}", key.rsplit('.').next().unwrap_or(key));
+    // Its last word is known, as `show` finds keys: what comes before it was left out, or is another.
+    let same: Vec<&str> = known.iter().copied().filter(|k| k.ends_with(&end)).take(SUGGESTED).collect();
+    let near = match same.is_empty() {
+        true => suggestion(key, known),
+        false => format!("; did you mean {}?", same.join(", ")),
+    };
     ConfigError::new(format!("unknown key \"{key}\"{near}"))
 }
 
 impl Reader<'_> {
+    fn unknown_key(&self, at: usize, key: &str) -> ConfigError {
+        self.error(at, &unknown_key(key, MACHINE.iter().map(|p| p.key)).0)
+    }
+
     fn apply(&self, root: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {
         let sources = root.get("sources");
         for (name, value) in root {
@@ -478,7 +501,7 @@ impl Reader<'_> {
             }
             return Ok(());
         }
-        let param = find(MACHINE, prefix).ok_or_else(|| self.error(at, &unknown_key(prefix, MACHINE).0))?;
+        let param = find(MACHINE, prefix).ok_or_else(|| self.unknown_key(at, prefix))?;
         let text = self.scalar(value, prefix)?;
         let read = param.kind.read(&text);
         let setting = read.map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
@@ -491,8 +514,7 @@ impl Reader<'_> {
     fn sources(&self, table: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {
         for (key, value) in table {
             let name = key.get_ref();
-            let param = find(MACHINE, name)
-                .ok_or_else(|| self.error(key.span().start, &unknown_key(name, MACHINE).0))?;
+            let param = find(MACHINE, name).ok_or_else(|| self.unknown_key(key.span().start, name))?;
             machine.sources.insert(param.key, self.string(value, name)?.to_string());
         }
         Ok(())

@@ -54,6 +54,7 @@ pub(crate) struct BlockedShare {
 #[derive(Statistics)]
 #[statistics(prefix = "ordering")]
 pub(crate) struct StallShare {
-    /// share of core time lost to fences and full persist buffers
+    /// share of core time lost to fences and full persist buffers, also while a lock is taken, which the cores' time
+    /// counts under locks
     pub(crate) stall_share: f64,
 }

@@ -1,0 +1,125 @@
+"""What a newcomer is told: help begins with what the tool is, refusals come before the work and say what to give, evidence agrees with what it is given for."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COREPLANE, ROOT, Cli
+
+CAMPAIGN = 'machines = ["intel"]\nworkloads = ["queue"]\nset.workload.operations = 50\n'
+
+
+@pytest.mark.parametrize("args", [(), ("-h",), ("--help",)])
+def test_help_begins_with_what_the_tool_is(cli: Cli, args: tuple[str, ...]) -> None:
+    done = cli.run(*args)
+    assert (done.stdout + done.stderr).startswith("Run real programs on memory that cannot be bought")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "intel", "queue"), ("compare", "queue", "--on", "intel,eadr"), ("crash", "intel", "hashmap"),
+        ("reproduce", "asap"), ("sweep", "c.toml"), ("run", "intel", "queue", "--bands"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(cli: Cli, args: tuple[str, ...]) -> None:
+    (cli.folder / "c.toml").write_text(CAMPAIGN)
+    (cli.folder / "file").write_text("mine")
+    assert cli.refuses(*args, "--out", "file") == "coreplane: --out file: is a file; give a folder"
+    assert "--out file/more: file is a file; give a folder" in cli.refuses(*args, "--out", "file/more")
+    assert (cli.folder / "file").read_text() == "mine"
+
+
+def test_a_folder_for_results_has_nothing_in_it_but_results(cli: Cli) -> None:
+    cli("run", "intel", "queue", "--set", "workload.operations=50", "--out", "a/b")
+    assert {p.name for p in (cli.folder / "a/b").iterdir()} >= {"run.json", "stats.parquet"}
+    assert not [p for p in (cli.folder / "a/b").iterdir() if p.name.startswith(".")]
+
+
+def test_a_campaign_does_not_put_machines_side_by_side_that_simulate_different_things(cli: Cli) -> None:
+    (cli.folder / "c.toml").write_text(CAMPAIGN.replace('["intel"]', '["intel", "amf"]').replace("queue", "stream"))
+    said = cli.refuses("sweep", "c.toml")
+    assert said.startswith("coreplane: c.toml: machines: every cache line is simulated on intel, visits of pages by programs on amf; ")
+
+
+def test_a_recording_that_cannot_be_written_is_refused_before_the_program_runs(cli: Cli) -> None:
+    done = cli.run("record", "--route", "hooks", "--out", "nowhere/x.cpt", "--", "touch", "ran")
+    assert done.returncode == 2
+    assert "coreplane: --out: nowhere/x.recording cannot be written: No such file or directory" in done.stderr
+    assert not (cli.folder / "ran").exists()
+
+
+def test_json_of_a_recording_is_alone_on_standard_output(cli: Cli) -> None:
+    (cli.folder / "p.c").write_text('#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n')
+    cli("cc", "p.c", "-o", "p")
+    done = cli.run("record", "--out", "p.cpt", "--format", "json", "--", "./p")
+    assert json.loads(done.stdout)["trace"] == "p.cpt" and "hello" in done.stderr
+    assert "hello" in cli("record", "--out", "p.cpt", "--", "./p")
+
+
+def test_refusals_say_what_to_give(cli: Cli) -> None:
+    (cli.folder / "folder").mkdir()
+    for args, said in [
+        (("run", "intel", "queue", "--set", "operations=5"), 'unknown key "operations"; did you mean workload.operations?'),
+        (("run", "intel", "queue", "--set", "persist_buffer=5"), "did you mean ordering.persist_buffer?"),
+        (("run", "queue", "intel"), "queue is a workload; the machine comes first: intel queue"),
+        (("crash", "hashmap", "intel"), "hashmap is a workload; the machine comes first: intel hashmap"),
+        (("run", "intel", "trace:"), "trace: names no file; give trace:FILE"),
+        (("run", "intel", "trace:folder"), "trace:folder: is a folder; give trace:FILE"),
+        (("compare", "queue", "--on", ""), "--on: a name is empty; give machines, separated by commas"),
+    ]:
+        assert said in cli.refuses(*args), args
+    said = cli.refuses("show", "nope")
+    assert "did you mean" not in said and "show machines" in said, said
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("run", "intel", "queue", "--seed", "x"), "invalid value 'x' for '--seed <SEED>': give a whole number\n"),
+        (("run", "intel", "queue", "--seed", "99999999999999999999"), "give a smaller whole number\n"),
+        (("track", "--interval", "1ms", "--", "true"), "invalid value '1ms' for '--interval <S>': give seconds as a number without a unit, such as 0.5\n"),
+        (("crash", "intel", "hashmap", "--points", "many"), "for '--points <POINTS>': give a whole number\n"),
+    ],
+    ids=lambda a: a[2] if isinstance(a, tuple) else "",
+)
+def test_what_is_no_number_is_refused_with_the_accepted_form(cli: Cli, args: tuple[str, ...], said: str) -> None:
+    done = cli.run(*args)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_evidence_of_a_difference_moves_with_it(cli: Cli) -> None:
+    on = "intel,hops-rp,asap-rp,eadr,small.toml"
+    (cli.folder / "small.toml").write_text('extends = "asap-rp"\n[ordering]\npersist_buffer = 4\n[memory]\npm.read_ns = 600\n')
+    seen = 0
+    for workload in ("queue", "cceh", "btree"):
+        data = cli.json("compare", workload, "--on", on, "--set", "workload.operations=100", "--explain")
+        for reason in (r for m in data["machines"] for r in m["reasons"] if "evidence" in r):
+            seen += 1
+            evidence = reason["evidence"]
+            assert (evidence["value"] > evidence["baseline"]) == (reason["more_ns_per_core"] > 0), reason
+    assert seen
+
+
+def test_a_verdict_without_a_failure_says_what_it_left_out(cli: Cli) -> None:
+    few = ("crash", "intel", "hashmap", "--set", "workload.operations=60", "--points", "30", "--images", "2")
+    found = cli.json(*few)["model_images"]
+    assert found["points"] == 30 < found["points_in_log"] and found["bounded_points"] > 0
+    text = cli(*few)
+    assert f"bounded: 30 of {found['points_in_log']:,} points, {found['bounded_points']} with images left out (--points, --images)" in text
+    whole = cli("crash", "intel", "hashmap", "--set", "workload.operations=4", "--set", "workload.threads=1", "--points", "100000", "--images", "100000")
+    assert "bounded:" not in whole
+
+
+def test_one_instant_that_was_asked_for_is_no_bound(cli: Cli) -> None:
+    text = cli("crash", "intel", "hashmap", "--at", "40 us", "--set", "workload.operations=60")
+    assert "power failures in the run   1\n" in text and "the bound" not in text
+
+
+def test_numbers_are_in_threes_and_times_scaled(cli: Cli) -> None:
+    assert "states     39,129 (" in cli("explore", "nearpm")
+    done = cli.run("crash", "nvdimmc-poc", "hashmap", "--set", "nvdimm.battery_uj=1", "--points", "20", "--set", "workload.operations=100")
+    assert " ns" not in done.stdout, done.stdout
