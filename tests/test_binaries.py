@@ -4,11 +4,12 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Cli
+from conftest import COREPLANE, ROOT, Cli
 from test_recorder import PROGRAMS, Recording, number_of, same
 
 TOOL = ROOT / "capture/valgrind"
@@ -38,9 +39,9 @@ def compile_c(cli: Cli, name: str, *flags: object, source: Path | None = None) -
     subprocess.run(list(map(str, command)), cwd=cli.folder, check=True)
 
 
-def info(cli: Cli, *command: object, out: str = "t.cpt", options: tuple[object, ...] = ()) -> dict:
+def info(cli: Cli, *command: object, out: str = "t.cpt", memory: str = "pm") -> dict:
     """Records a command, and says what the recording holds; what it does not explain is an error."""
-    cli("record", "--quiet", "--out", out, *options, "--", *command)
+    cli("record", "--quiet", "--out", out, "--memory", memory, "--", *command)
     found = cli.json("trace", "info", out)
     assert found["differs"] == []
     return found
@@ -80,7 +81,7 @@ def test_every_way_to_change_a_file_is_seen(binary: Cli) -> None:
 def test_what_hooks_only_observe_is_seen_as_stores(binary: Cli) -> None:
     compile_c(binary, "unhooked")
     for memory in ("all", "pm"):
-        found = info(binary, "./unhooked", "u.pm", out=f"{memory}.cpt", options=("--memory", memory))
+        found = info(binary, "./unhooked", "u.pm", out=f"{memory}.cpt", memory=memory)
         assert "observed" not in found["kinds"] and not found["unseen"]
         assert file_of(found, binary.folder / "u.pm")["stores"] > 0
     everything = binary.json("trace", "info", "all.cpt")
@@ -89,8 +90,8 @@ def test_what_hooks_only_observe_is_seen_as_stores(binary: Cli) -> None:
 
 def test_memory_that_is_not_asked_for_is_left_out(binary: Cli) -> None:
     compile_c(binary, "counted")
-    everything = info(binary, "./counted", "a.pm")
-    files = info(binary, "./counted", "b.pm", options=("--memory", "pm"))
+    everything = info(binary, "./counted", "a.pm", memory="all")
+    files = info(binary, "./counted", "b.pm")
     counts = [file_of(f, binary.folder / name) for f, name in ((everything, "a.pm"), (files, "b.pm"))]
     assert counts[0]["stores"] == counts[1]["stores"] and counts[0]["flushes"] == counts[1]["flushes"]
     assert files["kinds"].get("load", 0) + files["kinds"]["store"] <= counts[1]["stores"] + counts[1]["loads"]
@@ -106,7 +107,7 @@ def test_places_in_the_source_are_named(binary: Cli) -> None:
     named = []
     for flags in (["-g"], [], ["-s"]):
         compile_c(binary, "counted", *flags)
-        info(binary, "./counted", "c.pm", options=("--memory", "pm"))
+        info(binary, "./counted", "c.pm")
         named.append({r["location"] for r in binary.json("trace", "head", "t.cpt", "-n", 5000) if r["kind"] == "clwb"})
     assert len(named[0]) == 2 and all(place.startswith("counted.c:") and place.endswith(" work") for place in named[0])
     assert named[1] == {"counted work"}, "the function, where no line is known"
@@ -116,7 +117,7 @@ def test_places_in_the_source_are_named(binary: Cli) -> None:
 @pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj is not installed")
 def test_stores_of_the_distributions_libpmemobj_are_seen(binary: Cli) -> None:
     compile_c(binary, "pmemobj", "-lpmemobj")
-    found = info(binary, "./pmemobj", "o.pm", options=("--memory", "pm"))
+    found = info(binary, "./pmemobj", "o.pm")
     assert found["kinds"]["clwb"] > 1000 and found["kinds"]["sfence"] > 20 and not found["unseen"]
     assert found["kinds"]["store-nt"] > 0 and "observed" not in found["kinds"]
 
@@ -221,3 +222,40 @@ def test_nothing_of_it_is_linked_into_the_rest() -> None:
     assert "valgrind" not in embedded
     for source in (ROOT / "capture/runtime").glob("*.h"):
         assert "pub_tool" not in source.read_text()
+
+
+@pytest.fixture(scope="module")
+def robust(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cli = Cli(tmp_path_factory.mktemp("robust"))
+    compile_c(cli, "robust")
+    return cli.folder / "robust"
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "text", "threads"),
+    [("moved", 0, "1\n", 1), ("destructors", 0, "18\n", 4), ("quick", 8, "quick\n", 1), ("last", 0, "", 2)],
+)  # fmt: skip
+def test_right_programs_end_as_they_would_alone(binary: Cli, robust: Path, case: str, code: int, text: str, threads: int) -> None:
+    printed = binary("record", "--quiet", "--format", "json", "--memory", "pm", "--out", "r.cpt", "--", robust, case, "r.pm")
+    assert json.loads(printed.removeprefix(text))["exit_code"] == code
+    found = binary.json("trace", "info", "r.cpt")
+    assert found["differs"] == [] and found["kinds"]["start"] == found["kinds"]["end"] == threads
+
+
+@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
+def test_the_distributions_redis_is_recorded_while_clients_work(binary: Cli) -> None:
+    server = ["redis-server", "--port", "0", "--unixsocket", "s", "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+    command = [COREPLANE, "record", "--quiet", "--memory", "pm", "--out", "t.cpt", "--", *server]
+    with subprocess.Popen(command, cwd=binary.folder, stdout=subprocess.DEVNULL) as running:
+        client = ["redis-cli", "-s", "s"]
+        while subprocess.run([*client, "ping"], cwd=binary.folder, capture_output=True, check=False).stdout != b"PONG\n":
+            assert running.poll() is None
+            time.sleep(0.05)
+        for key in range(20):
+            subprocess.run([*client, "set", f"key:{key}", "value"], cwd=binary.folder, capture_output=True, check=True)
+        subprocess.run([*client, "shutdown"], cwd=binary.folder, capture_output=True, check=False)
+    assert running.returncode == 0
+    found = binary.json("trace", "info", "t.cpt")
+    log = next((binary.folder / "appendonlydir").glob("*.incr.aof"))
+    assert found["differs"] == [] and file_of(found, log)["written_bytes"] == log.stat().st_size
+    assert found["calls"]["fdatasync"] >= 20, "each answer is durable"

@@ -1,8 +1,8 @@
 /* What instrumented code calls. `what` is a record as records.h has it: location, kind and size, and above them the
  * instructions since the block's last record. */
 
-/* The memory whose plain loads and stores are recorded; with `pm`, files alone. */
-static uint64_t kept_from, kept_bytes = UINT64_MAX;
+/* The memory whose plain loads and stores are recorded, where not all is: a range, or files. */
+static uint64_t kept_from, kept_bytes;
 static int keeps_files;
 
 /* What no access may pass over: another thread ran, so that the next record is to have a place in the order of all; not all
@@ -12,8 +12,8 @@ static uint64_t special;
 
 static inline int is_kept(uint64_t address) {
     if (!(special & FILTER)) return 1;
-    if (address - kept_from >= kept_bytes) return 0;
-    return !keeps_files || find_mapping(self, address) != NULL;
+    if (!keeps_files) return address - kept_from < kept_bytes;
+    return address - shadowed_from < shadowed_bytes && find_mapping(self, address) != NULL;
 }
 
 static inline enum kind kind_of(uint64_t what) { return what >> 32 & 31; }

@@ -141,7 +141,6 @@ static void after_mmap(ThreadId tid, struct buffer *b, struct system_call *c, co
     if (!f || !enter_files(b)) return;
     mapped_file(b, f, at, a[1], a[5], c->location);
     leave_files(b);
-    if (keeps_files) kept_from = shadowed_from, kept_bytes = shadowed_bytes;
 }
 
 static void after_write_call(struct system_call *c, UInt number, const UWord *a, ssize_t n) {

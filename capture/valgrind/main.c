@@ -71,7 +71,6 @@ static Bool read_memory(const HChar *word) {
     if (VG_(strcmp)(word, "all") == 0) return True;
     if (VG_(strcmp)(word, "pm") == 0) {
         keeps_files = 1;
-        kept_bytes = 0;
         special |= FILTER;
         return True;
     }
