@@ -131,6 +131,38 @@ def test_the_distributions_sqlite_is_recorded(binary: Cli) -> None:
     assert file_of(found, binary.folder / "f.db-shm")["stores"] > 0, "the index of the log is mapped"
 
 
+@pytest.mark.parametrize("bug", [False, True], ids=["as shipped", "a fence less"])
+def test_a_crash_is_judged_with_the_marks_of_a_program_without_hooks(binary: Cli, bug: bool) -> None:
+    flags = ["-g", "-I", ROOT / "capture", *(["-DBUG"] if bug else [])]
+    compile_c(binary, "kv", *flags, source=ROOT / "examples/kv/kv.c")
+    found = info(binary, "./kv", "kv.pm", 1, 40, ROOT / "LICENSE-APACHE")
+    assert found["kinds"]["mark"] > 20 and found["kinds"]["order"] > 20
+    check = f"{binary.folder}/kv --check {{image}} {{acknowledged}}"
+    done = binary.run("crash", "intel", "trace:t.cpt", "--points", 30, "--images", 8, "--check", check)
+    assert done.returncode == int(bug), done.stdout
+    assert not bug or "kv.c:" in done.stdout
+
+
+DECLARED = """
+#include <coreplane.h>
+#include <stdlib.h>
+int main() {
+    volatile long *words = aligned_alloc(4096, 4096);
+    coreplane_is_persistent((void *)words, 4096);
+    for (int i = 0; i < 100; i++) words[i] = i;
+    coreplane_mark_here(7);
+    return 0;
+}
+"""
+
+
+def test_declared_memory_is_kept_without_a_file(binary: Cli) -> None:
+    (binary.folder / "declared.c").write_text(DECLARED)
+    compile_c(binary, "declared", "-I", ROOT / "capture", source=binary.folder / "declared.c")
+    found = info(binary, "./declared")
+    assert found["pm_stores"] == 100 and found["kinds"]["store"] == 100 and found["kinds"]["mark"] == 1
+
+
 RUST = """
 use std::{fs::File, io::Write, sync::Mutex, thread};
 fn main() {

@@ -157,7 +157,7 @@ static void synced_range(struct buffer *b, uint64_t address, uint64_t bytes, enu
         const struct mapping *m = &mappings[i];
         uint64_t end = address + ((bytes + 4095) & ~4095ull), from = m->from < address ? address : m->from;
         if (m->from + m->bytes < end) end = m->from + m->bytes;
-        if (from >= end) continue;
+        if (from >= end || m->file->ignored) continue;
         record_call(b, call, file_address(m->file, m->offset + (from - m->from)), end - from, location, stamp ? stamp : next_stamp());
         stamp = 0;
     }

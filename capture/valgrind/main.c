@@ -62,6 +62,8 @@ enum { NR_IO_URING_SETUP = 425 };
 #include "threads.h"
 #include "instrument.h"
 #include "calls.h"
+#include "words.h"
+#include "requests.h"
 
 static const HChar *trace_path, *memory = "all";
 
@@ -147,6 +149,7 @@ static void begin_tool(void) {
     VG_(details_avg_translation_sizeB)(600);
     VG_(basic_tool_funcs)(begin_recording, instrument, finish);
     VG_(needs_command_line_options)(read_option, print_usage, print_debug_usage);
+    VG_(needs_client_requests)(on_request);
     VG_(needs_syscall_wrapper)(before_call, after_call);
     VG_(track_post_mem_write)(kernel_wrote);
     VG_(track_die_mem_munmap)(objects_gone);

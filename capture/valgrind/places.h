@@ -8,13 +8,13 @@ static struct object {
     /* What an address lacks to be the one that the object's file tells. */
     PtrdiffT bias;
     const HChar *path;
-    /* Of the C library or the loader: who called it says more. */
+    /* Of the C library, the loader or ours (words.c): who called it says more. */
     int system;
 } objects[MOST_OBJECTS];
 static unsigned object_count;
 
 static int is_system(const HChar *soname) {
-    static const HChar *const names[] = {"libc.so", "ld-linux", "libpthread.so", NULL};
+    static const HChar *const names[] = {"libc.so", "ld-linux", "libpthread.so", "vgpreload", NULL};
     for (const HChar *const *name = names; soname && *name; name++)
         if (VG_(strncmp)(soname, *name, VG_(strlen)(*name)) == 0) return 1;
     return 0;

@@ -1,0 +1,22 @@
+/* What the program tells by the words of coreplane.h. */
+
+/* Memory that the program declares persistent, without a file: no call makes it durable. */
+static struct file declared_memory = {.ignored = 1};
+
+static Bool on_request(ThreadId tid, UWord *words, UWord *result) {
+    if (!VG_IS_TOOL_USERREQ('C', 'P', words[0])) return False;
+    *result = 0;
+    if (!recording) return True;
+    struct buffer *b = enter(tid);
+    uint32_t location = caller_of(tid);
+    switch (words[0]) {
+    case ASK_PERSISTENT:
+        add_mapping(&declared_memory, words[1], words[2], 0);
+        emit(b, MAP, 0, words[1], location, words[2], next_stamp());
+        break;
+    case ASK_MARK: emit(b, MARK, 0, 0, location, words[1], 0); break;
+    case ASK_ORDER: emit(b, ORDER, 0, 0, location, 0, 0); break;
+    default: return False;
+    }
+    return True;
+}

@@ -1,0 +1,10 @@
+/* What a program calls that includes coreplane.h: Valgrind loads this library into each that the tool executes. */
+#include "../coreplane.h"
+#include "words.h"
+
+#define ASK(request, first, second) VALGRIND_DO_CLIENT_REQUEST_STMT(request, first, second, 0, 0, 0)
+
+__attribute__((visibility("default"))) void coreplane_persistent(const void *address, size_t bytes) { ASK(ASK_PERSISTENT, address, bytes); }
+__attribute__((visibility("default"))) void coreplane_mark(unsigned long number) { ASK(ASK_MARK, number, 0); }
+/* The request orders all there is: one thread runs at a time. */
+__attribute__((visibility("default"))) void coreplane_order(void) { ASK(ASK_ORDER, 0, 0); }
