@@ -49,8 +49,17 @@ def test_what_does_not_fit_is_refused_in_one_line(cli: Cli, arguments: list[str]
     assert done.stdout == "" and len(done.stderr.strip().splitlines()) == 1
 
 
+def test_explore_takes_two_hosts_through_every_order(cli: Cli) -> None:
+    found = json.loads(cli.run("explore", "shared", "--operations", "2", "--format", "json").stdout)
+    assert found["complete"] and found["violation"] is None and found["states"] == 31_266
+    done = cli.run("explore", "shared", "--mutant", "fence-forgets")
+    assert done.returncode == 1 and "the device never had it" in done.stderr
+
+
 def test_other_commands_know_machines_of_several_hosts(cli: Cli) -> None:
     ran = json.loads(cli.run("run", "shared", "shared-superblock", "--format", "json").stdout)
+    # A count, although "share" begins its name.
+    assert "%" not in cli.run("run", "shared", "shared-superblock").stdout
     assert ran["stats"]["shared.fences"] > 0 and ran["stats"]["throughput.operations_per_second"] > 0
     for arguments in (["run", "intel", "shared-log"], ["crash", "shared", "shared-log"], ["run", "amf", "shared-log"]):
         done = cli.run(*arguments)

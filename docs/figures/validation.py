@@ -277,6 +277,7 @@ SHOWS_ON = {
     ("remote", "old-writes-taken"): "--lines 1 --accesses 5 --losses 0 --host-stays",
     ("remote", "reply-overwrites"): "--lines 3 --duplicates 0 --losses 0 --host-stays",
     ("remote", "stale-reply-taken"): "--lines 3 --accesses 3 --duplicates 0 --losses 0 --host-stays",
+    ("shared", "snoop-leaves-copies"): "--coherent",
     ("hops", "flushes-past-epochs"): "--persist-buffer 2",
     ("lrp", "passes-epochs"): "--persist-buffer 2",
     ("pmem-spec", "forgets-reads"): "--cores 1 --evictions 2",

@@ -7,7 +7,9 @@ pub(crate) fn scaled(name: &str, value: f64, unit: &str) -> (String, String) {
         "B" => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
         "B/s" => &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")],
         "1/s" => &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")],
-        "1" if name.contains("share") => return (plain(value * 100.0), "%".into()),
+        "1" if name.split(['.', '_']).any(|word| word == "share") => {
+            return (plain(value * 100.0), "%".into());
+        }
         "1" => return (plain(value), String::new()),
         _ => return (plain(value), unit.into()),
     };

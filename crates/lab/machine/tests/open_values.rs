@@ -29,10 +29,11 @@ fn open_values_stand_in_the_middle_or_say_where() {
             }
         }
     }
-    for workload in workloads::WORKLOADS {
-        for param in workload.params {
+    let tables = workloads::WORKLOADS.iter().map(|w| (w.name, w.params));
+    for (name, params) in tables.chain(workloads::SHARED_WORKLOADS.iter().map(|w| (w.name, w.params))) {
+        for param in params {
             if !stands(param, param.default, param.source) {
-                wrong.push(format!("{}: {} = {}: {}", workload.name, param.key, param.default, param.source));
+                wrong.push(format!("{name}: {} = {}: {}", param.key, param.default, param.source));
             }
         }
     }

@@ -25,6 +25,7 @@ mod finding;
 mod judge;
 mod mutant;
 mod params;
+mod port;
 mod run;
 mod schedule;
 mod search;

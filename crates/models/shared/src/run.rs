@@ -2,10 +2,11 @@
 
 use crate::finding::Finding;
 use crate::params::SharedParameters;
+use crate::port::{Members, Port};
 use crate::schedule::{Accesses, Happens};
 use crate::shadow::Word;
 use crate::state::Block;
-use crate::world::{Members, Port, Step, World, place_of};
+use crate::world::{Step, World, place_of};
 use params::{Parameters, Settings, Tally};
 use protocol::Cpu;
 use std::cell::RefCell;

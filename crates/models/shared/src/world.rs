@@ -6,13 +6,9 @@ use crate::schedule::{Accesses, Happens, What};
 use crate::shadow::{Shadow, Version, Word};
 use crate::state::{Keep, State};
 use crate::stats::SharedStats;
-use protocol::{CorePort, FlushKind, Op, OpKind, PM_BASE, Site};
-use std::cell::RefCell;
+use protocol::{FlushKind, Op, OpKind, PM_BASE, Site};
 use std::collections::VecDeque;
-use std::rc::Rc;
-use std::task::Poll;
 use units::{Dur, Time};
-use workloads::Membership;
 
 /// Accesses of a run of which the last are kept for people.
 const KEPT: usize = 4096;
@@ -49,12 +45,12 @@ struct Look {
 /// A host's core.
 pub(crate) struct HostCore {
     pub(crate) now: Time,
-    asked: Option<(Op, Site)>,
-    answer: Option<u64>,
+    pub(crate) asked: Option<(Op, Site)>,
+    pub(crate) answer: Option<u64>,
     pub(crate) is_alive: bool,
     pub(crate) has_ended: bool,
-    stopped: Option<Side>,
-    told_gone: Vec<bool>,
+    pub(crate) stopped: Option<Side>,
+    pub(crate) told_gone: Vec<bool>,
     pub(crate) operations: u64,
     pub(crate) accesses: Accesses,
     /// How much longer its next write takes.
@@ -435,68 +431,4 @@ impl World {
 pub(crate) fn place_of(address: u64) -> (usize, usize) {
     let offset = address - PM_BASE;
     ((offset / 64) as usize, (offset % 64 / 8) as usize)
-}
-
-/// A host's core, as its program has it.
-pub(crate) struct Port {
-    pub(crate) world: Rc<RefCell<World>>,
-    pub(crate) id: usize,
-}
-
-impl CorePort for Port {
-    fn poll(&self, op: &Op) -> Poll<u64> {
-        self.poll_at(op, std::panic::Location::caller())
-    }
-
-    fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
-        let host = &mut self.world.borrow_mut().hosts[self.id];
-        match host.answer.take() {
-            Some(value) => Poll::Ready(value),
-            None => {
-                host.asked = Some((*op, site));
-                Poll::Pending
-            }
-        }
-    }
-
-    fn core(&self) -> u8 {
-        self.id as u8
-    }
-
-    fn now(&self) -> Time {
-        self.world.borrow().hosts[self.id].now
-    }
-
-    fn operation_done(&self) {
-        let mut world = self.world.borrow_mut();
-        world.operation_ended(self.id);
-    }
-
-    fn region(&self, _: bool) {}
-
-    fn moved(&self, _: u64) {}
-
-    fn fail(&self, _: String) {}
-}
-
-/// The fabric manager.
-pub(crate) struct Members(pub(crate) Rc<RefCell<World>>);
-
-impl Membership for Members {
-    fn is_gone(&self, asker: usize, host: usize) -> bool {
-        let world = &mut *self.0.borrow_mut();
-        let detect = world.spec.detect_ns;
-        let is_told = world.hosts[host].stopped.is_some_and(|s| world.hosts[asker].now >= s.time + detect);
-        if is_told && !std::mem::replace(&mut world.hosts[asker].told_gone[host], true) {
-            world.shadow.told_gone(asker, host);
-        }
-        is_told
-    }
-
-    fn found_broken(&self, host: usize, address: u64, what: &str, site: Site) {
-        let world = &mut *self.0.borrow_mut();
-        let here = Side { host, site, time: world.hosts[host].now };
-        let finding = world.broken(here, place_of(address), what);
-        world.note(Some(finding), 0);
-    }
 }
