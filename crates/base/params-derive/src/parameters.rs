@@ -11,6 +11,7 @@ struct Row {
     default: Option<LitStr>,
     source: Option<LitStr>,
     name: Option<String>,
+    acts: Option<LitStr>,
     min: Option<Expr>,
     max: Option<Expr>,
     multiple_of: Option<Expr>,
@@ -20,7 +21,7 @@ struct Row {
     thousandths: bool,
 }
 
-const KNOWN: &str = "default, source, name, min, max, multiple_of, power_of_two, bytes, thousandths, range, and flatten alone";
+const KNOWN: &str = "default, source, name, acts, min, max, multiple_of, power_of_two, bytes, thousandths, range, and flatten alone";
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let prefix = prefix(input, "parameters")?;
@@ -42,8 +43,9 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         let default = row.default.as_ref().ok_or_else(|| missing("default"))?;
         let source = row.source.as_ref().ok_or_else(|| missing("source"))?;
         let (kind, check) = row.kind(field)?;
+        let acts = row.acts.as_ref().map_or_else(String::new, LitStr::value);
         rows.push(quote!(::params::Param {
-            key: #key, kind: #kind, default: #default, source: #source, meaning: #meaning,
+            key: #key, kind: #kind, default: #default, source: #source, meaning: #meaning, acts: #acts,
         }));
         values.push(quote!(#ident: settings.read(#key)));
         let refused = format!("{key}: its default {} is not accepted by its own kind", default.value());
@@ -77,6 +79,7 @@ impl Row {
                 "default" => row.default = Some(argument.text()?),
                 "source" => row.source = Some(argument.text()?),
                 "name" => row.name = Some(argument.text()?.value()),
+                "acts" => row.acts = Some(argument.text()?),
                 "min" => row.min = Some(argument.value()?),
                 "max" => row.max = Some(argument.value()?),
                 "multiple_of" => row.multiple_of = Some(argument.value()?),

@@ -38,6 +38,9 @@ pub struct Param {
     pub source: &'static str,
     /// What it means.
     pub meaning: &'static str,
+    /// Where it does anything, besides being of a table that acts: other parameters' values, such as `remote.kind=pages` or
+    /// `nvdimm.kind=cached|hypothetical`; empty for everywhere.
+    pub acts: &'static str,
 }
 
 /// A value that has been read and checked. Durations are in picoseconds, sizes in bytes.
@@ -49,6 +52,16 @@ pub enum Setting {
     Text(String),
     /// true or false.
     Flag(bool),
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Setting::Number(n) => n.fmt(f),
+            Setting::Text(text) => f.write_str(text),
+            Setting::Flag(flag) => flag.fmt(f),
+        }
+    }
 }
 
 impl Setting {

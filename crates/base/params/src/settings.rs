@@ -10,6 +10,20 @@ pub struct Settings {
     values: BTreeMap<&'static str, Setting>,
 }
 
+impl Param {
+    /// Whether it does anything beside what is set.
+    pub fn acts_with(&self, settings: &Settings) -> bool {
+        let Some((key, values)) = self.condition() else { return true };
+        let value = settings.get(key).map(ToString::to_string);
+        value.is_some_and(|value| values.split('|').any(|v| v == value))
+    }
+
+    /// The key that it hangs on, and the values of that with which it acts, between `|`.
+    pub fn condition(&self) -> Option<(&'static str, &'static str)> {
+        self.acts.split_once('=')
+    }
+}
+
 impl Settings {
     /// Every parameter at its default.
     ///

@@ -102,9 +102,11 @@ pub trait MemoryKind: Sync {
         settings.dur("wires.directory_controller_ns")
     }
 
-    /// Whether programs reach registers of it through the port of uncached accesses, of which a machine has one.
-    fn has_port(&self) -> bool {
-        false
+    /// How long a store to a register of it holds its core, where programs reach registers of it through the port of uncached
+    /// accesses, of which a machine has one.
+    fn register_store(&self, settings: &Settings) -> Option<Dur> {
+        let _ = settings;
+        None
     }
 
     /// One way between the command port and one of its controllers, and between two of them.

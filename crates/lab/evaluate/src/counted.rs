@@ -26,6 +26,7 @@ static SLOWER: Param = Param {
              store, in windows whose length is not published, 10 ms to 1 s; stands at the artifact's, whose tool counts by the \
              second and hardly slows",
     meaning: "times less than in a second alone that a program does in a window in which it is counted",
+    acts: "",
 };
 
 /// What one reference of a query reads.
@@ -35,6 +36,7 @@ static REFERENCE: Param = Param {
     default: "1448",
     source: "open 512..4096: NVDIMM-C §VII-B5 does not say what a reference is; a vector of 2,048 values of 2 to 16 bits",
     meaning: "bytes that a reference of a store of columns reads",
+    acts: "",
 };
 
 impl Counted {

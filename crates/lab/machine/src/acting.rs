@@ -6,12 +6,12 @@ use crate::error::ConfigError;
 use crate::fidelity::FidelityParameters;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
-use ::params::{Param, Parameters};
+use ::params::{Param, Parameters, Settings};
 use cpu::params::{
-    CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, PersistPathParameters,
-    RateParameters, WireParameters,
+    CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, PathFenceParameters,
+    PeerWireParameters, PersistPathParameters, RateParameters, WireParameters,
 };
-use memory::params::{DramMediaParameters, DramParameters, InterleaveParameters};
+use memory::params::{DramMediaParameters, DramParameters, InterleaveParameters, KindParameters};
 use std::collections::BTreeSet;
 
 /// Every machine at line fidelity has these.
@@ -29,18 +29,39 @@ const LINES: [&[Param]; 10] = [
 ];
 
 impl Description {
-    /// The tables whose parameters act on this machine.
-    fn tables(&self) -> Vec<&'static [Param]> {
-        let mut tables = vec![FidelityParameters::TABLE];
+    /// The keys that act on it, the machine that is measured for it aside.
+    fn own_keys(&self) -> BTreeSet<&'static str> {
+        let mut keys = BTreeSet::new();
+        let mut add = |tables: &[&'static [Param]], settings: &Settings| {
+            let acting = tables.iter().copied().flatten().filter(|p| p.acts_with(settings));
+            keys.extend(acting.map(|p| p.key));
+        };
+        add(&[FidelityParameters::TABLE], &self.settings);
         if self.is_page() {
-            tables.extend([RateParameters::TABLE, pagesim::PARAMETERS]);
-            return tables;
+            add(&[RateParameters::TABLE], &self.settings);
+            add(&pagesim::tables(&self.settings), &self.settings);
+            return keys;
         }
         if self.is_hosts() {
-            tables.push(shared::PARAMETERS);
-            return tables;
+            add(&[shared::PARAMETERS], &self.settings);
+            return keys;
         }
-        tables.extend(LINES);
+        // What is wrong with the list itself is told by its own check.
+        let entries = self.entries().unwrap_or_default();
+        for entry in &entries {
+            add(&entry.kind.tables(&entry.settings), &entry.settings);
+            if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
+                add(&memory::cxl::tables(&entry.settings), &entry.settings);
+            }
+        }
+        let has_registers = entries.iter().any(|entry| entry.register_store().is_some());
+        add(&self.line_tables(has_registers), &self.settings);
+        keys
+    }
+
+    /// The tables beside the memories'.
+    fn line_tables(&self, has_registers: bool) -> Vec<&'static [Param]> {
+        let mut tables = LINES.to_vec();
         if memory::plug::dram_is_ddr4(&self.settings) {
             tables.extend(memory::plug::DDR4_TABLES);
         }
@@ -50,26 +71,21 @@ impl Description {
         if asks.persist_path {
             tables.push(PersistPathParameters::TABLE);
         }
+        if asks.persist_path && asks.fences {
+            tables.push(PathFenceParameters::TABLE);
+        }
+        if asks.orders_stores || asks.persist_path {
+            tables.push(PeerWireParameters::TABLE);
+        }
         // Programs flush what a device is to read, whatever the model.
-        let has_registers = self.memory_tables(&mut tables);
         if asks.flush_instructions || has_registers {
             tables.push(FlushParameters::TABLE);
         }
-        tables
-    }
-
-    /// The tables of its memories; tells whether one has registers that programs reach.
-    fn memory_tables(&self, tables: &mut Vec<&'static [Param]>) -> bool {
-        tables.push(memory::params::KindParameters::TABLE);
-        // What is wrong with the list itself is told by its own check.
-        let entries = self.entries().unwrap_or_default();
-        for entry in &entries {
-            tables.extend(entry.kind.tables(&entry.settings));
-            if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
-                tables.extend(memory::cxl::tables(&entry.settings));
-            }
+        // The memories of a list have a kind each.
+        if self.memories.is_empty() {
+            tables.push(KindParameters::TABLE);
         }
-        entries.iter().any(|entry| entry.kind.has_port())
+        tables
     }
 
     /// Keys of the machine at line fidelity that is measured for one at page fidelity.
@@ -85,7 +101,7 @@ impl Description {
 
     /// The keys that act on this machine.
     fn acting(&self) -> BTreeSet<&'static str> {
-        let mut keys: BTreeSet<_> = self.tables().into_iter().flatten().map(|p| p.key).collect();
+        let mut keys = self.own_keys();
         if self.is_page() {
             keys.extend(self.measured_keys());
         }
@@ -138,7 +154,8 @@ impl Description {
         for (index, (described, entry)) in self.memories.iter().zip(self.entries()?).enumerate() {
             let tables = entry.kind.tables(&entry.settings);
             let shared = InterleaveParameters::TABLE;
-            let acts = |key: &str| tables.iter().chain([&shared]).copied().flatten().any(|p| p.key == key);
+            let own = |p: &Param, key: &str| p.key == key && p.acts_with(&entry.settings);
+            let acts = |key: &str| tables.iter().chain([&shared]).copied().flatten().any(|p| own(p, key));
             if let Some(key) = described.settings.keys().find(|key| !acts(key)) {
                 let kind = entry.kind.name();
                 let text = format!("memory {index} ({kind}): {key}: does nothing on a memory of this kind");

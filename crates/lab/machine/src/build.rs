@@ -55,10 +55,12 @@ impl Machine {
         let map = address_map(s, &entries);
         let plan = Plan { cores, map, entries: &entries };
         let ordering = ordering::models::of(s);
+        // Without a port there is no register to be stored to.
+        let register_store = entries.iter().find_map(|e| e.register_store()).unwrap_or(Dur::ZERO);
         let core = |id: usize| {
             Core::new(
                 id as u8,
-                core_spec(s, s.dur("neardata.store_ns")),
+                core_spec(s, register_store),
                 ordering.core_side(s, id as u8, map),
                 map.pm_controllers,
             )
@@ -317,7 +319,7 @@ impl Plan<'_> {
             least = least.min(answer.to_directory + self.to_controller(s, index) + near);
             if index < self.map.pm_controllers {
                 least = least.min(answer.to_core + far);
-                if self.entry(index).kind.has_port() {
+                if self.entry(index).register_store().is_some() {
                     // A timer of the device may tell the command port, and that a core.
                     least = least.min(self.command_wires(index)[0] + near);
                 }

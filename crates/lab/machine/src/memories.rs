@@ -7,6 +7,7 @@ use crate::params::MACHINE;
 use crate::registry::{memory_kind, memory_kinds};
 use plug::{Around, MemoryKind};
 use protocol::{AddressMap, MEMORIES, MemoryPlace, PAGE_BYTES, Settings, TURN};
+use units::Dur;
 
 /// One memory, ready to be built.
 pub(crate) struct Entry {
@@ -15,6 +16,13 @@ pub(crate) struct Entry {
     /// Pages of its range.
     pages: Option<u64>,
     share: u64,
+}
+
+impl Entry {
+    /// As [`MemoryKind::register_store`], of this one.
+    pub(crate) fn register_store(&self) -> Option<Dur> {
+        self.kind.register_store(&self.settings)
+    }
 }
 
 impl Description {
@@ -129,7 +137,7 @@ impl Description {
             let fits = entry.kind.check(&around).and_then(|()| check_link(entry, &around));
             fits.map_err(|e| ConfigError::new(format!("{}{e}", place())))?;
         }
-        let ports = entries.iter().filter(|e| e.kind.has_port()).count();
+        let ports = entries.iter().filter(|e| e.register_store().is_some()).count();
         if ports > 1 {
             let text = format!(
                 "memory: {ports} memories have registers of their own; a machine has one port for such"

@@ -19,7 +19,7 @@ pub struct MemoryDescription {
     /// Bytes of its range; the ranges of a list lie one after the other from the beginning of persistent memory. None
     /// for a memory that shares what is in no range.
     pub bytes: Option<u64>,
-    /// Its share of what is in no range, against the others' shares.
+    /// Its share of what is in no range, against the others' shares; zero where none was given, which is one.
     pub share: u64,
     /// Parameters of its own, laid over the machine's.
     pub settings: BTreeMap<&'static str, Setting>,
@@ -59,11 +59,23 @@ impl MemoryDescription {
     pub fn of<'a>(
         keys: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<MemoryDescription, ConfigError> {
-        let mut memory = MemoryDescription { share: 1, ..MemoryDescription::default() };
+        let mut memory = MemoryDescription::default();
         for (key, value) in keys {
             memory.set(key, value)?;
         }
-        if memory.kind.is_empty() { Err(ConfigError::new(no_kind())) } else { Ok(memory) }
+        memory.whole()
+    }
+
+    /// Itself, if nothing is missing and nothing too much.
+    fn whole(self) -> Result<MemoryDescription, ConfigError> {
+        if self.kind.is_empty() {
+            return Err(ConfigError::new(no_kind()));
+        }
+        if self.bytes.is_some() && self.share > 0 {
+            let text = "memory: has a size and a share; a memory with a range of its own shares in nothing, give one of the two";
+            return Err(ConfigError::new(text));
+        }
+        Ok(self)
     }
 
     fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
@@ -96,12 +108,9 @@ impl Reader<'_> {
             let DeValue::Table(table) = entry.get_ref() else {
                 return Err(self.error(entry.span().start, "memory: give [[memory]] tables"));
             };
-            let mut memory = MemoryDescription { share: 1, ..MemoryDescription::default() };
+            let mut memory = MemoryDescription::default();
             self.memory_keys("", table, &mut memory)?;
-            if memory.kind.is_empty() {
-                return Err(self.error(entry.span().start, &no_kind()));
-            }
-            Ok(memory)
+            memory.whole().map_err(|e| self.error(entry.span().start, &e.0))
         };
         entries.iter().map(memory).collect()
     }

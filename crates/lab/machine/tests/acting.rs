@@ -61,3 +61,57 @@ fn every_machine_shows_what_acts_on_it_and_nothing_else() {
         machine::params::MACHINE.iter().map(|p| p.key).filter(|key| !everywhere.contains(key)).collect();
     assert_eq!(nowhere, [""; 0], "each acts on some machine");
 }
+
+#[test]
+fn what_a_key_hangs_on_is_a_parameter_and_one_of_its_values() {
+    let all = machine::params::MACHINE;
+    let hanging = all.iter().filter_map(|p| p.condition().map(|condition| (p.key, condition)));
+    let mut seen = 0;
+    for (key, (on, values)) in hanging {
+        let on = all.iter().find(|p| p.key == on).unwrap_or_else(|| panic!("{key} hangs on {on}"));
+        values
+            .split('|')
+            .for_each(|v| _ = on.kind.read(v).unwrap_or_else(|e| panic!("{key}: {}={v}: {e}", on.key)));
+        seen += 1;
+    }
+    assert!(seen > 30, "{seen}");
+}
+
+#[test]
+fn a_key_acts_where_what_it_belongs_to_is_there() {
+    // A device that nobody asks for anything, a module without NAND or without commands, memory without an agent.
+    assert!(refused("nearpm-cpu", "neardata.units", "8").contains("it acts on nearpm-sd"));
+    assert!(refused("nvdimmc-baseline", "nvdimm.replacement", "lru").contains("nvdimmc-poc"));
+    assert!(refused("nvdimmc-hypothetical", "nvdimm.decode_ns", "9").contains("nvdimmc-poc"));
+    assert!(refused("remote-pages", "remote.line_filter_bits", "64").contains("it acts on pberry"));
+    assert!(refused("pberry", "remote.write_fault_ns", "9").contains("it acts on remote-pages"));
+    // Another policy's.
+    assert!(refused("amf", "os.promote_mib", "9").contains("does nothing on amf"));
+    assert!(refused("tiering", "fusion.section_ns", "9").contains("it acts on amf"));
+    // Wires between what is not there, fences of buffers that a battery keeps, a kind beside a list of memories.
+    assert!(refused("intel", "wires.core_core_ns", "9").contains("asap-rp"));
+    assert!(refused("bbb", "ordering.sfence", "ofence").contains("asap-rp"));
+    assert!(
+        refused("compose-bbb-two-media", "memory.kind", "nvdimmc")
+            .contains("does nothing on compose-bbb-two-media")
+    );
+}
+
+#[test]
+fn a_memorys_own_time_of_a_store_to_its_registers_acts() {
+    let time = |store: &str| {
+        let mut machine = Description::preset("compose-nearpm-remote").unwrap();
+        machine.set("memory.0.neardata.store_ns", store).unwrap();
+        let mut workload = machine::WorkloadDescription::named("tatp").unwrap();
+        workload.set("workload.operations", "40").unwrap();
+        machine::run(&machine, &workload, &Default::default()).unwrap().time
+    };
+    assert!(time("2000") > time("27"));
+}
+
+#[test]
+fn a_memory_has_a_size_or_a_share() {
+    let text = "extends = \"intel\"\n[[memory]]\nkind = \"pm\"\nsize = \"1 MiB\"\nshare = 3\n[[memory]]\nkind = \"pm\"\n";
+    let error = Description::parse("mine", "mine.toml", text).unwrap_err().to_string();
+    assert!(error.contains("has a size and a share"), "{error}");
+}

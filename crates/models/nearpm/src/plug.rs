@@ -13,7 +13,9 @@ use ::plug::{
 use explore::Harness;
 use memory::plug::{own_lines, persistent};
 use params::Parameters;
-use protocol::{AddressMap, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Settings, StatSink};
+use protocol::{
+    AddressMap, Capabilities, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Settings, StatSink,
+};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -55,25 +57,28 @@ impl MemoryKind for NearMemory {
                 "memory: nearpm comes first in the list: its devices are the first controllers".into()
             );
         }
+        let fits = |asks: &Capabilities| {
+            !asks.rolls_back && !asks.takes_flushes && (asks.fences || !s.flag("neardata.offload"))
+        };
         if s.flag("neardata.offload") && !around.capabilities.fences {
             return Err(format!(
                 "ordering.model = {}: a device reads memory, not what batteries save; give one of {}, or neardata.offload = false",
                 around.ordering,
-                (around.models)(&|asks| asks.fences && !asks.takes_flushes && !asks.rolls_back)
+                (around.models)(&fits)
             ));
         }
         if around.capabilities.rolls_back {
             return Err(format!(
                 "ordering.model = {}: a core that goes back cannot take back a command to a device; give one of {}",
                 around.ordering,
-                (around.models)(&|asks| !asks.rolls_back && !asks.takes_flushes)
+                (around.models)(&fits)
             ));
         }
         if around.capabilities.takes_flushes {
             return Err(format!(
                 "ordering.model = {}: a command to a device does not wait for flushes that the core keeps; give one of {}",
                 around.ordering,
-                (around.models)(&|asks| !asks.takes_flushes && !asks.rolls_back)
+                (around.models)(&fits)
             ));
         }
         let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));
@@ -102,8 +107,8 @@ impl MemoryKind for NearMemory {
         s.dur("neardata.link_ns")
     }
 
-    fn has_port(&self) -> bool {
-        true
+    fn register_store(&self, s: &Settings) -> Option<Dur> {
+        Some(s.dur("neardata.store_ns"))
     }
 
     fn command_links(&self, s: &Settings) -> [Dur; 2] {

@@ -41,25 +41,42 @@ pub struct NvdimmParameters {
     #[param(default = "15", source = "paper: NVDIMM-C §VII-B1, 15 GB, scaled by 1024", min = 1, max = 8191)]
     pub slots_mib: u64,
     /// which page goes when no slot is free: least recently cached or used, or CLOCK
-    #[param(default = "lrc", source = "paper: NVDIMM-C §IV-B")]
+    #[param(acts = "nvdimm.kind=cached|hypothetical", default = "lrc", source = "paper: NVDIMM-C §IV-B")]
     pub replacement: Replacement,
     /// commands in the CP area at once
-    #[param(default = "1", source = "paper: NVDIMM-C §IV-C", min = 1, max = 32)]
+    #[param(acts = "nvdimm.kind=cached", default = "1", source = "paper: NVDIMM-C §IV-C", min = 1, max = 32)]
     pub queue_depth: usize,
     /// bytes that the device moves in a window
-    #[param(default = "4096", source = "paper: NVDIMM-C §IV-A", min = 4096, max = 8192, power_of_two)]
+    #[param(
+        acts = "nvdimm.kind=cached",
+        default = "4096",
+        source = "paper: NVDIMM-C §IV-A",
+        min = 4096,
+        max = 8192,
+        power_of_two
+    )]
     pub window_bytes: usize,
     /// one command writes a page back and fills its slot with the next
-    #[param(default = "false", source = "paper: NVDIMM-C §VII-C names it as future work")]
+    #[param(
+        acts = "nvdimm.kind=cached",
+        default = "false",
+        source = "paper: NVDIMM-C §VII-C names it as future work"
+    )]
     pub merged_commands: bool,
     /// firmware: from seeing a command to asking the NAND or reading the slot
-    #[param(default = "500", source = "open 200..1000: firmware on the module's processor, of which no time is published", range = ns::NS)]
+    #[param(acts = "nvdimm.kind=cached", default = "500", source = "open 200..1000: firmware on the module's processor, of which no time is published", range = ns::NS)]
     pub decode_ns: Dur,
     /// firmware: from moving a page to being ready to acknowledge it
-    #[param(default = "0", source = "open 0..500: firmware on the module's processor, of which no time is published; stands at none, and anything up to its end waits for the same window", range = ns::NS)]
+    #[param(acts = "nvdimm.kind=cached", default = "0", source = "open 0..500: firmware on the module's processor, of which no time is published; stands at none, and anything up to its end waits for the same window", range = ns::NS)]
     pub finish_ns: Dur,
     /// pages that the device holds until the NAND has them
-    #[param(default = "16", source = "open 8|16|32: one a die; not published", min = 1, max = 4096)]
+    #[param(
+        acts = "nvdimm.kind=cached",
+        default = "16",
+        source = "open 8|16|32: one a die; not published",
+        min = 1,
+        max = 4096
+    )]
     pub write_buffer_pages: usize,
     /// energy for the dump after a power failure, in microjoules
     #[param(
@@ -112,7 +129,7 @@ pub struct DriverParameters {
     #[param(default = "0", source = "open 0..1000: what the choice of a slot takes is not published; stands at none, and is fitted where a paper has numbers", range = ns::NS)]
     pub replace_ns: Dur,
     /// driver: time between two looks at an acknowledgement
-    #[param(default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::SERVICE)]
+    #[param(acts = "nvdimm.kind=cached", default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::SERVICE)]
     pub poll_ns: Dur,
     /// false is a fault: no flush before a writeback
     #[param(default = "true", source = "paper: NVDIMM-C §V-B")]

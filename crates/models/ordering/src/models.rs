@@ -48,6 +48,7 @@ pub const MODEL: Param = Param {
     default: "intel",
     source: "paper: ASAP §VII, the baseline",
     meaning: "how persists are ordered",
+    acts: "",
 };
 
 /// Every model, with what they share.

@@ -43,7 +43,7 @@ mod tests;
 pub const SYSTEM: System =
     System { parameters: &[PARAMETERS], statistics: stats::STATISTICS, ..System::NOTHING };
 
-pub use crate::tables::PARAMETERS;
+pub use crate::tables::{PARAMETERS, tables};
 pub use curve::Curve;
 pub use error::Error;
 use plug::System;

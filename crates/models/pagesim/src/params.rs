@@ -184,6 +184,7 @@ pub(crate) struct KernelParameters {
     pub(crate) swap: Option<SwapDevice>,
     /// its size in GiB
     #[param(
+        acts = "os.swap=hdd|ssd|nvme",
         default = "64",
         source = "open 32..128: the size of the swap device is not published",
         min = 1,

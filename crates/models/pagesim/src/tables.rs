@@ -2,10 +2,21 @@
 
 use crate::params::{KernelParameters, MemoryParameters};
 use crate::policies::{self, DesignParameters, POLICIES};
-use params::{Param, Parameters, join, rows};
+use params::{Param, Parameters, Settings, join, rows};
 
 /// Every parameter: of the machine, of its kernel, then of each policy.
 pub const PARAMETERS: &[Param] = &described(&join::<_, { rows(PARTS) }>(PARTS));
+
+/// Those that act on a machine as `settings` describe it: what machines share, and its policy's own.
+pub fn tables(settings: &Settings) -> [&'static [Param]; 2] {
+    let policy = DesignParameters::from_settings(settings).design.0;
+    let shared = PARAMETERS.split_at(SHARED).0;
+    [shared, policy.params]
+}
+
+/// Rows before the policies' own.
+const SHARED: usize =
+    DesignParameters::TABLE.len() + MemoryParameters::TABLE.len() + KernelParameters::TABLE.len();
 
 const PARTS: &[&[Param]] = &{
     let mut parts: [&[Param]; POLICIES.len() + 3] = [&[]; POLICIES.len() + 3];

@@ -44,6 +44,7 @@ pub struct RemoteParameters {
     pub cpu_kib: u64,
     /// a page is placed there when it has come from the remote host so often
     #[param(
+        acts = "remote.kind=lines",
         default = "2",
         source = "open 1..4: when a page is worth a place beside the processor is not published",
         min = 1,
@@ -75,10 +76,10 @@ pub struct RemoteParameters {
     )]
     pub network_byte_ns: Dur,
     /// a page walk to a page that is not fetched waits for all of it, for its first line, or not
-    #[param(default = "whole-page", source = "paper: PBerry §5")]
+    #[param(acts = "remote.kind=lines", default = "whole-page", source = "paper: PBerry §5")]
     pub page_table: Walks,
     /// a missing line is asked for before the rest of its page
-    #[param(default = "true", source = "paper: PBerry §5")]
+    #[param(acts = "remote.kind=lines", default = "true", source = "paper: PBerry §5")]
     pub critical_line_first: bool,
     /// times that a fetch is sent before a page walk is told that the page is not there
     #[param(default = "3", source = "open 2..5: acts where packets are lost", min = 1, max = 100)]
@@ -97,13 +98,14 @@ pub struct RemoteParameters {
     #[param(default = "1000000000", source = "open 100000000..10000000000: seconds; acts where the remote host is away", range = PATIENCE)]
     pub give_up_ns: Dur,
     /// bits of the Bloom filter of lines
-    #[param(default = "1048576", source = "open 262144|1048576|4194304: sizes of the filters are not published", min = 64, max = 1 << 28, power_of_two)]
+    #[param(acts = "remote.kind=lines", default = "1048576", source = "open 262144|1048576|4194304: sizes of the filters are not published", min = 64, max = 1 << 28, power_of_two)]
     pub line_filter_bits: u64,
     /// counters of the counting Bloom filter of pages
-    #[param(default = "65536", source = "open 16384|65536|262144: sizes of the filters are not published", min = 8, max = 1 << 28, power_of_two)]
+    #[param(acts = "remote.kind=lines", default = "65536", source = "open 16384|65536|262144: sizes of the filters are not published", min = 8, max = 1 << 28, power_of_two)]
     pub page_filter_counters: u64,
     /// hash functions of each filter
     #[param(
+        acts = "remote.kind=lines",
         default = "4",
         source = "open 2..8: functions of the filters are not published",
         min = 1,
@@ -111,10 +113,10 @@ pub struct RemoteParameters {
     )]
     pub filter_hashes: u32,
     /// lines of a page reported before the page is reported whole (N)
-    #[param(default = "5", source = "paper: PBerry §4.1.2", min = 1, max = 64)]
+    #[param(acts = "remote.kind=lines", default = "5", source = "paper: PBerry §4.1.2", min = 1, max = 64)]
     pub threshold: u32,
     /// entries of the buffer of reports
-    #[param(default = "65536", source = "open 16384|65536|262144: its size is not published", min = 1, max = 1 << 24)]
+    #[param(acts = "remote.kind=lines", default = "65536", source = "open 16384|65536|262144: its size is not published", min = 1, max = 1 << 24)]
     pub report_buffer: usize,
     /// pages whose place a core knows without a page walk
     #[param(default = "1536", source = "datasheet: Skylake second-level TLB", min = 1, max = 65536)]
@@ -127,7 +129,7 @@ pub struct RemoteParameters {
     )]
     pub fault_ns: Dur,
     /// the same of the first write to a protected page
-    #[param(default = "700", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::LONG)]
+    #[param(acts = "remote.kind=pages", default = "700", source = "open 500..1000: a minor fault takes 0.5 to 1 us", range = ns::LONG)]
     pub write_fault_ns: Dur,
     /// dropping a core's own translations
     #[param(default = "89", source = "measured: LegoOS, no other processor", range = ns::NS)]
@@ -160,19 +162,20 @@ pub struct RemoteParameters {
     pub window_ns: Dur,
     /// every so often all local pages are protected against writes again (pages), 0 for never
     #[param(
+        acts = "remote.kind=pages",
         default = "0",
         source = "paper: PBerry §7, how dirty pages are tracked without an agent",
         range = ns::LONG
     )]
     pub protect_ns: Dur,
     /// finding a page and protecting it, for each local page
-    #[param(default = "0.696", source = "fitted to pberry.wp-pause", range = ns::NS)]
+    #[param(acts = "remote.kind=pages", default = "0.696", source = "fitted to pberry.wp-pause", range = ns::NS)]
     pub protect_page_ns: Dur,
     /// what tracking is used for besides: told of lines (lines), or of pages by faults (pages)
     #[param(default = "none", source = "paper: PBerry table 2")]
     pub r#use: Option<Use>,
     /// copying a line in local memory, by software
-    #[param(default = "14.5", source = "measured: a cold copy of 4 KiB in 925 ns", range = ns::NS)]
+    #[param(acts = "remote.kind=pages", default = "14.5", source = "measured: a cold copy of 4 KiB in 925 ns", range = ns::NS)]
     pub copy_line_ns: Dur,
 }
 

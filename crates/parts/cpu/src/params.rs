@@ -129,12 +129,18 @@ pub struct WireParameters {
     /// one way between a core and a controller of persistent memory
     #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
     pub core_controller_ns: Dur,
-    /// one way between two cores
-    #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
-    pub core_core_ns: Dur,
     /// one way between the directory and a controller
     #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
     pub directory_controller_ns: Dur,
+}
+
+/// Wires between what stands beside the cores, where anything does.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "wires")]
+pub struct PeerWireParameters {
+    /// one way between two cores
+    #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
+    pub core_core_ns: Dur,
 }
 
 /// What waits at an sfence.
@@ -180,6 +186,12 @@ pub struct PersistPathParameters {
     /// evicted lines of a core that wait until their writes have persisted
     #[param(default = "16", source = "open 8..32: not published, half to twice", min = 1, max = 256)]
     pub write_back_buffer: usize,
+}
+
+/// A persist path with fences.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub struct PathFenceParameters {
     /// what a program's own sfence means on a machine with a persist path
     #[param(
         default = "dfence",
@@ -199,6 +211,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
     let (l1, l2) = (L1Parameters::from_settings(settings), L2Parameters::from_settings(settings));
     let flush = FlushParameters::from_settings(settings);
     let path = PersistPathParameters::from_settings(settings);
+    let fences = PathFenceParameters::from_settings(settings);
     let clock = Clock::mhz(RateParameters::from_settings(settings).clock_mhz);
     let cycles = clock.cycles(cpu.instructions_per_reference);
     CoreSpec {
@@ -223,7 +236,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
             SfenceBlocks::Core => true,
             SfenceBlocks::Stores => false,
         },
-        sfence_as: match path.sfence {
+        sfence_as: match fences.sfence {
             Sfence::Dfence => FenceKind::Dfence,
             Sfence::Ofence => FenceKind::Ofence,
         },
@@ -282,6 +295,8 @@ pub(crate) const TABLES: &[&[Param]] = &[
     L2Parameters::TABLE,
     LlcParameters::TABLE,
     WireParameters::TABLE,
+    PeerWireParameters::TABLE,
     FlushParameters::TABLE,
     PersistPathParameters::TABLE,
+    PathFenceParameters::TABLE,
 ];

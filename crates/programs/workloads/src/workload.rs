@@ -57,6 +57,7 @@ macro_rules! params {
                 default: $threads,
                 source: $from,
                 meaning: "threads, one a core",
+                acts: "",
             },
             $($crate::workload::Param {
                 key: concat!("workload.", $key),
@@ -64,6 +65,7 @@ macro_rules! params {
                 default: $default,
                 source: $source,
                 meaning: $meaning,
+                acts: "",
             }),*
         ]
     };

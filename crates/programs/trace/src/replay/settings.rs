@@ -14,7 +14,7 @@ const fn p(
     source: &'static str,
     meaning: &'static str,
 ) -> Param {
-    Param { key, kind, default, source, meaning }
+    Param { key, kind, default, source, meaning, acts: "" }
 }
 
 /// Parameters of a recorded program.

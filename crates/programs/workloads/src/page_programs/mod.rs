@@ -53,6 +53,7 @@ macro_rules! params {
             default: $default,
             source: $source,
             meaning: $meaning,
+            acts: "",
         }),*]
     };
 }
