@@ -36,3 +36,11 @@ def test_a_trace_replays(cli: Cli, protocol: str, mutant: str) -> None:
     assert json.loads(again.stdout) == {"trace": violation["trace"], "message": violation["message"]}
     assert cli.run("explore", protocol, "--replay", "0").returncode == 0
     assert "choice 99" in cli.refuses("explore", protocol, "--replay", "99")
+
+
+def test_every_mutant_shows_without_any_bound_given(cli: Cli) -> None:
+    every = [(name, mutant["name"]) for name, p in protocols(cli).items() for mutant in p["mutants"]]
+    assert len(every) > 60
+    unseen = [(name, mutant) for name, mutant in every if cli.run("explore", name, "--mutant", mutant, "--quiet").returncode != 1]
+    assert not unseen
+    assert "(with --stores 2)" in cli("explore", "capri", "--mutant", "list")

@@ -154,6 +154,13 @@ impl Given {
         Ok(given)
     }
 
+    /// The same, and `later`, which counts where both say something.
+    #[must_use]
+    pub fn then(mut self, later: &Given) -> Given {
+        self.0.extend(&later.0);
+        self
+    }
+
     fn value(&self, bound: &Bound) -> Option<Value> {
         self.0.iter().rev().find(|(name, _)| *name == bound.name).map(|(_, value)| *value)
     }

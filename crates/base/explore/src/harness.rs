@@ -5,6 +5,9 @@ use crate::{Bound, Given, Outcome, Protocol, Replay, explore, replay};
 /// Seeded mistakes: name, what the protocol is told, and what each does.
 pub type Mutants<M> = &'static [(&'static str, M, &'static str)];
 
+/// Bounds by name, each with its text.
+pub type Texts = &'static [(&'static str, &'static str)];
+
 /// What a model declares, once, beside its state machines.
 pub trait Explored: Protocol + Sized {
     /// Its name.
@@ -17,6 +20,8 @@ pub trait Explored: Protocol + Sized {
     type Mutant: Copy + 'static;
     /// All of them.
     const MUTANTS: Mutants<Self::Mutant>;
+    /// Mutants that do not show where every bound has its default, and the bounds with which they do.
+    const SHOWN_WITH: &'static [(&'static str, Texts)] = &[];
 
     /// As large as was asked for.
     fn new(given: &Given, mutant: Option<Self::Mutant>) -> Self;
@@ -46,6 +51,7 @@ pub struct Harness {
     /// How large it may be.
     pub bounds: &'static [Bound],
     mutants: fn() -> Vec<(&'static str, &'static str)>,
+    shown_with: fn(&str) -> Texts,
     explore: fn(&Given, Option<&str>, usize) -> Result<Outcome, String>,
     replay: Replays,
 }
@@ -58,14 +64,20 @@ impl Harness {
             meaning: E::MEANING,
             bounds: E::BOUNDS,
             mutants: || E::MUTANTS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
-            explore: |given, mutant, limit| Ok(explore(&E::new(given, named::<E>(mutant)?), limit)),
-            replay: |given, mutant, choices| replay(&E::new(given, named::<E>(mutant)?), choices),
+            shown_with: shown_with::<E>,
+            explore: |given, mutant, limit| Ok(explore(&asked::<E>(given, mutant)?, limit)),
+            replay: |given, mutant, choices| replay(&asked::<E>(given, mutant)?, choices),
         }
     }
 
     /// Its seeded mistakes, by name, with what each does.
     pub fn mutants(&self) -> Vec<(&'static str, &'static str)> {
         (self.mutants)()
+    }
+
+    /// The bounds that a mutant has unless others are given, where they are not the defaults.
+    pub fn shown_with(&self, mutant: &str) -> Texts {
+        (self.shown_with)(mutant)
     }
 
     /// Visits every state, at most `limit`.
@@ -83,6 +95,18 @@ impl Harness {
     pub fn replay(&self, given: &Given, mutant: Option<&str>, choices: &[u16]) -> Result<Replay, String> {
         (self.replay)(given, mutant, choices)
     }
+}
+
+fn shown_with<E: Explored>(mutant: &str) -> Texts {
+    E::SHOWN_WITH.iter().find(|(name, _)| *name == mutant).map_or(&[], |(_, bounds)| *bounds)
+}
+
+/// The protocol as it was asked for; with a mutant, as large as it takes for that to show.
+fn asked<E: Explored>(given: &Given, mutant: Option<&str>) -> Result<E, String> {
+    let seeded = named::<E>(mutant)?;
+    let larger = mutant.map_or(&[][..], shown_with::<E>);
+    let given = Given::read(E::BOUNDS, larger.iter().copied())?.then(given);
+    Ok(E::new(&given, seeded))
 }
 
 fn named<E: Explored>(name: Option<&str>) -> Result<Option<E::Mutant>, String> {

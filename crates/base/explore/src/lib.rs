@@ -27,6 +27,6 @@ mod tests;
 pub use bounds::{Bound, Given, Kind};
 pub use driver::{Outcome, Protocol, Replay, Violation, explore, replay};
 pub use fingerprint::{Aside, Fingerprint};
-pub use harness::{Explored, Harness, Mutants};
+pub use harness::{Explored, Harness, Mutants, Texts};
 pub use held::Held;
 pub use wires::{Event, Wires};

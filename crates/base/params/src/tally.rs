@@ -70,11 +70,12 @@ impl Tally {
     /// Takes away what had been counted before the region of interest began.
     pub fn subtract(&mut self, before: &Tally) {
         for (name, value) in &mut self.0 {
-            match (value, before.get(name)) {
-                (Value::Count(n), Some(Value::Count(b))) => *n -= b,
-                (Value::Time(t), Some(Value::Time(b))) => *t = *t - *b,
-                (Value::Levels(o), Some(Value::Levels(b))) => o.subtract(b),
-                _ => {}
+            let Some(earlier) = before.get(name) else { continue };
+            match (value, earlier) {
+                (Value::Count(n), Value::Count(b)) => *n -= b,
+                (Value::Time(t), Value::Time(b)) => *t = *t - *b,
+                (Value::Levels(o), Value::Levels(b)) => o.subtract(b),
+                (value, earlier) => panic!("{name}: {value:?} was {earlier:?}"),
             }
         }
     }

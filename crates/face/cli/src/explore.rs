@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::ExploreArgs;
 use crate::bounds::declare;
-use crate::lines::say;
+use crate::lines::{remark, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity::count;
@@ -22,7 +22,9 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     let given = given(&args.bounds.0, harness)?;
     match (args.mutant.as_deref(), &args.replay) {
         (Some("list"), _) => {
-            harness.mutants().iter().for_each(|(name, meaning)| say!("{name:20}  {meaning}"));
+            for (name, meaning) in harness.mutants() {
+                say!("{name:20}  {meaning}{}", larger(harness, name));
+            }
             Ok(())
         }
         (mutant, Some(choices)) => {
@@ -85,7 +87,18 @@ pub(crate) fn given<S: AsRef<str>>(values: &[(S, String)], harness: &Harness) ->
     Given::read(harness.bounds, values).map_err(Failure::BadInput)
 }
 
+/// The bounds that a mutant has unless others are given.
+fn larger(harness: &Harness, mutant: &str) -> String {
+    let option = |(name, text): &(&str, &str)| format!(" --{name} {text}").trim_end().to_string();
+    let bounds: String = harness.shown_with(mutant).iter().map(option).collect();
+    if bounds.is_empty() { bounds } else { format!(" (with{bounds})") }
+}
+
 fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&str>) -> Result<(), Failure> {
+    let bounds = mutant.map(|mutant| larger(harness, mutant)).filter(|bounds| !bounds.is_empty());
+    if let Some(bounds) = bounds.filter(|_| !args.common.quiet) {
+        remark(&format!("--mutant {}{bounds}, unless others are given", mutant.unwrap_or_default()));
+    }
     let bar = progress::search(&args.common, args.states, "states");
     let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, args.states));
     drop(bar);

@@ -310,6 +310,9 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
                 described(name, &found, json);
                 return Ok(());
             }
+            if let Some(new) = machine::params::renamed(name) {
+                return Err(Failure::BadInput(format!("{name} has a new name: coreplane show {new}")));
+            }
             let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
             let known = known
                 .chain(pages().map(|w| w.name))

@@ -11,7 +11,7 @@ pub const MACHINE: &[Param] = PARAMETERS;
 pub const IPC_INTERVAL: [&str; 2] = ["0.5", "3"];
 
 /// The present name of a key that had another one.
-pub(crate) fn renamed(key: &str) -> Option<&'static str> {
+pub fn renamed(key: &str) -> Option<&'static str> {
     let mut all = SYSTEMS.iter().flat_map(|system| system.renamed);
     all.find(|(old, _)| *old == key).map(|(_, new)| *new)
 }

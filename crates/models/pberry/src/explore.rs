@@ -14,7 +14,7 @@
 
 use crate::packet::line_at;
 use crate::{AgentState, AgentStateSpec, Bytes, Command, Effect, Mutant, Packet, RemoteHost, Walks, What};
-use explore::{Bound, Event, Explored, Given, Mutants, Protocol, Wires};
+use explore::{Bound, Event, Explored, Given, Mutants, Protocol, Texts, Wires};
 use protocol::{Block, Line};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -424,6 +424,18 @@ impl Explored for RemoteSpace {
     const BOUNDS: &'static [Bound] = &[PAGES, FRAMES, LINES, ACCESSES, LOSSES, DUPLICATES, HOST_STAYS, WALKS];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+    // A line asked for alone and with its page, which has a third; two writes of one page, and a read between others.
+    const SHOWN_WITH: &'static [(&'static str, Texts)] = &[
+        (
+            "reply-overwrites",
+            &[("lines", "3"), ("accesses", "3"), ("losses", "0"), ("duplicates", "0"), ("host-stays", "")],
+        ),
+        (
+            "stale-reply-taken",
+            &[("lines", "3"), ("accesses", "3"), ("losses", "0"), ("duplicates", "0"), ("host-stays", "")],
+        ),
+        ("old-writes-taken", &[("lines", "1"), ("accesses", "5"), ("losses", "0"), ("host-stays", "")]),
+    ];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> RemoteSpace {
         RemoteSpace {

@@ -322,7 +322,7 @@ impl AgentState {
                 self.settle(page, out);
             }
             (Pending::Store { page, .. }, Packet::Stored { .. }) => self.free(page, out),
-            _ => {}
+            (pending, packet) => panic!("{packet:?} answers {pending:?}"),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::{CapriCore, Mutant};
 use crate::explore::{CONTROLLERS, CORES, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES};
 use crate::spec::PathSpec;
-use explore::{Bound, Explored, Given, Mutants};
+use explore::{Bound, Explored, Given, Mutants, Texts};
 use memory::PassThrough;
 
 /// Capri, as it is explored.
@@ -45,6 +45,7 @@ impl Explored for PathSpace<Capri> {
     const BOUNDS: &'static [Bound] = &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, BUFFER, REGION_STORES];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+    const SHOWN_WITH: &'static [(&'static str, Texts)] = &[("sends-open-region", &[("stores", "2")])];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Capri> {
         let space = PathSpace::of(given, Capri { region_stores: given.number(&REGION_STORES), mutant });

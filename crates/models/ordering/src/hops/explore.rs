@@ -8,7 +8,7 @@ use crate::explore::{
     TimestampRegister,
 };
 use crate::spec::PathSpec;
-use explore::{Bound, Explored, Given, Mutants};
+use explore::{Bound, Explored, Given, Mutants, Texts};
 use memory::PassThrough;
 use protocol::Msg;
 use units::{Dur, Time};
@@ -69,6 +69,8 @@ impl Explored for PathSpace<Hops> {
         &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+    const SHOWN_WITH: &'static [(&'static str, Texts)] =
+        &[("flushes-past-epochs", &[("persist-buffer", "2")])];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Hops> {
         PathSpace { epochs: given.number(&EPOCHS), ..PathSpace::of(given, Hops { mutant }) }

@@ -14,7 +14,7 @@
 //! that a core has not changed, releases.
 
 use super::{Mutant, StrandCore, StrandSpec};
-use explore::{Bound, Explored, Mutants, Protocol, Wires};
+use explore::{Bound, Explored, Mutants, Protocol, Texts, Wires};
 use protocol::{
     AddressMap, CoreOrdering, EpochId, FenceKind, Flushed, Line, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer,
     line_of,
@@ -383,6 +383,8 @@ impl Explored for StrandSpace {
         "StrandWeaver: strand buffers, barriers, joins, lines that change their core";
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+    const SHOWN_WITH: &'static [(&'static str, Texts)] =
+        &[("pass-old-store", &[("cores", "1"), ("operations", "5")])];
 
     explore::bounded!(StrandSpace {
         cores: number(CORES),

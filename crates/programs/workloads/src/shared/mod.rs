@@ -155,6 +155,7 @@ macro_rules! shared_params {
                 default: $hosts,
                 source: concat!("open ", $hosts, ": what is asked of the program"),
                 meaning: "hosts that take part",
+                acts: "",
             },
             protocol::Param {
                 key: "workload.operations",
@@ -162,6 +163,7 @@ macro_rules! shared_params {
                 default: $operations,
                 source: concat!("open ", $operations, ": what is asked of the program"),
                 meaning: $meaning,
+                acts: "",
             },
             protocol::Param {
                 key: "workload.bug",
@@ -169,6 +171,7 @@ macro_rules! shared_params {
                 default: "none",
                 source: "open none: what is asked of the program",
                 meaning: "a mistake seeded in the program; see docs/howto/shared-memory.md",
+                acts: "",
             },
         ]
     };

@@ -17,7 +17,7 @@
 mod state;
 
 use super::Mutant;
-use explore::{Bound, Explored, Mutants, Protocol};
+use explore::{Bound, Explored, Mutants, Protocol, Texts};
 use protocol::{AddressMap, CoreOrdering};
 use state::State;
 use std::fmt;
@@ -192,6 +192,9 @@ impl Explored for SpecSpace {
         "PMEM-Spec: persist paths, lines that are read too early, cores that go back, releases";
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+    // Two stores to a line, and between them a read.
+    const SHOWN_WITH: &'static [(&'static str, Texts)] =
+        &[("forgets-reads", &[("cores", "1"), ("evictions", "2")])];
 
     explore::bounded!(SpecSpace {
         cores: number(CORES),
