@@ -1,12 +1,9 @@
 """What a newcomer is told: help begins with what the tool is, refusals come before the work and say what to give, evidence agrees with what it is given for."""
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
-from conftest import COREPLANE, ROOT, Cli
+from conftest import Cli
 
 CAMPAIGN = 'machines = ["intel"]\nworkloads = ["queue"]\nset.workload.operations = 50\n'
 
@@ -21,7 +18,7 @@ def test_help_begins_with_what_the_tool_is(cli: Cli, args: tuple[str, ...]) -> N
     "args",
     [
         ("run", "intel", "queue"), ("compare", "queue", "--on", "intel,eadr"), ("crash", "intel", "hashmap"),
-        ("reproduce", "asap"), ("sweep", "c.toml"), ("run", "intel", "queue", "--bands"),
+        ("reproduce", "asap"), ("curve", "cascade-lake"), ("holdup", "eadr"), ("sweep", "c.toml"), ("run", "intel", "queue", "--bands"),
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -58,6 +55,14 @@ def test_json_of_a_recording_is_alone_on_standard_output(cli: Cli) -> None:
     done = cli.run("record", "--out", "p.cpt", "--format", "json", "--", "./p")
     assert json.loads(done.stdout)["trace"] == "p.cpt" and "hello" in done.stderr
     assert "hello" in cli("record", "--out", "p.cpt", "--", "./p")
+
+
+def test_a_column_of_a_comparison_is_shown_by_its_head(cli: Cli) -> None:
+    head = cli("compare", "queue", "--on", "intel,asap-rp", "--set", "workload.operations=50").splitlines()[2]
+    assert "stalled" in head and "cross deps" in head
+    assert cli("show", "stalled") == cli("show", "ordering.stall_share")
+    assert "under locks" in " ".join(cli("show", "stalled").split())
+    assert cli("show", "cross deps").startswith("ordering.cross_dependences ")
 
 
 def test_refusals_say_what_to_give(cli: Cli) -> None:

@@ -7,7 +7,7 @@ use crate::crash_found::{keeper, resumed};
 use crate::crash_lab::Lab;
 use crate::crash_refused as refused;
 use crate::crash_time::Budget;
-use crate::{Failure, crash_options, output, progress};
+use crate::{Failure, crash_options, output, progress, quantity};
 use check::crash::{self, Candidate, Facts, FileState, Log, Persistency, Reads, Timed, Tracker};
 use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
 use protocol::PM_BASE;
@@ -307,7 +307,8 @@ impl<'a> Recorded<'a> {
             format!("file {}{beside}{after}", self.shown().display()),
             format!(
                 "the check may take {} s and write files of {} bytes",
-                args.time_limit, external.file_limit
+                args.time_limit,
+                quantity::count(external.file_limit)
             ),
         ];
         notes.extend(refused::remarks(self));

@@ -12,6 +12,7 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
     let mut machine = output::machine(&args.machine)?;
     let mut workload = curve::workload()?;
     output::apply(&args.settings, &mut machine, &mut workload)?;
+    output::make_folder(args.out.as_deref())?;
     let bar = progress::bar(&args.common, curve::runs(args.reads.len()), &args.machine);
     let found = curve::curves(&machine, &workload, &args.reads, args.settings.seed, || bar.step());
     drop(bar);

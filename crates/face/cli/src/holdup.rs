@@ -9,9 +9,10 @@ use evaluate::holdup::{self, Step};
 use serde_json::{Value, json};
 
 pub(crate) fn holdup(args: &HoldupArgs) -> Result<(), Failure> {
-    let mut machine = output::machine(&args.machine)?;
+    let mut machine = output::machine_before(&args.machine, &args.workload)?;
     let mut workload = output::workload(&args.workload)?;
     output::apply(&args.settings, &mut machine, &mut workload)?;
+    output::make_folder(args.out.as_deref())?;
     let shown = progress::busy(&args.common, &format!("{} on {}", args.workload, args.machine));
     let found = holdup::holdup(&machine, &workload, args.settings.seed);
     drop(shown);

@@ -441,8 +441,10 @@ const SUGGESTED: usize = 3;
 
 /// The keys that `--set` knows.
 fn settable() -> impl Iterator<Item = &'static str> {
-    let workloads = workloads::WORKLOADS.iter().flat_map(|w| w.params);
-    MACHINE.iter().chain(workloads).map(|p| p.key)
+    let lines = workloads::WORKLOADS.iter().map(|w| w.params);
+    let pages = workloads::PAGE_WORKLOADS.iter().map(|w| w.params);
+    let hosts = workloads::SHARED_WORKLOADS.iter().map(|w| w.params);
+    MACHINE.iter().chain(lines.chain(pages).chain(hosts).flatten()).map(|p| p.key)
 }
 
 fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigError {
