@@ -113,6 +113,18 @@ fn a_smallest_schedule_leads_to_what_it_was_made_from() {
     assert!(small.steps.iter().any(|s| s.host == reader && s.what == "loads"), "{small:#?}");
 }
 
+#[test]
+fn a_slow_link_makes_nobody_wait_for_ever() {
+    let mut machine = Settings::defaults(SharedParameters::TABLE);
+    machine.set("shared.link_ns", Setting::Number(200_000_000));
+    for workload in SHARED_WORKLOADS {
+        let settings = Settings::defaults(workload.params);
+        let outcome =
+            Search { machine: &machine, workload, settings: &settings, seed: 3, schedules: 20 }.run();
+        assert!(outcome.found.is_empty(), "{}: {:#?}", workload.name, outcome.found);
+    }
+}
+
 /// Where hardware keeps the lines coherent, a missing flush or invalidation does no harm.
 #[test]
 fn coherent_lines_forgive_what_incoherent_ones_do_not() {

@@ -12,10 +12,11 @@ use units::{Dur, Time};
 
 /// Accesses of a run of which the last are kept for people.
 const KEPT: usize = 4096;
-/// As long as nothing but looking happens, after which everybody waits for ever.
-const PATIENCE: Dur = Dur::ns(100_000);
-/// The same where words change, and yet no operation of any host ends.
-const LONG_PATIENCE: Dur = Dur::ns(2_000_000);
+/// As long as nothing but looking happens, after which everybody waits for ever; so many accesses of the device where they take
+/// long.
+const PATIENCE: (Dur, u64) = (Dur::ns(100_000), 300);
+/// So many times as long where words change, and yet no operation of any host ends.
+const LONGER: u64 = 5;
 
 /// An access, for people.
 #[derive(Clone, Copy, Debug)]
@@ -412,7 +413,9 @@ impl World {
     /// Whether nothing but looking has happened for so long that nothing else will.
     pub(crate) fn is_stuck(&self, id: usize) -> bool {
         let now = self.hosts[id].now;
-        now.since(self.progress) > PATIENCE || now.since(self.ended) > LONG_PATIENCE
+        let access = self.spec.link_ns * 2 + self.spec.device_ns + self.spec.line_ns;
+        let patience = PATIENCE.0.max(access * PATIENCE.1);
+        now.since(self.progress) > patience || now.since(self.ended) > patience * LONGER
     }
 
     /// What the hosts that look at words again and again wait for.
