@@ -50,7 +50,8 @@ def curve(folder: Path) -> Path:
     """Writes the report of bandwidth-latency curves from the curve.json in ``folder``."""
     data = json.loads((folder / "curve.json").read_text())
     points = data["points"]
-    said, rows = [], []
+    said: list[str] = []
+    rows: list[list[Any]] = []
     for share in dict.fromkeys(p["read_percent"] for p in points):
         own = [p for p in points if p["read_percent"] == share]
         most = max(own, key=lambda p: p["gb_per_s"])

@@ -16,6 +16,10 @@ const LOADS: [u64; 8] = [15, 30, 45, 60, 70, 80, 88, 95];
 /// What caches of a core, and for each core of the last level, are cut to.
 const L2_BYTES: u64 = 64 << 10;
 const LLC_BYTES_A_CORE: u64 = 128 << 10;
+/// A few loads tell whether one takes so long that pages are fetched for it. Runs are then shorter: each load is a fault.
+const LOOK: [(&str, u64); 2] = [("workload.operations", 20), ("workload.warm", 1)];
+const SLOW_NS: f64 = 2000.0;
+const SHORTER: [(&str, u64); 2] = [("workload.operations", 100), ("workload.warm", 500)];
 const WORKLOAD: &str = "bandwidth-latency";
 
 /// A point of a curve.
@@ -60,20 +64,29 @@ pub fn curves(
 ) -> Result<Vec<Point>, RunError> {
     check(machine, reads)?;
     let traffic = cores(machine) - 1;
-    let run = |&(share, gap): &(u64, Option<f64>)| {
+    let one = |share: u64, gap: Option<f64>, shorter: &[(&str, u64)]| {
         let (mut cut, mut own) = (machine.clone(), workload.clone());
         for (key, value) in keys(machine, share, gap) {
             if key.starts_with("workload.") { own.set(key, &value)? } else { cut.set(key, &value)? }
         }
+        for (key, most) in shorter {
+            own.set(key, &own.settings.number(key).min(*most).to_string())?;
+        }
         let report = quiet(&cut, &own, seed)?;
+        Ok::<_, RunError>(point(share, &report, own.settings.text("workload.memory")))
+    };
+    let is_slow = one(100, None, &LOOK)?.load_to_use_ns > SLOW_NS;
+    let shorter: &[_] = if is_slow { &SHORTER } else { &[] };
+    let run = |&(share, gap): &(u64, Option<f64>)| {
+        let found = one(share, gap, shorter)?;
         step();
-        Ok(point(share, &report, own.settings.text("workload.memory")))
+        Ok(found)
     };
     let first: Vec<_> = std::iter::once((100, None)).chain(reads.iter().map(|r| (*r, Some(0.0)))).collect();
     let found = in_parallel(&first, run)?;
     let (unloaded, most) = (found[0], &found[1..]);
-    let paused: Vec<_> =
-        most.iter().flat_map(|top| LOADS.map(|load| (top.read_percent, pause(top, load, traffic)))).collect();
+    let loads = |top: &Point| LOADS.map(|load| (top.read_percent, Some(pause(top, load, traffic))));
+    let paused: Vec<_> = most.iter().flat_map(loads).collect();
     let between = in_parallel(&paused, run)?;
     let of = |top: &Point| {
         let own = between.iter().filter(|p| p.read_percent == top.read_percent).copied();
@@ -84,10 +97,10 @@ pub fn curves(
 }
 
 /// The time between two accesses of a traffic core with which all of them ask for `load` per cent of the bandwidth at `top`.
-pub(crate) fn pause(top: &Point, load: u64, traffic: u64) -> Option<f64> {
+pub(crate) fn pause(top: &Point, load: u64, traffic: u64) -> f64 {
     // Of 100 lines of traffic so many are accesses: the rest is sent back.
     let accesses = top.gb_per_s / 64.0 * top.read_percent as f64 / 100.0;
-    (accesses > 0.0).then(|| traffic as f64 / accesses * 100.0 / load as f64)
+    if accesses > 0.0 { traffic as f64 / accesses * 100.0 / load as f64 } else { 0.0 }
 }
 
 fn check(machine: &Description, reads: &[u64]) -> Result<(), ConfigError> {
@@ -96,6 +109,9 @@ fn check(machine: &Description, reads: &[u64]) -> Result<(), ConfigError> {
         return Err(ConfigError(format!(
             "{name}: a machine at page fidelity has no memory under load; give one at line fidelity"
         )));
+    }
+    if reads.is_empty() {
+        return Err(ConfigError("a share of reads: give at least one, 50 to 100 (%)".into()));
     }
     if let Some(wrong) = reads.iter().find(|r| !(50..=100).contains(*r)) {
         return Err(ConfigError(format!(

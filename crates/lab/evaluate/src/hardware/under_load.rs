@@ -38,7 +38,7 @@ fn highest(curve: &[(f64, f64)]) -> f64 {
 fn runs_of(share: u64, cores: u64) -> Vec<(String, Option<f64>)> {
     let top = Point { read_percent: share, gb_per_s: highest(&measured(share)), load_to_use_ns: 0.0 };
     let name = |load: &str| format!("{MACHINE}, reads {share} %, load {load}");
-    let some = LOADS.map(|load| (name(&load.to_string()), pause(&top, load, cores - 1)));
+    let some = LOADS.map(|load| (name(&load.to_string()), Some(pause(&top, load, cores - 1))));
     std::iter::once((name("none"), None)).chain(some).chain([(name("all"), Some(0.0))]).collect()
 }
 
