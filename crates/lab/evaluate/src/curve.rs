@@ -19,7 +19,7 @@ const LLC_BYTES_A_CORE: u64 = 128 << 10;
 /// A few loads tell whether one takes so long that pages are fetched for it. Runs are then shorter: each load is a fault.
 const LOOK: [(&str, u64); 2] = [("workload.operations", 20), ("workload.warm", 1)];
 const SLOW_NS: f64 = 2000.0;
-const SHORTER: [(&str, u64); 2] = [("workload.operations", 100), ("workload.warm", 500)];
+const SHORTER: [(&str, u64); 2] = [("workload.operations", 40), ("workload.warm", 500)];
 const WORKLOAD: &str = "bandwidth-latency";
 
 /// A point of a curve.

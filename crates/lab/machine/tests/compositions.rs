@@ -102,7 +102,10 @@ fn what_does_not_fit_together_is_refused_with_its_reason_and_place() {
     let e = refused(asap);
     assert!(e.contains("memory 1 (nvdimmc)") && e.contains("another page may be there"), "{e}");
     let e = refused(&list("[[memory]]\nkind = \"flash\"\n"));
-    assert!(e.contains("mine.toml:3") && e.contains("one of pm, nearpm, nvdimmc, optane, remote"), "{e}");
+    assert!(
+        e.contains("mine.toml:3") && e.contains("one of pm, ddr4, nearpm, nvdimmc, optane, remote"),
+        "{e}"
+    );
     let e = refused(&list("[[memory]]\nsize = \"1 GiB\"\n"));
     assert!(e.contains("mine.toml:2") && e.contains("has no kind"), "{e}");
     let e = refused(&list("[[memory]]\nkind = \"pm\"\nsize = \"1 GiB\"\n"));

@@ -31,7 +31,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
 const LINES_OF_PAGE: u64 = 64;
 /// Set once the chain has come to its end.
 const DONE: u64 = DRAM_BASE + 128;
-/// Lines at the asked rate before anything is counted: what the fast beginning has queued is gone then.
+/// Loads of the chain at the asked rate before anything is counted, or as many as are: what the fast beginning has queued is
+/// gone then.
 const SETTLE: u64 = 256;
 
 pub(crate) async fn run(c: Context) {
@@ -50,12 +51,13 @@ async fn chain(c: &Context, first: u64, lines: u64) {
     sync::barrier(c, 1).await;
     let mut order = Order::new(lines, 1);
     // Alone it fills the caches itself: what has to leave them for a line is part of its time.
-    let before = if c.threads == 1 { c.settings.number("workload.warm") } else { SETTLE };
+    let operations = c.settings.number("workload.operations");
+    let before = if c.threads == 1 { c.settings.number("workload.warm") } else { SETTLE.min(operations) };
     for _ in 0..before {
         c.load(first + order.next() * 64).await;
     }
     c.cpu.region_begins();
-    for _ in 0..c.settings.number("workload.operations") {
+    for _ in 0..operations {
         c.load(first + order.next() * 64).await;
         c.cpu.operation_done();
     }
