@@ -34,7 +34,7 @@ fn messages_name_file_line_key_and_what_is_accepted() {
     assert!(e.contains("l2.size_bytes"), "{e}");
     let e = refused("[memory]\npm.read_ns = \"3 GiB\"\n");
     assert!(e.contains("memory.pm.read_ns") && e.contains("nanoseconds"), "{e}");
-    assert!(refused("ordering = 3\n").contains("unknown key"));
+    assert!(refused("ordering = 3\n").contains("group of keys"));
     assert!(refused("extends = \"mine\"\n").contains("itself"));
 }
 

@@ -384,11 +384,13 @@ impl Dispatcher {
     /// A unit is free when every device is done with its request (paper §5.2).
     fn finish(&mut self, out: &mut Vec<Effect>) {
         for unit in 0..self.unit_states.len() {
-            let register = self.unit_states[unit];
-            let commits = register.request.kind == NearKind::CommitLog;
-            if register.state == UnitPhase::Waits && (commits || self.all_acknowledged(&register.request)) {
+            if self.unit_states[unit].state != UnitPhase::Waits {
+                continue;
+            }
+            let request = self.unit_states[unit].request;
+            if request.kind == NearKind::CommitLog || self.all_acknowledged(&request) {
                 self.unit_states[unit].state = UnitPhase::Done;
-                self.done(&register.request, out);
+                self.done(&request, out);
             }
         }
     }
