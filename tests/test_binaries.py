@@ -218,6 +218,9 @@ def test_exec_is_followed_and_children_are_named(binary: Cli) -> None:
     compile_c(binary, "counted")
     found = info(binary, "sh", "-c", "/bin/true; exec ./counted c.pm")
     assert found["kinds"]["clwb"] == 400 and found["notes"] == [], "what sh did before is not a part of it"
+    (binary.folder / "script").write_text("#!/bin/sh\nexec ./counted s.pm\n")
+    (binary.folder / "script").chmod(0o755)
+    assert info(binary, "./script")["kinds"]["clwb"] == 400
     found = info(binary, "sh", "-c", "./counted d.pm; echo")
     assert "clwb" not in found["kinds"]
     assert found["notes"] == ["it starts other processes, of which nothing is recorded"]

@@ -45,6 +45,8 @@ impl Asked {
     pub(crate) fn of(&self, command: &[String]) -> Result<Route, Failure> {
         let program = find(&command[0])?;
         let hooks = match self.route {
+            // Of a script nobody knows what it starts.
+            RecordRoute::Auto if is_script(&program) => self.memory.is_none(),
             RecordRoute::Auto => starts_hooks(&program, &command[1..]),
             RecordRoute::Hooks => true,
             RecordRoute::Valgrind => false,
@@ -153,11 +155,10 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// Whether what a command starts tells the recorder what it does: the program, a library that is linked with it, or a program
-/// that one such as `env` gets as an argument. Of a script nobody knows what it starts.
+/// that one such as `env` gets as an argument.
 fn starts_hooks(program: &Path, arguments: &[String]) -> bool {
     let of_argument = |word: &String| is_program(Path::new(word)) && is_marked(Path::new(word));
-    is_script(program)
-        || is_marked(program)
+    is_marked(program)
         || linked(program).iter().any(|library| is_marked(library))
         || arguments.iter().any(of_argument)
 }
