@@ -79,7 +79,7 @@ pub struct CxlParameters {
     #[param(default = "0", source = "open 0: what is asked", min = 0, max = 8)]
     pub switches: u64,
     /// time in a switch, one way, its ports left aside
-    #[param(default = "10", source = "open 5..30: not published", range = ns::NS)]
+    #[param(default = "10", source = "open 5..20: not published, half to twice", range = ns::NS)]
     pub switch_ns: Dur,
     /// time between the device's port and its memory controllers, one way
     #[param(default = "35", source = "fitted to hardware.cxl.load-to-use: what ports, flits, DRAM and host leave", range = ns::WIRE)]
