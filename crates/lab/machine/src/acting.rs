@@ -51,7 +51,7 @@ impl Description {
         for entry in &entries {
             add(&entry.kind.tables(&entry.settings), &entry.settings);
             if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
-                add(&memory::cxl::tables(&entry.settings), &entry.settings);
+                add(memory::cxl::tables(&entry.settings), &entry.settings);
             }
         }
         let has_registers = entries.iter().any(|entry| entry.register_store().is_some());
