@@ -4,7 +4,7 @@ mod figures;
 mod order;
 
 use crate::claims::Claim;
-use crate::runs::{Changes, Key, Runs, mean, owned};
+use crate::runs::{Changes, Key, Runs, acting, mean, owned};
 use crate::verdict::Finding;
 use crate::{Effort, Paper};
 use machine::{ConfigError, Description};
@@ -107,9 +107,12 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
         }
     }
     for (label, preset, changes) in BEYOND {
+        let mut by_cores_alone = Description::preset(preset)?;
+        by_cores_alone.set("neardata.offload", "false")?;
         for workload in WORKLOADS {
             add((&mut runs, effort), (label, preset, "logging"), workload, 1, &owned(changes))?;
-            let mut alone = owned(changes);
+            // What belongs to requests does nothing where there are none.
+            let mut alone = acting(&by_cores_alone, owned(changes));
             alone.push(("neardata.offload", "false".into()));
             add((&mut runs, effort), (&by_cores(label), preset, "logging"), workload, 1, &alone)?;
         }

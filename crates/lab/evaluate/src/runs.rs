@@ -19,6 +19,14 @@ pub(crate) fn owned(changes: Changes) -> Vec<(&'static str, String)> {
     changes.iter().map(|(k, v)| (*k, (*v).to_string())).collect()
 }
 
+/// Of `sets` what does anything on `machine`.
+pub(crate) fn acting(
+    machine: &Description,
+    sets: impl IntoIterator<Item = (&'static str, String)>,
+) -> Vec<(&'static str, String)> {
+    sets.into_iter().filter(|(key, _)| key.starts_with("workload.") || machine.acts(key)).collect()
+}
+
 /// A run: machine (with changes), workload (with changes).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {

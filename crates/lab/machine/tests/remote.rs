@@ -10,7 +10,7 @@ fn ran(machine: &str, workload: &str, sets: &[Sets<'_>]) -> Result<Report, RunEr
     for (key, value) in sets.iter().copied().flatten() {
         if key.starts_with("workload.") {
             workload.set(key, value).unwrap();
-        } else if key.starts_with("cpu.") || machine.settings.text("memory.kind") == "remote" {
+        } else if machine.acts(key) {
             machine.set(key, value).unwrap();
         }
     }
