@@ -122,7 +122,7 @@ def test_the_limit_on_files_is_four_times_the_image_and_shown(log: Cli) -> None:
     assert limit == 1 << 20, "the least there is"
     large = f"head -c {limit + 1} /dev/zero > {log.folder}/large; {CHECK}"
     said = log.refuses("crash", "intel", trace, "--check", f"set -e; {large}")
-    assert str(limit) in log("crash", "intel", trace, "--check", CHECK, "--points", 3)
+    assert f"{limit:,} bytes" in log("crash", "intel", trace, "--check", CHECK, "--points", 3)
     assert "limit" in said or "end of the recording" in said
 
 

@@ -2,7 +2,7 @@
 
 use crate::mutant::{MUTANTS, Mutant};
 use crate::state::{Keep, State as Caches};
-use explore::{Bound, Explored, Mutants, Protocol, bounded};
+use explore::{Bound, Explored, Mutants, Protocol, Texts, bounded};
 use std::fmt;
 
 /// What is explored, and how large it is.
@@ -264,6 +264,8 @@ impl Explored for SharedSpace {
         "memory that hosts share without coherence: flushes, fences, evictions, a host that stops";
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = MUTANTS;
+    // Nobody snoops unless hardware keeps lines coherent.
+    const SHOWN_WITH: &'static [(&'static str, Texts)] = &[("snoop-leaves-copies", &[("coherent", "")])];
     bounded! { SharedSpace {
         hosts: number(HOSTS),
         lines: number(LINES),
