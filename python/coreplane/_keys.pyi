@@ -419,7 +419,7 @@ class WorkloadKeys(TypedDict, total=False):
     lines: int
     log_instructions: int
     mechanism: Literal["auto", "checkpoint", "logging", "own", "redo", "shadow", "undo-redo"]
-    memory: Literal["pm", "dram"]
+    memory: Literal["dram", "pm"]
     operation: Literal["load", "ntstore", "store", "store+clwb"]
     operations: int
     page_write_back_ns: float | str
