@@ -417,6 +417,10 @@ const HOST_STAYS: Bound = Bound::flag("host-stays", "The remote host never goes 
 const WALKS: Bound =
     Bound::word("walks", 1, &["whole-page", "first-line", "untracked"], "What a page walk waits for");
 
+/// Three accesses to pages of three lines, and nothing goes wrong on the way.
+const THREE_LINES: Texts =
+    &[("lines", "3"), ("accesses", "3"), ("losses", "0"), ("duplicates", "0"), ("host-stays", "")];
+
 impl Explored for RemoteSpace {
     const NAME: &'static str = "remote";
     const MEANING: &'static str =
@@ -426,15 +430,10 @@ impl Explored for RemoteSpace {
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
     // A line asked for alone and with its page, which has a third; two writes of one page, and a read between others.
     const SHOWN_WITH: &'static [(&'static str, Texts)] = &[
-        (
-            "reply-overwrites",
-            &[("lines", "3"), ("accesses", "3"), ("losses", "0"), ("duplicates", "0"), ("host-stays", "")],
-        ),
-        (
-            "stale-reply-taken",
-            &[("lines", "3"), ("accesses", "3"), ("losses", "0"), ("duplicates", "0"), ("host-stays", "")],
-        ),
+        ("reply-overwrites", THREE_LINES),
+        ("stale-reply-taken", THREE_LINES),
         ("old-writes-taken", &[("lines", "1"), ("accesses", "5"), ("losses", "0"), ("host-stays", "")]),
+        ("free-before-acknowledged", &[("losses", "0"), ("duplicates", "0"), ("host-stays", "")]),
     ];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> RemoteSpace {
