@@ -433,7 +433,10 @@ impl Explored for RemoteSpace {
         ("reply-overwrites", THREE_LINES),
         ("stale-reply-taken", THREE_LINES),
         ("old-writes-taken", &[("lines", "1"), ("accesses", "5"), ("losses", "0"), ("host-stays", "")]),
-        ("free-before-acknowledged", &[("losses", "0"), ("duplicates", "0"), ("host-stays", "")]),
+        (
+            "free-before-acknowledged",
+            &[("accesses", "3"), ("losses", "0"), ("duplicates", "0"), ("host-stays", "")],
+        ),
     ];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> RemoteSpace {
