@@ -83,7 +83,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 #: What ``--explain`` says of two machines, on as many lines as it takes: the verdict, and the reasons for it.
-EXPLAINED = re.compile(r"^(\S+ (?:is|takes) (?:[\d.]+ times )?as (?:fast|long) as \S+),(?:[^.\n]|\.(?=\S)|\n(?=\S))*\.$", re.M)
+EXPLAINED = re.compile(r"^(\S+ (?:is|takes) (?:[\d.]+ (?:\([\d.]+ to [\d.]+\) )?times )?as (?:fast|long) as \S+),(?:[^.\n]|\.(?=\S)|\n(?=\S))*\.$", re.M)
 
 
 def plain(text: str, tolerance: float = 0.0) -> list[str]:

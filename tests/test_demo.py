@@ -33,10 +33,23 @@ def test_machines_differ_and_the_reasons_are_named(demo: tuple[str, Path]) -> No
     assert "The first microseconds" in report and "to scale" in report
 
 
+def test_no_difference_that_is_told_is_one_of_the_recordings_schedules(demo: tuple[str, Path]) -> None:
+    text, folder = demo
+    machines = {m["machine"]: m for m in json.loads((folder / "compare.json").read_text())["machines"]}
+    times = {name: m["band"]["recordings"]["time_ns"] for name, m in machines.items()}
+    assert all(len(own) == 5 for own in times.values())
+    for slow, fast in (("intel", "hops-rp"), ("hops-rp", "asap-rp"), ("asap-rp", "eadr")):
+        assert all(a > b for a, b in zip(times[slow], times[fast], strict=True)), f"{fast} is faster than {slow} in every recording"
+    for name in ("hops-rp", "asap-rp", "bbb", "eadr"):
+        low, high = machines[name]["band"]["speedup"]
+        assert high - low < low - 1, "the difference is larger than what recordings differ by"
+        assert f"{name} is {machines[name]['speedup']:.2f} ({low:.2f} to {high:.2f}) times as fast as intel" in text
+
+
 def test_flushes_keep_their_lines_where_the_processor_has_such(demo: tuple[str, Path]) -> None:
     # With clflush, which throws lines out, the first machine would be slow for how the example is written.
     _, folder = demo
-    told = subprocess.run([COREPLANE, "trace", "info", folder / "kv.cpt", "--format", "json"], capture_output=True, text=True, check=True)
+    told = subprocess.run([COREPLANE, "trace", "info", folder / "kv.1.cpt", "--format", "json"], capture_output=True, text=True, check=True)
     kinds = json.loads(told.stdout)["kinds"]
     wanted, other = ("clwb", "clflush") if " clwb" in Path("/proc/cpuinfo").read_text() else ("clflush", "clwb")
     assert kinds[wanted] > 1000 and not kinds.get(other)

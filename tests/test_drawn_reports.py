@@ -8,7 +8,7 @@ import pytest
 from conftest import Cli
 
 SMALL = ("--set", "workload.operations=60")
-CAMPAIGN = 'machines = ["hops-rp", "asap-rp"]\nworkloads = ["queue", "cceh"]\n[set]\nworkload.operations = 40\n[vary]\nordering.persist_buffer = [2, 8, 32]\n'
+CAMPAIGN = 'machines = ["hops-rp", "asap-rp"]\nworkloads = ["queue", "cceh"]\n[set]\nworkload.operations = 40\n[vary]\nordering.persist_buffer = [2, 32]\nordering.flush_trigger = [2, 16]\n'
 DIRTY = "import time\nb = bytearray(4 << 20)\nfor n in range(4):\n for i in range(0, len(b) >> n, 4096): b[i] = n + 1\n time.sleep(.2)"
 #: A program with a long name, which no line of a narrow window holds.
 PYTHON = "python-" + "of-a-long-name-" * 6

@@ -92,6 +92,8 @@ def test_a_recording_of_threads_says_that_it_is_one_schedule(cli: Cli) -> None:
     both = cli.json("compare", "trace:kv.1.cpt,kv.2.cpt", "--on", "intel,asap-rp", "--no-bands")
     intel, asap = both["machines"]
     times = [cli.json("run", "intel", f"trace:kv.{n}.cpt", "--no-bands")["time_ns"] for n in (1, 2)]
+    causes = intel["band"]["recordings"].pop("causes")
+    assert [sum(causes[c][n] for c in causes) for n in (0, 1)] == pytest.approx([5 * t for t in times]), "all of the five cores' time"
     assert intel["band"]["recordings"] == {"time_ns": times, "mean_ns": pytest.approx(sum(times) / 2)}
     assert asap["band"]["speedup"][0] <= asap["speedup"] <= asap["band"]["speedup"][1]
     engines = [cli.json("run", "asap-rp", "trace:kv.1.cpt", "--no-bands", "--engine", e)["time_ns"] for e in ("fast", "reference")]

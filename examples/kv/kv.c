@@ -6,6 +6,9 @@
  *   coreplane record --out kv.cpt -- ./kv FILE [THREADS [OPERATIONS [TEXT]]]
  *   coreplane crash intel trace:kv.cpt --check './kv --check {image} {acknowledged}'
  *
+ * Threads begin together and give way after each operation: a recording keeps the order of its locks, and on a computer
+ * with fewer cores than threads that would else be one of long turns.
+ *
  * Keys are random, or the words of a text, one after the other: a few of them come again and again.
  *
  * With -DBUG the log's entry is not ordered before the count that makes it valid. */
@@ -14,6 +17,7 @@
 #include <fcntl.h>
 #include <immintrin.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +57,7 @@ struct store {
 static struct store *store;
 static pthread_mutex_t locks[BUCKETS];
 static uint64_t operations, acknowledged;
+static pthread_barrier_t all_there;
 static unsigned threads;
 /* Of a text, the key of each word. */
 static uint32_t *words;
@@ -152,7 +157,8 @@ static void *work(void *argument) {
     unsigned thread = (unsigned)(uintptr_t)argument;
     uint64_t found = 0;
     char value[VALUE];
-    for (uint64_t n = 0; n < operations; n++) {
+    pthread_barrier_wait(&all_there);
+    for (uint64_t n = 0; n < operations; n++, sched_yield()) {
         uint64_t random = mix(n * MAX_THREADS + thread + 1);
         uint64_t key = words ? words[(n * threads + thread) % word_count] : random % KEYS;
         if (random >> 32 & 3) {
@@ -247,6 +253,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     for (unsigned i = 0; i < BUCKETS; i++) pthread_mutex_init(&locks[i], NULL);
+    pthread_barrier_init(&all_there, NULL, threads);
     pthread_t ids[MAX_THREADS];
     uint64_t found = 0;
     for (unsigned i = 0; i < threads; i++) pthread_create(&ids[i], NULL, work, (void *)(uintptr_t)i);

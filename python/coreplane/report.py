@@ -63,6 +63,13 @@ def of_a_core(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     return {r["machine"]: {c: v / cores(r) for c, v in causes(r).items()} for r in runs}
 
 
+def by_recording(runs: list[dict[str, Any]]) -> list[dict[str, dict[str, float]]]:
+    """The same of each of several recordings; nothing where there is one."""
+    told = [r.get("band", {}).get("recordings", {}).get("causes", {}) for r in runs]
+    count = min((len(values) for t in told for values in t.values()), default=0)
+    return [{r["machine"]: {name: t.get(s, [0.0] * count)[n] / cores(r) for s, name in sentences.CAUSES.items()} for r, t in zip(runs, told, strict=True)} for n in range(count)]
+
+
 def account(runs: list[dict[str, Any]]) -> str:
     """Where the cores' time went: a row a machine, all of it."""
     named = list(dict.fromkeys(c for r in runs for c in causes(r)))
@@ -133,7 +140,7 @@ def compare(folder: Path) -> Path:
     if all(row[3] == "-" for row in rows):
         rows, head = [row[:3] + row[4:] for row in rows], head[:3] + head[4:]
     said = [r["explained"] for r in runs if r.get("explained")] or [largest(r) for r in runs]
-    split = page.figure(folder, "time", figures.causes_of(runs, causes, cores), sentences.split(of_a_core(runs))) if causes(runs[0]) else ""
+    split = page.figure(folder, "time", figures.causes_of(runs, causes, cores), sentences.split(of_a_core(runs), by_recording(runs))) if causes(runs[0]) else ""
     body = [
         page.summary([*bands.said(data), *said, *data.get("remarks", [])]),
         section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data), sentences.speeds(data))),

@@ -2,20 +2,16 @@
 
 import html
 import json
-import math
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-import polars as pl
-
-from coreplane import figures, page, report
+from coreplane import campaign, figures, page, report
 from coreplane.page import quantity, section
 
 #: The unit of what a campaign's figures show.
 RATE = "throughput.operations_per_second"
-#: What differs by less is called the same.
-SAME = 1.02
+#: The most figures of a campaign.
+FIGURES = 4
 
 
 def sweep(folder: Path) -> Path | None:
@@ -33,14 +29,17 @@ def sweep(folder: Path) -> Path | None:
         varied = {k: r["settings"].get(k) for k in about["vary"]}
         rate = r["stats"].get(RATE, 0)
         rows.append({"machine": r["machine"], "workload": r["workload"], "seed": r["seed"], "time_ns": r["time_ns"], "rate": rate, "shares": report.shares(r), **varied})
-    keys = _axes(rows, about["vary"])
+    keys = campaign.axes(rows, about["vary"])
+    looks = [campaign.look(rows, key, keys) for key in keys[:FIGURES]]
     head = ["machine", "workload", *about["vary"], "runs", "time", "operations a second"]
-    means = dict(sorted(_means(rows, about["vary"]).items(), key=lambda g: [_in_order(v) for v in g[0]]))
-    table = [[*group, len(own), (quantity(_mean(own, "time_ns"), "ns"), _mean(own, "time_ns")), (quantity(_mean(own, "rate"), "1/s"), _mean(own, "rate"))] for group, own in means.items()]
-    drawn = [page.figure(folder, f"by-{key.replace('.', '-')}", _lines(rows, key), _under(rows, key)) for key in keys] if keys else [page.figure(folder, "by-machine", _bars(rows))]
+    means = dict(sorted(campaign.means(rows, about["vary"]).items(), key=lambda g: [campaign.in_order(v) for v in g[0]]))
+    cells = {group: [(quantity(campaign.mean(own, k), u), campaign.mean(own, k)) for k, u in (("time_ns", "ns"), ("rate", "1/s"))] for group, own in means.items()}
+    table = [[*group, len(own), *cells[group]] for group, own in means.items()]
+    drawn = [page.figure(folder, f"by-{of.key.replace('.', '-')}", campaign.lines(of), campaign.under(of)) for of in looks]
+    drawn = drawn or [page.figure(folder, "by-machine", campaign.bars(rows))]
     seeds = len({r["seed"] for r in rows})
     told = {"provenance": {"version": about.get("version"), "command": f"coreplane sweep {folder / 'campaign.toml'}"}}
-    said = [f"{len(rows)} runs{f', means over {seeds} seeds' if seeds > 1 else ''}.", *(_effect(rows, key) for key in keys)]
+    said = [f"{len(rows)} runs{f', means over {seeds} seeds' if seeds > 1 else ''}.", *(campaign.effect(of) for of in looks)]
     went = section("Where the time went", _moved_most(means, about["vary"]), _shares(means, about["vary"]))
     body = [page.summary(said), section("Figures", *drawn), section("Means", page.table(head, table, text=2)), went, _failed(folder), page.provenance(told)]
     return page.write(folder, "Campaign", f"varies {', '.join(about['vary']) or 'machines and workloads'}", body)
@@ -109,105 +108,6 @@ def _moved_most(means: dict[tuple[Any, ...], list[dict[str, Any]]], keys: list[s
             at = [", ".join(f"{k} {v}" for k, v in zip(keys, group[2:], strict=True)) for group in (least, most)]
             said.append(f"On {machine} time on {cause} varies most: in {workload} from {low:.0%} of a core's time ({at[0]}) to {high:.0%} ({at[1]}).")
     return f"<p>{html.escape(' '.join(said))}</p>" if said else ""
-
-
-def _in_order(value: Any) -> tuple[int, float, str]:
-    """By what values are sorted: numbers as such, and before words."""
-    return (0, value, "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
-
-
-def _axes(rows: list[dict[str, Any]], keys: list[str]) -> list[str]:
-    """Keys that have several values, those with most first; each gets a figure."""
-    counts = {k: len({r[k] for r in rows}) for k in keys}
-    return [k for k in sorted(counts, key=lambda k: -counts[k]) if counts[k] > 1][:4]
-
-
-def _mean(rows: list[dict[str, Any]], key: str) -> float:
-    return float(sum(r[key] for r in rows)) / len(rows)
-
-
-def _means(rows: list[dict[str, Any]], keys: list[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
-    """Runs that differ in nothing but the seed, together."""
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for r in rows:
-        groups.setdefault((r["machine"], r["workload"], *(r[k] for k in keys)), []).append(r)
-    return groups
-
-
-def _lines(rows: list[dict[str, Any]], key: str) -> Any:
-    """Operations a second over what varies: mean and range of everything else, a line a machine, a picture a workload."""
-    frame = pl.DataFrame([{"x": r[key], "machine": r["machine"], "workload": r["workload"], "value": r["rate"] / 1e6} for r in rows])
-    numeric = all(isinstance(r[key], (int, float)) and not isinstance(r[key], bool) for r in rows)
-    names = list(dict.fromkeys(r["machine"] for r in rows))
-    values = sorted({r[key] for r in rows}) if numeric else []
-    # Steps of a factor are a logarithm's.
-    scale = alt.Scale(type="log" if values and values[0] > 0 and values[-1] >= 8 * values[0] else "linear", nice=False, padding=12) if numeric else alt.Undefined
-    axis = alt.Axis(labelAngle=0, values=values) if 0 < len(values) <= 8 else alt.Axis(labelAngle=0)
-    base = alt.Chart(frame).encode(x=alt.X("x:Q" if numeric else "x:N", title=key, scale=scale, axis=axis), color=figures.colour(names).legend(orient="top"))
-    mean = base.mark_line(point=True).encode(y=alt.Y("mean(value):Q", title="M operations/s"))
-    spread = base.mark_rule(opacity=0.5).encode(y="min(value):Q", y2="max(value):Q")
-    chart = (mean + spread).properties(width=250, height=200)
-    if len({r["workload"] for r in rows}) == 1:
-        return chart.properties(width=520, title=rows[0]["workload"])
-    return chart.facet(alt.Facet("workload:N", title=None), columns=3).resolve_scale(y="independent")
-
-
-def _by_workload(rows: list[dict[str, Any]], key: str, value: Any) -> list[list[dict[str, Any]]]:
-    """Runs with a value, by workload: so that one with many operations does not decide a mean."""
-    at = [r for r in rows if r[key] == value]
-    return [[r for r in at if r["workload"] == w] for w in dict.fromkeys(r["workload"] for r in at)]
-
-
-def _geometric(values: list[float]) -> float:
-    return math.exp(sum(math.log(max(v, 1e-9)) for v in values) / len(values))
-
-
-def _bars(rows: list[dict[str, Any]]) -> Any:
-    order = list(dict.fromkeys(r["machine"] for r in rows))
-    means = [{"workload": w, "machine": m, "value": _mean(own, "rate") / 1e6} for (m, w), own in _means(rows, []).items()]
-    return figures.grouped(means, "operations", "million a second", order=order)
-
-
-def _rates(rows: list[dict[str, Any]], machine: str, key: str) -> dict[Any, float]:
-    """A machine's mean of operations a second over its workloads, by a key's value."""
-    own = [r for r in rows if r["machine"] == machine]
-    return {v: _geometric([_mean(list(g), "rate") for g in _by_workload(own, key, v)]) for v in sorted({r[key] for r in own}, key=_in_order)}
-
-
-def _effect(rows: list[dict[str, Any]], key: str) -> str:
-    """A sentence on what a key does to each machine's mean."""
-    parts = []
-    for machine in dict.fromkeys(r["machine"] for r in rows):
-        by = _rates(rows, machine, key)
-        (best, most), (worst, least) = max(by.items(), key=lambda x: x[1]), min(by.items(), key=lambda x: x[1])
-        if least > 0 and most / least > SAME:
-            # Where more changes nothing any longer, the least of what is as good says more than the best.
-            as_good = [v for v in by if by[v] * SAME >= most]
-            at = best if len(as_good) == 1 else f"{as_good[0]} to {as_good[-1]} (within 2 %)" if _together(list(by), as_good) else " and ".join(map(str, as_good))
-            parts.append(f"{machine} does most at {at}, {most / least:.2f} times as much as at {worst}")
-        elif least > 0:
-            parts.append(f"{machine} does not depend on it (within 2 %)")
-    return f"{key}: {'; '.join(parts)}." if parts else ""
-
-
-def _together(values: list[Any], some: list[Any]) -> bool:
-    """Whether some of the values are neighbours."""
-    first = values.index(some[0])
-    return values[first : first + len(some)] == some
-
-
-def _under(rows: list[dict[str, Any]], key: str) -> str:
-    """Under a figure: what a point and a line are, and what becomes of the distance between two machines."""
-    several = "A point is the mean of all runs with that value, a line reaches from the least to the greatest."
-    machines = list(dict.fromkeys(r["machine"] for r in rows))
-    if len(machines) != 2:
-        return several
-    one, other = (_rates(rows, m, key) for m in machines)
-    ratios = {v: other[v] / one[v] for v in one if one[v] > 0 and other.get(v, 0) > 0}
-    if len(ratios) < 2:
-        return several
-    low, high = min(ratios, key=lambda v: ratios[v]), max(ratios, key=lambda v: ratios[v])
-    return f"{several} {machines[1]} does {ratios[low]:.2f} times as much as {machines[0]} at {low}, {ratios[high]:.2f} times at {high}."
 
 
 def _failed(folder: Path) -> str:

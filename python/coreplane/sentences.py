@@ -27,20 +27,58 @@ def listed(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+#: Speeds that differ by less are called the same.
+SAME = 1.005
+
+
+def ratios(one: dict[str, Any], other: dict[str, Any]) -> tuple[float, float]:
+    """How many times as fast as the other a machine is, at least and at most: over what was run of both."""
+    found = [one["speedup"] / other["speedup"]]
+    both = [r.get("band", {}) for r in (one, other)]
+    for run in ("recordings", "cpu.ipc"):
+        times = [band.get(run, {}).get("time_ns", []) for band in both]
+        found += [theirs / own for own, theirs in zip(*times, strict=True)]
+    if len(found) == 1:
+        # Of open parameters only each one's own ends are known.
+        ends = [band.get("speedup", [r["speedup"]] * 2) for band, r in zip(both, (one, other), strict=True)]
+        found = [ends[0][0] / ends[1][1], ends[0][1] / ends[1][0]]
+    return min(found), max(found)
+
+
+def is_faster(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether it is faster in everything that was run."""
+    return ratios(one, other)[0] > SAME
+
+
 def speeds(data: dict[str, Any]) -> str:
-    """Under the speedups."""
-    ranked = sorted(data["machines"], key=lambda r: -r["speedup"])
-    best, worst, base = ranked[0], ranked[-1], data["baseline"]
-    if best["speedup"] < 1.005 * worst["speedup"]:
-        return "No machine is faster than another by half a percent."
-    if best["machine"] == base:
-        return f"None is faster than {base}; {worst['machine']} is slowest, at {worst['speedup']:.2f} of its speed."
-    text = f"{best['machine']} is fastest, {best['speedup']:.2f} times as fast as {base}"
-    return text + (f"; {worst['machine']} is slowest, at {worst['speedup']:.2f} of {base}'s speed." if worst["machine"] != base else f", which is slowest of the {len(ranked)}.")
+    """Under the speedups. What lies within the bands is not said to be so."""
+    machines, base = data["machines"], data["baseline"]
+    ranked = sorted(machines, key=lambda r: -r["speedup"])
+    best, worst = ranked[0], ranked[-1]
+    if not is_faster(best, worst):
+        return "No machine is surely faster than another." if "band" in best else "No machine is faster than another by half a percent."
+    at_top = [r["machine"] for r in ranked if not is_faster(best, r)]
+    at_bottom = [r["machine"] for r in ranked if not is_faster(r, worst)]
+    if len(at_top) > 1:
+        first = f"{listed(at_top)} are fastest, and none of them surely faster than the others: {best['speedup']:.2f} times as fast as {base} at most"
+    else:
+        first = f"None is faster than {base}" if best["machine"] == base else f"{best['machine']} is fastest, {best['speedup']:.2f}{_span(best)} times as fast as {base}"
+    if len(at_bottom) > 1:
+        return f"{first}; {listed(at_bottom)} are slowest, and none of them surely slower than the others."
+    if worst["machine"] == base:
+        return f"{first}, which is slowest of the {len(ranked)}."
+    whose = "its" if best["machine"] == base else f"{base}'s"
+    return f"{first}; {worst['machine']} is slowest, at {worst['speedup']:.2f}{_span(worst)} of {whose} speed."
 
 
-def split(times: dict[str, dict[str, float]]) -> str:
-    """Under where a core's time went: for each machine nanoseconds of a core by cause."""
+def _span(machine: dict[str, Any]) -> str:
+    """The ends of its speedup."""
+    ends = machine.get("band", {}).get("speedup")
+    return f" ({ends[0]:.2f} to {ends[1]:.2f})" if ends else ""
+
+
+def split(times: dict[str, dict[str, float]], runs: list[dict[str, dict[str, float]]] | None = None) -> str:
+    """Under where a core's time went: for each machine nanoseconds of a core by cause; of several recordings the means, and ``runs`` the same of each."""
     if len(times) == 1:
         (own,) = times.values()
         total = sum(own.values()) or 1.0
@@ -52,10 +90,13 @@ def split(times: dict[str, dict[str, float]]) -> str:
     if apart[most] <= 0.01 * max(sum(own.values()) for own in times.values()):
         return "A bar is all of a core's time. Bars are alike: no cause differs by more than 1 % of the longest run."
     by = sorted(times, key=lambda m: times[m].get(most, 0.0))
+    if any(run[by[0]].get(most, 0.0) >= run[by[-1]].get(most, 0.0) for run in runs or []):
+        return f"A bar is all of a core's time, the mean of {len(runs or [])} recordings. No cause differs between machines in all of them."
+    means = f", the mean of {len(runs)} recordings" if runs else ""
     least, highest = (f"{quantity(times[m].get(most, 0.0), 'ns')} on {m}" for m in (by[0], by[-1]))
     same = [c for c in sorted(causes) if apart[c] <= 0.01 * max(sum(own.values()) for own in times.values())]
     rest = f" {listed(same).capitalize()} {'is' if len(same) == 1 else 'are'} within 1 % of the longest run on all." if same and len(same) < len(causes) else ""
-    return f"A bar is all of a core's time. Bars differ most in {most}: {least}, {highest}.{rest}"
+    return f"A bar is all of a core's time{means}. Bars differ most in {most}: {least}, {highest}.{rest}"
 
 
 def over_time(series: dict[str, list[float]]) -> str:

@@ -201,6 +201,13 @@ pub fn parts(done: u64, all: u64) {
     });
 }
 
+/// Says the same of pieces of work side by side, to whom they are pieces of.
+pub fn parts_of(of: Option<&Arc<Watch>>, done: u64, all: u64) {
+    let of = of.map_or(&PROCESS, |of| of);
+    of.done.store(done, Relaxed);
+    of.all.store(all, Relaxed);
+}
+
 /// Says how far a pass over data of this thread's work is, of how much, and checks as [`check`] does.
 pub fn pass(done: u64, all: u64) {
     let stop = with(|w| {

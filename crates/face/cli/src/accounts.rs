@@ -1,5 +1,6 @@
 //! Where the cores' time went, and why two machines take different times: computed from a run's statistics.
 
+use crate::columns;
 use crate::output::Table;
 use crate::quantity::{plain, time};
 use machine::Report;
@@ -188,19 +189,35 @@ fn evidence(cause: &Cause, more_ns: f64, report: &Report, base: &Report) -> Opti
     moved.max_by(|a, b| change(a).total_cmp(&change(b)))
 }
 
-/// Why each machine but the baseline takes another time than that, and which of those before it it is like.
-pub(crate) fn explained(all: &[(&str, &Report)], baseline: usize) -> Vec<Option<String>> {
+/// How many times as fast as another a machine is, by their numbers: the least and the greatest, where there are several runs.
+pub(crate) type Ratio<'a> = &'a dyn Fn(usize, usize) -> Option<(f64, f64)>;
+
+/// Why each machine but the baseline takes another time than that, and which of those before it it is like. What lies
+/// inside of `ratio` is not said to be so.
+pub(crate) fn explained(all: &[(&str, &Report)], baseline: usize, ratio: Ratio) -> Vec<Option<String>> {
     let (base_name, base) = all[baseline];
     let said = |n: usize| {
         let (name, report) = all[n];
-        let text = against_baseline(name, report, base_name, base);
-        let before = all[..n].iter().enumerate().filter(|(m, _)| *m != baseline);
-        match before.map(|(_, other)| other).find_map(|other| alike(report, other)) {
-            Some(alike) => format!("{}; it takes {alike}.", text.trim_end_matches('.')),
+        let text = against_baseline(name, report, base_name, base, ratio(n, baseline));
+        let mut before = (0..n).filter(|m| *m != baseline);
+        let alike = before.find_map(|m| alike(report, &all[m]).or_else(|| close(all[m].0, ratio(n, m)?)));
+        match alike {
+            Some(alike) => format!("{}; {alike}.", text.trim_end_matches('.')),
             None => text,
         }
     };
     (0..all.len()).map(|n| (n != baseline).then(|| said(n))).collect()
+}
+
+/// What is said of a machine that takes the same time as another in all runs, or that some have faster and some slower.
+fn close(name: &str, (low, high): (f64, f64)) -> Option<String> {
+    if low > 1.0 - SAME && high < 1.0 + SAME {
+        return Some(format!("it takes as long as {name}, within 1 %"));
+    }
+    let crossed = low <= 1.0 && high >= 1.0;
+    crossed.then(|| {
+        format!("some runs have it faster than {name}, some slower ({low:.2} to {high:.2} times as fast)")
+    })
 }
 
 /// What is said of a machine that takes the same time to the last picosecond as another that is not the same.
@@ -215,7 +232,9 @@ fn alike(report: &Report, (name, other): &(&str, &Report)) -> Option<String> {
     (!keys.is_empty()).then(|| {
         let more = if keys.len() > KEYS { ", ..." } else { "" };
         let keys = keys[..keys.len().min(KEYS)].join(", ");
-        format!("as long as {name} to the last digit: no core ever waits for what differs ({keys}{more})")
+        format!(
+            "it takes as long as {name} to the last digit: no core ever waits for what differs ({keys}{more})"
+        )
     })
 }
 
@@ -223,15 +242,27 @@ fn alike(report: &Report, (name, other): &(&str, &Report)) -> Option<String> {
 const KEYS: usize = 4;
 
 /// What is said of a machine against the baseline.
-fn against_baseline(name: &str, report: &Report, base_name: &str, base: &Report) -> String {
+fn against_baseline(
+    name: &str,
+    report: &Report,
+    base_name: &str,
+    base: &Report,
+    span: Option<(f64, f64)>,
+) -> String {
     let (here, there) = (report.time.as_ns(), base.time.as_ns());
-    if (here - there).abs() < 0.01 * there {
-        return format!("{name} takes as long as {base_name}, within 1 %.");
-    }
-    let ratio = if here < there { there / here } else { here / there };
-    let word = if here < there { "as fast as" } else { "as long as" };
-    let verb = if here < there { "is" } else { "takes" };
-    let mut text = format!("{name} {verb} {ratio:.2} times {word} {base_name}");
+    let Some(mut text) = faster(name, base_name, there / here, span) else {
+        let known =
+            span.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2} times as fast)"));
+        let apart = columns::apart(report, base);
+        let apart = apart.map_or_else(String::new, |apart| format!("; they differ in {apart}"));
+        let sure = if (here - there).abs() < SAME * there {
+            "takes as long as"
+        } else {
+            "is not surely faster or slower than"
+        };
+        let within = if known.is_empty() { ", within 1 %" } else { &known };
+        return format!("{name} {sure} {base_name}{within}{apart}.");
+    };
     let reasons: Vec<String> = reasons(report, base).iter().map(Reason::said).collect();
     if !reasons.is_empty() {
         let difference = time((here - there).abs());
@@ -242,6 +273,27 @@ fn against_baseline(name: &str, report: &Report, base_name: &str, base: &Report)
         text += &format!(", but {}", other.said());
     }
     text + "."
+}
+
+/// Machines whose times differ by less than this take the same.
+const SAME: f64 = 0.01;
+
+/// By how much a machine is faster or slower than another; nothing where it is neither, or not surely.
+fn faster(name: &str, base: &str, speedup: f64, span: Option<(f64, f64)>) -> Option<String> {
+    let (low, high) = span.unwrap_or((speedup, speedup));
+    let same = (1.0 / speedup - 1.0).abs() < SAME;
+    if same || (low <= 1.0 && high >= 1.0) {
+        return None;
+    }
+    let times = |ratio: f64, (low, high): (f64, f64)| match span {
+        Some(_) => format!("{ratio:.2} ({low:.2} to {high:.2}) times"),
+        None => format!("{ratio:.2} times"),
+    };
+    Some(if speedup > 1.0 {
+        format!("{name} is {} as fast as {base}", times(speedup, (low, high)))
+    } else {
+        format!("{name} takes {} as long as {base}", times(1.0 / speedup, (1.0 / high, 1.0 / low)))
+    })
 }
 
 impl Reason {
@@ -267,4 +319,28 @@ impl Reason {
 /// The same for programs.
 pub(crate) fn explanation(report: &Report, base: &Report) -> Value {
     reasons(report, base).iter().map(Reason::to_json).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_inside_of_the_band_is_not_said_to_be_faster() {
+        let said = |speedup, span| faster("a", "b", speedup, span);
+        assert_eq!(said(2.0, None).as_deref(), Some("a is 2.00 times as fast as b"));
+        assert_eq!(
+            said(2.0, Some((1.5, 2.5))).as_deref(),
+            Some("a is 2.00 (1.50 to 2.50) times as fast as b")
+        );
+        assert_eq!(
+            said(0.5, Some((0.4, 0.8))).as_deref(),
+            Some("a takes 2.00 (1.25 to 2.50) times as long as b")
+        );
+        assert_eq!(said(1.2, Some((0.9, 1.5))), None);
+        assert_eq!(said(1.005, None), None);
+        assert!(close("b", (0.9, 1.1)).is_some_and(|said| said.contains("some slower")));
+        assert!(close("b", (0.995, 0.999)).is_some_and(|said| said.contains("as long as b")));
+        assert_eq!(close("b", (1.1, 1.2)), None);
+    }
 }

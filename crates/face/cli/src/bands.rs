@@ -7,14 +7,26 @@ use machine::params::IPC_INTERVAL;
 use machine::{Description, Report, RunError, RunOptions, WorkloadDescription};
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use units::watch;
 
 /// A run of a machine: with which recording, and at which end of the interval of `cpu.ipc`, if at one.
 type Variant = (usize, Option<usize>);
 
-/// A machine's runs: first the one that counts.
+/// A machine's runs.
 pub(crate) struct Runs {
-    reports: Vec<(Variant, Report, f64)>,
+    /// Of the first recording; its time and statistics are the means over all recordings.
+    report: Report,
+    /// The host's seconds for one recording, in the mean.
+    host: f64,
+    /// What is told of each run.
+    told: Vec<(Variant, Told)>,
+}
+
+/// What of a run is needed beside others: its time, and what its cores spent time on by statistic, in nanoseconds.
+struct Told {
+    time: f64,
+    causes: Vec<(String, f64)>,
 }
 
 /// The recordings of a workload's name, in their order; one description of anything else.
@@ -61,6 +73,8 @@ pub(crate) fn run(
         })
         .collect();
     let own = watch::entered();
+    let (ended, count) = (AtomicU64::new(0), all.len() as u64);
+    watch::parts_of(own.as_ref(), 0, count);
     let reports: Result<Vec<_>, RunError> = all
         .par_iter()
         .map(|(job, variant)| {
@@ -72,20 +86,32 @@ pub(crate) fn run(
             let work = || machine::run(&machine, &workloads[variant.0], options);
             let (report, host) = output::timed(|| watch::one_of(own.as_ref(), work));
             done();
+            watch::parts_of(own.as_ref(), ended.fetch_add(1, Relaxed) + 1, count);
             Ok((*job, (*variant, report?, host)))
         })
         .collect();
-    let mut runs: Vec<Runs> = jobs.iter().map(|_| Runs { reports: Vec::new() }).collect();
+    let mut runs: Vec<Vec<(Variant, Report, f64)>> = jobs.iter().map(|_| Vec::new()).collect();
     for (job, report) in reports? {
-        runs[job].reports.push(report);
+        runs[job].push(report);
     }
-    Ok(runs)
+    Ok(runs.into_iter().filter_map(Runs::of).collect())
 }
 
 impl Runs {
-    /// The run that counts, and the host's seconds for it.
+    /// Of a machine's runs; none where it had none.
+    fn of(all: Vec<(Variant, Report, f64)>) -> Option<Runs> {
+        let told = all.iter().map(|(variant, report, _)| (*variant, Told::of(report))).collect();
+        let mut counting = all.into_iter().filter(|((_, end), ..)| end.is_none());
+        let (_, mut report, first) = counting.next()?;
+        let (others, hosts): (Vec<Report>, Vec<f64>) = counting.map(|(_, other, host)| (other, host)).unzip();
+        report.average(&others);
+        let host = mean(&[vec![first], hosts].concat());
+        Some(Runs { report, host, told })
+    }
+
+    /// What counts, and the host's seconds for it: of several recordings the mean.
     pub(crate) fn report(&self) -> (&Report, f64) {
-        (&self.reports[0].1, self.reports[0].2)
+        (&self.report, self.host)
     }
 
     /// The time in nanoseconds: the mean over the recordings.
@@ -94,24 +120,43 @@ impl Runs {
     }
 
     fn times(&self, which: impl Fn(Option<usize>) -> bool) -> Vec<f64> {
-        let wanted = self.reports.iter().filter(|((_, end), ..)| which(*end));
-        wanted.map(|(_, report, _)| report.time.as_ns()).collect()
+        self.told.iter().filter(|((_, end), _)| which(*end)).map(|(_, told)| told.time).collect()
     }
 
     /// How much faster than `base` each run is.
     fn speedups(&self, base: &Runs) -> Vec<f64> {
-        let pairs = self.reports.iter().zip(&base.reports);
-        pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1.time.as_ns() / a.1.time.as_ns()).collect()
+        let pairs = self.told.iter().zip(&base.told);
+        pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1.time / a.1.time).collect()
     }
 
     /// The least and the greatest speedup of all runs, where there is more than one.
     pub(crate) fn speedup_band(&self, base: &Runs) -> Option<(f64, f64)> {
-        (self.reports.len() > 1).then(|| extremes(&self.speedups(base)))
+        (self.told.len() > 1).then(|| extremes(&self.speedups(base)))
     }
 
     /// The least and the greatest time, where there is more than one run.
     pub(crate) fn time_band(&self) -> Option<(f64, f64)> {
-        (self.reports.len() > 1).then(|| extremes(&self.times(|_| true)))
+        (self.told.len() > 1).then(|| extremes(&self.times(|_| true)))
+    }
+
+    /// What differs between these runs.
+    pub(crate) fn varied(&self) -> String {
+        let [low, high] = IPC_INTERVAL;
+        let recordings = self.times(|end| end.is_none()).len();
+        let ends = (recordings < self.told.len()).then(|| format!("cpu.ipc from {low} to {high}"));
+        let several = (recordings > 1).then(|| format!("{recordings} recordings"));
+        ends.into_iter().chain(several).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// What the cores spent time on, by statistic: a number a recording.
+    fn causes(&self) -> Value {
+        let recordings = || self.told.iter().filter(|((_, end), _)| end.is_none());
+        let mut all = json!({});
+        for (name, _) in recordings().flat_map(|(_, told)| &told.causes).filter(|(_, ns)| *ns > 0.0) {
+            let of = |told: &Told| told.causes.iter().find(|(n, _)| n == name).map_or(0.0, |(_, ns)| *ns);
+            all[name] = recordings().map(|(_, told)| of(told)).collect();
+        }
+        all
     }
 
     /// For JSON; nothing where there is one run.
@@ -124,12 +169,20 @@ impl Runs {
         }
         let recordings = self.times(|end| end.is_none());
         if recordings.len() > 1 {
-            band["recordings"] = json!({"mean_ns": mean(&recordings), "time_ns": recordings});
+            band["recordings"] =
+                json!({"mean_ns": mean(&recordings), "time_ns": recordings, "causes": self.causes()});
         }
         if let Some((low, high)) = base.and_then(|base| self.speedup_band(base)) {
             band["speedup"] = json!([low, high]);
         }
         Some(band)
+    }
+}
+
+impl Told {
+    fn of(report: &Report) -> Told {
+        let causes = report.stats.iter().filter(|s| s.name.starts_with("time."));
+        Told { time: report.time.as_ns(), causes: causes.map(|s| (s.name.clone(), s.value)).collect() }
     }
 }
 

@@ -1,11 +1,12 @@
-//! The commands as functions, for programs: typed options in, what `--format json` would say out. Nothing is printed and
-//! no progress is shown.
+//! The commands as functions, for programs: typed options in, what `--format json` would say out. Nothing is printed;
+//! whoever waits may show how far the work is ([`progress_line`]).
 
 use crate::args::{
     Common, CrashArgs, EngineChoice, Format, LitmusArgs, MethodChoice, ReproduceArgs, Settings, SharedArgs,
     SweepArgs, TrackArgs, TrackMechanism, TrackMode,
 };
 use crate::compare::Compared;
+pub use crate::progress::line as progress_line;
 use crate::record_route::Asked;
 use crate::spread::Spreads;
 use crate::{
@@ -178,13 +179,16 @@ pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How)
     let recorded = how.bands == Bands::Recordings;
     let Compared { runs, mut rows, remarks } =
         compare::look(&names, jobs.clone(), &how.options(), recorded, base, || {})?;
-    if let Some(all) = spreads(workload, &jobs, how)? {
+    let spreads = spreads(workload, &jobs, how)?;
+    if let Some(all) = &spreads {
         for (n, row) in rows.iter_mut().enumerate() {
             row["band"] = all.band(n, Some(base)).to_json();
         }
     }
     let reports = compare::reports(&names, &runs);
-    for (n, said) in accounts::explained(&reports, base).into_iter().enumerate() {
+    for (n, said) in
+        accounts::explained(&reports, base, &compare::ratio(&runs, spreads.as_ref())).into_iter().enumerate()
+    {
         if let Some(said) = said {
             rows[n]["explained"] = said.into();
             rows[n]["reasons"] = accounts::explanation(reports[n].1, reports[base].1);

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::accounts;
 use crate::args::CompareArgs;
 use crate::bands::{self, Runs};
+use crate::columns::{self, shown};
 use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
@@ -12,42 +13,6 @@ use crate::spread::{Spanned, Spreads, ends};
 use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
 use serde_json::{Value, json};
 use trace::tables::StatisticRow;
-
-/// What the table shows of each machine, beside time and speedup.
-const SHOWN: [(&str, &str); 16] = [
-    ("ordering.stall_share", "stalled"),
-    ("ordering.blocked_share", "blocked"),
-    ("ordering.epochs", "epochs"),
-    ("ordering.cross_dependences", "cross deps"),
-    ("ordering.persist_buffer.mean", "PB mean"),
-    ("memory.writes", "PM writes"),
-    ("memory.reads", "PM reads"),
-    ("neardata.requests", "device requests"),
-    ("neardata.parallel_share", "side by side"),
-    ("nvdimm.faults", "DIMM faults"),
-    ("nvdimm.hit_share.page", "pages found"),
-    ("nand.write_amplification", "write ampl."),
-    ("os.major_faults", "faults"),
-    ("remote.lines_fetched", "lines fetched"),
-    ("remote.bytes_received", "received"),
-    ("remote.bytes_sent", "sent"),
-];
-
-/// The same of machines at page fidelity.
-const SHOWN_PAGES: [(&str, &str); 7] = [
-    ("os.minor_faults", "minor faults"),
-    ("os.major_faults", "major faults"),
-    ("os.swap_bytes_max", "swap max"),
-    ("os.pm_integrated_bytes_max", "PM online max"),
-    ("os.descriptor_bytes_max", "descriptors"),
-    ("os.user_share", "user share"),
-    ("energy_j", "energy"),
-];
-
-/// The statistic of a column, by its head.
-pub(crate) fn column(head: &str) -> Option<&'static str> {
-    SHOWN.iter().chain(&SHOWN_PAGES).find(|(_, short)| *short == head).map(|(statistic, _)| *statistic)
-}
 
 /// The word for every machine that differs in its ordering alone.
 const FAMILY: &str = "family";
@@ -69,6 +34,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         let text =
             "--on: a name is empty; give machines, separated by commas (coreplane show machines lists them)";
         return Err(Failure::BadInput(text.into()));
+    }
+    if let Some(twice) = on.iter().enumerate().find(|(n, name)| on[..*n].contains(name)) {
+        let text = format!("--on {}: {} is there twice; give each machine once", on.join(","), twice.1);
+        return Err(Failure::BadInput(text));
     }
     let baseline = args.baseline.as_deref().unwrap_or(&on[0]);
     let index = on.iter().position(|m| m == baseline).ok_or_else(|| {
@@ -122,7 +91,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         let mut kept = all.clone();
         kept["provenance"] = output::provenance_of(&args.workload)?;
         let rows = kept["machines"].as_array_mut().into_iter().flatten();
-        for (row, said) in rows.zip(accounts::explained(&reports(on, &runs), index)) {
+        for (row, said) in rows.zip(explained(on, &runs, index, spreads.as_ref())) {
             if let Some(said) = said {
                 row["explained"] = said.into();
             }
@@ -133,6 +102,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         output::print_json(&all);
     } else {
         print(args, on, &runs, base, &spanned);
+        if args.explain {
+            println!();
+            explained(on, &runs, index, spreads.as_ref()).iter().flatten().for_each(|text| paragraph(text));
+        }
+        if base.time_band().is_some() && !args.bands {
+            say!("\nband: the speedups over {}", base.varied());
+        }
         if let Some(all) = &spreads {
             let said = on.iter().zip(&runs).zip(&spanned).filter(|((_, of), _)| !std::ptr::eq(*of, base));
             println!();
@@ -150,10 +126,17 @@ pub(crate) fn reports<'a>(on: &'a [String], runs: &'a [Runs]) -> Vec<(&'a str, &
     on.iter().map(String::as_str).zip(runs.iter().map(|of| of.report().0)).collect()
 }
 
-/// A statistic's value as a table shows it.
-fn shown(name: &str, value: f64) -> String {
-    let unit = STATISTICS.iter().find(|info| info.name == name).map_or("1", |info| info.unit);
-    quantity::with_unit(name, value, unit)
+/// How many times as fast as another each machine is, at least and at most.
+pub(crate) fn ratio(runs: &[Runs], spreads: Option<&Spreads>) -> impl Fn(usize, usize) -> Option<(f64, f64)> {
+    move |n, m| match spreads {
+        Some(all) => ends(all.band(n, Some(m)).speedup.as_ref()?),
+        None => runs[n].speedup_band(&runs[m]),
+    }
+}
+
+/// Why machines take other times than the one at `base`.
+fn explained(on: &[String], runs: &[Runs], base: usize, spreads: Option<&Spreads>) -> Vec<Option<String>> {
+    accounts::explained(&reports(on, runs), base, &ratio(runs, spreads))
 }
 
 /// A machine's entry in the JSON.
@@ -223,8 +206,7 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
 
 fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned: &[Option<Spanned>]) {
     say!("{}, seed {}\n", args.workload, args.settings.seed);
-    let pages = runs.iter().all(|of| of.report().0.series.is_some());
-    let candidates: &[_] = if pages { &SHOWN_PAGES } else { &SHOWN };
+    let candidates = columns::of(base.report().0);
     // A column that no machine has says nothing of any.
     let has =
         |(stat, _): &(&str, &str)| runs.iter().any(|of| of.report().0.get(stat).is_some_and(|v| v != 0.0));
@@ -247,14 +229,5 @@ fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned:
     if let Some(table) = accounts::table(reports(on, runs).into_iter()) {
         println!();
         table.print();
-    }
-    if args.explain {
-        println!();
-        let index = runs.iter().position(|of| std::ptr::eq(of, base)).unwrap_or(0);
-        accounts::explained(&reports(on, runs), index).iter().flatten().for_each(|text| paragraph(text));
-    }
-    if recorded && !args.bands {
-        let [low, high] = machine::params::IPC_INTERVAL;
-        say!("\nband: the speedups with cpu.ipc from {low} to {high}, and of every recording");
     }
 }

@@ -15,6 +15,7 @@ mod bench_track;
 mod bounds;
 pub mod calls;
 mod cc;
+mod columns;
 mod compare;
 mod crash;
 mod crash_check;

@@ -11,6 +11,17 @@ pub(crate) fn width() -> usize {
     columns().unwrap_or_else(terminal)
 }
 
+/// The columns of text where nothing says how wide it may be: a pager's, a file's.
+pub(crate) const PIPED: usize = 120;
+
+/// The columns of what is text throughout.
+pub(crate) fn text_width() -> usize {
+    match width() {
+        usize::MAX => PIPED,
+        told => told,
+    }
+}
+
 /// The columns of the terminal; without end where there is none.
 fn terminal() -> usize {
     let size = stdout().is_terminal().then(terminal_size::terminal_size).flatten();

@@ -20,11 +20,46 @@ pub(crate) fn readable(page: &str, width: usize) -> String {
 impl Part {
     fn text(&self, width: usize) -> String {
         match self {
-            Part::Text(text) => folded(text, width).join("\n") + "\n",
+            Part::Text(text) if text.starts_with('#') => heading(text),
+            Part::Text(text) => folded(&plain(text), width).join("\n") + "\n",
             Part::Empty => "\n".into(),
-            Part::Rows(rows) => Table::of_text(rows.clone()).text(width),
+            Part::Rows(rows) => {
+                let rows = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+                Table::of_text(rows).text(width)
+            }
         }
     }
+}
+
+/// A heading with a line below it.
+fn heading(text: &str) -> String {
+    let title = plain(text.trim_start_matches('#').trim());
+    let rule = if text.starts_with("##") { "-" } else { "=" };
+    format!("{title}\n{}\n", rule.repeat(title.chars().count()))
+}
+
+/// What is read of a text: without the marks of code and weight, of a link what it is called.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', '`']) {
+        out += &rest[..at].replace("**", "");
+        rest = &rest[at..];
+        let code = rest.strip_prefix('`').and_then(|inner| inner.split_once('`'));
+        let linked = rest.strip_prefix('[').and_then(|inner| inner.split_once("]("));
+        let linked = linked.and_then(|(name, to)| Some((name, to.split_once(')')?.1)));
+        if let Some((inner, after)) = code {
+            out += inner;
+            rest = after;
+        } else if let Some((name, after)) = linked {
+            out += &plain(name);
+            rest = after;
+        } else {
+            out += &rest[..1];
+            rest = &rest[1..];
+        }
+    }
+    out + &rest.replace("**", "")
 }
 
 fn parts(page: &str) -> Vec<Part> {
@@ -62,9 +97,14 @@ mod tests {
         let page = "# Of two\nOne paragraph\non two lines.\n\n- a list\n- of two\n\n| a | b |\n|---|---|\n| 1 | two words |\n";
         assert_eq!(
             readable(page, 40),
-            "# Of two\nOne paragraph on two lines.\n\n- a list\n- of two\n\na  b\n-  ---------\n1  two words\n"
+            "Of two\n======\nOne paragraph on two lines.\n\n- a list\n- of two\n\na  b\n-  ---------\n1  two words\n"
         );
         let narrow = readable(&page.replace("two words", "many words that are no table any more"), 20);
         assert!(narrow.lines().all(|line| line.len() <= 20), "{narrow}");
+    }
+    #[test]
+    fn marks_are_left_out_and_code_is_as_it_stands() {
+        assert_eq!(plain("**a** [b `c_d`](x#y), `2 ** 3` [e] and [f"), "a b c_d, 2 ** 3 [e] and [f");
+        assert_eq!(readable("## Of `two`\n", 40), "Of two\n------\n");
     }
 }

@@ -105,6 +105,26 @@ fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progr
     Progress { bar, quiet: common.quiet }
 }
 
+/// How far work under a watch is after such a time, in a line.
+pub fn line(watch: &watch::Watch, took: Duration) -> String {
+    let mut text = format!("coreplane: {} s", took.as_secs());
+    let ns = watch.now_ps() as f64 / 1e3;
+    if ns > 0.0 {
+        text += &format!(", {} simulated", crate::quantity::time(ns));
+    } else if watch.steps() > 0 {
+        text += &format!(", {} looked at", crate::quantity::count(watch.steps()));
+    }
+    let of = |done: f64, all: u64| if all == 0 { 0.0 } else { (done / all as f64).min(1.0) };
+    let ((ended, all), (passed, to_pass)) = (watch.parts(), watch.pass());
+    // A search for every state knows only those that it has found.
+    let parts = if all == watch.steps() { 0.0 } else { of(ended as f64 + watch.under_way(), all) };
+    let share = parts.max(of(passed as f64, to_pass));
+    if let Some(left) = time_left(took, share, 1.0 - share).filter(|_| share < 1.0) {
+        text += &format!(", {:.0} % done, {:#} left", 100.0 * share, HumanDuration(left));
+    }
+    text
+}
+
 fn told(state: &ProgressState, out: &mut dyn Write) {
     let (ns, references) = (watch::process().now_ps() as f64 / 1e3, watch::process().steps());
     _ = match ns {

@@ -65,7 +65,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if output::is_json(&args.common) {
         output::print_json(&json);
     } else {
-        print(report, runs.time_band().filter(|_| !args.bands), host_seconds);
+        let band = runs.time_band().filter(|_| !args.bands);
+        print(report, band.map(|ends| (ends, runs.varied())), host_seconds);
         if let (Some(all), Some(band)) = (&spreads, spanned.and_then(|s| s.time)) {
             let (low, high) =
                 ends(&band).map(|(l, h)| (quantity::time(l), quantity::time(h))).unwrap_or_default();
@@ -122,7 +123,7 @@ fn save(
     Ok(())
 }
 
-fn print(report: &Report, band: Option<(f64, f64)>, host_seconds: f64) {
+fn print(report: &Report, band: Option<((f64, f64), String)>, host_seconds: f64) {
     say!(
         "{} on {}, seed {}: {} simulated",
         report.workload,
@@ -130,10 +131,8 @@ fn print(report: &Report, band: Option<(f64, f64)>, host_seconds: f64) {
         report.seed,
         quantity::time(report.time.as_ns())
     );
-    if let Some((low, high)) = band {
-        let [least, most] = machine::params::IPC_INTERVAL;
-        let (low, high) = (quantity::time(low), quantity::time(high));
-        say!("{low} to {high}, as cpu.ipc is {most} or {least}, and with every recording");
+    if let Some(((low, high), varied)) = band {
+        say!("{} to {} over {varied}", quantity::time(low), quantity::time(high));
     }
     let rate = report.references as f64 / host_seconds / 1e6;
     say!(

@@ -37,10 +37,10 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
 /// Why claims are missed, as it stands beside the claims.
 fn deviations(json: bool) {
     let text = include_str!("../../../../validation/DEVIATIONS.md");
-    match (json, lines::line_width()) {
-        (true, _) => output::print_json(&text.into()),
-        (false, usize::MAX) => print!("{text}"),
-        (false, width) => print!("{}", markdown::readable(text, width)),
+    if json {
+        output::print_json(&text.into());
+    } else {
+        print!("{}", markdown::readable(text, lines::text_width()));
     }
 }
 
@@ -286,7 +286,7 @@ fn claims(json: bool) -> Result<(), Failure> {
 }
 
 fn named(name: &str, json: bool) -> Result<(), Failure> {
-    let column = crate::compare::column(name);
+    let column = crate::columns::column(name);
     if let Some(info) = STATISTICS.iter().find(|s| s.name == column.unwrap_or(name)) {
         if json {
             output::print_json(&json!({"name": info.name, "unit": info.unit, "meaning": info.meaning}));

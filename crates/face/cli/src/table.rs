@@ -1,6 +1,6 @@
 //! Tables for people, as wide as the terminal.
 
-use crate::lines::{folded, width};
+use crate::lines::{PIPED, folded, width};
 
 /// A last column that is text is wrapped, but not into less than this.
 const LEAST_TEXT: usize = 24;
@@ -39,7 +39,15 @@ impl Table {
     }
 
     pub(crate) fn print(&self) {
-        print!("{}", self.text(width()));
+        print!("{}", self.text(width().min(self.piped())));
+    }
+
+    /// Where there is no terminal, a last column of text is wrapped, if the others leave it room; numbers stay in their rows.
+    fn piped(&self) -> usize {
+        let widths = self.widths();
+        let others: Vec<usize> = (0..widths.len().saturating_sub(1)).collect();
+        let room = wide(&others, &widths) + 2 + LEAST_TEXT <= PIPED;
+        if self.is_text(others.len()) && room { PIPED } else { usize::MAX }
     }
 
     fn is_text(&self, column: usize) -> bool {
@@ -202,6 +210,16 @@ mod tests {
              memory.bytes_written   76.1  kB    bytes\n"
         );
         assert!(statistics().text(usize::MAX).lines().nth(2).is_some_and(|l| l.ends_with("included")));
+    }
+
+    #[test]
+    fn without_a_terminal_text_is_wrapped_and_numbers_are_not() {
+        let mut table = statistics();
+        table.row(["time.idle", "1", "ns", &"a long meaning ".repeat(40)]);
+        assert_eq!(table.piped(), PIPED);
+        let mut numbers = Table::new(["machine"; 40]);
+        numbers.row(["12,345,678"; 40]);
+        assert_eq!(numbers.piped(), usize::MAX);
     }
 
     #[test]

@@ -18,9 +18,11 @@ const WHOLE: &str = "amf, 448 GiB hidden";
 const EXPERIMENTS: [(u64, u64); 4] = [(129, 64), (193, 128), (277, 192), (385, 320)];
 /// When batches of instances came is not published: the middle, by factors, of 100 ms and 10 s, as other open values.
 const ARRIVALS: &str = "1000000000";
-/// The mix of 675 instances (§6.1, figures 13 and 14) at a 32nd of the size: AMF hides all of the platform's persistent
+/// The mix of figures 13 and 14 (§6.1).
+const MIX_INSTANCES: u64 = 675;
+/// It is run at a 32nd of the size: AMF hides all of the platform's persistent
 /// memory, the unified design has an experiment's, GiB.
-const MIX: u64 = 675 / MIX_SCALE;
+const MIX: u64 = MIX_INSTANCES / MIX_SCALE;
 const MIX_HIDDEN: u64 = 448 / MIX_SCALE;
 const MIX_SCALE: u64 = 32;
 /// The one that is shown over time.
@@ -73,7 +75,7 @@ fn mix_pm(machine: &str, number: usize) -> u64 {
 
 /// The name of a machine in that mix.
 fn mixed(machine: &str, number: usize) -> String {
-    format!("{machine}, 675 instances, {} GiB", MIX_SCALE * mix_pm(machine, number))
+    format!("{machine}, {MIX_INSTANCES} instances, {} GiB", MIX_SCALE * mix_pm(machine, number))
 }
 
 /// The name of STREAM's run with arrays in device files, or not.

@@ -89,6 +89,23 @@ impl Report {
         self.stats.iter().find(|s| s.name == name).map(|s| s.value)
     }
 
+    /// Makes time, counts and statistics the means of this run and others of the same machine and kind of work.
+    pub fn average(&mut self, others: &[Report]) {
+        let runs = others.len() as u64 + 1;
+        let mean = |own: u64, of: fn(&Report) -> u64| (own + others.iter().map(of).sum::<u64>()) / runs;
+        self.time = Dur::ps(mean(self.time.as_ps(), |r| r.time.as_ps()));
+        self.references = mean(self.references, |r| r.references);
+        for s in others.iter().flat_map(|r| &r.stats) {
+            if self.get(&s.name).is_none() {
+                self.stats.push(Statistic { name: s.name.clone(), value: 0.0 });
+            }
+        }
+        for s in &mut self.stats {
+            s.value = (s.value + others.iter().filter_map(|r| r.get(&s.name)).sum::<f64>()) / runs as f64;
+        }
+        in_order(&mut self.stats);
+    }
+
     /// The report as JSON, without anything that depends on the host.
     pub fn to_json(&self) -> serde_json::Value {
         let stats: Map<String, serde_json::Value> =
@@ -229,7 +246,12 @@ pub(crate) fn statistics(
         }
     }
     derived(tally, time, threads, &mut |name, value| add(name.into(), value));
-    let rank = |name: &str| STATISTICS.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
-    all.sort_by_key(|s| rank(&s.name));
+    in_order(&mut all);
     all
+}
+
+/// The order of the table of statistics.
+fn in_order(stats: &mut [Statistic]) {
+    let rank = |name: &str| STATISTICS.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
+    stats.sort_by_key(|s| rank(&s.name));
 }

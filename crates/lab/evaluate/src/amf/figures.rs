@@ -1,8 +1,8 @@
 //! Faults, swap and processor time over time; totals by experiment; energy; pass-through; databases; other designs.
 
 use super::{
-    AMF, DATABASES, DESIGNS, EXPERIMENTS, HIDDEN, SHOWN, UNIFIED, WHOLE, at, experiment, faults, gain,
-    hiding, in_mix, of, stream,
+    AMF, DATABASES, DESIGNS, EXPERIMENTS, HIDDEN, MIX_INSTANCES, MIX_SCALE, SHOWN, UNIFIED, WHOLE, at,
+    experiment, faults, gain, hiding, in_mix, of, stream,
 };
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
@@ -16,8 +16,8 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
         faults_over_time(runs),
         swap_over_time(runs),
         processor(runs),
-        totals("figure-13", "Page faults", "million", MIX_CAPTION, &|m, n| faults(runs, m, n) / 1e6),
-        totals("figure-14", "Most of the swap device in use", "GiB", MIX_CAPTION, &|m, n| {
+        totals("figure-13", "Page faults", "million", &of_mix(), &|m, n| faults(runs, m, n) / 1e6),
+        totals("figure-14", "Most of the swap device in use", "GiB", &of_mix(), &|m, n| {
             in_mix(runs, m, n, "os.swap_bytes_max") / f64::from(1 << 30)
         }),
         totals(
@@ -126,7 +126,11 @@ fn processor(runs: &Runs) -> Figure {
     .figure("time", rows)
 }
 
-const MIX_CAPTION: &str = "675 instances, sizes over 32: AMF hides all of the platform's persistent memory, the unified design has each experiment's.";
+fn of_mix() -> String {
+    format!(
+        "{MIX_INSTANCES} instances, sizes over {MIX_SCALE}: AMF hides all of the platform's persistent memory, the unified design has each experiment's."
+    )
+}
 
 fn totals(
     name: &'static str,
@@ -189,12 +193,25 @@ fn integration(runs: &Runs) -> Figure {
     Lines {
         name: "integration",
         title: "Free memory, watermarks and integrated persistent memory",
-        caption: "AMF under redis-mem: hidden memory comes when less than 24 GiB is free, and goes when it is idle.",
+        caption: &runs.series(AMF, "redis-mem").map_or_else(String::new, integrated),
         axis: "GiB",
         x: "seconds",
         order: &lines.map(|(label, _)| label),
     }
     .figure("time", rows)
+}
+
+/// When hidden memory came in a run, how much of it, and whether it has gone again.
+fn integrated(series: &Series) -> String {
+    let most = |name: &str| column(series, name).iter().copied().fold(0.0, f64::max);
+    let (below, all) = (most("integrates_below_gib"), most("pm_integrated_gib"));
+    let left = column(series, "pm_integrated_gib").last().copied().unwrap_or(0.0);
+    let came = match all {
+        0.0 => "and none comes".to_string(),
+        _ if left < all => format!("{all:.0} GiB at most; {left:.0} GiB are left at the end"),
+        _ => format!("{all:.0} GiB at most, which is still there at the end"),
+    };
+    format!("AMF under redis-mem: hidden memory is to come when less than {below:.0} GiB is free, {came}.")
 }
 
 fn designs(runs: &Runs) -> Figure {
