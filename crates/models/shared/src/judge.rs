@@ -15,6 +15,21 @@ fn side(stored: &Stored) -> Side {
     Side { host: stored.host, site: stored.site, time: stored.time }
 }
 
+/// That an `access` of a host has to do with what another host `did` before.
+fn meets(access: &str, here: &Side, what: &str, there: &Side, did: &str) -> String {
+    format!(
+        "this {access} at {} on host {} {what} host {} {did} {} before, at {}",
+        here.place(),
+        here.host,
+        there.host,
+        spelled(here.time.since(there.time)),
+        there.place(),
+    )
+}
+
+/// A load that did not get what it should have.
+const RETURNED: &str = "returned bytes that";
+
 impl World {
     /// A load of `host` at `at` got other bytes than those of store `missed`, of which the host knew.
     pub(crate) fn stale(
@@ -28,13 +43,7 @@ impl World {
         let stored = self.shadow.stored(missed)?;
         let there = side(stored);
         let (kind, why) = self.why_missed(&here, place, missed, stored);
-        let message = format!(
-            "this load at {} on host {host} returned bytes that host {} replaced {} before, at {}: {why}",
-            here.place(),
-            there.host,
-            spelled(here.time.since(there.time)),
-            there.place(),
-        );
+        let message = format!("{}: {why}", meets("load", &here, RETURNED, &there, "replaced"));
         Some(Finding { kind, address: address_of(place), here, there: Some(there), message })
     }
 
@@ -82,13 +91,8 @@ impl World {
         };
         let there = side(stored);
         let message = format!(
-            "this load at {} on host {} returned bytes that host {} replaced {} before, at {}: host {} told of them at {}, \
-             and flushed them {} later, at {}",
-            finding.here.place(),
-            finding.here.host,
-            there.host,
-            spelled(finding.here.time.since(there.time)),
-            there.place(),
+            "{}: host {} told of them at {}, and flushed them {} later, at {}",
+            meets("load", &finding.here, RETURNED, &there, "replaced"),
             there.host,
             side(told).place(),
             spelled(time.since(told.time)),
@@ -133,13 +137,8 @@ impl World {
     ) -> Option<Finding> {
         let here = Side { host, site: at.0, time: at.1 };
         let there = side(self.shadow.stored(other)?);
-        let message = format!(
-            "this store at {} on host {host} is into a line into which host {} stored {} before, at {}: {text}",
-            here.place(),
-            there.host,
-            spelled(here.time.since(there.time)),
-            there.place(),
-        );
+        let what = "is into a line into which";
+        let message = format!("{}: {text}", meets("store", &here, what, &there, "stored"));
         Some(Finding {
             kind: Kind::WriteConflict,
             address: address_of(place),
@@ -160,12 +159,8 @@ impl World {
         let here = Side { host, site: at.0, time: at.1 };
         let there = side(self.shadow.stored(got)?);
         let message = format!(
-            "this load at {} on host {host} returned bytes that host {} stored {} before, at {}: nothing orders the two, so \
-             that it may as well return half of them",
-            here.place(),
-            there.host,
-            spelled(here.time.since(there.time)),
-            there.place(),
+            "{}: nothing orders the two, so that it may as well return half of them",
+            meets("load", &here, RETURNED, &there, "stored")
         );
         Some(Finding { kind: Kind::Unordered, address: address_of(place), here, there: Some(there), message })
     }

@@ -1,11 +1,10 @@
 //! Hosts that share memory without coherence, a thread each: the caches that a run of `shared` has, driven through every order
 //! of instructions, evictions, arrivals and stops.
 
-use super::{Flush, ImageValues, Instruction, Location, STATE_LIMIT, Test, Thread, Unfinished};
-use rustc_hash::FxHashSet;
+use super::reach::reach;
+use super::{Flush, ImageValues, Instruction, Location, Test, Thread, Unfinished};
 use shared::{Keep, Mutant, State as Caches};
 use std::collections::BTreeSet;
-use units::watch;
 
 /// Words of a line: locations that a test may put into one.
 pub(super) const WORDS: usize = 8;
@@ -45,25 +44,23 @@ pub(super) fn images(test: &Test, mutant: Option<Mutant>) -> Result<BTreeSet<Ima
         caches: Caches::new(hosts, memory, test.coherent_lines()).with(mutant),
         stopped: vec![false; hosts],
     };
-    let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![first], BTreeSet::new());
-    while let Some(mut state) = todo.pop() {
-        watch::check();
+    let mut found = BTreeSet::new();
+    let settle = |state: &mut State| {
         for (thread, program) in state.threads.iter_mut().zip(&test.threads) {
             thread.advance(program)?;
         }
-        if !seen.insert(state.clone()) {
-            continue;
-        }
-        if seen.len() > STATE_LIMIT {
-            return Err(Unfinished::TooManyStates);
-        }
+        Ok(())
+    };
+    let visit = |state: &State, todo: &mut Vec<State>| {
         let memory = state.caches.memory();
         found.insert(places.0.iter().map(|(line, word)| memory[*line][*word]).collect());
         for host in (0..hosts).filter(|host| !state.stopped[*host]) {
-            execute(test, &places, &state, host, &mut todo)?;
-            happen(test, &state, host, &mut todo);
+            execute(test, &places, state, host, todo)?;
+            happen(test, state, host, todo);
         }
-    }
+        Ok(())
+    };
+    reach(first, settle, visit)?;
     Ok(found)
 }
 

@@ -5,10 +5,9 @@
 //! steps. A line that hardware keeps coherent has one value for all, perhaps an owner whose device write is outstanding, and
 //! what the device has.
 
-use super::{Flush, ImageValues, Instruction, STATE_LIMIT, Test, Thread, Unfinished};
-use rustc_hash::FxHashSet;
+use super::reach::reach;
+use super::{Flush, ImageValues, Instruction, Test, Thread, Unfinished};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use units::watch;
 
 /// Values by location.
 type Values = BTreeMap<usize, i64>;
@@ -47,27 +46,25 @@ struct State {
 }
 
 pub(super) fn images(test: &Test) -> Result<BTreeSet<ImageValues>, Unfinished> {
-    let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![State::new(test)], BTreeSet::new());
-    while let Some(mut state) = todo.pop() {
-        watch::check();
+    let mut found = BTreeSet::new();
+    let settle = |state: &mut State| {
         for (thread, program) in state.threads.iter_mut().zip(&test.threads) {
             thread.as_mut().map(|thread| thread.advance(program)).transpose()?;
         }
-        if !seen.insert(state.clone()) {
-            continue;
-        }
-        if seen.len() > STATE_LIMIT {
-            return Err(Unfinished::TooManyStates);
-        }
+        Ok(())
+    };
+    let visit = |state: &State, todo: &mut Vec<State>| {
         found.insert((0..test.locations.len()).map(|l| state.device[test.lines[l]][&l]).collect());
         for host in 0..test.threads.len() {
-            state.execute(test, host, &mut todo)?;
-            state.goes_out(host, &mut todo);
+            state.execute(test, host, todo)?;
+            state.goes_out(host, todo);
             if test.may_stop(host) && state.threads[host].is_some() {
                 todo.push(state.stopped(host));
             }
         }
-    }
+        Ok(())
+    };
+    reach(State::new(test), settle, visit)?;
     Ok(found)
 }
 

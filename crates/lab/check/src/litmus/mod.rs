@@ -20,6 +20,7 @@ mod hosts_by_line;
 mod instruction;
 mod operational;
 mod parse;
+mod reach;
 mod spec;
 mod view;
 

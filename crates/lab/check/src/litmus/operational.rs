@@ -2,12 +2,9 @@
 //! (or location) that drains in order; a flush leaves its store buffer once its line has drained (Khyzha and
 //! Lahav, POPL 2021).
 
-use super::{
-    FenceKind, Flush, ImageValues, Instruction, Location, Model, STATE_LIMIT, Test, Thread, Unfinished,
-};
-use rustc_hash::FxHashSet;
+use super::reach::reach;
+use super::{FenceKind, Flush, ImageValues, Instruction, Location, Model, Test, Thread, Unfinished};
 use std::collections::BTreeSet;
-use units::watch;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Buffered {
@@ -46,25 +43,23 @@ pub(super) fn images(
         in_flight: vec![Vec::new(); units],
         persistent: test.initial.clone(),
     };
-    let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![first], BTreeSet::new());
-    while let Some(mut state) = todo.pop() {
-        watch::check();
+    let mut found = BTreeSet::new();
+    let settle = |state: &mut State| {
         for (thread, program) in state.threads.iter_mut().zip(&test.threads) {
             thread.advance(program)?;
         }
-        if !seen.insert(state.clone()) {
-            continue;
-        }
-        if seen.len() > STATE_LIMIT {
-            return Err(Unfinished::TooManyStates);
-        }
+        Ok(())
+    };
+    let visit = |state: &State, todo: &mut Vec<State>| {
         found.insert(state.persistent.clone());
         for t in 0..test.threads.len() {
-            machine.execute(&state, t, &mut todo)?;
-            machine.drain(&state, t, &mut todo);
+            machine.execute(state, t, todo)?;
+            machine.drain(state, t, todo);
         }
-        machine.persist(&state, &mut todo);
-    }
+        machine.persist(state, todo);
+        Ok(())
+    };
+    reach(first, settle, visit)?;
     Ok(found)
 }
 

@@ -1,10 +1,9 @@
 //! Px86-view: one list of messages, and how far into it each thread must or may look (Cho et al., PLDI 2021).
 
-use super::{Flush, ImageValues, Instruction, Location, Model, STATE_LIMIT, Test, Thread, Unfinished};
+use super::reach::reach;
+use super::{Flush, ImageValues, Instruction, Location, Model, Test, Thread, Unfinished};
 use crate::litmus::FenceKind;
-use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
-use units::watch;
 
 /// A place in the list of messages; 0 is before the first.
 type Stamp = usize;
@@ -75,23 +74,21 @@ pub(super) fn images(
     failed_rmw_fences: bool,
 ) -> Result<BTreeSet<ImageValues>, Unfinished> {
     let explorer = Explorer { test, model, failed_rmw_fences };
-    let (mut seen, mut todo, mut found) = (FxHashSet::default(), vec![State::new(test)], BTreeSet::new());
-    while let Some(mut state) = todo.pop() {
-        watch::check();
+    let mut found = BTreeSet::new();
+    let settle = |state: &mut State| {
         for (view, program) in state.views.iter_mut().zip(&test.threads) {
             view.thread.advance(program)?;
         }
-        if !seen.insert(state.clone()) {
-            continue;
-        }
-        if seen.len() > STATE_LIMIT {
-            return Err(Unfinished::TooManyStates);
-        }
-        explorer.collect(&state, &mut found);
+        Ok(())
+    };
+    let visit = |state: &State, todo: &mut Vec<State>| {
+        explorer.collect(state, &mut found);
         for t in 0..test.threads.len() {
-            explorer.step(&state, t, &mut todo)?;
+            explorer.step(state, t, todo)?;
         }
-    }
+        Ok(())
+    };
+    reach(State::new(test), settle, visit)?;
     Ok(found)
 }
 
