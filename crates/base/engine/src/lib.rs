@@ -201,7 +201,7 @@ impl<M: Message> Engine<M> {
     /// The next event in order, none when nothing is left or the stop is reached. Its message is written to
     /// `msg`: the one copy between the queue and the device, which would otherwise be four.
     pub fn next(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
-        let (at, to, port) = self.queue.pop(self.stop, msg)?;
+        let (at, to, port, immediate) = self.queue.pop(self.stop, msg)?;
         self.events += 1;
         if self.events.is_multiple_of(LOOK) {
             watch::at(at.ps());
@@ -211,7 +211,7 @@ impl<M: Message> Engine<M> {
         {
             arrivals.pass();
         }
-        if self.is_immediate(msg) {
+        if immediate {
             self.immediate.pass();
         }
         Some((at, to, port))
@@ -269,10 +269,11 @@ impl<M: Message> Out<'_, M> {
 
     #[inline]
     fn push(&mut self, key: Key, at: Time, to: NodeId, port: PortId, msg: M) {
-        if self.engine.is_immediate(&msg) {
+        let immediate = self.engine.is_immediate(&msg);
+        if immediate {
             self.engine.immediate.add(at);
         }
-        self.engine.queue.push(key, to, port, msg);
+        self.engine.queue.push(key, to, port, immediate, msg);
     }
 
     /// This front may pass something on at once from now on, or no longer: while one may, wires alone bound how far

@@ -33,12 +33,14 @@ struct Event<M> {
     key: Key,
     to: u16,
     port: u8,
+    /// Whether it is kept in mind as one without lookahead: what was asked of the message once.
+    immediate: bool,
     /// The next one in the same slot, or the next free place.
     next: Place,
     msg: M,
 }
 
-/// A timing wheel: events of the next 131 ns hang in slots of 2 ns, each slot's in order; one word tells which slots
+/// A timing wheel: events of the next 262 ns hang in slots of 4 ns, each slot's in order; one word tells which slots
 /// are used. The rest waits in a heap until the wheel has come round. Cost of a push: a walk along the few events of
 /// a slot; of a pop: finding the first bit of a word. No event is moved.
 pub(crate) struct EventQueue<M> {
@@ -54,8 +56,8 @@ pub(crate) struct EventQueue<M> {
 }
 
 const SLOTS: usize = u64::BITS as usize;
-/// A slot is 2^11 ps.
-const SLOT_BITS: u32 = 11;
+/// A slot is 2^12 ps: the wheel reaches as far as a read of persistent memory, and few events share a slot.
+const SLOT_BITS: u32 = 12;
 
 fn slot_of(key: Key) -> u64 {
     key.at().ps() >> SLOT_BITS
@@ -76,8 +78,8 @@ impl<M: Copy> EventQueue<M> {
 
     /// Takes an event in; it is not earlier than the last one popped.
     #[inline]
-    pub(crate) fn push(&mut self, key: Key, to: NodeId, port: PortId, msg: M) {
-        let place = self.store(Event { key, to: to.0, port: port.0, next: NOBODY, msg });
+    pub(crate) fn push(&mut self, key: Key, to: NodeId, port: PortId, immediate: bool, msg: M) {
+        let place = self.store(Event { key, to: to.0, port: port.0, immediate, next: NOBODY, msg });
         self.hang(key, place);
     }
 
@@ -100,9 +102,9 @@ impl<M: Copy> EventQueue<M> {
         }
     }
 
-    /// The next event, if it comes by `last`; its message is written to `msg`.
+    /// The next event, if it comes by `last`, and whether it is immediate; its message is written to `msg`.
     #[inline]
-    pub(crate) fn pop(&mut self, last: Time, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
+    pub(crate) fn pop(&mut self, last: Time, msg: &mut M) -> Option<(Time, NodeId, PortId, bool)> {
         if self.used == 0 {
             let far = self.far.peek()?.0.0;
             if far.at() > last {
@@ -117,7 +119,7 @@ impl<M: Copy> EventQueue<M> {
             return None;
         }
         *msg = event.msg;
-        let (key, to, port) = (event.key, event.to, event.port);
+        let (key, to, port, immediate) = (event.key, event.to, event.port, event.immediate);
         let after = std::mem::replace(&mut event.next, self.free);
         self.free = place;
         let turn = slot_of(key);
@@ -130,7 +132,7 @@ impl<M: Copy> EventQueue<M> {
                 self.bring_near();
             }
         }
-        Some((key.at(), NodeId(to), PortId(port)))
+        Some((key.at(), NodeId(to), PortId(port), immediate))
     }
 
     /// The first event on the wheel.
@@ -211,15 +213,15 @@ mod tests {
             for n in 0..2_000u64 {
                 if r.chance(550) || map.is_empty() {
                     let (at, rank) = (Time::from_ps(now + r.below(1 << (1 + seed % 24))), r.below(7) as u16);
-                    queue.push(Key::new(at, rank, n), NodeId(rank), PortId(0), n);
+                    queue.push(Key::new(at, rank, n), NodeId(rank), PortId(0), n % 3 == 0, n);
                     map.insert((at, rank, n), n);
                 } else {
                     let ((at, ..), n) = map.pop_first().unwrap();
                     now = at.ps();
                     assert_eq!(queue.next_at(), Some(at));
                     let mut msg = 0;
-                    let (popped, ..) = queue.pop(Time::NEVER, &mut msg).unwrap();
-                    assert_eq!((popped, msg), (at, n));
+                    let (popped, .., immediate) = queue.pop(Time::NEVER, &mut msg).unwrap();
+                    assert_eq!((popped, msg, immediate), (at, n, n % 3 == 0));
                 }
             }
         }
