@@ -21,8 +21,13 @@ SYSTEMS = {
     "capri": "crates/models/ordering/src/capri/",
     "cwsp": "crates/models/ordering/src/cwsp/",
     "nvdimmc": "crates/models/nvdimmc/",
+    "nvdimm": "crates/models/nvdimmc/",
     "nearpm": "crates/models/nearpm/",
+    "neardata": "crates/models/nearpm/",
     "pberry": "crates/models/pberry/",
+    r"remote\.": "crates/models/pberry/",
+    "optane": "crates/models/optane/",
+    "fusion": "crates/models/pagesim/",
     "amf": "crates/models/pagesim/src/policies/amf",
 }
 #: Where systems are listed, a line each, and where a paper's own evaluation is.

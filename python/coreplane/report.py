@@ -10,23 +10,16 @@ import altair as alt
 from coreplane import _core, bands, figures, opening, page, sentences
 from coreplane.page import quantity, section
 
-#: What a comparison's table shows besides time, where any machine has it, and how it is headed there.
-SHOWN = {
-    "memory.reads": "PM reads", "memory.writes": "PM writes", "memory.bytes_written": "PM written", "ordering.epochs": "epochs",
-    "ordering.cross_dependences": "cross deps", "ordering.nacks": "NACKs", "neardata.requests": "device requests", "nvdimm.faults": "DIMM faults",
-    "nvdimm.hit_share.page": "pages found", "nand.write_amplification": "write ampl.", "os.major_faults": "faults", "remote.lines_fetched": "lines fetched",
-    "remote.bytes_received": "received", "remote.bytes_sent": "sent",
-}  # fmt: skip
-SHOWN_PAGES = {
-    "os.minor_faults": "minor faults", "os.major_faults": "major faults", "os.swap_bytes_max": "swap max", "os.pm_integrated_bytes_max": "PM online max",
-    "os.user_share": "user share", "os.system_share": "system share", "energy_j": "energy",
-}  # fmt: skip
-
-
 @cache
 def meanings() -> dict[str, tuple[str, str]]:
     """Unit and meaning of each statistic."""
     return {s["name"]: (s["unit"], s["meaning"]) for s in _core.listing("statistics")}
+
+
+@cache
+def columns() -> dict[str, str]:
+    """What a comparison's table may show besides time, and how it is headed there."""
+    return {s["name"]: s["column"] for s in _core.listing("statistics") if "column" in s}
 
 
 def shown(name: str, value: float) -> tuple[str, float]:
@@ -129,7 +122,7 @@ def compare(folder: Path) -> Path:
     data = json.loads((folder / "compare.json").read_text())
     runs = data["machines"]
     over_time = "series" in runs[0]
-    heads = SHOWN_PAGES if over_time else SHOWN
+    heads = columns()
     names = [n for n in heads if any(r["stats"].get(n) for r in runs)]
     rows = []
     for r in runs:

@@ -11,6 +11,9 @@ struct Row {
     name: Option<String>,
     unit: Option<LitStr>,
     most: Option<LitStr>,
+    column: String,
+    explains: String,
+    unreported: bool,
     skip: bool,
     unless_zero: bool,
 }
@@ -78,9 +81,16 @@ impl Row {
                 "name" => row.name = Some(argument.text()?.value()),
                 "unit" => row.unit = Some(argument.text()?),
                 "most" => row.most = Some(argument.text()?),
+                "column" => row.column = argument.text()?.value(),
+                "explains" => row.explains = argument.text()?.value(),
+                "unreported" => row.unreported = true,
                 "skip" => row.skip = true,
                 "unless_zero" => row.unless_zero = true,
-                _ => return Err(argument.unknown("name, unit, most, skip, unless_zero")),
+                _ => {
+                    return Err(
+                        argument.unknown("name, unit, most, column, explains, skip, unless_zero, unreported")
+                    );
+                }
             }
         }
         Ok(row)
@@ -92,14 +102,14 @@ impl Row {
         let unit = |usual: &str| self.unit.as_ref().map_or_else(|| usual.to_string(), LitStr::value);
         if is(ty, "u64") {
             let hand = quote!(::params::StatSink::count(sink, #name, self.#ident););
-            return Ok((vec![one(name, &unit("1"), meaning)], hand));
+            return Ok((vec![self.one(name, &unit("1"), meaning, true)], hand));
         }
         if is(ty, "Dur") {
             let hand = quote!(::params::StatSink::time(sink, #name, self.#ident););
-            return Ok((vec![one(name, &unit("ns"), meaning)], hand));
+            return Ok((vec![self.one(name, &unit("ns"), meaning, true)], hand));
         }
         if is(ty, "f64") {
-            return Ok((vec![one(name, &unit("1"), meaning)], TokenStream::new()));
+            return Ok((vec![self.one(name, &unit("1"), meaning, true)], TokenStream::new()));
         }
         if is(ty, "Occupancy") {
             let most = self.most.as_ref().map_or_else(|| format!("highest {meaning}"), LitStr::value);
@@ -108,15 +118,29 @@ impl Row {
                 (".p99", format!("{meaning} not exceeded in 99 % of the time")),
                 (".max", most),
             ];
-            let rows = rows.iter().map(|(end, text)| one(&format!("{name}{end}"), &unit("1"), text));
-            return Ok((rows.collect(), quote!(::params::StatSink::occupancy(sink, #name, &self.#ident);)));
+            let own = |n: usize| self.one(&format!("{name}{}", rows[n].0), &unit("1"), &rows[n].1, n == 0);
+            return Ok((
+                (0..rows.len()).map(own).collect(),
+                quote!(::params::StatSink::occupancy(sink, #name, &self.#ident);),
+            ));
         }
         Err(Error::new_spanned(ty, "a statistic is a u64, a Dur, an Occupancy or an f64; else give skip"))
     }
-}
 
-fn one(name: &str, unit: &str, meaning: &str) -> TokenStream {
-    quote!(::params::StatisticInfo { name: #name, unit: #unit, meaning: #meaning })
+    /// One row; `first` of a field's has the field's column.
+    fn one(&self, name: &str, unit: &str, meaning: &str, first: bool) -> TokenStream {
+        let column = if first { self.column.as_str() } else { "" };
+        let explains = self.explains.split_whitespace();
+        let reported = !self.unreported;
+        quote!(::params::StatisticInfo {
+            name: #name,
+            unit: #unit,
+            meaning: #meaning,
+            column: #column,
+            explains: &[#(#explains),*],
+            reported: #reported,
+        })
+    }
 }
 
 /// Whether the type's last word is `name`.

@@ -11,6 +11,13 @@ pub struct StatisticInfo {
     pub unit: &'static str,
     /// One line on what it says.
     pub meaning: &'static str,
+    /// The head of its column where machines are compared; empty where it has none.
+    pub column: &'static str,
+    /// The statistics of time (`time.kernel`) that it may be the reason of: it is offered as evidence where two machines
+    /// differ in these.
+    pub explains: &'static [&'static str],
+    /// Whether reports tell it. What only others are derived from is not told.
+    pub reported: bool,
 }
 
 /// A struct whose fields are statistics; derived.
@@ -21,7 +28,8 @@ pub struct StatisticInfo {
 /// of `f64` has what a report computes, and gets `each` instead.
 ///
 /// On a field, `#[stat(..)]` takes `name` where the field's own will not do (with a dot in front, the whole name), `unit`,
-/// `most` (the meaning of a level's highest), `unless_zero` (not reported while nothing was counted) and `skip`.
+/// `most` (the meaning of a level's highest), `column` and `explains` (words separated by spaces) as in [`StatisticInfo`],
+/// `unless_zero` (not reported while nothing was counted), `unreported` and `skip`. A level's column is of its mean.
 pub trait Statistics {
     /// The rows.
     const TABLE: &'static [StatisticInfo];

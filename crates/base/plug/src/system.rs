@@ -9,6 +9,8 @@ use params::{Derive, Param, StatisticInfo};
 pub struct System {
     /// Every parameter that it reads, table by table.
     pub parameters: &'static [&'static [Param]],
+    /// What its keys begin with, and what these are about: the headings of `show`.
+    pub groups: &'static [(&'static str, &'static str)],
     /// Keys that once had another name, each before the name that it has.
     pub renamed: &'static [(&'static str, &'static str)],
     /// Every statistic that it reports, table by table.
@@ -25,6 +27,7 @@ impl System {
     /// One that declares nothing: what most leave out.
     pub const NOTHING: System = System {
         parameters: &[],
+        groups: &[],
         renamed: &[],
         statistics: &[],
         derived: None,

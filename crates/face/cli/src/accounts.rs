@@ -8,70 +8,34 @@ use machine::params::MACHINE;
 use protocol::Param;
 use serde_json::{Value, json};
 
-/// A cause of time: its statistic, its name, what a core does meanwhile, and what may have made it more or less.
+/// A cause of time: its statistic, its name, and what a core does meanwhile. Statistics say which of these they explain.
 struct Cause {
     statistic: &'static str,
     name: &'static str,
     doing: &'static str,
-    evidence: &'static [&'static str],
 }
 
-const fn cause(
-    statistic: &'static str,
-    name: &'static str,
-    doing: &'static str,
-    evidence: &'static [&'static str],
-) -> Cause {
-    Cause { statistic, name, doing, evidence }
+const fn cause(statistic: &'static str, name: &'static str, doing: &'static str) -> Cause {
+    Cause { statistic, name, doing }
 }
 
 /// At line fidelity; together they are all of the cores' time.
 const LINES: [Cause; 8] = [
-    cause("time.compute", "compute", "computing and hitting private caches", &["cpu.references"]),
-    cause("time.memory", "memory", "waiting for lines", &["memory.reads", "llc.misses", "cpu.misses"]),
-    cause(
-        "time.fences",
-        "fences",
-        "waiting at fences and flushes",
-        &["cpu.fences", "cpu.flushes", "ordering.nacks"],
-    ),
-    cause(
-        "time.buffer_full",
-        "buffer full",
-        "waiting for room in the persist path",
-        &["ordering.cross_dependences", "ordering.nacks", "ordering.entries"],
-    ),
-    cause("time.locks", "locks", "taking locks and waiting for other threads", &["cpu.locked"]),
-    cause(
-        "time.devices",
-        "devices",
-        "waiting for devices",
-        &["neardata.polls", "neardata.commands", "cpu.registers"],
-    ),
-    cause(
-        "time.kernel",
-        "kernel",
-        "in the kernel",
-        &["os.major_faults", "nvdimm.faults", "os.write_faults", "os.shootdowns"],
-    ),
-    cause("time.idle", "idle", "without anything to do", &[]),
+    cause("time.compute", "compute", "computing and hitting private caches"),
+    cause("time.memory", "memory", "waiting for lines"),
+    cause("time.fences", "fences", "waiting at fences and flushes"),
+    cause("time.buffer_full", "buffer full", "waiting for room in the persist path"),
+    cause("time.locks", "locks", "taking locks and waiting for other threads"),
+    cause("time.devices", "devices", "waiting for devices"),
+    cause("time.kernel", "kernel", "in the kernel"),
+    cause("time.idle", "idle", "without anything to do"),
 ];
 
 /// At page fidelity; what is left is no program's and not the kernel's.
 const PAGES: [Cause; 3] = [
-    cause("os.user_time", "programs", "in programs", &["os.visits", "fusion.cache_misses"]),
-    cause(
-        "os.system_time",
-        "kernel",
-        "in the kernel",
-        &["os.minor_faults", "os.major_faults", "os.kswapd_pages"],
-    ),
-    cause(
-        "",
-        "idle or I/O",
-        "waiting for devices or without a program",
-        &["os.major_faults", "os.swap_read_pages"],
-    ),
+    cause("os.user_time", "programs", "in programs"),
+    cause("os.system_time", "kernel", "in the kernel"),
+    cause("time.idle", "idle or I/O", "waiting for devices or without a program"),
 ];
 
 /// What went into each cause, nanoseconds summed over cores.
@@ -181,10 +145,10 @@ fn shares(report: &Report, base: &Report) -> Vec<Reason> {
 
 /// Of what may be behind a cause, what changed most, in the direction of its time.
 fn evidence(cause: &Cause, more_ns: f64, report: &Report, base: &Report) -> Option<(&'static str, f64, f64)> {
-    let both =
-        |name: &&'static str| Some((*name, report.get(name).unwrap_or(0.0), base.get(name).unwrap_or(0.0)));
+    // What a machine does not report has not happened there.
+    let both = |name: &'static str| (name, report.get(name).unwrap_or(0.0), base.get(name).unwrap_or(0.0));
     let change = |(_, here, there): &(&str, f64, f64)| (here - there).abs() / here.max(*there).max(1.0);
-    let moved = cause.evidence.iter().filter_map(both).filter(|all| change(all) > 0.05);
+    let moved = machine::behind(cause.statistic).map(|info| both(info.name)).filter(|all| change(all) > 0.05);
     let moved = moved.filter(|(_, here, there)| (here > there) == (more_ns > 0.0));
     moved.max_by(|a, b| change(a).total_cmp(&change(b)))
 }

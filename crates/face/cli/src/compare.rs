@@ -10,7 +10,7 @@ use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
 use crate::spread::{Spanned, Spreads, ends};
-use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
+use machine::{Description, Report, RunOptions, STATISTICS, StatisticInfo, WorkloadDescription};
 use serde_json::{Value, json};
 use trace::tables::StatisticRow;
 
@@ -206,15 +206,14 @@ pub(crate) fn rows(report: &Report) -> Vec<StatisticRow> {
 
 fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned: &[Option<Spanned>]) {
     say!("{}, seed {}\n", args.workload, args.settings.seed);
-    let candidates = columns::of(base.report().0);
     // A column that no machine has says nothing of any.
     let has =
-        |(stat, _): &(&str, &str)| runs.iter().any(|of| of.report().0.get(stat).is_some_and(|v| v != 0.0));
-    let columns: Vec<_> = candidates.iter().copied().filter(has).collect();
+        |info: &&StatisticInfo| runs.iter().any(|of| of.report().0.get(info.name).is_some_and(|v| v != 0.0));
+    let columns: Vec<_> = columns::all().filter(has).collect();
     let recorded = base.time_band().is_some();
     let band = recorded || args.bands;
     let fixed = ["machine", "time", "speedup"].into_iter().chain(band.then_some("band"));
-    let mut table = Table::new(fixed.chain(columns.iter().map(|(_, short)| *short)));
+    let mut table = Table::new(fixed.chain(columns.iter().map(|info| info.column)));
     for ((name, of), spanned) in on.iter().zip(runs).zip(spanned) {
         let time = of.time();
         let fixed = [name.clone(), quantity::time(time), format!("{:.2}", base.time() / time)];
@@ -222,7 +221,7 @@ fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned:
         let band = spread.or_else(|| of.speedup_band(base)).map(|(low, high)| format!("{low:.2}..{high:.2}"));
         let report = of.report().0;
         let shown =
-            columns.iter().map(|(stat, _)| report.get(stat).map_or("-".to_string(), |v| shown(stat, v)));
+            columns.iter().map(|info| report.get(info.name).map_or("-".to_string(), |v| shown(info, v)));
         table.row(fixed.into_iter().chain(band).chain(shown));
     }
     table.print();

@@ -7,7 +7,7 @@ use crate::lines::{self, say};
 use crate::markdown;
 use crate::output::{self, Table};
 use machine::params::MACHINE;
-use machine::{Description, PRESETS, STATISTICS, WorkloadDescription};
+use machine::{Description, PRESETS, STATISTICS, StatisticInfo, WorkloadDescription};
 use protocol::Param;
 use serde_json::{Value, json};
 use workloads::{
@@ -47,7 +47,7 @@ fn deviations(json: bool) {
 /// What can be shown.
 fn overview(json: bool) -> Result<(), Failure> {
     if json {
-        let systems: Vec<&str> = SYSTEMS.iter().map(|(prefix, _)| *prefix).collect();
+        let systems: Vec<&str> = groups().map(|(prefix, _)| prefix).collect();
         output::print_json(&json!({
             "machines": PRESETS.iter().map(|p| p.name).collect::<Vec<_>>(), "workloads": plain_workloads(),
             "systems": systems, "statistics": STATISTICS.len(), "parameters": MACHINE.len(),
@@ -73,7 +73,7 @@ pub(crate) fn overview_rows() -> Result<Vec<[String; 2]>, Failure> {
     let machines: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| !name.contains('@')).collect();
     let (workloads, claims) = (plain_workloads(), evaluate::Claims::built_in()?.list.len());
     let variants = PRESETS.len() - machines.len();
-    let systems: Vec<&str> = SYSTEMS.iter().map(|(prefix, _)| *prefix).collect();
+    let systems: Vec<&str> = groups().map(|(prefix, _)| prefix).collect();
     let rows = [
         ("machines", format!("{} machines and {variants} variants: {}", machines.len(), machines.join(", "))),
         ("workloads", format!("{} workloads: {}", workloads.len(), workloads.join(", "))),
@@ -101,30 +101,15 @@ pub(crate) fn overview_rows() -> Result<Vec<[String; 2]>, Failure> {
     Ok(rows.map(|(show, what)| [show.to_string(), what]).into())
 }
 
-/// What keys begin with, and what they are about.
-const SYSTEMS: [(&str, &str); 16] = [
-    ("machine", "the machine"),
-    ("cpu", "cores"),
-    ("l1", "first-level caches"),
-    ("l2", "second-level caches"),
-    ("llc", "shared cache and directory"),
-    ("wires", "distances"),
-    ("memory", "memory"),
-    ("ordering", "order of persists"),
-    ("neardata", "near-data devices"),
-    ("nvdimm", "a DIMM whose DRAM caches NAND"),
-    ("nand", "NAND flash"),
-    ("remote", "remote memory"),
-    ("os", "the operating system's memory manager"),
-    ("fusion", "DRAM and persistent memory of hundreds of GB"),
-    ("shared", "hosts that share memory"),
-    ("workload", "the workload"),
-];
+/// What keys begin with, and what they are about: what the machine's systems say, and the workloads'.
+fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
+    machine::groups().chain(std::iter::once(("workload", "the workload")))
+}
 
 /// What a key is about, as the heading of its group.
 fn system(key: &str) -> String {
     let prefix = key.split('.').next().unwrap_or(key);
-    let about = SYSTEMS.iter().find(|(known, _)| *known == prefix).map(|(_, about)| *about);
+    let about = groups().find(|(known, _)| *known == prefix).map(|(_, about)| about);
     about.map_or_else(|| prefix.to_string(), |about| format!("{prefix}: {about}"))
 }
 
@@ -254,7 +239,16 @@ fn variants() -> impl Iterator<Item = (&'static str, &'static Workload)> {
 
 /// Every statistic, as JSON.
 pub(crate) fn statistic_list() -> Value {
-    STATISTICS.iter().map(|s| json!({"name": s.name, "unit": s.unit, "meaning": s.meaning})).collect()
+    STATISTICS.iter().map(statistic).collect()
+}
+
+/// One statistic, as JSON.
+fn statistic(info: &StatisticInfo) -> Value {
+    let mut row = json!({"name": info.name, "unit": info.unit, "meaning": info.meaning});
+    if !info.column.is_empty() {
+        row["column"] = info.column.into();
+    }
+    row
 }
 
 fn stats(json: bool) {
@@ -289,7 +283,7 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
     let column = crate::columns::column(name);
     if let Some(info) = STATISTICS.iter().find(|s| s.name == column.unwrap_or(name)) {
         if json {
-            output::print_json(&json!({"name": info.name, "unit": info.unit, "meaning": info.meaning}));
+            output::print_json(&statistic(info));
         } else {
             say!("{} [{}]: {}", info.name, info.unit, info.meaning);
         }
@@ -378,7 +372,7 @@ fn parameters(
     let mut rows: Vec<_> = rows.collect();
     let group = |key: &str| {
         let prefix = key.split('.').next();
-        SYSTEMS.iter().position(|(known, _)| Some(*known) == prefix).unwrap_or(SYSTEMS.len())
+        groups().position(|(known, _)| Some(known) == prefix).unwrap_or(usize::MAX)
     };
     rows.sort_by_key(|(p, ..)| group(p.key));
     let mut table = Table::new(["key", "value", "unit", "meaning, and where the value is from"]).text_from(2);

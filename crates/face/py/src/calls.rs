@@ -3,6 +3,7 @@
 use crate::values::to_python;
 use crate::work::{raised, watched};
 use cli::calls::{self, Bands, How, Pairs};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -70,11 +71,12 @@ impl Workload {
 }
 
 /// As the functions in Python name them, with the most runs.
-fn bands_of((word, runs): &(String, Option<usize>)) -> Bands {
+fn bands_of((word, runs): &(String, Option<usize>)) -> PyResult<Bands> {
     match word.as_str() {
-        "open" => Bands::Open(*runs),
-        "recordings" => Bands::Recordings,
-        _ => Bands::None,
+        "open" => Ok(Bands::Open(*runs)),
+        "recordings" => Ok(Bands::Recordings),
+        "none" => Ok(Bands::None),
+        _ => Err(PyValueError::new_err(format!("bands = {word}: give open, recordings or none"))),
     }
 }
 
@@ -92,7 +94,7 @@ fn run<'py>(
     timeline: bool,
 ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
     let (machine, workload) = (machine.0.clone(), workload.0.clone());
-    let how = How { seed, reference, bands: bands_of(&bands), timeline };
+    let how = How { seed, reference, bands: bands_of(&bands)?, timeline };
     let (json, timeline) = watched(py, move || calls::run(&machine, &workload, how))?;
     Ok((to_python(py, &json)?, timeline.map(|bytes| PyBytes::new(py, &bytes))))
 }
@@ -112,7 +114,7 @@ fn compare<'py>(
 ) -> Any<'py> {
     let machines: Vec<calls::Machine> = machines.iter().map(|m| m.get().0.clone()).collect();
     let (workload, how) =
-        (workload.0.clone(), How { seed, reference, bands: bands_of(&bands), timeline: false });
+        (workload.0.clone(), How { seed, reference, bands: bands_of(&bands)?, timeline: false });
     let json = watched(py, move || calls::compare(&machines, &workload, base, how))?;
     to_python(py, &json)
 }

@@ -112,7 +112,10 @@ impl Description {
         }
         let given =
             if self.memories.is_empty() { format!("memory.kind = {kind}") } else { "[[memory]]".into() };
-        let text = format!("{given}: a machine at page fidelity has its memory from fusion.*; leave it away");
+        let own: Vec<String> =
+            pagesim::SYSTEM.groups.iter().map(|(prefix, _)| format!("{prefix}.*")).collect();
+        let own = own.join(", ");
+        let text = format!("{given}: a machine at page fidelity has its memory from {own}; leave it away");
         Err(ConfigError::new(text))
     }
 

@@ -10,9 +10,9 @@ use plug::{MemoryKind, System};
 pub(crate) const SYSTEMS: [System; 11] = [
     ANY,
     cpu::SYSTEM,
+    ordering::models::SYSTEM,
     memory::SYSTEM,
     memory::DDR4,
-    ordering::models::SYSTEM,
     nearpm::SYSTEM,
     nvdimmc::SYSTEM,
     optane::SYSTEM,
@@ -22,8 +22,17 @@ pub(crate) const SYSTEMS: [System; 11] = [
 ];
 
 /// What is said of every machine.
-const ANY: System =
-    System { parameters: &[FidelityParameters::TABLE], statistics: &[Throughput::TABLE], ..System::NOTHING };
+const ANY: System = System {
+    parameters: &[FidelityParameters::TABLE],
+    groups: &[("machine", "the machine")],
+    statistics: &[Throughput::TABLE],
+    ..System::NOTHING
+};
+
+/// What keys begin with, and what they are about.
+pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SYSTEMS.iter().flat_map(|system| system.groups).copied()
+}
 
 /// Every kind of memory.
 pub fn memory_kinds() -> impl Iterator<Item = &'static dyn MemoryKind> {

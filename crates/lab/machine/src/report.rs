@@ -3,7 +3,7 @@
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::options::RunOptions;
-use crate::stats::{STATISTICS, derived};
+use crate::stats::{STATISTICS, derived, is_reported};
 use cpu::{Stretch, TimeStats};
 use engine::Timeline;
 use protocol::{Image, Tally, Value, View};
@@ -234,7 +234,7 @@ pub(crate) fn statistics(
     let tally = &tally;
     let mut all = Vec::new();
     let mut add = |name: String, value: f64| all.push(Statistic { name, value });
-    for (name, value) in tally.iter() {
+    for (name, value) in tally.iter().filter(|(name, _)| is_reported(name)) {
         match value {
             Value::Count(n) => add(name.into(), *n as f64),
             Value::Time(t) => add(name.into(), t.as_ns()),

@@ -15,13 +15,23 @@ fn tables() -> impl Iterator<Item = &'static StatisticInfo> {
 /// The table; a test holds that every reported statistic has a row. A name that several report stands once.
 pub static STATISTICS: LazyLock<Vec<StatisticInfo>> = LazyLock::new(|| {
     let mut all: Vec<StatisticInfo> = Vec::new();
-    for row in tables() {
+    for row in tables().filter(|row| row.reported) {
         if all.iter().all(|known| known.name != row.name) {
             all.push(*row);
         }
     }
     all
 });
+
+/// The statistics that may be behind more or less of the time `cause`; one that several report may come twice.
+pub fn behind(cause: &str) -> impl Iterator<Item = &'static StatisticInfo> {
+    tables().filter(move |row| row.explains.contains(&cause))
+}
+
+/// Whether a report tells what was counted under `name`.
+pub(crate) fn is_reported(name: &str) -> bool {
+    tables().all(|row| row.name != name || row.reported)
+}
 
 /// What the statistic called `name` is.
 ///
@@ -55,10 +65,16 @@ mod tests {
 
     #[test]
     fn a_name_that_several_report_has_one_unit_and_every_row_says_something() {
-        for row in tables() {
+        for row in tables().filter(|row| row.reported) {
             let first = statistic(row.name).unwrap();
             assert_eq!(first.unit, row.unit, "{}", row.name);
             assert!(!row.meaning.is_empty() && !row.name.is_empty());
+            assert!(
+                row.column.is_empty() || first.column == row.column,
+                "{}: its column is in its first row",
+                row.name
+            );
+            assert!(row.explains.iter().all(|time| statistic(time).is_ok()), "{}", row.name);
         }
     }
 

@@ -398,7 +398,7 @@ impl Protocol for NearSpace {
                         next.devices[d].host(engine::PortId(FROM_CORES), msg, line, write, &mut effects);
                     }
                     Some(msg) => protocol::unexpected("a near-data device", &msg),
-                    None => debug_assert!(false, "nothing is on its way to device {d}"),
+                    None => panic!("nothing is on its way to device {d}"),
                 }
                 self.settle(&mut next, d, effects);
             }

@@ -24,6 +24,7 @@ use units::{Dur, Time};
 /// The system.
 pub const SYSTEM: System = System {
     parameters: TABLES,
+    groups: &[("neardata", "near-data devices")],
     statistics: STATISTICS,
     renamed: &[
         ("neardata.fault.dark_ns", "neardata.fault.power_off_ns"),

@@ -4,13 +4,14 @@ use params::{Occupancy, StatisticInfo, Statistics, Tally, Value};
 
 /// What near-data memory reports.
 pub(crate) const STATISTICS: &[&[StatisticInfo]] =
-    &[DeviceStats::TABLE, PortStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE, RegionShare::TABLE];
+    &[DeviceStats::TABLE, PortStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE, RegionStats::TABLE];
 
 /// A device.
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "neardata")]
 pub(crate) struct DeviceStats {
     /// requests that units have worked on
+    #[stat(column = "device requests")]
     pub(crate) requests: u64,
     /// 64-byte lines that units have copied
     #[stat(name = "lines_copied")]
@@ -37,11 +38,13 @@ pub(crate) struct DeviceStats {
 #[statistics(prefix = "neardata")]
 pub(crate) struct PortStats {
     /// commands of programs to near-data devices
+    #[stat(explains = "time.devices")]
     pub(crate) commands: u64,
     /// requests in which more than one device has a part
     #[stat(name = "requests_duplicated")]
     pub(crate) duplicated: u64,
     /// loads of devices' status registers
+    #[stat(explains = "time.devices")]
     pub(crate) polls: u64,
 }
 
@@ -59,13 +62,20 @@ pub struct WorkStats {
 #[statistics(prefix = "neardata")]
 pub(crate) struct ParallelShare {
     /// share of the time in which units work while programs go on or wait for them
+    #[stat(column = "side by side")]
     pub(crate) parallel_share: f64,
 }
 
 /// What follows of programs.
 #[derive(Statistics)]
 #[statistics(prefix = "neardata")]
-pub(crate) struct RegionShare {
+pub(crate) struct RegionStats {
+    /// time that programs spent on their crash-consistency mechanism, summed over cores
+    #[stat(unit = "ns")]
+    pub(crate) region_time_ns: f64,
+    /// the part of it in which programs moved data
+    #[stat(unit = "ns")]
+    pub(crate) movement_time_ns: f64,
     /// share of the cores' time that programs spent on their crash-consistency mechanism
     pub(crate) region_share: f64,
 }
@@ -75,8 +85,10 @@ pub(crate) fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'stat
     if let Some(Value::Levels(at_work)) = tally.get("neardata.at_work") {
         ParallelShare { parallel_share: at_work.share_filled() }.each(each);
     }
-    let region = tally.number("neardata.region_time_ns");
+    let region = tally.number("cpu.consistency");
     if region > 0.0 {
-        RegionShare { region_share: region / core_time }.each(each);
+        let movement = tally.number("cpu.movement");
+        RegionStats { region_time_ns: region, movement_time_ns: movement, region_share: region / core_time }
+            .each(each);
     }
 }

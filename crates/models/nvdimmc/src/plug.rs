@@ -20,6 +20,7 @@ use units::{Dur, Time};
 /// The system.
 pub const SYSTEM: System = System {
     parameters: TABLES,
+    groups: &[("nvdimm", "a DIMM whose DRAM caches NAND"), ("nand", "NAND flash")],
     statistics: STATISTICS,
     derived: Some(derived),
     protocols: &[Harness::of::<HandshakeSpace>()],

@@ -79,6 +79,7 @@ pub(crate) struct DriverStats {
     /// changes of a core from one line of the device to another
     pub(crate) line_visits: u64,
     /// page faults: the page was in no slot
+    #[stat(column = "DIMM faults", explains = "time.kernel")]
     pub(crate) faults: u64,
     /// page faults that put a page into the page table: its first touch since the program mapped it, or since it came back
     pub(crate) first_touches: u64,
@@ -91,7 +92,7 @@ pub(crate) struct DriverStats {
 #[statistics(prefix = "nvdimm")]
 pub(crate) struct HitShares {
     /// share of page visits that found their page in the DRAM
-    #[stat(name = "hit_share.page")]
+    #[stat(name = "hit_share.page", column = "pages found")]
     pub(crate) page: f64,
     /// share of line visits that found their page in the DRAM
     #[stat(name = "hit_share.line")]
@@ -103,6 +104,7 @@ pub(crate) struct HitShares {
 #[statistics(prefix = "nand")]
 pub(crate) struct FlashShare {
     /// pages programmed for each page written to the translation layer
+    #[stat(column = "write ampl.")]
     pub(crate) write_amplification: f64,
 }
 

@@ -54,6 +54,7 @@ pub const MODEL: Param = Param {
 /// Every model, with what they share.
 pub const SYSTEM: System = System {
     parameters: &PARAMETERS,
+    groups: &[("ordering", "order of persists")],
     statistics: &STATISTICS,
     derived: Some(derived),
     protocols: &PROTOCOLS,
@@ -79,8 +80,8 @@ const PARAMETERS: [&[Param]; 5 + MODELS.len()] = {
 /// What several models report, and then what single ones do.
 const STATISTICS: [&[StatisticInfo]; 7 + MODELS.len()] = {
     let mut tables: [&[StatisticInfo]; 7 + MODELS.len()] = [&[]; 7 + MODELS.len()];
-    tables[0] = BlockedShare::TABLE;
-    tables[1] = StallShare::TABLE;
+    tables[0] = StallShare::TABLE;
+    tables[1] = BlockedShare::TABLE;
     tables[2] = EpochStats::TABLE;
     tables[3] = BufferStats::TABLE;
     tables[4] = FlushStats::TABLE;

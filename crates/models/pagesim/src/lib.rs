@@ -40,8 +40,12 @@ mod tables;
 mod tests;
 
 /// Machines simulated by pages.
-pub const SYSTEM: System =
-    System { parameters: &[PARAMETERS], statistics: stats::STATISTICS, ..System::NOTHING };
+pub const SYSTEM: System = System {
+    parameters: &[PARAMETERS],
+    groups: &[("fusion", "DRAM and persistent memory of hundreds of GB")],
+    statistics: stats::STATISTICS,
+    ..System::NOTHING
+};
 
 pub use crate::tables::{PARAMETERS, tables};
 pub use curve::Curve;

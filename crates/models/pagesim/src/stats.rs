@@ -14,28 +14,31 @@ pub(crate) struct Run {
     #[stat(name = ".cpu.operations")]
     pub(crate) operations: f64,
     /// page faults in which software fetched the page
+    #[stat(column = "major faults", explains = "os.system_time time.idle")]
     pub(crate) major_faults: f64,
     /// page faults that needed no device
+    #[stat(column = "minor faults", explains = "os.system_time")]
     pub(crate) minor_faults: f64,
     /// visits of pages by programs
+    #[stat(explains = "os.user_time")]
     pub(crate) visits: f64,
     /// pages read from the swap device besides the one that was wanted
     pub(crate) readahead_pages: f64,
     /// pages that kswapd sent away
+    #[stat(explains = "os.system_time")]
     pub(crate) kswapd_pages: f64,
     /// pages that programs and kpmemd had to send away themselves
     pub(crate) direct_reclaim_pages: f64,
     /// pages that reclaim looked at
     pub(crate) scanned_pages: f64,
     /// most bytes on the swap device at once
-    #[stat(unit = "B")]
+    #[stat(unit = "B", column = "swap max")]
     pub(crate) swap_bytes_max: f64,
     /// pages read from the swap device
+    #[stat(explains = "time.idle")]
     pub(crate) swap_read_pages: f64,
     /// pages written to the swap device
     pub(crate) swap_written_pages: f64,
-    /// share of the cores' time that programs had
-    pub(crate) user_share: f64,
     /// the kernel's time as a share of the cores' time
     pub(crate) system_share: f64,
     /// time of programs, summed over cores
@@ -45,10 +48,10 @@ pub(crate) struct Run {
     #[stat(unit = "ns")]
     pub(crate) system_time: f64,
     /// most bytes of persistent memory known to the allocator at once
-    #[stat(unit = "B")]
+    #[stat(unit = "B", column = "PM online max")]
     pub(crate) pm_integrated_bytes_max: f64,
     /// most bytes of page descriptors at once
-    #[stat(unit = "B")]
+    #[stat(unit = "B", column = "descriptors")]
     pub(crate) descriptor_bytes_max: f64,
     /// programs that ended by themselves
     pub(crate) programs_ended: f64,
@@ -62,8 +65,11 @@ pub(crate) struct Run {
     /// bytes written to the most written section of persistent memory
     #[stat(name = ".fusion.section_bytes_written_max", unit = "B")]
     pub(crate) section_bytes_written_max: f64,
+    /// share of the cores' time that programs had
+    #[stat(column = "user share")]
+    pub(crate) user_share: f64,
     /// energy of memory: idle, in use, and waking; hidden memory has none
-    #[stat(name = ".energy_j", unit = "J")]
+    #[stat(name = ".energy_j", unit = "J", column = "energy")]
     pub(crate) energy_j: f64,
 }
 
@@ -74,6 +80,7 @@ pub(crate) struct Front {
     /// visits that hit the cache in front of persistent memory
     pub(crate) cache_hits: f64,
     /// visits that missed it
+    #[stat(explains = "os.user_time")]
     pub(crate) cache_misses: f64,
 }
 

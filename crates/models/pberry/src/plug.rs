@@ -23,6 +23,7 @@ use units::{Dur, Time};
 /// The system.
 pub const SYSTEM: System = System {
     parameters: TABLES,
+    groups: &[("remote", "remote memory"), ("os", "the operating system's memory manager")],
     statistics: STATISTICS,
     renamed: &[("remote.shootdown_hart_ns", "remote.shootdown_core_ns")],
     protocols: &[Harness::of::<RemoteSpace>()],

@@ -19,10 +19,13 @@ pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
 #[statistics(prefix = "os")]
 pub(crate) struct DaemonStats {
     /// page faults in which software fetched the page
+    #[stat(column = "major faults", explains = "time.kernel")]
     pub(crate) major_faults: u64,
     /// faults at the first write to a protected page
+    #[stat(explains = "time.kernel")]
     pub(crate) write_faults: u64,
     /// times that other cores had to drop translations
+    #[stat(explains = "time.kernel")]
     pub(crate) shootdowns: u64,
     /// accesses without a translation
     pub(crate) page_walks: u64,
@@ -51,10 +54,10 @@ pub(crate) struct DaemonStats {
 #[statistics(prefix = "remote")]
 pub(crate) struct AgentStats {
     /// bytes sent to the remote host, headers included
-    #[stat(name = "bytes_sent", unit = "B")]
+    #[stat(name = "bytes_sent", unit = "B", column = "sent")]
     pub(crate) sent: u64,
     /// bytes received from the remote host, headers included
-    #[stat(name = "bytes_received", unit = "B")]
+    #[stat(name = "bytes_received", unit = "B", column = "received")]
     pub(crate) received: u64,
     /// packets, both ways
     pub(crate) packets: u64,
@@ -66,7 +69,8 @@ pub(crate) struct AgentStats {
     /// reads that found their line missing, and had it fetched before its page
     #[stat(name = "critical_lines")]
     pub(crate) critical: u64,
-    /// lines that refaults from the remote host
+    /// lines fetched from the remote host
+    #[stat(column = "lines fetched")]
     pub(crate) lines_fetched: u64,
     /// lines written back to the remote host
     pub(crate) lines_sent: u64,

@@ -54,6 +54,7 @@ pub const PARAMETERS: &[Param] = params::SharedParameters::TABLE;
 /// Hosts that share memory.
 pub const SYSTEM: System = System {
     parameters: &[PARAMETERS],
+    groups: &[("shared", "hosts that share memory")],
     statistics: stats::STATISTICS,
     protocols: &[Harness::of::<explore::SharedSpace>()],
     ..System::NOTHING

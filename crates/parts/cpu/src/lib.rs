@@ -12,6 +12,13 @@ use plug::System;
 /// Cores, caches, and the wires between them.
 pub const SYSTEM: System = System {
     parameters: params::TABLES,
+    groups: &[
+        ("cpu", "cores"),
+        ("l1", "first-level caches"),
+        ("l2", "second-level caches"),
+        ("llc", "shared cache and directory"),
+        ("wires", "distances"),
+    ],
     renamed: &[
         ("cpu.harts", "cpu.cores"),
         ("wires.hart_directory_ns", "wires.core_directory_ns"),

@@ -36,6 +36,7 @@ pub const SYSTEM: System = System {
         WhichLinkParameters::TABLE,
         CxlParameters::TABLE,
     ],
+    groups: &[("memory", "memory")],
     statistics: STATISTICS,
     memory: Some(&PersistentMemory),
     ..System::NOTHING

@@ -16,6 +16,7 @@ mod stores;
 mod structures;
 mod sync;
 mod variants;
+mod words;
 mod workload;
 
 pub use catalogue::{WORKLOADS, find};

@@ -3,8 +3,8 @@
 use crate::Program;
 use crate::context::Context;
 use crate::recovery::Recover;
+pub(crate) use params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
 pub(crate) use protocol::Param;
-pub(crate) use protocol::params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
 
 /// A program that comes with the project.
 pub struct Workload {
@@ -43,7 +43,7 @@ macro_rules! params {
             "think_cycles" $crate::workload::Count { min: 0, max: 1_000_000 }, $think, "fitted to nearpm.overhead-share", "cycles of computation around each operation";
             "library_ns" $crate::workload::Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "250", "measured: libpmemobj 1.12, 220 to 280 ns for a range of 64 bytes", "instructions of the library for a logged range, where the core logs";
             "epoch_faults" $crate::workload::Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
-            "pages" $crate::workload::Choice(&["all", "first"]), "all", "open all|first: the paper says each page that changes; its artifact's programs copy one page a transaction", "pages of a transaction that are copied, with checkpoints and shadow paging: all that it changes, or the first alone, which survives no crash";
+            "pages" $crate::words::COPIED_PAGES, "all", "open all|first: the paper says each page that changes; its artifact's programs copy one page a transaction", "pages of a transaction that are copied, with checkpoints and shadow paging: all that it changes, or the first alone, which survives no crash";
             "fault_ns" $crate::workload::Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "open 1250..5000: a protection fault, its signal, and mprotect, half to twice", "time of a write to a protected page";
             "durable" $crate::workload::Flag, "true", "datasheet: PMDK, a transaction that has ended is durable", "each transaction ends with a dfence";
             "bug" $crate::workload::Choice(crate::pm::BUGS), "none", "open none: what is asked of the program", "a mistake seeded in the library; see docs/models/nearpm.md";
@@ -71,10 +71,9 @@ macro_rules! params {
     };
 }
 
-pub(crate) const N: protocol::params::Kind = Count { min: 1, max: 10_000_000 };
-pub(crate) const PERCENT: protocol::params::Kind = Count { min: 0, max: 100 };
+pub(crate) const N: params::Kind = Count { min: 1, max: 10_000_000 };
+pub(crate) const PERCENT: params::Kind = Count { min: 0, max: 100 };
 
-pub(crate) const MECHANISM: protocol::params::Kind =
-    Choice(&["logging", "redo", "undo-redo", "checkpoint", "shadow"]);
+pub(crate) const MECHANISM: params::Kind = <crate::pm::Mechanism as params::Plain>::KIND;
 
 pub(crate) use params;

@@ -224,7 +224,7 @@ impl Persistent for Lazy<'_, '_> {
             self.decisions.push(Decision { unit, options, tried: 0 });
         }
         let decision = &self.decisions[index];
-        debug_assert_eq!(decision.unit, unit, "recovery looks at the same lines when it sees the same bytes");
+        assert_eq!(decision.unit, unit, "recovery looks at the same lines when it sees the same bytes");
         let kept = decision.options[decision.tried];
         self.choice.insert(unit, kept);
         self.tracker.word(address, kept)

@@ -11,6 +11,7 @@ pub(crate) struct RecoveryStats {
     /// delay records created
     pub(crate) delay_records: u64,
     /// early flushes refused for want of room in a recovery table
+    #[stat(explains = "time.fences time.buffer_full")]
     pub(crate) nacks: u64,
     /// flushes of epochs that were not safe yet
     pub(crate) early_flushes: u64,

@@ -14,7 +14,7 @@ pub(crate) struct Direct {
 
 impl ControllerOrdering for Direct {
     fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
-        debug_assert!(!request.early, "no core side of this path flushes early");
+        assert!(!request.early, "no core side of this path flushes early");
         image.write(request.write.line, &request.write.data, request.write.mask);
         Accepted::Write
     }

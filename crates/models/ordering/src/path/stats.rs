@@ -7,10 +7,12 @@ use params::{Dur, Occupancy, Statistics};
 #[statistics(prefix = "ordering")]
 pub(crate) struct BufferStats {
     /// persist-buffer entries used
+    #[stat(explains = "time.buffer_full")]
     pub(crate) entries: u64,
     /// stores that joined a persist-buffer entry
     pub(crate) coalesced_stores: u64,
     /// filling of a persist buffer
+    #[stat(column = "PB mean")]
     pub(crate) persist_buffer: Occupancy,
 }
 
@@ -27,8 +29,10 @@ pub(crate) struct FlushStats {
 #[statistics(prefix = "ordering")]
 pub(crate) struct EpochStats {
     /// epochs that wrote and were closed
+    #[stat(column = "epochs")]
     pub(crate) epochs: u64,
     /// epochs that had to wait for an epoch of another core
+    #[stat(column = "cross deps", explains = "time.buffer_full")]
     pub(crate) cross_dependences: u64,
     /// the same time, summed over cores
     pub(crate) blocked: Dur,
@@ -47,6 +51,7 @@ pub(crate) struct DropStats {
 #[statistics(prefix = "ordering")]
 pub(crate) struct BlockedShare {
     /// share of core time in which a persist buffer with work cannot flush because of ordering
+    #[stat(column = "blocked")]
     pub(crate) blocked_share: f64,
 }
 
@@ -56,5 +61,6 @@ pub(crate) struct BlockedShare {
 pub(crate) struct StallShare {
     /// share of core time lost to fences and full persist buffers, also while a lock is taken, which the cores' time
     /// counts under locks
+    #[stat(column = "stalled")]
     pub(crate) stall_share: f64,
 }

@@ -7,6 +7,7 @@ use params::{Dur, Statistics};
 #[statistics(prefix = "cpu")]
 pub(super) struct Stats {
     /// loads, stores, flushes and locked operations of the programs
+    #[stat(explains = "time.compute")]
     pub(super) references: u64,
     /// references that hit the first-level cache
     #[stat(name = "l1.hits")]
@@ -15,6 +16,7 @@ pub(super) struct Stats {
     #[stat(name = "l2.hits")]
     pub(super) l2_hits: u64,
     /// lines asked of the directory
+    #[stat(explains = "time.memory")]
     pub(super) misses: u64,
     /// loads served by the store buffer
     #[stat(name = "store_buffer.forwarded")]
@@ -24,10 +26,13 @@ pub(super) struct Stats {
     /// stores to persistent memory that became visible
     pub(super) pm_stores: u64,
     /// locked read-modify-writes
+    #[stat(explains = "time.locks")]
     pub(super) locked: u64,
     /// flush instructions that left a core
+    #[stat(explains = "time.fences")]
     pub(super) flushes: u64,
     /// fences
+    #[stat(explains = "time.fences")]
     pub(super) fences: u64,
     /// operations of the workload that ended
     pub(super) operations: u64,
@@ -39,7 +44,7 @@ pub(super) struct Stats {
     #[stat(name = ".replay.turns_given_up", unless_zero)]
     pub(super) given_up: u64,
     /// loads and stores of devices' registers
-    #[stat(unless_zero)]
+    #[stat(unless_zero, explains = "time.devices")]
     pub(super) registers: u64,
     /// time that programs waited at fences and locked operations, summed over cores
     #[stat(name = ".ordering.fence_stall")]
@@ -47,10 +52,10 @@ pub(super) struct Stats {
     /// time that programs waited for lines, summed over cores
     pub(super) memory_stall: Dur,
     /// time that programs spent on their crash-consistency mechanism, summed over cores
-    #[stat(name = ".neardata.region_time_ns", unless_zero)]
+    #[stat(unless_zero, unreported)]
     pub(super) consistency: Dur,
     /// the part of it in which programs moved data
-    #[stat(name = ".neardata.movement_time_ns", unless_zero)]
+    #[stat(unless_zero, unreported)]
     pub(super) movement: Dur,
     #[stat(skip)]
     pub(super) path: PathStats,

@@ -317,8 +317,7 @@ impl State {
 
     pub(super) fn write_is_durable(&mut self, line: Line) {
         let Some(left) = self.flushed.get_mut(&line.0) else {
-            debug_assert!(false, "a write that has left is durable once");
-            return;
+            panic!("line {:#x}: a write that has left is durable once", line.0);
         };
         *left -= 1;
         if *left == 0 {
@@ -376,8 +375,7 @@ impl State {
     /// The owner evicts a line that it changed.
     pub(super) fn put(&mut self, line: Line, core: u8, data: &Block) {
         let Some(slot) = self.find(line) else {
-            debug_assert!(false, "an inclusive cache has every line that a core has");
-            return;
+            panic!("line {:#x}: an inclusive cache has every line that core {core} has", line.0);
         };
         self.take_data(slot, data);
         if self.owners[slot] == core + 1 {

@@ -9,6 +9,7 @@ pub(super) struct Stats {
     /// requests served by the shared cache
     pub(super) hits: u64,
     /// requests that went to memory
+    #[stat(explains = "time.memory")]
     pub(super) misses: u64,
     /// requests to cores for a line
     pub(super) snoops: u64,

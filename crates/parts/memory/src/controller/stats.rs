@@ -7,12 +7,14 @@ use params::{Occupancy, StatSink, Statistics};
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "memory")]
 pub(super) struct Stats {
+    /// 64-byte writes that left a write pending queue
+    #[stat(column = "PM writes")]
+    pub(super) writes: u64,
     /// 64-byte reads of persistent memory, those for undo records included
+    #[stat(column = "PM reads", explains = "time.memory")]
     pub(super) reads: u64,
     /// 64-byte reads of persistent memory for undo records
     pub(super) undo_reads: u64,
-    /// 64-byte writes that left a write pending queue
-    pub(super) writes: u64,
     /// bytes written to the media of persistent memory
     #[stat(unit = "B")]
     pub(super) bytes_written: u64,

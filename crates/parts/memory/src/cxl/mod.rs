@@ -157,7 +157,7 @@ fn line_of(msg: &Msg) -> Option<Line> {
 
 impl Device<Msg> for CxlLink {
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
-        debug_assert!(usize::from(port.0) < self.controllers * (1 + self.ups), "a link has no such port");
+        assert!(usize::from(port.0) < self.controllers * (1 + self.ups), "a link has no such port");
         if usize::from(port.0) < self.controllers {
             self.down(now, port.0, *msg, out);
         } else {

@@ -1,15 +1,16 @@
 //! What a replay can be told.
 
+use params::Kind::{Count, Nanoseconds};
+use params::Settings;
+use params::{Plain, Words};
 use protocol::Param;
-use protocol::params::Kind::{Choice, Count, Nanoseconds};
-use protocol::params::Settings;
 use units::Dur;
 
-const NS: protocol::params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000 };
+const NS: params::Kind = Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000 };
 
 const fn p(
     key: &'static str,
-    kind: protocol::params::Kind,
+    kind: params::Kind,
     default: &'static str,
     source: &'static str,
     meaning: &'static str,
@@ -21,14 +22,14 @@ const fn p(
 pub const PARAMS: &[Param] = &[
     p(
         "workload.pm",
-        Choice(&["ranges", "all"]),
+        Persistent::KIND,
         "ranges",
         "open ranges: what is asked of the program",
         "what is persistent memory: the files that the program mapped and the ranges that it named, or every address",
     ),
     p(
         "workload.schedule",
-        Choice(&["auto", "simulated", "recorded"]),
+        Schedule::KIND,
         "auto",
         "open auto: what is asked of the program",
         "who gets a lock: whoever is first in simulated time, or whoever was in the recording; auto: the first, and the second where the power fails",
@@ -49,7 +50,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "workload.sync",
-        Choice(&["dax", "page-cache"]),
+        FileSync::KIND,
         "dax",
         "open dax: what is asked of the program",
         "what msync, fsync and the like do: flush changed lines to persistent memory, or write changed pages to a device",
@@ -70,8 +71,23 @@ pub const PARAMS: &[Param] = &[
     ),
 ];
 
+/// What is persistent memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Persistent {
+    Ranges,
+    All,
+}
+
+/// Who gets a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Schedule {
+    Auto,
+    Simulated,
+    Recorded,
+}
+
 /// How files become durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
 pub enum FileSync {
     /// Mapped files are persistent memory itself: a write is non-temporal stores, a sync flushes lines and waits.
     Dax,
@@ -106,14 +122,17 @@ impl Options {
     /// From the workload's and the machine's parameters, whether the power will fail, and whether somebody looks at what
     /// persistent memory holds.
     pub fn new(workload: &Settings, machine: &Settings, power_fails: bool, keeps_bytes: bool) -> Options {
-        let schedule = workload.text("workload.schedule");
         Options {
             keeps_bytes,
-            all_pm: workload.text("workload.pm") == "all",
-            simulated: schedule == "simulated" || schedule == "auto" && !power_fails,
+            all_pm: workload.read::<Persistent>("workload.pm") == Persistent::All,
+            simulated: match workload.read("workload.schedule") {
+                Schedule::Simulated => true,
+                Schedule::Auto => !power_fails,
+                Schedule::Recorded => false,
+            },
             patience: workload.dur("workload.patience_ns"),
             pointer_reach: workload.number("workload.pointer_reach"),
-            sync: if workload.text("workload.sync") == "dax" { FileSync::Dax } else { FileSync::PageCache },
+            sync: workload.read("workload.sync"),
             syscall: workload.dur("workload.syscall_ns"),
             page_write_back: workload.dur("workload.page_write_back_ns"),
             rate: machine.number("cpu.clock_mhz") * machine.number("cpu.ipc"),

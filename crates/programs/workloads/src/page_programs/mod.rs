@@ -7,8 +7,8 @@ mod visits;
 
 pub use visits::{Phase, Visits};
 
+use params::Kind::{Count, Nanoseconds};
 use protocol::pages::Arrival;
-use protocol::params::Kind::{Count, Nanoseconds};
 use protocol::{Param, Settings};
 use std::sync::Arc;
 
@@ -58,8 +58,8 @@ macro_rules! params {
     };
 }
 
-const INSTANCES: protocol::params::Kind = Count { min: 1, max: 10_000 };
-const OPERATIONS: protocol::params::Kind = Count { min: 1, max: 1_000_000_000 };
+const INSTANCES: params::Kind = Count { min: 1, max: 10_000 };
+const OPERATIONS: params::Kind = Count { min: 1, max: 1_000_000_000 };
 
 /// All of them.
 pub const PAGE_WORKLOADS: &[PageWorkload] = &[
@@ -69,7 +69,7 @@ pub const PAGE_WORKLOADS: &[PageWorkload] = &[
         source: "AMF (ISCA 2018) §5, table 4; footprints: what the programs are known to take with their reference inputs",
         params: params! {
             "instances" INSTANCES, "193", "paper: AMF table 4, experiment 2", "programs, all batches together";
-            "program" protocol::params::Kind::Choice(spec_mix::CHOICES), "all", "paper: AMF §5 (mix), Fig. 10 (mcf)", "which; all: the nine in turn";
+            "program" params::Kind::Choice(spec_mix::CHOICES), "all", "paper: AMF §5 (mix), Fig. 10 (mcf)", "which; all: the nine in turn";
             "batch" INSTANCES, "32", "paper: AMF table 3, one a core", "programs that arrive together";
             "interval_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000_000 }, "2000000000", "open 100000000..10000000000: when batches came is not published; stands at 2 s, as before anything was compared", "time between batches";
             "passes" Count { min: 1, max: 1000 }, "4", "open 2..8: a run of seconds stands for one of minutes", "times that a program goes over its memory";

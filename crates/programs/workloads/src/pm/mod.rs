@@ -27,7 +27,9 @@ mod shadow;
 pub(crate) use recover::Recovered;
 
 use crate::context::Context;
-use protocol::params::Setting;
+use crate::words::CopiedPages;
+use params::Setting;
+use params::{FromSetting, Words};
 use protocol::{LOG_BYTES, LogLayout, NearInterface, PM_BASE, POOL_HEADER, Settings, Share};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,8 +48,11 @@ const PAGE: u64 = 4096;
 /// Most pages of data.
 const MOST_PAGES: u64 = (POOL_HEADER - PAGE_TABLE) / 8;
 
+/// The word of programs that have a way of their own besides: without that, they log.
+pub(crate) const AUTO: &str = "auto";
+
 /// How a change is made crash consistent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
 pub(crate) enum Mechanism {
     Logging,
     Redo,
@@ -58,13 +63,10 @@ pub(crate) enum Mechanism {
 
 impl Mechanism {
     pub(crate) fn of(settings: &Settings) -> Mechanism {
-        match settings.text("workload.mechanism") {
-            "redo" => Mechanism::Redo,
-            "undo-redo" => Mechanism::UndoRedo,
-            "checkpoint" => Mechanism::Checkpoint,
-            "shadow" => Mechanism::Shadow,
-            _ => Mechanism::Logging,
+        if settings.text("workload.mechanism") == AUTO {
+            return Mechanism::Logging;
         }
+        settings.read("workload.mechanism")
     }
 
     /// Where a redo log begins in a thread's part of a device: behind the undo log, where there are both.
@@ -79,7 +81,7 @@ impl Mechanism {
 }
 
 /// A mistake that can be seeded in the library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
 enum Bug {
     None,
     /// A redo log's data is not written back.
@@ -91,19 +93,13 @@ enum Bug {
 }
 
 /// The names of the mistakes, for `workload.bug`.
-pub(crate) const BUGS: &[&str] = &["none", "log-not-flushed", "frame-kept", "change-not-added"];
+pub(crate) const BUGS: &[&str] = Bug::WORDS;
 
 impl Bug {
     fn of(settings: &Settings) -> Bug {
-        match settings.get("workload.bug") {
-            Some(Setting::Text(name)) => match name.as_str() {
-                "log-not-flushed" => Bug::LogNotFlushed,
-                "frame-kept" => Bug::FrameKept,
-                "change-not-added" => Bug::ChangeNotAdded,
-                _ => Bug::None,
-            },
-            _ => Bug::None,
-        }
+        // A program's own mistakes are no words of the library's.
+        let word = settings.get("workload.bug").and_then(Setting::as_text);
+        word.and_then(Bug::from_word).unwrap_or(Bug::None)
     }
 }
 
@@ -214,7 +210,8 @@ impl Pm {
             mechanism,
             near,
             bug: Bug::of(&c.settings),
-            first_page_alone: matches!(c.settings.get("workload.pages"), Some(Setting::Text(pages)) if pages == "first"),
+            first_page_alone: c.settings.get("workload.pages").and_then(CopiedPages::from_setting)
+                == Some(CopiedPages::First),
             added: Cell::new(0),
             transaction: Cell::new(1),
             state: RefCell::new(State {

@@ -59,7 +59,7 @@ impl Pm {
     async fn issue(&self, request: &NearRequest) {
         let Some(near) = self.near else { return };
         for (address, value) in NearCommand::encode(request, self.c.cpu.core(), near.words) {
-            debug_assert!(address >= UNCACHED_BASE);
+            assert!(address >= UNCACHED_BASE, "a command is written to the devices' registers");
             self.c.store(address, value).await;
         }
     }

@@ -151,7 +151,7 @@ macro_rules! shared_params {
         &[
             protocol::Param {
                 key: "workload.hosts",
-                kind: protocol::params::Kind::Count { min: 2, max: $most },
+                kind: params::Kind::Count { min: 2, max: $most },
                 default: $hosts,
                 source: concat!("open ", $hosts, ": what is asked of the program"),
                 meaning: "hosts that take part",
@@ -159,7 +159,7 @@ macro_rules! shared_params {
             },
             protocol::Param {
                 key: "workload.operations",
-                kind: protocol::params::Kind::Count { min: 1, max: 1_000_000 },
+                kind: params::Kind::Count { min: 1, max: 1_000_000 },
                 default: $operations,
                 source: concat!("open ", $operations, ": what is asked of the program"),
                 meaning: $meaning,
@@ -167,7 +167,7 @@ macro_rules! shared_params {
             },
             protocol::Param {
                 key: "workload.bug",
-                kind: protocol::params::Kind::Choice($bugs),
+                kind: params::Kind::Choice($bugs),
                 default: "none",
                 source: "open none: what is asked of the program",
                 meaning: "a mistake seeded in the program; see docs/howto/shared-memory.md",

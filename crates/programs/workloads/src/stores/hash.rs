@@ -3,7 +3,7 @@
 //! The root object: the address of the buckets, and how many items there are. They differ in how a value is replaced.
 
 use super::{Store, Value, visit};
-use crate::pm::{Pm, Recovered};
+use crate::pm::{AUTO, Pm, Recovered};
 use crate::structures;
 use crate::workload::{Choice, Count, Flag, N, Nanoseconds, Workload, params};
 use protocol::Settings;
@@ -12,11 +12,8 @@ use units::mix;
 
 /// Whether the hash table is the one with a way of its own to be crash consistent.
 fn has_own_way(settings: &Settings) -> bool {
-    match settings.text("workload.mechanism") {
-        "own" => true,
-        "auto" => settings.text("workload.bug") != "none",
-        _ => false,
-    }
+    let way = settings.text("workload.mechanism");
+    way == "own" || way == AUTO && settings.text("workload.bug") != "none"
 }
 
 pub(crate) const HASHMAP: Workload = Workload {
@@ -31,7 +28,7 @@ pub(crate) const HASHMAP: Workload = Workload {
         "think_cycles" Count { min: 0, max: 1_000_000 }, "21100", "fitted to nearpm.overhead-share", "cycles of computation around each operation, on the library";
         "library_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "250", "measured: libpmemobj 1.12, 220 to 280 ns for a range of 64 bytes", "instructions of the library for a logged range, where the core logs";
         "epoch_faults" Count { min: 1, max: 28 }, "5", "artifact: a checkpoint ends with five page faults", "pages of an epoch, with checkpoints";
-        "pages" Choice(&["all", "first"]), "all", "open all|first: the paper says each page that changes; its artifact's programs copy one page a transaction", "pages of a transaction that are copied, with checkpoints and shadow paging: all that it changes, or the first alone, which survives no crash";
+        "pages" crate::words::COPIED_PAGES, "all", "open all|first: the paper says each page that changes; its artifact's programs copy one page a transaction", "pages of a transaction that are copied, with checkpoints and shadow paging: all that it changes, or the first alone, which survives no crash";
         "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "open 1250..5000: a protection fault, its signal, and mprotect, half to twice", "time of a write to a protected page";
         "bug" Choice(structures::hashmap::BUGS), "none", "open none: what is asked of the program, after Witcher, PMTest and XFDetector", "a seeded bug; see docs/models/crash.md";
     },

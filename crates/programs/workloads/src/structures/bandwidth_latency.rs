@@ -8,7 +8,8 @@
 
 use crate::context::Context;
 use crate::sync;
-use crate::workload::{Choice, Count, N, Nanoseconds, Workload, params};
+use crate::workload::{Count, N, Nanoseconds, Workload, params};
+use params::{Plain, Words};
 use protocol::{DRAM_BASE, PAGE_BYTES};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -18,7 +19,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params! {
         threads "4", "open 4: what is asked of the program";
         "operations" N, "1000", "open 1000: what is asked of the program", "loads of the chain in the region of interest; everything ends with them";
-        "memory" Choice(&["pm", "dram"]), "pm", "open pm: what is asked of the program", "which memory is loaded: that of memory.kind, or the machine's DRAM";
+        "memory" Memory::KIND, "pm", "open pm: what is asked of the program", "which memory is loaded: that of memory.kind, or the machine's DRAM";
         "stores" Count { min: 0, max: 1000 }, "0", "open 0: what is asked of the program", "of 1,000 accesses of a traffic thread so many store";
         "gap_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "open 0: what is asked of the program", "time between two accesses of a traffic thread";
         "pages" Count { min: 1, max: 12_288 }, "8192", "open 8192: what is asked of the program", "pages of each thread's region";
@@ -27,6 +28,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
     program: |c| Box::pin(run(c)),
     recover: None,
 };
+
+/// Which memory is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Memory {
+    Pm,
+    Dram,
+}
 
 const LINES_OF_PAGE: u64 = 64;
 /// Set once the chain has come to its end.
@@ -37,7 +45,7 @@ const SETTLE: u64 = 256;
 
 pub(crate) async fn run(c: Context) {
     let pages = c.settings.number("workload.pages");
-    let arena = if c.settings.text("workload.memory") == "dram" { &c.dram } else { &c.pm };
+    let arena = if c.settings.read::<Memory>("workload.memory") == Memory::Dram { &c.dram } else { &c.pm };
     let first = arena.alloc(pages * PAGE_BYTES, PAGE_BYTES);
     if c.thread == 0 {
         chain(&c, first, pages * LINES_OF_PAGE).await;

@@ -9,7 +9,8 @@
 
 use crate::context::{Arena, Context};
 use crate::sync;
-use crate::workload::{Choice, Count, N, PERCENT, Workload, params};
+use crate::words::{ORDER, Order};
+use crate::workload::{Count, N, PERCENT, Workload, params};
 
 /// The parameters of both, which differ in the order of keys.
 macro_rules! load {
@@ -20,7 +21,7 @@ macro_rules! load {
             "operations" N, "20000", "open 20000: what is asked of the program", "requests of all threads";
             "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
             "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
-            "pattern" Choice(&["random", "sequential"]), $pattern, "paper: PBerry §7", "order of keys";
+            "pattern" ORDER, $pattern, "paper: PBerry §7", "order of keys";
             "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published; stands at one, whose keys are in order", "connections, each with buffers of its own; in order all go over the keys in step";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
         }
@@ -243,7 +244,7 @@ impl Dict {
 pub(crate) async fn run(c: Context) {
     let keys = c.share(c.settings.number("workload.keys")).max(1);
     let sets = c.settings.number("workload.set_percent") * 10;
-    let sequential = c.settings.text("workload.pattern") == "sequential";
+    let sequential = c.settings.read::<Order>("workload.pattern") == Order::Sequential;
     let clients = c.settings.number("workload.clients");
     let think = c.settings.number("workload.think_cycles");
     let mut dict = Dict::new(&c, keys, clients);

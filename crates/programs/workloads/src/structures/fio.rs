@@ -8,7 +8,8 @@
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync;
-use crate::workload::{Bytes, Choice, Count, Flag, Multiple, N, Nanoseconds, Workload, params};
+use crate::words::{DIRECTION, Direction, ORDER, Order};
+use crate::workload::{Bytes, Count, Flag, Multiple, N, Nanoseconds, Workload, params};
 use protocol::{PM_BASE, Settings};
 use units::{Dur, Random};
 
@@ -20,8 +21,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         threads "1", "paper: NVDIMM-C §VII-B2";
         "operations" N, "2000", "open 2000: what is asked of the program", "blocks of all threads";
         "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NVDIMM-C §VII-B2", "bytes of a block";
-        "pattern" Choice(&["random", "sequential"]), "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
-        "rw" Choice(&["read", "write"]), "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
+        "pattern" ORDER, "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
+        "rw" DIRECTION, "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
         "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
         "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file where every access hits; at most that of the cache";
         "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
@@ -64,7 +65,7 @@ impl Job {
             (block.next_multiple_of(PAGE), total.div_ceil(threads))
         };
         let mut order: Vec<u32> = (0..blocks as u32).collect();
-        if s.text("workload.pattern") == "random" {
+        if s.read::<Order>("workload.pattern") == Order::Random {
             for n in (1..order.len()).rev() {
                 order.swap(n, random.below(n as u64 + 1) as usize);
             }
@@ -74,7 +75,7 @@ impl Job {
             order = with_visits_again(&order, operations, hit, &mut random);
         }
         let part = (blocks * stride).next_multiple_of(PAGE);
-        let writes = s.text("workload.rw") == "write";
+        let writes = s.read::<Direction>("workload.rw") == Direction::Write;
         Job { block, stride, base: PM_BASE + thread * part, blocks, order, operations, writes }
     }
 

@@ -6,14 +6,15 @@
 
 use crate::context::Context;
 use crate::sync;
-use crate::workload::{Choice, Count, Multiple, N, Nanoseconds, Workload, params};
+use crate::workload::{Count, Multiple, N, Nanoseconds, Workload, params};
+use params::{Plain, Words};
 use protocol::{FenceKind, LINE_BYTES, PAGE_BYTES, PM_BASE};
 use units::{Random, Time};
 
 /// Up to 64 MiB.
-const SIZE: protocol::params::Kind = Multiple { of: 64, max: 1 << 26 };
+const SIZE: params::Kind = Multiple { of: 64, max: 1 << 26 };
 /// The same, or nothing.
-const SIZE_OR_NONE: protocol::params::Kind = Count { min: 0, max: 1 << 26 };
+const SIZE_OR_NONE: params::Kind = Count { min: 0, max: 1 << 26 };
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "lattester",
@@ -24,8 +25,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "1000000", "open 1000000: what is asked of the program", "the most lines of 64 B that all threads access in the region of interest; the last access ends where they do";
         "time_ns" Nanoseconds { min_ps: 1, max_ps: 1_000_000_000_000 }, "60000", "open 60000: what is asked of the program", "time after which threads begin no other access line, so that they end together";
         "warm" Count { min: 0, max: 10_000_000 }, "0", "open 0: what is asked of the program", "lines before the region of interest; 0: as many as fill what stands before the media, which is more for stores alone";
-        "operation" Choice(&["load", "store", "store+clwb", "ntstore"]), "load", "open load: what is asked of the program", "what is done with the lines";
-        "pattern" Choice(&["stride", "random"]), "stride", "open stride: what is asked of the program", "where the next access is";
+        "operation" Operation::KIND, "load", "open load: what is asked of the program", "what is done with the lines";
+        "pattern" Pattern::KIND, "stride", "open stride: what is asked of the program", "where the next access is";
         "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
         "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
         "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
@@ -44,11 +45,22 @@ const FILL_BUFFERS: u64 = 6_000;
 /// Lines that fill the caches of the `optane` machine, whose evictions are then what reaches memory.
 const FILL_CACHES: u64 = 40_000;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What is done with the lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
 enum Operation {
     Load,
     Store,
+    #[word = "store+clwb"]
+    StoreFlush,
+    #[word = "ntstore"]
     NonTemporal,
+}
+
+/// Where the next access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Pattern {
+    Stride,
+    Random,
 }
 
 /// One thread's way through its region.
@@ -88,23 +100,18 @@ pub(crate) async fn run(c: Context) {
 impl Accesses {
     fn new(c: &Context) -> Accesses {
         let s = &c.settings;
-        let (operation, flushes) = match s.text("workload.operation") {
-            "load" => (Operation::Load, false),
-            "ntstore" => (Operation::NonTemporal, false),
-            "store+clwb" => (Operation::Store, true),
-            _ => (Operation::Store, false),
-        };
+        let operation: Operation = s.read("workload.operation");
         let lines =
             |key: &str| Some(s.number(key)).filter(|bytes| *bytes > 0).map(|b| b.div_ceil(LINE_BYTES));
         // Regions begin on one DIMM after the other, as far as there are any.
         let first = PM_BASE + c.thread as u64 * (REGION + PAGE_BYTES);
         Accesses {
             operation,
-            is_random: s.text("workload.pattern") == "random",
+            is_random: s.read::<Pattern>("workload.pattern") == Pattern::Random,
             first,
             access: s.number("workload.access_size").next_multiple_of(LINE_BYTES),
             stride: s.number("workload.stride"),
-            flush_lines: lines("workload.clwb_size").or(flushes.then_some(1)),
+            flush_lines: lines("workload.clwb_size").or((operation == Operation::StoreFlush).then_some(1)),
             fence_lines: lines("workload.fence_size"),
             number: 0,
             random: c.random(),
@@ -166,7 +173,7 @@ impl Accesses {
         self.value += 1;
         match self.operation {
             Operation::Load => drop(c.cpu.prefetch(line).await),
-            Operation::Store => drop(c.cpu.store(line, self.value).await),
+            Operation::Store | Operation::StoreFlush => drop(c.cpu.store(line, self.value).await),
             Operation::NonTemporal => {
                 for word in (0..LINE_BYTES).step_by(8) {
                     c.cpu.store_nontemporal(line + word, self.value).await;

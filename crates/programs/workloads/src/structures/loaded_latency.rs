@@ -6,7 +6,8 @@
 
 use crate::context::Context;
 use crate::sync;
-use crate::workload::{Choice, Count, N, Nanoseconds, Workload, params};
+use crate::words::{DIRECTION, Direction};
+use crate::workload::{Count, N, Nanoseconds, Workload, params};
 use protocol::{PAGE_BYTES, PM_BASE};
 use units::Random;
 
@@ -19,7 +20,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "1000", "open 1000: what is asked of the program", "visits of all threads";
         "pages" Count { min: 1, max: 1 << 20 }, "1024", "open 1024: what is asked of the program", "pages of the working set";
         "lines" Count { min: 1, max: 64 }, "1", "open 1: what is asked of the program", "lines of 64 B that a visit touches";
-        "rw" Choice(&["read", "write"]), "read", "open read: what is asked of the program", "what is done with them";
+        "rw" DIRECTION, "read", "open read: what is asked of the program", "what is done with them";
         "pause_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "open 0: what is asked of the program", "time between visits of a thread";
         "warm" N, "1000", "open 1000: what is asked of the program", "visits before the region of interest";
     },
@@ -38,7 +39,7 @@ struct Visits {
 
 pub(crate) async fn run(c: Context) {
     let s = &c.settings;
-    let writes = s.text("workload.rw") == "write";
+    let writes = s.read::<Direction>("workload.rw") == Direction::Write;
     let visits = Visits { pages: s.number("workload.pages"), lines: s.number("workload.lines"), writes };
     let pause = s.dur("workload.pause_ns");
     // Every page holds something, or a read of it would not need the media.

@@ -3,7 +3,8 @@
 use crate::context::Context;
 use crate::pages::{PageStream, Query};
 use crate::sync;
-use crate::workload::{Choice, Count, N, Text, Workload, params};
+use crate::workload::{Count, N, Text, Workload, params};
+use params::{Plain, Words};
 use protocol::PM_BASE;
 use std::sync::Arc;
 use units::Dur;
@@ -15,7 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params! {
         threads "1", "open 1: what is asked of the program";
         "query" Text, "Q1", "open Q1: what is asked of the program", "the query, or all";
-        "store" Choice(&["rows", "columns"]), "rows", "open rows|columns: the paper's store keeps columns, and its plans are not published", "whose page reads: SQLite's at scale factor 0.01, or DuckDB's at 0.1";
+        "store" Pages::KIND, "rows", "open rows|columns: the paper's store keeps columns, and its plans are not published", "whose page reads: SQLite's at scale factor 0.01, or DuckDB's at 0.1";
         "work_percent" Count { min: 0, max: 1000 }, "100", "open 35..100: Q1 takes 10.6 us a page on an idle host and 30 on the busy one where it was recorded; stands at what was recorded", "processor time between pages, of what was recorded with them";
         "operations" N, "4000", "open 4000: what is asked of the program", "pages read of each query, from its beginning";
     },
@@ -23,10 +24,17 @@ pub(crate) const WORKLOAD: Workload = Workload {
     recover: None,
 };
 
+/// Whose page reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Pages {
+    Rows,
+    Columns,
+}
+
 const PAGE: u64 = 4096;
 
 pub(crate) async fn run(c: Context) {
-    let columns = c.settings.text("workload.store") == "columns";
+    let columns = c.settings.read::<Pages>("workload.store") == Pages::Columns;
     let own = || if columns { PageStream::columns() } else { PageStream::small() };
     let stream: Arc<PageStream> = c.pages.clone().unwrap_or_else(own);
     let wanted = c.settings.text("workload.query");

@@ -1,0 +1,28 @@
+//! Words that parameters of several programs take.
+
+use params::{Kind, Plain, Words};
+
+/// In which order places come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub(crate) enum Order {
+    Random,
+    Sequential,
+}
+
+/// What is done with a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+}
+
+/// Which pages of a transaction are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub(crate) enum CopiedPages {
+    All,
+    First,
+}
+
+pub(crate) const ORDER: Kind = Order::KIND;
+pub(crate) const DIRECTION: Kind = Direction::KIND;
+pub(crate) const COPIED_PAGES: Kind = CopiedPages::KIND;
