@@ -17,7 +17,7 @@ def machine(name: str, *times: float, base: float = 100.0) -> dict[str, object]:
 def test_what_lies_within_the_recordings_is_not_said() -> None:
     intel, near, like = machine("intel", 100, 100), machine("near", 50, 40), machine("like", 45, 46)
     said = sentences.speeds({"baseline": "intel", "machines": [intel, near, like]})
-    assert said.startswith("near and like are fastest, and none of them surely faster than the others"), said
+    assert said == "near and like are fastest, up to 2.22 times as fast as intel, and none of them surely faster than the others; intel is slowest of the 3.", said
     assert sentences.speeds({"baseline": "intel", "machines": [intel, machine("near", 90, 110)]}) == "No machine is surely faster than another."
     sure = sentences.speeds({"baseline": "intel", "machines": [intel, machine("near", 50, 40)]})
     assert sure == "near is fastest, 2.22 (2.00 to 2.50) times as fast as intel, which is slowest of the 2."

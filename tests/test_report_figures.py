@@ -24,7 +24,7 @@ def captions(path: Path) -> list[str]:
 
 
 def run(machine: str, *cores: list[list[Any]]) -> dict[str, Any]:
-    return {"machine": machine, "time_ns": 100.0, "opening": list(cores)}
+    return {"machine": machine, "time_ns": 100.0, "opening": list(cores), "stats": {}}
 
 
 def test_the_picture_ends_where_the_first_core_was_seen_to() -> None:
@@ -34,6 +34,17 @@ def test_the_picture_ends_where_the_first_core_was_seen_to() -> None:
     assert opening.until([run("a", short), run("b", long[:80])]) == 80.0
     rows = opening.rows([run("a", [["buffer_full", 0.0, 3.0], ["compute", 3.0, 9.0]])], 5.0)
     assert [(r["cause"], r["from"], r["to"]) for r in rows] == [("buffer full", 0.0, 3.0), ("compute", 3.0, 5.0)]
+
+
+def test_the_picture_begins_where_a_second_core_works() -> None:
+    one = run("one", [["compute", 0.0, 60.0], ["locks", 60.0, 100.0]], [["locks", 0.0, 55.0], ["fences", 55.0, 100.0]])
+    assert opening.since([one], 100.0) == 55.0
+    assert [(r["cause"], r["from"], r["to"]) for r in opening.rows([one], 100.0, 55.0)] == [("compute", 55.0, 60.0), ("locks", 60.0, 100.0), ("fences", 55.0, 100.0)]
+    assert opening.said([one], 100.0, 55.0).startswith("The first 45 ns of the cores, to scale, from 55 ns on: until then one works alone. Most of what is not computing is fences: 50 %")
+    many = {**one, "stats": {"time.compute": 100.0, "time.locks": 400.0, "cpu.fences": 7.0}}
+    assert opening.said([many], 100.0).startswith("The first 100 ns of the first 2 of 5 cores, to scale.")
+    assert opening.since([run("x", [["compute", 0.0, 60.0]])], 60.0) == 0.0
+    assert opening.since([run("x", [["compute", 0.0, 60.0]], [["compute", 5.0, 60.0]])], 60.0) == 0.0
 
 
 def test_the_wait_that_tells_machines_apart_is_named() -> None:

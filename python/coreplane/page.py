@@ -161,15 +161,15 @@ def section(title: str, *parts: str) -> str:
     return f'<h2 id="{anchor}">{html.escape(title)}</h2>' + "".join(parts)
 
 
-def provenance(data: dict[str, Any]) -> str:
-    """Which version made this from what, and how to make it again."""
+def provenance(data: dict[str, Any], *, live: bool = False) -> str:
+    """Which version made this from what, and how to make it again; a live program is never the same."""
     told = data.get("provenance") or {}
     seed = data.get("seed", (data.get("machines") or [{}])[0].get("seed"))
     recordings = [(f"recording {n}" if n > 1 else "recording", f"{r['file']}, {r['bytes']:,} bytes, XXH3 {r['xxh3']}") for n, r in enumerate(told.get("recordings", []), 1)]
     rows = [("version", told.get("version")), ("seed", seed), *recordings]
     listed = "".join(f"<dt>{k}</dt><dd>{html.escape(str(v))}</dd>" for k, v in rows if v is not None)
     command = told.get("command")
-    again = f"<p>The same again, byte for byte:</p><pre>{html.escape(command)}</pre>" if command else ""
+    again = f"<p>{'The command' if live else 'The same again, byte for byte'}:</p><pre>{html.escape(command)}</pre>" if command else ""
     return section("Provenance", f"<dl>{listed}</dl>", again)
 
 

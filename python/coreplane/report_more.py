@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from coreplane import campaign, figures, page, report
+from coreplane import campaign, figures, page, spent
 from coreplane.page import quantity, section
 
 #: The unit of what a campaign's figures show.
@@ -28,7 +28,7 @@ def sweep(folder: Path) -> Path | None:
     for r in runs:
         varied = {k: r["settings"].get(k) for k in about["vary"]}
         rate = r["stats"].get(RATE, 0)
-        rows.append({"machine": r["machine"], "workload": r["workload"], "seed": r["seed"], "time_ns": r["time_ns"], "rate": rate, "shares": report.shares(r), **varied})
+        rows.append({"machine": r["machine"], "workload": r["workload"], "seed": r["seed"], "time_ns": r["time_ns"], "rate": rate, "shares": spent.shares(r), **varied})
     keys = campaign.axes(rows, about["vary"])
     looks = [campaign.look(rows, key, keys) for key in keys[:FIGURES]]
     head = ["machine", "workload", *about["vary"], "runs", "time", "operations a second"]

@@ -32,7 +32,7 @@ def track(file: Path) -> Path | None:
         section("How full dirty pages are", page.figure(folder, f"{name}-lines", _fullness(pages), _full(pages))),
         section("Where", page.figure(folder, f"{name}-where", _heat(pages), _where(pages))),
         section("Windows", page.table(*_table(windows))),
-        page.provenance(told),
+        page.provenance(told, live=True),
     ]
     return page.write(folder, f"Tracked: {_whom(told, name)}", "A byte is dirty in a window when its value at the end differs from its value at the start.", body, f"{name}.html")
 

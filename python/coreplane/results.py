@@ -9,9 +9,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from coreplane import _core, figures, notebook
+from coreplane import _core, figures, notebook, spent
 from coreplane.inputs import frame
 
+SPENT = {"cause": pl.String, "time_ns": pl.Float64, "share": pl.Float64}
 STATISTICS = {"name": pl.String, "value": pl.Float64, "unit": pl.String, "description": pl.String}
 
 
@@ -72,6 +73,12 @@ class Run:
         return pl.DataFrame(rows, schema=STATISTICS, orient="row")
 
     @property
+    def spent(self) -> pl.DataFrame:
+        """What a core's time was spent on, the mean of all cores: cause, time_ns, share; together all of it."""
+        own, shares = spent.of_a_core([self.data])[self.machine], spent.shares(self.data)
+        return pl.DataFrame([(c, ns, shares[c]) for c, ns in own.items()], schema=SPENT, orient="row")
+
+    @property
     def configuration(self) -> dict[str, str | int | float | bool]:
         """The value of every parameter that acted."""
         return dict(self.data["configuration"])
@@ -115,7 +122,7 @@ class Run:
     def _repr_html_(self) -> str:
         about = f"{notebook.text(self.time)} ns simulated, seed {self.data['seed']}"
         shown = self.stats.filter(pl.col("value") != 0)
-        return notebook.title(f"{self.workload} on {self.machine}", about) + notebook.lines(self.remarks) + notebook.table(shown)
+        return notebook.title(f"{self.workload} on {self.machine}", about) + notebook.lines(self.remarks) + notebook.table(self.spent) + notebook.table(shown)
 
 
 class Comparison:
@@ -162,6 +169,11 @@ class Comparison:
         return pl.concat([run.stats.select(pl.lit(run.machine).alias("machine"), *STATISTICS) for run in self.runs])
 
     @property
+    def spent(self) -> pl.DataFrame:
+        """What a core's time was spent on, by machine: machine, cause, time_ns, share."""
+        return pl.concat([run.spent.select(pl.lit(run.machine).alias("machine"), *SPENT) for run in self.runs])
+
+    @property
     def explained(self) -> list[str]:
         """For each machine but the baseline, a sentence on where the difference comes from."""
         return [run.data["explained"] for run in self.runs if run.data.get("explained")]
@@ -188,7 +200,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         about = f"speedups over {self.baseline}"
-        return notebook.title(self.workload, about) + notebook.lines(self.explained) + notebook.table(self.table) + notebook.svg(self.plot())
+        return notebook.title(self.workload, about) + notebook.lines(self.explained) + notebook.table(self.table) + notebook.table(self.spent) + notebook.svg(self.plot())
 
 
 class Curve:

@@ -60,13 +60,13 @@ def speeds(data: dict[str, Any]) -> str:
     at_top = [r["machine"] for r in ranked if not is_faster(best, r)]
     at_bottom = [r["machine"] for r in ranked if not is_faster(r, worst)]
     if len(at_top) > 1:
-        first = f"{listed(at_top)} are fastest, and none of them surely faster than the others: {best['speedup']:.2f} times as fast as {base} at most"
+        first = f"{listed(at_top)} are fastest, up to {best['speedup']:.2f} times as fast as {base}, and none of them surely faster than the others"
     else:
         first = f"None is faster than {base}" if best["machine"] == base else f"{best['machine']} is fastest, {best['speedup']:.2f}{_span(best)} times as fast as {base}"
     if len(at_bottom) > 1:
         return f"{first}; {listed(at_bottom)} are slowest, and none of them surely slower than the others."
     if worst["machine"] == base:
-        return f"{first}, which is slowest of the {len(ranked)}."
+        return f"{first}; {base} is slowest of the {len(ranked)}." if len(at_top) > 1 else f"{first}, which is slowest of the {len(ranked)}."
     whose = "its" if best["machine"] == base else f"{base}'s"
     return f"{first}; {worst['machine']} is slowest, at {worst['speedup']:.2f}{_span(worst)} of {whose} speed."
 

@@ -87,6 +87,16 @@ def test_a_run_answers_by_name() -> None:
         cp.run("eadr", SMALL)["ordering.recovery_table.max"]
 
 
+def test_all_of_a_cores_time_is_there() -> None:
+    found = cp.compare("queue", on=["intel", "asap-rp"])
+    for run in found.runs:
+        assert run.spent["share"].sum() == pytest.approx(1) and run.spent["time_ns"].sum() == pytest.approx(run.time)
+        assert "fences" in run._repr_html_()
+    assert set(found.spent["machine"]) == {"intel", "asap-rp"} and found.spent.columns == ["machine", "cause", "time_ns", "share"]
+    pages = cp.run("amf", cp.Workload("redis-mem", operations=2000))
+    assert pages.spent["time_ns"].sum() == pytest.approx(pages.time)
+
+
 def test_a_timeline_comes_when_it_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="timeline=True"):
         cp.run("intel", SMALL).save_timeline(tmp_path / "t.pftrace")

@@ -61,9 +61,10 @@ def test_the_notebook_goes_from_a_recording_to_a_figure(tmp_path: Path, monkeypa
         if cell["cell_type"] == "code":
             assert cell["outputs"] == [], "no outputs are kept: they would be old"
             exec("".join(cell["source"]), names)
-    assert "<svg" in (tmp_path / "out/notebook/waits.svg").read_text()
+    assert "<svg" in (tmp_path / "out/notebook/spent.svg").read_text()
     assert len(names["compared"]) == 5
     assert names["found"].ok
+    assert not names["bug"].ok and "kv.c:" in str(names["bug"].findings)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -7,6 +7,7 @@ use crate::output::{self, Table, number};
 use crate::progress::{self, Progress};
 use crate::quantity;
 use serde_json::{Value, json};
+use std::io::IsTerminal;
 use std::path::Path;
 use track::{Format, LINE, Mechanism, Mode, Options, PAGE, Report, TargetChoice, Window};
 
@@ -21,8 +22,8 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
         std::fs::write(path, []).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
     }
     let live = !args.common.quiet && !output::is_json(&args.common);
-    // Lines that appear as windows end say it themselves.
-    let bar = (!live).then(|| match args.windows {
+    // Lines that appear as windows end say it themselves, where they are read at once.
+    let bar = (!live || !std::io::stdout().is_terminal()).then(|| match args.windows {
         Some(windows) => progress::bar(&args.common, windows as usize, "windows"),
         None => progress::busy(&args.common, "tracking; it ends when the program does"),
     });
