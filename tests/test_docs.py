@@ -39,6 +39,17 @@ def test_slow_commands_print_what_pages_say(page: Path, tmp_path: Path) -> None:
             runner.run(block, tmp_path, COREPLANE)
 
 
+MACHINES = [(p, block) for p in PAGES for block in re.findall(r"^```toml\n(extends .*?)^```", p.read_text(), re.S | re.M)]
+
+
+@pytest.mark.parametrize(("page", "machine"), MACHINES, ids=lambda v: v.stem if isinstance(v, Path) else "")
+def test_machines_on_pages_run(page: Path, machine: str, cli: Cli, tmp_path: Path) -> None:
+    assert len(MACHINES) >= 2
+    (tmp_path / "machine.toml").write_text(machine)
+    said = cli("run", str(tmp_path / "machine.toml"), "queue", "--set", "workload.operations=40", "--format", "json")
+    assert '"time_ns"' in said
+
+
 def test_every_command_on_a_page_is_run_or_says_why_not() -> None:
     for page in PAGES:
         for fence in re.findall(r"^```(?:sh|bash|shell)\n(.*?)^```", page.read_text(), re.S | re.M):

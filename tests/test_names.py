@@ -20,6 +20,7 @@ SYSTEMS = {
     "ppa": "crates/models/ordering/src/ppa/",
     "capri": "crates/models/ordering/src/capri/",
     "cwsp": "crates/models/ordering/src/cwsp/",
+    '"intel"': "crates/models/ordering/src/intel/",
     "nvdimmc": "crates/models/nvdimmc/",
     "nvdimm": "crates/models/nvdimmc/",
     "nearpm": "crates/models/nearpm/",
@@ -29,6 +30,11 @@ SYSTEMS = {
     "optane": "crates/models/optane/",
     "fusion": "crates/models/pagesim/",
     "amf": "crates/models/pagesim/src/policies/amf",
+    '"hotplug"': "crates/models/pagesim/src/policies/hotplug",
+    "memory-mode": "crates/models/pagesim/src/policies/memory_mode",
+    "weighted-interleave": "crates/models/pagesim/src/policies/weighted_interleave",
+    "dram-swap": "crates/models/pagesim/src/policies/dram_swap",
+    "pm-block": "crates/models/pagesim/src/policies/pm_block",
 }
 #: Where systems are listed, a line each, and where a paper's own evaluation is.
 LISTS = (

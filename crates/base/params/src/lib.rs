@@ -108,7 +108,7 @@ pub use default::fits;
 pub use kind::{Kind, Param, Setting};
 pub use near::nearest;
 pub use params_derive::{Parameters, Statistics, Words};
-pub use settings::Settings;
+pub use settings::{Condition, Settings};
 pub use source::{Among, Open, SOURCES, Source};
 pub use statistics::{Derive, StatisticInfo, Statistics};
 pub use table::{Parameters, join, rows};

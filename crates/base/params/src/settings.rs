@@ -10,17 +10,40 @@ pub struct Settings {
     values: BTreeMap<&'static str, Setting>,
 }
 
+/// Another parameter's values with which one acts.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition {
+    /// The other parameter.
+    pub key: &'static str,
+    /// Its values, between `|`.
+    pub values: &'static str,
+    /// Whether it has to have one of these, or none.
+    pub is_one: bool,
+}
+
+impl Condition {
+    /// Reads `key=a|b` and `key!=a|b`.
+    fn read(text: &'static str) -> Option<Condition> {
+        let (key, values) = text.split_once('=')?;
+        let other = key.strip_suffix('!');
+        Some(Condition { key: other.unwrap_or(key), values, is_one: other.is_none() })
+    }
+
+    fn holds(&self, value: &str) -> bool {
+        self.values.split('|').any(|v| v == value) == self.is_one
+    }
+}
+
 impl Param {
     /// Whether it does anything beside what is set.
     pub fn acts_with(&self, settings: &Settings) -> bool {
-        let Some((key, values)) = self.condition() else { return true };
-        let value = settings.get(key).map(ToString::to_string);
-        value.is_some_and(|value| values.split('|').any(|v| v == value))
+        let value = |key: &str| settings.get(key).map(ToString::to_string);
+        self.acts.is_empty() || self.conditions().any(|c| value(c.key).is_some_and(|value| c.holds(&value)))
     }
 
-    /// The key that it hangs on, and the values of that with which it acts, between `|`.
-    pub fn condition(&self) -> Option<(&'static str, &'static str)> {
-        self.acts.split_once('=')
+    /// What it hangs on, one of which has to hold.
+    pub fn conditions(&self) -> impl Iterator<Item = Condition> {
+        self.acts.split(" or ").filter_map(Condition::read)
     }
 }
 

@@ -4,12 +4,14 @@
 use crate::describe::{Description, Given};
 use crate::error::ConfigError;
 use crate::fidelity::FidelityParameters;
+use crate::memories::Entry;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
 use ::params::{Param, Parameters, Settings};
 use cpu::params::{
-    CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters, PathFenceParameters,
-    PeerWireParameters, PersistPathParameters, RateParameters, WireParameters,
+    ControllerWireParameters, CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters,
+    NonTemporalParameters, OutstandingParameters, PathFenceParameters, PeerWireParameters,
+    PersistPathParameters, RateParameters, WireParameters,
 };
 use memory::params::{DramMediaParameters, DramParameters, InterleaveParameters, KindParameters};
 use std::collections::BTreeSet;
@@ -49,10 +51,7 @@ impl Description {
         // What is wrong with the list itself is told by its own check.
         let entries = self.entries().unwrap_or_default();
         for entry in &entries {
-            add(&entry.kind.tables(&entry.settings), &entry.settings);
-            if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
-                add(memory::cxl::tables(&entry.settings), &entry.settings);
-            }
+            add(&tables_of(entry), &entry.settings);
         }
         let has_registers = entries.iter().any(|entry| entry.register_store().is_some());
         add(&self.line_tables(has_registers), &self.settings);
@@ -74,12 +73,18 @@ impl Description {
         if asks.persist_path && asks.fences {
             tables.push(PathFenceParameters::TABLE);
         }
-        if asks.orders_stores || asks.persist_path {
+        if model.model.tells_other_cores() {
             tables.push(PeerWireParameters::TABLE);
+        }
+        if asks.flush_instructions {
+            tables.push(NonTemporalParameters::TABLE);
         }
         // Programs flush what a device is to read, whatever the model.
         if asks.flush_instructions || has_registers {
-            tables.push(FlushParameters::TABLE);
+            tables.extend([FlushParameters::TABLE, OutstandingParameters::TABLE]);
+        }
+        if asks.flush_instructions || has_registers || asks.persist_path || asks.orders_stores {
+            tables.push(ControllerWireParameters::TABLE);
         }
         // The memories of a list have a kind each.
         if self.memories.is_empty() {
@@ -152,10 +157,10 @@ impl Description {
             return Ok(());
         }
         for (index, (described, entry)) in self.memories.iter().zip(self.entries()?).enumerate() {
-            let tables = entry.kind.tables(&entry.settings);
-            let shared = InterleaveParameters::TABLE;
+            let mut tables = tables_of(&entry);
+            tables.push(InterleaveParameters::TABLE);
             let own = |p: &Param, key: &str| p.key == key && p.acts_with(&entry.settings);
-            let acts = |key: &str| tables.iter().chain([&shared]).copied().flatten().any(|p| own(p, key));
+            let acts = |key: &str| tables.iter().copied().flatten().any(|p| own(p, key));
             if let Some(key) = described.settings.keys().find(|key| !acts(key)) {
                 let kind = entry.kind.name();
                 let text = format!("memory {index} ({kind}): {key}: does nothing on a memory of this kind");
@@ -166,6 +171,15 @@ impl Description {
     }
 }
 
+/// The tables of one memory, its link's among them.
+fn tables_of(entry: &Entry) -> Vec<&'static [Param]> {
+    let mut tables = entry.kind.tables(&entry.settings);
+    if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
+        tables.extend(memory::cxl::tables(&entry.settings));
+    }
+    tables
+}
+
 /// That `key` does nothing on `machines`, and where it acts.
 pub fn does_nothing(key: &str, machines: &[&str]) -> String {
     let acts = |name: &&str| Description::preset(name).is_ok_and(|machine| machine.acts(key));
@@ -173,10 +187,11 @@ pub fn does_nothing(key: &str, machines: &[&str]) -> String {
     // Variants come after their machines.
     let plain: Vec<&str> = names.iter().copied().filter(|name| !name.contains('@')).collect();
     let shown = if plain.is_empty() { names } else { plain };
-    let on = if shown.is_empty() {
-        "it acts on none of the machines that come with the project".to_string()
-    } else {
-        format!("it acts on {}", shown.join(", "))
+    let hangs = MACHINE.iter().find(|p| p.key == key).filter(|p| !p.acts.is_empty());
+    let on = match hangs {
+        Some(param) if shown.is_empty() => format!("it acts with {}", param.acts),
+        None if shown.is_empty() => "it acts on none of the machines that come with the project".to_string(),
+        Some(_) | None => format!("it acts on {}", shown.join(", ")),
     };
     format!("{key}: does nothing on {}; {on}", machines.join(", "))
 }

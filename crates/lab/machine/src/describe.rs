@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use trace::{Recording, Survey};
-use workloads::{Crashed, PageStream, Persistent, Visits};
+use workloads::{Asked, Crashed, PageStream, Persistent, Visits};
 
 /// Where a key was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -279,40 +279,9 @@ impl WorkloadDescription {
 
     /// Whether the program can do what its parameters ask for, with a cache of `cache` bytes in front of its memory.
     pub(crate) fn check(&self, cache: Option<u64>) -> Result<(), ConfigError> {
-        let Some(built_in) = self.built_in() else { return Ok(()) };
-        match built_in.name {
-            "tpch" => self.check_query(),
-            "hashmap" => {
-                let (bug, mechanism) =
-                    (self.settings.text("workload.bug"), self.settings.text("workload.mechanism"));
-                let fits = bug == "none" || matches!(mechanism, "auto" | "own");
-                let text = || {
-                    format!(
-                        "workload.mechanism = {mechanism}: workload.bug = {bug} is one of the table's own; give own or auto"
-                    )
-                };
-                if fits { Ok(()) } else { Err(ConfigError::new(text())) }
-            }
-            "fio" if self.settings.flag("workload.resident") => {
-                let (file, cache) = (self.settings.number("workload.file_bytes"), cache.unwrap_or(u64::MAX));
-                let text = || {
-                    format!("workload.file_bytes = {file}: a cache of {cache} bytes cannot hold all of it")
-                };
-                if file > cache { Err(ConfigError::new(text())) } else { Ok(()) }
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_query(&self) -> Result<(), ConfigError> {
-        let pages = self.pages.clone().unwrap_or_else(PageStream::small);
-        let wanted = self.settings.text("workload.query");
-        let names: Vec<&str> = pages.queries.iter().map(|q| q.name.as_str()).collect();
-        if wanted == "all" || names.contains(&wanted) {
-            return Ok(());
-        }
-        let names = names.join(", ");
-        Err(ConfigError::new(format!("workload.query = {wanted}: give one of {names}, all")))
+        let Some(check) = self.built_in().and_then(|workload| workload.check) else { return Ok(()) };
+        let asked = Asked { settings: &self.settings, cache_bytes: cache, pages: self.pages.as_deref() };
+        check(&asked).map_err(ConfigError::new)
     }
 
     /// Whether `machine` can run it, as far as that is known before.

@@ -57,19 +57,24 @@ fn every_machine_shows_what_acts_on_it_and_nothing_else() {
     assert!(asap.contains(&"ordering.recovery_table") && !intel.contains(&"ordering.recovery_table"));
     assert!(amf.contains(&"fusion.design") && amf.contains(&"cpu.ipc") && !amf.contains(&"l1.ways"));
     let everywhere: std::collections::BTreeSet<&str> = PRESETS.iter().flat_map(|p| keys(p.name)).collect();
-    let nowhere: Vec<&str> =
-        machine::params::MACHINE.iter().map(|p| p.key).filter(|key| !everywhere.contains(key)).collect();
+    // What hangs on a fault or a buffer acts once somebody asks for that.
+    let acts = |p: &&params::Param| {
+        everywhere.contains(p.key) || p.conditions().any(|c| !c.is_one && everywhere.contains(c.key))
+    };
+    let nowhere: Vec<&str> = machine::params::MACHINE.iter().filter(|p| !acts(p)).map(|p| p.key).collect();
     assert_eq!(nowhere, [""; 0], "each acts on some machine");
 }
 
 #[test]
 fn what_a_key_hangs_on_is_a_parameter_and_one_of_its_values() {
     let all = machine::params::MACHINE;
-    let hanging = all.iter().filter_map(|p| p.condition().map(|condition| (p.key, condition)));
+    let hanging = all.iter().flat_map(|p| p.conditions().map(|condition| (p.key, condition)));
     let mut seen = 0;
-    for (key, (on, values)) in hanging {
+    for (key, condition) in hanging {
+        let on = condition.key;
         let on = all.iter().find(|p| p.key == on).unwrap_or_else(|| panic!("{key} hangs on {on}"));
-        values
+        condition
+            .values
             .split('|')
             .for_each(|v| _ = on.kind.read(v).unwrap_or_else(|e| panic!("{key}: {}={v}: {e}", on.key)));
         seen += 1;
@@ -90,6 +95,14 @@ fn a_key_acts_where_what_it_belongs_to_is_there() {
     assert!(refused("tiering", "fusion.section_ns", "9").contains("it acts on amf"));
     // Wires between what is not there, fences of buffers that a battery keeps, a kind beside a list of memories.
     assert!(refused("intel", "wires.core_core_ns", "9").contains("asap-rp"));
+    assert!(refused("hops-rp", "wires.core_core_ns", "9").contains("asap-rp"));
+    assert!(refused("eadr", "wires.core_controller_ns", "9").contains("asap-rp"));
+    assert!(refused("asap-rp", "cpu.write_combining", "9").contains("intel"));
+    assert!(refused("eadr", "cpu.outstanding_writes", "9").contains("intel"));
+    assert!(refused("nvdimmc-poc", "nand.retries", "9").contains("it acts with nand.bit_errors!=0"));
+    assert!(
+        refused("intel", "memory.pm.buffer_read_ns", "9").contains("it acts with memory.pm.buffer_blocks!=0")
+    );
     assert!(refused("bbb", "ordering.sfence", "ofence").contains("asap-rp"));
     assert!(
         refused("compose-bbb-two-media", "memory.kind", "nvdimmc")

@@ -184,6 +184,7 @@ pub struct FaultParameters {
     pub power_off_ns: Dur,
     /// the device whose units stop
     #[param(
+        acts = "neardata.fault.stops_after!=0 or neardata.fault.power_off_ns!=0",
         default = "0",
         source = "open 0: a fault to try; there is none unless it is asked for",
         min = 0,

@@ -9,6 +9,11 @@ pub trait OrderingModel: Sync {
     /// What it asks of cores and caches.
     fn capabilities(&self) -> Capabilities;
 
+    /// Whether a core tells another when an epoch that it waits for is done. Others ask a register, or wait for nobody.
+    fn tells_other_cores(&self) -> bool {
+        false
+    }
+
     /// What programs may rely on when they recover.
     fn persistency(&self, settings: &Settings) -> Persistency;
 

@@ -29,9 +29,6 @@ pub struct CpuParameters {
     /// lines that a core may have on their way at once
     #[param(default = "16", source = "artifact: gem5 sequencer", min = 1, max = 256)]
     pub outstanding_misses: usize,
-    /// flushes and non-temporal stores that a core may have on their way at once; 0: nothing bounds them
-    #[param(default = "0", source = "paper: ASAP names no bound", min = 0, max = 256)]
-    pub outstanding_writes: usize,
     /// stores that have retired but are not yet visible
     #[param(default = "32", source = "artifact: gem5 O3 store queue", min = 1, max = 256)]
     pub store_buffer: usize,
@@ -44,6 +41,21 @@ pub struct CpuParameters {
     /// time of a locked read-modify-write on a line that is there
     #[param(default = "10", source = "datasheet: about 20 cycles for locked instructions", range = ns::NS)]
     pub locked_ns: Dur,
+}
+
+/// Writes that go past the caches, where a core's flush instructions or its stores to devices make any.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "cpu")]
+pub struct OutstandingParameters {
+    /// flushes and non-temporal stores that a core may have on their way at once; 0: nothing bounds them
+    #[param(default = "0", source = "paper: ASAP names no bound", min = 0, max = 256)]
+    pub outstanding_writes: usize,
+}
+
+/// Non-temporal stores, where they are more than stores.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "cpu")]
+pub struct NonTemporalParameters {
     /// write-combining buffers for non-temporal stores
     #[param(default = "10", source = "datasheet: Intel line fill buffers", min = 1, max = 64)]
     pub write_combining: usize,
@@ -126,12 +138,18 @@ pub struct WireParameters {
     /// one way between a core and the directory
     #[param(default = "4", source = "open 2..8: not published, half to twice", range = ns::WIRE)]
     pub core_directory_ns: Dur,
-    /// one way between a core and a controller of persistent memory
-    #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
-    pub core_controller_ns: Dur,
     /// one way between the directory and a controller
     #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
     pub directory_controller_ns: Dur,
+}
+
+/// Wires on which cores tell controllers of what they have written.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "wires")]
+pub struct ControllerWireParameters {
+    /// one way between a core and a controller of persistent memory
+    #[param(default = "5", source = "open 2.5..10: not published, half to twice", range = ns::WIRE)]
+    pub core_controller_ns: Dur,
 }
 
 /// Wires between what stands beside the cores, where anything does.
@@ -209,6 +227,8 @@ fn shape(size_bytes: usize, ways: usize, latency: Dur) -> CacheShape {
 pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
     let cpu = CpuParameters::from_settings(settings);
     let (l1, l2) = (L1Parameters::from_settings(settings), L2Parameters::from_settings(settings));
+    let outstanding = OutstandingParameters::from_settings(settings);
+    let non_temporal = NonTemporalParameters::from_settings(settings);
     let flush = FlushParameters::from_settings(settings);
     let path = PersistPathParameters::from_settings(settings);
     let fences = PathFenceParameters::from_settings(settings);
@@ -221,11 +241,11 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
         store_buffer: cpu.store_buffer,
         store_prefetch: cpu.store_prefetch,
         outstanding_misses: cpu.outstanding_misses,
-        outstanding_writes: Some(cpu.outstanding_writes).filter(|most| *most > 0),
+        outstanding_writes: Some(outstanding.outstanding_writes).filter(|most| *most > 0),
         window_references: (cpu.window / cpu.instructions_per_reference).max(1),
         store_interval: cpu.store_interval_ns,
         locked: cpu.locked_ns,
-        write_combining: cpu.write_combining,
+        write_combining: non_temporal.write_combining,
         flush: FlushSpec {
             issue: flush.flush_instruction_ns,
             overlap: flush.flush_overlap,
@@ -290,11 +310,14 @@ pub fn check(settings: &Settings) -> Result<(), String> {
 /// Every parameter.
 pub(crate) const TABLES: &[&[Param]] = &[
     CpuParameters::TABLE,
+    OutstandingParameters::TABLE,
+    NonTemporalParameters::TABLE,
     RateParameters::TABLE,
     L1Parameters::TABLE,
     L2Parameters::TABLE,
     LlcParameters::TABLE,
     WireParameters::TABLE,
+    ControllerWireParameters::TABLE,
     PeerWireParameters::TABLE,
     FlushParameters::TABLE,
     PersistPathParameters::TABLE,

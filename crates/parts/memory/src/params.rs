@@ -58,10 +58,10 @@ pub struct PmParameters {
     #[param(default = "0", source = "paper: ASAP models none", min = 0, max = 4096)]
     pub buffer_blocks: usize,
     /// time of a read that hits the internal buffer
-    #[param(default = "100", source = "open 50..150: acts with memory.pm.buffer_blocks", range = ns::NS)]
+    #[param(acts = "memory.pm.buffer_blocks!=0", default = "100", source = "open 50..150: not published, half to half as much again", range = ns::NS)]
     pub buffer_read_ns: Dur,
     /// time that the module is busy with 64 bytes that hit the internal buffer
-    #[param(default = "4", source = "open 2..8: acts with memory.pm.buffer_blocks", range = ns::SERVICE)]
+    #[param(acts = "memory.pm.buffer_blocks!=0", default = "4", source = "open 2..8: not published, half to twice", range = ns::SERVICE)]
     pub buffer_service_ns: Dur,
     /// filling of the write pending queue from which writes go before reads
     #[param(default = "9", source = "artifact: 60 % of the queue", min = 1, max = 1024)]

@@ -27,7 +27,7 @@ pub use recovery::{Crashed, Persistent, Recover};
 pub use shared::{Broken, Host, Left, Membership, SHARED_WORKLOADS, SharedWorkload, find_shared};
 
 pub use variants::{Changes, VARIANTS, find_variant};
-pub use workload::Workload;
+pub use workload::{Asked, Check, Workload};
 
 /// A program for one core.
 pub type Program = std::pin::Pin<Box<dyn Future<Output = ()>>>;

@@ -2,9 +2,11 @@
 
 use crate::Program;
 use crate::context::Context;
+use crate::pages::PageStream;
 use crate::recovery::Recover;
 pub(crate) use params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, Text};
 pub(crate) use protocol::Param;
+use protocol::Settings;
 
 /// A program that comes with the project.
 pub struct Workload {
@@ -16,10 +18,26 @@ pub struct Workload {
     pub source: &'static str,
     /// Its parameters, all under `workload.`.
     pub params: &'static [Param],
+    /// Whether it can do what its parameters ask for together; none where each goes with each.
+    pub check: Option<Check>,
     /// The program of one thread.
     pub program: fn(Context) -> Program,
     /// Recovery on what a power failure left, and its invariants; none where nothing is kept.
     pub recover: Option<Recover>,
+}
+
+/// Looks at parameters that have to fit each other.
+pub type Check = fn(&Asked<'_>) -> Result<(), String>;
+
+/// What a workload is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its parameters.
+    pub settings: &'a Settings,
+    /// Bytes of the cache in front of its memory, where there is one.
+    pub cache_bytes: Option<u64>,
+    /// The recorded pages that it runs on, where some are given.
+    pub pages: Option<&'a PageStream>,
 }
 
 impl std::fmt::Debug for Workload {

@@ -30,6 +30,10 @@ impl OrderingModel for Asap {
         CAPABILITIES
     }
 
+    fn tells_other_cores(&self) -> bool {
+        true
+    }
+
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
     }

@@ -32,6 +32,10 @@ impl OrderingModel for Cwsp {
         CAPABILITIES
     }
 
+    fn tells_other_cores(&self) -> bool {
+        true
+    }
+
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
     }

@@ -28,6 +28,10 @@ impl OrderingModel for Dpo {
         CAPABILITIES
     }
 
+    fn tells_other_cores(&self) -> bool {
+        true
+    }
+
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
     }

@@ -29,6 +29,10 @@ impl OrderingModel for Vorpal {
         CAPABILITIES
     }
 
+    fn tells_other_cores(&self) -> bool {
+        true
+    }
+
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
     }

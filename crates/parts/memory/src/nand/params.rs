@@ -66,14 +66,21 @@ pub struct NandParameters {
     pub bit_errors: u64,
     /// wrong bits that are corrected in each 1,024 bytes
     #[param(
+        acts = "nand.bit_errors!=0",
         default = "72",
-        source = "open 40..72: LDPC class; stands at the most; acts with nand.bit_errors, which no published number has",
+        source = "open 40..72: LDPC class; stands at the most",
         min = 0,
         max = 1000
     )]
     pub corrected_bits: u64,
     /// reads that are tried again with other thresholds
-    #[param(default = "4", source = "open 2..8: acts with nand.bit_errors", min = 0, max = 16)]
+    #[param(
+        acts = "nand.bit_errors!=0",
+        default = "4",
+        source = "open 2..8: not published, half to twice",
+        min = 0,
+        max = 16
+    )]
     pub retries: u32,
     /// programs that fail, in parts of 10^9
     #[param(
@@ -100,6 +107,12 @@ pub struct NandParameters {
     )]
     pub bad_blocks: u32,
     /// seed of the stream that decides on errors
-    #[param(default = "1", source = "open 1: what errors are drawn from", min = 0, max = 1_000_000_000)]
+    #[param(
+        acts = "nand.bit_errors!=0 or nand.program_errors!=0 or nand.erase_errors!=0",
+        default = "1",
+        source = "open 1: what errors are drawn from",
+        min = 0,
+        max = 1_000_000_000
+    )]
     pub error_seed: u64,
 }

@@ -16,6 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "200", "open 200: what is asked of the program", "copies of all threads";
         "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NearPM Fig. 17", "bytes of a copy; a command carries up to 65535";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

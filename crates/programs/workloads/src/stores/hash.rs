@@ -5,7 +5,7 @@
 use super::{Store, Value, visit};
 use crate::pm::{AUTO, Pm, Recovered};
 use crate::structures;
-use crate::workload::{Choice, Count, Flag, N, Nanoseconds, Workload, params};
+use crate::workload::{Asked, Choice, Count, Flag, N, Nanoseconds, Workload, params};
 use protocol::Settings;
 use std::collections::BTreeMap;
 use units::mix;
@@ -14,6 +14,17 @@ use units::mix;
 fn has_own_way(settings: &Settings) -> bool {
     let way = settings.text("workload.mechanism");
     way == "own" || way == AUTO && settings.text("workload.bug") != "none"
+}
+
+/// A bug of the table's own way is seeded in no other.
+fn check(asked: &Asked<'_>) -> Result<(), String> {
+    let [bug, mechanism] = ["workload.bug", "workload.mechanism"].map(|key| asked.settings.text(key));
+    if bug == "none" || has_own_way(asked.settings) {
+        return Ok(());
+    }
+    Err(format!(
+        "workload.mechanism = {mechanism}: workload.bug = {bug} is one of the table's own; give own or auto"
+    ))
 }
 
 pub(crate) const HASHMAP: Workload = Workload {
@@ -32,6 +43,7 @@ pub(crate) const HASHMAP: Workload = Workload {
         "fault_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "2500", "open 1250..5000: a protection fault, its signal, and mprotect, half to twice", "time of a write to a protected page";
         "bug" Choice(structures::hashmap::BUGS), "none", "open none: what is asked of the program, after Witcher, PMTest and XFDetector", "a seeded bug; see docs/models/crash.md";
     },
+    check: Some(check),
     program: |c| {
         if has_own_way(&c.settings) {
             Box::pin(structures::hashmap::run(c))
@@ -54,6 +66,7 @@ pub(crate) const PM_MEMCACHED: Workload = Workload {
         "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
         "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
     },
+    check: None,
     program: |c| Box::pin(super::run::<Memcached>(c)),
     recover: Some(super::recover::<Memcached>),
 };
@@ -67,6 +80,7 @@ pub(crate) const REDIS: Workload = Workload {
         "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
         "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
     },
+    check: None,
     program: |c| Box::pin(super::run::<Redis>(c)),
     recover: Some(super::recover::<Redis>),
 };

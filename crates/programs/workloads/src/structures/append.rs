@@ -16,6 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "8000", "open 8000: what is asked of the program", "records appended by all threads";
         "durable" Flag, "true", "open true: what is asked of the program", "each record ends with a dfence";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

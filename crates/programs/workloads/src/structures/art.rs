@@ -18,6 +18,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "P-ART: an adaptive radix tree",
     source: "Leis et al., ICDE 2013; RECIPE (SOSP 2019)",
     params: super::RECIPE_INDEX,
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

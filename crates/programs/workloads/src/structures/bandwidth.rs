@@ -12,6 +12,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "20000", "open 20000: what is asked of the program", "blocks written by all threads";
         "block_size" Count { min: 64, max: 4096 }, "256", "paper: ASAP §VII-C", "bytes of a block, a multiple of 64";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

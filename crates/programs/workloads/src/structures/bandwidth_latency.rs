@@ -25,6 +25,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "pages" Count { min: 1, max: 12_288 }, "8192", "open 8192: what is asked of the program", "pages of each thread's region";
         "warm" Count { min: 0, max: 10_000_000 }, "50000", "open 50000: what is asked of the program", "accesses before the region of interest, without a gap, of all traffic threads or of the chain where it is alone: as many as fill the caches";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

@@ -22,6 +22,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "initial_depth" Count { min: 0, max: 16 }, "4", "artifact: 16384 pairs at the start", "depth of the directory at the start";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

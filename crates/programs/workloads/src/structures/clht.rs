@@ -16,6 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "P-CLHT: a hash table whose buckets are cache lines",
     source: "David et al., ASPLOS 2015; RECIPE (SOSP 2019)",
     params: super::RECIPE_INDEX,
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

@@ -27,6 +27,7 @@ pub(crate) const DASH_LH: Workload = Workload {
     meaning: "Dash with linear hashing",
     source: "Lu et al., VLDB 2020",
     params: PARAMS,
+    check: None,
     program: |c| Box::pin(run(c, true)),
     recover: Some(|m, c| recover(m, c, true)),
 };
@@ -36,6 +37,7 @@ pub(crate) const DASH_EH: Workload = Workload {
     meaning: "Dash with extendible hashing",
     source: "Lu et al., VLDB 2020",
     params: PARAMS,
+    check: None,
     program: |c| Box::pin(run(c, false)),
     recover: Some(|m, c| recover(m, c, false)),
 };

@@ -33,6 +33,7 @@ pub(crate) const REDIS_RANDOM: Workload = Workload {
     meaning: "a Redis-like dictionary under memtier's load, keys at random; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
     params: load!("random"),
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };
@@ -42,6 +43,7 @@ pub(crate) const REDIS_SEQ: Workload = Workload {
     meaning: "a Redis-like dictionary under memtier's load, keys in order; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
     params: load!("sequential"),
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

@@ -25,6 +25,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "think_cycles" Count { min: 0, max: 1_000_000 }, "1000", "open 500..2000: request handling, half to twice", "cycles of computation around each operation";
         "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

@@ -23,6 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "searches" Count { min: 0, max: 64 }, "4", "artifact: mixed mode", "searches after each insertion; every fourth key is deleted";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

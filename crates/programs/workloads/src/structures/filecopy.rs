@@ -15,6 +15,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "file_bytes" Multiple { of: 4096, max: 1 << 28 }, "20971520", "paper: NVDIMM-C §VII-B1, 20 GB, scaled by 1024", "size of the file";
         "source_mb_per_second" Count { min: 1, max: 1_000_000 }, "520", "paper: NVDIMM-C Table I (PM863)", "rate of the disk, in 10^6 bytes a second";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

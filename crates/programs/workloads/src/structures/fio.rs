@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync;
 use crate::words::{DIRECTION, Direction, ORDER, Order};
-use crate::workload::{Bytes, Count, Flag, Multiple, N, Nanoseconds, Workload, params};
+use crate::workload::{Asked, Bytes, Count, Flag, Multiple, N, Nanoseconds, Workload, params};
 use protocol::{PM_BASE, Settings};
 use units::{Dur, Random};
 
@@ -31,6 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "150", "measured: fio 3.33 with its null engine, 125 to 170 ns whatever the block", "time of fio for each block";
         "fill_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "350", "fitted to nvdimmc.baseline.4k: writes", "and to change its buffer before a write";
     },
+    check: Some(fits),
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };
@@ -38,6 +39,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
 const PAGE: u64 = 4096;
 /// In place of how often a block was written: an I/O error came in between.
 const UNKNOWN: u64 = u64::MAX;
+
+/// A file of which every access hits is no larger than the cache.
+fn fits(asked: &Asked<'_>) -> Result<(), String> {
+    let (file, cache) = (asked.settings.number("workload.file_bytes"), asked.cache_bytes.unwrap_or(u64::MAX));
+    if asked.settings.flag("workload.resident") && file > cache {
+        return Err(format!("workload.file_bytes = {file}: a cache of {cache} bytes cannot hold all of it"));
+    }
+    Ok(())
+}
 
 /// What a thread does.
 struct Job {

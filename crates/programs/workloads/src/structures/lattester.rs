@@ -32,6 +32,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
         "fence_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before an sfence, at the latest at the end of the access; 0: none before the end of the run";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

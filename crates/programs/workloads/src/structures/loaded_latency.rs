@@ -24,6 +24,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "pause_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "0", "open 0: what is asked of the program", "time between visits of a thread";
         "warm" N, "1000", "open 1000: what is asked of the program", "visits before the region of interest";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

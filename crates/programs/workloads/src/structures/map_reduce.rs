@@ -23,6 +23,7 @@ pub(crate) const LINREG: Workload = Workload {
     meaning: "the map phase of MapReduce's linear regression: the input is read, pairs are added to a list for each key",
     source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
     params: input!("16777216"),
+    check: None,
     program: |c| Box::pin(regression(c)),
     recover: None,
 };
@@ -32,6 +33,7 @@ pub(crate) const HISTOGRAM: Workload = Workload {
     meaning: "the map phase of MapReduce's histogram of colours: the input is read, pairs are added to a list for each key",
     source: "Phoenix and Metis, by what they emit; PBerry (HotOS 2019) §2, §7",
     params: input!("2097152"),
+    check: None,
     program: |c| Box::pin(histogram(c)),
     recover: None,
 };

@@ -16,6 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     meaning: "P-Masstree: a B+-tree with permutation words",
     source: "Mao et al., EuroSys 2012; RECIPE (SOSP 2019)",
     params: super::RECIPE_INDEX,
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

@@ -18,6 +18,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "racy" Flag, "false", "open false: what is asked of the program", "threads write the same bytes of shared lines without synchronising";
         "strands" Flag, "false", "open false: what is asked of the program", "threads begin and join strands, one access in ten";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

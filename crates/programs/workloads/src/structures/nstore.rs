@@ -25,6 +25,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "update_percent" PERCENT, "80", "artifact: -p0.8", "transactions that update";
         "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

@@ -22,6 +22,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "log_instructions" Count { min: 0, max: 100_000 }, "600", "open 300..1200: ATLAS's own runtime was not counted; libpmemobj takes 1200", "instructions of the logging library for a range that it saves; a transaction is one and a half more";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };

@@ -15,6 +15,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "array_bytes" Multiple { of: 4096, max: 1 << 30 }, "1048576", "open 1048576: what is asked of the program", "size of each of the three arrays, for all threads";
         "passthrough" Flag, "false", "paper: AMF §6.3", "arrays in device files of hidden persistent memory (machines at page fidelity)";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
 };

@@ -3,8 +3,8 @@
 use crate::context::Context;
 use crate::pages::{PageStream, Query};
 use crate::sync;
-use crate::workload::{Count, N, Text, Workload, params};
-use params::{Plain, Words};
+use crate::workload::{Asked, Count, N, Text, Workload, params};
+use params::{Plain, Settings, Words};
 use protocol::PM_BASE;
 use std::sync::Arc;
 use units::Dur;
@@ -20,6 +20,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "work_percent" Count { min: 0, max: 1000 }, "100", "open 35..100: Q1 takes 10.6 us a page on an idle host and 30 on the busy one where it was recorded; stands at what was recorded", "processor time between pages, of what was recorded with them";
         "operations" N, "4000", "open 4000: what is asked of the program", "pages read of each query, from its beginning";
     },
+    check: Some(check),
     program: |c| Box::pin(run(c)),
     recover: None,
 };
@@ -33,10 +34,26 @@ enum Pages {
 
 const PAGE: u64 = 4096;
 
+/// The recorded pages that it runs on where none are given.
+fn own(settings: &Settings) -> Arc<PageStream> {
+    match settings.read("workload.store") {
+        Pages::Rows => PageStream::small(),
+        Pages::Columns => PageStream::columns(),
+    }
+}
+
+fn check(asked: &Asked<'_>) -> Result<(), String> {
+    let wanted = asked.settings.text("workload.query");
+    let own = own(asked.settings);
+    let names: Vec<&str> = asked.pages.unwrap_or(&own).queries.iter().map(|q| q.name.as_str()).collect();
+    if wanted == "all" || names.contains(&wanted) {
+        return Ok(());
+    }
+    Err(format!("workload.query = {wanted}: give one of {}, all", names.join(", ")))
+}
+
 pub(crate) async fn run(c: Context) {
-    let columns = c.settings.read::<Pages>("workload.store") == Pages::Columns;
-    let own = || if columns { PageStream::columns() } else { PageStream::small() };
-    let stream: Arc<PageStream> = c.pages.clone().unwrap_or_else(own);
+    let stream: Arc<PageStream> = c.pages.clone().unwrap_or_else(|| own(&c.settings));
     let wanted = c.settings.text("workload.query");
     let most = c.settings.number("workload.operations") as usize;
     for page in (c.thread as u64..stream.pages.into()).step_by(c.threads) {

@@ -25,6 +25,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "log_instructions" Count { min: 0, max: 100_000 }, "1200", "measured: libpmemobj 1.12, docs/models/workloads.md", "instructions of the logging library for a range that it saves; a transaction is one and a half more";
         "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
+    check: None,
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };
