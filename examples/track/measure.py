@@ -75,8 +75,9 @@ def shares(windows: list[dict[str, float]]) -> str:
 
 
 def track(process: int, seconds: int, mode: str = "lines") -> list[dict[str, float]]:
-    words = [COREPLANE, "track", str(process), "--windows", str(seconds), "--mode", mode, "--format", "json"]
-    return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    words = [str(COREPLANE), "track", str(process), "--windows", str(seconds), "--mode", mode, "--format", "json"]
+    windows: list[dict[str, float]] = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    return windows
 
 
 def redis(sequential: bool, keys: int, seconds: int) -> None:
@@ -117,8 +118,9 @@ def map_reduce(job: str, mib: int) -> None:
         program = Path(folder) / "map_reduce"
         subprocess.run(["cc", "-O2", "-pthread", HERE / "map_reduce.c", "-o", program], check=True)
         running = subprocess.Popen([program, job, str(mib), "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert running.stdin is not None and running.stdout is not None
         assert running.stdout.readline() == b"ready\n"
-        words = [COREPLANE, "track", str(running.pid), "--interval", "0.02", "--format", "json"]
+        words = [str(COREPLANE), "track", str(running.pid), "--interval", "0.02", "--format", "json"]
         tracker = subprocess.Popen(words, stdout=subprocess.PIPE)
         status = Path(f"/proc/{running.pid}/status")
         while "TracerPid:\t0\n" in status.read_text():
