@@ -12,7 +12,7 @@ import polars as pl
 
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
-from coreplane.inputs import Machine, Trace, Value, Workload, core_of, frame, machine_of, pairs, workload_of
+from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, core_of, frame, machine_of, pairs, workload_of
 from coreplane.results import Comparison, Curve, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
@@ -218,17 +218,17 @@ def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame:
 
     Without a name, what there is to show.
 
-    Of a machine or workload its parameters, of a statistic its unit and meaning. Raises ConfigError when nothing is called so.
+    Of a machine or workload its parameters, of a statistic or of a column of a comparison its unit and meaning, of a key (whole
+    or its last word) or of a system what ``parameters()`` says. Raises ConfigError when nothing is called so.
     """
     if what is None:
         return _list("overview")
-    if isinstance(what, str):
-        if what in _LISTS:
-            return _list(what)
-        found = statistics().filter(pl.col("name") == what)
-        if not found.is_empty():
-            return found
-    return parameters(what)
+    if not isinstance(what, str):
+        return parameters(what)
+    if what in _LISTS:
+        return _list(what)
+    kind, rows = _core.named(what)
+    return frame(rows, _LISTS.get(kind, PARAMETERS))
 
 
 def machines() -> pl.DataFrame:
@@ -320,7 +320,7 @@ def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | N
 def _distinct(machines: list[Machine]) -> list[Machine]:
     """The machines, each with a name of its own."""
     names = Counter(machine.name for machine in machines)
-    changed = [machine.named_by_changes() if names[machine.name] > 1 and machine.settings else machine for machine in machines]
+    changed = [machine.named_by_changes() if names[machine.name] > 1 and machine.changes else machine for machine in machines]
     again = Counter(machine.name for machine in changed)
     twice = [name for name, times in again.items() if times > 1]
     if twice:

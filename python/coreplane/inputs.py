@@ -44,7 +44,10 @@ class Machine:
         **sections: "Unpack[MachineKeys]",
     ) -> None:
         given: dict[str, Any] = dict(sections)
-        memories: Sequence[MemoryEntry] = given.pop("memory") if _is_list(given.get("memory")) else []
+        listed = _is_list(given.get("memory"))
+        memories: Sequence[MemoryEntry] = given.pop("memory") if listed else []
+        if listed and not memories:
+            raise _core.ConfigError("memory: the list is empty; give its memories, or leave it away")
         #: Its name, or the path of its file.
         self.source = os.fspath(source)
         #: What differs from it, by dotted key, as text.
@@ -61,7 +64,13 @@ class Machine:
 
     def named_by_changes(self) -> "Machine":
         """The same, with its changes in its name."""
-        return _machine_again(self.source, self.settings, self.memories, f"{self.name} {_changes(self.settings)}")
+        return _machine_again(self.source, self.settings, self.memories, f"{self.name} {self.changes}")
+
+    @property
+    def changes(self) -> str:
+        """What differs from its source, in words."""
+        memories = {f"memory.{n}.{key}": value for n, memory in enumerate(self.memories) for key, value in memory.items()}
+        return _changes(self.settings | memories)
 
     @property
     def parameters(self) -> pl.DataFrame:
@@ -81,10 +90,12 @@ class Machine:
         return self.source, self.settings, self.memories, self._label
 
     def __repr__(self) -> str:
-        return f"Machine({self.source!r}, {self.settings!r})" if self.settings else f"Machine({self.source!r})"
+        settings = [repr(self.settings)] if self.settings else []
+        memories = [f"memory={self.memories!r}"] if self.memories else []
+        return f"Machine({', '.join([repr(self.source), *settings, *memories])})"
 
     def _repr_html_(self) -> str:
-        return notebook.title(self.name, _changes(self.settings)) + notebook.table(self.parameters.select("key", "value", "unit", "meaning"))
+        return notebook.title(self.name, self.changes) + notebook.table(self.parameters.select("key", "value", "unit", "meaning"))
 
 
 class Workload:

@@ -11,7 +11,7 @@ pub struct System {
     pub parameters: &'static [&'static [Param]],
     /// What its keys begin with, and what these are about: the headings of `show`.
     pub groups: &'static [(&'static str, &'static str)],
-    /// Keys that once had another name, each before the name that it has.
+    /// Keys that once had another name, each before the name that it has; and so a value's word, as `KEY = WORD`.
     pub renamed: &'static [(&'static str, &'static str)],
     /// Every statistic that it reports, table by table.
     pub statistics: &'static [&'static [StatisticInfo]],

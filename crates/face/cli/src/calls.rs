@@ -8,6 +8,7 @@ use crate::args::{
 use crate::compare::Compared;
 pub use crate::progress::line as progress_line;
 use crate::record_route::Asked;
+use crate::show::Named;
 use crate::spread::Spreads;
 use crate::{
     Failure, accounts, bands, compare, crash, curve, explore, holdup, litmus, output, record, reproduce, run,
@@ -490,6 +491,20 @@ pub fn list(what: &str) -> Result<Value, Failure> {
         "schema" => machine::schema::machine(),
         "workload schema" => machine::schema::workloads(),
         _ => return Err(Failure::BadInput(format!("there is no list of {what}"))),
+    })
+}
+
+/// What a name means, as rows, and what they are: `statistics`, `parameters` by themselves, or the `settings` of a
+/// machine or workload.
+///
+/// # Errors
+/// When nothing is called so.
+pub fn named(name: &str) -> Result<(&'static str, Value), Failure> {
+    Ok(match show::find_named(name)? {
+        Named::Statistic(info) => ("statistics", json!([show::statistic(info)])),
+        Named::Keys(found) => ("parameters", show::key_list(&found)),
+        Named::Workload(workload, _) => ("settings", show::parameter_list(show::workload_rows(&workload))),
+        Named::Machine(machine) => ("settings", Machine(machine).parameters()),
     })
 }
 

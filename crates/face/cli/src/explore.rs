@@ -8,6 +8,7 @@ use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity::count;
 use explore::{Given, Harness, Outcome, Replay};
+use protocol::params::nearest;
 use serde_json::{Value, json};
 
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
@@ -74,17 +75,29 @@ pub(crate) fn list(json: bool) {
 pub(crate) fn given<S: AsRef<str>>(values: &[(S, String)], harness: &Harness) -> Result<Given, Failure> {
     let foreign = values.iter().find(|(name, _)| !harness.bounds.iter().any(|b| b.name == name.as_ref()));
     if let Some((name, _)) = foreign {
-        let knows = declare(name.as_ref()).map(|(p, _)| p.name).collect::<Vec<_>>().join(", ");
-        let own = harness.bounds.iter().map(|b| format!("--{}", b.name)).collect::<Vec<_>>().join(", ");
-        let text = format!(
-            "--{}: does nothing for {}, but for {knows}; accepted: {own}",
-            name.as_ref(),
-            harness.name
-        );
-        return Err(Failure::BadInput(text));
+        return Err(Failure::BadInput(foreign_bound(name.as_ref(), harness)));
     }
     let values = values.iter().map(|(name, text)| (name.as_ref(), text.as_str()));
     Given::read(harness.bounds, values).map_err(Failure::BadInput)
+}
+
+/// Why a bound that the protocol does not have is refused.
+fn foreign_bound(name: &str, harness: &Harness) -> String {
+    let own: Vec<String> = harness.bounds.iter().map(|b| format!("--{}", b.name)).collect();
+    let own = if own.is_empty() { "no bounds".into() } else { own.join(", ") };
+    let knows: Vec<&str> = declare(name).map(|(p, _)| p.name).collect();
+    if !knows.is_empty() {
+        return format!(
+            "--{name}: does nothing for {}, but for {}; accepted: {own}",
+            harness.name,
+            knows.join(", ")
+        );
+    }
+    // On the command line there is no such option: a program gave it, beside what every protocol takes.
+    let known = harness.bounds.iter().map(|b| b.name).chain(["mutant", "states"]);
+    let near: Vec<String> = nearest(name, known).iter().map(|near| format!("--{near}")).collect();
+    let near = if near.is_empty() { ";".into() } else { format!("; did you mean {}?", near.join(", ")) };
+    format!("{}: unknown bound of {}{near} accepted: {own}", name.replace('-', "_"), harness.name)
 }
 
 /// The bounds that a mutant has unless others are given.

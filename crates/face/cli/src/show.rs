@@ -243,7 +243,7 @@ pub(crate) fn statistic_list() -> Value {
 }
 
 /// One statistic, as JSON.
-fn statistic(info: &StatisticInfo) -> Value {
+pub(crate) fn statistic(info: &StatisticInfo) -> Value {
     let mut row = json!({"name": info.name, "unit": info.unit, "meaning": info.meaning});
     if !info.column.is_empty() {
         row["column"] = info.column.into();
@@ -279,51 +279,66 @@ fn claims(json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn named(name: &str, json: bool) -> Result<(), Failure> {
+/// Names that are no key's or statistic's, and had another one.
+const RENAMED: [(&str, &str); 1] = [("hygiene", "persistence_lint, in what crash --format json says")];
+
+/// What a name means.
+pub(crate) enum Named {
+    Statistic(&'static StatisticInfo),
+    /// With what it does.
+    Workload(WorkloadDescription, &'static str),
+    Machine(Description),
+    Keys(Vec<&'static Param>),
+}
+
+/// What `name` means: a statistic or the head of its column, a workload, a machine, or keys.
+pub(crate) fn find_named(name: &str) -> Result<Named, Failure> {
     let column = crate::columns::column(name);
     if let Some(info) = STATISTICS.iter().find(|s| s.name == column.unwrap_or(name)) {
-        if json {
-            output::print_json(&statistic(info));
-        } else {
-            say!("{} [{}]: {}", info.name, info.unit, info.meaning);
-        }
-        return Ok(());
+        return Ok(Named::Statistic(info));
     }
     let meaning = find_variant(name).map(|(w, _)| w.meaning);
     let meaning = meaning.or_else(|| pages().find(|w| w.name == name).map(|w| w.meaning));
     if let Some(meaning) = meaning.or_else(|| find_shared(name).map(|w| w.meaning)) {
-        let w = WorkloadDescription::named(name)?;
-        parameters(name, meaning, workload_rows(&w), json);
-        return Ok(());
+        return Ok(Named::Workload(WorkloadDescription::named(name)?, meaning));
     }
-    let machine = match output::machine(name) {
-        Ok(m) => m,
-        Err(e) => {
-            let found = keys(name);
-            if !found.is_empty() {
-                described(name, &found, json);
-                return Ok(());
-            }
-            if let Some(new) = machine::params::renamed(name) {
-                return Err(Failure::BadInput(format!("{name} has a new name: coreplane show {new}")));
-            }
-            let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
-            let known = known
-                .chain(pages().map(|w| w.name))
-                .chain(SHARED_WORKLOADS.iter().map(|w| w.name))
-                .chain(STATISTICS.iter().map(|s| s.name));
-            let known = known.chain(MACHINE.iter().map(|p| p.key));
-            let near = protocol::params::nearest(name, known);
-            let text = if near.is_empty() {
-                e.0
-            } else {
-                format!("nothing is called \"{name}\"; did you mean {}?", near.join(", "))
-            };
-            return Err(Failure::BadInput(text));
+    output::machine(name).map(Named::Machine).or_else(|e| {
+        let found = keys(name);
+        if found.is_empty() { Err(Failure::BadInput(unknown(name, e.0))) } else { Ok(Named::Keys(found)) }
+    })
+}
+
+/// Why `name` means nothing, where `no_machine` says why it is no machine.
+fn unknown(name: &str, no_machine: String) -> String {
+    let renamed = RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
+    if let Some(new) = renamed.or_else(|| machine::params::renamed(name)) {
+        return format!("{name} has a new name: {new}");
+    }
+    let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
+    let known = known
+        .chain(pages().map(|w| w.name))
+        .chain(SHARED_WORKLOADS.iter().map(|w| w.name))
+        .chain(STATISTICS.iter().map(|s| s.name));
+    let known = known.chain(MACHINE.iter().map(|p| p.key));
+    let near = protocol::params::nearest(name, known);
+    if near.is_empty() {
+        no_machine
+    } else {
+        format!("nothing is called \"{name}\"; did you mean {}?", near.join(", "))
+    }
+}
+
+fn named(name: &str, json: bool) -> Result<(), Failure> {
+    match find_named(name)? {
+        Named::Statistic(info) if json => output::print_json(&statistic(info)),
+        Named::Statistic(info) => say!("{} [{}]: {}", info.name, info.unit, info.meaning),
+        Named::Workload(w, meaning) => parameters(name, meaning, workload_rows(&w), json),
+        Named::Machine(machine) => {
+            let text = PRESETS.iter().find(|p| p.name == name).map_or("", |p| about(p.text));
+            machine_parameters(&machine, text, json);
         }
-    };
-    let text = PRESETS.iter().find(|p| p.name == name).map_or("", |p| about(p.text));
-    machine_parameters(&machine, text, json);
+        Named::Keys(found) => described(name, &found, json),
+    }
     Ok(())
 }
 

@@ -310,6 +310,15 @@ fn listing<'py>(py: Python<'py>, what: &str) -> Any<'py> {
     to_python(py, &calls::list(what).map_err(raised)?)
 }
 
+/// What a name means, as rows, and what they are: statistics, parameters, or the settings of a machine or workload.
+///
+/// (name: str) -> tuple[str, list[dict[str, Any]]]
+#[pyfunction]
+fn named<'py>(py: Python<'py>, name: &str) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
+    let (what, rows) = calls::named(name).map_err(raised)?;
+    Ok((what, to_python(py, &rows)?))
+}
+
 /// Puts all of it into the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Machine>()?;
@@ -327,5 +336,6 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(track, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
-    module.add_function(wrap_pyfunction!(listing, module)?)
+    module.add_function(wrap_pyfunction!(listing, module)?)?;
+    module.add_function(wrap_pyfunction!(named, module)?)
 }

@@ -3,7 +3,7 @@
 use crate::error::{ConfigError, suggestion};
 use crate::fidelity;
 use crate::memory_list::{MemoryDescription, own_setting};
-use crate::params::{MACHINE, renamed};
+use crate::params::{MACHINE, read, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
 use ordering::OrderingModel;
@@ -147,7 +147,7 @@ impl Description {
             return Ok(());
         }
         let param = find(MACHINE, key).ok_or_else(|| unknown_key(key, settable()))?;
-        let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
+        let setting = read(param, value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.set_everywhere(param.key, setting);
         self.sources.insert(param.key, USER.into());
         self.given.insert(param.key, Given::User);
@@ -474,8 +474,8 @@ impl Reader<'_> {
         }
         let param = find(MACHINE, prefix).ok_or_else(|| self.unknown_key(at, prefix))?;
         let text = self.scalar(value, prefix)?;
-        let read = param.kind.read(&text);
-        let setting = read.map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
+        let setting =
+            read(param, &text).map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
         machine.set_everywhere(param.key, setting);
         machine.sources.insert(param.key, self.file.to_string());
         machine.given.insert(param.key, Given::File(format!("{}:{}", self.file, self.line(at))));

@@ -1,7 +1,7 @@
 //! The list of a machine's memories, as a description has it.
 
 use crate::error::{ConfigError, suggestion};
-use crate::params::MACHINE;
+use crate::params::{MACHINE, read};
 use crate::reader::Reader;
 use crate::registry::{memory_kind, memory_kinds};
 use plug::MemoryKind;
@@ -47,7 +47,7 @@ pub(crate) fn own_setting(key: &str, value: &str) -> Result<(&'static str, Setti
         let text = format!("{key}: DRAM is the machine's, not a memory's; give it beside the list");
         return Err(ConfigError::new(text));
     }
-    let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
+    let setting = read(param, value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
     Ok((param.key, setting))
 }
 
@@ -104,6 +104,10 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Vec<MemoryDescription>, ConfigError> {
         let DeValue::Array(entries) = value.get_ref() else { return Ok(Vec::new()) };
+        if entries.is_empty() {
+            let text = "memory: the list is empty; give [[memory]] tables, or leave it away";
+            return Err(self.error(value.span().start, text));
+        }
         let memory = |entry: &Spanned<DeValue<'_>>| {
             let DeValue::Table(table) = entry.get_ref() else {
                 return Err(self.error(entry.span().start, "memory: give [[memory]] tables"));

@@ -21,11 +21,11 @@ use units::{Dur, Time};
 pub const SYSTEM: System = System {
     parameters: TABLES,
     groups: &[("nvdimm", "a DIMM whose DRAM caches NAND"), ("nand", "NAND flash")],
+    renamed: &[("nvdimm.kind = none", "memory.kind = pm")],
     statistics: STATISTICS,
     derived: Some(derived),
     protocols: &[Harness::of::<HandshakeSpace>()],
     memory: Some(&NvdimmC),
-    ..System::NOTHING
 };
 
 /// A DIMM whose DRAM caches NAND.

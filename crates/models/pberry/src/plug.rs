@@ -25,7 +25,10 @@ pub const SYSTEM: System = System {
     parameters: TABLES,
     groups: &[("remote", "remote memory"), ("os", "the operating system's memory manager")],
     statistics: STATISTICS,
-    renamed: &[("remote.shootdown_hart_ns", "remote.shootdown_core_ns")],
+    renamed: &[
+        ("remote.shootdown_hart_ns", "remote.shootdown_core_ns"),
+        ("remote.kind = none", "memory.kind = pm"),
+    ],
     protocols: &[Harness::of::<RemoteSpace>()],
     memory: Some(&RemoteMemory),
     ..System::NOTHING

@@ -24,6 +24,7 @@ pub const SYSTEM: System = System {
         ("wires.hart_directory_ns", "wires.core_directory_ns"),
         ("wires.hart_controller_ns", "wires.core_controller_ns"),
         ("wires.hart_hart_ns", "wires.core_core_ns"),
+        ("ordering.sfence_blocks = hart", "ordering.sfence_blocks = core"),
     ],
     statistics: &[
         core::STATISTICS[0],
