@@ -41,6 +41,10 @@ def test_several_recordings_give_means_and_a_band_in_every_sentence(cli: Cli) ->
     assert intel["time_ns"] == sum(r["time_ns"] for r in each) / 3 or abs(intel["time_ns"] - sum(r["time_ns"] for r in each) / 3) < 0.01
     assert abs(intel["stats"]["time.fences"] - sum(r["stats"]["time.fences"] for r in each) / 3) < 0.01
     assert intel["band"]["recordings"]["causes"]["time.fences"] == [r["stats"]["time.fences"] for r in each]
+    cli("run", "intel", several, "--out", "r")
+    page = (cli.folder / "r/report.html").read_text()
+    assert "<h1>trace:kv.1.cpt,kv.2.cpt,kv.3.cpt on intel</h1>" in page
+    assert re.search(r"It takes [\d.]+ [um]s to [\d.]+ [um]s over cpu.ipc from 0.5 to 3 and 3 recordings, of which the numbers here are the means\.", page), page[:9000]
     text = " ".join(cli("compare", several, "--on", "intel,eadr,bbb", "--no-bands", "--explain").split())
     low, high = eadr["band"]["speedup"]
     assert f"eadr is {eadr['speedup']:.2f} ({low:.2f} to {high:.2f}) times as fast as intel" in text

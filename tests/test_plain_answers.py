@@ -1,9 +1,10 @@
 """What a newcomer is told: help begins with what the tool is, refusals come before the work and say what to give, evidence agrees with what it is given for."""
 
 import json
+import subprocess
 
 import pytest
-from conftest import Cli
+from conftest import COREPLANE, Cli
 
 CAMPAIGN = 'machines = ["intel"]\nworkloads = ["queue"]\nset.workload.operations = 50\n'
 
@@ -128,3 +129,9 @@ def test_numbers_are_in_threes_and_times_scaled(cli: Cli) -> None:
     assert "states     39,129 (" in cli("explore", "nearpm")
     done = cli.run("crash", "nvdimmc-poc", "hashmap", "--set", "nvdimm.battery_uj=1", "--points", "20", "--set", "workload.operations=100")
     assert " ns" not in done.stdout, done.stdout
+
+
+def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
+    for command in (f"{COREPLANE} run intel queue --set workload.operations=50 --quiet --out r", f"{COREPLANE} show parameters"):
+        done = subprocess.run(["bash", "-c", f"{command} | head -n 1"], cwd=cli.folder, capture_output=True, text=True, timeout=60)
+        assert done.stderr == "" and len(done.stdout.splitlines()) == 1, done.stderr

@@ -59,7 +59,9 @@ def test_explore_takes_two_hosts_through_every_order(cli: Cli) -> None:
 def test_other_commands_know_machines_of_several_hosts(cli: Cli) -> None:
     ran = json.loads(cli.run("run", "shared", "shared-superblock", "--format", "json").stdout)
     # A count, although "share" begins its name.
-    assert "%" not in cli.run("run", "shared", "shared-superblock").stdout
+    counts = [line for line in cli.run("run", "shared", "shared-superblock").stdout.splitlines() if line.startswith("shared.")]
+    assert counts and not any("%" in line for line in counts)
+    assert sum(v for k, v in ran["stats"].items() if k.startswith("time.")) == pytest.approx(ran["configuration"]["workload.hosts"] * ran["time_ns"])
     assert ran["stats"]["shared.fences"] > 0 and ran["stats"]["throughput.operations_per_second"] > 0
     for arguments in (["run", "intel", "shared-log"], ["crash", "shared", "shared-log"], ["run", "amf", "shared-log"]):
         done = cli.run(*arguments)

@@ -1,5 +1,6 @@
 """The command line: figures and reports are drawn here, everything else is the compiled core's."""
 
+import os
 import signal
 import sys
 import threading
@@ -11,10 +12,16 @@ from coreplane import _core
 def main() -> int:
     """Runs ``coreplane`` with the arguments of the process."""
     try:
-        return _main()
+        code = _main()
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         print("coreplane: interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        # Whoever reads has read enough, as the compiled core ends then. Nothing more is written, also when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _core_main(args: list[str]) -> int:

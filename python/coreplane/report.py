@@ -47,6 +47,17 @@ def largest(run: dict[str, Any]) -> str:
     return f"{run['machine']}: {quantity(run['time_ns'], 'ns')}; its cores spend {most}."
 
 
+def spread(run: dict[str, Any]) -> str:
+    """A sentence on how far the time of a recording goes."""
+    band = run.get("band", {})
+    if "time_ns" not in band or "moved_by" in band:
+        return ""
+    ends = [f"cpu.ipc from {' to '.join(f'{v:g}' for v in band['cpu.ipc']['values'])}"] if "cpu.ipc" in band else []
+    several = [f"{len(band['recordings']['time_ns'])} recordings, of which the numbers here are the means"] if "recordings" in band else []
+    low, high = (quantity(v, "ns") for v in band["time_ns"])
+    return f"It takes {low} to {high} over {sentences.listed([*ends, *several])}."
+
+
 def run(folder: Path) -> Path | None:
     """Writes the report of a run from the run.json in ``folder``."""
     data = json.loads((folder / "run.json").read_text())
@@ -55,7 +66,7 @@ def run(folder: Path) -> Path | None:
     phases = [[p["name"], (f"{p['operations']:,}", p["operations"]), shown("throughput.operations_per_second", p["operations_per_second"])] for p in data.get("phases", [])]
     figure = section("Memory over time", page.figure(folder, "timeline", figures.memory_over_time(data["series"], title), sentences.over_time(data["series"]))) if "series" in data else ""
     rate = data["stats"].get("throughput.operations_per_second")
-    said = [largest(data), f"{quantity(rate, '1/s').removesuffix('/s')} operations a simulated second." if rate else "", *data.get("remarks", [])]
+    said = [largest(data), spread(data), f"{quantity(rate, '1/s').removesuffix('/s')} operations a simulated second." if rate else "", *data.get("remarks", [])]
     drawn = page.figure(folder, "time", figures.causes_of([data], causes, cores), sentences.split(of_a_core([data]))) if causes(data) else ""
     body = [
         page.summary(said),

@@ -4,7 +4,8 @@ use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::options::RunOptions;
 use crate::report::{Report, statistics};
-use ::shared::{Outcome, Search, check};
+use ::shared::{Outcome, Ran, Search, check};
+use cpu::TimeStats;
 use protocol::Image;
 use std::rc::Rc;
 use units::Dur;
@@ -69,7 +70,7 @@ pub(crate) fn run(
         time,
         references: ran.references,
         events: ran.accesses.iter().map(|a| a.all).sum(),
-        stats: statistics(&ran.tally, time, ran.accesses.len(), None),
+        stats: statistics(&ran.tally, time, ran.accesses.len(), Some(spent(&ran))),
         durable: Image::default(),
         visible: Image::default(),
         description: machine.clone(),
@@ -80,6 +81,13 @@ pub(crate) fn run(
         series: None,
         lines_per_page: None,
     })
+}
+
+/// Where the hosts' time went: what they do not wait for, they compute.
+fn spent(ran: &Ran) -> TimeStats {
+    let [memory, fences, idle] = ran.waits;
+    let all = Dur::ps(ran.time.as_ps() * ran.accesses.len() as u64);
+    TimeStats { compute: all - memory - fences - idle, memory, fences, idle, ..TimeStats::default() }
 }
 
 /// Runs `workload` on `machine` under `schedules` schedules, and tells of every mistake that shows.

@@ -95,6 +95,9 @@ impl Report {
         let mean = |own: u64, of: fn(&Report) -> u64| (own + others.iter().map(of).sum::<u64>()) / runs;
         self.time = Dur::ps(mean(self.time.as_ps(), |r| r.time.as_ps()));
         self.references = mean(self.references, |r| r.references);
+        for other in others {
+            self.workload += &format!(",{}", other.workload.trim_start_matches("trace:"));
+        }
         for s in others.iter().flat_map(|r| &r.stats) {
             if self.get(&s.name).is_none() {
                 self.stats.push(Statistic { name: s.name.clone(), value: 0.0 });

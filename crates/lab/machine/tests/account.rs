@@ -56,6 +56,18 @@ fn causes_add_up_to_the_time_of_every_core_on_every_machine() {
 }
 
 #[test]
+fn causes_add_up_to_the_time_of_every_host() {
+    for workload in workloads::SHARED_WORKLOADS {
+        let report = report("shared", workload.name, &[]).unwrap();
+        let (causes, time) = account(&report);
+        assert_eq!(causes.iter().map(|(_, ps)| ps).sum::<u64>(), time, "{}: {causes:?}", workload.name);
+        let waits = report.get("shared.fetch_time").unwrap() + report.get("shared.fence_time").unwrap();
+        let told = report.get("time.memory").unwrap() + report.get("time.fences").unwrap();
+        assert!(waits > 0.0 && told >= waits && report.get("time.compute").unwrap() > 0.0, "{causes:?}");
+    }
+}
+
+#[test]
 fn the_stretches_of_a_region_are_what_was_charged_and_so_many_as_were_asked_for() {
     let machine = Description::preset("asap-rp").unwrap();
     let mut workload = WorkloadDescription::named("cceh").unwrap();

@@ -45,6 +45,8 @@ pub struct Ran {
     pub tally: Tally,
     /// Until the last host ended.
     pub time: Dur,
+    /// What hosts waited for of it, summed over them: lines of the device; flushes and fences; the last of them to end.
+    pub waits: [Dur; 3],
     /// What each host did.
     pub accesses: Vec<Accesses>,
     /// Loads and stores of all hosts.
@@ -146,6 +148,11 @@ fn told(world: &mut World) -> Ran {
         steps: world.steps().copied().collect(),
         tally,
         time: ends.since(Time::ZERO),
+        waits: [
+            world.stats.fetch_time,
+            world.stats.flush_time + world.stats.fence_time,
+            world.hosts.iter().map(|h| ends.since(h.now)).fold(Dur::ZERO, |sum, rest| sum + rest),
+        ],
         accesses: world.hosts.iter().map(|h| h.accesses.clone()).collect(),
         references: world.stats.references,
         operations: world.stats.operations,
