@@ -160,7 +160,7 @@ fn search(
             "the check reads more lines than it tells (its answer hangs on others too): all count as read"
                 .into(),
         ),
-        _ => {}
+        None | Some(Reads::Unknown) => {}
     }
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();

@@ -74,7 +74,7 @@ fn parts(page: &str) -> Vec<Part> {
                 text.push(' ');
                 text.push_str(line.trim());
             }
-            _ => parts.push(Part::Text(line.into())),
+            None | Some(Part::Text(_) | Part::Rows(_) | Part::Empty) => parts.push(Part::Text(line.into())),
         }
     }
     parts

@@ -168,13 +168,13 @@ fn value(trace: &Recording, r: &Record) -> String {
         Kind::Call => {
             let (call, bytes) = (Call::from_number(r.value as u8), r.value >> 8);
             let name = call.map_or("?", Call::name);
-            match call {
-                Some(Call::Link | Call::Unlink | Call::Rename) => {
-                    format!("{name} {}", text(&trace.about().names, bytes))
-                }
+            if matches!(call, Some(Call::Link | Call::Unlink | Call::Rename)) {
+                format!("{name} {}", text(&trace.about().names, bytes))
+            } else if bytes == u64::MAX >> 8 {
                 // As many bytes as there are.
-                _ if bytes == u64::MAX >> 8 => name.to_string(),
-                _ => format!("{name} {bytes} bytes"),
+                name.to_string()
+            } else {
+                format!("{name} {bytes} bytes")
             }
         }
         Kind::Unseen => text(&trace.about().unseen, r.value),

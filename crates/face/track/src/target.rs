@@ -146,10 +146,12 @@ impl Target {
     /// Lets every thread go on; all but the first are no longer attached to.
     pub(crate) fn go(&mut self) {
         for stopped in std::mem::take(&mut self.stopped) {
-            let how = match stopped {
-                Stopped { thread, .. } if thread != self.pid => Resume::Detach,
-                Stopped { before: true, .. } => Resume::Listen,
-                _ => Resume::Run,
+            let how = if stopped.thread != self.pid {
+                Resume::Detach
+            } else if stopped.before {
+                Resume::Listen
+            } else {
+                Resume::Run
             };
             if kernel::resume(stopped.thread, how, stopped.signal).is_err() && how == Resume::Listen {
                 // It has made a system call since: it is stopped anew.
@@ -211,7 +213,9 @@ fn spawn(words: &[String]) -> Result<Child, Error> {
     let pid = Pid::from_raw(child.id() as i32);
     let wait = || match kernel::wait(pid, false) {
         Ok(Status::Stopped { .. }) => Ok(()),
-        _ => Err(Error(format!("{}: ended before it could be tracked", words[0]))),
+        Ok(Status::Running | Status::Ended) | Err(_) => {
+            Err(Error(format!("{}: ended before it could be tracked", words[0])))
+        }
     };
     // A child that asked to be traced cannot be interrupted: it is stopped by a signal, and attached to anew.
     wait()?;

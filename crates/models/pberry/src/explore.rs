@@ -198,7 +198,7 @@ impl RemoteSpace {
                 match (state.wait, state.access) {
                     (Wait::Room, Some(access)) => self.walk(state, access.page, more),
                     (Wait::Fault, _) if state.completed == state.posted => self.translated(state, more),
-                    _ => {}
+                    (Wait::Room, None) | (Wait::Fault | Wait::Nothing | Wait::Walk | Wait::Data, _) => {}
                 }
             }
         }

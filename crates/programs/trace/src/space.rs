@@ -90,13 +90,13 @@ impl Space {
 
     /// Follows a record whose operand is known.
     pub(crate) fn apply(&mut self, record: &Record, operand: Option<u64>) {
-        match (record.kind, operand.and_then(file_of)) {
-            (Kind::Map, Some((number, offset))) => self.map(record, number, offset),
-            (Kind::Map, None) => self.declare(record.address, record.value),
-            (Kind::Unmap, _) => {
-                self.unmap(record.address, record.address.saturating_add(whole_pages(record.value)));
+        if record.kind == Kind::Map {
+            match operand.and_then(file_of) {
+                Some((number, offset)) => self.map(record, number, offset),
+                None => self.declare(record.address, record.value),
             }
-            _ => {}
+        } else if record.kind == Kind::Unmap {
+            self.unmap(record.address, record.address.saturating_add(whole_pages(record.value)));
         }
     }
 
@@ -231,7 +231,19 @@ impl Sizes {
             match call {
                 Some(Call::Resize) => _ = self.0.insert(number, bytes.min(LARGEST_FILE)),
                 Some(Call::Write | Call::Allocate) => self.at_least(number, end),
-                _ => {}
+                None
+                | Some(
+                    Call::Msync
+                    | Call::MsyncAsync
+                    | Call::Fdatasync
+                    | Call::Fsync
+                    | Call::Sync
+                    | Call::SyncFolder
+                    | Call::SyncFileRange
+                    | Call::Link
+                    | Call::Unlink
+                    | Call::Rename,
+                ) => {}
             }
         }
     }

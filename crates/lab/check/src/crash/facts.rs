@@ -245,7 +245,18 @@ impl Reader<'_> {
                 self.facts.syncs += 1;
                 self.facts.files.values_mut().for_each(|f| f.durable |= f.stored);
             }
-            _ => {}
+            None
+            | Some(
+                Call::Write
+                | Call::MsyncAsync
+                | Call::Resize
+                | Call::Allocate
+                | Call::SyncFolder
+                | Call::SyncFileRange
+                | Call::Link
+                | Call::Unlink
+                | Call::Rename,
+            ) => {}
         }
     }
 

@@ -37,7 +37,19 @@ impl Named {
             (Some(Call::Rename), n) => {
                 operand.and_then(name).zip(name(n)).map(|(from, to)| What::Rename(from, to))
             }
-            _ => None,
+            (
+                None
+                | Some(
+                    Call::Msync
+                    | Call::MsyncAsync
+                    | Call::Fdatasync
+                    | Call::Fsync
+                    | Call::Sync
+                    | Call::SyncFolder
+                    | Call::SyncFileRange,
+                ),
+                _,
+            ) => None,
         };
         if let Some(what) = what {
             self.changes.push(Change { thread: r.thread, nth, file, what });

@@ -420,7 +420,20 @@ impl Recorder {
             (Call::Link, _) => What::Link(name),
             (Call::Unlink, _) => What::Unlink(name),
             (Call::Rename, Some(from)) => What::Rename(from, name),
-            _ => return,
+            (Call::Rename, None)
+            | (
+                Call::Write
+                | Call::Msync
+                | Call::MsyncAsync
+                | Call::Fdatasync
+                | Call::Fsync
+                | Call::Sync
+                | Call::Resize
+                | Call::Allocate
+                | Call::SyncFolder
+                | Call::SyncFileRange,
+                _,
+            ) => return,
         };
         let state = &mut self.files[file];
         if !self.touched[file]

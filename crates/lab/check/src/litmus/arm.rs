@@ -316,10 +316,9 @@ impl<'a> Candidate<'a> {
             Kind::Write => self.rank(Some(e), x.location),
             Kind::Read | Kind::Flush | Kind::Fence { .. } => self.rank(self.source[e], x.location),
         };
-        match (x.kind, y.kind) {
-            (Kind::Write, Kind::Read | Kind::Flush) => self.source[b] == Some(a),
-            (_, Kind::Read | Kind::Flush) => false,
-            _ => place(a) < place(b),
+        match y.kind {
+            Kind::Read | Kind::Flush => x.kind == Kind::Write && self.source[b] == Some(a),
+            Kind::Write | Kind::Fence { .. } => place(a) < place(b),
         }
     }
 
@@ -339,7 +338,10 @@ impl<'a> Candidate<'a> {
         match (x.kind, y.kind) {
             (Kind::Flush, _) => return flush_waits(y),
             (_, Kind::Flush) => return fence(x) || self.touches_line(a, b) || x.acquires,
-            _ => {}
+            (
+                Kind::Read | Kind::Write | Kind::Fence { .. },
+                Kind::Read | Kind::Write | Kind::Fence { .. },
+            ) => {}
         }
         let forwarded = y.kind == Kind::Read
             && self.source[b].is_some_and(|w| self.in_order(w, b) && self.events[w].needs >> a & 1 == 1);

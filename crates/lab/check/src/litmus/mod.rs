@@ -119,7 +119,11 @@ pub fn images(test: &Test, model: Model, options: Options) -> Result<BTreeSet<Im
         (Isa::Hosts, Model::Shared, Method::View) => hosts_by_line::images(test),
         (Isa::Hosts, Model::Shared, Method::Operational) => hosts::images(test, None),
         (Isa::X86_64, Model::Strict, _) => operational::images(test, model, fences),
-        _ => Err(Unfinished::WrongModel),
+        (Isa::AArch64, Model::Px86 | Model::Px86Line | Model::Strict | Model::Shared, _)
+        | (Isa::X86_64, Model::Armv8 | Model::Shared, _)
+        | (Isa::Hosts, Model::Px86 | Model::Px86Line | Model::Armv8 | Model::Strict, _) => {
+            Err(Unfinished::WrongModel)
+        }
     }
 }
 

@@ -152,10 +152,13 @@ impl AbstractMachine<'_> {
     fn holds_back(&self, before: Buffered, entry: Buffered) -> bool {
         match (before, entry) {
             (Buffered::Fence, _) | (_, Buffered::Fence) => true,
-            (Buffered::Flush(Flush::Weak, _), _) => false,
+            (Buffered::Flush(Flush::Weak, _), Buffered::Write(..) | Buffered::Flush(..)) => false,
             (Buffered::Write(to, _), Buffered::Flush(Flush::Weak, line)) => self.test.lines[to.0] == line,
-            (Buffered::Flush(_, flushed), Buffered::Flush(Flush::Weak, line)) => flushed == line,
-            _ => true,
+            (Buffered::Flush(Flush::Ordered, flushed), Buffered::Flush(Flush::Weak, line)) => flushed == line,
+            (
+                Buffered::Write(..) | Buffered::Flush(Flush::Ordered, _),
+                Buffered::Write(..) | Buffered::Flush(Flush::Ordered, _),
+            ) => true,
         }
     }
 

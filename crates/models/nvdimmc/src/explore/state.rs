@@ -167,9 +167,10 @@ impl State {
 
     fn answer(&self, (place, command): (usize, CpCommand)) -> Option<Acknowledgement> {
         let word = self.dram.word(cp_line(place) + 1, 0);
-        match self.mutant {
-            Some(Mutant::TakesOldAcknowledgement) => Acknowledgement::from_word(word),
-            _ => command.answer(word),
+        if self.mutant == Some(Mutant::TakesOldAcknowledgement) {
+            Acknowledgement::from_word(word)
+        } else {
+            command.answer(word)
         }
     }
 

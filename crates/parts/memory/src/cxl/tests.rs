@@ -90,7 +90,8 @@ fn replies(spec: LinkSpec, reads: u64) -> (Vec<Time>, usize, Tally) {
                 let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
                 engine.out(node, now).send(PortId(0), Dur::ns(50), reply);
             }
-            _ => found.push(now),
+            (0, _) => found.push(now),
+            (node, msg) => panic!("{msg:?} at node {node}"),
         }
     }
     let mut tally = Tally::default();

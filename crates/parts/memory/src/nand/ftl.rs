@@ -221,7 +221,7 @@ impl<F: Flash> Ftl<F> {
                     return Ok(());
                 }
                 Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
-                Err(_) => self.abandon_open()?,
+                Err(FlashError::Failed | FlashError::Uncorrectable) => self.abandon_open()?,
             }
         }
     }
@@ -396,7 +396,7 @@ impl<F: Flash> Ftl<F> {
                     return Ok(());
                 }
                 Err(FlashError::PowerLost) => return Err(FtlError::PowerLost),
-                Err(_) => self.abandon_open()?,
+                Err(FlashError::Failed | FlashError::Uncorrectable) => self.abandon_open()?,
             }
         }
         Ok(())
@@ -412,7 +412,7 @@ impl<F: Flash> Ftl<F> {
                 Ok(())
             }
             Err(FlashError::PowerLost) => Err(FtlError::PowerLost),
-            Err(_) => {
+            Err(FlashError::Failed | FlashError::Uncorrectable) => {
                 self.retire(block);
                 Ok(())
             }

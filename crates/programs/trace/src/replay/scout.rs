@@ -213,7 +213,23 @@ impl Scout {
                 let first = base.saturating_add(offset);
                 (first.min(end), first.saturating_add(bytes).min(end))
             }),
-            _ => None,
+            // Of a file that is not there, of none, or what makes nothing durable.
+            (Some(Call::Fsync | Call::Fdatasync | Call::Msync), None)
+            | (
+                None
+                | Some(
+                    Call::Write
+                    | Call::MsyncAsync
+                    | Call::Resize
+                    | Call::Allocate
+                    | Call::SyncFolder
+                    | Call::SyncFileRange
+                    | Call::Link
+                    | Call::Unlink
+                    | Call::Rename,
+                ),
+                _,
+            ) => None,
         };
         if let Some((first, end)) = range {
             step.lines = self.pending.take(first, end);

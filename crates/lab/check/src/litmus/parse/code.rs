@@ -270,7 +270,9 @@ impl<'a> Line<'a, '_> {
         match (self.operand(0)?, self.operand(1)?) {
             (Operand::Memory(m), Operand::Value(v)) => Ok((m, v, true)),
             (Operand::Value(v), Operand::Memory(m)) => Ok((m, v, false)),
-            _ => Err(self.cell.error("expected one [location] and one register or number")),
+            (Operand::Memory(_), Operand::Memory(_)) | (Operand::Value(_), Operand::Value(_)) => {
+                Err(self.cell.error("expected one [location] and one register or number"))
+            }
         }
     }
 
@@ -347,7 +349,9 @@ impl<'a> Line<'a, '_> {
             (Operand::Value(Value::Register(into)), Operand::Value(value)) => {
                 self.push(Instruction::Set(into, value))
             }
-            _ => Err(self.cell.error("expected a register or one [location] as the destination")),
+            (Operand::Memory(_), Operand::Memory(_)) | (Operand::Value(Value::Number(_)), _) => {
+                Err(self.cell.error("expected a register or one [location] as the destination"))
+            }
         }
     }
 
