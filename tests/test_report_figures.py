@@ -42,6 +42,8 @@ def test_the_picture_begins_where_a_second_core_works() -> None:
     assert [(r["cause"], r["from"], r["to"]) for r in opening.rows([one], 100.0, 55.0)] == [("compute", 55.0, 60.0), ("locks", 60.0, 100.0), ("fences", 55.0, 100.0)]
     assert opening.said([one], 100.0, 55.0).startswith("The first 45 ns of the cores, to scale, from 55 ns on: until then one works alone. Most of what is not computing is fences: 50 %")
     many = {**one, "stats": {"time.compute": 100.0, "time.locks": 400.0, "cpu.fences": 7.0}}
+    several = {**many, "band": {"recordings": {}}}
+    assert "first 2 of 5 cores, to scale, in the first recording." in opening.said([several], 100.0)
     assert opening.said([many], 100.0).startswith("The first 100 ns of the first 2 of 5 cores, to scale.")
     assert opening.since([run("x", [["compute", 0.0, 60.0]])], 60.0) == 0.0
     assert opening.since([run("x", [["compute", 0.0, 60.0]], [["compute", 5.0, 60.0]])], 60.0) == 0.0

@@ -6,6 +6,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from coreplane import sentences
+
 #: One colour a machine, the same in every figure.
 COLOURS = {
     "intel": "#7f7f7f",
@@ -90,27 +92,39 @@ def causes_of(
     return drawn
 
 
-def grouped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str]) -> alt.Chart:
-    """Bars grouped by workload: rows of workload, machine, value."""
+def grouped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str]) -> alt.Chart | alt.LayerChart:
+    """Bars grouped by workload: rows of workload, machine, value. A group that would flatten the others is cut, with its values in its bars."""
+    end = sentences.axis_end(rows)
+    bars = _bars(rows, axis, order, alt.Scale(domain=[0, end], nice=False) if end else alt.Undefined)
+    if end is None:
+        return bars.properties(title=title)
+    over = [r for r in rows if (r["value"] or 0.0) > end]
+    place = {"x": alt.X("workload:N", sort=list(dict.fromkeys(r["workload"] for r in rows))), "xOffset": alt.XOffset("machine:N", sort=order)}
+    values = alt.Chart(pl.DataFrame(over)).mark_text(angle=270, align="right", dx=-4, fontSize=11, color="white")
+    both: alt.LayerChart = (bars + values.encode(**place, y=alt.value(0), text=alt.Text("value:Q", format=".3g"))).properties(title=title)
+    return both
+
+
+def _bars(rows: list[dict[str, Any]], axis: str, order: list[str], scale: Any) -> alt.Chart:
     workloads = list(dict.fromkeys(r["workload"] for r in rows))
     drawn: alt.Chart = (
         alt.Chart(pl.DataFrame(rows))
-        .mark_bar()
+        .mark_bar(clip=True)
         .encode(
             x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=-35)),
             xOffset=alt.XOffset("machine:N", sort=order),
-            y=alt.Y("value:Q", title=axis),
+            y=alt.Y("value:Q", title=axis, scale=scale),
             color=colour(order),
             tooltip=["workload", "machine", alt.Tooltip("value:Q", format=".3g")],
         )
-        .properties(title=title, width=max(420, 58 * len(workloads)), height=280)
+        .properties(width=max(420, 58 * len(workloads)), height=280)
     )
     return drawn
 
 
 def capped(rows: list[dict[str, Any]], title: str, axis: str, *, order: list[str]) -> alt.LayerChart:
     """Grouped bars of ``value`` with a line at ``high`` (a 99th percentile)."""
-    bars = grouped(rows, title, axis, order=order)
+    bars = _bars(rows, axis, order, alt.Undefined).properties(title=title)
     workloads = list(dict.fromkeys(r["workload"] for r in rows))
     ticks = (
         alt.Chart(pl.DataFrame(rows))

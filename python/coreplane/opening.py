@@ -84,6 +84,8 @@ def said(runs: list[dict[str, Any]], end: float, begin: float = 0.0) -> str:
 
     waits = {x["cause"] for x in all_rows} - {"compute"}
     text = f"The first {quantity(end - begin, 'ns')} of {_which(runs)}, to scale"
+    if any("recordings" in r.get("band", {}) for r in runs):
+        text += ", in the first recording"
     if begin:
         text += f", from {quantity(begin, 'ns')} on: until then one works alone"
     if not waits:

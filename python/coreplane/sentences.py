@@ -139,6 +139,19 @@ def _peaks(rows: list[dict[str, Any]]) -> str:
     return f"Highest: {', '.join(parts)}." if parts else ""
 
 
+#: So many times as high as all others a group of bars has to be, that the axis ends below it: it would flatten them.
+FLATTENS = 3.0
+
+
+def axis_end(rows: list[dict[str, Any]]) -> float | None:
+    """Where the axis of grouped bars ends, if one group would flatten the others."""
+    highest: dict[str, float] = {}
+    for r in rows:
+        highest[r["workload"]] = max(highest.get(r["workload"], 0.0), r["value"] or 0.0)
+    ranked = sorted(highest.values(), reverse=True)
+    return 1.25 * ranked[1] if len(ranked) > 3 and ranked[0] > FLATTENS * ranked[1] > 0 else None
+
+
 #: The bar of an evaluation's figure that is the mean of the others.
 AVERAGE = "average"
 
@@ -161,6 +174,9 @@ def of_bars(figure: dict[str, Any]) -> str:
     means = {m: sum(own[w] for w in shared) / len(shared) for m, own in by.items()}
     text = "Here" if len(shared) == 1 else f"Means of {len(shared)} here"
     text += ": " + ", ".join(f"{m} {plain(round(v, 4))}" for m, v in means.items()) + "."
+    if figure["kind"] == "grouped" and (end := axis_end(rows)):
+        over = [r for r in rows if float(r["value"]) > end]
+        text += f" The axis ends below {listed(list(dict.fromkeys(str(r['workload']) for r in over)))}: {', '.join(plain(round(float(r['value']), 2)) for r in over)}."
     ends = {w: (min(own[w] for own in by.values()), max(own[w] for own in by.values())) for w in shared}
     # Nothing beside something is further apart than any number of times.
     nothing = [w for w, (low, high) in ends.items() if low == 0 < high]
