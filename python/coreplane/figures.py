@@ -43,7 +43,7 @@ def speedups(data: dict[str, Any]) -> alt.LayerChart:
     if spans:
         rules = alt.Chart(pl.DataFrame(spans)).mark_rule(strokeWidth=2, color="black")
         both += rules.encode(x=alt.X("machine:N", sort=names), y="low:Q", y2="high:Q")
-    drawn: alt.LayerChart = both.properties(title=data["workload"], width=alt.Step(70), height=260)
+    drawn: alt.LayerChart = both.properties(title=sentences.titled(data["workload"]), width=alt.Step(70), height=260)
     return drawn
 
 

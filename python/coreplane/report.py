@@ -61,7 +61,7 @@ def spread(run: dict[str, Any]) -> str:
 def run(folder: Path) -> Path | None:
     """Writes the report of a run from the run.json in ``folder``."""
     data = json.loads((folder / "run.json").read_text())
-    title = f"{data['workload']} on {data['machine']}"
+    title = f"{sentences.titled(data['workload'])} on {data['machine']}"
     rows = [[name, shown(name, value), meanings().get(name, ("", ""))[1]] for name, value in data["stats"].items() if value]
     phases = [[p["name"], (f"{p['operations']:,}", p["operations"]), shown("throughput.operations_per_second", p["operations_per_second"])] for p in data.get("phases", [])]
     figure = section("Memory over time", page.figure(folder, "timeline", figures.memory_over_time(data["series"], title), sentences.over_time(data["series"]))) if "series" in data else ""
@@ -119,7 +119,7 @@ def compare(folder: Path) -> Path:
         page.configuration(runs),
         page.provenance(data),
     ]
-    return page.write(folder, data["workload"], f"seed {runs[0]['seed']}; speedups over {data['baseline']}", body)
+    return page.write(folder, sentences.titled(data["workload"]), f"seed {runs[0]['seed']}; speedups over {data['baseline']}", body)
 
 
 def _over_time(folder: Path, runs: list[dict[str, Any]]) -> str:

@@ -1,5 +1,6 @@
 """What stands under figures: sentences that are made of the numbers that the figure shows."""
 
+from pathlib import PurePath
 from typing import Any
 
 from coreplane.page import plain, quantity
@@ -20,6 +21,14 @@ CAUSES = {
 def cause(word: str) -> str:
     """A cause's name by its statistic's last word."""
     return CAUSES[f"time.{word}"]
+
+
+def titled(workload: str) -> str:
+    """A workload as a heading: of several recordings the first one's name, and how many there are besides."""
+    names = workload.removeprefix("trace:").split(",")
+    if not workload.startswith("trace:") or len(names) == 1:
+        return workload
+    return f"{PurePath(names[0]).name} and {len(names) - 1} more recording{'s' if len(names) > 2 else ''}"
 
 
 def listed(words: list[str]) -> str:
