@@ -88,6 +88,11 @@ pub trait MemoryKind: Sync {
     /// The tables of parameters that act on it as `settings` describe it.
     fn tables(&self, settings: &Settings) -> Vec<&'static [Param]>;
 
+    /// Keys of these that act only where somebody waits for a write to be durable: a fence, a persist path, a device.
+    fn waited_for(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether its parameters fit together, and with what stands before and beside it.
     ///
     /// # Errors

@@ -50,12 +50,17 @@ impl Description {
         }
         // What is wrong with the list itself is told by its own check.
         let entries = self.entries().unwrap_or_default();
-        for entry in &entries {
-            add(&tables_of(entry), &entry.settings);
-        }
-        let has_registers = entries.iter().any(|entry| entry.register_store().is_some());
+        let has_registers = has_registers(&entries);
         add(&self.line_tables(has_registers), &self.settings);
+        let waits = self.waits_for_writes(has_registers);
+        entries.iter().for_each(|entry| keys.extend(keys_of(entry, waits)));
         keys
+    }
+
+    /// Whether anybody waits for a write to be durable.
+    fn waits_for_writes(&self, has_registers: bool) -> bool {
+        let asks = ordering::models::registered(&self.settings).model.capabilities();
+        asks.flush_instructions || has_registers || asks.persist_path || asks.orders_stores
     }
 
     /// The tables beside the memories'.
@@ -83,7 +88,7 @@ impl Description {
         if asks.flush_instructions || has_registers {
             tables.extend([FlushParameters::TABLE, OutstandingParameters::TABLE]);
         }
-        if asks.flush_instructions || has_registers || asks.persist_path || asks.orders_stores {
+        if self.waits_for_writes(has_registers) {
             tables.push(ControllerWireParameters::TABLE);
         }
         // The memories of a list have a kind each.
@@ -156,11 +161,12 @@ impl Description {
         if self.memories.is_empty() {
             return Ok(());
         }
-        for (index, (described, entry)) in self.memories.iter().zip(self.entries()?).enumerate() {
-            let mut tables = tables_of(&entry);
-            tables.push(InterleaveParameters::TABLE);
-            let own = |p: &Param, key: &str| p.key == key && p.acts_with(&entry.settings);
-            let acts = |key: &str| tables.iter().copied().flatten().any(|p| own(p, key));
+        let entries = self.entries()?;
+        let waits = self.waits_for_writes(has_registers(&entries));
+        for (index, (described, entry)) in self.memories.iter().zip(&entries).enumerate() {
+            let mut own: BTreeSet<&str> = keys_of(entry, waits).collect();
+            own.extend(InterleaveParameters::TABLE.iter().map(|p| p.key));
+            let acts = |key: &str| own.contains(key);
             if let Some(key) = described.settings.keys().find(|key| !acts(key)) {
                 let kind = entry.kind.name();
                 let text = format!("memory {index} ({kind}): {key}: does nothing on a memory of this kind");
@@ -171,13 +177,19 @@ impl Description {
     }
 }
 
-/// The tables of one memory, its link's among them.
-fn tables_of(entry: &Entry) -> Vec<&'static [Param]> {
+/// Whether a memory has registers to which programs store.
+fn has_registers(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| entry.register_store().is_some())
+}
+
+/// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable.
+fn keys_of(entry: &Entry, waits: bool) -> impl Iterator<Item = &'static str> {
     let mut tables = entry.kind.tables(&entry.settings);
     if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
         tables.extend(memory::cxl::tables(&entry.settings));
     }
-    tables
+    let acting = tables.into_iter().flatten().filter(|p| p.acts_with(&entry.settings)).map(|p| p.key);
+    acting.filter(move |key| waits || !entry.kind.waited_for().contains(key))
 }
 
 /// That `key` does nothing on `machines`, and where it acts.

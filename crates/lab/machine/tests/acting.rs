@@ -97,6 +97,8 @@ fn a_key_acts_where_what_it_belongs_to_is_there() {
     assert!(refused("intel", "wires.core_core_ns", "9").contains("asap-rp"));
     assert!(refused("hops-rp", "wires.core_core_ns", "9").contains("asap-rp"));
     assert!(refused("eadr", "wires.core_controller_ns", "9").contains("asap-rp"));
+    assert!(refused("eadr", "memory.pm.acknowledge_ns", "9").contains("asap-rp"));
+    assert!(refused("eadr@optane", "memory.optane.acknowledge_ns", "9").contains("optane"));
     assert!(refused("asap-rp", "cpu.write_combining", "9").contains("intel"));
     assert!(refused("eadr", "cpu.outstanding_writes", "9").contains("intel"));
     assert!(refused("nvdimmc-poc", "nand.retries", "9").contains("it acts with nand.bit_errors!=0"));

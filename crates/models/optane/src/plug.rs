@@ -31,6 +31,10 @@ impl MemoryKind for Optane {
         vec![DimmsParameters::TABLE, OptaneParameters::TABLE]
     }
 
+    fn waited_for(&self) -> &'static [&'static str] {
+        &["memory.optane.acknowledge_ns"]
+    }
+
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
         let own = OptaneParameters::from_settings(around.settings);
         if own.drain_threshold > own.write_pending_queue {

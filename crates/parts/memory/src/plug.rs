@@ -80,6 +80,10 @@ impl MemoryKind for PersistentMemory {
         [TABLES, own, channels].concat()
     }
 
+    fn waited_for(&self) -> &'static [&'static str] {
+        &["memory.pm.acknowledge_ns"]
+    }
+
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
         if is_ddr4(around.settings, PM_MEDIA) {
             own_channel(around.settings)?;
