@@ -23,6 +23,13 @@ def test_what_lies_within_the_recordings_is_not_said() -> None:
     assert sure == "near is fastest, 2.22 (2.00 to 2.50) times as fast as intel, which is slowest of the 2."
 
 
+def test_one_schedule_is_said_to_be_one() -> None:
+    data = {"baseline": "a", "machines": [{"machine": "a", "speedup": 1.0}, {"machine": "b", "speedup": 2.0}]}
+    assert "schedule" not in sentences.speeds(data)
+    one = {**data, "remarks": ["one schedule of 5 threads was recorded; another run of the program has another one"]}
+    assert sentences.speeds(one) == sentences.speeds(data) + " That is of the one schedule that was recorded; another may have it otherwise."
+
+
 def test_a_cause_that_some_recordings_have_otherwise_is_not_said_to_differ() -> None:
     means = {"a": {"fences": 50.0, "locks": 50.0}, "b": {"fences": 30.0, "locks": 50.0}}
     apart = [{"a": {"fences": 40.0}, "b": {"fences": 20.0}}, {"a": {"fences": 60.0}, "b": {"fences": 40.0}}]

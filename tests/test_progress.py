@@ -31,6 +31,7 @@ LEFT = {
     "record, once the program has ended": ("record --out r.parquet -- ./kv r.pm 1 30000", rb"(reading the recording|writing r.parquet) \d+\w, \d+\w left"),
     "track": ("track --quiet --format json --interval 0.2 --windows 100 -- sleep 60", None),
     "track, so many windows": ("track --format json --interval 0.2 --windows 100 -- sleep 60", rb"windows .*\d+/100 \d+\w, \d+\w left"),
+    "track, its lines in a file": ("track --interval 0.2 --windows 100 -- sleep 60", rb"windows .*\d+/100 \d+\w, \d+\w left"),
     "bench": ("bench", rb"bench .*\d+/\d+ \d+\w, \d+\w left"),
 }  # fmt: skip
 

@@ -60,7 +60,13 @@ def is_faster(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def speeds(data: dict[str, Any]) -> str:
-    """Under the speedups. What lies within the bands is not said to be so."""
+    """Under the speedups. What lies within the bands is not said to be so; where one schedule of many is known, that is said."""
+    one = any(remark.startswith("one schedule of") for remark in data.get("remarks", []))
+    return _ranked(data) + (" That is of the one schedule that was recorded; another may have it otherwise." if one else "")
+
+
+def _ranked(data: dict[str, Any]) -> str:
+    """Which machine is fastest and which slowest, where that is sure."""
     machines, base = data["machines"], data["baseline"]
     ranked = sorted(machines, key=lambda r: -r["speedup"])
     best, worst = ranked[0], ranked[-1]
