@@ -36,7 +36,8 @@ def test_json_has_both_sides_and_the_steps_between(cli: Cli) -> None:
     [
         (["intel", "shared-log"], "intel: is one host; give a machine of several"),
         (["shared", "cceh"], "workload cceh: runs on one host; a machine of several hosts (machine.fidelity = hosts) takes shared-log"),
-        (["shared", "trace:kv.cpt"], "trace:kv.cpt: a recording is of one process and one host; give one of shared-log"),
+        (["shared", "trace:kv.cpt"], "kv.cpt: No such file"),
+        (["shared", "visits:kv.bin"], "visits:kv.bin: is of one host; give a recording of several (trace:FILE, from coreplane record --host-per-process) or one of shared-log"),
         (["shared", "shared-log", "--set", "workload.hosts=6"], "workload.hosts = 6: shared-log takes more hosts than the machine has; give at most shared.hosts = 4"),
         (["shared", "shared-log", "--set", "workload.bug=none-such"], "workload.bug"),
         (["shared", "shared-log", "--schedules", "0"], "--schedules 0: give at least 1"),

@@ -2,9 +2,12 @@
 
 /* A pending store stays pending: for the copy of a structure the compiler announces the write first, then the
  * read, then copies. So a load may be recorded before the store that precedes it, as x86-TSO allows. */
+static void settle_if_made(struct buffer *b);
+
 static __attribute__((noinline)) void read_slowly(uint64_t address, unsigned size, const void *pc) {
     struct buffer *b = current();
     if (!b) return;
+    if (by_host) settle_if_made(b);
     if (size <= 8 && (address & 63) + size <= 64) emit(b, LOAD, (unsigned)__builtin_ctz(size), address, place(pc), 0, 0);
     else pieces(b, LOAD, address, size, place(pc));
 }

@@ -23,6 +23,11 @@ static inline uint32_t stamp_and_unlock(atomic_flag *lock) {
 /* Its record is there, and the copy of a mapped file has what it left: who compares need no longer wait. */
 static inline void atomic_done(struct buffer *b) { b->held = NULL; }
 
+/* What a locked operation found: of hosts, it tells which store it saw. */
+static inline void note_old(struct buffer *b, unsigned log2size, uint64_t address, uint32_t location, uint64_t old, uint32_t stamp) {
+    if (by_host) emit(b, LOAD_ACQUIRE, log2size, address, location, old, stamp);
+}
+
 #define LOG2(n) (n == 8 ? 0 : n == 16 ? 1 : n == 32 ? 2 : 3)
 
 #define RMW_BODY(n, type, operation, new_value) \
@@ -31,6 +36,7 @@ static inline void atomic_done(struct buffer *b) { b->held = NULL; }
     atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
     operation; \
     uint32_t stamp = stamp_and_unlock(lock); \
+    note_old(b, LOG2(n), (uint64_t)p, PC, old, stamp); \
     emit(b, RMW, LOG2(n), (uint64_t)p, PC, (type)(new_value), stamp); \
     atomic_done(b); \
     return old;
@@ -52,7 +58,7 @@ static inline void atomic_done(struct buffer *b) { b->held = NULL; }
         atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         type v = __atomic_load_n(p, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
-        emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, 0, stamp); \
+        emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, v, stamp); \
         atomic_done(b); \
         return v; \
     } \
@@ -92,7 +98,8 @@ static inline void atomic_done(struct buffer *b) { b->held = NULL; }
         atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         int done = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
-        emit(b, RMW, LOG2(n), (uint64_t)p, location, done ? v : old, stamp); \
+        note_old(b, LOG2(n), (uint64_t)p, location, old, stamp); \
+        if (done || !by_host) emit(b, RMW, LOG2(n), (uint64_t)p, location, done ? v : old, stamp); \
         atomic_done(b); \
         return old; \
     } \

@@ -6,7 +6,7 @@
 enum kind {
     LOAD, STORE, STORE_NT, LOAD_ACQUIRE, STORE_RELEASE, RMW, CLWB, CLFLUSHOPT, CLFLUSH, SFENCE, MFENCE,
     LOCK, UNLOCK, CREATE, JOIN, MAP, UNMAP, START, END, MARK,
-    OPERAND, CALL, WRITTEN, OBSERVED, CONTENTS, UNSEEN, ORDER
+    OPERAND, CALL, WRITTEN, OBSERVED, CONTENTS, UNSEEN, ORDER, TURN
 };
 /* Calls that touch files, as in the trace format. */
 enum call {
@@ -44,6 +44,8 @@ struct buffer {
     uint32_t pending_kind;
     /* Instructions until there. */
     uint32_t pending_work;
+    /* What memory held before it, where each process is a host (hosts.h). */
+    uint64_t pending_was;
     /* The lock of an atomic operation that is under way. */
     atomic_flag *held;
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */

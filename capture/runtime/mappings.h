@@ -51,7 +51,7 @@ static void mapped(const void *address, uint64_t bytes, int flags, int fd, uint6
     if (!f || !enter_files(b)) return;
     numbered(link, "/proc/self/fd/", (uint64_t)fd);
     f->library |= (uint8_t)is_pool_library(pc);
-    ensure_copy(b, f, link, offset + bytes, location);
+    if (!by_host) ensure_copy(b, f, link, offset + bytes, location);
     mapped_file(b, f, (uint64_t)address, bytes, offset, location);
     leave_files(b);
 }

@@ -3,14 +3,18 @@
 LIBRARY(_exit)
 LIBRARY(_Exit)
 
+static void begin_again(void);
+
 static void in_child(void) {
-    /* The child of a fork records nothing: the file belongs to the parent. */
-    atomic_store(&recording, 0);
+    /* The child of a fork records nothing, since the file belongs to the parent, unless it is a host of its own. */
+    int recorded = atomic_exchange(&recording, 0) == 1;
     self = NULL;
+    if (by_host && recorded) begin_again();
 }
 
 static void before_fork(void) {
-    if (atomic_load(&recording)) write_text("note", "forked");
+    if (by_host) begin();
+    else if (atomic_load(&recording)) write_text("note", "forked");
 }
 
 static void last_look_at_files(struct buffer *b);
@@ -41,11 +45,7 @@ static void finish(void) {
 static void ignore_open_files(void);
 static void measure_vectors(void);
 
-/* Makes the trace, where one is asked for. */
-static int is_recorded(void) {
-    const char *path = getenv("COREPLANE_TRACE");
-    if (!path || !*path || strlen(path) >= sizeof trace_path) return 0;
-    __real_memcpy(trace_path, path, strlen(path) + 1);
+static int make_trace(void) {
     trace_fd = open_trace(O_CREAT | O_TRUNC);
     struct stat s;
     if (trace_fd < 0 || raw_fstat(trace_fd, &s)) {
@@ -56,7 +56,23 @@ static int is_recorded(void) {
     trace_device = s.st_dev;
     trace_inode = s.st_ino;
     static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 2};
-    if (raw_write(trace_fd, head, 16) != 16) return 0;
+    return raw_write(trace_fd, head, 16) == 16;
+}
+
+static int join_hosts(void);
+static unsigned name_host_trace(void);
+static void say_host(unsigned number, unsigned from);
+
+/* Makes the trace, where one is asked for. */
+static int is_recorded(void) {
+    if (join_hosts()) {
+        host_number = name_host_trace();
+        return make_trace();
+    }
+    const char *path = getenv("COREPLANE_TRACE");
+    if (!path || !*path || strlen(path) >= sizeof trace_path) return 0;
+    __real_memcpy(trace_path, path, strlen(path) + 1);
+    if (!make_trace()) return 0;
     unsetenv("COREPLANE_TRACE");
     return 1;
 }
@@ -71,6 +87,7 @@ static void start(void) {
     pthread_key_create(&at_thread_end, end_thread);
     pthread_atfork(before_fork, NULL, in_child);
     atomic_store(&recording, 1);
+    if (by_host) say_host(host_number, host_number);
     ignore_open_files();
     dl_iterate_phdr(count_library, &libraries_at_start);
     watch_fatal_signals();

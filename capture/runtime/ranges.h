@@ -3,6 +3,10 @@
 /* Bytes that were read: one load a line. */
 static inline void range_read(uint64_t address, uint64_t n, uint32_t location) {
     struct buffer *b = current();
+    if (b && by_host && address - shadowed_from < shadowed_bytes) {
+        pieces(b, LOAD, address, n, location);
+        return;
+    }
     for (uint64_t end = address + n; b && address < end; address = (address | 63) + 1) emit(b, LOAD, 0, address, location, 0, 0);
 }
 

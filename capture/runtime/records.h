@@ -11,8 +11,8 @@ static inline uint8_t *put(uint8_t *at, uint64_t v) {
 
 static inline uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v >> 63); }
 
-static inline int has_value(enum kind k) { return (1u << k & 0x3F9E036u) != 0; }
-static inline int has_stamp(enum kind k) { return (1u << k & 0x227F838u) != 0; }
+static inline int has_value(enum kind k) { return (1u << k & 0xBF9E036u) != 0; }
+static inline int has_stamp(enum kind k) { return (1u << k & 0xA27F838u) != 0; }
 static inline int is_store(enum kind k) { return (1u << k & 0x36u) != 0; }
 
 static inline uint32_t next_stamp(void) { return atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1; }
@@ -21,6 +21,11 @@ static void hand_over(struct buffer *b);
 /* Where mapped files lie that have a copy to compare with (shadow.h). */
 static uint64_t shadowed_from, shadowed_bytes;
 static void shadow(struct buffer *b, uint64_t address, unsigned size);
+
+/* Where each process is a host, what comes before a record (hosts.h); 0 where there is to be no record. */
+#ifdef BY_HOST
+static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp);
+#endif
 
 /* A record is foretold when its location, kind, size and instructions are those that followed the record before the
  * last time. Then its head has bit 7, and tells how many bytes follow: of the address's difference from the one that
@@ -134,6 +139,9 @@ static unsigned append_run(struct buffer *b, uint64_t what, uint64_t address, ui
 
 static __attribute__((noinline)) void emit_what(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp, uint64_t work) {
     enum kind k = (enum kind)(what >> 32 & 31);
+#ifdef BY_HOST
+    if (__builtin_expect(by_host, 0) && !take_turn(b, what, address, value, stamp)) return;
+#endif
     if (has_stamp(k) || !append_foretold(b, what, address, value, has_value(k), work)) append(b, k, what, address, value, stamp, work);
     if (__builtin_expect(b->at > b->limit, 0)) hand_over(b);
     if (is_store(k) && __builtin_expect(address - shadowed_from < shadowed_bytes, 0)) shadow(b, address, 1u << (what >> 37 & 3));
@@ -225,6 +233,9 @@ static inline void pend(struct buffer *b, enum kind k, uint64_t address, uint32_
     b->pending_head = head_of_store(k, address, size);
     b->pending_work = take_work();
     b->pending_size = size;
+#ifdef BY_HOST
+    if (by_host && size <= 8 && (size & (size - 1)) == 0) peek(address, size, &b->pending_was);
+#endif
 }
 
 static struct buffer *new_buffer(void);

@@ -50,3 +50,4 @@
 #include "check_calls.h"
 #include "pmem.h"
 #include "pmem2.h"
+#include "hosts.h"

@@ -33,7 +33,13 @@
 
 /* 0 not recording, 1 recording, 2 the program ends. */
 static atomic_int recording;
-static atomic_uint threads, stamps;
+static atomic_uint threads, own_stamps;
+/* Another where each process is a host: that of all of them (hosts.h). */
+static atomic_uint *stamp_source = &own_stamps;
+#define stamps (*stamp_source)
+#define BY_HOST
+static int by_host;
+static unsigned host_number;
 static _Atomic(struct buffer *) all_buffers;
 static pthread_key_t at_thread_end;
 static int owner;

@@ -7,7 +7,7 @@ static int keeps_files;
 
 /* What no access may pass over: another thread ran, so that the next record is to have a place in the order of all; not all
  * of memory is recorded. */
-enum { TURN = 1, FILTER = 2 };
+enum { IN_TURN = 1, FILTER = 2 };
 static uint64_t special;
 
 static inline int is_kept(uint64_t address) {
@@ -21,8 +21,8 @@ static inline unsigned log2size_of(uint64_t what) { return what >> 37 & 3; }
 
 /* Takes a place in the order, before records that cannot have one. */
 static void take_turn(struct buffer *b, uint64_t address, uint32_t location) {
-    if (!(special & TURN)) return;
-    special &= ~(uint64_t)TURN;
+    if (!(special & IN_TURN)) return;
+    special &= ~(uint64_t)IN_TURN;
     emit_after(b, 0, LOAD_ACQUIRE, 0, address, location, 0, next_stamp());
 }
 
@@ -30,7 +30,7 @@ static void take_turn(struct buffer *b, uint64_t address, uint32_t location) {
 static void emit_in_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t work) {
     enum kind kind = kind_of(what), stronger = kind == LOAD ? LOAD_ACQUIRE : kind == STORE ? STORE_RELEASE : kind;
     if (stronger == kind && !has_stamp(kind)) take_turn(b, address, (uint32_t)what);
-    special &= ~(uint64_t)TURN;
+    special &= ~(uint64_t)IN_TURN;
     emit_after(b, work, stronger, log2size_of(what), address, (uint32_t)what, value, has_stamp(stronger) ? next_stamp() : 0);
 }
 
@@ -46,7 +46,7 @@ static __attribute__((noinline)) void access_slowly(uint64_t what, uint64_t addr
     uint64_t work = work_of(what);
     what = WHAT(what);
     if (!is_kept(address)) own_work = work;
-    else if (special & TURN) emit_in_turn(self, what, address, value, (uint32_t)work);
+    else if (special & IN_TURN) emit_in_turn(self, what, address, value, (uint32_t)work);
     else emit_what(self, what, address, value, 0, work);
 }
 
@@ -83,7 +83,7 @@ static void on_wide(uint64_t what, uint64_t address, uint64_t size) {
 /* A locked operation, after it: what it left. Recorded wherever it is, since it orders. */
 static void on_locked(uint64_t what, uint64_t address) {
     uint64_t value, work = work_of(what);
-    special &= ~(uint64_t)TURN;
+    special &= ~(uint64_t)IN_TURN;
     peek(address, 1u << log2size_of(what), &value);
     emit_after(self, (uint32_t)work, kind_of(what), log2size_of(what), address, (uint32_t)what, value, next_stamp());
 }

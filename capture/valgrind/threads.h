@@ -26,7 +26,7 @@ static struct buffer *enter(ThreadId tid) {
     own_work = of_tid[tid].work;
     self = of_tid[tid].b;
     running = tid;
-    special |= TURN;
+    special |= IN_TURN;
     return self;
 }
 

@@ -165,11 +165,13 @@ def record(
     times: int = 1,
     route: Literal["auto", "hooks", "valgrind"] = "auto",
     memory: str | None = None,
+    host_per_process: bool = False,
 ) -> Trace:
     """Runs a program and records its memory behaviour; the trace is a workload.
 
     By the hooks of ``coreplane cc``, or, where it has none, while Valgrind executes it; ``memory`` says of the latter which loads
-    and stores are recorded: ``all``, ``pm``, or addresses as ``FROM-TO``.
+    and stores are recorded: ``all``, ``pm``, or addresses as ``FROM-TO``. With ``host_per_process`` each process that maps a file
+    which another one maps too is a host, and the trace is one for `shared`.
 
     A text is taken apart as a shell does. Recorded several times, a program with threads shows several of its schedules; the
     files are then NAME.1.parquet and so on. Raises ConfigError when nothing was recorded.
@@ -178,7 +180,7 @@ def record(
     if times < 1:
         raise _core.ConfigError(f"times {times}: give at least 1")
     paths = [path] if times == 1 else [path.with_suffix(f".{n}{path.suffix}") for n in range(1, times + 1)]
-    found = [_core.record(_command(command), str(path), route, memory) for path in paths]
+    found = [_core.record(_command(command), str(path), route, memory, host_per_process) for path in paths]
     trace = Trace(*paths)
     trace.remarks.extend(dict.fromkeys(remark for one in found for remark in one["remarks"]))
     return trace

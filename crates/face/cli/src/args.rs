@@ -240,7 +240,7 @@ pub(crate) struct ExploreArgs {
 pub(crate) struct SharedArgs {
     /// A machine of several hosts: its name or a TOML file
     pub(crate) machine: String,
-    /// A workload's name (shared-log, ...)
+    /// A workload's name (shared-log, ...), or trace:FILE of coreplane record --host-per-process
     pub(crate) workload: String,
     /// Runs, each with other pauses, evictions, slow flushes and stops of a host
     #[arg(long, value_name = "N", default_value_t = 500)]
@@ -272,6 +272,9 @@ pub(crate) struct RecordArgs {
     /// Of a program without hooks, which loads and stores: all, pm (files that are mapped shared), or addresses FROM-TO [default: all]
     #[arg(long)]
     pub(crate) memory: Option<String>,
+    /// Each process that maps a file which another one maps too (MAP_SHARED) is a host: one trace of all, for coreplane shared
+    #[arg(long)]
+    pub(crate) host_per_process: bool,
     #[command(flatten)]
     pub(crate) common: Common,
     /// The program and its arguments

@@ -11,8 +11,8 @@ use crate::record_route::Asked;
 use crate::show::Named;
 use crate::spread::Spreads;
 use crate::{
-    Failure, accounts, bands, compare, crash, curve, explore, holdup, litmus, output, record, reproduce, run,
-    shared_command, show, sweep,
+    Failure, accounts, bands, compare, crash, curve, explore, holdup, litmus, output, record, record_hosts,
+    reproduce, run, shared_command, show, sweep,
 };
 use clap::{CommandFactory, ValueEnum};
 use machine::{Description, MemoryDescription, WorkloadDescription};
@@ -325,7 +325,7 @@ pub fn explore(
 /// When the two do not fit together.
 pub fn shared(machine: &Machine, workload: &Workload, seed: u64, schedules: u64) -> Result<Value, Failure> {
     let [described] = workload.described.as_slice() else {
-        return Err(shared_command::recorded(&workload.name));
+        return Err(shared_command::not_recorded(&workload.name));
     };
     let how = How { seed, reference: false, bands: Bands::None, timeline: false };
     let args = SharedArgs {
@@ -342,11 +342,21 @@ pub fn shared(machine: &Machine, workload: &Workload, seed: u64, schedules: u64)
 ///
 /// # Errors
 /// When it cannot be run, or recorded nothing.
-pub fn record(command: &[String], out: &Path, route: &str, memory: Option<String>) -> Result<Value, Failure> {
+pub fn record(
+    command: &[String],
+    out: &Path,
+    route: &str,
+    memory: Option<String>,
+    host_per_process: bool,
+) -> Result<Value, Failure> {
     if command.is_empty() {
         return Err(Failure::BadInput("give the program and its arguments".into()));
     }
     let asked = Asked::named(route, memory)?;
+    if host_per_process {
+        record_hosts::check(&asked)?;
+        return record_hosts::record_once(command, out, &QUIET, Stdio::inherit());
+    }
     record::record_once(command, out, &asked, &QUIET, Stdio::inherit())
 }
 

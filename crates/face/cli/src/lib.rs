@@ -45,6 +45,7 @@ mod progress;
 mod quantity;
 mod record;
 mod record_check;
+mod record_hosts;
 mod record_places;
 mod record_route;
 mod record_title;

@@ -7,6 +7,7 @@ use crate::lines::remark;
 use crate::output;
 use crate::progress;
 use crate::record_check::{self, Check};
+use crate::record_hosts;
 use crate::record_places;
 use crate::record_route::{Asked, Route};
 use crate::record_title::Title;
@@ -25,9 +26,17 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
     recordings::format_of(&out)?;
     let asked = Asked::new(args.route, args.memory.clone())?;
+    if args.host_per_process {
+        record_hosts::check(&asked)?;
+    }
     let once = |out: &Path| {
         let stdout = stdout(&args.common)?;
-        Ok::<Value, Failure>(say(args, record_once(&args.command, out, &asked, &args.common, stdout)?))
+        let done = if args.host_per_process {
+            record_hosts::record_once(&args.command, out, &args.common, stdout)?
+        } else {
+            record_once(&args.command, out, &asked, &args.common, stdout)?
+        };
+        Ok::<Value, Failure>(say(args, done))
     };
     let Some(times) = args.times else {
         let done = once(&out)?;
@@ -99,13 +108,17 @@ fn say(args: &RecordArgs, done: Value) -> Value {
     if !args.common.quiet {
         let records = done["summary"]["records"].as_u64().unwrap_or(0);
         let threads = done["summary"]["threads"].as_array().map_or(0, Vec::len);
-        let one = if threads > 1 {
-            "; of the threads' many schedules it is one (--times N records more)"
-        } else {
-            ""
+        let hosts = done["summary"]["hosts"].as_u64().unwrap_or(0);
+        let (who, whose) = match hosts {
+            0 => (format!("{threads} threads"), "the threads'"),
+            n => (format!("{n} hosts"), "the hosts'"),
+        };
+        let one = match threads {
+            0 | 1 => String::new(),
+            _ => format!("; of {whose} many schedules it is one (--times N records more)"),
         };
         let path = done["trace"].as_str().unwrap_or_default();
-        remark(&format!("{records} records of {threads} threads in {path}{one}"));
+        remark(&format!("{records} records of {who} in {path}{one}"));
         let remarks = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
         remarks.for_each(remark);
     }
@@ -113,7 +126,7 @@ fn say(args: &RecordArgs, done: Value) -> Value {
 }
 
 /// Whether the recording can be written: said before the program runs. What is left of an earlier one goes.
-fn may_be_written(raw: &Path) -> Result<(), Failure> {
+pub(crate) fn may_be_written(raw: &Path) -> Result<(), Failure> {
     let tried = std::fs::File::create(raw).and_then(|_| std::fs::remove_file(raw));
     tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", raw.display())))
 }
@@ -156,7 +169,7 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
     }
     if file.about().notes.iter().any(|n| n == "forked") {
         std::fs::remove_file(raw)?;
-        return refuse("forks; only programs of one process can be recorded".into());
+        return refuse("forks; a recording is of one process (--host-per-process makes each a host that shares memory with the others)".into());
     }
     let mut about = About { source: command.join(" "), ..file.about().clone() };
     record_places::name(&mut about, &file.counts().locations);

@@ -41,6 +41,11 @@ impl Asked {
         Asked::new(route, memory)
     }
 
+    /// Whether nothing was asked for that only the tool can do.
+    pub(crate) fn may_be_hooks(&self) -> bool {
+        self.route != RecordRoute::Valgrind && self.memory.is_none()
+    }
+
     /// How this program is recorded.
     pub(crate) fn of(&self, command: &[String]) -> Result<Route, Failure> {
         let program = find(&command[0])?;

@@ -13,13 +13,15 @@ pub(crate) struct Searched {
     machine: String,
     workload: String,
     seed: u64,
+    /// Whether it is of a recording, which has no schedules.
+    is_recorded: bool,
     outcome: Outcome,
     seconds: f64,
 }
 
 pub(crate) fn shared(args: &SharedArgs) -> Result<(), Failure> {
-    if output::recording(&args.workload).is_some() {
-        return Err(recorded(&args.workload));
+    if output::recording(&args.workload).is_some_and(|(kind, _)| kind != "trace") {
+        return Err(not_recorded(&args.workload));
     }
     let mut machine = output::machine(&args.machine)?;
     let mut workload = output::workload(&args.workload)?;
@@ -37,11 +39,13 @@ pub(crate) fn shared(args: &SharedArgs) -> Result<(), Failure> {
     }
 }
 
-/// That a recording does not tell what several hosts did.
-pub(crate) fn recorded(name: &str) -> Failure {
+/// That what was given does not tell what several hosts did.
+pub(crate) fn not_recorded(name: &str) -> Failure {
     let programs: Vec<&str> = workloads::SHARED_WORKLOADS.iter().map(|w| w.name).collect();
     let programs = programs.join(", ");
-    Failure::BadInput(format!("{name}: a recording is of one process and one host; give one of {programs}"))
+    Failure::BadInput(format!(
+        "{name}: is of one host; give a recording of several (trace:FILE, from coreplane record --host-per-process) or one of {programs}"
+    ))
 }
 
 /// Searches, with what is set applied.
@@ -57,8 +61,9 @@ pub(crate) fn look(
     let seed = args.settings.seed;
     let (outcome, seconds) = output::timed(|| machine::shared(machine, workload, seed, args.schedules));
     drop(bar);
+    let is_recorded = workload.recording().is_some();
     let (machine, workload) = (machine.name.clone(), workload.name.clone());
-    Ok(Searched { machine, workload, seed, outcome: outcome?, seconds })
+    Ok(Searched { machine, workload, seed, is_recorded, outcome: outcome?, seconds })
 }
 
 impl Searched {
@@ -82,14 +87,17 @@ impl Searched {
     fn print(&self) {
         let o = &self.outcome;
         for (n, found) in o.found.iter().enumerate() {
-            print_found(n + 1, found);
+            print_found(n + 1, found, self.is_recorded);
         }
         let price = |name: &str| quantity::time(o.tally.number(name));
+        let (second, when) = if self.is_recorded {
+            (format!("accesses   {}", o.references), "as recorded")
+        } else {
+            (format!("schedules  {} ({} accesses)", o.schedules, o.references), "where nothing happens")
+        };
         say!(
-            "findings   {}\nschedules  {} ({} accesses)\ntime       {} where nothing happens; over all hosts {} in flushes, {} in fences, {} in fetches",
+            "findings   {}\n{second}\ntime       {} {when}; over all hosts {} in flushes, {} in fences, {} in fetches",
             o.found.len(),
-            o.schedules,
-            o.references,
             quantity::time(o.time.as_ns()),
             price("shared.flush_time"),
             price("shared.fence_time"),
@@ -98,14 +106,18 @@ impl Searched {
     }
 }
 
-fn print_found(number: usize, found: &Found) {
+fn print_found(number: usize, found: &Found, is_recorded: bool) {
     let f = &found.finding;
     say!("{number}. {}\n   {}", f.kind.name(), f.message);
-    let what = match found.schedule.as_slice() {
-        [] => "nothing happens besides".to_string(),
-        all => all.iter().map(happens).collect::<Vec<_>>().join("; "),
-    };
-    say!("   smallest schedule: workload.operations={}, {what}", found.operations);
+    if is_recorded {
+        say!("   seen {} times; what was done to the line, with offsets in the file:", found.runs);
+    } else {
+        let what = match found.schedule.as_slice() {
+            [] => "nothing happens besides".to_string(),
+            all => all.iter().map(happens).collect::<Vec<_>>().join("; "),
+        };
+        say!("   smallest schedule: workload.operations={}, {what}", found.operations);
+    }
     found.steps.iter().for_each(|s| say!("   {}", step(s)));
     say!("");
 }
@@ -130,7 +142,7 @@ fn happens(h: &Happens) -> String {
 fn step(s: &Step) -> String {
     let address = s.address.map(|a| format!(" {a:#x}")).unwrap_or_default();
     let value = s.value.map(|v| format!(" = {v:#x}")).unwrap_or_default();
-    let (time, place) = (quantity::time(s.time.as_ns()), shared::place(s.site));
+    let (time, place) = (quantity::time(s.time.as_ns()), s.site);
     format!("{time:>10}  host {} {}{address}{value}  {place}", s.host, s.what)
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn summary(trace: &Recording) -> Value {
         "lacks": about.lacks,
         "records": trace.len(),
         "threads": counts.threads,
+        "hosts": about.hosts.len(),
         "instructions": counts.instructions,
         "kinds": kinds.collect::<Map<_, _>>(),
         "calls": calls.collect::<Map<_, _>>(),
@@ -99,7 +100,9 @@ pub(crate) fn print(trace: &Recording) {
     };
     let (threads, places) = (trace.threads(), about.locations.len());
     say!("{} records, {threads} threads, {places} source places, {instructions}", count(trace.len()));
-    if threads > 1 {
+    if !about.hosts.is_empty() {
+        say!("{} hosts, a process each, in the order of their accesses", about.hosts.len());
+    } else if threads > 1 {
         say!("of the threads' many schedules it is one");
     }
     about.notes.iter().for_each(|note| say!("{note}"));

@@ -216,7 +216,7 @@ fn shared<'py>(
 
 /// Runs a program and records it.
 ///
-/// (command: list[str], out: str, route: str, memory: str | None) -> dict[str, Any]
+/// (command: list[str], out: str, route: str, memory: str | None, host_per_process: bool) -> dict[str, Any]
 #[pyfunction]
 fn record<'py>(
     py: Python<'py>,
@@ -224,8 +224,9 @@ fn record<'py>(
     out: PathBuf,
     route: String,
     memory: Option<String>,
+    host_per_process: bool,
 ) -> Any<'py> {
-    to_python(py, &watched(py, move || calls::record(&command, &out, &route, memory))?)
+    to_python(py, &watched(py, move || calls::record(&command, &out, &route, memory, host_per_process))?)
 }
 
 /// What a recording holds.

@@ -2,6 +2,7 @@
 
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
+use crate::hosts_recorded;
 use crate::options::RunOptions;
 use crate::report::{Report, statistics};
 use ::shared::{Outcome, Ran, Search, check};
@@ -11,6 +12,17 @@ use std::rc::Rc;
 use units::Dur;
 use workloads::SharedWorkload;
 
+fn check_machine(machine: &Description) -> Result<(), ConfigError> {
+    machine.check()?;
+    if !machine.is_hosts() {
+        return Err(ConfigError::new(format!(
+            "{}: is one host; give a machine of several (machine.fidelity = hosts), such as shared",
+            machine.name
+        )));
+    }
+    Ok(())
+}
+
 /// The program that hosts of `machine` run.
 ///
 /// # Errors
@@ -19,17 +31,14 @@ fn workload_of(
     machine: &Description,
     workload: &WorkloadDescription,
 ) -> Result<&'static SharedWorkload, ConfigError> {
-    machine.check()?;
-    if !machine.is_hosts() {
-        return Err(ConfigError::new(format!(
-            "{}: is one host; give a machine of several (machine.fidelity = hosts), such as shared",
-            machine.name
-        )));
-    }
+    check_machine(machine)?;
     let Source::Shared(program) = workload.source else {
         let names: Vec<&str> = workloads::SHARED_WORKLOADS.iter().map(|w| w.name).collect();
-        let why =
-            if workload.recording().is_some() { "a recording is of one host" } else { "runs on one host" };
+        let why = if workload.recording().is_some() {
+            "a recording is for coreplane shared"
+        } else {
+            "runs on one host"
+        };
         return Err(ConfigError::new(format!(
             "workload {}: {why}; a machine of several hosts (machine.fidelity = hosts) takes {}",
             workload.name,
@@ -90,7 +99,8 @@ fn spent(ran: &Ran) -> TimeStats {
     TimeStats { compute: all - memory - fences - idle, memory, fences, idle, ..TimeStats::default() }
 }
 
-/// Runs `workload` on `machine` under `schedules` schedules, and tells of every mistake that shows.
+/// Runs `workload` on `machine` under `schedules` schedules, and tells of every mistake that shows. A recording has one schedule: its
+/// own.
 ///
 /// # Errors
 /// When the two do not fit together.
@@ -100,6 +110,10 @@ pub fn shared(
     seed: u64,
     schedules: u64,
 ) -> Result<Outcome, ConfigError> {
+    if let Some(recording) = workload.recording() {
+        check_machine(machine)?;
+        return hosts_recorded::shared(machine, &workload.name, recording);
+    }
     let program = workload_of(machine, workload)?;
     let search = Search {
         machine: &machine.settings,

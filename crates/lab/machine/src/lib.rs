@@ -10,6 +10,7 @@ mod error;
 mod family;
 mod fidelity;
 mod hosts;
+mod hosts_recorded;
 mod image;
 mod memories;
 mod memory_list;

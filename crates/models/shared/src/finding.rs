@@ -1,6 +1,6 @@
 //! What is found, in words.
 
-use protocol::Site;
+use crate::source_line::SourceLine;
 use units::{Dur, Time};
 
 /// What is wrong.
@@ -46,7 +46,7 @@ pub struct Side {
     /// The host.
     pub host: usize,
     /// The place in its program.
-    pub site: Site,
+    pub site: SourceLine,
     /// When.
     pub time: Time,
 }
@@ -54,14 +54,8 @@ pub struct Side {
 impl Side {
     /// `FOLDER/FILE:LINE`.
     pub fn place(&self) -> String {
-        place(self.site)
+        self.site.to_string()
     }
-}
-
-/// A place in a program, with as much of the file's path as tells it from others.
-pub fn place(site: Site) -> String {
-    let folder = site.file().rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
-    format!("{}:{}", &site.file()[folder..], site.line())
 }
 
 /// Something that is wrong.

@@ -2,8 +2,9 @@
 
 use crate::finding::{Finding, Kind, Side, spelled};
 use crate::shadow::{Stored, Version};
+use crate::source_line::SourceLine;
 use crate::world::World;
-use protocol::{PM_BASE, Site};
+use protocol::PM_BASE;
 use units::Time;
 
 /// The address of a word.
@@ -35,7 +36,7 @@ impl World {
     pub(crate) fn stale(
         &self,
         host: usize,
-        at: (Site, Time),
+        at: (SourceLine, Time),
         place: (usize, usize),
         missed: Version,
     ) -> Option<Finding> {
@@ -84,28 +85,70 @@ impl World {
 
     /// `finding` was that a line was never flushed: perhaps it was later on.
     pub(crate) fn look_again(&self, finding: Finding, missed: Version) -> Finding {
-        let again = self.shadow.stored(missed).zip(self.shadow.told_by(missed));
-        let Some((stored, told)) = again.filter(|_| finding.kind == Kind::StaleRead) else { return finding };
+        let Some(stored) = self.shadow.stored(missed).filter(|_| finding.kind == Kind::StaleRead) else {
+            return finding;
+        };
         let Some((site, time)) = stored.flushed.filter(|(_, time)| *time > finding.here.time) else {
             return finding;
         };
         let there = side(stored);
+        let flush = Side { site, ..there }.place();
+        let why = match self.shadow.told_by(missed) {
+            Some(told) => {
+                let later = spelled(time.since(told.time));
+                format!("told of them at {}, and flushed them {later} later, at {flush}", side(told).place())
+            }
+            None => {
+                let later = spelled(time.since(finding.here.time));
+                format!("flushed them only {later} after this load, at {flush}")
+            }
+        };
         let message = format!(
-            "{}: host {} told of them at {}, and flushed them {} later, at {}",
+            "{}: host {} {why}",
             meets("load", &finding.here, RETURNED, &there, "replaced"),
             there.host,
-            side(told).place(),
-            spelled(time.since(told.time)),
-            Side { site, ..there }.place(),
         );
         Finding { kind: Kind::PublicationBeforeData, message, ..finding }
+    }
+
+    /// A load that another host's `told` led to got the bytes of `store`, which were not on the device yet when that one told.
+    pub(crate) fn told_too_soon(
+        &self,
+        here: Side,
+        place: (usize, usize),
+        store: Version,
+        told: Side,
+    ) -> Option<Finding> {
+        let stored = self.shadow.stored(store)?;
+        let there = side(stored);
+        let host = there.host;
+        let teller = format!("host {} told of them at {}", told.host, told.place());
+        let why = match stored.flushed {
+            None => format!("{teller}, and nothing had waited for them"),
+            Some((site, time)) => {
+                let flush = Side { site, ..there }.place();
+                if time <= told.time {
+                    format!(
+                        "host {host} flushed the line at {flush}, but no fence had waited for that when {teller}"
+                    )
+                } else {
+                    format!(
+                        "{teller}, and they were flushed {} later, at {flush}",
+                        spelled(time.since(told.time))
+                    )
+                }
+            }
+        };
+        let message = format!("{}: {why}", meets("load", &here, "may return bytes that", &there, "replaced"));
+        let kind = Kind::PublicationBeforeData;
+        Some(Finding { kind, address: address_of(place), here, there: Some(there), message })
     }
 
     /// `host` stores into a line into which another host stored, and neither knew of the other.
     pub(crate) fn conflict(
         &self,
         host: usize,
-        at: (Site, Time),
+        at: (SourceLine, Time),
         place: (usize, usize),
         other: Version,
     ) -> Option<Finding> {
@@ -118,7 +161,7 @@ impl World {
     pub(crate) fn lacking(
         &self,
         host: usize,
-        at: (Site, Time),
+        at: (SourceLine, Time),
         place: (usize, usize),
         other: Version,
     ) -> Option<Finding> {
@@ -127,10 +170,10 @@ impl World {
         self.two_stores(host, at, place, other, &text)
     }
 
-    fn two_stores(
+    pub(crate) fn two_stores(
         &self,
         host: usize,
-        at: (Site, Time),
+        at: (SourceLine, Time),
         place: (usize, usize),
         other: Version,
         text: &str,
@@ -152,7 +195,7 @@ impl World {
     pub(crate) fn unordered(
         &self,
         host: usize,
-        at: (Site, Time),
+        at: (SourceLine, Time),
         place: (usize, usize),
         got: Version,
     ) -> Option<Finding> {

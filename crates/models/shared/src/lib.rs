@@ -13,6 +13,8 @@
 //! evictions at any time; a host that stops, whose caches and writes under way are lost; lines that hardware keeps
 //! coherent (back-invalidate); time of links, device, flushes and fences, in picoseconds.
 //!
+//! Programs are those of `workloads`, or recorded ones, a process for each host: what a recording's loads would have missed.
+//!
 //! Not modelled: more than one core a host, and so its store buffer, which only other cores of that host would see; a fill
 //! of the device's own queues; a link that fails without its host; atomic operations across hosts.
 //!
@@ -26,21 +28,27 @@ mod judge;
 mod mutant;
 mod params;
 mod port;
+mod recorded;
+mod replay;
 mod run;
 mod schedule;
 mod search;
 mod shadow;
+mod source_line;
 mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
 mod world;
 
-pub use finding::{Finding, Kind, Side, place};
+pub use finding::{Finding, Kind, Side};
 pub use mutant::Mutant;
+pub use recorded::{Access, Act, Recorded};
+pub use replay::{check_recorded, replay};
 pub use run::{Ran, check, run};
 pub use schedule::{Accesses, Happens, What};
 pub use search::{Found, Outcome, Search};
+pub use source_line::SourceLine;
 pub use state::{Keep, State};
 pub use world::Step;
 

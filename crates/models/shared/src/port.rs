@@ -25,7 +25,7 @@ impl CorePort for Port {
         match host.answer.take() {
             Some(value) => Poll::Ready(value),
             None => {
-                host.asked = Some((*op, site));
+                host.asked = Some((*op, site.into()));
                 Poll::Pending
             }
         }
@@ -67,7 +67,7 @@ impl Membership for Members {
 
     fn found_broken(&self, host: usize, address: u64, what: &str, site: Site) {
         let world = &mut *self.0.borrow_mut();
-        let here = Side { host, site, time: world.hosts[host].now };
+        let here = Side { host, site: site.into(), time: world.hosts[host].now };
         let finding = world.broken(here, place_of(address), what);
         world.note(Some(finding), 0);
     }

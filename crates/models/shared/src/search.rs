@@ -151,7 +151,7 @@ impl Search<'_> {
 const MOST_STEPS: usize = 24;
 
 /// What the two hosts did to the line, up to where it shows.
-fn told(finding: &Finding, steps: &[Step]) -> Vec<Step> {
+pub(crate) fn told(finding: &Finding, steps: &[Step]) -> Vec<Step> {
     let hosts = [Some(finding.here.host), finding.there.map(|side| side.host)];
     let until = steps.iter().filter(|s| s.time <= finding.here.time);
     let mut kept: Vec<Step> = Vec::new();

@@ -4,7 +4,7 @@
 //! it got. What a host knows is a vector clock, passed on by a release and the acquire that reads it. Bytes that a load got
 //! are stale when the host knew of newer ones; two hosts' stores into a line are in conflict when neither knew of the other's.
 
-use protocol::Site;
+use crate::source_line::SourceLine;
 use units::Time;
 
 /// The most hosts.
@@ -26,7 +26,7 @@ type Clock = [u32; MOST_HOSTS];
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) host: usize,
-    pub(crate) site: Site,
+    pub(crate) site: SourceLine,
     pub(crate) time: Time,
     /// The store before it to the same word.
     previous: Version,
@@ -36,7 +36,7 @@ pub(crate) struct Stored {
     /// Its bytes were lost when its host stopped.
     pub(crate) lost: bool,
     /// The first flush instruction of its host after it.
-    pub(crate) flushed: Option<(Site, Time)>,
+    pub(crate) flushed: Option<(SourceLine, Time)>,
 }
 
 /// The stores to a line.
@@ -84,6 +84,11 @@ impl Shadow {
         self.lines[line].latest[word]
     }
 
+    /// The newest store of a host into a line; 0 where there is none.
+    pub(crate) fn last_by(&self, line: usize, host: usize) -> Version {
+        self.lines[line].last_by[host]
+    }
+
     /// Whether `host` knows of a store that still counts.
     fn knows(&self, host: usize, version: Version) -> bool {
         self.stored(version).is_some_and(|s| !s.lost && self.clocks[host][s.host] >= s.epoch)
@@ -95,7 +100,7 @@ impl Shadow {
         host: usize,
         (line, word): Place,
         release: bool,
-        (site, time): (Site, Time),
+        (site, time): (SourceLine, Time),
     ) -> Version {
         let tells = release.then(|| Box::new(self.clocks[host]));
         let (previous, epoch) = (self.lines[line].latest[word], self.clocks[host][host]);
@@ -166,7 +171,7 @@ impl Shadow {
     }
 
     /// `host` flushes a line at `at`: what it had stored there before is flushed for the first time.
-    pub(crate) fn flush(&mut self, host: usize, words: &[Word; 8], at: (Site, Time)) {
+    pub(crate) fn flush(&mut self, host: usize, words: &[Word; 8], at: (SourceLine, Time)) {
         for word in words {
             let Some(index) = word.version.checked_sub(1) else { continue };
             let store = &mut self.stores[index as usize];

@@ -4,9 +4,10 @@ use crate::finding::{Finding, Side};
 use crate::params::SharedParameters;
 use crate::schedule::{Accesses, Happens, What};
 use crate::shadow::{Shadow, Version, Word};
+use crate::source_line::SourceLine;
 use crate::state::{Keep, State};
 use crate::stats::SharedStats;
-use protocol::{FlushKind, Op, OpKind, PM_BASE, Site};
+use protocol::{FlushKind, Op, OpKind, PM_BASE};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
@@ -32,7 +33,7 @@ pub struct Step {
     /// The value of a load or a store.
     pub value: Option<u64>,
     /// Where in the program.
-    pub site: Site,
+    pub site: SourceLine,
 }
 
 /// A word that a host looks at again and again.
@@ -46,7 +47,7 @@ struct Look {
 /// A host's core.
 pub(crate) struct HostCore {
     pub(crate) now: Time,
-    pub(crate) asked: Option<(Op, Site)>,
+    pub(crate) asked: Option<(Op, SourceLine)>,
     pub(crate) answer: Option<u64>,
     pub(crate) is_alive: bool,
     pub(crate) has_ended: bool,
@@ -118,6 +119,17 @@ enum Done {
 impl World {
     pub(crate) fn new(spec: SharedParameters, hosts: usize, lines: usize, schedule: Vec<Happens>) -> World {
         let coherent = (0..lines).map(|line| line < spec.coherent_lines).collect();
+        World::of_lines(spec, hosts, coherent, schedule)
+    }
+
+    /// The same, told of each line whether hardware keeps it coherent.
+    pub(crate) fn of_lines(
+        spec: SharedParameters,
+        hosts: usize,
+        coherent: Vec<bool>,
+        schedule: Vec<Happens>,
+    ) -> World {
+        let lines = coherent.len();
         World {
             state: State::new(hosts, vec![[Word::default(); 8]; lines], coherent),
             shadow: Shadow::new(hosts, lines),
@@ -189,7 +201,7 @@ impl World {
     }
 
     /// What happens to a host before its next access; whether it gets to that now.
-    fn gets_to(&mut self, id: usize, site: Site) -> bool {
+    fn gets_to(&mut self, id: usize, site: SourceLine) -> bool {
         let access = self.hosts[id].accesses.all;
         while let Some(index) = self.schedule.iter().position(|h| h.host == id && h.access == access) {
             let now = self.hosts[id].now;
@@ -217,7 +229,7 @@ impl World {
         }
     }
 
-    fn crash(&mut self, id: usize, site: Site) {
+    fn crash(&mut self, id: usize, site: SourceLine) {
         self.state.crash(id);
         let memory = self.state.memory();
         self.shadow.lose(id, |(line, word)| memory[line][word].version);
@@ -234,7 +246,7 @@ impl World {
         host.link_free.since(now) + self.spec.link_ns + self.spec.device_ns
     }
 
-    fn carry_out(&mut self, id: usize, op: &Op, site: Site) -> Done {
+    fn carry_out(&mut self, id: usize, op: &Op, site: SourceLine) -> Done {
         let now = self.hosts[id].now;
         match op.kind {
             OpKind::Load | OpKind::Prefetch | OpKind::Rmw(_) => {
@@ -261,9 +273,8 @@ impl World {
                 self.stats.flush_time += self.spec.flush_ns;
                 Done::After(self.spec.flush_ns, 0)
             }
-            OpKind::Fence(_) => match self.state.in_flight(id).iter().map(|w| w.stamp).max() {
-                Some(last) => {
-                    let acknowledged = Time::from_ps(last) + self.spec.link_ns;
+            OpKind::Fence(_) => match self.acknowledged(id) {
+                Some(acknowledged) => {
                     self.stats.fence_time += acknowledged.since(now);
                     Done::Again(acknowledged)
                 }
@@ -277,8 +288,14 @@ impl World {
         }
     }
 
+    /// When a host knows that all it has on its way is there; none where nothing is.
+    pub(crate) fn acknowledged(&self, id: usize) -> Option<Time> {
+        let last = self.state.in_flight(id).iter().map(|w| w.stamp).max()?;
+        Some(Time::from_ps(last) + self.spec.link_ns)
+    }
+
     /// The line is in the host's caches; how long that takes.
-    fn fetch(&mut self, id: usize, line: usize) -> Dur {
+    pub(crate) fn fetch(&mut self, id: usize, line: usize) -> Dur {
         if self.state.copy(id, line).is_some() {
             return self.spec.hit_ns;
         }
@@ -295,7 +312,7 @@ impl World {
         time
     }
 
-    fn load(&mut self, id: usize, op: &Op, site: Site) -> (Dur, u64) {
+    fn load(&mut self, id: usize, op: &Op, site: SourceLine) -> (Dur, u64) {
         let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
         let time = self.fetch(id, place.0);
         let got = self.state.load(id, place.0, place.1);
@@ -312,7 +329,7 @@ impl World {
     }
 
     /// A host looks at a word that tells of others: something happens where it is another word or has another value.
-    fn look(&mut self, id: usize, (site, time): (Site, Time), place: (usize, usize), version: Version) {
+    fn look(&mut self, id: usize, (site, time): (SourceLine, Time), place: (usize, usize), version: Version) {
         let side = Side { host: id, site, time };
         let looks = &mut self.hosts[id].looks;
         let known = looks.iter().position(|l| l.place == place).map(|index| looks.remove(index));
@@ -322,7 +339,7 @@ impl World {
         }
     }
 
-    fn store(&mut self, id: usize, op: &Op, site: Site) -> Dur {
+    fn store(&mut self, id: usize, op: &Op, site: SourceLine) -> Dur {
         let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
         let time = self.fetch(id, place.0);
         let is_own = self.state.copy(id, place.0).is_some_and(|copy| copy.dirty);
@@ -337,19 +354,25 @@ impl World {
     }
 
     /// Two hosts' stores into a line that nothing orders: no harm where hardware keeps it coherent.
-    fn check_conflict(&mut self, id: usize, at: (Site, Time), place: (usize, usize), only: Option<usize>) {
+    fn check_conflict(
+        &mut self,
+        id: usize,
+        at: (SourceLine, Time),
+        place: (usize, usize),
+        only: Option<usize>,
+    ) {
         let other = self.shadow.conflict(id, place.0, only).filter(|_| !self.state.is_coherent(place.0));
         if let Some(other) = other {
             self.note(self.conflict(id, at, place, other), 0);
         }
     }
 
-    fn stored(&mut self, id: usize, op: &Op, place: (usize, usize), at: (Site, Time)) -> Version {
+    fn stored(&mut self, id: usize, op: &Op, place: (usize, usize), at: (SourceLine, Time)) -> Version {
         self.shadow.store(id, place, op.order.releases(), at)
     }
 
     /// A word goes to the device, past the caches.
-    fn store_past(&mut self, id: usize, op: &Op, site: Site) {
+    fn store_past(&mut self, id: usize, op: &Op, site: SourceLine) {
         let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
         self.check_conflict(id, at, place, Some(place.1));
         let version = self.stored(id, op, place, at);
@@ -358,7 +381,7 @@ impl World {
     }
 
     /// What was just handed over is on its way.
-    fn send(&mut self, id: usize) {
+    pub(crate) fn send(&mut self, id: usize) {
         self.stats.writes += 1;
         let now = self.hosts[id].now;
         let linger = std::mem::take(&mut self.hosts[id].linger);
@@ -366,7 +389,7 @@ impl World {
         self.state.stamp(id, lands.ps());
     }
 
-    fn flush(&mut self, id: usize, op: &Op, kind: FlushKind, site: Site) {
+    pub(crate) fn flush(&mut self, id: usize, op: &Op, kind: FlushKind, site: SourceLine) {
         let (line, _) = place_of(op.address);
         self.stats.flushes += 1;
         let keep = match kind {
@@ -381,7 +404,7 @@ impl World {
         }
     }
 
-    fn keep_step(&mut self, host: usize, time: Time, op: &Op, value: u64, site: Site) {
+    pub(crate) fn keep_step(&mut self, host: usize, time: Time, op: &Op, value: u64, site: SourceLine) {
         if !self.keeps_steps {
             return;
         }

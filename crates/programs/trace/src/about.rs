@@ -62,6 +62,10 @@ pub struct About {
     pub objects: Vec<Object>,
     /// Where code is whose locations are no offsets: by file, addresses in it by location. Places are named from it.
     pub code: BTreeMap<String, BTreeMap<u32, u64>>,
+    /// Where each process was a host of its own: the threads of each.
+    pub hosts: Vec<Vec<u16>>,
+    /// Of one process of several: its number, that of the process it was forked from (its own where it was not), and the kernel's.
+    pub process: Option<(u32, u32, u32)>,
 }
 
 impl About {
@@ -90,6 +94,11 @@ impl About {
                 let (path, places) = code(value).ok_or_else(bad)?;
                 self.code.entry(path).or_default().extend(places);
             }
+            "host" => self.hosts.push(numbers(value).ok_or_else(bad)?),
+            "process" => match numbers(value).as_deref() {
+                Some([own, from, kernel]) => self.process = Some((*own, *from, *kernel)),
+                _ => return Err(bad()),
+            },
             _ => {}
         }
         Ok(())
@@ -117,6 +126,9 @@ impl About {
             path.clone() + &places.iter().map(place).collect::<String>()
         };
         all.extend(self.code.iter().map(|of_file| ("code", code(of_file))));
+        let host = |threads: &Vec<u16>| threads.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
+        all.extend(self.hosts.iter().map(|threads| ("host", host(threads))));
+        all.extend(self.process.map(|(own, from, kernel)| ("process", format!("{own} {from} {kernel}"))));
         all
     }
 
@@ -152,6 +164,10 @@ fn differs(value: &str) -> Option<Differs> {
     let file = words.next()?.parse().ok()?;
     let (offset, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     Some(Differs { file, offset, bytes })
+}
+
+fn numbers<N: std::str::FromStr>(value: &str) -> Option<Vec<N>> {
+    value.split_whitespace().map(|word| word.parse().ok()).collect()
 }
 
 /// First location and bias in hexadecimal, and the path.
@@ -193,6 +209,8 @@ pub(crate) mod tests {
             program: Object { first: 0, bias: 0x1000, path: "/bin/kv".into() },
             objects: vec![Object { first: 0x1000, bias: 0x40_0000, path: "/lib/a b.so".into() }],
             code: BTreeMap::from([("/bin/b c".into(), BTreeMap::from([(8, 0x1100), (16, 0x1103)]))]),
+            hosts: vec![vec![0, 2], vec![1]],
+            process: Some((1, 0, 4711)),
         }
     }
 
@@ -207,9 +225,14 @@ pub(crate) mod tests {
 
     #[test]
     fn texts_that_are_not_understood_are_named() {
-        for (key, value) in
-            [("code", "/x\n8"), ("file", "1\n8:7\n/x"), ("file", "1\n8:7\n/x\n99999999999999"), ("name", "x")]
-        {
+        for (key, value) in [
+            ("code", "/x\n8"),
+            ("file", "1\n8:7\n/x"),
+            ("file", "1\n8:7\n/x\n99999999999999"),
+            ("name", "x"),
+            ("host", "0 -1"),
+            ("process", "1 2"),
+        ] {
             let e = About::default().read(key, value).expect_err(value).to_string();
             assert!(e.contains(key), "{e}");
         }

@@ -8,6 +8,7 @@ mod block;
 mod error;
 mod file;
 mod foretold;
+pub mod hosts;
 pub mod import;
 pub mod left;
 mod normal;

@@ -146,7 +146,8 @@ pub fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceErro
             | Kind::Written
             | Kind::Observed
             | Kind::Contents
-            | Kind::Unseen => {}
+            | Kind::Unseen
+            | Kind::Turn => {}
         }
     }
     Ok(out.write_all(b"|STOP\n")?)

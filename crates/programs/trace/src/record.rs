@@ -64,6 +64,9 @@ pub enum Kind {
     Unseen = 25,
     /// A fence that orders what persists before it and after it, and waits for nothing: the program said so.
     Order = 26,
+    /// The thread's next record has this place in the order of all hosts, each a process of its own; `value` is what it
+    /// found where it is a load.
+    Turn = 27,
 }
 
 /// Addresses of files: the byte at `offset` of file `n` has the address `FILE_SPACE | n << FILE_SHIFT | offset`. No
@@ -152,7 +155,7 @@ impl Call {
 }
 
 /// All kinds, by number.
-pub(crate) const KINDS: [Kind; 27] = [
+pub(crate) const KINDS: [Kind; 28] = [
     Kind::Load,
     Kind::Store,
     Kind::StoreNonTemporal,
@@ -180,6 +183,7 @@ pub(crate) const KINDS: [Kind; 27] = [
     Kind::Contents,
     Kind::Unseen,
     Kind::Order,
+    Kind::Turn,
 ];
 
 impl Kind {
@@ -190,12 +194,12 @@ impl Kind {
 
     /// Whether `value` means something.
     pub fn has_value(self) -> bool {
-        0x3F9_E036 >> self as u32 & 1 == 1
+        0xBF9_E036 >> self as u32 & 1 == 1
     }
 
     /// Whether `stamp` orders the record among those of other threads.
     pub fn has_stamp(self) -> bool {
-        0x227_F838 >> self as u32 & 1 == 1
+        0xA27_F838 >> self as u32 & 1 == 1
     }
 
     /// Whether `address` is a byte of memory or of a file that the record touches.
@@ -253,6 +257,7 @@ impl Kind {
             "contents",
             "unseen",
             "order",
+            "turn",
         ][self as usize]
     }
 }

@@ -189,7 +189,8 @@ impl Scan {
             | Kind::Written
             | Kind::Observed
             | Kind::Contents
-            | Kind::Order => self.access(r)?,
+            | Kind::Order
+            | Kind::Turn => self.access(r)?,
         }
         Ok(())
     }

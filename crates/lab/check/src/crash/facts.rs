@@ -202,7 +202,8 @@ impl Reader<'_> {
             | Kind::End
             | Kind::Operand
             | Kind::Contents
-            | Kind::Order => {}
+            | Kind::Order
+            | Kind::Turn => {}
         }
     }
 

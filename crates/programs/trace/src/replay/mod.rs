@@ -182,7 +182,8 @@ impl Replay {
             | Kind::Observed
             | Kind::Contents
             | Kind::Unseen
-            | Kind::Order => self.act(cpu, step, running).await,
+            | Kind::Order
+            | Kind::Turn => self.act(cpu, step, running).await,
         }
     }
 
@@ -263,7 +264,8 @@ impl Replay {
             | Kind::End
             | Kind::Operand
             | Kind::Contents
-            | Kind::Unseen => {}
+            | Kind::Unseen
+            | Kind::Turn => {}
         }
     }
 

@@ -1,0 +1,94 @@
+/* Several processes that map one file: each is a host, and has a trace of its own in one folder. Places in order come from one
+ * counter in memory that all of them map, so that every access to a shared file has its place among those of all.
+ *
+ * Only what lies in such a mapping is recorded of loads, stores and flushes. Nothing is compared with a copy: what another
+ * process stored is not this one's. */
+
+static const char *host_folder;
+/* The counter of places, and that of processes. */
+static struct { atomic_uint places, processes; } *among_hosts;
+
+static int join_hosts(void) {
+    char path[4096];
+    host_folder = getenv("COREPLANE_HOSTS");
+    if (!host_folder || !*host_folder || strlen(host_folder) > sizeof path - 32) return 0;
+    size_t n = strlen(host_folder);
+    __real_memcpy(path, host_folder, n);
+    __real_memcpy(path + n, "/order", sizeof "/order");
+    int fd = raw_open(path, O_RDWR | O_CLOEXEC, 0);
+    long at = fd < 0 ? -1 : raw(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) raw_close(fd);
+    if (at < 0 && at > -4096) return 0;
+    among_hosts = (void *)at;
+    stamp_source = &among_hosts->places;
+    by_host = 1;
+    return 1;
+}
+
+/* The path of this process's own trace; gives its number among all. */
+static unsigned name_host_trace(void) {
+    unsigned number = atomic_fetch_add(&among_hosts->processes, 1);
+    size_t n = strlen(host_folder);
+    __real_memcpy(trace_path, host_folder, n);
+    numbered(trace_path + n, "/", number);
+    return number;
+}
+
+/* Says which process this is: its number among all, the number of the one it was forked from, and the kernel's. */
+static void say_host(unsigned number, unsigned from) {
+    char text[80];
+    int at = numbered(text, "", number);
+    at += numbered(text + at, " ", from);
+    numbered(text + at, " ", (uint64_t)raw_pid());
+    write_text("process", text);
+}
+
+/* Before the record of an access to a shared file: its place, and what a load gives. Nothing, and no record either, for
+ * one that is elsewhere. */
+static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp) {
+    enum kind k = (enum kind)(what >> 32 & 31);
+    unsigned log2size = what >> 37 & 3;
+    if (k > CLFLUSH) return 1;
+    if (address - shadowed_from >= shadowed_bytes || !find_mapping(b, address)) return 0;
+    if (!stamp) stamp = next_stamp();
+    if (k == LOAD) peek(address, 1u << log2size, &value);
+    append(b, TURN, what_is(TURN, log2size, (uint32_t)what), address, value, stamp, 0);
+    return 1;
+}
+
+/* A store that is still to be looked up has been made if memory changed there. A process that then only loads, until another
+ * one answers it, would else never tell of it. */
+static void settle_if_made(struct buffer *b) {
+    uint64_t now;
+    unsigned size = b->pending_size;
+    if (size && size <= 8 && (size & (size - 1)) == 0 && peek(b->pending, size, &now) && now != b->pending_was) settle(b);
+}
+
+static int make_trace(void);
+
+/* The child of a fork is a host of its own: it begins a trace, with what is mapped already. */
+static void begin_again(void) {
+    unsigned from = host_number;
+    atomic_store(&all_buffers, NULL);
+    free_buffers = NULL;
+    atomic_store(&threads, 0);
+    for (atomic_flag **lock = (atomic_flag *[]){&trace_lock, &free_lock, &files_lock, &born_lock, NULL}; *lock; lock++) give(*lock);
+    memset(stamp_locks, 0, sizeof stamp_locks);
+    memset(name_heads, 0, sizeof name_heads);
+    name_count = 0;
+    raw_close(trace_fd);
+    owner = raw_pid();
+    host_number = name_host_trace();
+    if (!make_trace()) return;
+    atomic_store(&recording, 1);
+    say_host(host_number, from);
+    for (uint32_t n = 1; n < file_count; n++) files[n].described = files[n].ready = 0;
+    struct buffer *b = begin();
+    for (struct mapping *m = mappings; b && m < mappings + mapping_count; m++) {
+        if (!m->bytes) continue;
+        if (!m->file->described) write_file_text(m->file, m->file->path ? m->file->path : "", m->offset + m->bytes);
+        m->file->described = m->file->ready = 1;
+        emit(b, OPERAND, 0, m->from, 0, file_address(m->file, m->offset), 0);
+        emit(b, MAP, 0, m->from, 0, m->bytes, next_stamp());
+    }
+}

@@ -1,0 +1,141 @@
+//! `coreplane record --host-per-process`: several processes that map one file, each a host, become one trace.
+
+use crate::Failure;
+use crate::args::Common;
+use crate::interrupt;
+use crate::record_route::Asked;
+use crate::{output, progress, record, record_places, recordings, trace_info};
+use serde_json::{Value, json};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+use trace::{Object, Recording};
+
+/// How long processes are waited for that go on after the one which was started; and how often they are looked at.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_millis(20));
+
+/// Only hooks can put processes in one order.
+pub(crate) fn check(asked: &Asked) -> Result<(), Failure> {
+    if !asked.may_be_hooks() {
+        let text = "--host-per-process is of programs with hooks: compile them with coreplane cc, and leave out --route valgrind and --memory";
+        return Err(Failure::BadInput(text.into()));
+    }
+    Ok(())
+}
+
+/// Runs the command once, and joins what its processes recorded.
+pub(crate) fn record_once(
+    command: &[String],
+    out: &Path,
+    common: &Common,
+    stdout: Stdio,
+) -> Result<Value, Failure> {
+    let format = recordings::format_of(out)?;
+    let folder = recordings::beside(out, "hosts");
+    record::may_be_written(out)?;
+    prepare(folder.path())?;
+    let (status, seconds) = output::timed(|| run(command, folder.path(), stdout));
+    let status = status?;
+    let shown = progress::busy(common, "reading the recordings");
+    let (parts, mut notes) = parts(folder.path())?;
+    let program = &command[0];
+    if let Some(signal) = status.signal() {
+        return Err(Failure::BadInput(format!("{program}: ended by signal {signal}")));
+    }
+    if parts.is_empty() {
+        let text = "recorded nothing: build what it starts with coreplane cc or coreplane c++";
+        return Err(Failure::BadInput(format!("{program}: {text}")));
+    }
+    let unfit = |e| Failure::BadInput(format!("{program}: {e}"));
+    let mut joint = trace::hosts::join(&parts, &command.join(" ")).map_err(unfit)?;
+    if let Some(code) = status.code().filter(|c| *c != 0) {
+        notes.push(format!("the program ended with exit code {code}"));
+    }
+    joint.about.notes = notes;
+    let trace = Recording::of_trace(joint).map_err(unfit)?;
+    recordings::save(&trace, out, format)?;
+    drop(shown);
+    let remarks = trace.about().notes.clone();
+    Ok(
+        json!({"trace": out.display().to_string(), "host_seconds": seconds, "exit_code": status.code().unwrap_or(-1),
+              "route": "hooks", "summary": trace_info::summary(&trace), "remarks": remarks}),
+    )
+}
+
+/// Makes the folder of the recordings, with the counters that the processes share.
+fn prepare(folder: &Path) -> Result<(), Failure> {
+    let named = |e: std::io::Error| Failure::BadInput(format!("--out: {}: {e}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(named)?;
+    std::fs::write(folder.join("order"), [0; 4096]).map_err(named)
+}
+
+fn run(command: &[String], folder: &Path, stdout: Stdio) -> Result<ExitStatus, Failure> {
+    let named = |e| Failure::BadInput(format!("{}: {e}", command[0]));
+    let mut program = Command::new(&command[0]);
+    program.args(&command[1..]).env_remove("COREPLANE_TRACE");
+    program.env("COREPLANE_HOSTS", std::path::absolute(folder)?);
+    let mut child = program.stdin(Stdio::inherit()).stdout(stdout).spawn().map_err(named)?;
+    interrupt::wait(&mut child).map_err(named)
+}
+
+/// What each process recorded, in the order in which they began, and what is to be said of them.
+fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
+    let mut all: Vec<Recording> = Vec::new();
+    let mut notes = Vec::new();
+    for path in (0..).map(|n| folder.join(format!("{n}"))).take_while(|path| path.exists()) {
+        let part = ended(&path)?;
+        let mut about = part.about().clone();
+        notes.extend(about.notes.drain(..));
+        if let Some(parent) =
+            about.process.filter(|(own, from, _)| own != from).and_then(|p| all.get(p.1 as usize))
+        {
+            inherit(&mut about, parent.about());
+        }
+        record_places::name(&mut about, &part.counts().locations);
+        if !part.is_finished() && part.counts().files.values().any(|f| f.loads + f.stores > 0) {
+            let process = about.process.map_or(0, |(_, _, kernel)| kernel);
+            notes.push(format!("warning: process {process} was ended before it could end its recording: what it did last is not in it"));
+        }
+        all.push(part.with_about(about));
+    }
+    notes.sort();
+    notes.dedup();
+    Ok((all, notes))
+}
+
+/// A forked process has the program of the one that it comes from, and what that one had loaded.
+fn inherit(about: &mut trace::About, parent: &trace::About) {
+    about.program = parent.program.clone();
+    let known = |o: &Object| parent.objects.contains(o);
+    about.objects.retain(|o| !known(o));
+    about.objects.extend(parent.objects.iter().cloned());
+}
+
+/// A process's recording, when it has ended.
+#[expect(clippy::disallowed_methods, reason = "nothing is simulated while processes are waited for")]
+fn ended(path: &Path) -> Result<Recording, Failure> {
+    let mut waited = Duration::ZERO;
+    loop {
+        let part = recordings::prefix(path)?;
+        let process = part.about().process.map(|(_, _, kernel)| kernel);
+        let runs = process.is_some_and(|p| is_running(p));
+        if part.is_finished() || !runs {
+            return Ok(part);
+        }
+        if waited >= PATIENCE.0 {
+            let process = process.unwrap_or_default();
+            let text =
+                format!("process {process} still runs: a program that starts others has to wait for them");
+            return Err(Failure::BadInput(text));
+        }
+        std::thread::sleep(PATIENCE.1);
+        waited += PATIENCE.1;
+    }
+}
+
+/// Whether a process is there and has not ended; one that nobody has waited for has a state, Z.
+fn is_running(process: u32) -> bool {
+    let state = std::fs::read_to_string(PathBuf::from(format!("/proc/{process}/stat")));
+    state.is_ok_and(|text| !text.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+}

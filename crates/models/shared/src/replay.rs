@@ -1,0 +1,399 @@
+//! Recorded programs of hosts, on hosts that nothing keeps coherent: no line leaves or enters their caches but by what the programs do.
+//!
+//! Hosts act in the order of the recording, but one that looks for a store waits until it can see it. What a host tells of has to be
+//! on the device when it tells, since the line that tells may leave its caches at any time.
+
+use crate::finding::{Finding, Side};
+use crate::params::SharedParameters;
+use crate::recorded::{Access, Act, Recorded, Saw, Sights};
+use crate::search::{Found, Outcome, told};
+use crate::shadow::{Version, Word};
+use crate::source_line::SourceLine;
+use crate::world::{Step, World};
+use params::{Parameters, Settings, Tally};
+use protocol::{FenceKind, FlushKind, Op, OpKind, Order, PM_BASE};
+use units::{Dur, Time, watch};
+
+/// Accesses between two looks at whether the work is to stop.
+const LOOK: u32 = 1 << 12;
+/// The most mistakes that are told.
+const MOST_FINDINGS: usize = 16;
+
+/// Why a recording cannot be checked on a machine.
+///
+/// # Errors
+/// What is accepted.
+pub fn check_recorded(machine: &Settings, hosts: usize) -> Result<(), String> {
+    let own = SharedParameters::from_settings(machine).hosts;
+    if hosts < 2 {
+        return Err("is of one host; record the processes with coreplane record --host-per-process".into());
+    }
+    if hosts > own {
+        return Err(format!(
+            "is of {hosts} hosts, which are more than the machine has; shared.hosts = {own} (at most 8)"
+        ));
+    }
+    Ok(())
+}
+
+/// Looks for what is wrong in a recording.
+pub fn replay(machine: &Settings, recorded: &Recorded) -> Outcome {
+    let sights = recorded.sights();
+    let mut replay = Replay::new(machine, recorded, &sights);
+    replay.run();
+    let world = &mut replay.world;
+    let mut found: Vec<Found> = Vec::new();
+    for noted in std::mem::take(&mut replay.noted) {
+        let finding = world.look_again(noted.finding, noted.missed);
+        found.push(Found {
+            finding,
+            runs: noted.times,
+            operations: 0,
+            schedule: Vec::new(),
+            steps: noted.steps,
+        });
+    }
+    found.iter_mut().for_each(|found| recorded.name_addresses(found));
+    let mut tally = Tally::default();
+    world.stats.hand_up(&mut tally);
+    let time = world.hosts.iter().map(|h| h.now).max().unwrap_or(Time::ZERO).since(Time::ZERO);
+    Outcome { found, schedules: 1, tally, time, references: world.stats.references }
+}
+
+/// Whether two findings are of the same places: why bytes were missed may differ from time to time.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let places = |f: &Finding| (f.here.site, f.there.map(|side| side.site));
+    places(one) == places(other)
+}
+
+impl Recorded {
+    /// From places in the replay to those in the file.
+    fn name_addresses(&self, found: &mut Found) {
+        let steps = found.steps.iter_mut().filter_map(|step| step.address.as_mut());
+        for address in steps.chain([&mut found.finding.address]) {
+            let offset = *address - PM_BASE;
+            *address = self.lines[(offset / 64) as usize] + offset % 64;
+        }
+    }
+}
+
+/// A finding, while the replay goes on.
+struct Noted {
+    finding: Finding,
+    missed: Version,
+    times: u64,
+    steps: Vec<Step>,
+}
+
+struct Replay<'a> {
+    recorded: &'a Recorded,
+    sights: &'a Sights,
+    world: World,
+    /// Of each host, what it has still to do, the next one last.
+    left: Vec<Vec<usize>>,
+    /// Of each access: the version that it stored, or 1 when it is done; 0 before.
+    done: Vec<Version>,
+    /// Of each access: the how many-th it was, and when it began.
+    began: Vec<(u32, Time)>,
+    /// Of each version: after how many accesses the device had it; 0 where it has not.
+    landed: Vec<u32>,
+    acted: u32,
+    /// When the last access began.
+    last: Time,
+    noted: Vec<Noted>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(machine: &Settings, recorded: &'a Recorded, sights: &'a Sights) -> Replay<'a> {
+        let mut spec = SharedParameters::from_settings(machine);
+        // No line leaves by itself.
+        spec.cache_lines = usize::MAX;
+        let mut world = World::of_lines(spec, recorded.hosts, recorded.coherent.clone(), Vec::new());
+        world.keeps_steps = true;
+        let mut left = vec![Vec::new(); recorded.hosts];
+        recorded.accesses.iter().enumerate().rev().for_each(|(index, access)| left[access.host].push(index));
+        let all = recorded.accesses.len();
+        Replay {
+            recorded,
+            sights,
+            world,
+            left,
+            done: vec![0; all],
+            began: vec![(0, Time::ZERO); all],
+            landed: vec![0; all + 1],
+            acted: 0,
+            last: Time::ZERO,
+            noted: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        while self.step() {
+            if self.acted.is_multiple_of(LOOK) {
+                watch::check();
+            }
+        }
+    }
+
+    /// The next access that can be done; whether there was any.
+    fn step(&mut self) -> bool {
+        let mut next: Vec<usize> = self.left.iter().filter_map(|left| left.last().copied()).collect();
+        next.sort_unstable();
+        if let Some(index) = next.iter().copied().find(|index| self.can_go_on(*index)) {
+            self.act(index);
+            return true;
+        }
+        let Some(first) = next.first().copied() else { return false };
+        if self.land_all() {
+            return true;
+        }
+        // Everybody waits: one of them for what it will never see.
+        let missing =
+            |index: &usize| matches!(self.sights.saw[*index], Saw::Looked(store) if self.done[store] > 0);
+        let index = next.iter().copied().find(missing).unwrap_or(first);
+        self.act(index);
+        true
+    }
+
+    /// What is on its way arrives; whether there was anything.
+    fn land_all(&mut self) -> bool {
+        let mut lines = Vec::new();
+        for host in 0..self.recorded.hosts {
+            while let Some(write) = self.world.state.land(host, 0) {
+                lines.push(write.line);
+            }
+        }
+        lines.iter().for_each(|line| self.note_landed(*line));
+        !lines.is_empty()
+    }
+
+    /// What the device has of a line now.
+    fn note_landed(&mut self, line: usize) {
+        self.note_landed_after(line, self.acted);
+    }
+
+    fn note_landed_after(&mut self, line: usize, acted: u32) {
+        for word in &self.world.state.memory()[line] {
+            let landed = &mut self.landed[word.version as usize];
+            if *landed == 0 {
+                *landed = acted;
+            }
+        }
+    }
+
+    /// Whether a host need not wait before its next access.
+    fn can_go_on(&self, index: usize) -> bool {
+        let access = self.recorded.accesses[index];
+        match self.sights.saw[index] {
+            Saw::Nothing | Saw::Known(..) => true,
+            Saw::Looked(before) if access.act == Act::Lock => self.done[before] > 0,
+            Saw::Looked(store) => self.done[store] > 0 && self.sees(&access, store),
+        }
+    }
+
+    /// Whether a load gives a store's bytes, or newer ones.
+    fn sees(&self, access: &Access, store: usize) -> bool {
+        let (host, line, word, version) = (access.host, access.line, access.word(), self.done[store]);
+        let state = &self.world.state;
+        let copy = state.copy(host, line).map_or(&state.memory()[line], |copy| &copy.words);
+        state.is_coherent(line) || copy[word].version >= version
+    }
+
+    fn act(&mut self, index: usize) {
+        let access = self.recorded.accesses[index];
+        let id = access.host;
+        // Times tell what came first.
+        let next = if self.acted == 0 { self.last } else { self.last + Dur::ns(1) };
+        let began = self.world.hosts[id].now.max(next);
+        (self.last, self.world.hosts[id].now) = (began, began);
+        self.left[id].pop();
+        self.acted += 1;
+        self.began[index] = (self.acted, began);
+        self.done[index] = 1;
+        let time = match access.act {
+            Act::Load => self.load(index, &access),
+            Act::Store => self.store(index, &access),
+            Act::Exchange => self.fence(&access) + self.store(index, &access),
+            Act::StorePast => self.store_past(index, &access),
+            Act::Flush(kind) => self.flush(&access, kind),
+            Act::Fence => self.fence(&access),
+            Act::Lock | Act::Unlock => self.world.spec.hit_ns,
+        };
+        self.world.hosts[id].now = began + time;
+    }
+
+    fn load(&mut self, index: usize, access: &Access) -> Dur {
+        let (id, place) = (access.host, (access.line, access.word()));
+        self.world.stats.references += 1;
+        let time = self.world.fetch(id, place.0);
+        let got = self.world.state.load(id, place.0, place.1);
+        self.keep(access, OpKind::Load, got.value);
+        self.note_landed(place.0);
+        match self.sights.saw[index] {
+            Saw::Known(store, _) | Saw::Looked(store) if self.done[store] > got.version => {
+                let missed = self.done[store];
+                let finding = self.world.stale(id, (access.place, self.world.hosts[id].now), place, missed);
+                self.note(finding, missed);
+                self.mend(id, place.0, self.recorded.accesses[store].host);
+            }
+            Saw::Known(store, Some(told)) if told != store => self.check_order(access, store, told),
+            Saw::Nothing | Saw::Known(..) | Saw::Looked(_) => {}
+        }
+        time
+    }
+
+    /// Whether a store was on the device when `told` told of it.
+    fn check_order(&mut self, access: &Access, store: usize, told: usize) {
+        let (landed, (told_after, told_at)) = (self.landed[self.done[store] as usize], self.began[told]);
+        if landed <= told_after || self.world.state.is_coherent(access.line) {
+            return;
+        }
+        let teller = &self.recorded.accesses[told];
+        let told = Side { host: teller.host, site: teller.place, time: told_at };
+        let here = Side { host: access.host, site: access.place, time: self.world.hosts[access.host].now };
+        let finding = self.world.told_too_soon(here, (access.line, access.word()), self.done[store], told);
+        self.note(finding, 0);
+    }
+
+    fn store(&mut self, index: usize, access: &Access) -> Dur {
+        let (id, place) = (access.host, (access.line, access.word()));
+        self.world.stats.references += 1;
+        self.check_line(access, false);
+        let time = self.world.fetch(id, place.0);
+        self.note_landed(place.0);
+        let old = self.world.state.load(id, place.0, place.1).value;
+        let word = self.stored(index, access, old);
+        self.world.state.store(id, place.0, place.1, word);
+        time
+    }
+
+    fn store_past(&mut self, index: usize, access: &Access) -> Dur {
+        let (id, place) = (access.host, (access.line, access.word()));
+        self.world.stats.references += 1;
+        self.check_line(access, true);
+        let old = self.world.state.copy(id, place.0).map(|copy| copy.words[place.1].value);
+        let old = old.unwrap_or(self.world.state.memory()[place.0][place.1].value);
+        let word = self.stored(index, access, old);
+        self.world.state.store_past(id, place.0, place.1, word);
+        self.world.send(id);
+        self.world.spec.hit_ns
+    }
+
+    /// The word that a store leaves.
+    fn stored(&mut self, index: usize, access: &Access, old: u64) -> Word {
+        let at = (access.place, self.world.hosts[access.host].now);
+        let place = (access.line, access.word());
+        let version = self.world.shadow.store(access.host, place, self.sights.tells.contains(&index), at);
+        self.done[index] = version;
+        self.keep(access, OpKind::Store, access.value);
+        Word { value: old & !access.mask() | access.placed(), version }
+    }
+
+    /// Whether another host's write-back destroys what is stored here, or this one's destroys what another host stored.
+    fn check_line(&mut self, access: &Access, past: bool) {
+        let (id, place) = (access.host, (access.line, access.word()));
+        let state = &self.world.state;
+        if state.is_coherent(place.0) {
+            return;
+        }
+        let at = (access.place, self.world.hosts[id].now);
+        let has = |host: &usize| {
+            *host != id
+                && (state.copy(*host, place.0).is_some_and(|copy| copy.dirty)
+                    || state
+                        .in_flight(*host)
+                        .iter()
+                        .any(|write| write.line == place.0 && write.only.is_none()))
+        };
+        if let Some(other) = (0..self.recorded.hosts).find(has) {
+            let last = self.world.shadow.last_by(place.0, other);
+            let text = format!(
+                "host {other} has not written the line back, so that whichever of the two does it last destroys the other's bytes"
+            );
+            let finding = self.world.two_stores(id, at, place, last, &text);
+            self.note(finding, 0);
+            self.mend(id, place.0, other);
+        } else if !past && let Some(last) = self.lacks(id, place.0) {
+            let finding = self.world.lacking(id, at, place, last);
+            self.note(finding, 0);
+            self.mend(id, place.0, id);
+        }
+    }
+
+    /// What the device has of a line that a host's clean copy lacks.
+    fn lacks(&self, host: usize, line: usize) -> Option<Version> {
+        let copy = self.world.state.copy(host, line).filter(|copy| !copy.dirty)?;
+        let words = self.world.state.memory()[line].iter().zip(&copy.words);
+        words.filter(|(device, own)| device.version > own.version).map(|(device, _)| device.version).max()
+    }
+
+    fn flush(&mut self, access: &Access, kind: FlushKind) -> Dur {
+        let address = PM_BASE + access.line as u64 * 64;
+        let op = Op { kind: OpKind::Flush(kind), address, size: 8, order: Order::Plain, value: 0 };
+        if self.world.state.copy(access.host, access.line).is_none() {
+            // It left by itself, and yet what was stored is flushed here for the first time.
+            let words = self.world.state.memory()[access.line];
+            let at = (access.place, self.world.hosts[access.host].now);
+            self.world.shadow.flush(access.host, &words, at);
+        }
+        self.world.flush(access.host, &op, kind, access.place);
+        self.keep(access, OpKind::Flush(kind), 0);
+        let mut time = self.world.spec.flush_ns;
+        self.world.stats.flush_time += time;
+        if kind == FlushKind::Clflush {
+            // It is ordered with other flushes and stores: the next ones wait for it.
+            let now = self.world.hosts[access.host].now;
+            let until = self.world.acknowledged(access.host).unwrap_or(now).max(now);
+            self.world.state.settle(access.host, access.line);
+            self.note_landed(access.line);
+            self.world.stats.fence_time += until.since(now);
+            time += until.since(now);
+        }
+        time
+    }
+
+    fn fence(&mut self, access: &Access) -> Dur {
+        let id = access.host;
+        self.world.stats.fences += 1;
+        self.keep(access, OpKind::Fence(FenceKind::Mfence), 0);
+        let now = self.world.hosts[id].now;
+        let until = self.world.acknowledged(id).unwrap_or(now).max(now);
+        let lines: Vec<usize> = self.world.state.in_flight(id).iter().map(|write| write.line).collect();
+        self.world.state.fence(id);
+        lines.into_iter().for_each(|line| self.note_landed(line));
+        self.world.stats.fence_time += until.since(now);
+        until.since(now) + self.world.spec.hit_ns
+    }
+
+    fn keep(&mut self, access: &Access, kind: OpKind, value: u64) {
+        let address = PM_BASE + access.line as u64 * 64 + access.offset as u64;
+        let op = Op { kind, address, size: 8, order: Order::Plain, value };
+        let (id, place): (usize, SourceLine) = (access.host, access.place);
+        self.world.keep_step(id, self.world.hosts[id].now, &op, value, place);
+    }
+
+    fn note(&mut self, finding: Option<Finding>, missed: Version) {
+        let Some(finding) = finding else { return };
+        if let Some(known) = self.noted.iter_mut().find(|known| is_same(&known.finding, &finding)) {
+            known.times += 1;
+        } else if self.noted.len() < MOST_FINDINGS {
+            let all: Vec<Step> = self.world.steps().copied().collect();
+            let steps = told(&finding, &all);
+            self.noted.push(Noted { finding, missed, times: 1, steps });
+        }
+    }
+
+    /// The line is on the device, `winner`'s bytes last, and nobody's caches have it: what is wrong further on is another mistake.
+    fn mend(&mut self, host: usize, line: usize, winner: usize) {
+        let others = (0..self.recorded.hosts).filter(|other| ![host, winner].contains(other));
+        for host in [host].into_iter().chain(others).chain([winner]) {
+            self.world.state.evict(host, line);
+        }
+        // Long ago: that it was not there has been told.
+        self.note_landed_after(line, 1);
+    }
+}
+
+#[cfg(test)]
+#[path = "replay_tests.rs"]
+mod tests;

@@ -1,0 +1,180 @@
+//! What is found in recordings of hosts: each mistake with its places, nothing where there is none.
+
+use super::*;
+use crate::finding::Kind;
+
+/// Hosts 0 and 1, a line of data and a line with a word that tells; `line` of the program in the place of an access.
+struct Program(Recorded);
+
+const DATA: usize = 0;
+const TOLD: usize = 1;
+
+impl Program {
+    fn new() -> Program {
+        Program(Recorded {
+            hosts: 2,
+            lines: vec![4096, 4160],
+            coherent: vec![false; 2],
+            accesses: Vec::new(),
+        })
+    }
+
+    fn with(mut self, host: usize, act: Act, line: usize, value: u64) -> Program {
+        let place = SourceLine::recorded("kv.c", self.0.accesses.len() as u32 + 1);
+        self.0.accesses.push(Access { host, act, line, offset: 0, size: 8, value, place });
+        self
+    }
+
+    fn found(&self) -> Vec<(Kind, String)> {
+        let machine = Settings::defaults(SharedParameters::TABLE);
+        let outcome = replay(&machine, &self.0);
+        outcome.found.into_iter().map(|f| (f.finding.kind, f.finding.message)).collect()
+    }
+
+    fn finds(&self, kind: Kind, words: &[&str]) {
+        let found = self.found();
+        let is_told = |(k, text): &(Kind, String)| *k == kind && words.iter().all(|w| text.contains(w));
+        assert!(found.len() == 1 && is_told(&found[0]), "{found:#?}");
+    }
+}
+
+const CLWB: Act = Act::Flush(FlushKind::Clwb);
+const DROP: Act = Act::Flush(FlushKind::Clflushopt);
+
+/// Host 1 has looked at both lines; host 0 then stores 7 into the data and tells by a 1. `skip` leaves one of its steps out.
+fn published(skip: usize) -> Program {
+    let steps = [
+        (1, Act::Load, DATA, 0),
+        (1, Act::Load, TOLD, 0),
+        (0, Act::Store, DATA, 7),
+        (0, CLWB, DATA, 0),
+        (0, Act::Fence, 0, 0),
+        (0, Act::Store, TOLD, 1),
+        (0, CLWB, TOLD, 0),
+        (0, Act::Fence, 0, 0),
+        (1, DROP, TOLD, 0),
+        (1, Act::Load, TOLD, 1),
+        (1, DROP, DATA, 0),
+        (1, Act::Load, DATA, 7),
+    ];
+    let kept = steps.into_iter().enumerate().filter(|(n, _)| *n != skip);
+    kept.fold(Program::new(), |program, (_, (host, act, line, value))| program.with(host, act, line, value))
+}
+
+#[test]
+fn a_right_recording_is_clean() {
+    assert_eq!(published(usize::MAX).found(), []);
+    // To look again at what told is to look.
+    let again = published(usize::MAX).with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, 1);
+    assert_eq!(again.found(), []);
+}
+
+#[test]
+fn each_step_that_lacks_is_found() {
+    published(3).finds(
+        Kind::StaleRead,
+        &["this load at kv.c:11 on host 1", "replaced", "at kv.c:3", "never flushed"],
+    );
+    published(4).finds(
+        Kind::PublicationBeforeData,
+        &["kv.c:11", "kv.c:3", "flushed the line at kv.c:4, but no fence"],
+    );
+    published(6).finds(Kind::StaleRead, &["this load at kv.c:9", "at kv.c:6", "never flushed"]);
+    published(8)
+        .finds(Kind::StaleRead, &["this load at kv.c:9", "at kv.c:6", "host 1 never invalidated its copy"]);
+    published(10)
+        .finds(Kind::StaleRead, &["this load at kv.c:11", "at kv.c:3", "host 1 never invalidated its copy"]);
+    // Whether the word that tells arrives soon is no mistake.
+    assert_eq!(published(7).found(), []);
+}
+
+/// Each word of a line that was never flushed is loaded elsewhere: one mistake.
+#[test]
+fn a_mistake_is_told_once_for_all_words_of_a_line() {
+    let mut program = published(3);
+    let mut second = program.0.accesses[2];
+    (second.offset, second.value) = (8, 8);
+    program.0.accesses.insert(3, second);
+    let mut load = *program.0.accesses.last().unwrap();
+    (load.offset, load.value, load.place) = (8, 8, SourceLine::recorded("kv.c", 99));
+    program.0.accesses.push(load);
+    program.finds(Kind::StaleRead, &["kv.c:11", "kv.c:3", "never flushed"]);
+}
+
+#[test]
+fn a_flush_after_the_word_that_tells_comes_too_late() {
+    let late = Program::new()
+        .with(0, Act::Store, DATA, 7)
+        .with(0, Act::Store, TOLD, 1)
+        .with(0, CLWB, TOLD, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, Act::Load, TOLD, 1)
+        .with(1, Act::Load, DATA, 7)
+        .with(0, CLWB, DATA, 0)
+        .with(0, Act::Fence, 0, 0);
+    late.finds(Kind::PublicationBeforeData, &["kv.c:6", "told of them at kv.c:2", "later, at kv.c:7"]);
+}
+
+/// However the recording went: a ring's consumer that comes later, when all has landed, was lucky.
+#[test]
+fn a_fence_that_lacks_is_found_although_all_has_landed_meanwhile() {
+    let lucky = published(4).with(0, Act::Fence, 0, 0);
+    lucky.finds(
+        Kind::PublicationBeforeData,
+        &["may return", "no fence had waited for that when host 0 told of them at kv.c:5"],
+    );
+    let flushed_late = Program::new()
+        .with(0, Act::Store, DATA, 7)
+        .with(0, Act::Store, TOLD, 1)
+        .with(0, CLWB, TOLD, 0)
+        .with(0, CLWB, DATA, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, Act::Load, TOLD, 1)
+        .with(1, Act::Load, DATA, 7);
+    flushed_late
+        .finds(Kind::PublicationBeforeData, &["may return", "told of them at kv.c:2", "later, at kv.c:4"]);
+}
+
+#[test]
+fn two_hosts_that_store_into_one_line_destroy_each_others_bytes() {
+    let two = Program::new().with(0, Act::Store, DATA, 7).with(1, Act::Store, DATA, 8);
+    two.finds(
+        Kind::WriteConflict,
+        &["this store at kv.c:2", "at kv.c:1", "host 0 has not written the line back"],
+    );
+    let old_copy = Program::new()
+        .with(1, Act::Load, DATA, 0)
+        .with(0, Act::Store, DATA, 7)
+        .with(0, CLWB, DATA, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, Act::Store, DATA, 8);
+    old_copy.finds(Kind::WriteConflict, &["host 1's copy of the line is older"]);
+}
+
+#[test]
+fn a_lock_orders_and_flushes_nothing() {
+    let locked = |flushes: bool| {
+        let mut program = Program::new().with(0, Act::Lock, TOLD, 0).with(0, Act::Store, DATA, 7);
+        if flushes {
+            program = program.with(0, CLWB, DATA, 0).with(0, Act::Fence, 0, 0);
+        }
+        program.with(0, Act::Unlock, TOLD, 0).with(1, Act::Lock, TOLD, 0).with(1, Act::Load, DATA, 7)
+    };
+    assert_eq!(locked(true).found(), []);
+    locked(false).finds(Kind::StaleRead, &["kv.c:5", "kv.c:2", "never flushed"]);
+}
+
+#[test]
+fn coherent_lines_need_nothing() {
+    let mut coherent = published(3);
+    coherent.0.coherent = vec![true; 2];
+    assert_eq!(coherent.found(), []);
+}
+
+#[test]
+fn more_hosts_than_the_machine_has_are_refused() {
+    let machine = Settings::defaults(SharedParameters::TABLE);
+    assert!(check_recorded(&machine, 2).is_ok());
+    assert!(check_recorded(&machine, 5).unwrap_err().contains("5 hosts"));
+    assert!(check_recorded(&machine, 1).unwrap_err().contains("--host-per-process"));
+}
