@@ -86,7 +86,7 @@ fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
     for path in (0..).map(|n| folder.join(format!("{n}"))).take_while(|path| path.exists()) {
         let part = ended(&path)?;
         let mut about = part.about().clone();
-        notes.extend(about.notes.drain(..));
+        notes.append(&mut about.notes);
         if let Some(parent) =
             about.process.filter(|(own, from, _)| own != from).and_then(|p| all.get(p.1 as usize))
         {
@@ -113,13 +113,12 @@ fn inherit(about: &mut trace::About, parent: &trace::About) {
 }
 
 /// A process's recording, when it has ended.
-#[expect(clippy::disallowed_methods, reason = "nothing is simulated while processes are waited for")]
 fn ended(path: &Path) -> Result<Recording, Failure> {
     let mut waited = Duration::ZERO;
     loop {
         let part = recordings::prefix(path)?;
         let process = part.about().process.map(|(_, _, kernel)| kernel);
-        let runs = process.is_some_and(|p| is_running(p));
+        let runs = process.is_some_and(is_running);
         if part.is_finished() || !runs {
             return Ok(part);
         }
