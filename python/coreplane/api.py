@@ -131,8 +131,9 @@ def crash(
 def shared(machine: AMachine, workload: AWorkload, *, schedules: int = 500, seed: int = 1) -> Shared:
     """Looks for what is wrong in a program of several hosts that share memory without coherence.
 
-    The program is run ``schedules`` times, each time with other pauses, evictions, slow flushes and stops of a host. Raises
-    ConfigError when the machine is one host, or the workload is none of several.
+    The program is run ``schedules`` times, each time with other pauses, evictions, slow flushes and stops of a host. A trace
+    of `record` with ``host_per_process`` has one schedule, its own. Raises ConfigError when the machine is one host, or the workload is none of
+    several.
     """
     return Shared(_core.shared(core_of(machine_of(machine)), core_of(workload_of(workload)), _seed(seed), schedules))
 

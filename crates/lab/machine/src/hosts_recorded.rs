@@ -114,7 +114,8 @@ impl Reader {
         let value = if act == Act::Load { self.turns[usize::from(r.thread)] } else { r.value };
         let place = self.places.get(&r.location).copied();
         let place = place.unwrap_or_else(|| SourceLine::recorded("a place that is not known", 0));
-        let (mut address, mut value, end) = (r.address, value, r.address + u64::from(r.size.max(1)));
+        let (mut address, mut value, end) =
+            (r.address, value, r.address.saturating_add(r.size.max(1).into()));
         // A word at a time.
         while address < end {
             let size = (8 - address % 8).min(end - address);
