@@ -128,11 +128,11 @@ def crash(
     return Crash(_core.crash(core_of(machine_of(machine)), core_of(of), _seed(seed), **how))
 
 
-def shared(machine: AMachine, workload: AWorkload, *, schedules: int = 500, seed: int = 1) -> Shared:
+def shared(machine: AMachine, workload: AWorkload, *, schedules: int | None = None, seed: int = 1) -> Shared:
     """Looks for what is wrong in a program of several hosts that share memory without coherence.
 
-    The program is run ``schedules`` times, each time with other pauses, evictions, slow flushes and stops of a host. A trace
-    of `record` with ``host_per_process`` has one schedule, its own. Raises ConfigError when the machine is one host, or the workload is none of
+    The program is run ``schedules`` times (500), each time with other pauses, evictions, slow flushes and stops of a host. A trace
+    of `record` with ``host_per_process`` has one schedule, its own, and takes no number. Raises ConfigError when the machine is one host, or the workload is none of
     several.
     """
     return Shared(_core.shared(core_of(machine_of(machine)), core_of(workload_of(workload)), _seed(seed), schedules))

@@ -242,9 +242,9 @@ pub(crate) struct SharedArgs {
     pub(crate) machine: String,
     /// A workload's name (shared-log, ...), or trace:FILE of coreplane record --host-per-process
     pub(crate) workload: String,
-    /// Runs, each with other pauses, evictions, slow flushes and stops of a host
-    #[arg(long, value_name = "N", default_value_t = 500)]
-    pub(crate) schedules: u64,
+    /// Runs of a workload, each with other pauses, evictions, slow flushes and stops of a host (default 500)
+    #[arg(long, value_name = "N")]
+    pub(crate) schedules: Option<u64>,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]

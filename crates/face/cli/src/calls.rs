@@ -323,7 +323,12 @@ pub fn explore(
 ///
 /// # Errors
 /// When the two do not fit together.
-pub fn shared(machine: &Machine, workload: &Workload, seed: u64, schedules: u64) -> Result<Value, Failure> {
+pub fn shared(
+    machine: &Machine,
+    workload: &Workload,
+    seed: u64,
+    schedules: Option<u64>,
+) -> Result<Value, Failure> {
     let [described] = workload.described.as_slice() else {
         return Err(shared_command::not_recorded(&workload.name));
     };

@@ -48,7 +48,11 @@ pub(crate) fn record_once(
         return Err(Failure::BadInput(format!("{program}: {text}")));
     }
     let unfit = |e| Failure::BadInput(format!("{program}: {e}"));
-    let mut joint = trace::hosts::join(&parts, &command.join(" ")).map_err(unfit)?;
+    let joint = trace::hosts::join(&parts, &command.join(" "));
+    // What is missing may be the reason.
+    let lost =
+        || notes.iter().filter(|n| n.starts_with("warning: ")).map(|n| format!("; {n}")).collect::<String>();
+    let mut joint = joint.map_err(|e| Failure::BadInput(format!("{program}: {e}{}", lost())))?;
     if let Some(code) = status.code().filter(|c| *c != 0) {
         notes.push(format!("the program ended with exit code {code}"));
     }
@@ -93,7 +97,7 @@ fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
             inherit(&mut about, parent.about());
         }
         record_places::name(&mut about, &part.counts().locations);
-        if !part.is_finished() && part.counts().files.values().any(|f| f.loads + f.stores > 0) {
+        if !part.is_finished() {
             let process = about.process.map_or(0, |(_, _, kernel)| kernel);
             notes.push(format!("warning: process {process} was ended before it could end its recording: what it did last is not in it"));
         }

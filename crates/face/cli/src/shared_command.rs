@@ -2,11 +2,14 @@
 
 use crate::Failure;
 use crate::args::SharedArgs;
-use crate::lines::say;
+use crate::lines::{paragraph, say};
 use crate::{output, progress, quantity};
 use machine::{Description, WorkloadDescription};
 use serde_json::{Value, json};
 use shared::{Found, Happens, Outcome, Side, Step, What};
+
+/// Runs of a program, unless others are asked for.
+pub(crate) const SCHEDULES: u64 = 500;
 
 /// What of a search is told: the machine's and the program's names, what was found, and the host's seconds.
 pub(crate) struct Searched {
@@ -54,12 +57,17 @@ pub(crate) fn look(
     machine: &Description,
     workload: &WorkloadDescription,
 ) -> Result<Searched, Failure> {
-    if args.schedules == 0 {
+    if workload.recording().is_some() && args.schedules.is_some() {
+        let text = "--schedules: does nothing on a recording, which has the order in which things happened";
+        return Err(Failure::BadInput(text.into()));
+    }
+    let schedules = args.schedules.unwrap_or(SCHEDULES);
+    if schedules == 0 {
         return Err(Failure::BadInput("--schedules 0: give at least 1".into()));
     }
     let bar = progress::busy(&args.common, "schedules");
     let seed = args.settings.seed;
-    let (outcome, seconds) = output::timed(|| machine::shared(machine, workload, seed, args.schedules));
+    let (outcome, seconds) = output::timed(|| machine::shared(machine, workload, seed, schedules));
     drop(bar);
     let is_recorded = workload.recording().is_some();
     let (machine, workload) = (machine.name.clone(), workload.name.clone());
@@ -80,6 +88,7 @@ impl Searched {
             "fence_ns": o.tally.number("shared.fence_time"),
             "fetch_ns": o.tally.number("shared.fetch_time"),
             "findings": o.found.iter().map(found_json).collect::<Vec<_>>(),
+            "remarks": o.remarks,
             "host_seconds": self.seconds,
         })
     }
@@ -103,6 +112,7 @@ impl Searched {
             price("shared.fence_time"),
             price("shared.fetch_time"),
         );
+        o.remarks.iter().for_each(|remark| paragraph(&format!("remark: {remark}")));
     }
 }
 

@@ -201,14 +201,14 @@ fn explore<'py>(
 
 /// Looks for what is wrong in a program of several hosts.
 ///
-/// (machine: Machine, workload: Workload, seed: int, schedules: int) -> dict[str, Any]
+/// (machine: Machine, workload: Workload, seed: int, schedules: int | None) -> dict[str, Any]
 #[pyfunction]
 fn shared<'py>(
     py: Python<'py>,
     machine: &Machine,
     workload: &Workload,
     seed: u64,
-    schedules: u64,
+    schedules: Option<u64>,
 ) -> Any<'py> {
     let (machine, workload) = (machine.0.clone(), workload.0.clone());
     to_python(py, &watched(py, move || calls::shared(&machine, &workload, seed, schedules))?)

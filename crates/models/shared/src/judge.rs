@@ -208,6 +208,26 @@ impl World {
         Some(Finding { kind: Kind::Unordered, address: address_of(place), here, there: Some(there), message })
     }
 
+    /// A load of a copy that its host had fetched before the store `raced`, with nothing between the two that orders them.
+    pub(crate) fn fetched_before(
+        &self,
+        host: usize,
+        at: (SourceLine, Time),
+        place: (usize, usize),
+        raced: Version,
+    ) -> Option<Finding> {
+        let here = Side { host, site: at.0, time: at.1 };
+        let there = side(self.shadow.stored(raced)?);
+        let message = format!(
+            "this load at {} on host {} and host {}'s store at {} happen at once: the line was fetched before, and nothing orders the two; it is right only where the program finds that out and throws away what it loaded",
+            here.place(),
+            here.host,
+            there.host,
+            there.place(),
+        );
+        Some(Finding { kind: Kind::Unordered, address: address_of(place), here, there: Some(there), message })
+    }
+
     /// `host` has looked at a word again and again, at `here` last, and nothing will change it.
     pub(crate) fn stuck(&self, here: Side, place: (usize, usize), got: Version) -> Finding {
         let latest = self.shadow.latest(place);

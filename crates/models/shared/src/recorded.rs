@@ -105,8 +105,8 @@ pub(crate) struct Sights {
     pub(crate) tells: BTreeSet<usize>,
 }
 
-/// How many stores to a word are searched for the one whose value a load gave: the counter of places and the access are not
-/// one step.
+/// How many stores to a word before a load are searched for the one whose value it gave: the counter of places and the access
+/// are not one step.
 const NEAR: usize = 64;
 
 /// How far each host's doings are known, one more than the number of the last access.
@@ -138,8 +138,26 @@ impl Knows {
 }
 
 impl Recorded {
-    /// Finds what each load saw.
-    pub(crate) fn sights(&self) -> Sights {
+    /// That two hosts exchange one word by locked operations, which hosts without coherence cannot do.
+    pub(crate) fn exchanged(&self) -> Option<String> {
+        let mut first: BTreeMap<(usize, usize), &Access> = BTreeMap::new();
+        let locked = self.accesses.iter().filter(|a| a.act == Act::Exchange && !self.coherent[a.line]);
+        for access in locked {
+            let before = *first.entry((access.line, access.word())).or_insert(access);
+            if before.host != access.host {
+                let place = |a: &Access| format!("host {} at {}", a.host, a.place);
+                return Some(format!(
+                    "{} and {} exchange one word by locked operations: these are atomic among the cores of a host and not between hosts, unless hardware keeps the line coherent (shared.coherent_lines)",
+                    place(before),
+                    place(access)
+                ));
+            }
+        }
+        None
+    }
+
+    /// Finds what each load saw; those of `but` saw nothing that was to be seen.
+    pub(crate) fn sights(&self, but: &BTreeSet<usize>) -> Sights {
         let stores = self.stores();
         let mut hosts = vec![Knows::default(); self.hosts];
         let mut tells: BTreeMap<usize, Known> = BTreeMap::new();
@@ -149,6 +167,7 @@ impl Recorded {
             let (host, lock) = (access.host, (access.line, access.offset));
             hosts[host].now[host] = index as u32 + 1;
             match access.act {
+                Act::Load if but.contains(&index) => {}
                 Act::Load => {
                     let Some(store) = self.seen(&stores, index) else { continue };
                     let other = self.accesses[store].host;
@@ -203,7 +222,17 @@ impl Recorded {
                 break;
             }
         }
-        let soon = after.iter().filter(|s| overlap(s) != 0 && !is_own(s)).take(NEAR);
-        soon.copied().find(agrees)
+        if access.placed() == 0 && before.iter().all(|s| overlap(s) == 0) {
+            // As a new file has it.
+            return None;
+        }
+        let soon = after.iter().copied().filter(|s| overlap(s) != 0 && !is_own(s)).take(self.hosts);
+        soon.into_iter().find(|store| agrees(store) && self.is_next(load, *store))
+    }
+
+    /// Whether a store is what its host did next after `load`: it may have been made before it got its place.
+    fn is_next(&self, load: usize, store: usize) -> bool {
+        let host = self.accesses[store].host;
+        self.accesses[load..store].iter().all(|access| access.host != host)
     }
 }

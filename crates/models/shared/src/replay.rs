@@ -3,7 +3,7 @@
 //! Hosts act in the order of the recording, but one that looks for a store waits until it can see it. What a host tells of has to be
 //! on the device when it tells, since the line that tells may leave its caches at any time.
 
-use crate::finding::{Finding, Side};
+use crate::finding::{Finding, Kind, Side};
 use crate::params::SharedParameters;
 use crate::recorded::{Access, Act, Recorded, Saw, Sights};
 use crate::search::{Found, Outcome, told};
@@ -12,10 +12,15 @@ use crate::source_line::SourceLine;
 use crate::world::{Step, World};
 use params::{Parameters, Settings, Tally};
 use protocol::{FenceKind, FlushKind, Op, OpKind, Order, PM_BASE};
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Dur, Time, watch};
 
 /// Accesses between two looks at whether the work is to stop.
 const LOOK: u32 = 1 << 12;
+/// How often a recording is gone through at most, each time without what loads told that cannot have.
+const ROUNDS: usize = 5;
+/// A host that loads a word so often without dropping the line waits for it to change.
+const WAITS: u32 = 3;
 /// The most mistakes that are told.
 const MOST_FINDINGS: usize = 16;
 
@@ -38,26 +43,69 @@ pub fn check_recorded(machine: &Settings, hosts: usize) -> Result<(), String> {
 
 /// Looks for what is wrong in a recording.
 pub fn replay(machine: &Settings, recorded: &Recorded) -> Outcome {
-    let sights = recorded.sights();
+    let mut unordered = Unordered::default();
+    for _ in 1..ROUNDS {
+        let sights = recorded.sights(&unordered.loads);
+        let mut replay = Replay::new(machine, recorded, &sights);
+        replay.run();
+        let known = unordered.loads.len();
+        unordered.take(&mut replay);
+        if unordered.loads.len() == known {
+            return replay.outcome(unordered);
+        }
+    }
+    let sights = recorded.sights(&unordered.loads);
     let mut replay = Replay::new(machine, recorded, &sights);
     replay.run();
-    let world = &mut replay.world;
-    let mut found: Vec<Found> = Vec::new();
-    for noted in std::mem::take(&mut replay.noted) {
-        let finding = world.look_again(noted.finding, noted.missed);
-        found.push(Found {
-            finding,
-            runs: noted.times,
-            operations: 0,
-            schedule: Vec::new(),
-            steps: noted.steps,
-        });
+    unordered.take(&mut replay);
+    replay.outcome(unordered)
+}
+
+/// Loads that get older bytes than they saw when they were recorded: of a copy that the host had dropped and fetched before the store,
+/// or equal ones. They tell of nothing, and what follows from that is looked at once more.
+#[derive(Default)]
+struct Unordered {
+    loads: BTreeSet<usize>,
+    noted: Vec<Noted>,
+}
+
+impl Unordered {
+    fn take(&mut self, replay: &mut Replay<'_>) {
+        self.loads.append(&mut replay.unordered);
+        let (own, others) =
+            std::mem::take(&mut replay.noted).into_iter().partition(|n| n.finding.kind == Kind::Unordered);
+        replay.noted = others;
+        for noted in own {
+            match self.noted.iter_mut().find(|known| is_same(&known.finding, &noted.finding)) {
+                Some(known) => known.times += noted.times,
+                None => self.noted.push(noted),
+            }
+        }
     }
-    found.iter_mut().for_each(|found| recorded.name_addresses(found));
-    let mut tally = Tally::default();
-    world.stats.hand_up(&mut tally);
-    let time = world.hosts.iter().map(|h| h.now).max().unwrap_or(Time::ZERO).since(Time::ZERO);
-    Outcome { found, schedules: 1, tally, time, references: world.stats.references }
+}
+
+impl Replay<'_> {
+    fn outcome(mut self, unordered: Unordered) -> Outcome {
+        let recorded = self.recorded;
+        let world = &mut self.world;
+        let mut found: Vec<Found> = Vec::new();
+        for noted in std::mem::take(&mut self.noted).into_iter().chain(unordered.noted) {
+            let finding = world.look_again(noted.finding, noted.missed);
+            found.push(Found {
+                finding,
+                runs: noted.times,
+                operations: 0,
+                schedule: Vec::new(),
+                steps: noted.steps,
+            });
+        }
+        found.iter_mut().for_each(|found| recorded.name_addresses(found));
+        let mut tally = Tally::default();
+        world.stats.hand_up(&mut tally);
+        let time = world.hosts.iter().map(|h| h.now).max().unwrap_or(Time::ZERO).since(Time::ZERO);
+        let (references, remarks) = (world.stats.references, recorded.exchanged().into_iter().collect());
+        Outcome { found, schedules: 1, tally, time, references, remarks }
+    }
 }
 
 /// Whether two findings are of the same places: why bytes were missed may differ from time to time.
@@ -100,7 +148,16 @@ struct Replay<'a> {
     acted: u32,
     /// When the last access began.
     last: Time,
+    /// Of each host's copy of a line: whether the host had dropped it before, and how often it loaded each word since.
+    looks: BTreeMap<(usize, usize), Looks>,
+    unordered: BTreeSet<usize>,
     noted: Vec<Noted>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Looks {
+    was_dropped: bool,
+    loads: [u32; 8],
 }
 
 impl<'a> Replay<'a> {
@@ -123,6 +180,8 @@ impl<'a> Replay<'a> {
             landed: vec![0; all + 1],
             acted: 0,
             last: Time::ZERO,
+            looks: BTreeMap::new(),
+            unordered: BTreeSet::new(),
             noted: Vec::new(),
         }
     }
@@ -187,8 +246,18 @@ impl<'a> Replay<'a> {
         match self.sights.saw[index] {
             Saw::Nothing | Saw::Known(..) => true,
             Saw::Looked(before) if access.act == Act::Lock => self.done[before] > 0,
-            Saw::Looked(store) => self.done[store] > 0 && self.sees(&access, store),
+            Saw::Looked(store) => {
+                self.done[store] > 0 && self.sees(&access, store) || self.gives_the_same(&access)
+            }
         }
+    }
+
+    /// Whether a load gives the bytes that it gave when it was recorded, whoever stored them.
+    fn gives_the_same(&self, access: &Access) -> bool {
+        let state = &self.world.state;
+        let copy =
+            state.copy(access.host, access.line).map_or(&state.memory()[access.line], |copy| &copy.words);
+        access.act == Act::Load && copy[access.word()].value & access.mask() == access.placed()
     }
 
     /// Whether a load gives a store's bytes, or newer ones.
@@ -229,7 +298,27 @@ impl<'a> Replay<'a> {
         let got = self.world.state.load(id, place.0, place.1);
         self.keep(access, OpKind::Load, got.value);
         self.note_landed(place.0);
+        let looks = self.looks.entry((id, place.0)).or_default();
+        looks.loads[place.1] += 1;
+        // What the device has, the copy's next fetch brings.
+        let on_device = self.world.state.memory()[place.0][place.1].version;
+        let is_unordered = looks.was_dropped && looks.loads[place.1] < WAITS;
         match self.sights.saw[index] {
+            // Nothing shows that it was this store which it saw.
+            Saw::Looked(store)
+                if (self.done[store] == 0 || self.done[store] > got.version)
+                    && got.value & access.mask() == access.placed() =>
+            {
+                self.unordered.insert(index);
+            }
+            Saw::Looked(store)
+                if is_unordered && (got.version + 1..=on_device).contains(&self.done[store]) =>
+            {
+                let at = (access.place, self.world.hosts[id].now);
+                let finding = self.world.fetched_before(id, at, place, self.done[store]);
+                self.note(finding, 0);
+                self.unordered.insert(index);
+            }
             Saw::Known(store, _) | Saw::Looked(store) if self.done[store] > got.version => {
                 let missed = self.done[store];
                 let finding = self.world.stale(id, (access.place, self.world.hosts[id].now), place, missed);
@@ -244,11 +333,16 @@ impl<'a> Replay<'a> {
 
     /// Whether a store was on the device when `told` told of it.
     fn check_order(&mut self, access: &Access, store: usize, told: usize) {
+        // What went into a line before the word that tells comes with it.
+        let (data, teller) = (&self.recorded.accesses[store], &self.recorded.accesses[told]);
+        let is_cached = |access: &Access| matches!(access.act, Act::Store | Act::Exchange);
+        if data.line == teller.line && data.host == teller.host && is_cached(data) && is_cached(teller) {
+            return;
+        }
         let (landed, (told_after, told_at)) = (self.landed[self.done[store] as usize], self.began[told]);
         if landed <= told_after || self.world.state.is_coherent(access.line) {
             return;
         }
-        let teller = &self.recorded.accesses[told];
         let told = Side { host: teller.host, site: teller.place, time: told_at };
         let here = Side { host: access.host, site: access.place, time: self.world.hosts[access.host].now };
         let finding = self.world.told_too_soon(here, (access.line, access.word()), self.done[store], told);
@@ -337,6 +431,9 @@ impl<'a> Replay<'a> {
             self.world.shadow.flush(access.host, &words, at);
         }
         self.world.flush(access.host, &op, kind, access.place);
+        if kind != FlushKind::Clwb {
+            self.looks.insert((access.host, access.line), Looks { was_dropped: true, loads: [0; 8] });
+        }
         self.keep(access, OpKind::Flush(kind), 0);
         let mut time = self.world.spec.flush_ns;
         self.world.stats.flush_time += time;

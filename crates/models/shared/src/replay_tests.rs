@@ -25,6 +25,13 @@ impl Program {
         self
     }
 
+    /// The same at an offset in the line.
+    fn at(self, host: usize, act: Act, (line, offset): (usize, usize), value: u64) -> Program {
+        let mut program = self.with(host, act, line, value);
+        program.0.accesses.last_mut().unwrap().offset = offset;
+        program
+    }
+
     fn found(&self) -> Vec<(Kind, String)> {
         let machine = Settings::defaults(SharedParameters::TABLE);
         let outcome = replay(&machine, &self.0);
@@ -177,4 +184,89 @@ fn more_hosts_than_the_machine_has_are_refused() {
     assert!(check_recorded(&machine, 2).is_ok());
     assert!(check_recorded(&machine, 5).unwrap_err().contains("5 hosts"));
     assert!(check_recorded(&machine, 1).unwrap_err().contains("--host-per-process"));
+}
+
+/// Data and the word that tells in one line, which arrives whole.
+#[test]
+fn data_in_the_line_of_the_word_that_tells_comes_with_it() {
+    let told = Program::new()
+        .at(0, Act::Store, (TOLD, 8), 7)
+        .with(0, Act::Store, TOLD, 1)
+        .with(0, CLWB, TOLD, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, DROP, TOLD, 0)
+        .with(1, Act::Load, TOLD, 1)
+        .at(1, Act::Load, (TOLD, 8), 7);
+    assert_eq!(told.found(), []);
+    // Past the caches words go one by one.
+    let past = Program::new()
+        .at(0, Act::StorePast, (TOLD, 8), 7)
+        .with(0, Act::StorePast, TOLD, 1)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, Act::Load, TOLD, 1)
+        .at(1, Act::Load, (TOLD, 8), 7);
+    past.finds(Kind::PublicationBeforeData, &["kv.c:5"]);
+}
+
+#[test]
+fn a_store_after_a_copy_was_fetched_is_unordered_and_tells_of_nothing() {
+    // A reader that takes two words of a line while the other host stores into it and into another line.
+    let race = Program::new()
+        .with(1, DROP, DATA, 0)
+        .at(1, Act::Load, (DATA, 8), 0)
+        .with(0, Act::Store, TOLD, 9)
+        .with(0, Act::Store, DATA, 7)
+        .with(1, Act::Load, DATA, 7)
+        .with(1, Act::Load, TOLD, 9)
+        .with(0, CLWB, DATA, 0)
+        .with(0, CLWB, TOLD, 0)
+        .with(0, Act::Fence, 0, 0);
+    race.finds(Kind::Unordered, &["kv.c:5 on host 1", "kv.c:4", "nothing orders the two"]);
+}
+
+#[test]
+fn what_is_in_memory_from_the_beginning_is_no_store_to_come() {
+    // The first load gives 0, which the other host stores much later, too.
+    let cleared = Program::new()
+        .with(1, Act::Load, DATA, 0)
+        .with(0, Act::Store, DATA, 0)
+        .with(0, Act::Store, DATA, 5)
+        .with(0, CLWB, DATA, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(0, Act::Store, TOLD, 1)
+        .with(0, CLWB, TOLD, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, DROP, TOLD, 0)
+        .with(1, Act::Load, TOLD, 1)
+        .with(1, Act::Load, DATA, 5);
+    cleared.finds(Kind::StaleRead, &["kv.c:11", "never invalidated"]);
+}
+
+#[test]
+fn a_load_of_what_was_there_before_tells_of_no_store_of_the_same_bytes() {
+    // The same, with the first load after the store of a 0.
+    let cleared = Program::new()
+        .with(0, Act::Store, DATA, 0)
+        .with(1, Act::Load, DATA, 0)
+        .with(0, Act::Store, DATA, 5)
+        .with(0, CLWB, DATA, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(0, Act::Store, TOLD, 1)
+        .with(0, CLWB, TOLD, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, DROP, TOLD, 0)
+        .with(1, Act::Load, TOLD, 1)
+        .with(1, Act::Load, DATA, 5);
+    cleared.finds(Kind::StaleRead, &["kv.c:11", "never invalidated"]);
+}
+
+#[test]
+fn locked_operations_of_two_hosts_on_one_word_are_remarked() {
+    let locks = Program::new().with(0, Act::Exchange, TOLD, 1).with(1, Act::Exchange, TOLD, 2);
+    let remark = locks.0.exchanged().unwrap();
+    assert!(remark.contains("kv.c:1") && remark.contains("kv.c:2"), "{remark}");
+    assert_eq!(
+        Program::new().with(0, Act::Exchange, TOLD, 1).with(1, Act::Load, TOLD, 1).0.exchanged(),
+        None
+    );
 }

@@ -57,6 +57,8 @@ pub struct Outcome {
     pub time: Dur,
     /// Loads and stores of all runs.
     pub references: u64,
+    /// What has to be said besides of what was looked at.
+    pub remarks: Vec<String>,
 }
 
 const OPERATIONS: &str = "workload.operations";
@@ -73,6 +75,7 @@ impl Search<'_> {
             tally: usual.tally.clone(),
             time: usual.time,
             references: 0,
+            remarks: Vec::new(),
         };
         let mut first = Some(usual);
         for number in 0..self.schedules {

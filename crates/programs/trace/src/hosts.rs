@@ -86,7 +86,7 @@ pub fn join(recordings: &[Recording], source: &str) -> Result<Trace, TraceError>
 
 fn nothing_shared(processes: &[Process<'_>]) -> TraceError {
     let users: Vec<&Process<'_>> = processes.iter().filter(|p| !p.touched.is_empty()).collect();
-    let hint = "a host is a process that maps a file with MAP_SHARED which another process maps too";
+    let hint = "a host is a process that maps a file (of shm_open, too; no anonymous memory) with MAP_SHARED which another process maps too";
     TraceError::unfit(match users.as_slice() {
         [] => format!("no process loads from or stores to a file that it maps with MAP_SHARED; {hint}"),
         [one] => format!("one process alone uses shared memory ({}); {hint}", one.paths()),
