@@ -42,6 +42,7 @@ impl Description {
         if self.is_page() {
             add(&[RateParameters::TABLE], &self.settings);
             add(&pagesim::tables(&self.settings), &self.settings);
+            keys.retain(|key| pagesim::acts(&self.settings, key));
             return keys;
         }
         if self.is_hosts() {

@@ -157,6 +157,8 @@ pub struct Entry {
     pub about: &'static str,
     /// Its own parameters.
     pub params: &'static [Param],
+    /// What begins so among the parameters that all machines share does nothing with it.
+    pub ignores: &'static [&'static str],
     /// Its own statistics.
     pub statistics: &'static [StatisticInfo],
     /// Whether the sizes make sense for it: the key that does not, and what is accepted.

@@ -61,8 +61,23 @@ pub(crate) struct StandIn {
     front: Option<Front>,
 }
 
+/// What a plain memory's reads and writes hang on: nobody waits for a write's acknowledgement there, and nothing else is loaded.
+const PLAIN: &[&str] = &[
+    "memory.controllers",
+    "memory.interleave_bytes",
+    "memory.pm.read",
+    "memory.pm.write_service_ns",
+    "memory.pm.buffer",
+    "memory.pm.drain_threshold",
+    "memory.pm.media",
+    "memory.link",
+    "memory.cxl.",
+    "memory.ddr.",
+    "memory.refresh.",
+];
+
 const STAND_INS: &[StandIn] = &[
-    StandIn { word: "pm", machine: "intel", own: &["memory."], front: None },
+    StandIn { word: "pm", machine: "intel", own: PLAIN, front: None },
     StandIn {
         word: "nvdimmc",
         machine: "nvdimmc-poc",

@@ -1,6 +1,6 @@
 //! Every parameter in one table.
 
-use crate::params::{KernelParameters, MemoryParameters};
+use crate::params::{Cost, KernelParameters, MemoryParameters};
 use crate::policies::{self, DesignParameters, POLICIES};
 use params::{Param, Parameters, Settings, join, rows};
 
@@ -12,6 +12,16 @@ pub fn tables(settings: &Settings) -> [&'static [Param]; 2] {
     let policy = DesignParameters::from_settings(settings).design.0;
     let shared = PARAMETERS.split_at(SHARED).0;
     [shared, policy.params]
+}
+
+/// Whether a key of these does anything, besides what its own row says.
+pub fn acts(settings: &Settings, key: &str) -> bool {
+    let policy = DesignParameters::from_settings(settings).design.0;
+    // A measured cost stands for these.
+    let is_measured = MemoryParameters::from_settings(settings).cost == Cost::Curve;
+    let measured: &[&str] =
+        if is_measured { &["fusion.pm_read_ns", "fusion.pm_write_ns", "fusion.pm_mbps"] } else { &[] };
+    !policy.ignores.iter().chain(measured).any(|start| key.starts_with(start))
 }
 
 /// Rows before the policies' own.

@@ -12,6 +12,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "amf",
     about: "hidden until wanted (A6)",
     params: AmfParameters::TABLE,
+    ignores: &[],
     statistics: Integrated::TABLE,
     check: |s| {
         needs_pm(s)?;

@@ -6,6 +6,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "dram-swap",
     about: "no PM (A1)",
     params: &[],
+    ignores: &["fusion.pm_read_ns", "fusion.pm_write_ns", "fusion.pm_mbps", "fusion.hidden", "fusion.cost"],
     statistics: &[],
     check: |_| Ok(()),
     new: |_| Box::new(DramSwap),

@@ -8,6 +8,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "dram-cache",
     about: "DRAM caches PM (A4)",
     params: &[],
+    ignores: &[],
     statistics: &[],
     check: needs_plain_pm,
     new: |_| Box::new(MemoryMode),

@@ -15,6 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "tiering",
     about: "hotplug with promotion and demotion",
     params: TieringParameters::TABLE,
+    ignores: &[],
     statistics: Moves::TABLE,
     check: |s| {
         needs_pm(s)?;

@@ -8,6 +8,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "pm-block",
     about: "PM is the swap device (A2)",
     params: &[],
+    ignores: &["os.swap"],
     statistics: &[],
     check: needs_plain_pm,
     new: |_| Box::new(PmBlock),
