@@ -28,6 +28,13 @@ fn meets(access: &str, here: &Side, what: &str, there: &Side, did: &str) -> Stri
     )
 }
 
+impl Finding {
+    /// One of two hosts' sides, at a word of a line.
+    fn between(kind: Kind, place: (usize, usize), here: Side, there: Side, message: String) -> Finding {
+        Finding { kind, address: address_of(place), here, there: Some(there), message }
+    }
+}
+
 /// A load that did not get what it should have.
 const RETURNED: &str = "returned bytes that";
 
@@ -45,7 +52,7 @@ impl World {
         let there = side(stored);
         let (kind, why) = self.why_missed(&here, place, missed, stored);
         let message = format!("{}: {why}", meets("load", &here, RETURNED, &there, "replaced"));
-        Some(Finding { kind, address: address_of(place), here, there: Some(there), message })
+        Some(Finding::between(kind, place, here, there, message))
     }
 
     /// Where the bytes of store `missed` were, and what would have brought them here.
@@ -141,7 +148,7 @@ impl World {
         };
         let message = format!("{}: {why}", meets("load", &here, "may return bytes that", &there, "replaced"));
         let kind = Kind::PublicationBeforeData;
-        Some(Finding { kind, address: address_of(place), here, there: Some(there), message })
+        Some(Finding::between(kind, place, here, there, message))
     }
 
     /// `host` stores into a line into which another host stored, and neither knew of the other.
@@ -182,13 +189,7 @@ impl World {
         let there = side(self.shadow.stored(other)?);
         let what = "is into a line into which";
         let message = format!("{}: {text}", meets("store", &here, what, &there, "stored"));
-        Some(Finding {
-            kind: Kind::WriteConflict,
-            address: address_of(place),
-            here,
-            there: Some(there),
-            message,
-        })
+        Some(Finding::between(Kind::WriteConflict, place, here, there, message))
     }
 
     /// A load of data got another host's bytes, and nothing ordered that store before it.
@@ -205,7 +206,7 @@ impl World {
             "{}: nothing orders the two, so that it may as well return half of them",
             meets("load", &here, RETURNED, &there, "stored")
         );
-        Some(Finding { kind: Kind::Unordered, address: address_of(place), here, there: Some(there), message })
+        Some(Finding::between(Kind::Unordered, place, here, there, message))
     }
 
     /// A load of a copy that its host had fetched before the store `raced`, with nothing between the two that orders them.
@@ -225,7 +226,7 @@ impl World {
             there.host,
             there.place(),
         );
-        Some(Finding { kind: Kind::Unordered, address: address_of(place), here, there: Some(there), message })
+        Some(Finding::between(Kind::Unordered, place, here, there, message))
     }
 
     /// `host` has looked at a word again and again, at `here` last, and nothing will change it.

@@ -44,21 +44,18 @@ pub fn check_recorded(machine: &Settings, hosts: usize) -> Result<(), String> {
 /// Looks for what is wrong in a recording.
 pub fn replay(machine: &Settings, recorded: &Recorded) -> Outcome {
     let mut unordered = Unordered::default();
-    for _ in 1..ROUNDS {
+    let mut rounds = 1..=ROUNDS;
+    loop {
         let sights = recorded.sights(&unordered.loads);
         let mut replay = Replay::new(machine, recorded, &sights);
         replay.run();
         let known = unordered.loads.len();
         unordered.take(&mut replay);
-        if unordered.loads.len() == known {
+        rounds.next();
+        if unordered.loads.len() == known || rounds.is_empty() {
             return replay.outcome(unordered);
         }
     }
-    let sights = recorded.sights(&unordered.loads);
-    let mut replay = Replay::new(machine, recorded, &sights);
-    replay.run();
-    unordered.take(&mut replay);
-    replay.outcome(unordered)
 }
 
 /// Loads that get older bytes than they saw when they were recorded: of a copy that the host had dropped and fetched before the store,
@@ -254,18 +251,18 @@ impl<'a> Replay<'a> {
 
     /// Whether a load gives the bytes that it gave when it was recorded, whoever stored them.
     fn gives_the_same(&self, access: &Access) -> bool {
-        let state = &self.world.state;
-        let copy =
-            state.copy(access.host, access.line).map_or(&state.memory()[access.line], |copy| &copy.words);
-        access.act == Act::Load && copy[access.word()].value & access.mask() == access.placed()
+        access.act == Act::Load && self.in_sight(access).value & access.mask() == access.placed()
+    }
+
+    /// The word that a host gets there: of its copy, or else of the device.
+    fn in_sight(&self, access: &Access) -> Word {
+        let (state, line) = (&self.world.state, access.line);
+        state.copy(access.host, line).map_or(&state.memory()[line], |copy| &copy.words)[access.word()]
     }
 
     /// Whether a load gives a store's bytes, or newer ones.
     fn sees(&self, access: &Access, store: usize) -> bool {
-        let (host, line, word, version) = (access.host, access.line, access.word(), self.done[store]);
-        let state = &self.world.state;
-        let copy = state.copy(host, line).map_or(&state.memory()[line], |copy| &copy.words);
-        state.is_coherent(line) || copy[word].version >= version
+        self.world.state.is_coherent(access.line) || self.in_sight(access).version >= self.done[store]
     }
 
     fn act(&mut self, index: usize) {

@@ -224,12 +224,12 @@ fn a_store_after_a_copy_was_fetched_is_unordered_and_tells_of_nothing() {
     race.finds(Kind::Unordered, &["kv.c:5 on host 1", "kv.c:4", "nothing orders the two"]);
 }
 
-#[test]
-fn what_is_in_memory_from_the_beginning_is_no_store_to_come() {
-    // The first load gives 0, which the other host stores much later, too.
-    let cleared = Program::new()
-        .with(1, Act::Load, DATA, 0)
-        .with(0, Act::Store, DATA, 0)
+/// Host 1 loads a 0 and host 0 stores one, in the order that `first` says; then host 0 stores a 5 and tells of it, and host 1 has
+/// the line from before.
+fn cleared(first: [(usize, Act); 2]) -> Program {
+    first
+        .into_iter()
+        .fold(Program::new(), |program, (host, act)| program.with(host, act, DATA, 0))
         .with(0, Act::Store, DATA, 5)
         .with(0, CLWB, DATA, 0)
         .with(0, Act::Fence, 0, 0)
@@ -238,25 +238,18 @@ fn what_is_in_memory_from_the_beginning_is_no_store_to_come() {
         .with(0, Act::Fence, 0, 0)
         .with(1, DROP, TOLD, 0)
         .with(1, Act::Load, TOLD, 1)
-        .with(1, Act::Load, DATA, 5);
+        .with(1, Act::Load, DATA, 5)
+}
+
+#[test]
+fn what_is_in_memory_from_the_beginning_is_no_store_to_come() {
+    let cleared = cleared([(1, Act::Load), (0, Act::Store)]);
     cleared.finds(Kind::StaleRead, &["kv.c:11", "never invalidated"]);
 }
 
 #[test]
 fn a_load_of_what_was_there_before_tells_of_no_store_of_the_same_bytes() {
-    // The same, with the first load after the store of a 0.
-    let cleared = Program::new()
-        .with(0, Act::Store, DATA, 0)
-        .with(1, Act::Load, DATA, 0)
-        .with(0, Act::Store, DATA, 5)
-        .with(0, CLWB, DATA, 0)
-        .with(0, Act::Fence, 0, 0)
-        .with(0, Act::Store, TOLD, 1)
-        .with(0, CLWB, TOLD, 0)
-        .with(0, Act::Fence, 0, 0)
-        .with(1, DROP, TOLD, 0)
-        .with(1, Act::Load, TOLD, 1)
-        .with(1, Act::Load, DATA, 5);
+    let cleared = cleared([(0, Act::Store), (1, Act::Load)]);
     cleared.finds(Kind::StaleRead, &["kv.c:11", "never invalidated"]);
 }
 

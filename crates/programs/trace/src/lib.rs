@@ -32,7 +32,7 @@ pub use file::{is_block_file, write_block_file};
 pub use pages::page_programs;
 pub use parquet_file::{is_parquet, write_parquet};
 pub use places::{Places, Turns};
-pub use record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Trace};
+pub use record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Resizes, Syncs, Trace};
 pub use recording::{InOrder, Recording, Thread};
 pub use replay::{FileSync, Options as ReplayOptions, PARAMS as REPLAY_PARAMS, Replay, Survey};
 pub use scan::{Counts, FileCounts, UnseenCounts};

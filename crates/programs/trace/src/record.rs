@@ -111,6 +111,68 @@ pub enum Call {
     Rename = 18,
 }
 
+/// What a call makes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syncs {
+    /// Nothing that anybody may rely on.
+    Nothing,
+    /// So many bytes from its address on.
+    Range,
+    /// The whole file.
+    File,
+    /// Every file.
+    Everything,
+}
+
+/// What a call does to the size of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resizes {
+    /// Nothing.
+    Not,
+    /// It has so many bytes.
+    To,
+    /// It reaches so many bytes beyond the address.
+    AtLeast,
+}
+
+impl Call {
+    /// What it makes durable.
+    pub fn syncs(self) -> Syncs {
+        match self {
+            Call::Msync => Syncs::Range,
+            Call::Fdatasync | Call::Fsync => Syncs::File,
+            Call::Sync => Syncs::Everything,
+            Call::Write
+            | Call::MsyncAsync
+            | Call::Resize
+            | Call::Allocate
+            | Call::SyncFolder
+            | Call::SyncFileRange
+            | Call::Link
+            | Call::Unlink
+            | Call::Rename => Syncs::Nothing,
+        }
+    }
+
+    /// What it does to the size of its file.
+    pub fn resizes(self) -> Resizes {
+        match self {
+            Call::Resize => Resizes::To,
+            Call::Write | Call::Allocate => Resizes::AtLeast,
+            Call::Msync
+            | Call::MsyncAsync
+            | Call::Fdatasync
+            | Call::Fsync
+            | Call::Sync
+            | Call::SyncFolder
+            | Call::SyncFileRange
+            | Call::Link
+            | Call::Unlink
+            | Call::Rename => Resizes::Not,
+        }
+    }
+}
+
 /// All calls.
 pub(crate) const CALLS: [Call; 13] = [
     Call::Write,

@@ -6,7 +6,7 @@
 
 use crate::about::About;
 pub use crate::record::MEMORY;
-use crate::record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Trace};
+use crate::record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Resizes, Trace};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -228,22 +228,10 @@ impl Sizes {
         } else if record.kind == Kind::Call {
             let (call, bytes) = (Call::from_number(record.value as u8), record.value >> 8);
             let end = offset.saturating_add(bytes).min(LARGEST_FILE);
-            match call {
-                Some(Call::Resize) => _ = self.0.insert(number, bytes.min(LARGEST_FILE)),
-                Some(Call::Write | Call::Allocate) => self.at_least(number, end),
-                None
-                | Some(
-                    Call::Msync
-                    | Call::MsyncAsync
-                    | Call::Fdatasync
-                    | Call::Fsync
-                    | Call::Sync
-                    | Call::SyncFolder
-                    | Call::SyncFileRange
-                    | Call::Link
-                    | Call::Unlink
-                    | Call::Rename,
-                ) => {}
+            match call.map(Call::resizes) {
+                Some(Resizes::To) => _ = self.0.insert(number, bytes.min(LARGEST_FILE)),
+                Some(Resizes::AtLeast) => self.at_least(number, end),
+                Some(Resizes::Not) | None => {}
             }
         }
     }

@@ -4,7 +4,7 @@ use super::log::Mark;
 use super::named::Named;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::space::{self, Space};
-use trace::{About, Call, Kind, Record, Recording};
+use trace::{About, Call, Kind, Record, Recording, Syncs};
 
 /// A file of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -235,29 +235,18 @@ impl Reader<'_> {
                 file.there.get_or_insert((thread, nth));
             }
         }
-        match Call::from_number(r.value as u8) {
-            Some(Call::Msync | Call::Fdatasync | Call::Fsync) => {
+        match Call::from_number(r.value as u8).map(Call::syncs) {
+            Some(Syncs::Range | Syncs::File) => {
                 self.facts.syncs += 1;
                 if let Some((file, _)) = place {
                     self.file(file).durable = true;
                 }
             }
-            Some(Call::Sync) => {
+            Some(Syncs::Everything) => {
                 self.facts.syncs += 1;
                 self.facts.files.values_mut().for_each(|f| f.durable |= f.stored);
             }
-            None
-            | Some(
-                Call::Write
-                | Call::MsyncAsync
-                | Call::Resize
-                | Call::Allocate
-                | Call::SyncFolder
-                | Call::SyncFileRange
-                | Call::Link
-                | Call::Unlink
-                | Call::Rename,
-            ) => {}
+            Some(Syncs::Nothing) | None => {}
         }
     }
 

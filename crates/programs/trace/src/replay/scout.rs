@@ -7,7 +7,7 @@ use super::pending::Pending;
 use super::pointers::Pointers;
 use super::survey::Survey;
 use super::{FileSync, Options};
-use crate::record::{Call, Kind, Record};
+use crate::record::{Call, Kind, Record, Syncs};
 use crate::recording::Recording;
 use crate::space::{Layout, Space, file_of};
 use protocol::{DRAM_BASE, PAGE_BYTES};
@@ -206,36 +206,21 @@ impl Scout {
             let file = self.layout.files().iter().find(|f| f.number == number)?;
             Some((file.base, file.base + file.bytes))
         };
-        let range = match (Call::from_number(record.value as u8), file_of(record.address)) {
-            (Some(Call::Sync), _) => Some((0, u64::MAX)),
-            (Some(Call::Fsync | Call::Fdatasync), Some((number, _))) => whole(number),
-            (Some(Call::Msync), Some((number, offset))) => whole(number).map(|(base, end)| {
+        let call = Call::from_number(record.value as u8);
+        let range = match (call.map(Call::syncs), file_of(record.address)) {
+            (Some(Syncs::Everything), _) => Some((0, u64::MAX)),
+            (Some(Syncs::File), Some((number, _))) => whole(number),
+            (Some(Syncs::Range), Some((number, offset))) => whole(number).map(|(base, end)| {
                 let first = base.saturating_add(offset);
                 (first.min(end), first.saturating_add(bytes).min(end))
             }),
-            // Of a file that is not there, of none, or what makes nothing durable.
-            (Some(Call::Fsync | Call::Fdatasync | Call::Msync), None)
-            | (
-                None
-                | Some(
-                    Call::Write
-                    | Call::MsyncAsync
-                    | Call::Resize
-                    | Call::Allocate
-                    | Call::SyncFolder
-                    | Call::SyncFileRange
-                    | Call::Link
-                    | Call::Unlink
-                    | Call::Rename,
-                ),
-                _,
-            ) => None,
+            (Some(Syncs::File | Syncs::Range), None) | (Some(Syncs::Nothing) | None, _) => None,
         };
         if let Some((first, end)) = range {
             step.lines = self.pending.take(first, end);
         }
         self.push(step);
-        let resized = Call::from_number(record.value as u8) == Some(Call::Resize);
+        let resized = call == Some(Call::Resize);
         let file = file_of(record.address).filter(|_| resized).and_then(|(number, _)| {
             self.layout.files().iter().find(|f| f.number == number).map(|f| (f.base, f.base + f.bytes))
         });
