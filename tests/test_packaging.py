@@ -119,3 +119,14 @@ def test_a_wheel_is_small_for_manylinux_and_run_where_nothing_else_is() -> None:
     steps = [script.index(step) for step in ("git -C", "maturin build --release", 'venv "$clean/empty"', "install --quiet \"$wheel\"", "empty/bin/coreplane", "demo | bash", "tool install --quiet \"$wheel\"")]
     assert steps == sorted(steps), "built from what is committed, installed alone, then run"
     assert "packaging/wheel" in (ROOT / ".ci/run").read_text()
+
+
+def test_documentation_that_comes_along_is_found_and_where_it_does_not_that_is_said(tmp_path: Path) -> None:
+    def docs(site: Path) -> subprocess.CompletedProcess[str]:
+        code = f"import sys, pathlib; from coreplane import _cli; _cli.SITE = pathlib.Path({str(site)!r}); sys.argv = ['coreplane', 'docs']; sys.exit(_cli.main())"
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    (tmp_path / "index.html").write_text("<p>Coreplane")
+    with_it, without = docs(tmp_path / "index.html"), docs(tmp_path / "none.html")
+    assert (with_it.returncode, with_it.stdout) == (0, f"{tmp_path}/index.html\n")
+    assert without.returncode == 2 and "docs/ of the source" in without.stderr

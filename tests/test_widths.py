@@ -17,7 +17,7 @@ BUG = "crash intel trace:bug.cpt --check './bug --check {image} {acknowledged}' 
 TRACK = "track --interval 0.1 --windows 2 -- python3 -c 'import time; b = bytearray(1 << 20); time.sleep(1)'"
 #: Commands as a user types them, each kind of output once; what ends with 1 has found something.
 COMMANDS = [
-    *(f"{command} --help" for command in ("", "run", "compare", "reproduce", "sweep", "show", "bench", "record", "cc", "trace convert", "crash", "shared", "litmus", "explore", "track", "completions", "man", "curve", "holdup")),
+    *(f"{command} --help" for command in ("", "run", "compare", "reproduce", "sweep", "show", "bench", "record", "cc", "trace convert", "crash", "shared", "litmus", "explore", "track", "completions", "man", "docs", "curve", "holdup")),
     *(f"show {what}" for what in ("", "machines", "workloads", "parameters", "stats", "protocols", "claims", "deviations")),
     *(f"show {name}" for name in ("asap-rp", "nvdimmc-poc", "amf", "compose-nvdimmc-pm", "optane", "fio", "redis-mem", "persist_buffer", "nvdimm", "llc.misses")),
     f"run asap-rp queue {SHORT}", f"run nvdimmc-poc fio {SHORT}", "run amf redis-mem", "run intel trace:bug.cpt",

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from coreplane import _core
 
+#: The documentation's first page, in packages that are given away (``packaging/wheel`` puts it there).
+SITE = Path(__file__).parent / "site" / "index.html"
+
 
 def main() -> int:
     """Runs ``coreplane`` with the arguments of the process."""
@@ -42,12 +45,26 @@ def _main() -> int:
         from coreplane import cluster
 
         return cluster.main(rest, url)
+    if args in (["docs"], ["docs", "--open"]) and SITE.exists():
+        return _docs("--open" in args)
     code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
     pages = _pages(args) if code in (0, 1) else []
     if "json" not in args and "--format=json" not in args:
         for page in pages:
             print(f"\nreport: {page}")
     return code
+
+
+def _docs(is_opened: bool) -> int:
+    """Says where the documentation is, and shows it."""
+    print(SITE)
+    if is_opened:
+        import webbrowser
+
+        if not webbrowser.open(SITE.as_uri()):
+            print("coreplane: no browser was found", file=sys.stderr)
+            return 2
+    return 0
 
 
 def _tracked(args: list[str]) -> int:

@@ -61,12 +61,21 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Manual pages, one a command
     Man(ManArgs),
+    /// The documentation that came with the package, to be read offline
+    Docs(DocsArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell: `source <(coreplane completions bash)`, or put it where the shell looks
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DocsArgs {
+    /// Opens it in the browser, besides saying where it is
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]

@@ -139,5 +139,6 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Track(a) => track_command::track(a),
         Command::Completions(a) => manual::completions(a),
         Command::Man(a) => manual::man(a),
+        Command::Docs(_) => manual::docs(),
     }
 }

@@ -26,3 +26,10 @@ pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+/// Says where the documentation is: a package that carries it answers for itself, before it comes to this.
+pub(crate) fn docs() -> Result<(), Failure> {
+    Err(Failure::BadInput(
+        "this build carries no documentation (packages that are given away do): its pages are in docs/ of the source, and `mkdocs serve` there shows them as a site".to_string(),
+    ))
+}
