@@ -73,6 +73,21 @@ def test_a_sweep_keeps_the_runs_that_are_done(cli: Cli) -> None:
     assert 0 < sum(run["done"] for run in plan["runs"]) < len(plan["runs"])
 
 
+def test_an_evaluation_keeps_the_runs_that_are_done_and_goes_on_with_them(cli: Cli) -> None:
+    reproduce = started(cli.folder, "reproduce", "asap", "--out", "asap")
+    for _ in range(600):
+        if list(cli.folder.glob("asap/runs/*.json")):
+            break
+        time.sleep(0.1)
+    said = ended(reproduce, signal.SIGINT)
+    assert said == "coreplane: interrupted; runs that are done are in asap/runs (the same command goes on)\n"
+    kept = {path: path.stat().st_mtime_ns for path in cli.folder.glob("asap/runs/*.json")}
+    again = started(cli.folder, "reproduce", "asap", "--out", "asap")
+    ended(again, signal.SIGINT)
+    after = {path: path.stat().st_mtime_ns for path in cli.folder.glob("asap/runs/*.json")}
+    assert kept and kept.items() <= after.items(), "what was kept is run again"
+
+
 def test_ctrl_c_on_a_terminal_ends_a_run_and_its_progress(tmp_path: Path) -> None:
     above, below = pty.openpty()
     run = started(tmp_path, "run", "intel", "mix", *LONG, stdin=below, stdout=below, stderr=below, start_new_session=True)

@@ -8,6 +8,7 @@ use crate::output::{self, Table};
 use crate::progress;
 use crate::spread::Shown;
 use evaluate::bands::Wanted;
+use evaluate::bands::study::Keep;
 use evaluate::{Band, Claims, Evaluation, Finding, PAPERS, Paper, Scored, Spans};
 use std::path::PathBuf;
 
@@ -67,15 +68,20 @@ fn folder(args: &ReproduceArgs, paper: &Paper) -> Option<PathBuf> {
 }
 
 fn evaluate(args: &ReproduceArgs, claims: &Claims, paper: &Paper) -> Result<Evaluation, Failure> {
+    let folder = folder(args, paper);
     if args.bands {
-        let keep = Kept::new(folder(args, paper).as_deref());
+        let keep = Kept::new(folder.as_deref());
         let wanted = Wanted { runs: args.runs, keep: &keep, build: build(None) };
         let shown = Shown::new(&args.common, paper.name);
         return paper.evaluate_with_bands(claims, args.seed, &wanted, &shown).map_err(output::failed);
     }
     let bar = progress::bar(&args.common, 0, paper.name);
     let begin = |n: usize| bar.length(n as u64);
-    paper.evaluate(claims, args.seed, begin, || bar.step()).map_err(output::failed)
+    // Without a folder nothing is asked to stay.
+    let keep = folder.as_deref().map(|folder| Kept::new(Some(folder)));
+    let build = build(None);
+    let kept = keep.as_ref().map(|keep| (keep as &dyn Keep, build.as_str()));
+    paper.evaluate(claims, args.seed, kept, begin, || bar.step()).map_err(output::failed)
 }
 
 fn print(evaluation: &Evaluation) {

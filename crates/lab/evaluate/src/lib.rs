@@ -68,18 +68,20 @@ pub const PAPERS: [Paper; 7] = [
 ];
 
 impl Paper {
-    /// Does everything; `begin` gets the number of runs, `step` is called after each.
+    /// Does everything; `begin` gets the number of runs, `step` is called after each. What is `kept` of an earlier call by the
+    /// same program, which its name says, is not run again.
     ///
     /// # Errors
-    /// When a run cannot be done, or a statistic is wanted that does not exist.
+    /// When a run cannot be done or kept, or a statistic is wanted that does not exist.
     pub fn evaluate(
         &self,
         claims: &Claims,
         seed: u64,
+        kept: Option<(&dyn Keep, &str)>,
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
     ) -> Result<Evaluation, RunError> {
-        Ok(self.evaluated(claims, seed, None, begin, step)?.0)
+        Ok(self.evaluated(claims, seed, kept, begin, step)?.0)
     }
 
     /// The same, and what each claim asked of the runs.
