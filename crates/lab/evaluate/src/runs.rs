@@ -67,6 +67,15 @@ impl Job {
         Ok(Done { stats, series: report.series, lines_per_page: report.lines_per_page })
     }
 
+    /// The same, kept if statistics are all that it has.
+    fn done_and_kept(&self, seed: u64, keep: &dyn Keep, name: &str) -> Result<Done, RunError> {
+        let done = self.done(seed)?;
+        if done.series.is_none() && done.lines_per_page.is_none() {
+            keep.write(name, &format!("{:#}\n", json!(done.stats))).map_err(RunError::Violation)?;
+        }
+        Ok(done)
+    }
+
     /// Under which it is kept: stands for everything that its statistics hang on.
     fn name(&self, seed: u64, build: &str) -> String {
         let mut hash = Fnv::default();
@@ -171,13 +180,11 @@ impl Runs {
         let one = |job: &Job| {
             let named = kept.map(|(keep, build)| (keep, job.name(seed, build)));
             let before = named.as_ref().and_then(|(keep, name)| serde_json::from_str(&keep.read(name)?).ok());
-            let done = match before {
-                Some(stats) => Done { stats, series: None, lines_per_page: None },
-                None => job.done(seed)?,
+            let done = match (before, named) {
+                (Some(stats), _) => Done { stats, series: None, lines_per_page: None },
+                (None, None) => job.done(seed)?,
+                (None, Some((keep, name))) => job.done_and_kept(seed, keep, &name)?,
             };
-            if let (Some((keep, name)), None, None) = (named, &done.series, &done.lines_per_page) {
-                keep.write(&name, &format!("{:#}\n", json!(done.stats))).map_err(RunError::Violation)?;
-            }
             step();
             Ok((job.key.clone(), done))
         };
