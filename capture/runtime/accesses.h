@@ -95,8 +95,14 @@ ACCESS(8)
 ACCESS(16)
 
 EXPORT void __tsan_init(void) {}
-EXPORT void __tsan_func_entry(void *pc) { (void)pc; }
-EXPORT void __tsan_func_exit(void) {}
+static void enter_function(const void *from, uintptr_t stack);
+static void leave_function(void);
+EXPORT void __tsan_func_entry(void *pc) {
+    if (by_host) enter_function(pc, (uintptr_t)__builtin_frame_address(0));
+}
+EXPORT void __tsan_func_exit(void) {
+    if (by_host) leave_function();
+}
 EXPORT void __tsan_ignore_thread_begin(void) {}
 EXPORT void __tsan_ignore_thread_end(void) {}
 EXPORT void __tsan_vptr_read(void **p) { on_read((uint64_t)p, 8, __builtin_return_address(0)); }

@@ -241,6 +241,7 @@ static __attribute__((noinline)) struct buffer *new_buffer(void) {
         b->thread = atomic_fetch_add(&threads, 1);
         if (b->thread >= MOST_THREADS) stop("more than 65,535 threads");
         b->endings = 0;
+        b->depth = 0;
         if (!known) {
             b->next = atomic_load(&all_buffers);
             while (!atomic_compare_exchange_weak(&all_buffers, &b->next, b)) {}

@@ -30,42 +30,47 @@ INSTEAD FILE *fdopen(int fd, const char *mode) {
 REOPENS(freopen)
 REOPENS(freopen64)
 
-/* The linker sends calls of the program here. */
+/* The linker sends calls of the program here. Of a host's program, what it looks through in shared memory are loads. */
+#define looked_through(p, n) looked_through_at((uint64_t)(p), n, PC)
+static inline void looked_through_at(uint64_t address, size_t n, uint32_t location) {
+    if (!by_host) compared((const void *)address, n);
+    else if (address - shadowed_from < shadowed_bytes) range_read(address, n, location);
+}
 int __wrap_memcmp(const void *a, const void *b, size_t n) {
-    compared(a, n);
-    compared(b, n);
+    looked_through(a, n);
+    looked_through(b, n);
     return __real_memcmp(a, b, n);
 }
 int __wrap_bcmp(const void *a, const void *b, size_t n) {
-    compared(a, n);
-    compared(b, n);
+    looked_through(a, n);
+    looked_through(b, n);
     return __real_bcmp(a, b, n);
 }
 
 void *__wrap_memchr(const void *p, int byte, size_t n) {
-    compared(p, n);
+    looked_through(p, n);
     return __real_memchr(p, byte, n);
 }
 
 size_t __wrap_strlen(const char *text) {
     size_t n = __real_strlen(text);
-    compared(text, n + 1);
+    looked_through(text, n + 1);
     return n;
 }
 size_t __wrap_strnlen(const char *text, size_t most) {
     size_t n = __real_strnlen(text, most);
-    compared(text, n < most ? n + 1 : n);
+    looked_through(text, n < most ? n + 1 : n);
     return n;
 }
 
 int __wrap_strcmp(const char *a, const char *b) {
-    compared(a, __real_strlen(a) + 1);
-    compared(b, __real_strlen(b) + 1);
+    looked_through(a, __real_strlen(a) + 1);
+    looked_through(b, __real_strlen(b) + 1);
     return __real_strcmp(a, b);
 }
 int __wrap_strncmp(const char *a, const char *b, size_t n) {
     size_t of_a = __real_strnlen(a, n), of_b = __real_strnlen(b, n);
-    compared(a, of_a < n ? of_a + 1 : n);
-    compared(b, of_b < n ? of_b + 1 : n);
+    looked_through(a, of_a < n ? of_a + 1 : n);
+    looked_through(b, of_b < n ? of_b + 1 : n);
     return __real_strncmp(a, b, n);
 }

@@ -111,7 +111,7 @@ static int begins(const char *text, const char *prefix) { return !strncmp(text, 
 static int is_interesting(const char *path) {
     const char *prefix = getenv("COREPLANE_PM");
     if (reading) return 0;
-    if (*path != '/' || begins(path, "/proc/") || begins(path, "/sys/") || begins(path, "/memfd:")) return 0;
+    if (*path != '/' || begins(path, "/proc/") || begins(path, "/sys/") || (begins(path, "/memfd:") && !by_host)) return 0;
     if (begins(path, "/dev/") && !begins(path, "/dev/shm/") && !begins(path, "/dev/dax")) return 0;
     return !prefix || !*prefix || begins(path, prefix);
 }
@@ -213,7 +213,8 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
     struct file *f = known_file(s);
     if (f && f->nameless && s->st_nlink > 0) f = NULL;
     if (!f) {
-        if (s->st_nlink == 0 || !(f = new_file(s))) return NULL;
+        /* Without a name it is gone after a power failure, and yet shared by who has it open. */
+        if ((s->st_nlink == 0 && !by_host) || !(f = new_file(s))) return NULL;
         f->ignored = !is_interesting(whole);
     }
     if (f->ignored) return NULL;

@@ -61,6 +61,9 @@ struct buffer {
     unsigned endings;
     /* Whether a library of persistent memory is at work, which is known to store and flush. */
     unsigned library;
+    /* Where each process is a host: the calls that are under way, if the program was compiled to tell them (hosts.h). */
+    struct { const void *from; uintptr_t stack; } calls[64];
+    unsigned depth;
     /* Records that were handed over. */
     uint64_t handed;
     uint32_t mapping;

@@ -5,8 +5,42 @@
  * process stored is not this one's. */
 
 static const char *host_folder;
-/* The counter of places, and that of processes. */
-static struct { atomic_uint places, processes; } *among_hosts;
+/* The counters of places, of processes, and of pieces of anonymous memory. */
+static struct { atomic_uint places, processes, memories; } *among_hosts;
+
+/* Functions that were left by a jump are no longer under way when another is entered above them on the stack. */
+static void enter_function(const void *from, uintptr_t stack) {
+    enum { CALLS = sizeof ((struct buffer *)0)->calls / sizeof ((struct buffer *)0)->calls[0] };
+    struct buffer *b = current();
+    if (!b) return;
+    while (b->depth && b->depth <= CALLS && b->calls[b->depth - 1].stack <= stack) b->depth--;
+    if (b->depth < CALLS) b->calls[b->depth].from = from, b->calls[b->depth].stack = stack;
+    b->depth++;
+}
+static void leave_function(void) {
+    if (self && self->depth) self->depth--;
+}
+/* The place of the call of the function that is at work; 0 where it is not known. */
+static uint32_t place_of_call(const struct buffer *b) {
+    return b->depth && b->depth <= sizeof b->calls / sizeof *b->calls ? place(b->calls[b->depth - 1].from) : 0;
+}
+
+/* Memory without a file that a fork will share: named by a number among all processes. */
+static struct file *new_memory(uint64_t device, uint64_t number, const char *what, uint64_t bytes) {
+    struct stat s = {.st_dev = device, .st_ino = number};
+    struct file *f = known_file(&s);
+    if (f || !(f = new_file(&s))) return f;
+    char path[60];
+    numbered(path, what, number);
+    write_file_text(f, path, bytes);
+    f->described = f->ready = 1;
+    return f;
+}
+static struct file *new_anonymous(uint64_t bytes) {
+    return new_memory(0, atomic_fetch_add(&among_hosts->memories, 1) + 1, "anonymous memory ", bytes);
+}
+/* Attached again, a segment is the same. */
+static struct file *segment(int id, uint64_t bytes) { return new_memory(1, (uint64_t)id + 1, "segment of shmget ", bytes); }
 
 static int join_hosts(void) {
     char path[4096];
@@ -43,7 +77,7 @@ static void say_host(unsigned number, unsigned from) {
     write_text("process", text);
 }
 
-/* Before the record of an access to a shared file: its place, and what a load gives. Nothing, and no record either, for
+/* Before the record of an access to a shared file: its place among all, where its function was called, and what a load gives. Nothing, and no record either, for
  * one that is elsewhere. */
 static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp) {
     enum kind k = (enum kind)(what >> 32 & 31);
@@ -52,7 +86,7 @@ static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t
     if (address - shadowed_from >= shadowed_bytes || !find_mapping(b, address)) return 0;
     if (!stamp) stamp = next_stamp();
     if (k == LOAD) peek(address, 1u << log2size, &value);
-    append(b, TURN, what_is(TURN, log2size, (uint32_t)what), address, value, stamp, 0);
+    append(b, TURN, what_is(TURN, log2size, place_of_call(b)), address, value, stamp, 0);
     return 1;
 }
 
@@ -64,10 +98,46 @@ static void settle_if_made(struct buffer *b) {
     if (size && size <= 8 && (size & (size - 1)) == 0 && peek(b->pending, size, &now) && now != b->pending_was) settle(b);
 }
 
+/* Before a program waits it tells what it stored last: others may change that meanwhile. */
+#define WAITS(type, name, parameters, arguments) \
+    LIBRARY(name) \
+    INSTEAD type name parameters { \
+        if (by_host) begin(); \
+        return REAL(name) arguments; \
+    }
+WAITS(int, usleep, (useconds_t microseconds), (microseconds))
+WAITS(unsigned, sleep, (unsigned seconds), (seconds))
+WAITS(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
+WAITS(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left), (clock, flags, time, left))
+WAITS(int, sched_yield, (void), ())
+WAITS(int, pause, (void), ())
+WAITS(pid_t, wait, (int *status), (status))
+WAITS(pid_t, waitpid, (pid_t process, int *status, int options), (process, status, options))
+WAITS(int, poll, (struct pollfd *all, nfds_t n, int milliseconds), (all, n, milliseconds))
+WAITS(int, kill, (pid_t process, int signal), (process, signal))
+
+/* Semaphores that processes share order them as locks do. */
+LIBRARY(sem_post)
+INSTEAD int sem_post(sem_t *s) {
+    if (by_host) sync_event(UNLOCK, s, 0, PC);
+    return REAL(sem_post)(s);
+}
+#define TAKES(name, parameters, arguments) \
+    LIBRARY(name) \
+    INSTEAD int name parameters { \
+        if (by_host) begin(); \
+        int failed = REAL(name) arguments; \
+        if (by_host && !failed) sync_event(LOCK, s, 0, PC); \
+        return failed; \
+    }
+TAKES(sem_wait, (sem_t *s), (s))
+TAKES(sem_trywait, (sem_t *s), (s))
+TAKES(sem_timedwait, (sem_t *s, const struct timespec *until), (s, until))
+
 static int make_trace(void);
 
 /* The child of a fork is a host of its own: it begins a trace, with what is mapped already. */
-static void begin_again(void) {
+static void begin_again(const struct buffer *old) {
     unsigned from = host_number;
     atomic_store(&all_buffers, NULL);
     free_buffers = NULL;
@@ -84,6 +154,10 @@ static void begin_again(void) {
     say_host(host_number, from);
     for (uint32_t n = 1; n < file_count; n++) files[n].described = files[n].ready = 0;
     struct buffer *b = begin();
+    if (b && old) {
+        b->depth = old->depth;
+        __real_memcpy(b->calls, old->calls, sizeof b->calls);
+    }
     for (struct mapping *m = mappings; b && m < mappings + mapping_count; m++) {
         if (!m->bytes) continue;
         if (!m->file->described) write_file_text(m->file, m->file->path ? m->file->path : "", m->offset + m->bytes);

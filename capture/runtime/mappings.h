@@ -5,6 +5,8 @@ LIBRARY(mmap64)
 LIBRARY(munmap)
 LIBRARY(mremap)
 LIBRARY(mprotect)
+LIBRARY(shmat)
+LIBRARY(shmdt)
 
 /* Memory that the program declares persistent, without a file. */
 static void declared(const void *address, uint64_t bytes, uint32_t location) {
@@ -36,6 +38,17 @@ static int is_pool_library(const void *pc) {
     return begins(base, "libpmemobj") || begins(base, "libpmemblk") || begins(base, "libpmemlog") || begins(base, "libpmempool");
 }
 
+static struct file *new_anonymous(uint64_t bytes);
+static struct file *segment(int id, uint64_t bytes);
+
+/* Where each process is a host, a child of a fork shares this. */
+static void mapped_anonymous(struct buffer *b, const void *address, uint64_t bytes, uint32_t location) {
+    if (!enter_files(b)) return;
+    struct file *f = new_anonymous(bytes);
+    if (f) mapped_file(b, f, (uint64_t)address, bytes, 0, location);
+    leave_files(b);
+}
+
 /* A shared mapping of a file is persistent memory, as with a DAX file. */
 static void mapped(const void *address, uint64_t bytes, int flags, int fd, uint64_t offset, const void *pc) {
     if (reading) {
@@ -45,7 +58,9 @@ static void mapped(const void *address, uint64_t bytes, int flags, int fd, uint6
     uint32_t location = place(pc);
     struct buffer *b = self;
     int type = flags & MAP_TYPE;
-    if (!b || fd < 0 || flags & MAP_ANONYMOUS || (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)) return;
+    if (!b || (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)) return;
+    if (flags & MAP_ANONYMOUS && by_host) mapped_anonymous(b, address, bytes, location);
+    if (fd < 0 || flags & MAP_ANONYMOUS) return;
     struct file *f = file_of_fd(b, fd, location);
     char link[40];
     if (!f || !enter_files(b)) return;
@@ -77,6 +92,24 @@ INSTEAD int munmap(void *address, size_t bytes) {
     struct buffer *b = begin();
     if (b) unmapped(b, (uint64_t)address, bytes, PC, "munmap", 1);
     return REAL(munmap)(address, bytes);
+}
+
+/* Segments of System V: shared memory where each process is a host, and else of no concern. */
+INSTEAD void *shmat(int id, const void *address, int flags) {
+    struct buffer *b = begin();
+    void *p = REAL(shmat)(id, address, flags);
+    struct shmid_ds about;
+    if (!b || !by_host || p == (void *)-1 || shmctl(id, IPC_STAT, &about) || !enter_files(b)) return p;
+    struct file *f = segment(id, about.shm_segsz);
+    if (f) mapped_file(b, f, (uint64_t)p, (about.shm_segsz + 4095) & ~4095ull, 0, PC);
+    leave_files(b);
+    return p;
+}
+INSTEAD int shmdt(const void *address) {
+    struct buffer *b = begin();
+    struct mapping *m = b && by_host ? find_mapping(b, (uint64_t)address) : NULL;
+    if (m) unmapped(b, (uint64_t)address, m->from + m->bytes - (uint64_t)address, PC, "shmdt", 1);
+    return REAL(shmdt)(address);
 }
 
 INSTEAD void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ...) {

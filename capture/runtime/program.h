@@ -3,13 +3,14 @@
 LIBRARY(_exit)
 LIBRARY(_Exit)
 
-static void begin_again(void);
+static void begin_again(const struct buffer *old);
 
 static void in_child(void) {
     /* The child of a fork records nothing, since the file belongs to the parent, unless it is a host of its own. */
     int recorded = atomic_exchange(&recording, 0) == 1;
+    const struct buffer *old = self;
     self = NULL;
-    if (by_host && recorded) begin_again();
+    if (by_host && recorded) begin_again(old);
 }
 
 static void before_fork(void) {

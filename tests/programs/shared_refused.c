@@ -20,10 +20,15 @@ int main(int argc, char **argv) {
         use("a", 0);
         return 0;
     }
-    int processes = strcmp(how, "five") ? 2 : 5;
+    if (!strcmp(how, "anonymous")) {
+        volatile uint64_t *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        words[0] = 1;
+    }
+    int processes = !strcmp(how, "five") ? 5 : !strcmp(how, "nine") ? 9 : 2;
     for (int n = 0; n < processes; n++) {
         if (fork()) continue;
-        if (!strcmp(how, "five")) use("a", 0);
+        if (!strcmp(how, "five") || !strcmp(how, "nine")) use("a", 0);
+        if (!strcmp(how, "halves")) use("a", n ? 256 : 0);
         if (!strcmp(how, "apart")) use(n ? "b" : "a", 0);
         if (!strcmp(how, "alone") && n == 0) use("a", 0);
         exit(0);

@@ -281,7 +281,7 @@ pub(crate) struct RecordArgs {
     /// Of a program without hooks, which loads and stores: all, pm (files that are mapped shared), or addresses FROM-TO [default: all]
     #[arg(long)]
     pub(crate) memory: Option<String>,
-    /// Each process that maps a file which another one maps too (MAP_SHARED) is a host: one trace of all, for coreplane shared
+    /// Each process that uses shared memory which another one uses too (MAP_SHARED, shmget) is a host: one trace of all, for coreplane shared
     #[arg(long)]
     pub(crate) host_per_process: bool,
     #[command(flatten)]

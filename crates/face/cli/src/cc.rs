@@ -99,7 +99,7 @@ impl Tools {
         match a.stage {
             Stage::Nothing => self.run(&a.all, a),
             Stage::Compile => {
-                self.run(&[self.instrument(), a.all.clone(), vec![UNFORTIFIED.into()]].concat(), a)
+                self.run(&[self.instrument(a), a.all.clone(), vec![UNFORTIFIED.into()]].concat(), a)
             }
             Stage::Relocate | Stage::Program | Stage::Library => {
                 let folder = std::env::temp_dir().join(format!("coreplane-cc-{}", std::process::id()));
@@ -110,18 +110,20 @@ impl Tools {
     }
 
     /// Flags that make the compiler call the hooks.
-    fn instrument(&self) -> Vec<String> {
+    fn instrument(&self, a: &Arguments) -> Vec<String> {
         let mut flags = vec!["-fsanitize=thread".to_string(), "-g".into()];
         // Expanded in line, these would write without a hook; called, they go through the runtime.
         flags.extend(LIBRARY_WRITERS.split_whitespace().map(|name| format!("-fno-builtin-{name}")));
         flags.push(format!("-B{}/", self.cache.path("bin")));
         flags.push(format!("-I{}", self.cache.path("include")));
-        let quiet: &[&str] = if self.clang {
-            &["-no-integrated-as", "-mllvm", "-tsan-instrument-func-entry-exit=0"]
+        if self.clang {
+            flags.extend(["-no-integrated-as".into(), "-mllvm".into()]);
         } else {
-            &["--param", "tsan-instrument-func-entry-exit=0"]
-        };
-        flags.extend(quiet.iter().map(ToString::to_string));
+            flags.push("--param".into());
+        }
+        // Whether each function tells when it begins and ends.
+        let dash = if self.clang { "-" } else { "" };
+        flags.push(format!("{dash}tsan-instrument-func-entry-exit={}", u8::from(a.callers)));
         flags
     }
 
@@ -131,7 +133,7 @@ impl Tools {
         for (index, source) in a.sources.iter().enumerate() {
             std::fs::create_dir_all(temporary)?;
             let object = temporary.join(format!("{index}.o")).display().to_string();
-            let mut flags = self.instrument();
+            let mut flags = self.instrument(a);
             flags.extend(a.compile.iter().cloned());
             flags.push(UNFORTIFIED.into());
             flags.extend(self.dependencies(a, source));

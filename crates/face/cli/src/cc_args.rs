@@ -46,6 +46,9 @@ const WITH_VALUE: &[&str] = &[
     "-gcc-toolchain",
 ];
 
+/// Our own option, which no compiler gets.
+const CALLERS: &str = "--callers";
+
 /// Options without a value that concern the linker alone.
 const LINKER_FLAGS: &[&str] = &[
     "-shared",
@@ -126,6 +129,8 @@ pub(crate) struct Arguments {
     pub(crate) position_independent: bool,
     /// What was left out, for a remark.
     pub(crate) left_out: Vec<String>,
+    /// Whether the program tells, in recordings of hosts, where its functions were called.
+    pub(crate) callers: bool,
 }
 
 impl Arguments {
@@ -141,12 +146,15 @@ impl Arguments {
             output: None,
             position_independent: false,
             left_out: Vec::new(),
+            callers: false,
         };
         let mut language = None;
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             let value = if WITH_VALUE.contains(&arg.as_str()) { rest.next() } else { None };
-            if arg.starts_with('-') && arg != "-" {
+            if arg == CALLERS {
+                a.callers = true;
+            } else if arg.starts_with('-') && arg != "-" {
                 refuse(arg)?;
                 a.option(arg, value, &mut language);
             } else {
@@ -335,6 +343,13 @@ mod tests {
         assert_eq!(read("-v").stage, Stage::Nothing);
         assert_eq!(read("-v a.o").stage, Stage::Program);
         assert_eq!(read("-print-file-name=x a.c").stage, Stage::Nothing);
+    }
+
+    #[test]
+    fn our_own_option_goes_to_no_compiler() {
+        let a = read("--callers -O2 a.c -o a");
+        assert!(a.callers && !read("-O2 a.c").callers);
+        assert_eq!((a.all, a.compile), (words("-O2 a.c -o a"), words("-O2")));
     }
 
     #[test]

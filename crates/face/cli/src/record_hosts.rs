@@ -96,7 +96,7 @@ fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
         {
             inherit(&mut about, parent.about());
         }
-        record_places::name(&mut about, &part.counts().locations);
+        record_places::name_with_callers(&mut about, &part.counts().locations);
         if !part.is_finished() {
             let process = about.process.map_or(0, |(_, _, kernel)| kernel);
             notes.push(format!("warning: process {process} was ended before it could end its recording: what it did last is not in it"));

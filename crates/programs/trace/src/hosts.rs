@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const BASE: u64 = 1 << 45;
 /// Room of a file there.
 const ROOM: u64 = 1 << 42;
+/// Between a place's text and that of where its function was called.
+pub const CALLED: &str = " < ";
 /// The most shared files.
 const MOST_FILES: usize = 8;
 
@@ -20,21 +22,35 @@ struct Process<'a> {
     recording: &'a Recording,
     /// Files that it loads from or stores to, by identity.
     touched: BTreeMap<String, File>,
+    /// Which lines of each.
+    lines: BTreeMap<String, BTreeSet<u64>>,
 }
 
 impl<'a> Process<'a> {
     fn new(recording: &'a Recording) -> Process<'a> {
-        let mut touched = BTreeMap::new();
+        let mut numbered: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
         each_placed(recording, |record, place| {
-            if let Some((number, _)) = place.filter(|_| record.kind.is_load() || record.kind.is_store()) {
-                let file = recording.about().files.get(&number);
-                _ = file.map(|f| touched.entry(f.identity.clone()).or_insert_with(|| f.clone()));
+            if let Some((number, offset)) = place.filter(|_| record.kind.is_load() || record.kind.is_store())
+            {
+                numbered.entry(number).or_default().insert(offset / 64);
             }
         });
-        Process { recording, touched }
+        let (mut touched, mut lines) = (BTreeMap::new(), BTreeMap::<String, BTreeSet<u64>>::new());
+        for (number, own) in numbered {
+            let Some(file) = recording.about().files.get(&number) else { continue };
+            touched.entry(file.identity.clone()).or_insert_with(|| file.clone());
+            lines.entry(file.identity.clone()).or_default().extend(own);
+        }
+        Process { recording, touched, lines }
     }
 
-    /// The files' paths, for people.
+    /// From where to where in a file it loads and stores.
+    fn part(&self, identity: &str) -> Option<(u64, u64)> {
+        let lines = self.lines.get(identity)?;
+        Some((lines.first()? * 64, (lines.last()? + 1) * 64))
+    }
+
+    /// Their paths, for people.
     fn paths(&self) -> String {
         self.touched.values().map(|f| f.path.as_str()).collect::<Vec<_>>().join(" and ")
     }
@@ -74,6 +90,14 @@ pub fn join(recordings: &[Recording], source: &str) -> Result<Trace, TraceError>
     if hosts.is_empty() {
         return Err(nothing_shared(&processes));
     }
+    let is_met = |(identity, _): &(&str, &File)| {
+        let mut all = BTreeSet::new();
+        let mut lines = hosts.iter().filter_map(|host| host.lines.get(*identity)).flatten();
+        lines.any(|line| !all.insert(*line))
+    };
+    if !shared.iter().any(is_met) {
+        return Err(nowhere_met(&shared, &hosts));
+    }
     if shared.len() > MOST_FILES {
         let text =
             format!("the processes share {} files; at most {MOST_FILES} can be told apart", shared.len());
@@ -84,11 +108,28 @@ pub fn join(recordings: &[Recording], source: &str) -> Result<Trace, TraceError>
     Ok(joint.trace)
 }
 
+/// No line is of two hosts.
+fn nowhere_met(shared: &[(&str, &File)], hosts: &[&Process<'_>]) -> TraceError {
+    let mut parts = Vec::new();
+    for (identity, file) in shared {
+        let of = |(number, host): (usize, &&Process<'_>)| {
+            host.part(identity)
+                .map(|(from, to)| format!("host {number} bytes {from:#x} to {to:#x} of {}", file.path))
+        };
+        parts.extend(hosts.iter().enumerate().filter_map(of));
+    }
+    let text = format!(
+        "the processes share no line of what they map: {}; two that share memory load or store where the other one does",
+        parts.join(", ")
+    );
+    TraceError::unfit(text)
+}
+
 fn nothing_shared(processes: &[Process<'_>]) -> TraceError {
     let users: Vec<&Process<'_>> = processes.iter().filter(|p| !p.touched.is_empty()).collect();
-    let hint = "a host is a process that maps a file (of shm_open, too; no anonymous memory) with MAP_SHARED which another process maps too";
+    let hint = "a host is a process that uses memory which another one uses too: a file mapped with MAP_SHARED (of shm_open or memfd_create, too), anonymous shared memory that a fork inherits, or a segment of shmget";
     TraceError::unfit(match users.as_slice() {
-        [] => format!("no process loads from or stores to a file that it maps with MAP_SHARED; {hint}"),
+        [] => format!("no process loads from or stores to memory that may be shared; {hint}"),
         [one] => format!("one process alone uses shared memory ({}); {hint}", one.paths()),
         [first, second, ..] => format!(
             "the processes map different files: host 0 {}, host 1 {}; {hint}",
@@ -248,5 +289,20 @@ mod tests {
             refused(&[process("a", 0x10_0000, 1)]).contains("one process alone uses shared memory (/tmp/a)")
         );
         assert!(refused(&[]).contains("no process"));
+        let elsewhere = {
+            let mut trace = Trace::default();
+            let whole = process("a", 0x70_0000, 9);
+            trace.about = whole.about().clone();
+            for r in whole.in_order() {
+                let address = r.address + if r.kind == Kind::Store && r.address > 0x1000 { 64 } else { 0 };
+                trace.push(Record { address, ..r });
+            }
+            Recording::of_trace(trace).unwrap()
+        };
+        let said = refused(&[process("a", 0x10_0000, 1), elsewhere]);
+        assert!(
+            said.contains("share no line") && said.contains("host 1 bytes 0x1040 to 0x1080 of /tmp/a"),
+            "{said}"
+        );
     }
 }
