@@ -64,7 +64,7 @@ def test_a_table_under_a_lock_that_processes_share(cli: Cli) -> None:
     [
         ("alone", "one process alone uses shared memory"),
         ("apart", "the processes map different files"),
-        ("none", "no process loads from or stores to a file that it maps with MAP_SHARED"),
+        ("none", "no process loads from or stores to memory that may be shared"),
     ],
 )
 def test_processes_that_share_nothing_are_refused(cli: Cli, how: str, says: str) -> None:
@@ -85,3 +85,113 @@ def test_what_cannot_be_checked_is_refused_in_one_line(cli: Cli) -> None:
     assert "a recording is for coreplane shared" in cli.refuses("run", "shared", "trace:five.cpt")
     assert "--host-per-process is of programs with hooks" in cli.refuses("record", "--host-per-process", "--memory", "pm", "--", "./refused", "five")
     assert "recorded nothing" in cli.refuses("record", "--host-per-process", "--out", "t.cpt", "--", "true")
+
+
+HOSTS = ROOT / "tests/programs/hosts"
+#: Programs of hosts, and of each of their mistakes what is told.
+CORPUS: dict[str, dict[int, tuple[str, str]]] = {
+    "log.c": {
+        1: ("stale-read", "never flushed the line"),
+        2: ("publication-before-data", "no fence"),
+        3: ("publication-before-data", "flushed"),
+        4: ("stale-read", "never invalidated its copy"),
+        5: ("stale-read", "never invalidated its copy"),
+    },
+    "seqlock.cpp": {
+        1: ("stale-read", "never flushed the line"),
+        2: ("publication-before-data", "no fence"),
+        3: ("stale-read", "never invalidated its copy"),
+        4: ("stale-read", "never flushed the line"),
+    },
+    "lock.c": {
+        1: ("lock-release-not-flushed", "never flushed the line"),
+        2: ("stale-read", "never flushed the line"),
+        3: ("stale-read", "never invalidated its copy"),
+        4: ("write-write-conflict", "is into a line into which"),
+        5: ("publication-before-data", "no fence"),
+    },
+    "allocator.cpp": {
+        1: ("stale-read", "never flushed the line"),
+        2: ("stale-read", "never flushed the line"),
+        3: ("stale-read", "never invalidated its copy"),
+        4: ("write-write-conflict", "is into a line into which"),
+        5: ("stale-read", "never flushed the line"),
+    },
+    "pages.c": {
+        1: ("stale-read", "never flushed the line"),
+        2: ("stale-read", "never flushed the line"),
+        3: ("stale-read", "never invalidated its copy"),
+        4: ("write-write-conflict", "had not been written back"),
+    },
+    "tickets.c": {
+        1: ("lock-release-not-flushed", "never flushed the line"),
+        2: ("stale-read", "never flushed the line"),
+        3: ("stale-read", "never invalidated its copy"),
+        4: ("publication-before-data", "no fence"),
+    },
+    "threads.c": {
+        1: ("stale-read", "never flushed the line"),
+        2: ("stale-read", "never invalidated its copy"),
+    },
+}
+
+
+def recorded(cli: Cli, source: Path, *flags: object) -> dict:
+    """What is found in one run of a program, compiled with these flags."""
+    cli("c++" if source.suffix == ".cpp" else "cc", "-g", "-mclwb", "-mclflushopt", "-pthread", *flags, source, "-o", "program")
+    cli.run("record", "--quiet", "--host-per-process", "--out", "t.cpt", "--", "./program")
+    return json.loads(cli.run("shared", "shared", "trace:t.cpt", "--format", "json").stdout)
+
+
+@pytest.mark.parametrize("flag", ["-O1", "-O2", "-O0"])
+@pytest.mark.parametrize("name", CORPUS)
+def test_nothing_is_found_in_right_programs_of_hosts(cli: Cli, name: str, flag: str) -> None:
+    found = recorded(cli, HOSTS / name, flag)
+    assert found["findings"] == [] and found["references"] > 100, found
+
+
+@pytest.mark.parametrize(("name", "bug"), [(name, bug) for name, bugs in CORPUS.items() for bug in bugs])
+def test_each_mistake_in_a_program_of_hosts_is_told_with_a_smallest_schedule(cli: Cli, name: str, bug: int) -> None:
+    kind, words = CORPUS[name][bug]
+    found = recorded(cli, HOSTS / name, "-O2" if bug % 2 else "-O1", f"-DBUG={bug}")["findings"]
+    told = [f for f in found if f["kind"] == kind and words in f["message"] and f["here"]["line"] > 0 and f["there"]["line"] > 0]
+    assert told, found
+    (first, *_) = told
+    assert 0 < first["operations"] == len(first["steps"]) <= 24, first
+    hosts = {first["here"]["host"], first["there"]["host"]}
+    assert len(hosts) == 2 and {step["host"] for step in first["steps"]} >= hosts, first
+
+
+def test_what_one_thread_stores_another_one_of_its_host_sees(cli: Cli) -> None:
+    assert recorded(cli, HOSTS / "threads.c", "-O1", "-DBUG=3")["findings"] == []
+
+
+def test_a_place_in_a_function_of_many_callers_has_that_of_the_call(cli: Cli) -> None:
+    pages = HOSTS / "pages.c"
+    (store, load) = (line_of(pages, "put_word(&words[i], turn"), line_of(pages, "bad += get_word("))
+    found = recorded(cli, pages, "-O1", "--callers", "-DBUG=1")["findings"]
+    callers = {f["there"]["called_at"] for f in found}
+    assert callers == {store}, found
+    assert found[0]["there"]["line"] == int(line_of(pages, "*w = v; }").split(":")[1]) and f"(called at {store})" in found[0]["message"]
+    # One place of calls tells nothing.
+    assert found[0]["here"]["called_at"] is None and load
+    assert recorded(cli, pages, "-O1", "--callers")["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("anonymous", "one process alone uses shared memory (anonymous memory 1)"),
+        ("halves", "the processes share no line of what they map: host 0 bytes 0x0 to 0x40 of"),
+    ],
+)
+def test_memory_of_which_hosts_share_nothing_is_refused(cli: Cli, how: str, says: str) -> None:
+    cli("cc", "-O1", REFUSED, "-o", "refused")
+    assert says in cli.refuses("record", "--host-per-process", "--out", "t.cpt", "--", "./refused", how)
+
+
+def test_more_hosts_than_a_machine_can_have_are_refused(cli: Cli) -> None:
+    cli("cc", "-O1", REFUSED, "-o", "refused")
+    cli("record", "--quiet", "--host-per-process", "--out", "nine.cpt", "--", "./refused", "nine")
+    said = cli.refuses("shared", "shared", "trace:nine.cpt", "--set", "shared.hosts=8")
+    assert "nine.cpt: is of 9 hosts, which are more than the machine has; shared.hosts = 8 (at most 8)" in said

@@ -265,6 +265,8 @@ class Side:
     file: str
     line: int
     time_ns: float
+    #: ``FILE:LINE`` of the call of its function, where that was recorded and it is called in several places.
+    called_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -282,9 +284,9 @@ class SharedFinding:
     there: Side | None
     #: Simulated time between the two.
     apart_ns: float | None
-    #: Operations of the smallest run that shows it.
+    #: Operations of the smallest run that shows it; of a recording, steps of the smallest part that does.
     operations: int
-    #: What happens in that run besides.
+    #: What happens in that run besides; nothing in a recording.
     schedule: tuple[str, ...]
 
 

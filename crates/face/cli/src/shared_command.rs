@@ -120,7 +120,11 @@ fn print_found(number: usize, found: &Found, is_recorded: bool) {
     let f = &found.finding;
     say!("{number}. {}\n   {}", f.kind.name(), f.message);
     if is_recorded {
-        say!("   seen {} times; what was done to the line, with offsets in the file:", found.runs);
+        say!(
+            "   seen {}; smallest schedule: {} steps of the recording, in its order, with offsets in the file:",
+            times(found.runs),
+            found.operations
+        );
     } else {
         let what = match found.schedule.as_slice() {
             [] => "nothing happens besides".to_string(),
@@ -130,6 +134,10 @@ fn print_found(number: usize, found: &Found, is_recorded: bool) {
     }
     found.steps.iter().for_each(|s| say!("   {}", step(s)));
     say!("");
+}
+
+fn times(n: u64) -> String {
+    if n == 1 { "once".into() } else { format!("{n} times") }
 }
 
 fn happens(h: &Happens) -> String {
@@ -157,7 +165,8 @@ fn step(s: &Step) -> String {
 }
 
 fn side_json(side: &Side) -> Value {
-    json!({"host": side.host, "file": side.site.file(), "line": side.site.line(), "time_ns": side.time.as_ns()})
+    let caller = side.site.caller().map(|(file, line)| format!("{file}:{line}"));
+    json!({"host": side.host, "file": side.site.file(), "line": side.site.line(), "called_at": caller, "time_ns": side.time.as_ns()})
 }
 
 fn found_json(found: &Found) -> Value {

@@ -35,9 +35,11 @@ fn recorded(recording: &Recording, coherent_lines: u64) -> Recorded {
     let offsets = || touched.iter().map(|line| trace::hosts::place_of(line * 64));
     let mut reader = Reader {
         host_of: hosts(recording.about()),
-        places: places(recording.about()),
+        places: Places::new(recording.about()),
+        callers: Callers::default(),
+        called: BTreeMap::new(),
         lines: numbers,
-        turns: vec![0; recording.threads()],
+        turns: vec![(0, 0); recording.threads()],
         accesses: Vec::new(),
     };
     recording.in_order().for_each(|record| reader.follow(&record));
@@ -45,7 +47,7 @@ fn recorded(recording: &Recording, coherent_lines: u64) -> Recorded {
         hosts: recording.about().hosts.len(),
         lines: offsets().map(|(_, offset)| offset).collect(),
         coherent: offsets().map(|(file, offset)| file <= 1 && offset / 64 < coherent_lines).collect(),
-        accesses: reader.accesses,
+        accesses: reader.accesses(),
     }
 }
 
@@ -56,24 +58,62 @@ fn hosts(about: &About) -> BTreeMap<u16, usize> {
     about.hosts.iter().enumerate().flat_map(of_host).collect()
 }
 
-/// Source places by number: `FILE:LINE FUNCTION`, or something else where the line is not known.
-fn places(about: &About) -> BTreeMap<u32, SourceLine> {
-    let place = |text: &String| {
-        let first = text.split(' ').next().unwrap_or(text);
-        match first.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?))) {
-            Some((file, line)) => SourceLine::recorded(file, line),
-            None => SourceLine::recorded(text, 0),
+/// Source places by number: `FILE:LINE FUNCTION`, or something else where the line is not known; where its function was called, in
+/// the same words, after [`trace::hosts::CALLED`].
+struct Places(BTreeMap<u32, (SourceLine, Option<(String, u32)>)>);
+
+impl Places {
+    fn new(about: &About) -> Places {
+        let file_and_line = |text: &str| {
+            let first = text.split(' ').next().unwrap_or(text);
+            let (file, line) = first.rsplit_once(':')?;
+            Some((file.to_string(), line.parse::<u32>().ok()?))
+        };
+        let place = |text: &String| {
+            let (own, caller) = text.split_once(trace::hosts::CALLED).unwrap_or((text, ""));
+            let own = file_and_line(own).unwrap_or_else(|| (own.to_string(), 0));
+            (SourceLine::recorded(&own.0, own.1), file_and_line(caller))
+        };
+        Places(about.locations.iter().map(|(number, text)| (*number, place(text))).collect())
+    }
+
+    /// A place, and where its function was called: in line, or by the location of a call.
+    fn of(&self, location: u32, call: u32) -> (SourceLine, Option<(String, u32)>) {
+        let Some((place, caller)) = self.0.get(&location) else {
+            return (SourceLine::recorded("a place that is not known", 0), None);
+        };
+        let call = || self.0.get(&call).filter(|(site, _)| site.line() > 0);
+        let called =
+            caller.clone().or_else(|| call().map(|(site, _)| (site.file().to_string(), site.line())));
+        (*place, called)
+    }
+}
+
+/// The places at which functions that are called in several have their accesses: a caller tells something there.
+#[derive(Default)]
+struct Callers {
+    of: BTreeMap<(&'static str, u32), Option<(String, u32)>>,
+    several: BTreeSet<(&'static str, u32)>,
+}
+
+impl Callers {
+    fn note(&mut self, place: SourceLine, caller: &Option<(String, u32)>) {
+        let key = (place.file(), place.line());
+        if self.of.entry(key).or_insert_with(|| caller.clone()) != caller {
+            self.several.insert(key);
         }
-    };
-    about.locations.iter().map(|(number, text)| (*number, place(text))).collect()
+    }
 }
 
 struct Reader {
     host_of: BTreeMap<u16, usize>,
-    places: BTreeMap<u32, SourceLine>,
+    places: Places,
+    callers: Callers,
+    /// Of each place and the call of its function, with that, as far as they were met.
+    called: BTreeMap<(u32, u32), SourceLine>,
     lines: BTreeMap<u64, usize>,
-    /// Of each thread, what its next load gives.
-    turns: Vec<u64>,
+    /// Of each thread, what its next load gives, and where its function was called.
+    turns: Vec<(u64, u32)>,
     accesses: Vec<Access>,
 }
 
@@ -83,7 +123,7 @@ impl Reader {
         watch::check();
         let act = match r.kind {
             Kind::Turn => {
-                self.turns[usize::from(r.thread)] = r.value;
+                self.turns[usize::from(r.thread)] = (r.value, r.location);
                 return;
             }
             Kind::Load | Kind::LoadAcquire => Act::Load,
@@ -111,9 +151,10 @@ impl Reader {
             | Kind::Unseen
             | Kind::Order => return,
         };
-        let value = if act == Act::Load { self.turns[usize::from(r.thread)] } else { r.value };
-        let place = self.places.get(&r.location).copied();
-        let place = place.unwrap_or_else(|| SourceLine::recorded("a place that is not known", 0));
+        let (loaded, call) = self.turns[usize::from(r.thread)];
+        let value = if act == Act::Load { loaded } else { r.value };
+        let is_called = r.kind.has_place() && call != r.location;
+        let place = self.place(r.location, if is_called { call } else { 0 });
         let (mut address, mut value, end) =
             (r.address, value, r.address.saturating_add(r.size.max(1).into()));
         // A word at a time.
@@ -121,9 +162,31 @@ impl Reader {
             let size = (8 - address % 8).min(end - address);
             let line = self.lines.get(&(address / 64)).copied().unwrap_or(0);
             let (offset, size) = ((address % 64) as usize, size as usize);
-            self.accesses.push(Access { host, act, line, offset, size, value, place });
+            let thread = usize::from(r.thread);
+            self.accesses.push(Access { host, thread, act, line, offset, size, value, place });
             value = value.checked_shr(8 * size as u32).unwrap_or(0);
             address += size as u64;
         }
+    }
+
+    fn place(&mut self, location: u32, call: u32) -> SourceLine {
+        if let Some(place) = self.called.get(&(location, call)) {
+            return *place;
+        }
+        let (place, caller) = self.places.of(location, call);
+        self.callers.note(place, &caller);
+        let place = caller.map_or(place, |(file, line)| place.called_at(&file, line));
+        self.called.insert((location, call), place);
+        place
+    }
+
+    /// What was done, with callers where they tell something.
+    fn accesses(self) -> Vec<Access> {
+        let Reader { callers, accesses, .. } = self;
+        let told = |place: SourceLine| {
+            let several = callers.several.contains(&(place.file(), place.line()));
+            if several { place } else { SourceLine::recorded(place.file(), place.line()) }
+        };
+        accesses.into_iter().map(|access| Access { place: told(access.place), ..access }).collect()
     }
 }

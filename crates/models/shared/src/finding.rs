@@ -87,6 +87,21 @@ impl Finding {
             |finding: &Finding| finding.there.as_ref().filter(|_| finding.kind != Kind::HostCrash).map(place);
         self.kind == other.kind && place(&self.here) == place(&other.here) && there(self) == there(other)
     }
+
+    /// Whether it is the same mistake at the same places for the same reason, whenever it shows.
+    pub(crate) fn says_the_same(&self, other: &Finding) -> bool {
+        self.kind == other.kind && without_times(&self.message).eq(without_times(&other.message))
+    }
+}
+
+/// The words of a message but those that [`spelled`] gave.
+fn without_times(message: &str) -> impl Iterator<Item = &str> {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let is_unit =
+        |word: Option<&&str>| word.is_some_and(|word| ["ns", "us"].contains(&word.trim_end_matches(',')));
+    let times: Vec<bool> =
+        (0..words.len()).map(|at| is_unit(words.get(at)) || is_unit(words.get(at + 1))).collect();
+    words.into_iter().zip(times).filter(|(_, is_time)| !is_time).map(|(word, _)| word)
 }
 
 /// A stretch of time for people.

@@ -34,6 +34,7 @@ mod run;
 mod schedule;
 mod search;
 mod shadow;
+mod smallest;
 mod source_line;
 mod state;
 mod stats;

@@ -8,6 +8,7 @@ use crate::shadow::MOST_HOSTS;
 use crate::source_line::SourceLine;
 use protocol::FlushKind;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// What a host did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,11 @@ impl Act {
     fn is_store(self) -> bool {
         matches!(self, Act::Store | Act::StorePast | Act::Exchange)
     }
+
+    /// Whether it loads or stores.
+    pub(crate) fn is_access(self) -> bool {
+        self == Act::Load || self.is_store()
+    }
 }
 
 /// Something that a host did, within a word.
@@ -41,6 +47,8 @@ impl Act {
 pub struct Access {
     /// The host.
     pub host: usize,
+    /// Which thread of all hosts' threads.
+    pub thread: usize,
     /// What.
     pub act: Act,
     /// The line.
@@ -85,7 +93,7 @@ pub struct Recorded {
     pub accesses: Vec<Access>,
 }
 
-/// What a load saw, or what a lock waited for.
+/// What a load saw, what a lock waited for, or of a store the last one of another host into its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Saw {
     /// Nothing that anybody stored.
@@ -108,28 +116,50 @@ pub(crate) struct Sights {
 /// How many stores to a word before a load are searched for the one whose value it gave: the counter of places and the access
 /// are not one step.
 const NEAR: usize = 64;
+/// How many accesses before and after a store are searched for those that make its word a lock.
+const FAR: usize = 1 << 12;
 
-/// How far each host's doings are known, one more than the number of the last access.
-type Known = [u32; MOST_HOSTS];
+/// How far each thread's doings are known, one more than the number of the last access.
+type Known = Rc<[u32]>;
 
-/// What a host knows, and what told it: how far each time, and the store or unlock.
-#[derive(Clone, Default)]
+/// What a thread knows, and what told it: how far each time, and the store or unlock.
+#[derive(Clone)]
 struct Knows {
     now: Known,
-    learnt: [Vec<(u32, usize)>; MOST_HOSTS],
+    /// Since which access it has known what.
+    since: Vec<(usize, Known)>,
+    learnt: Vec<Vec<(u32, usize)>>,
 }
 
 impl Knows {
-    fn learn(&mut self, told: &Known, from: usize) {
-        for (other, level) in
-            told.iter().enumerate().filter(|(other, level)| **level > self.now[*other]).collect::<Vec<_>>()
-        {
-            self.now[other] = *level;
-            self.learnt[other].push((*level, from));
-        }
+    fn nothing(threads: usize) -> Knows {
+        let now: Known = vec![0; threads].into();
+        Knows { since: vec![(0, now.clone())], now, learnt: vec![Vec::new(); threads] }
     }
 
-    /// What first told of an access of another host.
+    /// What this thread knew, and had done, as it told by access `told`.
+    fn as_told(&self, own: usize, told: usize) -> Vec<u32> {
+        let at = self.since.partition_point(|(since, _)| *since <= told);
+        let mut known = self.since[at - 1].1.to_vec();
+        known[own] = told as u32 + 1;
+        known
+    }
+
+    /// At access `index`, a store or unlock told of all this.
+    fn learn(&mut self, told: &[u32], from: usize, index: usize) {
+        if told.iter().zip(self.now.iter()).all(|(told, own)| told <= own) {
+            return;
+        }
+        let mut now = self.now.to_vec();
+        for (other, level) in told.iter().enumerate().filter(|(other, level)| **level > self.now[*other]) {
+            now[other] = *level;
+            self.learnt[other].push((*level, from));
+        }
+        self.now = now.into();
+        self.since.push((index, self.now.clone()));
+    }
+
+    /// What first told of an access of another thread.
     fn told_of(&self, other: usize, access: usize) -> Option<usize> {
         let learnt = &self.learnt[other];
         let first = learnt.partition_point(|(level, _)| *level <= access as u32);
@@ -156,45 +186,86 @@ impl Recorded {
         None
     }
 
+    /// How many threads there are, of all hosts.
+    pub(crate) fn threads(&self) -> usize {
+        self.accesses.iter().map(|access| access.thread + 1).max().unwrap_or(0)
+    }
+
     /// Finds what each load saw; those of `but` saw nothing that was to be seen.
     pub(crate) fn sights(&self, but: &BTreeSet<usize>) -> Sights {
         let stores = self.stores();
-        let mut hosts = vec![Knows::default(); self.hosts];
-        let mut tells: BTreeMap<usize, Known> = BTreeMap::new();
+        let threads = self.threads();
+        let mut knows = vec![Knows::nothing(threads); threads];
         let mut given_back: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        // Of each line, each host's last store.
+        let mut last: BTreeMap<usize, [Option<usize>; MOST_HOSTS]> = BTreeMap::new();
         let mut sights = Sights { saw: vec![Saw::Nothing; self.accesses.len()], tells: BTreeSet::new() };
         for (index, access) in self.accesses.iter().enumerate() {
-            let (host, lock) = (access.host, (access.line, access.offset));
-            hosts[host].now[host] = index as u32 + 1;
-            match access.act {
-                Act::Load if but.contains(&index) => {}
-                Act::Load => {
-                    let Some(store) = self.seen(&stores, index) else { continue };
-                    let other = self.accesses[store].host;
-                    if other == host || (store as u32) < hosts[host].now[other] {
-                        let told = hosts[host].told_of(other, store).filter(|_| other != host);
-                        sights.saw[index] = Saw::Known(store, told);
-                    } else {
-                        sights.saw[index] = Saw::Looked(store);
-                        sights.tells.insert(store);
-                        tells.get(&store).into_iter().for_each(|knew| hosts[host].learn(knew, store));
-                    }
+            let (thread, lock) = (access.thread, (access.line, access.offset));
+            if access.act.is_store() {
+                let before = last.entry(access.line).or_insert([None; MOST_HOSTS]);
+                let others = before.iter().enumerate().filter(|(host, _)| *host != access.host);
+                let newest = others.filter_map(|(_, store)| *store).max();
+                before[access.host] = Some(index);
+                let by = |store: usize| self.accesses[store].thread;
+                if let Some(store) = newest.filter(|store| (*store as u32) < knows[thread].now[by(*store)]) {
+                    sights.saw[index] = Saw::Known(store, knows[thread].told_of(by(store), store));
                 }
-                Act::Lock => {
-                    if let Some(before) = given_back.get(&lock) {
-                        sights.saw[index] = Saw::Looked(*before);
-                        tells.get(before).into_iter().for_each(|knew| hosts[host].learn(knew, *before));
-                    }
-                }
+                continue;
+            }
+            let told = match access.act {
+                Act::Load if but.contains(&index) => None,
+                Act::Load => self.seen(&stores, index),
+                Act::Lock => given_back.get(&lock).copied(),
                 Act::Unlock => {
                     given_back.insert(lock, index);
-                    tells.insert(index, hosts[host].now);
+                    None
                 }
-                Act::Store | Act::StorePast | Act::Exchange => _ = tells.insert(index, hosts[host].now),
-                Act::Flush(_) | Act::Fence => {}
+                Act::Store | Act::StorePast | Act::Exchange | Act::Flush(_) | Act::Fence => None,
+            };
+            let Some(told) = told else { continue };
+            let by = self.accesses[told];
+            let is_own = by.host == access.host;
+            let is_known = by.thread == thread || (told as u32) < knows[thread].now[by.thread];
+            if access.act == Act::Load && is_known {
+                let first = knows[thread].told_of(by.thread, told).filter(|_| !is_own);
+                sights.saw[index] = Saw::Known(told, first);
+                continue;
             }
+            sights.saw[index] = Saw::Looked(told);
+            if access.act == Act::Load && !is_own {
+                sights.tells.insert(told);
+            }
+            let knew = knows[by.thread].as_told(by.thread, told);
+            knows[thread].learn(&knew, told, index);
         }
         sights
+    }
+
+    /// Whether a store makes a new value of the one that its thread loaded there just before.
+    pub(crate) fn is_update(&self, store: usize) -> bool {
+        let own = &self.accesses[store];
+        let before = self.accesses[..store].iter().rev().take(FAR).filter(|a| a.thread == own.thread);
+        let mut loads = before.take(NEAR).take_while(|a| a.act == Act::Load).enumerate();
+        let is_there = |a: &Access| (a.line, a.word()) == (own.line, own.word());
+        own.act == Act::Exchange || loads.any(|(nth, a)| is_there(a) && (nth == 0 || a.place == own.place))
+    }
+
+    /// Whether `store` gives a lock back that `load` waits for: it clears what its host had set there before, or hands a ticket on to
+    /// hosts that do the same.
+    pub(crate) fn gives_back(&self, store: usize, load: usize) -> bool {
+        let (back, waits) = (&self.accesses[store], &self.accesses[load]);
+        let is_there = |a: &Access| {
+            a.act.is_store() && (a.line, a.offset, a.size) == (back.line, back.offset, back.size)
+        };
+        let (before, after) = self.accesses.split_at(store);
+        let last = before.iter().rev().take(FAR).find(|a| is_there(a));
+        let was = last.map_or(0, |a| a.value);
+        let is_cleared = back.value == 0 && was != 0 && last.is_some_and(|a| a.host == back.host);
+        let next = after[1..].iter().take(FAR).find(|a| is_there(a));
+        let is_handed_on = back.value == was.wrapping_add(1)
+            && next.is_some_and(|a| a.host == waits.host && a.value == back.value.wrapping_add(1));
+        waits.host != back.host && (is_cleared || is_handed_on)
     }
 
     /// The stores to each word, in order.
@@ -213,7 +284,7 @@ impl Recorded {
         let (before, after) = all.split_at(all.partition_point(|store| *store < load));
         let overlap = |store: &usize| self.accesses[*store].mask() & access.mask();
         let agrees = |store: &usize| (self.accesses[*store].placed() ^ access.placed()) & overlap(store) == 0;
-        let is_own = |store: &usize| self.accesses[*store].host == access.host;
+        let is_own = |store: &usize| self.accesses[*store].thread == access.thread;
         for store in before.iter().rev().filter(|s| overlap(s) != 0).take(NEAR) {
             if agrees(store) {
                 return Some(*store);
@@ -230,9 +301,9 @@ impl Recorded {
         soon.into_iter().find(|store| agrees(store) && self.is_next(load, *store))
     }
 
-    /// Whether a store is what its host did next after `load`: it may have been made before it got its place.
+    /// Whether a store is what its thread did next after `load`: it may have been made before it got its place.
     fn is_next(&self, load: usize, store: usize) -> bool {
-        let host = self.accesses[store].host;
-        self.accesses[load..store].iter().all(|access| access.host != host)
+        let thread = self.accesses[store].thread;
+        self.accesses[load..store].iter().all(|access| access.thread != thread)
     }
 }

@@ -1,13 +1,14 @@
 //! Recorded programs of hosts, on hosts that nothing keeps coherent: no line leaves or enters their caches but by what the programs do.
 //!
-//! Hosts act in the order of the recording, but one that looks for a store waits until it can see it. What a host tells of has to be
+//! Hosts act in the order of the recording, but a thread that looks for a store waits until it can see it. What a host tells of has to be
 //! on the device when it tells, since the line that tells may leave its caches at any time.
 
 use crate::finding::{Finding, Kind, Side};
 use crate::params::SharedParameters;
 use crate::recorded::{Access, Act, Recorded, Saw, Sights};
-use crate::search::{Found, Outcome, told};
+use crate::search::{Found, MOST_STEPS, Outcome, told};
 use crate::shadow::{Version, Word};
+use crate::smallest::{MOST_REPLAYED, Smallest};
 use crate::source_line::SourceLine;
 use crate::world::{Step, World};
 use params::{Parameters, Settings, Tally};
@@ -41,19 +42,60 @@ pub fn check_recorded(machine: &Settings, hosts: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks for what is wrong in a recording.
+/// Looks for what is wrong in a recording, and for the fewest of its accesses that show it.
 pub fn replay(machine: &Settings, recorded: &Recorded) -> Outcome {
+    let mut whole = replay_once(machine, recorded, false);
+    whole.remarks.extend(recorded.exchanged());
+    let smallest = Smallest::new(machine, recorded);
+    let mut cut = 0;
+    for (found, concerned) in &mut whole.found {
+        watch::check();
+        if let Some((small, is_whole)) = smallest.of(&found.finding, concerned) {
+            cut += u64::from(!is_whole);
+            *found = Found { runs: found.runs, ..small };
+        }
+    }
+    if cut > 0 {
+        whole.remarks.push(format!(
+            "the search for a smallest schedule ended at its limit, {MOST_REPLAYED} accesses gone through, for {cut} of these: shorter ones may show them too"
+        ));
+    }
+    whole.outcome()
+}
+
+/// What going through a recording, or a part of one, came to.
+pub(crate) struct Replayed {
+    /// With the accesses that it is about.
+    pub(crate) found: Vec<(Found, Vec<usize>)>,
+    tally: Tally,
+    time: Dur,
+    references: u64,
+    remarks: Vec<String>,
+}
+
+impl Replayed {
+    fn outcome(self) -> Outcome {
+        let Replayed { found, tally, time, references, remarks } = self;
+        let found = found.into_iter().map(|(found, _)| found).collect();
+        Outcome { found, schedules: 1, tally, time, references, remarks }
+    }
+}
+
+/// Goes through a recording until nothing is learnt from loads that cannot have told; `all_steps` are told of a finding, or only
+/// those of its line.
+pub(crate) fn replay_once(machine: &Settings, recorded: &Recorded, all_steps: bool) -> Replayed {
     let mut unordered = Unordered::default();
     let mut rounds = 1..=ROUNDS;
     loop {
         let sights = recorded.sights(&unordered.loads);
         let mut replay = Replay::new(machine, recorded, &sights);
+        replay.all_steps = all_steps;
         replay.run();
         let known = unordered.loads.len();
         unordered.take(&mut replay);
         rounds.next();
         if unordered.loads.len() == known || rounds.is_empty() {
-            return replay.outcome(unordered);
+            return replay.ended(unordered);
         }
     }
 }
@@ -82,26 +124,30 @@ impl Unordered {
 }
 
 impl Replay<'_> {
-    fn outcome(mut self, unordered: Unordered) -> Outcome {
+    fn ended(mut self, unordered: Unordered) -> Replayed {
         let recorded = self.recorded;
         let world = &mut self.world;
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<(Found, Vec<usize>)> = Vec::new();
         for noted in std::mem::take(&mut self.noted).into_iter().chain(unordered.noted) {
-            let finding = world.look_again(noted.finding, noted.missed);
-            found.push(Found {
+            let mut finding = world.look_again(noted.finding, noted.missed);
+            let is_flushed = world.shadow.stored(noted.missed).is_none_or(|stored| stored.flushed.is_some());
+            if !is_flushed && self.released.contains(&noted.missed) {
+                finding.kind = Kind::LockRelease;
+            }
+            let told = Found {
                 finding,
                 runs: noted.times,
-                operations: 0,
+                operations: recorded.accesses.len() as u64,
                 schedule: Vec::new(),
                 steps: noted.steps,
-            });
+            };
+            found.push((told, noted.concerned));
         }
-        found.iter_mut().for_each(|found| recorded.name_addresses(found));
+        found.iter_mut().for_each(|(found, _)| recorded.name_addresses(found));
         let mut tally = Tally::default();
         world.stats.hand_up(&mut tally);
         let time = world.hosts.iter().map(|h| h.now).max().unwrap_or(Time::ZERO).since(Time::ZERO);
-        let (references, remarks) = (world.stats.references, recorded.exchanged().into_iter().collect());
-        Outcome { found, schedules: 1, tally, time, references, remarks }
+        Replayed { found, tally, time, references: world.stats.references, remarks: Vec::new() }
     }
 }
 
@@ -128,13 +174,15 @@ struct Noted {
     missed: Version,
     times: u64,
     steps: Vec<Step>,
+    /// The accesses that it is about.
+    concerned: Vec<usize>,
 }
 
 struct Replay<'a> {
     recorded: &'a Recorded,
     sights: &'a Sights,
     world: World,
-    /// Of each host, what it has still to do, the next one last.
+    /// Of each thread, what it has still to do, the next one last.
     left: Vec<Vec<usize>>,
     /// Of each access: the version that it stored, or 1 when it is done; 0 before.
     done: Vec<Version>,
@@ -149,6 +197,12 @@ struct Replay<'a> {
     looks: BTreeMap<(usize, usize), Looks>,
     unordered: BTreeSet<usize>,
     noted: Vec<Noted>,
+    /// Of each version: the access that stored it.
+    stored_by: Vec<usize>,
+    /// Releases of locks that were looked for in vain.
+    released: BTreeSet<Version>,
+    /// Whether all steps are told of a finding.
+    all_steps: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -164,8 +218,13 @@ impl<'a> Replay<'a> {
         spec.cache_lines = usize::MAX;
         let mut world = World::of_lines(spec, recorded.hosts, recorded.coherent.clone(), Vec::new());
         world.keeps_steps = true;
-        let mut left = vec![Vec::new(); recorded.hosts];
-        recorded.accesses.iter().enumerate().rev().for_each(|(index, access)| left[access.host].push(index));
+        let mut left = vec![Vec::new(); recorded.threads()];
+        recorded
+            .accesses
+            .iter()
+            .enumerate()
+            .rev()
+            .for_each(|(index, access)| left[access.thread].push(index));
         let all = recorded.accesses.len();
         Replay {
             recorded,
@@ -180,6 +239,9 @@ impl<'a> Replay<'a> {
             looks: BTreeMap::new(),
             unordered: BTreeSet::new(),
             noted: Vec::new(),
+            stored_by: vec![0],
+            released: BTreeSet::new(),
+            all_steps: false,
         }
     }
 
@@ -237,7 +299,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether a host need not wait before its next access.
+    /// Whether a thread need not wait before its next access.
     fn can_go_on(&self, index: usize) -> bool {
         let access = self.recorded.accesses[index];
         match self.sights.saw[index] {
@@ -272,7 +334,7 @@ impl<'a> Replay<'a> {
         let next = if self.acted == 0 { self.last } else { self.last + Dur::ns(1) };
         let began = self.world.hosts[id].now.max(next);
         (self.last, self.world.hosts[id].now) = (began, began);
-        self.left[id].pop();
+        self.left[access.thread].pop();
         self.acted += 1;
         self.began[index] = (self.acted, began);
         self.done[index] = 1;
@@ -313,29 +375,39 @@ impl<'a> Replay<'a> {
             {
                 let at = (access.place, self.world.hosts[id].now);
                 let finding = self.world.fetched_before(id, at, place, self.done[store]);
-                self.note(finding, 0);
+                self.note(finding, 0, &[index, store]);
                 self.unordered.insert(index);
             }
-            Saw::Known(store, _) | Saw::Looked(store) if self.done[store] > got.version => {
+            saw @ (Saw::Known(store, _) | Saw::Looked(store)) if self.done[store] > got.version => {
                 let missed = self.done[store];
                 let finding = self.world.stale(id, (access.place, self.world.hosts[id].now), place, missed);
-                self.note(finding, missed);
+                let told = if let Saw::Known(_, Some(told)) = saw { told } else { store };
+                // Looked for by one host, given back by another.
+                let is_lock = matches!(saw, Saw::Looked(_)) && self.recorded.gives_back(store, index);
+                self.released.extend(is_lock.then_some(missed));
+                self.note(finding, missed, &[index, store, told]);
                 self.mend(id, place.0, self.recorded.accesses[store].host);
             }
-            Saw::Known(store, Some(told)) if told != store => self.check_order(access, store, told),
+            Saw::Known(store, Some(told)) if told != store => self.check_order(index, store, told),
             Saw::Nothing | Saw::Known(..) | Saw::Looked(_) => {}
         }
         time
     }
 
-    /// Whether a store was on the device when `told` told of it.
-    fn check_order(&mut self, access: &Access, store: usize, told: usize) {
-        // What went into a line before the word that tells comes with it.
-        let (data, teller) = (&self.recorded.accesses[store], &self.recorded.accesses[told]);
+    /// Whether a store went into the line of the word that told of it before that one, and arrives with it.
+    fn comes_with(&self, store: usize, told: usize) -> bool {
+        let [data, teller] = [store, told].map(|index| &self.recorded.accesses[index]);
         let is_cached = |access: &Access| matches!(access.act, Act::Store | Act::Exchange);
-        if data.line == teller.line && data.host == teller.host && is_cached(data) && is_cached(teller) {
+        data.line == teller.line && data.host == teller.host && is_cached(data) && is_cached(teller)
+    }
+
+    /// Whether a store was on the device when `told` told of it.
+    fn check_order(&mut self, load: usize, store: usize, told: usize) {
+        if self.comes_with(store, told) {
             return;
         }
+        let [access, teller] = [load, told].map(|index| &self.recorded.accesses[index]);
+        let concerned = [load, store, told];
         let (landed, (told_after, told_at)) = (self.landed[self.done[store] as usize], self.began[told]);
         if landed <= told_after || self.world.state.is_coherent(access.line) {
             return;
@@ -343,13 +415,14 @@ impl<'a> Replay<'a> {
         let told = Side { host: teller.host, site: teller.place, time: told_at };
         let here = Side { host: access.host, site: access.place, time: self.world.hosts[access.host].now };
         let finding = self.world.told_too_soon(here, (access.line, access.word()), self.done[store], told);
-        self.note(finding, 0);
+        self.note(finding, 0, &concerned);
     }
 
     fn store(&mut self, index: usize, access: &Access) -> Dur {
         let (id, place) = (access.host, (access.line, access.word()));
         self.world.stats.references += 1;
-        self.check_line(access, false);
+        self.keep(access, OpKind::Store, access.value);
+        self.check_line(index, access, false);
         let time = self.world.fetch(id, place.0);
         self.note_landed(place.0);
         let old = self.world.state.load(id, place.0, place.1).value;
@@ -361,7 +434,8 @@ impl<'a> Replay<'a> {
     fn store_past(&mut self, index: usize, access: &Access) -> Dur {
         let (id, place) = (access.host, (access.line, access.word()));
         self.world.stats.references += 1;
-        self.check_line(access, true);
+        self.keep(access, OpKind::Store, access.value);
+        self.check_line(index, access, true);
         let old = self.world.state.copy(id, place.0).map(|copy| copy.words[place.1].value);
         let old = old.unwrap_or(self.world.state.memory()[place.0][place.1].value);
         let word = self.stored(index, access, old);
@@ -376,46 +450,81 @@ impl<'a> Replay<'a> {
         let place = (access.line, access.word());
         let version = self.world.shadow.store(access.host, place, self.sights.tells.contains(&index), at);
         self.done[index] = version;
-        self.keep(access, OpKind::Store, access.value);
+        self.stored_by.push(index);
         Word { value: old & !access.mask() | access.placed(), version }
     }
 
     /// Whether another host's write-back destroys what is stored here, or this one's destroys what another host stored.
-    fn check_line(&mut self, access: &Access, past: bool) {
-        let (id, place) = (access.host, (access.line, access.word()));
-        let state = &self.world.state;
-        if state.is_coherent(place.0) {
+    fn check_line(&mut self, index: usize, access: &Access, past: bool) {
+        let (id, line) = (access.host, access.line);
+        if self.world.state.is_coherent(line) {
             return;
         }
-        let at = (access.place, self.world.hosts[id].now);
-        let has = |host: &usize| {
-            *host != id
-                && (state.copy(*host, place.0).is_some_and(|copy| copy.dirty)
-                    || state
-                        .in_flight(*host)
-                        .iter()
-                        .any(|write| write.line == place.0 && write.only.is_none()))
-        };
-        if let Some(other) = (0..self.recorded.hosts).find(has) {
-            let last = self.world.shadow.last_by(place.0, other);
+        let others = (0..self.recorded.hosts).filter(|host| *host != id);
+        let unwritten: Vec<usize> = others.filter(|host| self.has_unwritten(*host, line)).collect();
+        if !unwritten.is_empty() && !self.recorded.is_update(index) {
+            // One word that both overwrite is whose write-back comes last: the other one's may have come by now.
+            for host in &unwritten {
+                if self.unwritten_beyond(*host, access).is_none() {
+                    self.world.state.evict(*host, line);
+                }
+            }
+            self.note_landed(line);
+        }
+        if let Some(other) = unwritten.into_iter().find(|host| self.has_unwritten(*host, line)) {
+            let last = self.world.shadow.last_by(line, other);
             let text = format!(
                 "host {other} has not written the line back, so that whichever of the two does it last destroys the other's bytes"
             );
-            let finding = self.world.two_stores(id, at, place, last, &text);
-            self.note(finding, 0);
-            self.mend(id, place.0, other);
-        } else if !past && let Some(last) = self.lacks(id, place.0) {
-            let finding = self.world.lacking(id, at, place, last);
-            self.note(finding, 0);
-            self.mend(id, place.0, id);
+            self.note_stores(index, access, last, &text);
+            self.mend(id, line, other);
+        } else if let Some(last) = self.copy_lacks(access, index).filter(|_| !past) {
+            let text =
+                format!("host {id}'s copy of the line is older, and its write-back destroys those bytes");
+            self.note_stores(index, access, last, &text);
+            self.mend(id, line, id);
+        } else if let Saw::Known(store, Some(told)) = self.sights.saw[index] {
+            let (teller, told_after) = (&self.recorded.accesses[told], self.began[told].0);
+            if !self.comes_with(store, told) && self.landed[self.done[store] as usize] > told_after {
+                let text = format!(
+                    "host {} told of that at {}, when it had not been written back, so that its write-back may yet destroy these bytes",
+                    teller.host, teller.place
+                );
+                self.note_stores(index, access, self.done[store], &text);
+            }
         }
     }
 
-    /// What the device has of a line that a host's clean copy lacks.
-    fn lacks(&self, host: usize, line: usize) -> Option<Version> {
-        let copy = self.world.state.copy(host, line).filter(|copy| !copy.dirty)?;
-        let words = self.world.state.memory()[line].iter().zip(&copy.words);
-        words.filter(|(device, own)| device.version > own.version).map(|(device, _)| device.version).max()
+    /// Whether a host has stored into a line what is not on the device.
+    fn has_unwritten(&self, host: usize, line: usize) -> bool {
+        let state = &self.world.state;
+        state.copy(host, line).is_some_and(|copy| copy.dirty)
+            || state.in_flight(host).iter().any(|write| write.line == line && write.only.is_none())
+    }
+
+    /// What a host has stored into a line and not written back, besides what a store of another one overwrites.
+    fn unwritten_beyond(&self, host: usize, access: &Access) -> Option<Version> {
+        let state = &self.world.state;
+        let dirty = state.copy(host, access.line).filter(|copy| copy.dirty).map(|copy| &copy.words);
+        let sent = || state.in_flight(host).iter().rev().find(|write| write.line == access.line);
+        let words = dirty.or_else(|| sent().map(|write| &write.words))?;
+        beyond(access, state.memory()[access.line].iter().zip(words).map(|(device, own)| (own, device)))
+    }
+
+    /// What the device has of a line that a host's clean copy lacks, besides what the store overwrites without looking.
+    fn copy_lacks(&self, access: &Access, index: usize) -> Option<Version> {
+        let copy = self.world.state.copy(access.host, access.line).filter(|copy| !copy.dirty)?;
+        let words = || self.world.state.memory()[access.line].iter().zip(&copy.words);
+        let newer = words().filter(|(device, own)| device.version > own.version);
+        let any = newer.map(|(device, _)| device.version).max()?;
+        if self.recorded.is_update(index) { Some(any) } else { beyond(access, words()) }
+    }
+
+    /// A store into a line into which another host stored, and what is wrong with that.
+    fn note_stores(&mut self, index: usize, access: &Access, other: Version, text: &str) {
+        let at = (access.place, self.world.hosts[access.host].now);
+        let finding = self.world.two_stores(access.host, at, (access.line, access.word()), other, text);
+        self.note(finding, 0, &[index, self.stored_by[other as usize]]);
     }
 
     fn flush(&mut self, access: &Access, kind: FlushKind) -> Dur {
@@ -466,14 +575,14 @@ impl<'a> Replay<'a> {
         self.world.keep_step(id, self.world.hosts[id].now, &op, value, place);
     }
 
-    fn note(&mut self, finding: Option<Finding>, missed: Version) {
+    fn note(&mut self, finding: Option<Finding>, missed: Version, concerned: &[usize]) {
         let Some(finding) = finding else { return };
         if let Some(known) = self.noted.iter_mut().find(|known| is_same(&known.finding, &finding)) {
             known.times += 1;
         } else if self.noted.len() < MOST_FINDINGS {
             let all: Vec<Step> = self.world.steps().copied().collect();
-            let steps = told(&finding, &all);
-            self.noted.push(Noted { finding, missed, times: 1, steps });
+            let steps = if self.all_steps && all.len() <= MOST_STEPS { all } else { told(&finding, &all) };
+            self.noted.push(Noted { finding, missed, times: 1, steps, concerned: concerned.to_vec() });
         }
     }
 
@@ -486,6 +595,16 @@ impl<'a> Replay<'a> {
         // Long ago: that it was not there has been told.
         self.note_landed_after(line, 1);
     }
+}
+
+/// The newest of the words that are newer than their others, but for one whose difference the store overwrites.
+fn beyond<'a>(access: &Access, words: impl Iterator<Item = (&'a Word, &'a Word)>) -> Option<Version> {
+    let newer = words.enumerate().filter(|(_, (new, old))| new.version > old.version);
+    let overwritten = |word: usize, new: &Word, old: &Word| {
+        word == access.word() && (new.value ^ old.value) & !access.mask() == 0
+    };
+    let left = newer.filter(|(word, (new, old))| !overwritten(*word, new, old));
+    left.map(|(_, (new, _))| new.version).max()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl Program {
 
     fn with(mut self, host: usize, act: Act, line: usize, value: u64) -> Program {
         let place = SourceLine::recorded("kv.c", self.0.accesses.len() as u32 + 1);
-        self.0.accesses.push(Access { host, act, line, offset: 0, size: 8, value, place });
+        self.0.accesses.push(Access { host, thread: host, act, line, offset: 0, size: 8, value, place });
         self
     }
 
@@ -144,7 +144,7 @@ fn a_fence_that_lacks_is_found_although_all_has_landed_meanwhile() {
 
 #[test]
 fn two_hosts_that_store_into_one_line_destroy_each_others_bytes() {
-    let two = Program::new().with(0, Act::Store, DATA, 7).with(1, Act::Store, DATA, 8);
+    let two = Program::new().with(0, Act::Store, DATA, 7).at(1, Act::Store, (DATA, 8), 8);
     two.finds(
         Kind::WriteConflict,
         &["this store at kv.c:2", "at kv.c:1", "host 0 has not written the line back"],
@@ -154,7 +154,7 @@ fn two_hosts_that_store_into_one_line_destroy_each_others_bytes() {
         .with(0, Act::Store, DATA, 7)
         .with(0, CLWB, DATA, 0)
         .with(0, Act::Fence, 0, 0)
-        .with(1, Act::Store, DATA, 8);
+        .at(1, Act::Store, (DATA, 8), 8);
     old_copy.finds(Kind::WriteConflict, &["host 1's copy of the line is older"]);
 }
 
@@ -262,4 +262,174 @@ fn locked_operations_of_two_hosts_on_one_word_are_remarked() {
         Program::new().with(0, Act::Exchange, TOLD, 1).with(1, Act::Load, TOLD, 1).0.exchanged(),
         None
     );
+}
+
+/// Another host's work, another line's, and earlier rounds are left out; what the mistake needs stays, in its order.
+#[test]
+fn the_smallest_part_of_a_recording_that_shows_a_mistake_has_no_more_than_that() {
+    let round = |program: Program, flushes: bool, n: u64| {
+        let program = program.with(0, Act::Store, DATA, 10 + n);
+        let program =
+            if flushes { program.with(0, DROP, DATA, 0).with(0, Act::Fence, 0, 0) } else { program };
+        let program = program.with(0, Act::Store, TOLD, n).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
+        let program = program.with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, n);
+        let program = program.with(1, DROP, DATA, 0).with(1, Act::Load, DATA, 10 + n);
+        // Something else between the two.
+        program.with(1, Act::Store, 2, n).with(1, DROP, 2, 0).with(1, Act::Fence, 0, 0).with(
+            0,
+            Act::Load,
+            2,
+            0,
+        )
+    };
+    let mut program = Program::new();
+    program.0.lines.push(4224);
+    program.0.coherent.push(false);
+    for n in 1..6 {
+        program = round(program, n != 4, n);
+    }
+    let machine = Settings::defaults(SharedParameters::TABLE);
+    let found = replay(&machine, &program.0).found;
+    let [found] = found.as_slice() else { panic!("{found:#?}") };
+    let what: Vec<(usize, &str, Option<u64>)> =
+        found.steps.iter().map(|s| (s.host, s.what, s.address)).collect();
+    // Nothing of either line was in host 1's caches, so that it need not drop them.
+    assert_eq!(
+        what,
+        [
+            (0, "stores", Some(4096)),
+            (0, "stores", Some(4160)),
+            (0, "flushes", Some(4160)),
+            (0, "fences", None),
+            (1, "loads", Some(4160)),
+            (1, "loads", Some(4096)),
+        ]
+    );
+    assert_eq!(found.operations, 6);
+    let store = found.steps[0].value;
+    assert_eq!(store, Some(14), "the fourth round's: the others flush");
+}
+
+const MINE: (usize, usize) = (TOLD, 0);
+
+/// Host 0 takes a lock by a store, and gives it back; host 1, which waited for that, takes it. `gives` is the word's value when
+/// it is free after that, `flushes` whether the release is written back.
+fn handed(takes: Option<u64>, gives: u64, flushes: bool) -> Program {
+    let mut program = Program::new();
+    if let Some(taken) = takes {
+        program = program.at(0, Act::Store, MINE, taken).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
+        program = program.with(1, DROP, TOLD, 0).at(1, Act::Load, MINE, taken);
+    } else {
+        program = program.at(1, Act::Load, MINE, 0);
+    }
+    program = program.at(0, Act::Store, MINE, gives);
+    if flushes {
+        program = program.with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
+    }
+    program = program.with(1, DROP, TOLD, 0).at(1, Act::Load, MINE, gives);
+    program.at(1, Act::Store, MINE, gives + 1).with(1, CLWB, TOLD, 0).with(1, Act::Fence, 0, 0)
+}
+
+#[test]
+fn a_lock_whose_release_was_not_flushed_is_told_as_one() {
+    // Set and cleared by its owner; and a ticket that each host hands on.
+    for (takes, gives) in [(Some(7), 0), (None, 1)] {
+        assert_eq!(handed(takes, gives, true).found(), []);
+        let found = handed(takes, gives, false).found();
+        assert!(
+            found[0].0 == Kind::LockRelease && found[0].1.contains("never flushed the line"),
+            "{found:#?}"
+        );
+    }
+    // A word that tells of data is none: nobody takes it.
+    let found = published(6).found();
+    assert_eq!(found[0].0, Kind::StaleRead);
+}
+
+/// Two rings between two hosts of two threads each: what one thread tells says nothing of what the other has begun.
+#[test]
+fn threads_of_a_host_tell_for_themselves() {
+    let of = |mut program: Program, thread: usize| {
+        program.0.accesses.last_mut().unwrap().thread = thread;
+        program
+    };
+    let mut program = Program::new();
+    program.0.lines = vec![4096, 4160, 4224, 4288];
+    program.0.coherent = vec![false; 4];
+    let steps = [
+        (2, 0, Act::Store, 2, 5),
+        (0, 0, Act::Store, DATA, 7),
+        (0, 0, CLWB, DATA, 0),
+        (0, 0, Act::Fence, 0, 0),
+        (0, 0, Act::Store, TOLD, 1),
+        (0, 0, CLWB, TOLD, 0),
+        (0, 0, Act::Fence, 0, 0),
+        (1, 1, Act::Load, TOLD, 1),
+        (1, 1, Act::Load, DATA, 7),
+        (2, 0, CLWB, 2, 0),
+        (2, 0, Act::Fence, 0, 0),
+        (2, 0, Act::Store, 3, 1),
+        (2, 0, CLWB, 3, 0),
+        (2, 0, Act::Fence, 0, 0),
+        (1, 1, Act::Load, 3, 1),
+        (1, 1, Act::Load, 2, 5),
+    ];
+    for (thread, host, act, line, value) in steps {
+        program = of(program.with(host, act, line, value), thread);
+    }
+    assert_eq!(program.found(), []);
+    // Were it one thread, its first word would have told of all that it did before.
+    program.0.accesses.iter_mut().for_each(|access| access.thread = access.host);
+    program.finds(Kind::PublicationBeforeData, &["kv.c:16", "kv.c:1", "told of them at kv.c:5"]);
+}
+
+/// A thread that looks for what comes only when another thread of its host has gone on.
+#[test]
+fn a_thread_that_waits_keeps_no_other_one_of_its_host() {
+    let steps = [
+        (0, 0, Act::Store, DATA, 7),
+        // Seen here where caches are coherent; elsewhere only when it was flushed, which host 0 does after host 1's other thread told.
+        (1, 1, Act::Load, DATA, 7),
+        (2, 1, Act::Store, TOLD, 1),
+        (2, 1, CLWB, TOLD, 0),
+        (2, 1, Act::Fence, 0, 0),
+        (0, 0, Act::Load, TOLD, 1),
+        (0, 0, CLWB, DATA, 0),
+        (0, 0, Act::Fence, 0, 0),
+    ];
+    let mut program = Program::new();
+    for (thread, host, act, line, value) in steps {
+        program = program.with(host, act, line, value);
+        program.0.accesses.last_mut().unwrap().thread = thread;
+    }
+    assert_eq!(program.found(), []);
+}
+
+/// The turn of Peterson's lock: each host stores it without asking, and the last write-back counts. A count that both raise is not so.
+#[test]
+fn a_word_that_hosts_overwrite_as_a_whole_is_no_conflict_and_one_that_they_update_is() {
+    let turns = Program::new().with(0, Act::Store, DATA, 1).with(1, Act::Store, DATA, 2);
+    assert_eq!(turns.found(), []);
+    let copies =
+        Program::new().with(1, Act::Load, DATA, 0).with(0, Act::Store, DATA, 1).with(0, CLWB, DATA, 0);
+    let copies = copies.with(0, Act::Fence, 0, 0).with(1, DROP, TOLD, 0).with(1, Act::Store, DATA, 2);
+    assert_eq!(copies.found(), []);
+    let count = Program::new().with(0, Act::Load, DATA, 0).with(1, Act::Load, DATA, 0);
+    let count = count.with(0, Act::Store, DATA, 1).with(1, Act::Store, DATA, 1);
+    count.finds(Kind::WriteConflict, &["this store at kv.c:4", "at kv.c:3"]);
+}
+
+/// Host 0 hands a line on, and host 1 fills it: host 0's write-back was still to come when it told.
+#[test]
+fn a_line_that_is_handed_on_before_it_was_written_back_may_be_destroyed() {
+    let handed = |late: bool| {
+        let flushed = |p: Program| p.with(0, CLWB, DATA, 0).with(0, Act::Fence, 0, 0);
+        let mut program = Program::new().with(0, Act::Store, DATA, 7);
+        program = if late { program } else { flushed(program) };
+        program = program.with(0, Act::Store, TOLD, 1).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
+        program = if late { flushed(program) } else { program };
+        program.with(1, Act::Load, TOLD, 1).with(1, Act::Store, DATA, 9)
+    };
+    assert_eq!(handed(false).found(), []);
+    handed(true).finds(Kind::WriteConflict, &["this store at kv.c:8", "at kv.c:1", "told of that at kv.c:2"]);
 }

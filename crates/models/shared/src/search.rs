@@ -36,7 +36,7 @@ pub struct Found {
     pub finding: Finding,
     /// Runs of the search in which it was the first thing to be wrong.
     pub runs: u64,
-    /// Operations of the smallest run.
+    /// Operations of the smallest run; of a recording, accesses, flushes and fences of the smallest part of it.
     pub operations: u64,
     /// What happens in it.
     pub schedule: Vec<Happens>,
@@ -151,7 +151,7 @@ impl Search<'_> {
 }
 
 /// Accesses that are told of a finding.
-const MOST_STEPS: usize = 24;
+pub(crate) const MOST_STEPS: usize = 24;
 
 /// What the two hosts did to the line, up to where it shows.
 pub(crate) fn told(finding: &Finding, steps: &[Step]) -> Vec<Step> {
