@@ -9,7 +9,7 @@ from conftest import Cli
 def test_a_mistake_is_told_with_both_lines_and_exit_code_1(cli: Cli) -> None:
     done = cli.run("shared", "shared", "shared-log", "--set", "workload.bug=record-not-flushed", "--schedules", "5")
     assert done.returncode == 1
-    assert "shared/log.rs:96 on host 1 returned bytes that host 0 replaced" in done.stdout
+    assert "shared/log.rs:103 on host 1 returned bytes that host 0 replaced" in done.stdout
     assert "host 0 never flushed the line" in done.stdout and "smallest schedule" in done.stdout
 
 
@@ -41,6 +41,12 @@ def test_json_has_both_sides_and_the_steps_between(cli: Cli) -> None:
         (["shared", "shared-log", "--set", "workload.hosts=6"], "workload.hosts = 6: shared-log takes more hosts than the machine has; give at most shared.hosts = 4"),
         (["shared", "shared-log", "--set", "workload.bug=none-such"], "workload.bug"),
         (["shared", "shared-log", "--schedules", "0"], "--schedules 0: give at least 1"),
+        (["shared", "shared-log", "--set", "workload.hosts=9"], "workload.hosts"),
+        (["shared", "shared-log", "--set", "shared.coherent_ranges=0-7,4-9"], "shared.coherent_ranges: 0-7 and 4-9 overlap"),
+        (["shared", "shared-log", "--set", "shared.memory_bytes=4096", "--set", "shared.coherent_ranges=0-64"], "shared.coherent_ranges: 0-64 goes past the memory, which has 64 lines"),
+        (["shared", "shared-log", "--set", "shared.coherent_ranges=64"], 'shared.coherent_ranges: "64" is not accepted; give none, or ranges of lines, such as 0-7,16-23'),
+        (["shared", "shared-log", "--set", "shared.coherent_lines=64"], 'key "shared.coherent_lines" has a new name: give shared.coherent_ranges'),
+        (["shared", "shared-log", "--set", "shared.host_flush_timeout_ns=1"], "shared.host_flush_timeout_ns: does nothing on shared"),
         (["shared", "shared-log", "--set", "l1.ways=4"], "l1.ways: does nothing on shared"),
     ],
 )
@@ -64,6 +70,60 @@ def test_other_commands_know_machines_of_several_hosts(cli: Cli) -> None:
     assert counts and not any("%" in line for line in counts)
     assert sum(v for k, v in ran["stats"].items() if k.startswith("time.")) == pytest.approx(ran["configuration"]["workload.hosts"] * ran["time_ns"])
     assert ran["stats"]["shared.fences"] > 0 and ran["stats"]["throughput.operations_per_second"] > 0
-    for arguments in (["run", "intel", "shared-log"], ["crash", "shared", "shared-log"], ["run", "amf", "shared-log"]):
+    for arguments in (["run", "intel", "shared-log"], ["crash", "intel", "shared-log"], ["run", "amf", "shared-log"]):
         done = cli.run(*arguments)
         assert done.returncode == 2 and "host" in done.stderr, done.stderr
+
+
+def test_the_power_is_cut_at_every_write_and_recovery_says_who_stored_what(cli: Cli) -> None:
+    clean = cli.json("crash", "shared", "shared-log")
+    assert clean["clean"] and clean["timed"]["points"] > 30 and clean["persistent_flush"]["dirty_shutdowns"] == 0
+    assert clean["persistent_flush"]["microjoules"] == pytest.approx(clean["persistent_flush"]["most_lines"] * 0.757)
+    done = cli.run("crash", "shared", "shared-log", "--all", "--set", "workload.bug=recovery-trusts-device", "--set", "shared.persistent_flush=none", "--format", "json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and found["timed"]["failing_points"] > 0 and found["persistent_flush"]["dirty_shutdowns"] > 0
+    for failure in found["timed"]["failures"]:
+        assert "shared/log.rs:" in failure["message"] and "was in the device's buffer, which nothing drains" in failure["message"]
+    again = json.loads(cli.run("crash", "shared", "shared-log", "--at", f"{found['timed']['failures'][0]['at_ns']}ns", "--set", "workload.bug=recovery-trusts-device", "--set", "shared.persistent_flush=none", "--format", "json").stdout)
+    assert again["timed"]["points"] == 1 and again["timed"]["failing_points"] == 1
+
+
+def test_a_global_flush_needs_more_energy_than_the_devices_buffer(cli: Cli) -> None:
+    def worst(flush: str) -> int:
+        steps = cli.json("holdup", "shared", "shared-superblock", "--set", f"shared.persistent_flush={flush}")
+        assert steps[-1]["lines_lost"] == 0
+        return int(steps[0]["lines_lost"])
+
+    assert worst("global") > worst("device") > 0
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (["--model", "px86"], "--model: does nothing on shared"),
+        (["--replay", "px86@1:2=3"], "--replay: does nothing on shared"),
+        (["--check", "true"], "--check: does nothing on shared"),
+        (["--file", "x"], "--file is for recorded programs"),
+        (["--every", "0"], "--every 0: give at least 1"),
+        (["--points", "0"], "--points 0: give at least 1"),
+        (["--set", "workload.hosts=6"], "at most shared.hosts = 4"),
+    ],
+)
+def test_options_that_say_nothing_of_hosts_are_refused(cli: Cli, option: list[str], says: str) -> None:
+    done = cli.run("crash", "shared", "shared-log", *option)
+    assert done.returncode == 2 and says in done.stderr and len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def test_mistakes_that_show_only_when_the_power_fails_are_told_with_a_smallest_schedule(cli: Cli) -> None:
+    done = cli.run("shared", "shared", "shared-superblock", "--set", "workload.bug=relies-on-persistent-flush")
+    assert done.returncode == 1 and "1. power-failure" in done.stdout and "the power fails before access" in done.stdout
+    done = cli.run("shared", "shared", "shared-superblock", "--set", "workload.bug=relies-on-persistent-flush", "--set", "shared.persistent_flush=global")
+    assert done.returncode == 0, done.stdout
+
+
+def test_explore_loses_links_and_power(cli: Cli) -> None:
+    for bounds in (["--links", "1"], ["--buffer", "1"], ["--global-flush"]):
+        found = cli.json("explore", "shared", "--lines", "1", "--operations", "2", *bounds)
+        assert found["complete"] and found["violation"] is None
+    for mutant in ("link-forgets", "snoop-skips-lost-links", "drain-forgets", "caches-forgotten", "count-stays"):
+        assert cli.run("explore", "shared", "--mutant", mutant).returncode == 1

@@ -339,15 +339,24 @@ class Remote(TypedDict, total=False):
     write_fault_ns: float | str
 
 class Shared(TypedDict, total=False):
+    buffer_lines: int
     cache_lines: int
-    coherent_lines: int
+    coherent_ranges: str
     detect_ns: float | str
     device_ns: float | str
+    drain_energy_uj: int
+    drain_line_nj: int
+    drain_ns: float | str
+    drain_timeout_ns: float | str
     flush_ns: float | str
     hit_ns: float | str
+    host_flush_timeout_ns: float | str
     hosts: int
     line_ns: float | str
     link_ns: float | str
+    link_timeout_ns: float | str
+    memory_bytes: int | str
+    persistent_flush: Literal["none", "device", "global"]
 
 class Wires(TypedDict, total=False):
     core_controller_ns: float | str
@@ -393,7 +402,7 @@ class WorkloadKeys(TypedDict, total=False):
     array_bytes: int
     batch: int
     block_size: int
-    bug: Literal["ack-not-flushed", "acks-share-line", "active-first", "active-kept", "active-not-flushed", "allocator-unflushed", "block-kept", "block-not-fenced", "block-not-flushed", "change-not-added", "constructor-unflushed", "consumer-keeps-message", "consumer-keeps-tail", "copy-kept", "copy-not-flushed", "data-kept", "data-not-fenced", "data-not-flushed", "double-flush", "ends-share-line", "flush-address", "flush-predicate", "frame-kept", "head-first", "head-not-flushed", "in-place", "lease-by-time", "lease-never-ends", "log-not-flushed", "message-not-fenced", "message-not-flushed", "missing-log", "no-takeover", "none", "nontemporal-unfenced", "not-mended", "page-kept", "page-not-fenced", "page-not-flushed", "pin-not-flushed", "pins-kept", "pins-share-line", "producer-keeps-head", "reader-keeps-record", "reader-keeps-tail", "ready-first", "record-not-fenced", "record-not-flushed", "release-first", "release-not-flushed", "reply-kept", "reply-not-flushed", "request-not-flushed", "requests-kept", "requests-share-line", "return-first", "state-kept", "tail-first", "tail-not-flushed", "ticket-not-flushed", "tickets-kept", "tickets-share-line", "token-before-data", "token-first", "token-kept", "token-not-flushed", "two-word-commit", "unfenced-flush", "unpin-not-flushed", "waits-for-the-gone", "writer-keeps-acks"]
+    bug: Literal["ack-not-flushed", "acks-share-line", "active-first", "active-kept", "active-not-flushed", "allocator-unflushed", "block-kept", "block-not-fenced", "block-not-flushed", "change-not-added", "constructor-unflushed", "consumer-keeps-message", "consumer-keeps-tail", "copy-kept", "copy-not-flushed", "data-kept", "data-not-fenced", "data-not-flushed", "double-flush", "ends-share-line", "flush-address", "flush-predicate", "frame-kept", "head-first", "head-not-flushed", "in-place", "lease-by-time", "lease-never-ends", "log-not-flushed", "message-not-fenced", "message-not-flushed", "missing-log", "no-takeover", "none", "nontemporal-unfenced", "not-mended", "page-kept", "page-not-fenced", "page-not-flushed", "pin-not-flushed", "pins-kept", "pins-share-line", "producer-keeps-head", "reader-keeps-record", "reader-keeps-tail", "ready-first", "record-not-fenced", "record-not-flushed", "recovery-trusts-device", "release-first", "release-not-flushed", "relies-on-persistent-flush", "reply-kept", "reply-not-flushed", "request-not-flushed", "requests-kept", "requests-share-line", "return-first", "state-kept", "tail-first", "tail-not-flushed", "ticket-not-flushed", "tickets-kept", "tickets-share-line", "token-before-data", "token-first", "token-kept", "token-not-flushed", "two-word-commit", "unfenced-flush", "unpin-not-flushed", "waits-for-the-gone", "writer-keeps-acks"]
     clients: int
     clwb_size: int
     depth: int

@@ -4,8 +4,8 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_found::{SO_FAR, keeper, resumed};
 use crate::crash_lab::Lab;
-use crate::crash_options::{bounds, every, replay};
-use crate::{crash_recorded, interrupt, output, progress};
+use crate::crash_options::{WRITES, bounds, every, replay};
+use crate::{crash_hosts, crash_recorded, interrupt, output, progress};
 use check::crash::{self, Persistency};
 use machine::{Description, WorkloadDescription};
 use serde_json::json;
@@ -63,12 +63,14 @@ pub(crate) fn look_at(
     let usual = workload.clone();
     shorten(&mut workload);
     output::apply(&args.settings, &mut machine, &mut workload)?;
-    machine::can_crash(&machine)?;
-    for (name, value) in [("points", args.points), ("images", args.images)] {
-        if value == 0 {
-            return Err(Failure::BadInput(format!("--{name} 0: give at least 1")));
-        }
+    if machine.is_hosts() {
+        let mut lab = crash_hosts::lab(args, &machine, &workload)?;
+        lab.notes.extend(shortened(args, &usual, &workload));
+        return Ok(lab);
     }
+    machine::can_crash(&machine)?;
+    workload.check_on(&machine)?;
+    some_points(args)?;
     let model = model(args.model.as_deref(), &machine)?;
     if let Some(folder) = &args.out {
         let text =
@@ -94,8 +96,17 @@ pub(crate) fn look_at(
     }
 }
 
+pub(crate) fn some_points(args: &CrashArgs) -> Result<(), Failure> {
+    for (name, value) in [("points", args.points), ("images", args.images)] {
+        if value == 0 {
+            return Err(Failure::BadInput(format!("--{name} 0: give at least 1")));
+        }
+    }
+    Ok(())
+}
+
 /// Options that say something of recordings only.
-fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
+pub(crate) fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
     let given = [
         ("--file", args.file.is_some()),
         ("--after", args.after.is_some()),
@@ -167,7 +178,7 @@ fn built_in_lab(
             built_in.name
         ))
     })?;
-    let every = every(args)?;
+    let every = every(args, WRITES)?;
     let shown = progress::simulation(&args.common, 1, "what the program does");
     let log = machine::within_arenas(workload, || crash::of_program(workload, seed))?
         .ok_or_else(|| Failure::BadInput("the program cannot be run without a machine".into()))?;

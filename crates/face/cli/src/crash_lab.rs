@@ -13,7 +13,8 @@ use units::Time;
 
 /// What the lab found.
 pub(crate) struct Lab {
-    pub(crate) model: Persistency,
+    /// The persistency model, or that of hosts.
+    pub(crate) model: &'static str,
     pub(crate) timed: Option<Timed>,
     /// Of a recorded program: the number of the last mark before each failure of `timed`.
     pub(crate) acknowledged: Vec<u64>,
@@ -27,11 +28,18 @@ pub(crate) struct Lab {
     pub(crate) recording: Option<Value>,
     /// What has to be known to read the result.
     pub(crate) notes: Vec<String>,
+    /// Of several hosts: what their machine's flush had to save.
+    pub(crate) power: Option<Value>,
 }
 
 impl Lab {
     /// Nothing yet.
     pub(crate) fn of(model: Persistency) -> Lab {
+        Lab::named(model.name())
+    }
+
+    /// The same, of a model by its name.
+    pub(crate) fn named(model: &'static str) -> Lab {
         Lab {
             model,
             timed: None,
@@ -43,6 +51,7 @@ impl Lab {
             cut: false,
             recording: None,
             notes: Vec::new(),
+            power: None,
         }
     }
 
@@ -82,7 +91,7 @@ impl Lab {
             "machine": args.machine,
             "workload": args.workload,
             "seed": args.settings.seed,
-            "model": self.model.name(),
+            "model": self.model,
             "clean": self.failures() == 0,
             "recording": self.recording,
             "notes": self.notes,
@@ -90,19 +99,14 @@ impl Lab {
             "model_images": search,
             "events": self.events,
             "log_cut": self.cut,
+            "persistent_flush": self.power,
             "persistence_lint": persistence_lint.collect::<Vec<_>>(),
             "host_seconds": self.seconds,
         })
     }
 
     pub(crate) fn print(&self, args: &CrashArgs) {
-        say!(
-            "{} on {}, seed {}, model {}",
-            args.workload,
-            args.machine,
-            args.settings.seed,
-            self.model.name()
-        );
+        say!("{} on {}, seed {}, model {}", args.workload, args.machine, args.settings.seed, self.model);
         if let Some(text) = self.search.as_ref().and_then(Found::left_out) {
             say!("{text}");
         }

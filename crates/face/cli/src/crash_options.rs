@@ -9,8 +9,11 @@ use units::{Time, parse_dur};
 /// Different failures that are worth printing.
 const FAILURES: usize = 8;
 
-/// When the power fails.
-pub(crate) fn every(args: &CrashArgs) -> Result<CrashEvery, Failure> {
+/// Writes between two power failures, unless others are asked for.
+pub(crate) const WRITES: u64 = 100;
+
+/// When the power fails: after every so many writes, unless something else is asked for.
+pub(crate) fn every(args: &CrashArgs, usual: u64) -> Result<CrashEvery, Failure> {
     if let Some(text) = &args.at {
         let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--at: {e}")))?;
         return Ok(CrashEvery::At(Time::ZERO + at));
@@ -18,7 +21,7 @@ pub(crate) fn every(args: &CrashArgs) -> Result<CrashEvery, Failure> {
     match args.every {
         Some(0) => Err(Failure::BadInput("--every 0: give at least 1".into())),
         _ if args.all => Ok(CrashEvery::Event),
-        n => Ok(CrashEvery::Persists(n.unwrap_or(100))),
+        n => Ok(CrashEvery::Persists(n.unwrap_or(usual))),
     }
 }
 

@@ -202,7 +202,7 @@ fn on_the_machine(
     let after = recorded.begins(args);
     let options = output::options(&args.settings);
     let cuts = if asked {
-        Cuts { every: crash_options::every(args)?, after }
+        Cuts { every: crash_options::every(args, crash_options::WRITES)?, after }
     } else {
         let _shown = progress::simulation(&args.common, 1, "a run without a power failure");
         crash::spread(machine, workload, &options, args.points, after).map_err(output::failed)?

@@ -21,6 +21,7 @@ mod crash;
 mod crash_check;
 mod crash_files;
 mod crash_found;
+mod crash_hosts;
 mod crash_lab;
 mod crash_limit;
 mod crash_options;

@@ -154,6 +154,14 @@ fn happens(h: &Happens) -> String {
             )
         }
         What::Crash => format!("host {host} stops before its access {access}"),
+        What::LinkFails(time) => {
+            let time = quantity::time(time.as_ns());
+            format!("the link of host {host} is lost for {time} before its access {access}")
+        }
+        What::PowerFails(lines) => {
+            let energy = lines.map(|n| format!(", with energy for {n} lines")).unwrap_or_default();
+            format!("the power fails before access {access} of host {host}{energy}")
+        }
     }
 }
 

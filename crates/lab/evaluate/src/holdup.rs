@@ -5,8 +5,9 @@
 //! reach is lost, although programs were told that it was durable, or could rely on it.
 
 use machine::{ConfigError, CrashEvery, Description, RunError, RunOptions, WorkloadDescription};
-use machine::{events_to_cut, run_with_crashes};
+use machine::{drain_line_nj, events_to_cut, hosts_with_crashes, run_with_crashes};
 use serde_json::{Value, json};
+use units::Time;
 
 /// Power failures of a run.
 const FAILURES: u64 = 200;
@@ -46,12 +47,27 @@ pub fn drained(
     workload: &WorkloadDescription,
     seed: u64,
 ) -> Result<Vec<u64>, RunError> {
+    if machine.is_hosts() {
+        return drained_by_hosts(machine, workload);
+    }
     let options = RunOptions { seed, ..RunOptions::default() };
     let events = events_to_cut(machine, workload, &options, &[])?;
     let mut found = Vec::new();
     let every = CrashEvery::Events((events / FAILURES).max(1));
     run_with_crashes(machine, workload, &options, every, &mut |point| {
         found.push(point.drained);
+        true
+    })?;
+    Ok(found)
+}
+
+/// The same of several hosts and of what they share.
+fn drained_by_hosts(machine: &Description, workload: &WorkloadDescription) -> Result<Vec<u64>, RunError> {
+    let whole = hosts_with_crashes(machine, workload, CrashEvery::At(Time::ZERO), &mut |_| false)?;
+    let mut found = Vec::new();
+    let every = CrashEvery::Events((whole.accesses / FAILURES).max(1));
+    hosts_with_crashes(machine, workload, every, &mut |failure| {
+        found.push(failure.lines);
         true
     })?;
     Ok(found)
@@ -87,7 +103,7 @@ pub fn holdup(
     seed: u64,
 ) -> Result<Vec<Step>, RunError> {
     let found = drained(machine, workload, seed)?;
-    Ok(steps(&found, machine.settings.number("memory.drain_line_nj")))
+    Ok(steps(&found, drain_line_nj(machine)))
 }
 
 /// The workload that runs unless something else is asked for.

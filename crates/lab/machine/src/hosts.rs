@@ -1,11 +1,12 @@
 //! Machines of several hosts: a description and a workload's programs go to `shared`, and what it says becomes a report.
 
+use crate::crash::CrashEvery;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::hosts_recorded;
 use crate::options::RunOptions;
 use crate::report::{Report, statistics};
-use ::shared::{Outcome, Ran, Search, check};
+use ::shared::{Instants, Outcome, PowerFailure, Ran, Search, Whole, check, run_with_cuts};
 use cpu::TimeStats;
 use protocol::Image;
 use std::rc::Rc;
@@ -20,7 +21,7 @@ fn check_machine(machine: &Description) -> Result<(), ConfigError> {
             machine.name
         )));
     }
-    Ok(())
+    ::shared::check_machine(&machine.settings).map_err(ConfigError::new)
 }
 
 /// The program that hosts of `machine` run.
@@ -61,7 +62,7 @@ pub(crate) fn run(
     let program = workload_of(machine, workload)?;
     if options.power_fails_at.is_some() {
         return Err(ConfigError::new(format!(
-            "{}: one host stops at a time; coreplane shared stops them",
+            "{}: a run of hosts is whole; coreplane crash cuts their power",
             machine.name
         ))
         .into());
@@ -123,4 +124,34 @@ pub fn shared(
         schedules,
     };
     Ok(search.run())
+}
+
+/// Runs `workload` on a machine of several hosts, and shows what a power failure of all hosts and of the device would leave at
+/// many instants. `visit` says whether to go on.
+///
+/// # Errors
+/// When the two do not fit together.
+pub fn hosts_with_crashes(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    every: CrashEvery,
+    visit: &mut dyn FnMut(PowerFailure) -> bool,
+) -> Result<Whole, ConfigError> {
+    let program = workload_of(machine, workload)?;
+    let instants = match every {
+        CrashEvery::Persists(n) => Instants::Writes(n),
+        CrashEvery::Events(n) => Instants::Accesses(n),
+        CrashEvery::Event => Instants::Accesses(1),
+        CrashEvery::At(at) => Instants::At(at),
+    };
+    let settings = Rc::new(workload.settings.clone());
+    Ok(run_with_cuts(&machine.settings, program, &settings, instants, visit))
+}
+
+/// The energy, in nanojoules, that a power failure takes for each line that a machine has to save.
+pub fn drain_line_nj(machine: &Description) -> u64 {
+    if machine.is_hosts() {
+        return ::shared::drain_line_nj(&machine.settings);
+    }
+    machine.settings.number("memory.drain_line_nj")
 }

@@ -2,7 +2,9 @@
 
 use crate::describe::Description;
 use crate::error::ConfigError;
-use ::shared::{Access, Act, Outcome, Recorded, SourceLine, check_recorded, replay};
+use ::shared::{
+    Access, Act, CoherentRanges, Outcome, Recorded, SourceLine, check_recorded, coherent_ranges, replay,
+};
 use protocol::FlushKind;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::{About, Kind, Record, Recording};
@@ -19,15 +21,14 @@ pub(crate) fn shared(
 ) -> Result<Outcome, ConfigError> {
     let named = |why: String| ConfigError::new(format!("{name}: {why}"));
     check_recorded(&machine.settings, recording.about().hosts.len()).map_err(named)?;
-    let coherent_lines = machine.settings.count("shared.coherent_lines") as u64;
-    let recorded = recorded(recording, coherent_lines);
+    let recorded = recorded(recording, &coherent_ranges(&machine.settings));
     if let Some(failed) = recording.failed() {
         return Err(named(failed.to_string()));
     }
     Ok(replay(&machine.settings, &recorded))
 }
 
-fn recorded(recording: &Recording, coherent_lines: u64) -> Recorded {
+fn recorded(recording: &Recording, coherent: &CoherentRanges) -> Recorded {
     let is_kept = |r: &Record| r.kind.has_place() || matches!(r.kind, Kind::Lock | Kind::Unlock);
     let touched: BTreeSet<u64> = recording.in_order().filter(is_kept).map(|r| r.address / 64).collect();
     let numbers: BTreeMap<u64, usize> =
@@ -46,7 +47,7 @@ fn recorded(recording: &Recording, coherent_lines: u64) -> Recorded {
     Recorded {
         hosts: recording.about().hosts.len(),
         lines: offsets().map(|(_, offset)| offset).collect(),
-        coherent: offsets().map(|(file, offset)| file <= 1 && offset / 64 < coherent_lines).collect(),
+        coherent: offsets().map(|(file, offset)| file <= 1 && coherent.has(offset / 64)).collect(),
         accesses: reader.accesses(),
     }
 }

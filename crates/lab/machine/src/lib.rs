@@ -38,7 +38,7 @@ pub use crash::{CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, r
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;
-pub use hosts::shared;
+pub use hosts::{drain_line_nj, hosts_with_crashes, shared};
 pub use memory_list::MemoryDescription;
 pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};

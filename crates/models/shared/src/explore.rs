@@ -1,6 +1,10 @@
-//! Every order in which hosts load, store, flush, invalidate and fence, lines are evicted, writes arrive and one host stops.
+//! Every order in which hosts load, store, flush, invalidate and fence, lines are evicted, writes arrive, links fail and come
+//! back, and one host stops; and in each state the power may fail.
 
+use crate::device::{Reach, Remains};
+use crate::link::Use;
 use crate::mutant::{MUTANTS, Mutant};
+use crate::params::PersistentFlush;
 use crate::state::{Keep, State as Caches};
 use explore::{Bound, Explored, Mutants, Protocol, Texts, bounded};
 use std::fmt;
@@ -13,6 +17,12 @@ pub(crate) struct SharedSpace {
     pub(crate) operations: u8,
     pub(crate) stays: bool,
     pub(crate) coherent: bool,
+    /// Times that a link may fail.
+    pub(crate) links: u8,
+    /// Lines of the device's buffer.
+    pub(crate) buffer: usize,
+    /// When the power fails, hosts write their caches back; without, the device drains what it accepted.
+    pub(crate) global_flush: bool,
     pub(crate) mutant: Option<Mutant>,
 }
 
@@ -33,6 +43,9 @@ pub(crate) enum Step {
     Evict(usize, usize),
     Land(usize, usize),
     Crash(usize),
+    LinkFails(usize),
+    LinkReturns(usize),
+    Drain(usize),
 }
 
 impl fmt::Display for Step {
@@ -51,6 +64,9 @@ impl fmt::Display for Step {
             Step::Evict(host, line) => write!(f, "line {line} leaves the caches of host {host}"),
             Step::Land(host, index) => write!(f, "write {index} of host {host} reaches the device"),
             Step::Crash(host) => write!(f, "host {host} stops"),
+            Step::LinkFails(host) => write!(f, "the link of host {host} fails"),
+            Step::LinkReturns(host) => write!(f, "the link of host {host} is back"),
+            Step::Drain(index) => write!(f, "the media gets line {index} of the device's buffer"),
         }
     }
 }
@@ -72,6 +88,8 @@ pub(crate) struct State {
     caches: Caches<u8, 1>,
     done: Vec<u8>,
     stopped: Option<usize>,
+    /// Times that a link has failed.
+    links: u8,
     /// What the device has held, line by line, as far back as a load may still return it.
     history: Vec<Vec<u8>>,
     promises: Vec<Vec<Promise>>,
@@ -82,6 +100,53 @@ pub(crate) struct State {
 }
 
 impl SharedSpace {
+    /// What a host's program may do next: with a link that is down, what needs no device.
+    fn operations_of(&self, state: &State, host: usize, steps: &mut Vec<Step>) {
+        let all =
+            [Does::Load, Does::Store, Does::Flush(Keep::Copy), Does::Flush(Keep::Nothing), Does::StorePast];
+        let is_able = |line: usize, does: &Does| {
+            let uses = match does {
+                Does::Load => Use::Load,
+                Does::Store => Use::Store,
+                Does::StorePast => Use::StorePast,
+                Does::Flush(_) => return true,
+            };
+            state.links == 0 || state.caches.waits_for(host, line, uses).is_none()
+        };
+        for line in 0..self.lines {
+            let able = all.into_iter().filter(|does| is_able(line, does));
+            steps.extend(able.map(|does| Step::Does(host, line, does)));
+        }
+        if !state.caches.is_cut_off(host) || state.caches.in_flight(host).is_empty() {
+            steps.push(Step::Fence(host));
+        }
+    }
+
+    fn power_fails(&self, state: &State, host_lines: usize, device_lines: usize) -> Remains<u8, 1> {
+        let flush = if self.global_flush { PersistentFlush::Global } else { PersistentFlush::Device };
+        state.caches.power_fails(Reach { flush, host_lines, device_lines })
+    }
+
+    /// A device that counts no dirty shutdown holds what it had accepted, and after a global flush what hosts stored last.
+    fn check_remains(&self, state: &State, remains: &Remains<u8, 1>) -> Result<(), String> {
+        if remains.dirty_shutdowns > 0 {
+            return Ok(());
+        }
+        for (line, [kept]) in remains.memory.iter().enumerate() {
+            let [accepted] = state.caches.memory()[line];
+            let stored = |host: usize| state.promises[host][line].own;
+            let own = (0..self.hosts).filter_map(stored).any(|own| own == *kept);
+            let any = (0..self.hosts).any(|host| stored(host).is_some());
+            let is_kept = if self.global_flush && any { own } else { *kept == accepted };
+            if !is_kept {
+                return Err(format!(
+                    "the power fails, line {line} is left with {kept}, and the device counts no dirty shutdown; it had accepted {accepted}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// What the device has held since the last step. What nobody may see any more is forgotten: states that differ in that
     /// alone are one.
     fn look(state: &mut State) {
@@ -187,9 +252,10 @@ impl Protocol for SharedSpace {
     fn start(&self) -> State {
         let caches = Caches::new(self.hosts, vec![[0]; self.lines], vec![self.coherent; self.lines]);
         State {
-            caches: caches.with(self.mutant),
+            caches: caches.with(self.mutant).buffered(self.buffer),
             done: vec![0; self.hosts],
             stopped: None,
+            links: 0,
             history: vec![vec![0]; self.lines],
             promises: vec![vec![Promise::default(); self.lines]; self.hosts],
             newest: vec![0; self.lines],
@@ -201,23 +267,20 @@ impl Protocol for SharedSpace {
     fn steps(&self, state: &State, steps: &mut Vec<Step>) {
         for host in (0..self.hosts).filter(|host| state.stopped != Some(*host)) {
             if state.done[host] < self.operations {
-                let all = [
-                    Does::Load,
-                    Does::Store,
-                    Does::Flush(Keep::Copy),
-                    Does::Flush(Keep::Nothing),
-                    Does::StorePast,
-                ];
-                let of_line = |line| all.map(|does| Step::Does(host, line, does));
-                steps.extend((0..self.lines).flat_map(of_line));
-                steps.push(Step::Fence(host));
+                self.operations_of(state, host, steps);
             }
-            steps.extend(state.caches.cached(host).map(|line| Step::Evict(host, line)));
-            steps.extend((0..state.caches.in_flight(host).len()).map(|index| Step::Land(host, index)));
+            if state.caches.is_cut_off(host) {
+                steps.push(Step::LinkReturns(host));
+            } else {
+                steps.extend(state.caches.cached(host).map(|line| Step::Evict(host, line)));
+                steps.extend((0..state.caches.in_flight(host).len()).map(|index| Step::Land(host, index)));
+                steps.extend((state.links < self.links).then_some(Step::LinkFails(host)));
+            }
             if state.stopped.is_none() && !self.stays {
                 steps.push(Step::Crash(host));
             }
         }
+        steps.extend((0..state.caches.accepted().count()).map(Step::Drain));
     }
 
     fn step(&self, state: &State, step: Step) -> State {
@@ -228,6 +291,12 @@ impl Protocol for SharedSpace {
             Step::Evict(host, line) => _ = s.caches.evict(host, line),
             Step::Land(host, index) => _ = s.caches.land(host, index),
             Step::Crash(host) => self.crash(&mut s, host),
+            Step::LinkFails(host) => {
+                s.links += 1;
+                s.caches.link_fails(host);
+            }
+            Step::LinkReturns(host) => s.caches.link_returns(host),
+            Step::Drain(index) => s.caches.drain(index),
         }
         Self::look(&mut s);
         s
@@ -237,8 +306,15 @@ impl Protocol for SharedSpace {
         state.wrong.clone().map_or(Ok(()), Err)
     }
 
-    /// The device is not what loses its power here: hosts do, each for itself, and that is a step.
-    fn check_power_failure(&self, _: &State) -> Result<(), String> {
+    /// The power fails of all, with time and energy for any number of lines.
+    fn check_power_failure(&self, state: &State) -> Result<(), String> {
+        let everything = self.power_fails(state, usize::MAX, usize::MAX);
+        for device_lines in 0..=everything.accepted.len() {
+            self.check_remains(state, &self.power_fails(state, usize::MAX, device_lines))?;
+        }
+        if self.global_flush {
+            self.check_remains(state, &self.power_fails(state, 0, usize::MAX))?;
+        }
         Ok(())
     }
 
@@ -256,21 +332,34 @@ const HOSTS: Bound = Bound::number("hosts", 2, 1, 3, "Hosts");
 const LINES: Bound = Bound::number("lines", 2, 1, 3, "Lines that they share");
 const OPERATIONS: Bound = Bound::number("operations", 3, 1, 5, "Operations of each host");
 const STAYS: Bound = Bound::flag("hosts-stay", "No host stops");
+const LINKS: Bound = Bound::number("links", 0, 0, 3, "Times that a host's link fails, and comes back");
+const BUFFER: Bound =
+    Bound::number("buffer", 0, 0, 3, "Lines that the device has accepted and its media has not");
+const FLUSH: Bound = Bound::flag("global-flush", "Hosts' caches are written back when the power fails");
 const COHERENT: Bound = Bound::flag("coherent", "Hardware keeps the lines coherent");
 
 impl Explored for SharedSpace {
     const NAME: &'static str = "shared";
-    const MEANING: &'static str =
-        "memory that hosts share without coherence: flushes, fences, evictions, a host that stops";
+    const MEANING: &'static str = "memory that hosts share without coherence: flushes, fences, evictions, a host that stops, lost links, power failures";
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = MUTANTS;
     // Nobody snoops unless hardware keeps lines coherent.
-    const SHOWN_WITH: &'static [(&'static str, Texts)] = &[("snoop-leaves-copies", &[("coherent", "")])];
+    const SHOWN_WITH: &'static [(&'static str, Texts)] = &[
+        ("snoop-leaves-copies", &[("coherent", "")]),
+        ("link-forgets", &[("links", "1")]),
+        ("snoop-skips-lost-links", &[("coherent", ""), ("links", "1")]),
+        ("drain-forgets", &[("buffer", "1")]),
+        ("caches-forgotten", &[("global-flush", "")]),
+        ("count-stays", &[("buffer", "1")]),
+    ];
     bounded! { SharedSpace {
         hosts: number(HOSTS),
         lines: number(LINES),
         operations: number(OPERATIONS),
         stays: said(STAYS),
         coherent: said(COHERENT),
+        links: number(LINKS),
+        buffer: number(BUFFER),
+        global_flush: said(FLUSH),
     } }
 }

@@ -18,6 +18,8 @@ pub enum Kind {
     Unordered,
     /// What a host that stopped left: bytes that no longer hold, or others that cannot go on.
     HostCrash,
+    /// What recovery needs was not on the media when the power failed.
+    PowerFailure,
     /// A host waits for ever.
     Stuck,
     /// What the program's own check says.
@@ -34,6 +36,7 @@ impl Kind {
             Kind::LockRelease => "lock-release-not-flushed",
             Kind::Unordered => "unordered-read",
             Kind::HostCrash => "host-crash",
+            Kind::PowerFailure => "power-failure",
             Kind::Stuck => "stuck",
             Kind::Broken => "broken-invariant",
         }
@@ -80,11 +83,12 @@ impl Finding {
         Some(self.here.time.since(there.time) + there.time.since(self.here.time))
     }
 
-    /// Whether it is the same mistake: the same is wrong at the same places. Where a host stops is no mistake of its own.
+    /// Whether it is the same mistake: the same is wrong at the same places. Where a host stops or the power fails
+    /// is no mistake of its own.
     pub fn is_like(&self, other: &Finding) -> bool {
         let place = |side: &Side| (side.site.file(), side.site.line());
-        let there =
-            |finding: &Finding| finding.there.as_ref().filter(|_| finding.kind != Kind::HostCrash).map(place);
+        let stops = |finding: &Finding| matches!(finding.kind, Kind::HostCrash | Kind::PowerFailure);
+        let there = |finding: &Finding| finding.there.as_ref().filter(|_| !stops(finding)).map(place);
         self.kind == other.kind && place(&self.here) == place(&other.here) && there(self) == there(other)
     }
 

@@ -22,12 +22,20 @@
 //! host leaves; vector clocks as in FastTrack (PLDI 2009).
 #![forbid(unsafe_code)]
 
+mod cut;
+mod cuts;
+mod device;
 mod explore;
 mod finding;
 mod judge;
+mod link;
+mod lost_link;
 mod mutant;
 mod params;
 mod port;
+#[cfg(test)]
+mod power_tests;
+mod ranges;
 mod recorded;
 mod replay;
 mod run;
@@ -42,11 +50,16 @@ mod stats;
 mod tests;
 mod world;
 
+pub use cuts::{Instants, PowerFailure, Whole, drain_line_nj, run_with_cuts};
+pub use device::{Reach, Remains};
 pub use finding::{Finding, Kind, Side};
+pub use link::Use;
 pub use mutant::Mutant;
+pub use params::PersistentFlush;
+pub use ranges::CoherentRanges;
 pub use recorded::{Access, Act, Recorded};
 pub use replay::{check_recorded, replay};
-pub use run::{Ran, check, run};
+pub use run::{Ran, check, check_machine, coherent_ranges, run};
 pub use schedule::{Accesses, Happens, What};
 pub use search::{Found, Outcome, Search};
 pub use source_line::SourceLine;
@@ -64,6 +77,7 @@ pub const PARAMETERS: &[Param] = params::SharedParameters::TABLE;
 pub const SYSTEM: System = System {
     parameters: &[PARAMETERS],
     groups: &[("shared", "hosts that share memory")],
+    renamed: &[("shared.coherent_lines", "shared.coherent_ranges")],
     statistics: stats::STATISTICS,
     protocols: &[Harness::of::<explore::SharedSpace>()],
     ..System::NOTHING

@@ -1,8 +1,9 @@
 //! One run: programs on hosts, what happens to them, and what the device holds in the end.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Side};
 use crate::params::SharedParameters;
 use crate::port::{Members, Port};
+use crate::ranges::CoherentRanges;
 use crate::schedule::{Accesses, Happens};
 use crate::shadow::Word;
 use crate::state::Block;
@@ -18,6 +19,21 @@ use workloads::{Host, Left, Membership, Persistent, Program, SharedWorkload};
 /// Accesses between two looks at whether the work is to stop.
 const LOOK: u64 = 1 << 12;
 
+/// Why a machine is none.
+///
+/// # Errors
+/// The key, and what is accepted.
+pub fn check_machine(machine: &Settings) -> Result<(), String> {
+    let own = SharedParameters::from_settings(machine);
+    let read = CoherentRanges::read(&own.coherent_ranges, own.lines());
+    read.map(|_| ()).map_err(|why| format!("shared.coherent_ranges: {why}"))
+}
+
+/// Lines that hardware keeps coherent.
+pub fn coherent_ranges(machine: &Settings) -> CoherentRanges {
+    SharedParameters::from_settings(machine).coherent()
+}
+
 /// Why a workload cannot run on a machine.
 ///
 /// # Errors
@@ -29,6 +45,15 @@ pub fn check(machine: &Settings, workload: &SharedWorkload, settings: &Settings)
         return Err(format!(
             "workload.hosts = {hosts}: {} takes more hosts than the machine has; give at most shared.hosts = {}",
             workload.name, own.hosts
+        ));
+    }
+    let lines = (workload.lines)(settings) as u64;
+    if lines > own.lines() {
+        return Err(format!(
+            "{}: takes {lines} lines, and the memory has {}; give shared.memory_bytes at least {}",
+            workload.name,
+            own.lines(),
+            (lines * 64).next_power_of_two()
         ));
     }
     Ok(())
@@ -56,7 +81,7 @@ pub struct Ran {
 }
 
 /// The device, for the program's check.
-struct Device<'a>(&'a [Block<Word, 8>]);
+pub(crate) struct Device<'a>(pub(crate) &'a [Block<Word, 8>]);
 
 impl Persistent for Device<'_> {
     fn word(&mut self, address: u64) -> u64 {
@@ -73,37 +98,86 @@ pub fn run(
     schedule: Vec<Happens>,
     keeps_steps: bool,
 ) -> Ran {
-    let hosts = settings.count("workload.hosts");
-    let spec = SharedParameters::from_settings(machine);
-    let mut world = World::new(spec, hosts, (workload.lines)(settings), schedule);
-    world.keeps_steps = keeps_steps;
-    world.locks = (workload.locks)(settings);
-    let world = Rc::new(RefCell::new(world));
-    let members: Rc<dyn Membership> = Rc::new(Members(Rc::clone(&world)));
-    let program = |id| {
-        let cpu = Cpu::new(Rc::new(Port { world: Rc::clone(&world), id }));
-        Some((workload.program)(Host::new(cpu, (id, hosts), Rc::clone(settings), Rc::clone(&members))))
-    };
-    let mut programs: Vec<Option<Program>> = (0..hosts).map(program).collect();
-    (0..hosts).for_each(|id| go_on(&world, &mut programs, id));
-    let mut acted = 0u64;
-    loop {
-        let Some(id) = world.borrow().next() else { break };
-        world.borrow_mut().act(id);
-        go_on(&world, &mut programs, id);
-        acted += 1;
-        if acted.is_multiple_of(LOOK) {
-            watch::check();
-        }
-        if world.borrow().is_stuck(id) {
-            world.borrow_mut().note_stuck();
+    let mut running = Running::new(machine, workload, settings, schedule);
+    running.world.borrow_mut().keeps_steps = keeps_steps;
+    while let Some(id) = running.next() {
+        if !running.act(id) {
             break;
         }
     }
-    drop(programs);
-    let world = &mut *world.borrow_mut();
-    look_at_the_end(world, workload, settings);
-    told(world)
+    running.end(workload, settings)
+}
+
+/// Programs on hosts, an access at a time.
+pub(crate) struct Running {
+    pub(crate) world: Rc<RefCell<World>>,
+    programs: Vec<Option<Program>>,
+    acted: u64,
+}
+
+impl Running {
+    /// Each program is at its first access.
+    pub(crate) fn new(
+        machine: &Settings,
+        workload: &SharedWorkload,
+        settings: &Rc<Settings>,
+        schedule: Vec<Happens>,
+    ) -> Running {
+        let hosts = settings.count("workload.hosts");
+        let spec = SharedParameters::from_settings(machine);
+        let mut world = World::new(spec, hosts, (workload.lines)(settings), schedule);
+        world.locks = (workload.locks)(settings);
+        let world = Rc::new(RefCell::new(world));
+        let members: Rc<dyn Membership> = Rc::new(Members(Rc::clone(&world)));
+        let program = |id| {
+            let cpu = Cpu::new(Rc::new(Port { world: Rc::clone(&world), id }));
+            Some((workload.program)(Host::new(cpu, (id, hosts), Rc::clone(settings), Rc::clone(&members))))
+        };
+        let mut programs: Vec<Option<Program>> = (0..hosts).map(program).collect();
+        (0..hosts).for_each(|id| go_on(&world, &mut programs, id));
+        Running { world, programs, acted: 0 }
+    }
+
+    /// The host whose access is next.
+    pub(crate) fn next(&self) -> Option<usize> {
+        self.world.borrow().next()
+    }
+
+    /// Does the next access of a host; whether anything is still to come.
+    pub(crate) fn act(&mut self, id: usize) -> bool {
+        self.world.borrow_mut().act(id);
+        go_on(&self.world, &mut self.programs, id);
+        self.acted += 1;
+        if self.acted.is_multiple_of(LOOK) {
+            watch::check();
+        }
+        let is_stuck = self.world.borrow().is_stuck(id);
+        if is_stuck {
+            self.world.borrow_mut().note_stuck();
+        }
+        !is_stuck
+    }
+
+    /// Where a host is.
+    pub(crate) fn side(&self, id: usize) -> Side {
+        self.world.borrow().side(id)
+    }
+
+    /// Where the last host ended, and when; none where no host did anything.
+    pub(crate) fn ends(&self) -> Option<Side> {
+        let world = self.world.borrow();
+        let id = (0..world.hosts.len()).max_by_key(|id| world.hosts[*id].now)?;
+        world.hosts[id].last?;
+        Some(world.side(id))
+    }
+
+    /// What it came to.
+    pub(crate) fn end(self, workload: &SharedWorkload, settings: &Settings) -> Ran {
+        drop(self.programs);
+        let world = &mut *self.world.borrow_mut();
+        look_at_the_end(world, workload, settings);
+        told(world)
+    }
 }
 
 /// Lets a host's program go on to its next access.
@@ -124,6 +198,11 @@ fn look_at_the_end(world: &mut World, workload: &SharedWorkload, settings: &Sett
     if world.found.is_some() {
         return;
     }
+    if let Some(cut) = world.power.take() {
+        let finding = world.recovered(&cut, workload, settings);
+        return world.note(finding, 0);
+    }
+    world.catch_up(Time::NEVER);
     for host in 0..world.hosts.len() {
         let lines: Vec<usize> = world.state.cached(host).collect();
         lines.into_iter().for_each(|line| _ = world.state.evict(host, line));
@@ -131,7 +210,7 @@ fn look_at_the_end(world: &mut World, workload: &SharedWorkload, settings: &Sett
     }
     let ended: Vec<u64> = world.hosts.iter().map(|h| h.operations).collect();
     let alive: Vec<bool> = world.hosts.iter().map(|h| h.is_alive).collect();
-    let left = Left { settings, ended: &ended, alive: &alive };
+    let left = Left { settings, ended: &ended, alive: &alive, power_failed: false, dirty_shutdowns: 0 };
     if let Err(broken) = (workload.check)(&mut Device(world.state.memory()), &left) {
         let finding = world.at_the_end(place_of(broken.address), &broken.what);
         world.note(finding, 0);

@@ -1,4 +1,5 @@
-//! What happens to a run besides what its programs do: hosts stand still, lines are evicted, flushes linger, a host stops.
+//! What happens to a run besides what its programs do: hosts stand still, lines are evicted, flushes linger, a host stops, a link
+//! fails, the power fails.
 //!
 //! A run is a function of its settings and of such a list, so that a list can be made small as long as the same is found.
 
@@ -15,6 +16,10 @@ pub enum What {
     Linger(Dur),
     /// It stops for good.
     Crash,
+    /// Its link to the device fails, and is back after so long.
+    LinkFails(Dur),
+    /// The power fails, of all hosts and of the device; with stored energy for no more than so many lines, where that is said.
+    PowerFails(Option<u64>),
 }
 
 /// Something that happens to a host.
@@ -36,6 +41,8 @@ const NEAR: u64 = 8;
 const LONGEST_PAUSE: Dur = Dur::ns(20_000);
 /// The longest time that a write takes more than usual.
 const LONGEST_LINGER: Dur = Dur::ns(5_000);
+/// The most lines for which stored energy is left where it is short.
+const MOST_LINES: u64 = 4;
 
 /// What a host did in a run.
 #[derive(Clone, Debug, Default)]
@@ -56,9 +63,15 @@ impl Accesses {
     }
 }
 
+/// How long a link is lost: mostly not for so long that its host is fenced off.
+fn lost(random: &mut Random, timeout: Dur, may_stop: bool) -> Dur {
+    let most = LONGEST_PAUSE.min(timeout).as_ps().max(1);
+    if random.chance(300) && may_stop { timeout + Dur::ps(1) } else { Dur::ps(random.below(most) + 1) }
+}
+
 /// What happens in run `number` of a search: nothing in the first, something else in each other one. `accesses` are those
 /// that each host made when nothing happened.
-pub(crate) fn drawn(seed: u64, number: u64, accesses: &[Accesses]) -> Vec<Happens> {
+pub(crate) fn drawn(seed: u64, number: u64, accesses: &[Accesses], link_timeout: Dur) -> Vec<Happens> {
     if number == 0 {
         return Vec::new();
     }
@@ -74,11 +87,16 @@ pub(crate) fn drawn(seed: u64, number: u64, accesses: &[Accesses]) -> Vec<Happen
             }
         };
         let time = |random: &mut Random, most: Dur| Dur::ps(random.below(most.as_ps()) + 1);
-        let stopped = all.iter().any(|h| h.what == What::Crash);
+        let ends = |h: &Happens| {
+            h.what == What::Crash || matches!(h.what, What::LinkFails(time) if time > link_timeout)
+        };
+        let stopped = all.iter().any(ends);
         let what = match random.below(20) {
             0..=6 => What::Pause(time(&mut random, LONGEST_PAUSE)),
             7..=13 => What::Evict(random.next_u64()),
             14 | 15 if !stopped => What::Crash,
+            18 => What::LinkFails(lost(&mut random, link_timeout, !stopped)),
+            19 => What::PowerFails(random.chance(500).then(|| random.below(MOST_LINES))),
             _ => What::Linger(time(&mut random, LONGEST_LINGER)),
         };
         all.push(Happens { host, access, what });

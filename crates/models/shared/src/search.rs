@@ -1,10 +1,11 @@
 //! Many runs of one program: what is wrong in any of them, each with a smallest schedule that shows it.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Kind};
+use crate::params::SharedParameters;
 use crate::run::{Ran, run};
-use crate::schedule::{Happens, drawn};
+use crate::schedule::{Accesses, Happens, What, drawn};
 use crate::world::Step;
-use params::{Setting, Settings, Tally};
+use params::{Parameters, Setting, Settings, Tally};
 use std::rc::Rc;
 use units::{Dur, watch};
 use workloads::SharedWorkload;
@@ -77,11 +78,11 @@ impl Search<'_> {
             references: 0,
             remarks: Vec::new(),
         };
-        let mut first = Some(usual);
+        let (mut first, link_timeout) = (Some(usual), self.link_timeout());
         for number in 0..self.schedules {
             watch::check();
             watch::parts(number, self.schedules);
-            let schedule = drawn(self.seed, number, &accesses);
+            let schedule = drawn(self.seed, number, &accesses, link_timeout);
             let again = || run(self.machine, self.workload, &settings, schedule.clone(), false);
             let ran = first.take().unwrap_or_else(again);
             outcome.references += ran.references;
@@ -109,6 +110,16 @@ impl Search<'_> {
                 index += 1;
             }
         }
+        // Energy that is short only where that matters.
+        for index in 0..schedule.len() {
+            if let What::PowerFails(Some(_)) = schedule[index].what {
+                let mut enough = schedule.clone();
+                enough[index].what = What::PowerFails(None);
+                if self.shows(&finding, operations, &enough).is_some() {
+                    schedule = enough;
+                }
+            }
+        }
         let ran = run(self.machine, self.workload, &self.with(operations), schedule.clone(), true);
         let (finding, steps) = match ran.finding {
             Some(found) => {
@@ -125,9 +136,10 @@ impl Search<'_> {
         let mut operations = 1;
         while operations < whole {
             let usual = run(self.machine, self.workload, &self.with(operations), Vec::new(), false);
-            for number in 0..TRIES {
+            let drawn =
+                (0..TRIES).map(|number| drawn(self.seed, number, &usual.accesses, self.link_timeout()));
+            for schedule in failures(finding, &usual.accesses).chain(drawn) {
                 watch::check();
-                let schedule = drawn(self.seed, number, &usual.accesses);
                 if self.shows(finding, operations, &schedule).is_some() {
                     return Some((operations, schedule));
                 }
@@ -135,6 +147,10 @@ impl Search<'_> {
             operations += operations.div_ceil(2);
         }
         None
+    }
+
+    fn link_timeout(&self) -> Dur {
+        SharedParameters::from_settings(self.machine).link_timeout_ns
     }
 
     fn with(&self, operations: u64) -> Rc<Settings> {
@@ -150,13 +166,27 @@ impl Search<'_> {
     }
 }
 
+/// Where it is a power failure that shows `finding`: a power failure at each access, with energy for all lines or for few.
+fn failures(finding: &Finding, accesses: &[Accesses]) -> impl Iterator<Item = Vec<Happens>> {
+    let shown = accesses.iter().filter(|_| finding.kind == Kind::PowerFailure);
+    let accesses: Vec<u64> = shown.map(|a| a.all).collect();
+    let at = accesses.into_iter().enumerate();
+    let places = at.flat_map(|(host, all)| (0..all).map(move |access| (host, access)));
+    let energies = [None, Some(0), Some(1), Some(2)];
+    places.flat_map(move |(host, access)| {
+        energies.map(|lines| vec![Happens { host, access, what: What::PowerFails(lines) }])
+    })
+}
+
 /// Accesses that are told of a finding.
 pub(crate) const MOST_STEPS: usize = 24;
 
 /// What the two hosts did to the line, up to where it shows.
 pub(crate) fn told(finding: &Finding, steps: &[Step]) -> Vec<Step> {
     let hosts = [Some(finding.here.host), finding.there.map(|side| side.host)];
-    let until = steps.iter().filter(|s| s.time <= finding.here.time);
+    // What recovery misses was stored before the power failed, and may have been flushed since.
+    let end = finding.there.filter(|_| finding.kind == Kind::PowerFailure).unwrap_or(finding.here).time;
+    let until = steps.iter().filter(|s| s.time <= end);
     let mut kept: Vec<Step> = Vec::new();
     for step in until.filter(|s| hosts.contains(&Some(s.host))) {
         let mut own = kept.iter().rev().filter(|s| s.host == step.host);

@@ -31,8 +31,8 @@ pub(crate) struct Stored {
     /// The store before it to the same word.
     previous: Version,
     epoch: u32,
-    /// What its host knew, where it is a release.
-    tells: Option<Box<Clock>>,
+    /// Where it is a release, which of the clocks of releases says what its host knew, from 1 on.
+    tells: u32,
     /// Its bytes were lost when its host stopped.
     pub(crate) lost: bool,
     /// The first flush instruction of its host after it.
@@ -57,6 +57,8 @@ pub(crate) struct Shadow {
     clocks: Vec<Clock>,
     /// Each host's releases.
     releases: Vec<Vec<Version>>,
+    /// What the hosts of releases knew.
+    told: Vec<Clock>,
 }
 
 impl Shadow {
@@ -71,6 +73,7 @@ impl Shadow {
             lines: vec![Line::default(); lines],
             clocks: (0..hosts).map(clock).collect(),
             releases: vec![Vec::new(); hosts],
+            told: Vec::new(),
         }
     }
 
@@ -102,7 +105,8 @@ impl Shadow {
         release: bool,
         (site, time): (SourceLine, Time),
     ) -> Version {
-        let tells = release.then(|| Box::new(self.clocks[host]));
+        self.told.extend(release.then_some(self.clocks[host]));
+        let tells = if release { self.told.len() as u32 } else { 0 };
         let (previous, epoch) = (self.lines[line].latest[word], self.clocks[host][host]);
         self.stores.push(Stored { host, site, time, previous, epoch, tells, lost: false, flushed: None });
         let version = self.stores.len() as Version;
@@ -117,8 +121,9 @@ impl Shadow {
 
     /// `host` reads a release: it knows what the one who released knew.
     pub(crate) fn acquire(&mut self, host: usize, version: Version) {
-        if let Some(tells) = self.stored(version).and_then(|s| s.tells.clone()) {
-            self.join(host, &tells);
+        let tells = self.stored(version).map_or(0, |s| s.tells);
+        if let Some(told) = tells.checked_sub(1).map(|index| self.told[index as usize]) {
+            self.join(host, &told);
         }
     }
 

@@ -28,6 +28,16 @@ pub struct Write<W, const N: usize> {
     pub stamp: u64,
 }
 
+/// A line that the device has accepted and its media has not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Accepted<W, const N: usize> {
+    pub(crate) line: usize,
+    /// What the media holds.
+    pub(crate) media: Block<W, N>,
+    /// When it was accepted, for who has a clock.
+    pub(crate) stamp: u64,
+}
+
 /// What a flush does to a host's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
@@ -48,6 +58,14 @@ pub struct State<W, const N: usize> {
     memory: Vec<Block<W, N>>,
     /// Which lines hardware keeps coherent between hosts.
     coherent: Vec<bool>,
+    /// Hosts whose links are down.
+    pub(crate) down: Vec<bool>,
+    /// Lines that the device has accepted and its media has not, oldest first.
+    pub(crate) accepted: Vec<Accepted<W, N>>,
+    /// How many of them there may be.
+    pub(crate) buffer: usize,
+    /// For who has a clock: what is accepted is accepted then.
+    pub(crate) clock: u64,
     mutant: Option<Mutant>,
 }
 
@@ -59,6 +77,10 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
             in_flight: vec![Vec::new(); hosts],
             memory,
             coherent,
+            down: vec![false; hosts],
+            accepted: Vec::new(),
+            buffer: 0,
+            clock: 0,
             mutant: None,
         }
     }
@@ -69,7 +91,13 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
         State { mutant, ..self }
     }
 
-    fn has(&self, mutant: Mutant) -> bool {
+    /// The same with a buffer of so many lines between what the device accepts and its media.
+    #[must_use]
+    pub fn buffered(self, lines: usize) -> State<W, N> {
+        State { buffer: lines, ..self }
+    }
+
+    pub(crate) fn has(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
@@ -98,7 +126,10 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
         if !self.coherent[line] {
             return;
         }
-        for other in (0..self.copies.len()).filter(|other| *other != host) {
+        for other in 0..self.copies.len() {
+            if other == host || self.down[other] {
+                continue;
+            }
             self.write_back(other, line);
             self.settle(other, line);
         }
@@ -151,7 +182,7 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
     }
 
     /// The line leaves for the device where it is dirty; the copy stays, clean.
-    fn write_back(&mut self, host: usize, line: usize) -> bool {
+    pub(crate) fn write_back(&mut self, host: usize, line: usize) -> bool {
         let Some(copy) = &mut self.copies[host][line] else { return false };
         if !std::mem::take(&mut copy.dirty) {
             return false;
@@ -190,11 +221,17 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
         }
     }
 
+    /// What the host has on its way and is due after `now` takes so much longer.
+    pub(crate) fn delay(&mut self, host: usize, now: u64, longer: u64) {
+        self.in_flight[host].iter_mut().filter(|w| w.stamp > now).for_each(|w| w.stamp += longer);
+    }
+
     /// Write number `index` of a host reaches the device: one line's go in order, others overtake. The write, where there was one.
     pub fn land(&mut self, host: usize, index: usize) -> Option<Write<W, N>> {
         let line = self.in_flight[host].get(index)?.line;
         let first = self.in_flight[host].iter().position(|write| write.line == line)?;
         let write = self.in_flight[host].remove(first);
+        self.accept(line);
         match write.only {
             Some(word) => self.memory[line][word] = write.words[word],
             None => self.memory[line] = write.words,
@@ -220,6 +257,12 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
             (0..self.memory.len()).for_each(|line| _ = self.evict(host, line));
         }
         self.copies[host].fill(None);
+        self.forget_in_flight(host);
+        self.down[host] = false;
+    }
+
+    /// What a host has on its way is lost.
+    pub(crate) fn forget_in_flight(&mut self, host: usize) {
         self.in_flight[host].clear();
     }
 

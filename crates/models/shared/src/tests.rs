@@ -61,12 +61,29 @@ fn nothing_is_found_in_programs_for_hosts_without_a_bug() {
 
 /// A machine that is large enough for a mistake to show.
 fn seeded(mutant: Mutant) -> SharedSpace {
-    let coherent = mutant == Mutant::SnoopLeavesCopies;
-    SharedSpace { lines: 1, coherent, mutant: Some(mutant), ..SMALL }
+    use Mutant::*;
+    let one = SharedSpace { lines: 1, operations: 3, mutant: Some(mutant), ..SMALL };
+    match mutant {
+        SnoopLeavesCopies => SharedSpace { coherent: true, ..one },
+        LinkForgets => SharedSpace { links: 1, ..one },
+        SnoopSkipsLostLinks => SharedSpace { coherent: true, links: 1, ..one },
+        DrainForgets | CountStays => SharedSpace { buffer: 1, ..one },
+        CachesForgotten => SharedSpace { global_flush: true, ..one },
+        FenceForgets | FlushForgets | InvalidateKeepsCopy | EvictionForgets | CrashWritesBack => one,
+    }
 }
 
-const SMALL: SharedSpace =
-    SharedSpace { hosts: 2, lines: 2, operations: 2, stays: false, coherent: false, mutant: None };
+const SMALL: SharedSpace = SharedSpace {
+    hosts: 2,
+    lines: 2,
+    operations: 2,
+    stays: false,
+    coherent: false,
+    links: 0,
+    buffer: 0,
+    global_flush: false,
+    mutant: None,
+};
 
 #[test]
 fn hosts_see_what_was_flushed_and_fenced_and_every_mutant_is_caught() {
@@ -75,9 +92,13 @@ fn hosts_see_what_was_flushed_and_fenced_and_every_mutant_is_caught() {
             (SMALL, 31_266),
             (SharedSpace { coherent: true, ..SMALL }, 9_766),
             (SharedSpace { lines: 1, operations: 3, ..SMALL }, 56_713),
+            (SharedSpace { lines: 1, links: 2, ..SMALL }, 20_060),
+            (SharedSpace { lines: 1, links: 2, coherent: true, ..SMALL }, 4_478),
+            (SharedSpace { buffer: 1, ..SMALL }, 81_194),
+            (SharedSpace { global_flush: true, buffer: 2, lines: 1, links: 1, ..SMALL }, 28_164),
         ],
-        seeded: |mutant| SharedSpace { operations: 3, ..seeded(mutant) },
-        wrong: &["host 0 "],
+        seeded,
+        wrong: &["host 0 ", "host 1 loads", "the power fails, line 0 is left with "],
     }
     .holds();
 }
@@ -130,7 +151,7 @@ fn a_slow_link_makes_nobody_wait_for_ever() {
 fn coherent_lines_forgive_what_incoherent_ones_do_not() {
     let workload = find_shared("shared-log").unwrap();
     let mut machine = Settings::defaults(SharedParameters::TABLE);
-    machine.set("shared.coherent_lines", Setting::Number(64));
+    machine.set("shared.coherent_ranges", Setting::Text("0-63".into()));
     for bug in ["reader-keeps-record", "reader-keeps-tail", "acks-share-line", "tail-not-flushed"] {
         let mut settings = Settings::defaults(workload.params);
         settings.set("workload.bug", Setting::Text(bug.into()));

@@ -1,5 +1,6 @@
 //! Hosts with a program each, in simulated time: the one with the earliest clock acts next, the lower number first.
 
+use crate::cut::Cut;
 use crate::finding::{Finding, Side};
 use crate::params::SharedParameters;
 use crate::schedule::{Accesses, Happens, What};
@@ -48,6 +49,8 @@ struct Look {
 pub(crate) struct HostCore {
     pub(crate) now: Time,
     pub(crate) asked: Option<(Op, SourceLine)>,
+    /// Where it last was.
+    pub(crate) last: Option<SourceLine>,
     pub(crate) answer: Option<u64>,
     pub(crate) is_alive: bool,
     pub(crate) has_ended: bool,
@@ -58,6 +61,10 @@ pub(crate) struct HostCore {
     /// How much longer its next write takes.
     linger: Dur,
     link_free: Time,
+    /// When its lost link is back, and when it is given up where that is sooner.
+    pub(crate) link_back: Option<(Time, Option<Time>)>,
+    /// It stopped because its link was lost for too long.
+    pub(crate) is_fenced_off: bool,
     /// Lines in the order in which they were fetched.
     fetched: VecDeque<usize>,
     /// Words that it looks at again and again, the last one last.
@@ -69,6 +76,7 @@ impl HostCore {
         HostCore {
             now: Time::ZERO,
             asked: None,
+            last: None,
             answer: None,
             is_alive: true,
             has_ended: false,
@@ -78,6 +86,8 @@ impl HostCore {
             accesses: Accesses::default(),
             linger: Dur::ZERO,
             link_free: Time::ZERO,
+            link_back: None,
+            is_fenced_off: false,
             fetched: VecDeque::new(),
             looks: Vec::new(),
         }
@@ -106,6 +116,16 @@ pub(crate) struct World {
     progress: Time,
     /// When an operation or a host last ended.
     ended: Time,
+    /// Nothing arrives and no link comes back before that.
+    due: Time,
+    /// Hosts whose links are lost.
+    pub(crate) lost_links: usize,
+    /// How long only looking may go on.
+    patience: Dur,
+    /// When the device has brought the last line to its media that it has brought there.
+    pub(crate) drained: Time,
+    /// What the power left when it failed.
+    pub(crate) power: Option<Cut>,
 }
 
 /// What is done with an access.
@@ -118,7 +138,8 @@ enum Done {
 
 impl World {
     pub(crate) fn new(spec: SharedParameters, hosts: usize, lines: usize, schedule: Vec<Happens>) -> World {
-        let coherent = (0..lines).map(|line| line < spec.coherent_lines).collect();
+        let coherent = spec.coherent();
+        let coherent = (0..lines).map(|line| coherent.has(line as u64)).collect();
         World::of_lines(spec, hosts, coherent, schedule)
     }
 
@@ -130,8 +151,10 @@ impl World {
         schedule: Vec<Happens>,
     ) -> World {
         let lines = coherent.len();
+        let is_buffered = schedule.iter().any(|h| matches!(h.what, What::PowerFails(_)));
+        let state = State::new(hosts, vec![[Word::default(); 8]; lines], coherent);
         World {
-            state: State::new(hosts, vec![[Word::default(); 8]; lines], coherent),
+            state: state.buffered(if is_buffered { spec.buffer_lines } else { 0 }),
             shadow: Shadow::new(hosts, lines),
             hosts: (0..hosts).map(|_| HostCore::new(hosts)).collect(),
             locks: Vec::new(),
@@ -142,6 +165,11 @@ impl World {
             found: None,
             progress: Time::ZERO,
             ended: Time::ZERO,
+            due: Time::NEVER,
+            lost_links: 0,
+            patience: PATIENCE.0.max((spec.link_ns * 2 + spec.device_ns + spec.line_ns) * PATIENCE.1),
+            drained: Time::ZERO,
+            power: None,
             spec,
         }
     }
@@ -165,15 +193,35 @@ impl World {
 
     /// The host whose access is next.
     pub(crate) fn next(&self) -> Option<usize> {
-        let able = |id: &usize| self.hosts[*id].runs() && self.hosts[*id].asked.is_some();
-        (0..self.hosts.len()).filter(able).min_by_key(|id| self.hosts[*id].now)
+        let mut next: Option<(Time, usize)> = None;
+        for (id, host) in self.hosts.iter().enumerate() {
+            if host.runs() && host.asked.is_some() && next.is_none_or(|(now, _)| host.now < now) {
+                next = Some((host.now, id));
+            }
+        }
+        next.map(|(_, id)| id)
+    }
+
+    /// Where a host is: at its next access, or at its last.
+    ///
+    /// # Panics
+    /// Of a host that has neither.
+    pub(crate) fn side(&self, id: usize) -> Side {
+        let host = &self.hosts[id];
+        let site = host.asked.map(|(_, site)| site).or(host.last);
+        Side { host: id, site: site.expect("a host that has begun"), time: host.now }
+    }
+
+    /// Writes that hosts have sent to the device.
+    pub(crate) fn sent(&self) -> u64 {
+        self.stats.writes + self.stats.evictions
     }
 
     /// Does the next access of a host, or what happens before it.
     pub(crate) fn act(&mut self, id: usize) {
         let now = self.hosts[id].now;
-        self.land_until(now);
-        let Some((op, site)) = self.hosts[id].asked else { return };
+        self.catch_up(now);
+        let Some((op, site)) = self.hosts[id].asked.filter(|_| self.hosts[id].is_alive) else { return };
         if !self.gets_to(id, site) {
             return;
         }
@@ -182,6 +230,7 @@ impl World {
             Done::After(time, value) => {
                 let host = &mut self.hosts[id];
                 (host.now, host.asked, host.answer) = (now + time, None, Some(value));
+                host.last = Some(site);
                 if op.order.releases() || matches!(op.kind, OpKind::Flush(_) | OpKind::Fence(_)) {
                     host.accesses.telling.push(host.accesses.all);
                 }
@@ -191,13 +240,34 @@ impl World {
         }
     }
 
-    /// What is on its way and due has landed.
-    fn land_until(&mut self, now: Time) {
+    /// What is due by now has happened: writes have arrived, links are back or given up, the device has drained.
+    pub(crate) fn catch_up(&mut self, now: Time) {
+        if self.state.buffer > 0 {
+            self.drain_until(now);
+        }
+        if now < self.due {
+            return;
+        }
+        let mut due = Time::NEVER;
         for host in 0..self.hosts.len() {
-            while let Some(index) = self.state.in_flight(host).iter().position(|w| w.stamp <= now.ps()) {
-                self.state.land(host, index);
+            if self.lost_links > 0 {
+                self.link_until(host, now);
+                let back = self.hosts[host].link_back.map(|(back, given_up)| given_up.unwrap_or(back));
+                due = due.min(back.unwrap_or(Time::NEVER));
+            }
+            let mut index = 0;
+            while let Some(write) = self.state.in_flight(host).get(index) {
+                if write.stamp <= now.ps() {
+                    // An earlier one to the same line went first.
+                    self.state.land(host, index);
+                    index = 0;
+                } else {
+                    due = due.min(Time::from_ps(write.stamp));
+                    index += 1;
+                }
             }
         }
+        self.due = due;
     }
 
     /// What happens to a host before its next access; whether it gets to that now.
@@ -214,7 +284,14 @@ impl World {
                 What::Linger(time) => self.hosts[id].linger = time,
                 What::Evict(pick) => self.evict_one(id, pick),
                 What::Crash => {
-                    self.crash(id, site);
+                    self.crash(id, site, now);
+                    return false;
+                }
+                What::LinkFails(time) => self.link_fails(id, time),
+                What::PowerFails(lines) => {
+                    let at = Side { host: id, site, time: now };
+                    self.power = Some(self.cut(at, lines));
+                    self.hosts.iter_mut().for_each(|host| host.has_ended = true);
                     return false;
                 }
             }
@@ -223,20 +300,40 @@ impl World {
     }
 
     fn evict_one(&mut self, id: usize, pick: u64) {
+        if self.state.is_cut_off(id) {
+            return;
+        }
         let cached: Vec<usize> = self.state.cached(id).collect();
         if let Some(line) = cached.get((pick % cached.len().max(1) as u64) as usize) {
             self.stats.evictions += u64::from(self.state.evict(id, *line));
         }
     }
 
-    fn crash(&mut self, id: usize, site: SourceLine) {
+    pub(crate) fn crash(&mut self, id: usize, site: SourceLine, time: Time) {
         self.state.crash(id);
         let memory = self.state.memory();
         self.shadow.lose(id, |(line, word)| memory[line][word].version);
         let host = &mut self.hosts[id];
         host.is_alive = false;
-        host.stopped = Some(Side { host: id, site, time: host.now });
-        self.progress = self.progress.max(host.now + self.spec.detect_ns);
+        self.lost_links -= usize::from(host.link_back.take().is_some());
+        host.stopped = Some(Side { host: id, site, time });
+        self.went_on(time + self.spec.detect_ns);
+    }
+
+    /// Something happens then.
+    pub(crate) fn went_on(&mut self, then: Time) {
+        self.progress = self.progress.max(then);
+    }
+
+    /// A host's link is busy, or lost, until then.
+    pub(crate) fn hold_link(&mut self, id: usize, time: Dur) {
+        let host = &mut self.hosts[id];
+        host.link_free = host.link_free.max(host.now) + time;
+    }
+
+    /// Something is due then.
+    pub(crate) fn is_due(&mut self, then: Time) {
+        self.due = self.due.min(then);
     }
 
     /// A line over a host's link, from `now` on: how long until it has gone through.
@@ -248,6 +345,9 @@ impl World {
 
     fn carry_out(&mut self, id: usize, op: &Op, site: SourceLine) -> Done {
         let now = self.hosts[id].now;
+        if let Some(then) = self.link_awaited(id, op) {
+            return Done::Again(then);
+        }
         match op.kind {
             OpKind::Load | OpKind::Prefetch | OpKind::Rmw(_) => {
                 self.stats.references += 1;
@@ -387,6 +487,7 @@ impl World {
         let linger = std::mem::take(&mut self.hosts[id].linger);
         let lands = now + self.over_link(id, now) + linger;
         self.state.stamp(id, lands.ps());
+        self.is_due(lands);
     }
 
     pub(crate) fn flush(&mut self, id: usize, op: &Op, kind: FlushKind, site: SourceLine) {
@@ -436,8 +537,7 @@ impl World {
     /// Whether nothing but looking has happened for so long that nothing else will.
     pub(crate) fn is_stuck(&self, id: usize) -> bool {
         let now = self.hosts[id].now;
-        let access = self.spec.link_ns * 2 + self.spec.device_ns + self.spec.line_ns;
-        let patience = PATIENCE.0.max(access * PATIENCE.1);
+        let patience = self.patience;
         now.since(self.progress) > patience || now.since(self.ended) > patience * LONGER
     }
 

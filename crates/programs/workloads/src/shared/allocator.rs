@@ -33,6 +33,8 @@ const BUGS: &[&str] = &[
     "reply-kept",
     "lease-by-time",
     "lease-never-ends",
+    "relies-on-persistent-flush",
+    "recovery-trusts-device",
 ];
 
 pub(crate) const WORKLOAD: SharedWorkload = SharedWorkload {
@@ -51,8 +53,16 @@ fn blocks(hosts: u64) -> u64 {
     (hosts - 1).saturating_sub(1).max(1)
 }
 
+fn request_at(settings: &Settings, id: usize) -> u64 {
+    if settings.text("workload.bug") == "requests-share-line" {
+        line(REQUESTS) + id as u64 * 8
+    } else {
+        line(REQUESTS + id as u64)
+    }
+}
+
 fn request(host: &Host, id: usize) -> u64 {
-    if host.has("requests-share-line") { line(REQUESTS) + id as u64 * 8 } else { line(REQUESTS + id as u64) }
+    request_at(&host.settings, id)
 }
 
 fn reply(id: usize) -> u64 {
@@ -73,7 +83,9 @@ async fn run(host: Host) {
 
 async fn ask(host: &Host, number: u64) {
     host.release(request(host, host.id), number).await;
-    if !host.has("request-not-flushed") {
+    if host.has("relies-on-persistent-flush") {
+        host.flush(request(host, host.id)).await;
+    } else if !host.has("request-not-flushed") {
         host.persist(request(host, host.id)).await;
     }
 }
@@ -201,9 +213,59 @@ impl<'a> Manager<'a> {
     }
 }
 
+/// A lease as recovery finds it.
+struct Recovered {
+    block: u64,
+    version: u64,
+    is_held: bool,
+}
+
+/// After a power failure every lease that had ended is known to have, and what was given back is whole, unless somebody has it
+/// again.
+fn check_leases(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
+    let hosts = 1..left.ended.len();
+    for id in hosts.clone() {
+        let (at, ended) = (request_at(left.settings, id), left.ended[id]);
+        let asked = memory.word(at);
+        if asked < 2 * ended {
+            let text = format!("host {id} has given back {} leases, and {ended} had ended", asked / 2);
+            return Err(Broken::new(at, text));
+        }
+    }
+    // Of who asks anew the reply may be half of the next one.
+    let leases: Vec<Recovered> = hosts
+        .filter_map(|id| {
+            let (asked, answered) = (memory.word(request_at(left.settings, id)), memory.word(reply(id)));
+            let [block, version] = [BLOCK, VERSION].map(|word| memory.word(reply(id) + word));
+            let is_whole = answered > 0 && asked.saturating_sub(answered) < 2;
+            is_whole.then_some(Recovered { block, version, is_held: asked == answered })
+        })
+        .collect();
+    for block in 0..blocks(left.ended.len() as u64) {
+        let of_block = leases.iter().filter(|lease| lease.block == block);
+        if of_block.clone().any(|lease| lease.is_held) {
+            continue;
+        }
+        let returned = of_block.map(|lease| lease.version + 1).max().unwrap_or(0);
+        let version = whole(memory, block_at(block), SALT)?;
+        if version < returned {
+            let text =
+                format!("block {block} is of version {version}, and version {returned} was given back");
+            return Err(Broken::new(block_at(block) + super::VERSION, text));
+        }
+    }
+    Ok(())
+}
+
 /// Blocks are whole where nobody stopped in the midst of writing one, and of as many versions as leases were given back.
 fn check(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
-    if left.alive.iter().any(|alive| !alive) {
+    if left.is_given_up() {
+        return Ok(());
+    }
+    if left.power_failed {
+        return check_leases(memory, left);
+    }
+    if left.stopped() > 0 {
         return Ok(());
     }
     let returned: u64 = left.ended[1..].iter().sum();

@@ -24,6 +24,9 @@ pub struct Host {
     /// The parameters of the workload.
     pub settings: Rc<Settings>,
     members: Rc<dyn Membership>,
+    /// Read at every step of a program.
+    bug: Rc<str>,
+    operations: u64,
 }
 
 /// A host that a program waits for is gone.
@@ -41,17 +44,19 @@ impl Host {
         settings: Rc<Settings>,
         members: Rc<dyn Membership>,
     ) -> Host {
-        Host { cpu, id, hosts, settings, members }
+        let (bug, operations) =
+            (settings.text("workload.bug").into(), settings.number("workload.operations"));
+        Host { cpu, id, hosts, settings, members, bug, operations }
     }
 
     /// Whether the mistake called `bug` is seeded.
     pub(crate) fn has(&self, bug: &str) -> bool {
-        self.settings.text("workload.bug") == bug
+        *self.bug == *bug
     }
 
     /// What was asked for.
     pub(crate) fn operations(&self) -> u64 {
-        self.settings.number("workload.operations")
+        self.operations
     }
 
     /// Loads a word of data.

@@ -3,6 +3,7 @@
 
 use super::{Broken, Host, Left, SharedWorkload, fill, line, shared_params, verify, whole};
 use crate::recovery::Persistent;
+use protocol::Settings;
 
 const SLOTS: u64 = 4;
 const TAIL: u64 = 0;
@@ -21,6 +22,8 @@ const BUGS: &[&str] = &[
     "ack-not-flushed",
     "writer-keeps-acks",
     "acks-share-line",
+    "relies-on-persistent-flush",
+    "recovery-trusts-device",
 ];
 
 pub(crate) const WORKLOAD: SharedWorkload = SharedWorkload {
@@ -39,8 +42,12 @@ fn slot(n: u64) -> u64 {
 }
 
 /// How far reader `id` has read: a word in a line of its own.
+fn ack_at(settings: &Settings, id: usize) -> u64 {
+    if settings.text("workload.bug") == "acks-share-line" { line(1) + id as u64 * 8 } else { line(id as u64) }
+}
+
 fn ack(host: &Host, id: usize) -> u64 {
-    if host.has("acks-share-line") { line(1) + id as u64 * 8 } else { line(id as u64) }
+    ack_at(&host.settings, id)
 }
 
 async fn run(host: Host) {
@@ -96,18 +103,30 @@ async fn read(host: &Host) {
             if verify(host, slot(n), SALT).await != n + 1 {
                 host.found_broken(slot(n), "the slot does not hold the record that the tail tells of");
             }
-            host.operation_done();
         }
+        acknowledge(host, tail).await;
+        (read..tail).for_each(|_| host.operation_done());
         read = tail;
-        host.release(ack(host, host.id), read).await;
-        if !host.has("ack-not-flushed") {
-            host.persist(ack(host, host.id)).await;
-        }
     }
 }
 
-/// The tail tells of every append that had ended and of none that had not begun; slots hold whole records of their own.
+/// A record is read once that is on the device: after a power failure its reader goes on from there.
+async fn acknowledge(host: &Host, read: u64) {
+    let own = ack(host, host.id);
+    host.release(own, read).await;
+    if host.has("relies-on-persistent-flush") {
+        host.flush(own).await;
+    } else if !host.has("ack-not-flushed") {
+        host.persist(own).await;
+    }
+}
+
+/// The tail tells of every append that had ended and of none that had not begun; slots hold whole records of their own; where
+/// readers come back, what they had read is acknowledged.
 fn check(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
+    if left.is_given_up() {
+        return Ok(());
+    }
     let (tail, ended) = (memory.word(line(TAIL)), left.ended[WRITER]);
     if tail < ended || tail > ended + 1 {
         return Err(Broken::new(
@@ -122,6 +141,20 @@ fn check(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
             return Err(Broken::new(
                 slot(n),
                 format!("record {n} is lost: its slot is of version {version}"),
+            ));
+        }
+    }
+    check_readers(memory, left)
+}
+
+fn check_readers(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
+    for id in (1..left.ended.len()).filter(|_| left.power_failed) {
+        let (at, ended) = (ack_at(left.settings, id), left.ended[id]);
+        let read = memory.word(at);
+        if read < ended {
+            return Err(Broken::new(
+                at,
+                format!("reader {id} goes on from record {read}, and it had read {ended}"),
             ));
         }
     }

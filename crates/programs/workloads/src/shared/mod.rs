@@ -36,7 +36,7 @@ pub struct SharedWorkload {
     pub locks: fn(&Settings) -> Vec<u64>,
     /// The program of one host.
     pub program: fn(Host) -> Program,
-    /// What must hold of the device when every host has ended or stopped.
+    /// What must hold of the device when every host has ended or stopped, and what recovery needs after a power failure.
     pub check: fn(&mut dyn Persistent, &Left<'_>) -> Result<(), Broken>,
 }
 
@@ -55,6 +55,27 @@ pub struct Left<'a> {
     pub ended: &'a [u64],
     /// Whether each host is still there.
     pub alive: &'a [bool],
+    /// The power failed of all hosts and of the device, and this is recovery.
+    pub power_failed: bool,
+    /// How much the device's count of dirty shutdowns went up: it says so where a power failure lost what it had accepted, or
+    /// a global persistent flush did not end.
+    pub dirty_shutdowns: u64,
+}
+
+impl Left<'_> {
+    /// Whether recovery takes nothing from the device, which says that it has lost something.
+    fn is_given_up(&self) -> bool {
+        self.dirty_shutdowns > 0 && !self.has("recovery-trusts-device")
+    }
+
+    /// Whether the mistake called `bug` is seeded.
+    fn has(&self, bug: &str) -> bool {
+        self.settings.text("workload.bug") == bug
+    }
+
+    fn stopped(&self) -> u64 {
+        self.alive.iter().filter(|alive| !**alive).count() as u64
+    }
 }
 
 /// What does not hold, and of which word.

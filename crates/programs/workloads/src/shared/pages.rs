@@ -29,6 +29,8 @@ const BUGS: &[&str] = &[
     "state-kept",
     "no-takeover",
     "waits-for-the-gone",
+    "relies-on-persistent-flush",
+    "recovery-trusts-device",
 ];
 
 pub(crate) const WORKLOAD: SharedWorkload = SharedWorkload {
@@ -99,7 +101,11 @@ async fn replace(host: &Host, page: u64, generation: u64) {
     if !host.has("page-not-fenced") {
         host.fence().await;
     }
-    host.publish(state(page), 2 * generation + 2).await;
+    host.release(state(page), 2 * generation + 2).await;
+    host.flush(state(page)).await;
+    if !host.has("relies-on-persistent-flush") {
+        host.fence().await;
+    }
 }
 
 async fn read(host: &Host, page: u64) {
@@ -153,10 +159,19 @@ async fn is_heir(host: &Host) -> bool {
     true
 }
 
-/// A page that is ready is whole, and of the generation that is ready.
+/// A page that is ready is whole, and of the generation that is ready; after a power failure none is of an earlier one than
+/// its owner had made ready.
 fn check(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
+    if left.is_given_up() {
+        return Ok(());
+    }
     for page in 0..PAGES {
         let now = memory.word(state(page));
+        let renewed = (left.ended[OWNER] + PAGES - 1 - page) / PAGES;
+        if left.power_failed && now / 2 < renewed {
+            let text = format!("page {page} is of generation {}, and {renewed} were made ready", now / 2);
+            return Err(Broken::new(state(page), text));
+        }
         let retired = !now.is_multiple_of(2);
         if retired && left.alive[OWNER] {
             return Err(Broken::new(state(page), format!("page {page} is retired for ever")));

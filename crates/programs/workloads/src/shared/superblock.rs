@@ -25,6 +25,8 @@ const BUGS: &[&str] = &[
     "token-first",
     "in-place",
     "no-takeover",
+    "relies-on-persistent-flush",
+    "recovery-trusts-device",
 ];
 
 pub(crate) const WORKLOAD: SharedWorkload = SharedWorkload {
@@ -89,7 +91,9 @@ async fn change(host: &Host, turn: u64) {
         persist_copy(host, version + 1).await;
     }
     host.release(line(TOKEN), turn + 1).await;
-    if !host.has("token-not-flushed") {
+    if host.has("relies-on-persistent-flush") {
+        host.flush(line(TOKEN)).await;
+    } else if !host.has("token-not-flushed") {
         host.persist(line(TOKEN)).await;
     }
 }
@@ -114,11 +118,14 @@ async fn persist_copy(host: &Host, version: u64) {
     host.fence().await;
 }
 
-/// The active copy is whole and of the active version, and no change is lost.
+/// The active copy is whole and of the active version, and no change is lost; after a power failure nobody's turn comes again.
 fn check(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
+    if left.is_given_up() {
+        return Ok(());
+    }
     let active = memory.word(line(ACTIVE));
     let ended: u64 = left.ended.iter().sum();
-    let stopped = left.alive.iter().filter(|alive| !**alive).count() as u64;
+    let stopped = left.stopped();
     if active < ended || active > ended + stopped {
         return Err(Broken::new(
             line(ACTIVE),
@@ -132,6 +139,14 @@ fn check(memory: &mut dyn Persistent, left: &Left<'_>) -> Result<(), Broken> {
             let text = format!("the active copy is of version {version}, and {active} is active");
             return Err(Broken::new(at + super::VERSION, text));
         }
+    }
+    let hosts = left.ended.len() as u64;
+    let turns = left.ended.iter().zip(0..).filter(|(ended, _)| **ended > 0);
+    let next = turns.map(|(ended, id)| (ended - 1) * hosts + id + 1).max().unwrap_or(0);
+    let token = memory.word(line(TOKEN));
+    if left.power_failed && token < next {
+        let text = format!("turn {token} is next, and turn {} had been taken", next - 1);
+        return Err(Broken::new(line(TOKEN), text));
     }
     Ok(())
 }

@@ -1,0 +1,102 @@
+//! `coreplane crash` of several hosts and the memory that they share.
+
+use crate::Failure;
+use crate::args::CrashArgs;
+use crate::crash::{no_recording, some_points};
+use crate::crash_lab::Lab;
+use crate::crash_options::every;
+use crate::output;
+use check::crash::{Timed, TimedFailure};
+use machine::{Description, WorkloadDescription, drain_line_nj, hosts_with_crashes};
+use serde_json::json;
+use shared::{Finding, PowerFailure};
+
+/// Different failures that are told.
+const FAILURES: usize = 8;
+
+/// The power fails at many instants of a run of hosts, and recovery looks at what the device has kept.
+pub(crate) fn lab(
+    args: &CrashArgs,
+    machine: &Description,
+    workload: &WorkloadDescription,
+) -> Result<Lab, Failure> {
+    some_points(args)?;
+    refused(args)?;
+    output::make_folder(args.out.as_deref())?;
+    // A run of hosts makes few writes.
+    let every = every(args, 1)?;
+    let mut found = Found::default();
+    let (whole, seconds) = output::timed(|| {
+        hosts_with_crashes(machine, workload, every, &mut |failure| {
+            found.add(failure);
+            found.timed.bounded = found.timed.points >= args.points;
+            !found.timed.bounded
+        })
+    });
+    let whole = whole?;
+    let mut lab = Lab { seconds, events: whole.accesses as usize, ..Lab::named("shared") };
+    let flush = machine.settings.text("shared.persistent_flush").to_string();
+    let microjoules = (found.most_lines * drain_line_nj(machine)) as f64 / 1e3;
+    lab.notes.push(format!(
+        "persistent flush: {flush}; at most {} lines to save ({microjoules:.2} uJ), dirty shutdowns {}",
+        found.most_lines, found.dirty
+    ));
+    if let Some(finding) = whole.finding {
+        lab.notes.push(format!("without any power failure: {}", finding.message));
+    }
+    lab.power = Some(json!({
+        "kind": flush,
+        "most_lines": found.most_lines,
+        "microjoules": microjoules,
+        "dirty_shutdowns": found.dirty,
+    }));
+    lab.timed = Some(found.timed);
+    Ok(lab)
+}
+
+/// Options that have nothing to say of hosts.
+fn refused(args: &CrashArgs) -> Result<(), Failure> {
+    no_recording(args)?;
+    let given = [
+        ("--check", args.check.is_some()),
+        ("--model", args.model.is_some()),
+        ("--replay", args.replay.is_some()),
+        ("--resume", args.resume),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::BadInput(format!(
+            "{option}: does nothing on {}: what several hosts leave is what their device holds (shared.persistent_flush), in one run",
+            args.machine
+        ))),
+    }
+}
+
+/// What power failures came to.
+#[derive(Default)]
+struct Found {
+    timed: Timed,
+    most_lines: u64,
+    dirty: u64,
+    findings: Vec<Finding>,
+}
+
+impl Found {
+    fn add(&mut self, failure: PowerFailure) {
+        self.timed.points += 1;
+        self.most_lines = self.most_lines.max(failure.lines);
+        self.dirty += failure.dirty_shutdowns;
+        let Some(finding) = failure.finding else { return };
+        self.timed.failing += 1;
+        if self.findings.len() < FAILURES && !self.findings.iter().any(|known| known.is_like(&finding)) {
+            self.timed.failures.push(TimedFailure {
+                at: failure.at,
+                ended: failure.ended,
+                passed: Vec::new(),
+                message: finding.message.clone(),
+                lost: Vec::new(),
+            });
+            self.findings.push(finding);
+        }
+    }
+}

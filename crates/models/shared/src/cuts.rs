@@ -1,0 +1,113 @@
+//! Power failures at many instants of one run: what recovery makes of what each would leave.
+
+use crate::cut::Cut;
+use crate::finding::{Finding, Side};
+use crate::params::SharedParameters;
+use crate::run::Running;
+use params::{Parameters, Settings};
+use std::rc::Rc;
+use units::{Dur, Time};
+use workloads::SharedWorkload;
+
+/// When the power fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instants {
+    /// After every so many writes that hosts send to the device.
+    Writes(u64),
+    /// After every so many accesses.
+    Accesses(u64),
+    /// Once.
+    At(Time),
+}
+
+/// A power failure.
+#[derive(Clone, Debug)]
+pub struct PowerFailure {
+    /// When.
+    pub at: Time,
+    /// Operations that each host had ended.
+    pub ended: Vec<u64>,
+    /// What recovery does not cope with.
+    pub finding: Option<Finding>,
+    /// Lines that stored energy has to bring to the media, for nothing to be lost that the machine flushes.
+    pub lines: u64,
+    /// How much the device's count of dirty shutdowns went up.
+    pub dirty_shutdowns: u64,
+}
+
+/// What a run was besides.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    /// How long it took.
+    pub time: Dur,
+    /// Accesses of all hosts.
+    pub accesses: u64,
+    /// What is wrong with the program where no power fails.
+    pub finding: Option<Finding>,
+}
+
+/// Runs `workload` on `machine`, nothing happening besides, and shows what a power failure would leave at many instants.
+/// `visit` says whether to go on.
+pub fn run_with_cuts(
+    machine: &Settings,
+    workload: &SharedWorkload,
+    settings: &Rc<Settings>,
+    instants: Instants,
+    visit: &mut dyn FnMut(PowerFailure) -> bool,
+) -> Whole {
+    let mut running = Running::new(machine, workload, settings, Vec::new());
+    running.world.borrow_mut().state.buffer = SharedParameters::from_settings(machine).buffer_lines;
+    let mut cut = |running: &Running, at: Side| {
+        let world = &mut *running.world.borrow_mut();
+        let cut = world.cut(at, None);
+        let finding = world.recovered(&cut, workload, settings);
+        visit(told(cut, finding))
+    };
+    let (mut done, mut next, mut goes_on) = (0, 0, true);
+    while let Some(id) = running.next() {
+        let at = running.side(id);
+        let is_now = match instants {
+            Instants::At(time) => at.time > time,
+            Instants::Writes(n) => {
+                done = running.world.borrow().sent();
+                let is_now = done >= next;
+                if is_now {
+                    next = done - done % n + n;
+                }
+                is_now
+            }
+            Instants::Accesses(n) => {
+                done += 1;
+                (done - 1).is_multiple_of(n)
+            }
+        };
+        if is_now && goes_on {
+            let time = if let Instants::At(time) = instants { time } else { at.time };
+            goes_on = cut(&running, Side { time, ..at }) && !matches!(instants, Instants::At(_));
+        }
+        if !running.act(id) {
+            break;
+        }
+    }
+    if let Some(end) = running.ends().filter(|_| goes_on) {
+        let time = if let Instants::At(time) = instants { time } else { end.time };
+        cut(&running, Side { time, ..end });
+    }
+    let ran = running.end(workload, settings);
+    Whole { time: ran.time, accesses: ran.accesses.iter().map(|a| a.all).sum(), finding: ran.finding }
+}
+
+fn told(cut: Cut, finding: Option<Finding>) -> PowerFailure {
+    PowerFailure {
+        at: cut.at.time,
+        ended: cut.ended,
+        finding,
+        lines: (cut.remains.accepted.len() + cut.remains.unsent) as u64,
+        dirty_shutdowns: cut.remains.dirty_shutdowns,
+    }
+}
+
+/// The energy that draining takes for each line, in nanojoules.
+pub fn drain_line_nj(machine: &Settings) -> u64 {
+    SharedParameters::from_settings(machine).drain_line_nj
+}
