@@ -3,7 +3,7 @@
 
 use super::reach::reach;
 use super::{Flush, ImageValues, Instruction, Location, Test, Thread, Unfinished};
-use shared::{Keep, Mutant, State as Caches};
+use shared::{Keep, Mutant, PersistentFlush, Reach, State as Caches, Use};
 use std::collections::BTreeSet;
 
 /// Words of a line: locations that a test may put into one.
@@ -41,7 +41,7 @@ pub(super) fn images(test: &Test, mutant: Option<Mutant>) -> Result<BTreeSet<Ima
     let hosts = test.threads.len();
     let first = State {
         threads: test.start(),
-        caches: Caches::new(hosts, memory, test.coherent_lines()).with(mutant),
+        caches: Caches::new(hosts, memory, test.coherent_lines()).with(mutant).buffered(buffer(test)),
         stopped: vec![false; hosts],
     };
     let mut found = BTreeSet::new();
@@ -52,8 +52,12 @@ pub(super) fn images(test: &Test, mutant: Option<Mutant>) -> Result<BTreeSet<Ima
         Ok(())
     };
     let visit = |state: &State, todo: &mut Vec<State>| {
-        let memory = state.caches.memory();
-        found.insert(places.0.iter().map(|(line, word)| memory[*line][*word]).collect());
+        remains(test, &places, &state.caches, &mut found);
+        for index in 0..state.caches.accepted().count() {
+            let mut next = state.clone();
+            next.caches.drain(index);
+            todo.push(next);
+        }
         for host in (0..hosts).filter(|host| !state.stopped[*host]) {
             execute(test, &places, state, host, todo)?;
             happen(test, state, host, todo);
@@ -62,6 +66,49 @@ pub(super) fn images(test: &Test, mutant: Option<Mutant>) -> Result<BTreeSet<Ima
     };
     reach(first, settle, visit)?;
     Ok(found)
+}
+
+/// Lines of the device's buffer: without one where all of it is drained.
+fn buffer(test: &Test) -> usize {
+    let is_seen = test.is_short() || test.flush() == PersistentFlush::None;
+    if is_seen { test.line_count() } else { 0 }
+}
+
+/// What the power leaves when it fails now.
+fn remains(test: &Test, places: &Places, caches: &Caches<i64, WORDS>, found: &mut BTreeSet<ImageValues>) {
+    let flush = test.flush();
+    let all = Reach { flush, host_lines: usize::MAX, device_lines: usize::MAX };
+    let most = if test.is_short() { caches.power_fails(all).accepted.len() } else { 0 };
+    let some =
+        |host_lines: usize| (0..most).map(move |device_lines| Reach { flush, host_lines, device_lines });
+    let fewer = (0..most).flat_map(some);
+    let unsent = (0..most).map(|host_lines| Reach { host_lines, ..all });
+    for reach in std::iter::once(all).chain(some(usize::MAX)).chain(fewer).chain(unsent) {
+        let left = caches.power_fails(reach);
+        let mut image: ImageValues = places.0.iter().map(|(line, word)| left.memory[*line][*word]).collect();
+        if let Some(count) = test.count_of_dirty_shutdowns() {
+            image[count] += left.dirty_shutdowns as i64;
+        }
+        found.insert(image);
+    }
+}
+
+/// Whether an instruction waits for a link that is down.
+fn waits(places: &Places, caches: &Caches<i64, WORDS>, host: usize, instruction: &Instruction) -> bool {
+    let has_sent = || !caches.in_flight(host).is_empty();
+    let (location, uses) = match instruction {
+        Instruction::Write { to, nontemporal: true, .. } => (*to, Use::StorePast),
+        Instruction::Write { to, .. } => (*to, Use::Store),
+        Instruction::Read { from, .. } => (*from, Use::Load),
+        Instruction::Flush(Flush::Ordered, _) => return caches.is_cut_off(host),
+        Instruction::Fence(_) => return caches.is_cut_off(host) && has_sent(),
+        Instruction::Flush(Flush::Weak, _)
+        | Instruction::Rmw { .. }
+        | Instruction::Set(..)
+        | Instruction::Compare(..)
+        | Instruction::Jump(..) => return false,
+    };
+    caches.waits_for(host, places.of(location).0, uses).is_some()
 }
 
 /// The host's next instruction.
@@ -74,6 +121,9 @@ fn execute(
 ) -> Result<(), Unfinished> {
     let mut next = state.clone();
     let Some(instruction) = next.threads[host].advance(&test.threads[host])? else { return Ok(()) };
+    if waits(places, &next.caches, host, &instruction) {
+        return Ok(());
+    }
     next.threads[host].at += 1;
     let State { threads, caches, .. } = &mut next;
     let thread = &mut threads[host];
@@ -109,15 +159,23 @@ fn execute(
 
 /// What happens to the host by itself.
 fn happen(test: &Test, state: &State, host: usize, todo: &mut Vec<State>) {
-    for line in state.caches.cached(host) {
+    let mut with = |change: &dyn Fn(&mut Caches<i64, WORDS>)| {
         let mut next = state.clone();
-        next.caches.evict(host, line);
+        change(&mut next.caches);
         todo.push(next);
-    }
-    for index in 0..state.caches.in_flight(host).len() {
-        let mut next = state.clone();
-        next.caches.land(host, index);
-        todo.push(next);
+    };
+    if state.caches.is_cut_off(host) {
+        with(&|caches| caches.link_returns(host));
+    } else {
+        for line in state.caches.cached(host) {
+            with(&|caches| _ = caches.evict(host, line));
+        }
+        for index in 0..state.caches.in_flight(host).len() {
+            with(&|caches| _ = caches.land(host, index));
+        }
+        if test.may_lose_link(host) {
+            with(&|caches| caches.link_fails(host));
+        }
     }
     if test.may_stop(host) {
         let mut next = state.clone();

@@ -7,6 +7,7 @@
 
 use super::reach::reach;
 use super::{Flush, ImageValues, Instruction, Test, Thread, Unfinished};
+use shared::PersistentFlush;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Values by location.
@@ -43,6 +44,10 @@ struct State {
     threads: Vec<Option<Thread>>,
     lines: Vec<Line>,
     device: Vec<Values>,
+    /// What the media holds of a line, where the device has accepted another and is not sure to save it.
+    older: Vec<Option<Values>>,
+    /// Whether the device may lose what it has accepted.
+    loses: bool,
 }
 
 pub(super) fn images(test: &Test) -> Result<BTreeSet<ImageValues>, Unfinished> {
@@ -54,7 +59,8 @@ pub(super) fn images(test: &Test) -> Result<BTreeSet<ImageValues>, Unfinished> {
         Ok(())
     };
     let visit = |state: &State, todo: &mut Vec<State>| {
-        found.insert((0..test.locations.len()).map(|l| state.device[test.lines[l]][&l]).collect());
+        state.remains(test, &mut found);
+        state.drains(todo);
         for host in 0..test.threads.len() {
             state.execute(test, host, todo)?;
             state.goes_out(host, todo);
@@ -83,7 +89,13 @@ impl State {
                 Line::Apart(vec![Held::default(); test.threads.len()])
             }
         });
-        State { threads: test.start().into_iter().map(Some).collect(), lines: lines.collect(), device }
+        State {
+            threads: test.start().into_iter().map(Some).collect(),
+            lines: lines.collect(),
+            older: vec![None; device.len()],
+            loses: test.is_short() || test.flush() == PersistentFlush::None,
+            device,
+        }
     }
 
     fn execute(&self, test: &Test, host: usize, todo: &mut Vec<State>) -> Result<(), Unfinished> {
@@ -224,8 +236,87 @@ impl State {
             Line::Apart(held) => held[host].sent.pop_front(),
         };
         let is_there = sent.is_some();
+        if is_there {
+            self.accepts(line);
+        }
         self.device[line].extend(sent.into_iter().flatten());
         is_there
+    }
+
+    /// The device is about to have something else of a line.
+    fn accepts(&mut self, line: usize) {
+        if self.loses && self.older[line].is_none() {
+            self.older[line] = Some(self.device[line].clone());
+        }
+    }
+
+    /// The media gets a line that the device has accepted.
+    fn drains(&self, todo: &mut Vec<State>) {
+        for line in (0..self.older.len()).filter(|line| self.older[*line].is_some()) {
+            let mut next = self.clone();
+            next.older[line] = None;
+            todo.push(next);
+        }
+    }
+
+    /// What may be left when the power fails now: with each set of links that may be down then, and of what is flushed all, or
+    /// any part that stored energy leaves.
+    fn remains(&self, test: &Test, found: &mut BTreeSet<ImageValues>) {
+        let hosts = 0..test.threads.len();
+        let is_global = test.flush() == PersistentFlush::Global;
+        for down in 0..1usize << test.threads.len() {
+            let is_down = |host: &usize| down >> host & 1 == 1;
+            let fails = |host: &usize| test.may_lose_link(*host) && self.threads[*host].is_some();
+            if hosts.clone().any(|host| is_down(&host) && !fails(&host)) {
+                continue;
+            }
+            let mut last = self.clone();
+            let sends: Vec<usize> = hosts.clone().filter(|host| is_global && !is_down(host)).collect();
+            for (host, line) in sends.iter().flat_map(|host| (0..self.lines.len()).map(move |l| (*host, l))) {
+                last.flush(host, line, false);
+            }
+            let left_behind =
+                is_global && hosts.clone().filter(|host| is_down(host)).any(|host| self.has_something(host));
+            last.saved(test, left_behind, found);
+            // Hosts whose time is up in the midst of it are those that were cut off then: what they had sent is there.
+            if is_global && test.is_short() && hosts.clone().any(|host| self.has_something(host)) {
+                self.clone().saved(test, true, found);
+            }
+        }
+    }
+
+    /// Whether a host has anything that the device has not.
+    fn has_something(&self, host: usize) -> bool {
+        self.lines.iter().any(|line| match line {
+            Line::Agreed(agreed) => agreed.owner.is_some_and(|(owner, ..)| owner == host),
+            Line::Apart(held) => !held[host].own.is_empty() || !held[host].sent.is_empty(),
+        })
+    }
+
+    /// What the media holds when the device has drained what it can.
+    fn saved(&self, test: &Test, is_dirty: bool, found: &mut BTreeSet<ImageValues>) {
+        let undrained: Vec<usize> = (0..self.older.len()).filter(|l| self.older[*l].is_some()).collect();
+        for kept in 0..1usize << undrained.len() {
+            let loses = test.flush() == PersistentFlush::None;
+            let lost: Vec<usize> =
+                undrained.iter().enumerate().filter(|(n, _)| kept >> n & 1 == 0).map(|(_, l)| *l).collect();
+            let is_all = lost.is_empty();
+            if loses && lost.len() < undrained.len() || !loses && !test.is_short() && !is_all {
+                continue;
+            }
+            let of = |l: usize| {
+                let line = test.lines[l];
+                match &self.older[line] {
+                    Some(older) if lost.contains(&line) => older[&l],
+                    _ => self.device[line][&l],
+                }
+            };
+            let mut image: ImageValues = (0..test.locations.len()).map(of).collect();
+            if let Some(count) = test.count_of_dirty_shutdowns() {
+                image[count] += i64::from(is_dirty || !is_all);
+            }
+            found.insert(image);
+        }
     }
 
     fn arrive(&mut self, host: usize, line: usize) {
@@ -238,7 +329,9 @@ impl State {
             && agreed.owner.take().is_some()
         {
             agreed.sent.clear();
-            self.device[line] = agreed.now.clone();
+            let now = agreed.now.clone();
+            self.accepts(line);
+            self.device[line] = now;
         }
     }
 

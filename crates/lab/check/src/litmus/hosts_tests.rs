@@ -30,15 +30,22 @@ fn random_test(seed: u64) -> Test {
         p
     };
     let threads = (0..hosts).map(|_| program()).collect();
-    let keys = [("Coherent", ["", "x", "x z", "x y z"]), ("Stops", ["", "P0", "", "P0"])];
+    let keys = [
+        ("Coherent", ["", "x", "x z", "x y z"]),
+        ("Stops", ["", "P0", "", "P0"]),
+        ("Links", ["", "", "", "P0"]),
+        ("Power", ["", "none", "device", "global"]),
+        ("Energy", ["", "", "", "short"]),
+        ("Dirty", ["", "d", "d", "d"]),
+    ];
     let metadata = keys.map(|(key, all)| (key.to_string(), all[r.below(4) as usize].to_string()));
     Test {
         isa: Isa::Hosts,
         name: format!("random {seed}"),
         metadata: metadata.to_vec(),
-        locations: ["x", "y", "z"].map(String::from).to_vec(),
-        initial: vec![0; 3],
-        lines: if r.below(2) == 0 { vec![0, 0, 1] } else { vec![0, 1, 2] },
+        locations: ["x", "y", "z", "d"].map(String::from).to_vec(),
+        initial: vec![0; 4],
+        lines: if r.below(2) == 0 { vec![0, 0, 1, 2] } else { vec![0, 1, 2, 3] },
         threads,
         registers: vec![vec![0; 2]; hosts],
         question: Question::Exists(Condition::True),
@@ -71,12 +78,23 @@ fn caches_and_lines_agree_on_random_programs_of_hosts() {
 #[test]
 fn a_mistake_of_the_caches_makes_them_disagree() {
     use shared::Mutant::*;
-    for mutant in [FenceForgets, FlushForgets, InvalidateKeepsCopy, EvictionForgets, SnoopLeavesCopies] {
+    for mutant in [
+        FenceForgets,
+        FlushForgets,
+        InvalidateKeepsCopy,
+        EvictionForgets,
+        SnoopLeavesCopies,
+        LinkForgets,
+        SnoopSkipsLostLinks,
+        DrainForgets,
+        CachesForgotten,
+        CountStays,
+    ] {
         let differ = |seed: &u64| {
             let test = random_test(*seed);
             hosts::images(&test, Some(mutant)).unwrap() != hosts_by_line::images(&test).unwrap()
         };
-        assert!((0..300).any(|seed| differ(&seed)), "{mutant:?}");
+        assert!((0..1500).any(|seed| differ(&seed)), "{mutant:?}");
     }
 }
 
@@ -87,6 +105,13 @@ fn what_names_nothing_is_refused() {
     };
     assert!(wrong("Coherent=q\n", "nop").contains("`q` is no location"));
     assert!(wrong("Stops=P1\n", "nop").contains("`P1` is no host"));
+    assert!(wrong("Links=P2\n", "nop").contains("Links: `P2` is no host"));
+    assert!(wrong("Dirty=q\n", "nop").contains("Dirty: `q` is no location"));
+    assert!(
+        wrong("Power=off\n", "nop")
+            .contains("Power: `off` is not accepted; give one of none, device, global")
+    );
+    assert!(wrong("Energy=long\n", "nop").contains("Energy: `long` is not accepted; give one of short"));
     for code in ["lock inc [x]", "clflushopt [x]", "xchg [x],eax"] {
         assert!(wrong("", code).contains("is no instruction of hosts; accepted: mov"), "{code}");
     }

@@ -1,6 +1,7 @@
 //! What a litmus test consists of, and how a thread gets from one memory access to the next.
 
 use super::{Question, Unfinished};
+use shared::PersistentFlush;
 
 /// The most steps of one thread.
 pub(super) const STEP_LIMIT: usize = 1000;
@@ -169,14 +170,49 @@ impl Test {
         self.words("Stops").any(|name| name.strip_prefix('P').is_some_and(|n| n.parse() == Ok(host)))
     }
 
+    /// Whether a host's link may fail and come back: those after `Links=`.
+    pub(super) fn may_lose_link(&self, host: usize) -> bool {
+        self.words("Links").any(|name| name.strip_prefix('P').is_some_and(|n| n.parse() == Ok(host)))
+    }
+
+    /// What is asked of: the device's media after a power failure, with what is flushed then.
+    pub(super) fn flush(&self) -> PersistentFlush {
+        match self.metadata("Power") {
+            Some("none") => PersistentFlush::None,
+            Some("global") => PersistentFlush::Global,
+            _ => PersistentFlush::Device,
+        }
+    }
+
+    /// Whether energy and time of a power failure's flush may end at any line.
+    pub(super) fn is_short(&self) -> bool {
+        self.metadata("Energy") == Some("short")
+    }
+
+    /// The location that tells of the device's count of dirty shutdowns.
+    pub(super) fn count_of_dirty_shutdowns(&self) -> Option<usize> {
+        let name = self.words("Dirty").next()?;
+        self.locations.iter().position(|l| l == name)
+    }
+
     /// What of these lines names nothing, or of the lines of locations holds too many.
     pub(super) fn refused(&self) -> Option<String> {
         if let Some(name) = self.words("Coherent").find(|name| !self.locations.iter().any(|l| l == name)) {
             return Some(format!("Coherent: `{name}` is no location of this test"));
         }
+        if let Some(name) = self.words("Dirty").find(|name| !self.locations.iter().any(|l| l == name)) {
+            return Some(format!("Dirty: `{name}` is no location of this test"));
+        }
+        for (key, accepted) in [("Power", &["none", "device", "global"][..]), ("Energy", &["short"])] {
+            if let Some(word) = self.words(key).find(|word| !accepted.contains(word)) {
+                return Some(format!("{key}: `{word}` is not accepted; give one of {}", accepted.join(", ")));
+            }
+        }
         let is_host = |name: &str| (0..self.threads.len()).any(|n| name == format!("P{n}"));
-        if let Some(name) = self.words("Stops").find(|name| !is_host(name)) {
-            return Some(format!("Stops: `{name}` is no host of this test"));
+        for key in ["Stops", "Links"] {
+            if let Some(name) = self.words(key).find(|name| !is_host(name)) {
+                return Some(format!("{key}: `{name}` is no host of this test"));
+            }
         }
         let count = |line| self.lines.iter().filter(|l| **l == line).count();
         let many = (0..self.line_count()).any(|line| count(line) > super::hosts::WORDS);

@@ -6,6 +6,10 @@
 //! Lines=x y          locations that share a cache line (each has its own otherwise)
 //! Coherent=x         of hosts: locations whose lines hardware keeps coherent
 //! Stops=P0           of hosts: those that may stop at any time
+//! Links=P0           of hosts: those whose links may fail and come back at any time
+//! Power=none         of hosts: the condition is about the media after a power failure that flushes none, device (as without) or global
+//! Energy=short       of hosts: of what is flushed then, any part
+//! Dirty=c            of hosts: the location that is one higher where the device counts a dirty shutdown
 //! { x=0; y=0; 0:rdi=x; }
 //!  P0            | P1            ;
 //!  mov [x],$1    | mov eax,[x]   ;
