@@ -177,7 +177,7 @@ impl Recorded {
             if before.host != access.host {
                 let place = |a: &Access| format!("host {} at {}", a.host, a.place);
                 return Some(format!(
-                    "{} and {} exchange one word by locked operations: these are atomic among the cores of a host and not between hosts, unless hardware keeps the line coherent (shared.coherent_lines)",
+                    "{} and {} exchange one word by locked operations: these are atomic among the cores of a host and not between hosts, unless hardware keeps the line coherent (shared.coherent_ranges)",
                     place(before),
                     place(access)
                 ));
