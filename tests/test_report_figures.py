@@ -36,6 +36,21 @@ def test_the_picture_ends_where_the_first_core_was_seen_to() -> None:
     assert [(r["cause"], r["from"], r["to"]) for r in rows] == [("buffer full", 0.0, 3.0), ("compute", 3.0, 5.0)]
 
 
+def test_a_report_is_drawn_where_one_thread_is_measured_and_the_others_only_load_memory(cli: Cli) -> None:
+    cli("run", "optane", "bandwidth-latency", "--set", "workload.operations=40", "--out", "r")
+    assert any(caption.startswith("The first ") for caption in captions(cli.folder / "r/report.html"))
+    assert opening.drawn(cli.folder, [run("a", [["compute", 50.0, 60.0]], [["compute", 10.0, 20.0], ["fences", 20.0, 30.0]]) | {"time_ns": 0.0}]) == ""
+
+
+def test_machines_that_work_for_a_given_time_are_told_apart_by_what_they_do_in_it(cli: Cli) -> None:
+    said = cli("compare", "lattester", "--on", "optane,cascade-lake", "--explain", "--out", "c")
+    (slow, fast) = json.loads((cli.folder / "c/compare.json").read_text())["machines"]
+    rate = fast["stats"]["throughput.operations_per_second"] / slow["stats"]["throughput.operations_per_second"]
+    assert rate > 2 and abs(fast["speedup"] / rate - 1) < 1e-9 and slow["speedup"] == 1
+    assert f"cascade-lake is {rate:.2f} times as fast as optane" in " ".join(said.split()) and "an operation against" in said
+    assert "No machine is faster" not in (cli.folder / "c/report.html").read_text()
+
+
 def test_the_picture_begins_where_a_second_core_works() -> None:
     one = run("one", [["compute", 0.0, 60.0], ["locks", 60.0, 100.0]], [["locks", 0.0, 55.0], ["fences", 55.0, 100.0]])
     assert opening.since([one], 100.0) == 55.0
@@ -131,7 +146,7 @@ def test_what_is_kept_of_a_tracked_process_adds_up(cli: Cli) -> None:
 def test_numbers_are_read_at_a_glance() -> None:
     assert [page.plain(n) for n in (2606, 2606.4, 23.456, 0.5, 1e-7)] == ["2,606", "2,606.4", "23.46", "0.5000", "1e-07"]
     assert page.quantity(1.96164e11, "B") == "196.2 GB" and page.quantity(463856467968, "B") == "463.9 GB"
-    assert page.quantity(2856893.5, "ns") == "2.857 ms" and page.quantity(0.25, "1", "os.user_share") == "25 %"
+    assert page.quantity(2856893.5, "ns") == "2.857 ms" and page.quantity(0.25, "1", "os.user_share") == "25 %" and page.quantity(4.7e-6, "1", "os.user_share") == "under 0.01 %"
     assert not any("e+" in page.plain(10.0**n) for n in range(16))
 
 

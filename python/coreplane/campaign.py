@@ -154,7 +154,9 @@ def effect(of: Look) -> str:
         said = [_said(best, of, values, alone=len(found) == 1) for best, values in found.items()]
         if said:
             parts.append(f"{machine} {', '.join(said)}")
-    return f"{of.key}: {'; '.join(parts)}{_others(of, ', with ')}." if parts else ""
+    workloads = len({r["workload"] for r in of.rows})
+    over = f" over all {workloads} workloads (geometric mean; each of them may go its own way)" if workloads > 1 else ""
+    return f"{of.key}{over}: {'; '.join(parts)}{_others(of, ', with ')}." if parts else ""
 
 
 def _said(best: tuple[str, str], of: Look, values: list[tuple[Any, float]], *, alone: bool) -> str:

@@ -21,6 +21,8 @@ def drawn(folder: Path, runs: list[dict[str, Any]]) -> str:
         return ""
     end = until(runs)
     begin = since(runs, end)
+    if not rows(runs, end, begin):
+        return ""
     size, unit = next(((s, u) for s, u in ((1e6, "ms"), (1e3, "us")) if end >= s), (1.0, "ns"))
     frame = pl.DataFrame([{**row, "from": row["from"] / size, "to": row["to"] / size} for row in rows(runs, end, begin)])
     named = [c for c in figures.CAUSES if c in set(frame["cause"])]

@@ -68,7 +68,7 @@ UNITS = {"ns": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")), "B": ((1e12, "
 def quantity(value: float, unit: str = "1", name: str = "") -> str:
     """A number as a person reads it: scaled, with its unit, digits in threes."""
     if unit == "1" and "share" in re.split(r"[._]", name):
-        return f"{plain(value * 100)} %"
+        return f"{'under 0.01' if 0 < value < 1e-4 else plain(value * 100)} %"
     if unit in UNITS:
         size, word = next((s for s in UNITS[unit] if abs(value) >= s[0]), UNITS[unit][-1])
         return f"{plain(value / size)} {word}"

@@ -53,10 +53,11 @@ fn account(report: &Report) -> Option<Account> {
         return Some(Account { causes: vec![user, system, (&PAGES[2], rest)], cores });
     }
     report.get("time.compute")?;
-    Some(Account {
-        causes: LINES.iter().map(of).collect(),
-        cores: report.workload_description.threads() as f64,
-    })
+    let causes: Vec<(&'static Cause, f64)> = LINES.iter().map(of).collect();
+    let total: f64 = causes.iter().map(|(_, ns)| ns).sum();
+    // Together they are the time of each core whose program told of a region of interest.
+    let cores = (total / report.time.as_ns().max(f64::MIN_POSITIVE)).round().max(1.0);
+    Some(Account { causes, cores })
 }
 
 impl Account {
@@ -186,7 +187,7 @@ fn close(name: &str, (low, high): (f64, f64)) -> Option<String> {
 
 /// What is said of a machine that takes the same time to the last picosecond as another that is not the same.
 fn alike(report: &Report, (name, other): &(&str, &Report)) -> Option<String> {
-    if other.time != report.time {
+    if other.time != report.time || other.time_of_work() != report.time_of_work() {
         return None;
     }
     let (here, there) = (&report.description, &other.description);
@@ -213,7 +214,7 @@ fn against_baseline(
     base: &Report,
     span: Option<(f64, f64)>,
 ) -> String {
-    let (here, there) = (report.time.as_ns(), base.time.as_ns());
+    let (here, there) = (report.time_of_work(), base.time_of_work());
     let Some(mut text) = faster(name, base_name, there / here, span) else {
         let known =
             span.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2} times as fast)"));
@@ -227,6 +228,11 @@ fn against_baseline(
         let within = if known.is_empty() { ", within 1 %" } else { &known };
         return format!("{name} {sure} {base_name}{within}{apart}.");
     };
+    if report.workload_description.lasts_a_given_time() {
+        let apart = columns::apart(report, base)
+            .map_or_else(String::new, |apart| format!("; they differ in {apart}"));
+        return format!("{text}: {} an operation against {}{apart}.", time(here), time(there));
+    }
     let reasons: Vec<String> = reasons(report, base).iter().map(Reason::said).collect();
     if !reasons.is_empty() {
         let difference = time((here - there).abs());

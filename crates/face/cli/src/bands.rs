@@ -23,9 +23,11 @@ pub(crate) struct Runs {
     told: Vec<(Variant, Told)>,
 }
 
-/// What of a run is needed beside others: its time, and what its cores spent time on by statistic, in nanoseconds.
+/// What of a run is needed beside others: its time, that of its work (which speedups are of), and what its cores spent time on
+/// by statistic, in nanoseconds.
 struct Told {
     time: f64,
+    work: f64,
     causes: Vec<(String, f64)>,
 }
 
@@ -123,10 +125,19 @@ impl Runs {
         self.told.iter().filter(|((_, end), _)| which(*end)).map(|(_, told)| told.time).collect()
     }
 
+    /// How much faster than `base` these are: the means over the recordings.
+    pub(crate) fn speedup(&self, base: &Runs) -> f64 {
+        let mean_of = |runs: &Runs| {
+            let counting = runs.told.iter().filter(|((_, end), _)| end.is_none());
+            mean(&counting.map(|(_, told)| told.work).collect::<Vec<_>>())
+        };
+        mean_of(base) / mean_of(self)
+    }
+
     /// How much faster than `base` each run is.
     fn speedups(&self, base: &Runs) -> Vec<f64> {
         let pairs = self.told.iter().zip(&base.told);
-        pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1.time / a.1.time).collect()
+        pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1.work / a.1.work).collect()
     }
 
     /// The least and the greatest speedup of all runs, where there is more than one.
@@ -182,7 +193,8 @@ impl Runs {
 impl Told {
     fn of(report: &Report) -> Told {
         let causes = report.stats.iter().filter(|s| s.name.starts_with("time."));
-        Told { time: report.time.as_ns(), causes: causes.map(|s| (s.name.clone(), s.value)).collect() }
+        let (time, work) = (report.time.as_ns(), report.time_of_work());
+        Told { time, work, causes: causes.map(|s| (s.name.clone(), s.value)).collect() }
     }
 }
 

@@ -23,6 +23,9 @@ const NAMED: usize = 2;
 /// What moves by less is not named.
 const MOVED: f64 = 0.05;
 
+/// Shares have to differ by so much, a tenth of a percent.
+const SEEN: f64 = 0.001;
+
 /// The columns that differ most between two machines, each with both values; nothing where none differs.
 pub(crate) fn apart(report: &Report, base: &Report) -> Option<String> {
     let of = |info: &'static StatisticInfo| {
@@ -30,7 +33,9 @@ pub(crate) fn apart(report: &Report, base: &Report) -> Option<String> {
         let value = |report: &Report| report.get(info.name).unwrap_or(0.0);
         let (here, there) = (value(report), value(base));
         let moved = (here - there).abs() / here.abs().max(there.abs()).max(f64::MIN_POSITIVE);
-        (moved > MOVED).then(|| {
+        // Shares of next to nothing differ by any factor, and say nothing.
+        let is_seen = !quantity::is_share(info.name, info.unit) || (here - there).abs() >= SEEN;
+        (moved > MOVED && is_seen).then(|| {
             (moved, format!("{} ({} against {})", info.column, shown(info, here), shown(info, there)))
         })
     };

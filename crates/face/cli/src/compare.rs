@@ -109,11 +109,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         if base.time_band().is_some() && !args.bands {
             say!("\nband: the speedups over {}", base.varied());
         }
+        if base.report().0.workload_description.lasts_a_given_time() {
+            say!("\nspeedup: of operations a second, since these programs work for a given time");
+        }
         if let Some(all) = &spreads {
             let said = on.iter().zip(&runs).zip(&spanned).filter(|((_, of), _)| !std::ptr::eq(*of, base));
             println!();
             for ((name, of), spanned) in said {
-                spanned.iter().for_each(|s| s.say(name, base.time() / of.time(), baseline));
+                spanned.iter().for_each(|s| s.say(name, of.speedup(base), baseline));
             }
             say!("{}", all.about());
         }
@@ -144,7 +147,7 @@ fn row(runs: &Runs, base: &Runs) -> Value {
     let (report, host) = runs.report();
     let mut row = report.to_json();
     row["host_seconds"] = host.into();
-    row["speedup"] = (base.time() / runs.time()).into();
+    row["speedup"] = runs.speedup(base).into();
     if let Some(band) = runs.to_json(Some(base)) {
         row["band"] = band;
     }
@@ -216,7 +219,7 @@ fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned:
     let mut table = Table::new(fixed.chain(columns.iter().map(|info| info.column)));
     for ((name, of), spanned) in on.iter().zip(runs).zip(spanned) {
         let time = of.time();
-        let fixed = [name.clone(), quantity::time(time), format!("{:.2}", base.time() / time)];
+        let fixed = [name.clone(), quantity::time(time), format!("{:.2}", of.speedup(base))];
         let spread = spanned.as_ref().and_then(|s| ends(s.speedup.as_ref()?));
         let band = spread.or_else(|| of.speedup_band(base)).map(|(low, high)| format!("{low:.2}..{high:.2}"));
         let report = of.report().0;

@@ -129,7 +129,8 @@ fn told(state: &ProgressState, out: &mut dyn Write) {
     let (ns, references) = (watch::process().now_ps() as f64 / 1e3, watch::process().steps());
     _ = match ns {
         ns if ns < 1e6 => write!(out, "{:.1} us simulated", ns / 1e3),
-        ns => write!(out, "{:.2} ms simulated", ns / 1e6),
+        ns if ns < 1e9 => write!(out, "{:.2} ms simulated", ns / 1e6),
+        ns => write!(out, "{:.3} s simulated", ns / 1e9),
     };
     let seconds = state.elapsed().as_secs_f64();
     if references > 0 && seconds > 0.0 {

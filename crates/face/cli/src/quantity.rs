@@ -1,5 +1,8 @@
 //! Numbers as people read them: scaled, with a unit, digits in threes. JSON keeps the plain numbers.
 
+/// A share that is less has no digit that says anything.
+const LEAST_PERCENT: f64 = 0.01;
+
 /// A number with its unit; four digits that matter.
 pub(crate) fn scaled(name: &str, value: f64, unit: &str) -> (String, String) {
     let steps: &[(f64, &str)] = match unit {
@@ -7,8 +10,12 @@ pub(crate) fn scaled(name: &str, value: f64, unit: &str) -> (String, String) {
         "B" => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
         "B/s" => &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")],
         "1/s" => &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")],
-        "1" if name.split(['.', '_']).any(|word| word == "share") => {
-            return (plain(value * 100.0), "%".into());
+        _ if is_share(name, unit) => {
+            let percent = value * 100.0;
+            return (
+                if percent > 0.0 && percent < LEAST_PERCENT { "under 0.01".into() } else { plain(percent) },
+                "%".into(),
+            );
         }
         "1" => return (plain(value), String::new()),
         _ => return (plain(value), unit.into()),
@@ -16,6 +23,11 @@ pub(crate) fn scaled(name: &str, value: f64, unit: &str) -> (String, String) {
     let fits = steps.iter().find(|(size, _)| value.abs() >= *size);
     let (size, unit) = fits.or(steps.last()).copied().unwrap_or((1.0, ""));
     (plain(value / size), unit.into())
+}
+
+/// Whether a statistic is a share, which is shown in percent.
+pub(crate) fn is_share(name: &str, unit: &str) -> bool {
+    unit == "1" && name.split(['.', '_']).any(|word| word == "share")
 }
 
 /// The same in one piece.

@@ -10,8 +10,9 @@ use evaluate::bands::spread::Spread;
 use evaluate::bands::study::{Job, Outcome};
 use evaluate::bands::{Progress, Wanted};
 use evaluate::{Band, Effect, Spans};
-use machine::{Description, WorkloadDescription};
+use machine::{Description, OPERATION_RATE, WorkloadDescription};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A bar for the presets' runs, then for the design's.
@@ -39,6 +40,8 @@ pub(crate) struct Spreads {
     spread: Spread,
     /// Recordings of the program, each of which every machine runs.
     recordings: usize,
+    /// Speedups are of operations a second, since programs work for a given time.
+    by_rate: bool,
 }
 
 /// The bands of a machine.
@@ -60,13 +63,18 @@ impl Spreads {
         let given = settings.set.iter().filter_map(|s| Some(s.split_once('=')?.0.to_string()));
         let users = jobs.iter().flat_map(|(machine, _)| machine.set_by_user().map(String::from));
         let closed = given.chain(users).collect();
+        // What speedups are of.
+        let by_rate =
+            jobs.iter().flat_map(|(_, workloads)| workloads).any(WorkloadDescription::lasts_a_given_time);
+        let wanted = std::iter::once("time_ns").chain(by_rate.then_some(OPERATION_RATE));
+        let wanted: BTreeSet<String> = wanted.map(String::from).collect();
         let mut all = Vec::new();
         for (number, (machine, workloads)) in jobs.iter().enumerate() {
             all.extend(workloads.iter().enumerate().map(|(recording, workload)| Job {
                 name: format!("{number} {} {recording} {}", machine.name, workload.name),
                 machine: machine.clone(),
                 workload: workload.clone(),
-                wanted: ["time_ns".to_string()].into(),
+                wanted: wanted.clone(),
                 counted: None,
             }));
         }
@@ -75,7 +83,7 @@ impl Spreads {
         let shown = Shown::new(common, name);
         let spread = Spread::of(&all, &closed, settings.seed, &wanted, &shown).map_err(output::failed)?;
         let recordings = jobs.first().map_or(1, |(_, workloads)| workloads.len());
-        Ok(Spreads { spread, recordings })
+        Ok(Spreads { spread, recordings, by_rate })
     }
 
     /// What was varied, in a line.
@@ -86,14 +94,19 @@ impl Spreads {
 
     /// The bands of the machine with that number, its speedup being against `base`.
     pub(crate) fn band(&self, number: usize, base: Option<usize>) -> Spanned {
-        let time = |outcomes: &[Outcome], number: usize| {
+        let mean = |outcomes: &[Outcome], number: usize, of: &str| {
             let own = &outcomes[number * self.recordings..(number + 1) * self.recordings];
-            let times: Option<Vec<f64>> =
-                own.iter().map(|o| o.as_ref().ok()?.get("time_ns").copied()).collect();
-            times.map(|times| times.iter().sum::<f64>() / self.recordings as f64)
+            let all: Option<Vec<f64>> = own.iter().map(|o| o.as_ref().ok()?.get(of).copied()).collect();
+            all.map(|all| all.iter().sum::<f64>() / self.recordings as f64)
         };
-        let faster = |base| self.spread.band(|o| Some(time(o, base)? / time(o, number)?));
-        Spanned { time: self.spread.band(|o| time(o, number)), speedup: base.and_then(faster) }
+        let ratio = |o: &[Outcome], base: usize| {
+            Some(match self.by_rate {
+                true => mean(o, number, OPERATION_RATE)? / mean(o, base, OPERATION_RATE)?,
+                false => mean(o, base, "time_ns")? / mean(o, number, "time_ns")?,
+            })
+        };
+        let faster = |base| self.spread.band(|o| ratio(o, base));
+        Spanned { time: self.spread.band(|o| mean(o, number, "time_ns")), speedup: base.and_then(faster) }
     }
 }
 

@@ -211,7 +211,15 @@ impl Description {
     }
 }
 
+/// The parameter of programs that work for a given time, and do as much as they can in it.
+const LASTS: &str = "workload.time_ns";
+
 impl WorkloadDescription {
+    /// Whether its programs work for a given time, so that a faster machine does more in it.
+    pub fn lasts_a_given_time(&self) -> bool {
+        self.params.iter().any(|p| p.key == LASTS)
+    }
+
     /// The workload called `name` with its defaults.
     ///
     /// # Errors
@@ -405,6 +413,9 @@ fn find(table: &'static [Param], key: &str) -> Option<&'static Param> {
     table.iter().find(|p| p.key == key)
 }
 
+/// Words that other tools' files have for the machine that a file begins with.
+const PARENTS: [&str; 6] = ["base", "inherit", "inherits", "parent", "preset", "from"];
+
 /// Keys that a message offers at most.
 const SUGGESTED: usize = 3;
 
@@ -423,6 +434,9 @@ fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigErr
     let known: BTreeSet<&str> = keys.collect();
     if let Some(one) = known.iter().find(|k| k.split_once('.').is_some_and(|(group, _)| group == key)) {
         return ConfigError::new(format!("\"{key}\" is a group of keys; give one of them, such as {one}"));
+    }
+    if PARENTS.contains(&key) {
+        return ConfigError::new(format!("unknown key \"{key}\"; a machine's file says extends = \"NAME\""));
     }
     let end = format!(".{}", key.rsplit('.').next().unwrap_or(key));
     // Its last word is known, as `show` finds keys: what comes before it was left out, or is another.

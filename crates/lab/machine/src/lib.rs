@@ -43,6 +43,6 @@ pub use memory_list::MemoryDescription;
 pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};
 pub use registry::{groups, memory_kinds, protocols};
-pub use report::{Phase, Report, Series, Statistic};
+pub use report::{OPERATION_RATE, Phase, Report, Series, Statistic};
 pub use run::{run, within_arenas};
 pub use stats::{STATISTICS, behind, statistic};

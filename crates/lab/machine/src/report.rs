@@ -83,10 +83,21 @@ pub struct Report {
     pub lines_per_page: Option<Vec<u64>>,
 }
 
+/// Operations of the workload a simulated second.
+pub const OPERATION_RATE: &str = "throughput.operations_per_second";
+
 impl Report {
     /// The value called `name`, if it was reported.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.stats.iter().find(|s| s.name == name).map(|s| s.value)
+    }
+
+    /// What speedups are of, in nanoseconds: the time, or that of an operation where programs work for a given time.
+    pub fn time_of_work(&self) -> f64 {
+        match self.get(OPERATION_RATE) {
+            Some(rate) if rate > 0.0 && self.workload_description.lasts_a_given_time() => 1e9 / rate,
+            Some(_) | None => self.time.as_ns(),
+        }
     }
 
     /// Makes time, counts and statistics the means of this run and others of the same machine and kind of work.
@@ -169,16 +180,21 @@ impl Machine {
     /// Where the time of the cores with a program went, from `began` to `end`.
     fn time_spent(&self, began: Time, end: Time) -> TimeStats {
         let mut time = TimeStats::default();
-        self.cores.iter().for_each(|core| core.add_time(began, end, &mut time));
+        self.of_interest().for_each(|core| core.add_time(began, end, &mut time));
         time
+    }
+
+    /// The cores whose programs told of a region of interest; all where none did. What others do meanwhile is no part of it.
+    fn of_interest(&self) -> impl Iterator<Item = &cpu::Core> {
+        let any_told = self.region_began().is_some();
+        self.cores.iter().filter(move |core| !any_told || core.region().0.is_some())
     }
 
     /// What each core kept of its first time, counted from `began`.
     fn opening(&self, began: Time) -> Vec<Vec<Stretch>> {
         let shifted = |at: Time| Time::ZERO + at.since(began);
         let of = |s: Stretch| Stretch { from: shifted(s.from), to: shifted(s.to), ..s };
-        self.cores
-            .iter()
+        self.of_interest()
             .map(|core| core.opening().into_iter().map(of).collect())
             .filter(|kept: &Vec<_>| !kept.is_empty())
             .collect()

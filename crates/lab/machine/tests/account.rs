@@ -49,10 +49,26 @@ fn causes_add_up_to_the_time_of_every_core_on_every_machine() {
             };
             // Most of Redis's time would go into keys that are set before what is counted.
             let few = [("workload.keys", "4000")];
-            [("queue", &[][..]), ("hashmap", &[]), ("redis-random", &few)].iter().map(of).sum()
+            let all = [("queue", &[][..]), ("hashmap", &[]), ("redis-random", &few), ("heap", &[])];
+            all.iter().map(of).sum()
         })
         .collect();
     assert!(sums.iter().sum::<usize>() > lines.len(), "{sums:?}");
+}
+
+/// Traffic in the background is no part of the region of interest, and has its own time before and after it.
+#[test]
+fn causes_are_those_of_the_cores_that_told_of_a_region() {
+    for machine in ["intel", "asap-rp", "optane", "nearpm-md", "pberry"] {
+        let options = RunOptions { without_images: true, opening: 5, ..RunOptions::default() };
+        let mut workload = WorkloadDescription::named("bandwidth-latency").unwrap();
+        workload.set("workload.operations", "60").unwrap();
+        let report = run(&Description::preset(machine).unwrap(), &workload, &options).unwrap();
+        assert_eq!(report.workload_description.threads(), 4);
+        let sum: u64 = account(&report).0.iter().map(|(_, ps)| ps).sum();
+        assert_eq!(sum, report.time.as_ps(), "{machine}");
+        assert_eq!(report.opening.len(), 1, "{machine}");
+    }
 }
 
 #[test]
