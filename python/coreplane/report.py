@@ -1,5 +1,6 @@
 """Reports: one self-contained HTML page a result, and PNG and SVG of each figure. Numbers come from the command's JSON."""
 
+import html
 import json
 from functools import cache
 from pathlib import Path
@@ -113,6 +114,7 @@ def compare(folder: Path) -> Path:
     body = [
         page.summary([*bands.said(data), *said, *data.get("remarks", [])]),
         section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data), sentences.speeds(data))),
+        *tables(data),
         section("Where the time went", split, account(runs)),
         section("The first microseconds", opening.drawn(folder, runs), timeline(folder, runs[0])) if any(r.get("opening") for r in runs) else "",
         _over_time(folder, runs) if over_time else "",
@@ -151,8 +153,15 @@ def reproduce(folder: Path) -> Path:
     drawn = [page.figure(folder, f["name"], draw(f), " ".join([f["caption"], sentences.of_bars(f)]).strip()) for f in data["figures"]]
     claims = section("Claims", page.table(head, rows, text=2), *bands.reasons(data, folder))
     joint = section("One setting for all", bands.joint(data)) if banded else ""
-    body = [page.summary(said), claims, joint, section("Figures", *drawn), page.provenance(data)]
+    body = [page.summary(said), claims, joint, *tables(data), section("Figures", *drawn), page.provenance(data)]
     return page.write(folder, f"{data['paper']}: published beside ours", data["about"], body)
+
+
+def tables(data: dict[str, Any]) -> list[str]:
+    """A section a table that stands beside the figures."""
+    cell = lambda v: (page.plain(v), v) if isinstance(v, (int, float)) else v  # noqa: E731
+    words = lambda t: next((c for c, v in enumerate(t["rows"][0]) if not isinstance(v, str)), len(t["head"]))  # noqa: E731
+    return [section(t["title"], f"<p class='note'>{html.escape(t['caption'])}</p>", page.table(t["head"], [[cell(v) for v in row] for row in t["rows"]], text=words(t))) for t in data.get("tables", [])]
 
 
 def draw(f: dict[str, Any]) -> alt.Chart | alt.LayerChart | alt.FacetChart:

@@ -43,6 +43,18 @@ impl Persistency {
         matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8 | Persistency::Strand)
     }
 
+    /// What orders the persists of one thread after those of another.
+    pub fn across_threads(self) -> &'static str {
+        match self {
+            Persistency::Px86Line | Persistency::Px86 | Persistency::Armv8 | Persistency::Strand => {
+                "what is sure"
+            }
+            Persistency::Epoch => "conflicts",
+            Persistency::Release => "acquires",
+            Persistency::Strict => "all stores",
+        }
+    }
+
     /// Whether each aligned word persists on its own; otherwise each line does.
     pub fn by_word(self) -> bool {
         matches!(self, Persistency::Px86 | Persistency::Armv8)

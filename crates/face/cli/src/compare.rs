@@ -5,11 +5,13 @@ use crate::accounts;
 use crate::args::CompareArgs;
 use crate::bands::{self, Runs};
 use crate::columns::{self, shown};
+use crate::designs;
 use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
 use crate::spread::{Spanned, Spreads, ends};
+use evaluate::Grid;
 use machine::{Description, Report, RunOptions, STATISTICS, StatisticInfo, WorkloadDescription};
 use serde_json::{Value, json};
 use trace::tables::StatisticRow;
@@ -81,6 +83,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         }
     }
     let mut all = json!({"workload": args.workload, "baseline": baseline, "machines": rows});
+    let designs = if args.on.iter().any(|name| name == FAMILY) { designs::of(on, &runs) } else { Vec::new() };
+    if !designs.is_empty() {
+        all["tables"] = designs.iter().map(Grid::to_json).collect();
+    }
     if !remarks.is_empty() {
         all["remarks"] = remarks.into();
     }
@@ -102,6 +108,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         output::print_json(&all);
     } else {
         print(args, on, &runs, base, &spanned);
+        designs.iter().for_each(designs::print);
         if args.explain {
             println!();
             explained(on, &runs, index, spreads.as_ref()).iter().flatten().for_each(|text| paragraph(text));

@@ -1,6 +1,7 @@
 //! `coreplane crash` on a recorded program: its files, what a check sees of them, and both ways of cutting its power.
 
 use crate::args::CrashArgs;
+use crate::crash::raced;
 use crate::crash_check::External;
 use crate::crash_files::{Left, Names, Place, Said};
 use crate::crash_found::{keeper, resumed};
@@ -162,6 +163,7 @@ fn search(
         ),
         None | Some(Reads::Unknown) => {}
     }
+    notes.extend(raced(model, log));
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(log) } else { Vec::new() };

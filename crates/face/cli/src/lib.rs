@@ -31,6 +31,7 @@ mod crash_refused;
 mod crash_time;
 mod crash_turns;
 mod curve;
+mod designs;
 mod explore;
 mod hints;
 mod holdup;

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::ReproduceArgs;
+use crate::designs;
 use crate::kept::{Kept, build};
 use crate::lines::say;
 use crate::output::{self, Table};
@@ -106,6 +107,7 @@ fn print(evaluation: &Evaluation) {
     table.print();
     println!();
     notes.iter().for_each(|note| say!("{note}"));
+    evaluation.tables.iter().for_each(designs::print);
     joint(evaluation);
     println!("\nWhy claims are missed: coreplane show deviations");
 }

@@ -83,6 +83,18 @@ fn correct_programs_are_clean_under_every_model() {
     assert_eq!(crash::persistence_lint(&log), []);
 }
 
+#[test]
+fn structures_are_free_of_races_and_a_program_that_is_not_is_told() {
+    structures().into_par_iter().for_each(|name| {
+        let log = crash::of_program(&workload(name, &[("workload.operations", "400")]), 1).unwrap();
+        assert_eq!(crash::races(&log), [], "{name}");
+    });
+    // Two of nine threads have a word of each line together.
+    let mix = workload("mix", &[("workload.threads", "9"), ("workload.operations", "2000")]);
+    let found = crash::races(&crash::of_program(&mix, 1).unwrap());
+    assert!(found.iter().any(|race| race.first.starts_with("mix.rs:")), "{found:?}");
+}
+
 /// Two words of one line, and what is between their stores.
 fn two_stores(between: &[(Kind, u64)], after: &[(Kind, u64)]) -> Log {
     const FIRST: u64 = protocol::PM_BASE;

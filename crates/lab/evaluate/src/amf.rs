@@ -51,6 +51,7 @@ pub(crate) const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
+    tables: crate::no_tables,
     runs: 60,
 };
 

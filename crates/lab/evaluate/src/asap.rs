@@ -63,6 +63,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding: |runs, claim, _| finding(runs, claim),
     figures,
+    tables: crate::no_tables,
     runs: 100,
 };
 

@@ -60,6 +60,40 @@ impl Figure {
     }
 }
 
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A number.
+    Number(f64),
+}
+
+/// A table, drawn by nobody.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// What it is about.
+    pub title: String,
+    /// What the reader sees.
+    pub caption: String,
+    /// The head of each column; the first is the machine's.
+    pub head: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Grid {
+    /// For JSON: numbers are numbers.
+    pub fn to_json(&self) -> Value {
+        let cell = |c: &Cell| match c {
+            Cell::Text(text) => json!(text),
+            Cell::Number(number) => json!(number),
+        };
+        let rows: Vec<Vec<Value>> = self.rows.iter().map(|r| r.iter().map(cell).collect()).collect();
+        json!({"title": self.title, "caption": self.caption, "head": self.head, "rows": rows})
+    }
+}
+
 /// A row.
 pub(crate) fn row(workload: &str, machine: &str, x: Option<f64>, value: f64) -> Row {
     Row { workload: workload.into(), machine: machine.into(), x, value, high: None }

@@ -23,6 +23,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures,
+    tables: crate::no_tables,
     runs: 20,
 };
 

@@ -9,6 +9,7 @@ mod claims;
 pub mod contradictions;
 pub mod counted;
 pub mod curve;
+pub mod designs;
 mod figure;
 pub mod hardware;
 pub mod holdup;
@@ -25,7 +26,7 @@ mod verdict;
 pub use bands::band::{Band, Effect, Joint, Spans};
 pub use bands::space::Dimension;
 pub use claims::{Claim, Claims};
-pub use figure::{Figure, Row};
+pub use figure::{Cell, Figure, Grid, Row};
 pub use runs::{Key, Runs};
 pub use verdict::{Finding, Scored, Verdict};
 
@@ -52,6 +53,7 @@ pub struct Paper {
     declare: fn(Effort) -> Result<Runs, ConfigError>,
     finding: fn(&Runs, &Claim, u64) -> Finding,
     figures: fn(&Runs) -> Vec<Figure>,
+    tables: fn(&Runs) -> Vec<Grid>,
     /// Runs of a design for bands, unless another number is wanted: such that they end within an hour on two cores.
     runs: usize,
 }
@@ -66,6 +68,11 @@ pub const PAPERS: [Paper; 7] = [
     orderings::PAPER,
     hardware::PAPER,
 ];
+
+/// What most evaluations show beside figures.
+pub(crate) fn no_tables(_: &Runs) -> Vec<Grid> {
+    Vec::new()
+}
 
 impl Paper {
     /// Does everything; `begin` gets the number of runs, `step` is called after each. What is `kept` of an earlier call by the
@@ -103,6 +110,7 @@ impl Paper {
             about,
             claims,
             figures: (self.figures)(&runs),
+            tables: (self.tables)(&runs),
             joint: None,
             open: Vec::new(),
         };
@@ -130,6 +138,8 @@ pub struct Evaluation {
     pub claims: Vec<Scored>,
     /// The figures.
     pub figures: Vec<Figure>,
+    /// Tables beside them.
+    pub tables: Vec<Grid>,
     /// The setting that meets most claims at once, with bands.
     pub joint: Option<Joint>,
     /// What was varied for the bands.
@@ -145,6 +155,7 @@ impl Evaluation {
             "about": self.about,
             "claims": self.claims.iter().map(|c| c.to_json(true)).collect::<Vec<_>>(),
             "figures": self.figures.iter().map(Figure::to_json).collect::<Vec<_>>(),
+            "tables": self.tables.iter().map(Grid::to_json).collect::<Vec<_>>(),
             "joint": self.joint.as_ref().map(Joint::to_json),
             "open": self.open.iter().map(open).collect::<Vec<_>>(),
         })

@@ -42,6 +42,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
+    tables: crate::no_tables,
     runs: 100,
 };
 

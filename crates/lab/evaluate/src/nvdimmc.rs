@@ -62,6 +62,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
+    tables: crate::no_tables,
     runs: 80,
 };
 

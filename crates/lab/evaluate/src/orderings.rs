@@ -2,11 +2,12 @@
 //!
 //! Averages over workloads are geometric means. A tenth of ASAP's artifact's operations: means are the same within 2 %.
 
-use crate::asap::{CONCURRENT, WHISPER, WORKLOADS as STRUCTURES, statement};
-use crate::claims::Claim;
+mod findings;
+mod tables;
+
+use crate::asap::WORKLOADS as STRUCTURES;
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::{Changes, Key, Runs, mean, owned};
-use crate::verdict::Finding;
 use crate::{Effort, Paper};
 use machine::{ConfigError, WorkloadDescription};
 
@@ -19,8 +20,9 @@ pub const PAPER: Paper = Paper {
         )
     },
     declare,
-    finding: |runs, claim, _| finding(runs, claim),
+    finding: |runs, claim, _| findings::finding(runs, claim),
     figures,
+    tables: tables::tables,
     runs: 10,
 };
 
@@ -55,11 +57,15 @@ const MACHINES: [&str; 16] = [
 const THREADS: [u64; 3] = [1, 4, 8];
 
 /// Machines with something changed: a name, a preset, the change.
-const CHANGED: [(&str, &str, Changes); 5] = [
+const CHANGED: [(&str, &str, Changes); 9] = [
     ("lb", "lb++", &[("ordering.proactive_flush", "false"), ("ordering.track_dependences", "false")]),
     ("asap-rp, one controller", "asap-rp", &[("memory.controllers", "1")]),
     ("asap-rp, four controllers", "asap-rp", &[("memory.controllers", "4")]),
     ("pmem-spec, one controller", "pmem-spec", &[("memory.controllers", "1")]),
+    ("intel, one controller", "intel", &[("memory.controllers", "1")]),
+    ("hops-ep, one controller", "hops-ep", &[("memory.controllers", "1")]),
+    ("hops-ep, four controllers", "hops-ep", &[("memory.controllers", "4")]),
+    ("vorpal, four controllers", "vorpal", &[("memory.controllers", "4")]),
     ("pmem-spec, four controllers", "pmem-spec", &[("memory.controllers", "4")]),
 ];
 
@@ -87,42 +93,9 @@ fn over(runs: &Runs, machine: &str, other: &str, workloads: &[&str]) -> f64 {
     mean(workloads.iter().map(|w| runs.time(other, w, 4) / runs.time(machine, w, 4)))
 }
 
-fn finding(runs: &Runs, claim: &Claim) -> Finding {
-    let slower = |machine: &str, than: &[&str]| {
-        let times: Vec<_> = than.iter().map(|m| (*m, over(runs, m, machine, &WORKLOADS))).collect();
-        let text: Vec<_> = times.iter().map(|(m, v)| format!("{m} {v:.3} times as fast")).collect();
-        statement(times.iter().all(|(_, v)| *v > 1.0), text.join(", "))
-    };
-    // Structures that threads share: what is no application.
-    let shared: Vec<&str> = STRUCTURES.into_iter().filter(|w| !WHISPER.contains(w)).collect();
-    match claim.id.as_str() {
-        "orderings.lb++.over-lazy" => Finding::Values(vec![over(runs, "lb++", "lb", &shared)]),
-        "orderings.lb++.below" => slower("lb++", &["hops-ep", "hops-rp", "asap-ep", "asap-rp"]),
-        "orderings.dpo.below" => slower("dpo", &["asap-ep"]),
-        "orderings.lrp.below" => slower("lrp", &["asap-rp"]),
-        "orderings.lrp.over-barriers" => {
-            let found = over(runs, "lrp", "lb++", &CONCURRENT);
-            let text =
-                format!("lrp {found:.3} times as fast as lb++ on structures without locks for readers");
-            statement((1.14..=1.44).contains(&found), text)
-        }
-        "orderings.strandweaver.between" => {
-            let (hops, asap) = (
-                over(runs, "strandweaver", "hops-ep", &WORKLOADS),
-                over(runs, "asap-ep", "strandweaver", &WORKLOADS),
-            );
-            let text = format!("strandweaver {hops:.3} times hops-ep, asap-ep {asap:.3} times strandweaver");
-            statement(hops > 1.0 && asap > 1.0, text)
-        }
-        "orderings.pmem-spec.controllers" => {
-            let of = |n: &str| over(runs, &format!("asap-rp, {n}"), &format!("pmem-spec, {n}"), &WORKLOADS);
-            let (one, four) = (of("one controller"), of("four controllers"));
-            let text = format!("asap-rp {one:.3} times pmem-spec with one controller, {four:.3} with four");
-            statement(one < 1.1 && four > one, text)
-        }
-        "orderings.vorpal.below" => slower("vorpal", &["asap-ep"]),
-        _ => Finding::Open("no measurement stands beside this claim".into()),
-    }
+/// The same over all workloads, over `intel` with as many threads.
+fn mean_speedup(runs: &Runs, machine: &str, threads: u64) -> f64 {
+    mean(WORKLOADS.map(|w| runs.time("intel", w, threads) / runs.time(machine, w, threads)))
 }
 
 fn figures(runs: &Runs) -> Vec<Figure> {
@@ -164,9 +137,8 @@ fn bars(value: impl Fn(&str, &str) -> f64) -> Vec<Row> {
 }
 
 fn scaling(runs: &Runs) -> Figure {
-    let value = |m: &str, t: u64| mean(WORKLOADS.map(|w| runs.time("intel", w, t) / runs.time(m, w, t)));
     let pairs = MACHINES.iter().flat_map(|m| THREADS.iter().map(move |t| (*m, *t)));
-    let rows = pairs.map(|(m, t)| row("", m, Some(t as f64), value(m, t))).collect();
+    let rows = pairs.map(|(m, t)| row("", m, Some(t as f64), mean_speedup(runs, m, t))).collect();
     Lines {
         name: "threads",
         title: "Orderings with more and more threads",

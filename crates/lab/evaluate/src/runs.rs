@@ -207,6 +207,11 @@ impl Runs {
         done.and_then(|d| d.stats.get(name)).copied().unwrap_or(0.0)
     }
 
+    /// Whether a run counted something.
+    pub(crate) fn counts(&self, key: &Key, name: &str) -> bool {
+        self.done.get(key).is_some_and(|done| done.stats.contains_key(name))
+    }
+
     /// Whether any run was done. Before, a claim is only asked what it reads, and nothing is explored for it.
     pub(crate) fn any_done(&self) -> bool {
         !self.done.is_empty()

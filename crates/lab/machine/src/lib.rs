@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod acting;
+mod adds;
 mod build;
 mod campaign;
 mod crash;

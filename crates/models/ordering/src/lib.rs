@@ -31,6 +31,7 @@ pub mod dpo;
 pub mod eadr;
 pub mod early;
 pub mod explore;
+pub mod hardware;
 pub mod hops;
 pub mod in_caches;
 pub mod intel;
@@ -46,6 +47,7 @@ mod spec;
 pub mod strandweaver;
 pub mod vorpal;
 
+pub use hardware::{Around, Hardware, Nature};
 pub use models::{MODELS, NAMES};
 pub use no_path::NoPath;
 pub use path::{Asked, HandOver, Path, PathCore, Policy};

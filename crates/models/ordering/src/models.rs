@@ -3,8 +3,8 @@
 
 use crate::early::RecoveryStats;
 use crate::path::{
-    BlockedShare, BufferParameters, BufferStats, DropStats, EpochParameters, EpochStats, FlushStats,
-    RegionParameters, StallShare,
+    BlockedShare, BufferParameters, BufferStats, DependenceParameters, DropStats, EpochParameters,
+    EpochStats, FlushStats, RegionParameters, RegisterParameters, StallShare,
 };
 use crate::plug::{OrderingModel, Registered};
 use ::plug::System;
@@ -62,16 +62,18 @@ pub const SYSTEM: System = System {
 };
 
 /// What several models read, and then what single ones do.
-const PARAMETERS: [&[Param]; 5 + MODELS.len()] = {
-    let mut tables: [&[Param]; 5 + MODELS.len()] = [&[]; 5 + MODELS.len()];
+const PARAMETERS: [&[Param]; 7 + MODELS.len()] = {
+    let mut tables: [&[Param]; 7 + MODELS.len()] = [&[]; 7 + MODELS.len()];
     tables[0] = &[MODEL];
     tables[1] = BufferParameters::TABLE;
     tables[2] = EpochParameters::TABLE;
     tables[3] = CommitParameters::TABLE;
     tables[4] = RegionParameters::TABLE;
+    tables[5] = DependenceParameters::TABLE;
+    tables[6] = RegisterParameters::TABLE;
     let mut at = 0;
     while at < MODELS.len() {
-        tables[5 + at] = MODELS[at].own;
+        tables[7 + at] = MODELS[at].own;
         at += 1;
     }
     tables

@@ -1,5 +1,6 @@
 //! What an ordering model declares of itself, in its own folder.
 
+use crate::hardware::{Around, Structure};
 use explore::Harness;
 use params::{Param, StatisticInfo};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
@@ -27,6 +28,15 @@ pub trait OrderingModel: Sync {
     fn shared_node(&self, settings: &Settings, cores: usize) -> Option<Box<dyn Node>> {
         let _ = (settings, cores);
         None
+    }
+
+    /// What it adds to the machine `around` it, and what of that a power failure brings to memory. Caches that survive are
+    /// among it, without a bit of their own.
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure>;
+
+    /// Whether a program goes on where it was, without a recovery of its own.
+    fn resumes(&self) -> bool {
+        false
     }
 
     /// Whether parameters that are accepted one by one fit together.

@@ -2,6 +2,7 @@
 //! two cores that store to lines of their own, caches that keep every line, two controllers, and wires on which a seed
 //! decides what moves next.
 
+use ordering::hardware::{Around, Structure};
 use ordering::strandweaver::{self, Mutant, StrandCore, StrandSpec};
 use ordering::{MODELS, Registered, models};
 use protocol::params::Parameters;
@@ -444,6 +445,9 @@ fn a_model_that_promises_more_than_it_keeps_is_caught() {
         fn persistency(&self, _: &Settings) -> Persistency {
             Persistency::Px86Line
         }
+        fn structures(&self, _: &Settings, _: &Around) -> Vec<Structure> {
+            Vec::new()
+        }
         fn core_side(&self, _: &Settings, _: u8, _: AddressMap) -> Box<dyn CoreOrdering> {
             Box::new(ordering::NoPath::new(self.capabilities()))
         }
@@ -464,6 +468,9 @@ impl ordering::OrderingModel for Mutated {
     }
     fn persistency(&self, settings: &Settings) -> Persistency {
         strandweaver::MODEL.model.persistency(settings)
+    }
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        strandweaver::MODEL.model.structures(settings, around)
     }
     fn core_side(&self, settings: &Settings, _: u8, _: AddressMap) -> Box<dyn CoreOrdering> {
         Box::new(StrandCore::new(&StrandSpec::from_settings(settings), Some(self.0)))

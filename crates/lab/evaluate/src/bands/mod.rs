@@ -173,6 +173,7 @@ mod tests {
             }
         },
         figures: |_| Vec::new(),
+        tables: |_| Vec::new(),
         runs: 50,
     };
 

@@ -3,7 +3,10 @@
 use super::params::AsapParameters;
 use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
-use crate::path::{BufferParameters, CAPABILITIES, EpochParameters, path_spec, persistency};
+use crate::hardware::{Around, Structure, epoch_buffer, epoch_table, records};
+use crate::path::{
+    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, path_spec, persistency,
+};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use memory::params::CommitParameters;
@@ -11,7 +14,8 @@ use params::{Param, Parameters};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
 /// Its commits are messages, which HOPS's are not.
-const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, CommitParameters::TABLE];
+const PATH: &[&[Param]] =
+    &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE, CommitParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -38,9 +42,16 @@ impl OrderingModel for Asap {
         persistency(settings)
     }
 
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        let entries = AsapParameters::from_settings(settings).recovery_table;
+        let core = [epoch_buffer(settings), epoch_table(settings, around, true)];
+        core.into_iter().chain(records("recovery table", entries, settings, around)).collect()
+    }
+
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let asap = AsapParameters::from_settings(settings);
-        let spec = EarlySpec { eager: asap.eager, commit_pipelined: asap.commit_pipelined, mutant: None };
+        let (eager, commit_pipelined) = (asap.eager, asap.commit_pipelined);
+        let spec = EarlySpec { eager, commit_pipelined, ..EarlySpec::EAGER };
         Box::new(EarlyCore::new(path_spec(settings, core, map), spec))
     }
 

@@ -2,11 +2,14 @@
 
 use super::{BatteryBuffer, CAPABILITIES};
 use crate::explore::PathSpace;
+use crate::hardware::{Around, Fate, Structure, persist_buffer};
 use crate::path::{BufferParameters, Direct, path_spec};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::Parameters;
-use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+use protocol::{
+    AddressMap, Capabilities, ControllerOrdering, CoreOrdering, LINE_BYTES, Persistency, Settings,
+};
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -27,6 +30,10 @@ impl OrderingModel for Bbb {
 
     fn persistency(&self, _: &Settings) -> Persistency {
         Persistency::Strict
+    }
+
+    fn structures(&self, settings: &Settings, _: &Around) -> Vec<Structure> {
+        vec![persist_buffer(settings, 1, Fate::Saved(LINE_BYTES))]
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

@@ -11,9 +11,9 @@
 //! nothing else waits.
 //!
 //! Where sources are silent: the compiler's regions. Here one ends every `ordering.region_stores` stores, which has to fit the
-//! buffer; recordings and built-in programs carry no more.
+//! buffer; recordings and built-in programs carry no more. The registers that a region's end keeps are `ordering.saved_registers_bytes`.
 //!
-//! Not modelled: the registers that a region's end saves, and the instructions for it; the program's going on from there, for which
+//! Not modelled: the instructions that save registers; the program's going on from there, for which
 //! images are taken as a recovery's; the second buffer beside each controller, to which an open region's stores go ahead, with
 //! what is needed to undo them: here they leave when the region ends, which takes later what little they take.
 //!

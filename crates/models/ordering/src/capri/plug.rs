@@ -3,14 +3,17 @@
 use super::CapriCore;
 use super::stats::RegionStats;
 use crate::explore::PathSpace;
-use crate::path::{BufferParameters, CAPABILITIES, Direct, RegionParameters, path_spec};
+use crate::hardware::{Around, Fate, Structure, kept_registers, persist_buffer};
+use crate::path::{BufferParameters, CAPABILITIES, Direct, RegionParameters, RegisterParameters, path_spec};
 use crate::plug::{OrderingModel, Registered};
 use crate::spec::PathSpec;
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
-use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+use protocol::{
+    AddressMap, Capabilities, ControllerOrdering, CoreOrdering, LINE_BYTES, Persistency, Settings,
+};
 
-const SHARED: &[&[Param]] = &[BufferParameters::TABLE, RegionParameters::TABLE];
+const SHARED: &[&[Param]] = &[BufferParameters::TABLE, RegionParameters::TABLE, RegisterParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -31,6 +34,15 @@ impl OrderingModel for Capri {
 
     fn persistency(&self, _: &Settings) -> Persistency {
         Persistency::Epoch
+    }
+
+    fn structures(&self, settings: &Settings, _: &Around) -> Vec<Structure> {
+        let regions = BufferParameters::from_settings(settings).persist_buffer as u64 + 2;
+        vec![persist_buffer(settings, regions, Fate::Saved(LINE_BYTES)), kept_registers(settings)]
+    }
+
+    fn resumes(&self) -> bool {
+        true
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

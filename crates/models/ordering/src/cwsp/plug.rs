@@ -3,8 +3,10 @@
 use super::params::LogParameters;
 use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
+use crate::hardware::{Around, Structure, epoch_buffer, epoch_table, records};
 use crate::path::{
-    BufferParameters, CAPABILITIES, EpochParameters, RegionParameters, path_spec, persistency,
+    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, RegionParameters, path_spec,
+    persistency,
 };
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
@@ -12,8 +14,13 @@ use memory::params::CommitParameters;
 use params::{Param, Parameters};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
-const PATH: &[&[Param]] =
-    &[BufferParameters::TABLE, EpochParameters::TABLE, CommitParameters::TABLE, RegionParameters::TABLE];
+const PATH: &[&[Param]] = &[
+    BufferParameters::TABLE,
+    EpochParameters::TABLE,
+    DependenceParameters::TABLE,
+    CommitParameters::TABLE,
+    RegionParameters::TABLE,
+];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -38,6 +45,16 @@ impl OrderingModel for Cwsp {
 
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
+    }
+
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        let entries = LogParameters::from_settings(settings).undo_log;
+        let core = [epoch_buffer(settings), epoch_table(settings, around, true)];
+        core.into_iter().chain(records("undo log", entries, settings, around)).collect()
+    }
+
+    fn resumes(&self) -> bool {
+        true
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

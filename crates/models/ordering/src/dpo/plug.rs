@@ -3,13 +3,16 @@
 use super::DpoCore;
 use super::stats::DelegatedStats;
 use crate::explore::PathSpace;
-use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
+use crate::hardware::{Around, Structure, epoch_buffer, epoch_table};
+use crate::path::{
+    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, path_spec, persistency,
+};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
-const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -34,6 +37,10 @@ impl OrderingModel for Dpo {
 
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
+    }
+
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        vec![epoch_buffer(settings), epoch_table(settings, around, false)]
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

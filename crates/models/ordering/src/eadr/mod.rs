@@ -9,12 +9,15 @@
 
 use crate::NoPath;
 use crate::caches::{CacheSpace, CachesMember, Promise};
+use crate::hardware::{Around, Fate, Place, Structure, structure};
 use crate::plug::{OrderingModel, Registered};
 use cpu::directory::Mutant;
 use explore::Harness;
 use explore::Mutants;
 use memory::PassThrough;
-use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+use protocol::{
+    AddressMap, Capabilities, ControllerOrdering, CoreOrdering, LINE_BYTES, Persistency, Settings,
+};
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -52,6 +55,14 @@ impl OrderingModel for Eadr {
 
     fn persistency(&self, _: &Settings) -> Persistency {
         Persistency::Strict
+    }
+
+    fn structures(&self, _: &Settings, around: &Around) -> Vec<Structure> {
+        let saved = Fate::Saved(LINE_BYTES);
+        vec![
+            structure("private caches", Place::Core, around.private_lines, 0, saved),
+            structure("shared cache", Place::Machine, around.shared_lines, 0, saved),
+        ]
     }
 
     fn core_side(&self, _: &Settings, _: u8, _: AddressMap) -> Box<dyn CoreOrdering> {

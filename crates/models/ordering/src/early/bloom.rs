@@ -5,7 +5,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use units::mix;
 
-const COUNTERS: usize = 1024;
+/// Counters of a filter.
+pub(crate) const COUNTERS: usize = 1024;
 
 #[derive(Clone)]
 pub(super) struct CountingBloom {

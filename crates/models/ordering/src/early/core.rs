@@ -52,10 +52,11 @@ impl Eager {
     }
 }
 
-fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
+/// Tells the controllers that have early flushes of an epoch, `at` some time not before now.
+fn send_commits(path: &mut Path, at: Time, id: EpochId, out: &mut Outbox) {
     let Some(epoch) = path.tracker.epochs.get_mut(id) else { return };
     for controller in bits(epoch.early) {
-        out.send(now, Peer::Controller(controller as usize), Msg::Commit { epoch: id });
+        out.send(at, Peer::Controller(controller as usize), Msg::Commit { epoch: id });
     }
     epoch.committing = true;
     epoch.commits_left = epoch.early.count_ones();
@@ -101,14 +102,14 @@ impl Policy for Eager {
             if self.spec.mutant == Some(Mutant::UndoOnComplete)
                 && let Some(id) = path.tracker.epochs.complete()
             {
-                send_commits(path, now, id, out);
+                send_commits(path, self.spec.told(now), id, out);
                 continue;
             }
             let next = self.next_to_commit(path);
             if next.committing || !next.may_commit() {
                 break;
             }
-            send_commits(path, now, next.id, out);
+            send_commits(path, self.spec.told(now), next.id, out);
         }
     }
 

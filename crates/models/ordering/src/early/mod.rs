@@ -21,6 +21,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bloom::COUNTERS as FILTER_COUNTERS;
 pub use core::{Eager, EarlyCore};
 pub use member::EarlyMember;
 pub use mutant::Mutant;

@@ -149,6 +149,10 @@ fn the_eviction_of_a_refused_line_is_held_until_the_retry() {
 // The core side.
 
 fn core(persist_buffer: usize) -> EarlyCore {
+    core_of(persist_buffer, EarlySpec::EAGER)
+}
+
+fn core_of(persist_buffer: usize, spec: EarlySpec) -> EarlyCore {
     let map = AddressMap::new(2, 1, 64);
     let path = PathSpec {
         core: 0,
@@ -161,7 +165,7 @@ fn core(persist_buffer: usize) -> EarlyCore {
         cross_core: CrossCore::Acquires,
         dependences: Dependences::Accesses,
     };
-    EarlyCore::new(path, EarlySpec { eager: true, commit_pipelined: false, mutant: None })
+    EarlyCore::new(path, spec)
 }
 
 fn at(ns: u64) -> Time {
@@ -200,6 +204,23 @@ fn a_later_epoch_is_flushed_early_and_commits_after_its_predecessor() {
     );
     h.on(at(160), Peer::Controller(1), &Msg::CommitAck { epoch: 2 }, &mut out);
     assert_eq!(h.committed(), 2);
+}
+
+#[test]
+fn controllers_hear_of_a_commit_when_clocks_are_told() {
+    let told = |acknowledged: u64| {
+        let spec = EarlySpec { commit_interval: Dur::ns(50), ..EarlySpec::EAGER };
+        let (mut h, mut out) = (core_of(8, spec), Outbox::default());
+        for n in 0..2 {
+            h.store(at(0), &write(n, 1), &mut out).unwrap();
+            h.fence(at(0), FenceKind::Ofence, &mut out).unwrap();
+            h.tick(at(n), &mut out);
+        }
+        h.on(at(40), Peer::Controller(1), &Msg::Ack { slot: 1 }, &mut out);
+        h.on(at(acknowledged), Peer::Controller(0), &Msg::Ack { slot: 0 }, &mut out);
+        out.0.iter().find(|(_, _, m)| matches!(m, Msg::Commit { .. })).map(|(when, ..)| *when)
+    };
+    assert_eq!((told(101), told(150)), (Some(at(150)), Some(at(150))));
 }
 
 #[test]

@@ -4,13 +4,16 @@ use super::HopsSpec;
 use super::params::HopsParameters;
 use super::{HopsCore, PollStats, TimestampRegister};
 use crate::explore::PathSpace;
-use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
+use crate::hardware::{Around, EPOCH_BITS, Fate, Place, Structure, epoch_buffer, epoch_table, structure};
+use crate::path::{
+    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, path_spec, persistency,
+};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
 
-const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -31,6 +34,14 @@ impl OrderingModel for Hops {
 
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
+    }
+
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        vec![
+            epoch_buffer(settings),
+            epoch_table(settings, around, false),
+            structure("timestamp register", Place::Machine, around.cores, EPOCH_BITS, Fate::Lost),
+        ]
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

@@ -12,6 +12,7 @@
 
 use crate::NoPath;
 use crate::caches::{CacheSpace, CachesMember, Promise};
+use crate::hardware::{Around, Structure};
 use crate::plug::{OrderingModel, Registered};
 use cpu::directory::Mutant;
 use explore::Harness;
@@ -55,6 +56,10 @@ impl OrderingModel for Intel {
 
     fn persistency(&self, _: &Settings) -> Persistency {
         Persistency::Px86Line
+    }
+
+    fn structures(&self, _: &Settings, _: &Around) -> Vec<Structure> {
+        Vec::new()
     }
 
     fn core_side(&self, _: &Settings, _: u8, _: AddressMap) -> Box<dyn CoreOrdering> {

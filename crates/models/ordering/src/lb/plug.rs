@@ -2,14 +2,17 @@
 
 use super::params::BarrierParameters;
 use crate::explore::PathSpace;
+use crate::hardware::{Around, Structure, epoch_table, line_tags};
 use crate::in_caches::{LineStats, LinesCore, Rules};
-use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
+use crate::path::{
+    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, path_spec, persistency,
+};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
-const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE];
+const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -34,6 +37,11 @@ impl OrderingModel for Lb {
 
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
+    }
+
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        let tags = line_tags(settings, around, true);
+        tags.into_iter().chain([epoch_table(settings, around, false)]).collect()
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

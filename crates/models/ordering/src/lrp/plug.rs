@@ -1,6 +1,7 @@
 //! LRP as the list of models knows it.
 
 use crate::explore::PathSpace;
+use crate::hardware::{Around, Structure, epoch_table, line_tags};
 use crate::in_caches::{LineStats, LinesCore};
 use crate::path::{BufferParameters, CAPABILITIES, Direct, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
@@ -33,6 +34,11 @@ impl OrderingModel for Lrp {
 
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
+    }
+
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        let tags = line_tags(settings, around, false);
+        tags.into_iter().chain([epoch_table(settings, around, false)]).collect()
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

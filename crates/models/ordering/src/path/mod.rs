@@ -17,7 +17,7 @@ pub use core::{Asked, HandOver, Path, PathCore, Policy};
 pub(crate) use direct::Direct;
 pub(crate) use epochs::{Epoch, Epochs};
 pub(crate) use pace::{Blocked, Pace};
-pub(crate) use params::{BufferParameters, EpochParameters};
+pub(crate) use params::{BufferParameters, DependenceParameters, EpochParameters, RegisterParameters};
 pub(crate) use regions::{RegionParameters, Regions};
 pub(crate) use settings::{CAPABILITIES, path_spec, persistency};
 pub(crate) use stats::{BlockedShare, BufferStats, DropStats, EpochStats, FlushStats, StallShare};

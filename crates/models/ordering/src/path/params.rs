@@ -33,10 +33,30 @@ pub(crate) struct EpochParameters {
     /// when one core's persists wait for another's
     #[param(default = "release", source = "paper: ASAP §IV-A")]
     pub(crate) persistency: CrossCore,
-    /// which conflicts make an epoch depend on another under epoch persistency
-    #[param(default = "accesses", source = "paper: ASAP §IV-A")]
-    pub(crate) dependences: Dependences,
     /// epochs in flight on each core, the open one included
     #[param(default = "32", source = "paper: ASAP §VII", min = 2, max = 1024)]
     pub(crate) epoch_table: usize,
+}
+
+/// What a dependence between cores comes of, where cores depend on each other.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub(crate) struct DependenceParameters {
+    /// which conflicts make an epoch depend on another under epoch persistency
+    #[param(acts = "ordering.persistency=epoch", default = "accesses", source = "paper: ASAP §IV-A")]
+    pub(crate) dependences: Dependences,
+}
+
+/// What programs go on with, where they do without a recovery of their own.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub(crate) struct RegisterParameters {
+    /// bytes of a core's registers that a power failure saves, for the program to go on with
+    #[param(
+        default = "384",
+        source = "open 128..2688: 16 general registers of 8 bytes, and 16 vector registers of 16; from the general ones alone to vectors of 64 bytes and masks",
+        min = 0,
+        max = 65536
+    )]
+    pub(crate) saved_registers_bytes: u64,
 }

@@ -1,6 +1,6 @@
 //! A persist path from a machine's parameters, and what HOPS and ASAP declare alike.
 
-use super::{BufferParameters, EpochParameters};
+use super::{BufferParameters, DependenceParameters, EpochParameters};
 use crate::spec::{CrossCore, PathSpec};
 use params::Parameters;
 use protocol::{AddressMap, Capabilities, Persistency, Settings};
@@ -30,6 +30,6 @@ pub(crate) fn path_spec(settings: &Settings, core: u8, map: AddressMap) -> PathS
         flush_trigger: buffer.flush_trigger.min(buffer.persist_buffer),
         flush_timer: buffer.flush_timer_ns,
         cross_core: epochs.persistency,
-        dependences: epochs.dependences,
+        dependences: DependenceParameters::from_settings(settings).dependences,
     }
 }

@@ -3,6 +3,7 @@
 use super::params::CAPABILITIES;
 use super::stats::{PathStats, WatchStats};
 use super::{SpecCore, SpecParameters, SpeculationBuffer};
+use crate::hardware::{Around, Entries, Fate, LINE_ADDRESS_BITS, Place, Structure, WRITE_BITS, structure};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Parameters, StatisticInfo, Statistics, join, rows};
@@ -33,6 +34,16 @@ impl OrderingModel for PmemSpec {
     /// Each core's stores persist in order; those of two cores by what one releases and the other acquires.
     fn persistency(&self, _: &Settings) -> Persistency {
         Persistency::Release
+    }
+
+    fn structures(&self, settings: &Settings, _: &Around) -> Vec<Structure> {
+        let path = SpecParameters::from_settings(settings).persist_path_entries as u64;
+        // A store on the path may have to stay in its core's caches, for two reasons. A watched line was read, or was not.
+        let watched = Structure {
+            entries: Entries::AsNeeded("ordering.speculation_buffer.max"),
+            ..structure("speculation buffer", Place::Controller, 0, LINE_ADDRESS_BITS + 1, Fate::Lost)
+        };
+        vec![structure("persist path", Place::Core, path, WRITE_BITS + 2, Fate::Lost), watched]
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

@@ -12,8 +12,10 @@
 //!
 //! Where sources are silent: the length of regions, which hangs on free physical registers; here it is `ordering.region_stores`.
 //!
-//! Not modelled: the register file itself, and the stop of the pipeline where no register is free for other instructions; the energy
-//! for saving, and the program's going on from there; the stores to memory that is not persistent, which PPA treats as all others.
+//! How many bytes of registers go with them is `ordering.saved_registers_bytes`.
+//!
+//! Not modelled: the register file itself, and the stop of the pipeline where no register is free for other instructions; the
+//! program's going on from there; the stores to memory that is not persistent, which PPA treats as all others.
 //!
 //! Source: Zeng, Jeong and Jung, Persistent Processor Architecture, MICRO 2023.
 

@@ -3,14 +3,17 @@
 use super::PpaCore;
 use super::stats::KeptStats;
 use crate::explore::PathSpace;
-use crate::path::{BufferParameters, CAPABILITIES, Direct, RegionParameters, path_spec};
+use crate::hardware::{Around, Fate, Structure, persist_buffer, registers};
+use crate::path::{BufferParameters, CAPABILITIES, Direct, RegionParameters, RegisterParameters, path_spec};
 use crate::plug::{OrderingModel, Registered};
 use crate::spec::PathSpec;
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
-use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+use protocol::{
+    AddressMap, Capabilities, ControllerOrdering, CoreOrdering, LINE_BYTES, Persistency, Settings,
+};
 
-const SHARED: &[&[Param]] = &[BufferParameters::TABLE, RegionParameters::TABLE];
+const SHARED: &[&[Param]] = &[BufferParameters::TABLE, RegionParameters::TABLE, RegisterParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -31,6 +34,15 @@ impl OrderingModel for Ppa {
 
     fn persistency(&self, _: &Settings) -> Persistency {
         Persistency::Strict
+    }
+
+    fn structures(&self, settings: &Settings, _: &Around) -> Vec<Structure> {
+        // Of a region that ended and the next, one has stores. Registers are there anyhow.
+        vec![persist_buffer(settings, 2, Fate::Saved(LINE_BYTES)), registers(settings)]
+    }
+
+    fn resumes(&self) -> bool {
+        true
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

@@ -3,6 +3,7 @@
 use super::StrandCore;
 use super::core::Counts;
 use super::spec::{CAPABILITIES, StrandSpec};
+use crate::hardware::{Around, Fate, LINE_ADDRESS_BITS, Place, Structure, structure};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use memory::PassThrough;
@@ -28,6 +29,17 @@ impl OrderingModel for StrandWeaver {
 
     fn persistency(&self, _: &Settings) -> Persistency {
         Persistency::Strand
+    }
+
+    fn structures(&self, settings: &Settings, _: &Around) -> Vec<Structure> {
+        let spec = StrandSpec::from_settings(settings);
+        let strands = (spec.strand_buffers * spec.strand_entries) as u64;
+        // A flush, a barrier or a new strand; in a buffer also whether it was sent, and has arrived.
+        let queued = LINE_ADDRESS_BITS + 2;
+        vec![
+            structure("persist queue", Place::Core, spec.persist_queue as u64, queued, Fate::Lost),
+            structure("strand buffers", Place::Core, strands, LINE_ADDRESS_BITS + 3, Fate::Lost),
+        ]
     }
 
     fn core_side(&self, settings: &Settings, _: u8, _: AddressMap) -> Box<dyn CoreOrdering> {

@@ -1,6 +1,6 @@
 //! Parameters of Vorpal alone.
 
-use params::Parameters;
+use params::{Dur, Parameters, ns};
 
 /// The controllers' room.
 #[derive(Clone, Debug, Parameters)]
@@ -14,4 +14,19 @@ pub(super) struct HeldParameters {
         max = 4096
     )]
     pub(super) held_writes: usize,
+    /// bytes of a clock's number, of which a flush carries one for each core
+    #[param(
+        default = "4",
+        source = "open 1..8: not in the sources at hand; a counter of epochs, from one that wraps soon to one that never does",
+        min = 1,
+        max = 8
+    )]
+    pub(super) clock_bytes: u64,
+    /// time from one telling of clocks to the next, at which writes that waited for one may be written
+    #[param(
+        default = "100",
+        source = "open 10..1000: ASAP §III says that how often decides on progress, nobody how often that is; a decade either way of a write's acknowledgement",
+        range = ns::SERVICE
+    )]
+    pub(super) clock_interval_ns: Dur,
 }

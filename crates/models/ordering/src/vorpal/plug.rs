@@ -3,14 +3,20 @@
 use super::params::HeldParameters;
 use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
-use crate::path::{BufferParameters, CAPABILITIES, EpochParameters, path_spec, persistency};
+use crate::hardware::{
+    Around, Fate, Place, Structure, clocked, epoch_buffer, epoch_table, held_writes, structure,
+};
+use crate::path::{
+    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, path_spec, persistency,
+};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use memory::params::CommitParameters;
 use params::{Param, Parameters};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
-const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, CommitParameters::TABLE];
+const PATH: &[&[Param]] =
+    &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE, CommitParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -37,8 +43,23 @@ impl OrderingModel for Vorpal {
         persistency(settings)
     }
 
+    fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
+        let own = HeldParameters::from_settings(settings);
+        let [held, filter] = held_writes(own.held_writes, settings, around);
+        let clock = 8 * own.clock_bytes;
+        vec![
+            clocked(epoch_buffer(settings), around, own.clock_bytes),
+            epoch_table(settings, around, true),
+            clocked(held, around, own.clock_bytes),
+            filter,
+            structure("vector clock", Place::Controller, around.cores, clock, Fate::Lost),
+        ]
+    }
+
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
-        Box::new(EarlyCore::new(path_spec(settings, core, map), EarlySpec::EAGER))
+        let commit_interval = HeldParameters::from_settings(settings).clock_interval_ns;
+        let spec = EarlySpec { commit_interval, ..EarlySpec::EAGER };
+        Box::new(EarlyCore::new(path_spec(settings, core, map), spec))
     }
 
     fn controller_side(&self, settings: &Settings) -> Box<dyn ControllerOrdering> {
