@@ -100,7 +100,6 @@ fn later(model: &dyn OrderingModel, settings: &Settings, second: u64) -> Option<
 }
 
 /// The flush that a message is.
-#[expect(clippy::wildcard_enum_match_arm, reason = "all others carry no line to memory")]
 fn sent(to: Peer, msg: &Msg) -> Option<FlushRequest> {
     match (to, *msg) {
         (Peer::Controller(_), Msg::Flush(request)) => Some(request),
