@@ -225,6 +225,8 @@ class Nvdimm(TypedDict, total=False):
     write_queue_survives: bool
 
 class Ordering(TypedDict, total=False):
+    clock_bytes: int
+    clock_interval_ns: float | str
     commit_ns: float | str
     commit_pipelined: bool
     delay_writes: bool
@@ -253,6 +255,7 @@ class Ordering(TypedDict, total=False):
     recovery_table: int
     region_operations: int
     region_stores: int
+    saved_registers_bytes: int
     sfence: Literal["dfence", "ofence"]
     sfence_blocks: Literal["core", "stores"]
     speculation_window_ns: float | str

@@ -10,6 +10,7 @@ use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
+use crate::races;
 use crate::spread::{Spanned, Spreads, ends};
 use evaluate::Grid;
 use machine::{Description, Report, RunOptions, STATISTICS, StatisticInfo, WorkloadDescription};
@@ -107,6 +108,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if output::is_json(&args.common) {
         output::print_json(&all);
     } else {
+        bands::say(&args.common, &races::told(&all["remarks"]));
         print(args, on, &runs, base, &spanned);
         designs.iter().for_each(designs::print);
         if args.explain {
@@ -180,7 +182,9 @@ pub(crate) fn look(
     done: impl Fn() + Sync,
 ) -> Result<Compared, Failure> {
     comparable(names, &jobs)?;
-    let remarks = jobs.first().map(|(_, workloads)| bands::remarks(workloads)).unwrap_or_default();
+    let mut remarks = jobs.first().map(|(_, workloads)| bands::remarks(workloads)).unwrap_or_default();
+    let machines = jobs.iter().map(|(machine, _)| machine);
+    remarks.extend(jobs.first().and_then(|(_, workloads)| races::of_recordings(machines, workloads)));
     let runs = bands::run(&jobs, options, bands, done).map_err(output::failed)?;
     let rows = runs.iter().map(|of| row(of, &runs[base])).collect();
     Ok(Compared { runs, rows, remarks })

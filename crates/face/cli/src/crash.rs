@@ -5,7 +5,7 @@ use crate::args::CrashArgs;
 use crate::crash_found::{SO_FAR, keeper, resumed};
 use crate::crash_lab::Lab;
 use crate::crash_options::{WRITES, bounds, every, replay};
-use crate::{crash_hosts, crash_recorded, interrupt, output, progress};
+use crate::{crash_hosts, crash_recorded, interrupt, output, progress, races};
 use check::crash::{self, Persistency};
 use machine::{Description, WorkloadDescription};
 use serde_json::json;
@@ -162,20 +162,6 @@ fn model(name: Option<&str>, machine: &Description) -> Result<Persistency, Failu
     Ok(machine.persistency())
 }
 
-/// What is to be said of a program that races where releases and acquires alone order threads.
-pub(crate) fn raced(model: Persistency, log: &crash::Log) -> Option<String> {
-    let found = if model == Persistency::Release { crash::races(log) } else { Vec::new() };
-    let first = found.first()?;
-    let more = match found.len() - 1 {
-        0 => String::new(),
-        1 => "; and one more pair".into(),
-        n => format!("; and {n} more pairs"),
-    };
-    Some(format!(
-        "warning: the program races: {first}, and no release and acquire order them{more}. Release persistency says nothing of which persists: what is found holds for programs without races only"
-    ))
-}
-
 fn built_in_lab(
     args: &CrashArgs,
     machine: &Description,
@@ -235,7 +221,7 @@ fn built_in_lab(
         cut: log.cut,
         ..Lab::of(model)
     };
-    lab.notes.extend(raced(model, &log));
+    lab.notes.extend(races::of_log(model, &log));
     if log.cut {
         lab.notes.push(format!(
             "the model's images are of the program's first {} events only: no log is longer; make the program shorter",

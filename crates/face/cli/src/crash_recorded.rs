@@ -1,13 +1,13 @@
 //! `coreplane crash` on a recorded program: its files, what a check sees of them, and both ways of cutting its power.
 
 use crate::args::CrashArgs;
-use crate::crash::raced;
 use crate::crash_check::External;
 use crate::crash_files::{Left, Names, Place, Said};
 use crate::crash_found::{keeper, resumed};
 use crate::crash_lab::Lab;
 use crate::crash_refused as refused;
 use crate::crash_time::Budget;
+use crate::races;
 use crate::{Failure, crash_options, output, progress, quantity};
 use check::crash::{self, Candidate, Facts, FileState, Log, Persistency, Reads, Timed, Tracker};
 use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
@@ -163,7 +163,7 @@ fn search(
         ),
         None | Some(Reads::Unknown) => {}
     }
-    notes.extend(raced(model, log));
+    notes.extend(races::of_log(model, log));
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(log) } else { Vec::new() };

@@ -45,6 +45,7 @@ mod markdown;
 mod output;
 mod progress;
 mod quantity;
+mod races;
 mod record;
 mod record_check;
 mod record_hosts;

@@ -8,6 +8,7 @@ use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
+use crate::races;
 use crate::spread::{Spreads, decides, ends};
 use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
 use serde_json::Value;
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if output::is_json(&args.common) {
         output::print_json(&json);
     } else {
+        bands::say(&args.common, &races::told(&json["remarks"]));
         let band = runs.time_band().filter(|_| !args.bands);
         print(report, band.map(|ends| (ends, runs.varied())), host_seconds);
         if let (Some(all), Some(band)) = (&spreads, spanned.and_then(|s| s.time)) {
@@ -89,7 +91,8 @@ pub(crate) fn look(
     ends: bool,
     done: impl Fn() + Sync,
 ) -> Result<(Runs, Value), Failure> {
-    let remarks = bands::remarks(&pair[0].1);
+    let mut remarks = bands::remarks(&pair[0].1);
+    remarks.extend(races::of_recordings(std::iter::once(&pair[0].0), &pair[0].1));
     let runs = bands::run(pair, options, ends, done).map_err(output::failed)?.pop();
     let runs = runs.ok_or_else(|| Failure::BadInput("nothing was run".into()))?;
     let mut json = runs.report().0.to_json();

@@ -195,7 +195,7 @@ fn machines_with_persistent_caches_forgive_missing_flushes() {
 /// The exact images of every machine: recovery copes at each instant, and sees the bug where the machine has it.
 #[test]
 fn power_failures_of_every_machine_are_survived() {
-    for machine in ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"] {
+    for machine in ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr", "strandweaver"] {
         for name in structures() {
             let w = workload(name, &[]);
             let d = Description::preset(machine).unwrap();

@@ -51,7 +51,7 @@ pub use named::Named;
 pub use pages::PageBytes;
 pub use persistence_lint::{Finding, persistence_lint};
 pub use protocol::Persistency;
-pub use races::{Race, races};
+pub use races::{Race, races, recorded_races};
 pub use recorded::{Recorded, of_trace};
 pub use timed::{Timed, TimedFailure, Whole, WholeCheck, spread, timed, timed_whole};
 pub use unit::{METADATA, Unit};

@@ -2,8 +2,12 @@
 //! of them persists first, whatever the caches had.
 
 use super::log::{Event, Kind, Log, Pass, SiteId};
+use super::recorded::{Recorded, of_trace};
+use protocol::PM_BASE;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use trace::Recording;
+use trace::space::Layout;
 use units::watch;
 
 /// Two places of a program that store to the same bytes in no order.
@@ -127,6 +131,15 @@ pub fn races(log: &Log) -> Vec<Race> {
         return Vec::new();
     }
     races_of(log.pass(), log)
+}
+
+/// The same of a recording, wherever its files are mapped.
+pub fn recorded_races(recording: &Recording) -> Vec<Race> {
+    if recording.threads() < 2 {
+        return Vec::new();
+    }
+    let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
+    races(&of_trace(recording, &Recorded { layout: &layout, image: None, after: None }))
 }
 
 fn races_of(events: Pass<'_>, log: &Log) -> Vec<Race> {

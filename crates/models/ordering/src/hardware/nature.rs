@@ -99,16 +99,14 @@ fn later(model: &dyn OrderingModel, settings: &Settings, second: u64) -> Option<
     out.0.iter().find_map(|(_, to, msg)| sent(*to, msg).filter(|flush| flush.write.line == line(second)))
 }
 
-/// The flush that a message is.
+/// The flush that a message is; all but two carry no line to memory.
 fn sent(to: Peer, msg: &Msg) -> Option<FlushRequest> {
-    match (to, *msg) {
-        (Peer::Controller(_), Msg::Flush(request)) => Some(request),
-        (Peer::Caches, Msg::WriteBack { line, data }) => {
-            let write = LineWrite { line, mask: Mask::MAX, data };
-            Some(FlushRequest { core: 0, slot: 0, epoch: 0, early: false, retry: false, write })
-        }
-        _ => None,
+    if let (Peer::Controller(_), Msg::Flush(request)) = (to, *msg) {
+        return Some(request);
     }
+    let (Peer::Caches, Msg::WriteBack { line, data }) = (to, *msg) else { return None };
+    let write = LineWrite { line, mask: Mask::MAX, data };
+    Some(FlushRequest { core: 0, slot: 0, epoch: 0, early: false, retry: false, write })
 }
 
 /// Whether a controller writes an early flush, and would have to undo it.

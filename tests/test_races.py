@@ -1,0 +1,35 @@
+"""Programs that race, on machines where releases and acquires alone order threads."""
+
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+PROGRAM = Path(__file__).parent / "programs/racy.c"
+STORE = next(n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "*count = *count" in line)
+
+
+@pytest.fixture
+def recorded(cli: Cli) -> Cli:
+    cli("cc", "-O1", "-g", "-pthread", PROGRAM, "-o", "racy")
+    cli("record", "--quiet", "--out", "wrong.cpt", "--", "./racy", "a.pm", "unlocked")
+    cli("record", "--quiet", "--out", "right.cpt", "--", "./racy", "b.pm")
+    return cli
+
+
+def remarks(cli: Cli, *command: object) -> list[str]:
+    return [r for r in cli.json(*command).get("remarks", []) if r.startswith("warning: ")]
+
+
+def test_both_stores_of_a_race_are_named_where_order_needs_a_program_without(recorded: Cli) -> None:
+    for command in (("run", "asap-rp"), ("run", "pmem-spec"), ("compare",)):
+        rest = ("--on", "intel,hops-rp", "--no-bands") if command[0] == "compare" else ("--no-bands",)
+        [said] = remarks(recorded, *command, "trace:wrong.cpt", *rest)
+        assert f"the program races: two threads store to the same bytes at racy.c:{STORE}" in said, said
+        assert remarks(recorded, *command, "trace:right.cpt", *rest) == []
+    assert remarks(recorded, "run", "asap-ep", "trace:wrong.cpt", "--no-bands") == [], "conflicts order epochs"
+
+
+def test_the_crash_lab_says_it_of_the_program_that_it_judges(recorded: Cli) -> None:
+    said = recorded.json("crash", "lrp", "trace:wrong.cpt", "--check", "test -f {image}", "--points", 3, "--accept-unseen")
+    assert any(f"racy.c:{STORE}" in note for note in said["notes"]), said["notes"]
