@@ -433,3 +433,28 @@ fn a_line_that_is_handed_on_before_it_was_written_back_may_be_destroyed() {
     assert_eq!(handed(false).found(), []);
     handed(true).finds(Kind::WriteConflict, &["this store at kv.c:8", "at kv.c:1", "told of that at kv.c:2"]);
 }
+
+/// One slot of thousands that was not flushed: what came long before is not gone through again and again.
+#[test]
+fn a_mistake_late_in_a_long_recording_is_made_small() {
+    let mut program = Program::new();
+    for n in 1..6000 {
+        program = program.with(0, Act::Store, DATA, 10 + n);
+        if n != 5990 {
+            program = program.with(0, DROP, DATA, 0).with(0, Act::Fence, 0, 0);
+        }
+        program = program.with(0, Act::Store, TOLD, n).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
+        program = program.with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, n);
+        program = program.with(1, DROP, DATA, 0).with(1, Act::Load, DATA, 10 + n);
+    }
+    // The rounds are of one program text.
+    for access in &mut program.0.accesses {
+        let line = 1 + access.host * 10 + access.line * 2 + usize::from(access.act == Act::Load);
+        access.place = SourceLine::recorded("kv.c", line as u32);
+    }
+    let machine = Settings::defaults(SharedParameters::TABLE);
+    let outcome = replay(&machine, &program.0);
+    let [found] = outcome.found.as_slice() else { panic!("{:#?}", outcome.found) };
+    assert_eq!((found.operations, found.steps.len()), (6, 6), "{:#?}", found.steps);
+    assert_eq!(outcome.remarks, Vec::<String>::new());
+}

@@ -15,6 +15,9 @@ use units::watch;
 /// Accesses that are gone through for one mistake; then what was found so far is the smallest.
 pub(crate) const MOST_REPLAYED: u64 = 2_000_000;
 
+/// Accesses before a mistake that are tried first.
+const LEAST: usize = 32;
+
 /// What of a recording is kept: the numbers of accesses, in order.
 type Kept = BTreeSet<usize>;
 
@@ -41,9 +44,7 @@ impl<'a> Smallest<'a> {
     /// search ended before its limit comes beside it; none where no part shows it within that.
     pub(crate) fn of(&self, found: &Finding, concerned: &[usize]) -> Option<(Found, bool)> {
         let mut search = Reduced { smallest: self, wanted: found, left: MOST_REPLAYED, best: None };
-        let all = 0..self.recorded.accesses.len();
-        let near = self.closed(all.clone().filter(|index| self.is_near(*index, concerned)).collect());
-        if !search.shows(&near) && !search.shows(&all.collect()) {
+        if !self.windows(concerned).any(|kept| search.shows(&kept)) {
             return None;
         }
         search.without_groups(|access| access.host);
@@ -51,6 +52,22 @@ impl<'a> Smallest<'a> {
         search.without_parts();
         let is_whole = search.left > 0;
         search.best.map(|(found, _)| (found, is_whole))
+    }
+
+    /// What may show a mistake, the smallest first: of the hosts and lines that it is about, the last few accesses before it, then more; at
+    /// last everything.
+    fn windows<'b>(&'b self, concerned: &'b [usize]) -> impl Iterator<Item = Kept> + 'b {
+        let all = 0..self.recorded.accesses.len();
+        let near: Vec<usize> = all.clone().filter(|index| self.is_near(*index, concerned)).collect();
+        let lengths = std::iter::successors(Some(LEAST), |length| Some(length * 4));
+        let lengths: Vec<usize> = lengths.take_while(|length| *length < near.len() * 4).collect();
+        let last = move |length: usize| near[near.len().saturating_sub(length)..].to_vec();
+        let with =
+            move |kept: Vec<usize>| self.closed(kept.into_iter().chain(concerned.iter().copied()).collect());
+        lengths
+            .into_iter()
+            .map(move |length| with(last(length)))
+            .chain(std::iter::once_with(move || all.collect()))
     }
 
     /// Whether an access is of a host and a line that a mistake is about, and no later than what it speaks of last.
