@@ -39,8 +39,8 @@ pub struct Param {
     /// What it means.
     pub meaning: &'static str,
     /// Where it does anything, besides being of a table that acts: other parameters' values, such as `remote.kind=pages` or
-    /// `nvdimm.kind=cached|hypothetical`, values that it must not have (`nand.bit_errors!=0`), several of these with ` or `
-    /// between them; empty for everywhere.
+    /// `nvdimm.kind=cached|hypothetical`, values that it must not have (`nand.bit_errors!=0`), several of these with ` and `
+    /// between them, which binds tighter, or ` or `; empty for everywhere.
     pub acts: &'static str,
 }
 

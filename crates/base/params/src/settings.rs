@@ -34,16 +34,27 @@ impl Condition {
     }
 }
 
+/// The conditions of an alternative, all of which have to hold.
+fn conditions(alternative: &'static str) -> impl Iterator<Item = Condition> {
+    alternative.split(" and ").filter_map(Condition::read)
+}
+
 impl Param {
     /// Whether it does anything beside what is set.
     pub fn acts_with(&self, settings: &Settings) -> bool {
         let value = |key: &str| settings.get(key).map(ToString::to_string);
-        self.acts.is_empty() || self.conditions().any(|c| value(c.key).is_some_and(|value| c.holds(&value)))
+        let holds = |c: Condition| value(c.key).is_some_and(|value| c.holds(&value));
+        self.acts.is_empty() || self.alternatives().any(|all| conditions(all).all(holds))
     }
 
-    /// What it hangs on, one of which has to hold.
+    /// What it hangs on: alternatives, of which one has to hold.
+    fn alternatives(&self) -> impl Iterator<Item = &'static str> {
+        self.acts.split(" or ")
+    }
+
+    /// Every condition of every alternative.
     pub fn conditions(&self) -> impl Iterator<Item = Condition> {
-        self.acts.split(" or ").filter_map(Condition::read)
+        self.alternatives().flat_map(conditions)
     }
 }
 

@@ -182,3 +182,26 @@ fn a_statistic_is_said_once_and_handed_up_under_its_name() {
     assert_eq!(seen, [("energy_j", "1.5".to_string())]);
     assert_eq!(Computed::TABLE[0].unit, "J");
 }
+
+#[test]
+fn one_alternative_has_to_hold_and_all_of_it() {
+    let acts = "device.sync=delayed and device.ways!=8 or device.on=false";
+    let param = Param { acts, ..Device::TABLE[0] };
+    let acts_with = |sets: &[(&str, &str)]| {
+        let mut settings = Settings::defaults(Device::TABLE);
+        for (key, value) in sets {
+            let row = Device::TABLE.iter().find(|p| p.key == *key).unwrap();
+            settings.set(row.key, row.kind.read(value).unwrap());
+        }
+        param.acts_with(&settings)
+    };
+    assert!(
+        !acts_with(&[]) && !acts_with(&[("device.sync", "delayed")]) && !acts_with(&[("device.ways", "4")])
+    );
+    assert!(acts_with(&[("device.sync", "delayed"), ("device.ways", "4")]));
+    assert!(acts_with(&[("device.on", "false")]));
+    assert_eq!(
+        param.conditions().map(|c| c.key).collect::<Vec<_>>(),
+        ["device.sync", "device.ways", "device.on"]
+    );
+}

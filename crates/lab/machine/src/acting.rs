@@ -7,6 +7,7 @@ use crate::fidelity::FidelityParameters;
 use crate::memories::Entry;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
+use crate::registry::memory_kinds;
 use ::params::{Param, Parameters, Settings};
 use cpu::params::{
     ControllerWireParameters, CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters,
@@ -14,17 +15,17 @@ use cpu::params::{
     PersistPathParameters, RateParameters, WireParameters,
 };
 use memory::params::{DramMediaParameters, DramParameters, InterleaveParameters, KindParameters};
+use plug::MemoryKind;
 use std::collections::BTreeSet;
 
 /// Every machine at line fidelity has these.
-const LINES: [&[Param]; 10] = [
+const LINES: [&[Param]; 9] = [
     CpuParameters::TABLE,
     RateParameters::TABLE,
     L1Parameters::TABLE,
     L2Parameters::TABLE,
     LlcParameters::TABLE,
     WireParameters::TABLE,
-    InterleaveParameters::TABLE,
     DramParameters::TABLE,
     DramMediaParameters::TABLE,
     &[ordering::models::MODEL],
@@ -53,6 +54,11 @@ impl Description {
         let entries = self.entries().unwrap_or_default();
         let has_registers = has_registers(&entries);
         add(&self.line_tables(has_registers), &self.settings);
+        let controllers =
+            entries.iter().map(controllers_of).chain([self.settings.count("memory.dram.controllers")]);
+        if controllers.max() > Some(1) {
+            add(&[InterleaveParameters::TABLE], &self.settings);
+        }
         let waits = self.waits_for_writes(has_registers);
         entries.iter().for_each(|entry| keys.extend(keys_of(entry, waits)));
         keys
@@ -166,21 +172,50 @@ impl Description {
         let waits = self.waits_for_writes(has_registers(&entries));
         for (index, (described, entry)) in self.memories.iter().zip(&entries).enumerate() {
             let mut own: BTreeSet<&str> = keys_of(entry, waits).collect();
-            own.extend(InterleaveParameters::TABLE.iter().map(|p| p.key));
+            if controllers_of(entry) > 1 {
+                own.extend(InterleaveParameters::TABLE.iter().map(|p| p.key));
+            }
             let acts = |key: &str| own.contains(key);
             if let Some(key) = described.settings.keys().find(|key| !acts(key)) {
-                let kind = entry.kind.name();
-                let text = format!("memory {index} ({kind}): {key}: does nothing on a memory of this kind");
-                return Err(ConfigError::new(text));
+                let (kind, why) = (entry.kind.name(), why_not_on_one(key, entry));
+                return Err(ConfigError::new(format!("memory {index} ({kind}): {key}: does nothing {why}")));
             }
         }
         Ok(())
     }
 }
 
+/// Why `key` does nothing on one memory of a list, and of which it would.
+fn why_not_on_one(key: &str, entry: &Entry) -> String {
+    if InterleaveParameters::TABLE.iter().any(|p| p.key == key) {
+        return "on a memory of one controller; it acts on those of several".into();
+    }
+    if entry.kind.needs_the_host().is_none()
+        && memory::cxl::TABLES.iter().copied().flatten().any(|p| p.key == key)
+    {
+        return "here; it acts with memory.link=cxl".into();
+    }
+    let has =
+        |kind: &dyn MemoryKind| kind.tables(&entry.settings).into_iter().flatten().find(|p| p.key == key);
+    if let Some(param) = has(entry.kind).filter(|p| !p.acts.is_empty()) {
+        return format!("here; it acts with {}", param.acts);
+    }
+    let kinds: Vec<&str> = memory_kinds().filter(|kind| has(*kind).is_some()).map(MemoryKind::name).collect();
+    match kinds[..] {
+        [] => "on one memory; it is the machine's, give it beside the list".into(),
+        _ if kinds.contains(&entry.kind.name()) => "on this machine".into(),
+        _ => format!("on a memory of this kind; it acts on {}", kinds.join(", ")),
+    }
+}
+
 /// Whether a memory has registers to which programs store.
 fn has_registers(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| entry.register_store().is_some())
+}
+
+/// Controllers between which a memory's lines are shared.
+fn controllers_of(entry: &Entry) -> usize {
+    entry.kind.controllers(&entry.settings)
 }
 
 /// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable.

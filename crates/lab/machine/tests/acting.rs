@@ -118,6 +118,79 @@ fn a_key_acts_where_what_it_belongs_to_is_there() {
 }
 
 #[test]
+fn what_hangs_on_a_fault_or_on_another_choice_is_refused_without_it() {
+    let refused = |machine: &str, key: &str, with: &str| {
+        let text = refused(machine, key, "9");
+        assert!(text.contains("does nothing on") && text.contains(with), "{text}");
+    };
+    refused("cxl-expander", "memory.cxl.switch_ns", "it acts with memory.cxl.switches!=0");
+    refused(
+        "pberry",
+        "remote.fault.late_ns",
+        "remote.fault.late_one_in!=0 or remote.fault.duplicate_one_in!=0",
+    );
+    refused("pberry", "remote.fault.away_from_ns", "remote.fault.away_to_ns!=0");
+    refused("pberry", "remote.retry_ns", "remote.fault.lose_one_in!=0 or ");
+    refused("remote-pages", "remote.attempts", "remote.kind=lines and remote.fault.lose_one_in!=0");
+    refused("pberry", "remote.give_up_ns", "it acts on remote-pages");
+    refused("pberry", "remote.deadline_ns", "remote.page_table!=whole-page");
+    refused("remote-pages", "remote.deadline_ns", "remote.page_table!=whole-page");
+    refused("remote-pages", "remote.prefetch_pages", "it acts with remote.prefetch!=none");
+    refused("remote-pages", "remote.protect_page_ns", "remote.protect_ns!=0");
+    refused("remote-pages", "remote.copy_line_ns", "remote.use!=none");
+    refused("pberry", "remote.cpu_after", "remote.cpu_kib!=0");
+}
+
+#[test]
+fn lines_are_shared_where_a_memory_has_two_controllers() {
+    let set = |sets: &[(&str, &str)]| {
+        let mut machine = Description::preset("intel").unwrap();
+        sets.iter().for_each(|(key, value)| machine.set(key, value).unwrap());
+        machine.check().map_err(|e| e.to_string())
+    };
+    let (one, dram) = (("memory.controllers", "1"), ("memory.dram.controllers", "1"));
+    let interleave = ("memory.interleave_bytes", "512");
+    assert!(
+        set(&[one, dram, interleave])
+            .unwrap_err()
+            .starts_with("memory.interleave_bytes: does nothing on intel")
+    );
+    for sets in [[one, interleave], [dram, interleave]] {
+        set(&sets).unwrap();
+    }
+    let text = "extends = \"intel\"\n[[memory]]\nkind = \"pm\"\ncontrollers = 1\ninterleave_bytes = 512\n";
+    let error = Description::parse("mine", "mine.toml", text).unwrap_err().to_string();
+    assert!(
+        error.contains("memory 0 (pm): memory.interleave_bytes: does nothing on a memory of one"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_does_nothing_on_one_memory_of_a_list_is_refused_with_what_it_acts_on() {
+    let refused = |keys: &str| {
+        let text = format!("extends = \"intel\"\n[[memory]]\nkind = \"pm\"\n{keys}\n");
+        Description::parse("mine", "mine.toml", &text).and_then(|m| m.check()).unwrap_err().to_string()
+    };
+    assert!(refused("remote.link_ns = 4").contains("on a memory of this kind; it acts on remote"));
+    assert!(refused("pm.buffer_read_ns = 4").contains("here; it acts with memory.pm.buffer_blocks!=0"));
+    assert!(refused("cpu.cores = 4").contains("it is the machine's, give it beside the list"));
+    assert!(refused("cxl.lanes = 4").contains("here; it acts with memory.link=cxl"));
+}
+
+/// A slow network is no reason to be told of a key that does nothing.
+#[test]
+fn a_request_is_late_only_where_something_can_be_late() {
+    let mut machine = Description::preset("pberry").unwrap();
+    machine.set("remote.network_byte_ns", "5").unwrap();
+    machine.check().unwrap();
+    machine.set("remote.fault.lose_one_in", "1000").unwrap();
+    assert!(
+        machine.check().unwrap_err().to_string().contains("remote.retry_ns = 20000: a page takes 23510 ns")
+    );
+}
+
+#[test]
 fn a_memorys_own_time_of_a_store_to_its_registers_acts() {
     let time = |store: &str| {
         let mut machine = Description::preset("compose-nearpm-remote").unwrap();

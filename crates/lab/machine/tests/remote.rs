@@ -39,7 +39,7 @@ const VARIANTS: [Sets<'_>; 12] = [
         ("remote.fault.lose_one_in", "11"),
         ("remote.page_table", "first-line"),
     ],
-    &[("remote.fault.away_from_ns", "100000"), ("remote.fault.away_to_ns", "900000")],
+    &[("remote.fault.away_to_ns", "900000"), ("remote.fault.away_from_ns", "100000")],
 ];
 
 #[test]

@@ -44,7 +44,7 @@ pub struct RemoteParameters {
     pub cpu_kib: u64,
     /// a page is placed there when it has come from the remote host so often
     #[param(
-        acts = "remote.kind=lines",
+        acts = "remote.kind=lines and remote.cpu_kib!=0",
         default = "2",
         source = "open 1..4: when a page is worth a place beside the processor is not published",
         min = 1,
@@ -79,23 +79,34 @@ pub struct RemoteParameters {
     #[param(acts = "remote.kind=lines", default = "whole-page", source = "paper: PBerry §5")]
     pub page_table: Walks,
     /// a missing line is asked for before the rest of its page
-    #[param(acts = "remote.kind=lines", default = "true", source = "paper: PBerry §5")]
+    #[param(
+        acts = "remote.kind=lines and remote.page_table!=whole-page",
+        default = "true",
+        source = "paper: PBerry §5"
+    )]
     pub critical_line_first: bool,
     /// times that a fetch is sent before a page walk is told that the page is not there
-    #[param(default = "3", source = "open 2..5: acts where packets are lost", min = 1, max = 100)]
+    #[param(
+        acts = "remote.kind=lines and remote.fault.lose_one_in!=0 or remote.kind=lines and remote.fault.late_one_in!=0 or remote.kind=lines and remote.fault.away_to_ns!=0 or remote.kind=lines and remote.use!=none",
+        default = "3",
+        source = "open 2..5: acts where packets are lost",
+        min = 1,
+        max = 100
+    )]
     pub attempts: u32,
     /// time until a packet without an answer is sent again
-    #[param(default = "20000", source = "open 10000..40000: several times a fetch; acts where packets are lost", range = ns::LONG)]
+    #[param(acts = "remote.fault.lose_one_in!=0 or remote.fault.late_one_in!=0 or remote.fault.away_to_ns!=0 or remote.use!=none", default = "20000", source = "open 10000..40000: several times a fetch; acts where packets are lost", range = ns::LONG)]
     pub retry_ns: Dur,
     /// the coherence protocol's limit for an answer; beyond it the processor checks out
     #[param(
+        acts = "remote.kind=lines and remote.page_table!=whole-page",
         default = "10000000",
         source = "datasheet: completion timeouts of PCIe are 50 us to 50 ms",
         range = PATIENCE
     )]
     pub deadline_ns: Dur,
     /// how long software waits for the remote host before an I/O error
-    #[param(default = "1000000000", source = "open 100000000..10000000000: seconds; acts where the remote host is away", range = PATIENCE)]
+    #[param(acts = "remote.kind=pages or remote.fault.lose_one_in!=0 or remote.fault.late_one_in!=0 or remote.fault.away_to_ns!=0 or remote.use!=none", default = "1000000000", source = "open 100000000..10000000000: seconds; acts where the remote host is away", range = PATIENCE)]
     pub give_up_ns: Dur,
     /// bits of the Bloom filter of lines
     #[param(acts = "remote.kind=lines", default = "1048576", source = "open 262144|1048576|4194304: sizes of the filters are not published", min = 64, max = 1 << 28, power_of_two)]
@@ -155,7 +166,13 @@ pub struct RemoteParameters {
     #[param(default = "none", source = "paper: PBerry §5: pages are fetched when they are wanted")]
     pub prefetch: Prefetch,
     /// how many pages that is
-    #[param(default = "7", source = "datasheet: Linux reads 8 pages of swap at once", min = 0, max = 64)]
+    #[param(
+        acts = "remote.prefetch!=none",
+        default = "7",
+        source = "datasheet: Linux reads 8 pages of swap at once",
+        min = 0,
+        max = 64
+    )]
     pub prefetch_pages: u32,
     /// length of a window of dirty tracking
     #[param(default = "1000000", source = "open 100000..16000000: how long windows are is not published; stands at the round number", range = WINDOW)]
@@ -169,13 +186,13 @@ pub struct RemoteParameters {
     )]
     pub protect_ns: Dur,
     /// finding a page and protecting it, for each local page
-    #[param(acts = "remote.kind=pages", default = "0.696", source = "fitted to pberry.wp-pause", range = ns::NS)]
+    #[param(acts = "remote.kind=pages and remote.protect_ns!=0 or remote.kind=pages and remote.use!=none", default = "0.696", source = "fitted to pberry.wp-pause", range = ns::NS)]
     pub protect_page_ns: Dur,
     /// what tracking is used for besides: told of lines (lines), or of pages by faults (pages)
     #[param(default = "none", source = "paper: PBerry table 2")]
     pub r#use: Option<Use>,
     /// copying a line in local memory, by software
-    #[param(acts = "remote.kind=pages", default = "14.5", source = "measured: a cold copy of 4 KiB in 925 ns", range = ns::NS)]
+    #[param(acts = "remote.kind=pages and remote.use!=none", default = "14.5", source = "measured: a cold copy of 4 KiB in 925 ns", range = ns::NS)]
     pub copy_line_ns: Dur,
 }
 
@@ -190,13 +207,13 @@ pub struct FaultParameters {
     #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", min = 0, max = 1 << 40)]
     pub late_one_in: u64,
     /// by so much
-    #[param(default = "50000", source = "open 50000: a fault to try; there is none unless it is asked for", range = ns::LONG)]
+    #[param(acts = "remote.fault.late_one_in!=0 or remote.fault.duplicate_one_in!=0", default = "50000", source = "open 50000: a fault to try; there is none unless it is asked for", range = ns::LONG)]
     pub late_ns: Dur,
     /// a fault: one in so many packets comes twice, the second time late
     #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", min = 0, max = 1 << 40)]
     pub duplicate_one_in: u64,
     /// a fault: the remote host takes nothing from then on
-    #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = ns::LONG)]
+    #[param(acts = "remote.fault.away_to_ns!=0", default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = ns::LONG)]
     pub away_from_ns: Dur,
     /// until then
     #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = ns::LONG)]

@@ -1,6 +1,6 @@
 //! Remote memory as a kind of memory: the agent with its network, and the daemon.
 
-use crate::params::TABLES;
+use crate::params::{RemoteParameters, TABLES};
 use crate::stats::STATISTICS;
 use crate::{
     Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Kind, Layout, NetworkSpec,
@@ -233,11 +233,20 @@ fn check(s: &Settings, alone: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// The time that a page takes to come, where nothing else is on the way.
+fn round_trip(s: &Settings) -> Dur {
+    s.dur("remote.network_ns") * 2 + s.dur("remote.network_byte_ns") * (PAGE_BYTES + 2 * 64)
+}
+
+/// Whether anything can come so late that it is asked for again.
+fn is_asked_again(s: &Settings) -> bool {
+    RemoteParameters::TABLE.iter().any(|p| p.key == "remote.retry_ns" && p.acts_with(s))
+}
+
 /// Asked again before an answer could have come, the host would be asked for ever more.
 fn check_retry(s: &Settings) -> Result<(), String> {
-    let (retry, page) = (s.dur("remote.retry_ns"), PAGE_BYTES + 2 * 64);
-    let least = s.dur("remote.network_ns") * 2 + s.dur("remote.network_byte_ns") * page;
-    if retry >= least {
+    let (retry, least) = (s.dur("remote.retry_ns"), round_trip(s));
+    if retry >= least || !is_asked_again(s) {
         return Ok(());
     }
     Err(format!(
@@ -313,7 +322,8 @@ fn agent(s: &Settings, kind: Kind, memory: Controller) -> Agent {
             buffer: s.count("remote.report_buffer"),
         },
         network: network(s),
-        retry: s.dur("remote.retry_ns"),
+        // Where nothing is asked for again, it is as long as needed.
+        retry: s.dur("remote.retry_ns").max(round_trip(s)),
         deadline: s.dur("remote.deadline_ns"),
         window: s.dur("remote.window_ns"),
         uses: uses(s),

@@ -20,7 +20,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use params::{LinkSpec, is_linked, spec, tables};
+pub use params::{LinkSpec, TABLES, is_linked, spec, tables};
 pub(crate) use stats::LinkStats;
 
 use engine::{Device, Out, PortId};

@@ -79,7 +79,7 @@ pub struct CxlParameters {
     #[param(default = "0", source = "open 0: what is asked", min = 0, max = 8)]
     pub switches: u64,
     /// time in a switch, one way, its ports left aside
-    #[param(default = "10", source = "open 5..20: not published, half to twice", range = ns::NS)]
+    #[param(acts = "memory.cxl.switches!=0", default = "10", source = "open 5..20: not published, half to twice", range = ns::NS)]
     pub switch_ns: Dur,
     /// time between the device's port and its memory controllers, one way
     #[param(default = "35", source = "fitted to hardware.cxl.load-to-use: what ports, flits, DRAM and host leave", range = ns::WIRE)]
@@ -104,13 +104,12 @@ pub fn is_linked(s: &Settings) -> bool {
     s.read::<LinkWord>("memory.link") == LinkWord::Cxl
 }
 
-/// The tables that act on a memory that a link can carry.
+/// The tables of a memory that a link can carry.
+pub const TABLES: &[&[Param]] = &[WhichLinkParameters::TABLE, CxlParameters::TABLE];
+
+/// Those of them that act.
 pub fn tables(s: &Settings) -> &'static [&'static [Param]] {
-    if is_linked(s) {
-        &[WhichLinkParameters::TABLE, CxlParameters::TABLE]
-    } else {
-        &[WhichLinkParameters::TABLE]
-    }
+    if is_linked(s) { TABLES } else { &TABLES[..1] }
 }
 
 /// Bytes of a flit on the wires.
