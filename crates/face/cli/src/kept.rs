@@ -1,10 +1,12 @@
-//! Results that bands are made of, a file for each run: what is there is not simulated again.
+//! Results that bands are made of, and measured costs of memory, a file for each run: what is there is not simulated again.
 
 use crate::Failure;
 use crate::output;
 use evaluate::bands::study::Keep;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use twox_hash::XxHash3_64;
+use units::Dur;
 
 /// A folder of results.
 pub(crate) struct Kept {
@@ -37,14 +39,55 @@ impl Keep for Kept {
     }
 }
 
+/// Times that memory was measured by for machines at page fidelity, in the user's cache. A file has the time, and what it is
+/// the time of: what is not whole, or another's, is not taken. Processes side by side write the same bytes, each file at once.
+struct MeasuredTimes;
+
+impl MeasuredTimes {
+    /// The folder, and the name of the file for `described`; none where nothing can be kept.
+    fn place(described: &str) -> Option<(PathBuf, String)> {
+        static OWN: OnceLock<Option<String>> = OnceLock::new();
+        let own = OWN.get_or_init(own_bytes).as_ref()?;
+        let name = format!("{:016x}", XxHash3_64::oneshot(format!("{own} {described}").as_bytes()));
+        Some((output::own_cache()?.join("measured"), name))
+    }
+}
+
+impl machine::Times for MeasuredTimes {
+    fn read(&self, described: &str) -> Option<Dur> {
+        let (folder, name) = MeasuredTimes::place(described)?;
+        time_of(&std::fs::read_to_string(folder.join(name)).ok()?, described)
+    }
+
+    fn write(&self, described: &str, time: Dur) {
+        if let Some((folder, name)) = MeasuredTimes::place(described) {
+            // Without it the time is measured again, no more.
+            _ = output::write(&folder, &name, format!("{} ps\n{described}\n", time.as_ps()).as_bytes());
+        }
+    }
+}
+
+/// The time that a file tells, if it is whole and of `described`.
+fn time_of(text: &str, described: &str) -> Option<Dur> {
+    let (time, of) = text.split_once(" ps\n")?;
+    (of.strip_suffix('\n')? == described).then(|| time.parse().ok().map(Dur::ps))?
+}
+
+/// From now on what memory was measured to cost is kept for other runs of this program.
+pub fn keep_measured_times() {
+    machine::keep_measured(Box::new(MeasuredTimes));
+}
+
+/// This program's own bytes, in short.
+fn own_bytes() -> Option<String> {
+    let bytes = own_file().and_then(|path| std::fs::read(path).ok())?;
+    Some(format!("{:016x}", XxHash3_64::oneshot(&bytes)))
+}
+
 /// What results hang on besides machine, workload and seed: this program's own bytes, and the recordings that are
 /// replayed. Without the former nothing of an earlier call is taken.
 pub(crate) fn build(workload: Option<&str>) -> String {
-    let own = own_file().and_then(|path| std::fs::read(path).ok());
-    let own = own.map_or_else(
-        || format!("process {}", std::process::id()),
-        |bytes| format!("{:016x}", XxHash3_64::oneshot(&bytes)),
-    );
+    let own = own_bytes().unwrap_or_else(|| format!("process {}", std::process::id()));
     let named = workload.and_then(output::recording).map_or("", |(_, files)| files);
     let state = |file: &str| {
         let about = std::fs::metadata(file).ok()?;
@@ -75,5 +118,16 @@ mod tests {
         assert_eq!(own_file(), std::env::current_exe().ok());
         assert_eq!(build(None), build(None));
         assert!(build(Some("trace:/proc/self/maps")).contains("/proc/self/maps 0"));
+    }
+
+    #[test]
+    fn a_measured_time_is_taken_if_its_file_is_whole_and_of_the_same_description() {
+        let whole = "42 ps\nintel [\"a\"] fio 1\n";
+        assert_eq!(time_of(whole, "intel [\"a\"] fio 1"), Some(Dur::ps(42)));
+        assert_eq!(time_of(whole, "intel [\"a\"] fio 2"), None);
+        for end in 0..whole.len() {
+            assert_eq!(time_of(&whole[..end], "intel [\"a\"] fio 1"), None, "{end} bytes of it");
+        }
+        assert_eq!(time_of("-1 ps\nx\n", "x"), None);
     }
 }

@@ -233,11 +233,16 @@ pub(crate) fn make_folder(out: Option<&Path>) -> Result<(), Failure> {
     written.map_err(|e| wrong(format!("results cannot be written there: {e}")))
 }
 
-/// The project's folder in the user's cache.
+/// The project's folder in the user's cache, or among temporary files.
 pub(crate) fn cache() -> PathBuf {
+    own_cache().unwrap_or_else(|| std::env::temp_dir().join("coreplane"))
+}
+
+/// The project's folder in the user's cache, into which nobody else writes; none where the user has no such place.
+pub(crate) fn own_cache() -> Option<PathBuf> {
     let of = |name: &str| std::env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
     let cache = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("coreplane")
+    cache.map(|cache| cache.join("coreplane"))
 }
 
 /// Host seconds that `work` takes. The one place where the host's clock is read.

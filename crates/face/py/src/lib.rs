@@ -28,6 +28,7 @@ fn cli_main(py: Python<'_>, args: Vec<String>) -> u8 {
 
 #[pymodule]
 fn _core(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    cli::keep_measured_times();
     module.add_function(wrap_pyfunction!(cli_main, module)?)?;
     calls::add(module)?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;

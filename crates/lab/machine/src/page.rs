@@ -2,13 +2,12 @@
 
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
+use crate::measured;
 use crate::options::RunOptions;
 use crate::report::{Phase, Report, Series, Statistic};
 use crate::run::run as run_any;
 use pagesim::{Error, LineFidelity, Outcome, Probe, Programs};
 use protocol::Image;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use trace::ReplayOptions;
 use units::Dur;
 use workloads::{PageContext, PageWorkload, find_pages};
@@ -115,25 +114,9 @@ impl Lines<'_> {
             workload.set(&format!("workload.{key}"), value)?;
         }
         let options = RunOptions { seed: self.seed, ..RunOptions::default() };
-        let described = described(&other, &workload, self.seed);
-        if let Some(time) = measured().get(&described) {
-            return Ok(*time);
-        }
-        let time = run_any(&other, &workload, &options)?.time;
-        measured().insert(described, time);
-        Ok(time)
+        let described = measured::described(&other, &workload, self.seed);
+        measured::once(described, || Ok(run_any(&other, &workload, &options)?.time))
     }
-}
-
-/// What was measured in this process, by the machine's and the workload's descriptions: the same runs give the same times.
-fn measured() -> MutexGuard<'static, BTreeMap<String, Dur>> {
-    static MEASURED: Mutex<BTreeMap<String, Dur>> = Mutex::new(BTreeMap::new());
-    MEASURED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn described(machine: &Description, workload: &WorkloadDescription, seed: u64) -> String {
-    let values: Vec<String> = machine.rows().map(|(_, value, _)| value).collect();
-    format!("{values:?} {} {:?} {seed}", workload.name, workload.settings)
 }
 
 impl LineFidelity for Lines<'_> {
