@@ -29,6 +29,8 @@ LEFT = {
     "trace convert, writing": ("trace convert long.cpt long.parquet", rb"writing long.parquet \d+\w, \d+\w left"),
     "record, in the title while the terminal is the program's": ("record --out t.cpt -- ./kv t.pm 1 3000000", rb"\x1b\]2;coreplane records: \d+ s, [\d.]+ MB\x07"),
     "record, once the program has ended": ("record --out r.parquet -- ./kv r.pm 1 30000", rb"(reading the recording|writing r.parquet) \d+\w, \d+\w left"),
+    "shared": ("shared shared shared-log --schedules 1000000", rb"schedules \d+/1000000 \d+\w, \d+\w left"),
+    "curve": ("curve optane", rb"optane .*\d+/\d+ \d+\w, \d+\w left"),
     "track": ("track --quiet --format json --interval 0.2 --windows 100 -- sleep 60", None),
     "track, so many windows": ("track --format json --interval 0.2 --windows 100 -- sleep 60", rb"windows .*\d+/100 \d+\w, \d+\w left"),
     "track, its lines in a file": ("track --interval 0.2 --windows 100 -- sleep 60", rb"windows .*\d+/100 \d+\w, \d+\w left"),

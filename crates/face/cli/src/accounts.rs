@@ -187,7 +187,7 @@ fn close(name: &str, (low, high): (f64, f64)) -> Option<String> {
 
 /// What is said of a machine that takes the same time to the last picosecond as another that is not the same.
 fn alike(report: &Report, (name, other): &(&str, &Report)) -> Option<String> {
-    if other.time != report.time || other.time_of_work() != report.time_of_work() {
+    if other.time != report.time || other.time_of_work().total_cmp(&report.time_of_work()).is_ne() {
         return None;
     }
     let (here, there) = (&report.description, &other.description);

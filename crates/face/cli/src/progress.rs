@@ -73,6 +73,11 @@ pub(crate) fn search(common: &Common, most: usize, what: &str) -> Progress {
     shown(common, ProgressBar::new(most as u64), template, what)
 }
 
+/// Work of so many parts, which it counts itself.
+pub(crate) fn parts(common: &Common, all: u64, what: &str) -> Progress {
+    shown(common, ProgressBar::new(all), "{spinner} {msg} {parts} {elapsed}{left}", what)
+}
+
 /// How long it takes, and is still going to where the work goes over data whose length it knows.
 pub(crate) fn busy(common: &Common, what: &str) -> Progress {
     shown(common, ProgressBar::no_length(), "{spinner} {msg} {elapsed}{left}", what)
@@ -98,7 +103,7 @@ fn shown(common: &Common, bar: ProgressBar, template: &str, what: &str) -> Progr
             _ = write!(out, ", {:#} left", HumanDuration(left));
         }
     };
-    let style = style.with_key("told", told).with_key("found", found);
+    let style = style.with_key("told", told).with_key("found", found).with_key("parts", parts_done);
     bar.set_style(style.with_key("left", left).with_key("left_of_search", left_of_search));
     bar.set_message(what.to_string());
     bar.enable_steady_tick(LOOK);
@@ -140,6 +145,10 @@ fn told(state: &ProgressState, out: &mut dyn Write) {
 
 fn found(_: &ProgressState, out: &mut dyn Write) {
     _ = write!(out, "{}", watch::process().steps());
+}
+
+fn parts_done(state: &ProgressState, out: &mut dyn Write) {
+    _ = write!(out, "{}/{}", watch::process().parts().0, state.len().unwrap_or(0));
 }
 
 /// If nothing new is found any more, and if as many are found as may be.

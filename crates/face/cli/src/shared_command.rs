@@ -65,7 +65,10 @@ pub(crate) fn look(
     if schedules == 0 {
         return Err(Failure::BadInput("--schedules 0: give at least 1".into()));
     }
-    let bar = progress::busy(&args.common, "schedules");
+    let bar = match workload.recording() {
+        Some(_) => progress::busy(&args.common, "accesses"),
+        None => progress::parts(&args.common, schedules, "schedules"),
+    };
     let seed = args.settings.seed;
     let (outcome, seconds) = output::timed(|| machine::shared(machine, workload, seed, schedules));
     drop(bar);
