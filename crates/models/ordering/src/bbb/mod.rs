@@ -82,7 +82,10 @@ impl CoreOrdering for BatteryBuffer {
     }
 
     fn store(&mut self, now: Time, write: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {
-        self.buffer.insert(now, write, ONE)?;
+        let joins = self.mutant == Some(Mutant::ForgetsJoined) && self.buffer.oldest_on(write.line).is_some();
+        if !joins {
+            self.buffer.insert(now, write, ONE)?;
+        }
         self.pace.woken(now);
         self.pace.not_before(now);
         Ok(0)
@@ -147,7 +150,7 @@ impl CoreOrdering for BatteryBuffer {
         let drains = |flying: bool| match self.mutant {
             Some(Mutant::NoBattery) => false,
             Some(Mutant::SentCountsAsSafe) => !flying,
-            Some(Mutant::SnoopedLineStays) | None => true,
+            Some(Mutant::SnoopedLineStays | Mutant::ForgetsJoined) | None => true,
         };
         for entry in self.buffer.entries().filter(|e| drains(e.flying)) {
             save(entry.at, &entry.write);

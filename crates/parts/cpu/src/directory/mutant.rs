@@ -21,7 +21,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Those that break the promise of a flush, by name, with what each does.
-    pub const FLUSHES: [(&'static str, Mutant, &'static str); 3] = [
+    pub const FLUSHES: [(&'static str, Mutant, &'static str); 4] = [
         (
             "acknowledges-clean",
             Mutant::AcknowledgesClean,
@@ -37,6 +37,7 @@ impl Mutant {
             Mutant::FlushSkipsOwner,
             "a flush does not ask the core that has changed the line",
         ),
+        ("forgets-write-back", Mutant::ForgetsWriteBack, "what a core writes back is not kept"),
     ];
 
     /// Those that lose what survives where caches do.
