@@ -259,10 +259,9 @@ impl World {
                 )
             }
             None => match self.stopped() {
-                Some(stopped) => (
-                    Kind::HostCrash,
-                    format!("host {} stopped at {}, and nobody does its part", stopped.host, stopped.place()),
-                ),
+                Some(stopped) => {
+                    (Kind::HostCrash, format!("{}, and nobody does its part", self.stop_of(&stopped)))
+                }
                 None => (Kind::Stuck, "nobody stores there any more".into()),
             },
         };
@@ -301,6 +300,13 @@ impl World {
         })
     }
 
+    /// How a host stopped, and where.
+    fn stop_of(&self, stopped: &Side) -> String {
+        let is_fenced_off = self.hosts[stopped.host].is_fenced_off;
+        let why = if is_fenced_off { ", fenced off since its link was lost" } else { "" };
+        format!("host {} stopped at {}{why}", stopped.host, stopped.place())
+    }
+
     /// What became of the last store to a word.
     fn fate(&self, stored: Option<&Stored>) -> (Kind, String) {
         let mut text = String::new();
@@ -309,7 +315,7 @@ impl World {
             text = format!("; the last store there is host {}'s at {}{lost}", s.host, side(s).place());
         }
         let Some(stopped) = self.stopped() else { return (Kind::Broken, text) };
-        text += &format!("; host {} stopped at {}", stopped.host, stopped.place());
+        text += &format!("; {}", self.stop_of(&stopped));
         (Kind::HostCrash, text)
     }
 }

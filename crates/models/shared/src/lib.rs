@@ -5,21 +5,23 @@
 //!   program -> host 0: caches --\                              every load is asked: did its host know of newer bytes?
 //!   program -> host 1: caches ----> links -> device (stays)    every store: does anybody else's write-back destroy it?
 //!   program -> host 2: caches --/                              at the end: the program's own check of the device
-//!                 ^ pauses, evictions, slow flushes, a stop: drawn by seed, then made as few as still show the mistake
+//!                 ^ pauses, evictions, slow flushes, a stop, lost links and power: drawn by seed, then made as few as still show the mistake
 //! ```
 //!
 //! Modelled: the bytes of each line in each host's caches, so that a stale read returns stale bytes and a write-back of a
 //! line overwrites all of it; flush instructions that leave the line on its way until a fence; stores past the caches;
-//! evictions at any time; a host that stops, whose caches and writes under way are lost; lines that hardware keeps
-//! coherent (back-invalidate); time of links, device, flushes and fences, in picoseconds.
+//! evictions at any time; a host that stops, whose caches and writes under way are lost; a link that fails and comes back,
+//! which delays, or does not, which fences its host off; power that fails of all hosts and of the device, with what a global
+//! persistent flush saves in its two phases; lines that hardware keeps coherent (back-invalidate); time of links, device,
+//! flushes and fences, in picoseconds.
 //!
 //! Programs are those of `workloads`, or recorded ones, a process for each host: what a recording's loads would have missed.
 //!
 //! Not modelled: more than one core a host, and so its store buffer, which only other cores of that host would see; a fill
-//! of the device's own queues; a link that fails without its host; atomic operations across hosts.
+//! of the device's own queues; hosts that come back; atomic operations across hosts.
 //!
 //! Sources: CXL specification 3.1, sections on HDM-D and HDM-DB; Assa et al. (CXL0, ASPLOS 2026) for what a crash of one
-//! host leaves; vector clocks as in FastTrack (PLDI 2009).
+//! host leaves; the CXL driver of Linux 6.15 for global persistent flush; vector clocks as in FastTrack (PLDI 2009).
 #![forbid(unsafe_code)]
 
 mod cut;

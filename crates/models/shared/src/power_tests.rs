@@ -35,7 +35,9 @@ fn right_programs_recover_whatever_is_flushed_when_the_power_fails() {
     let short = ("shared.drain_energy_uj", Setting::Number(1));
     let no_time = ("shared.host_flush_timeout_ns", Setting::Number(163_000));
     let slow = ("shared.drain_ns", Setting::Number(100_000_000));
+    let coherent = ("shared.coherent_ranges", Setting::Text("0-1,3-63".into()));
     for set in [
+        vec![flush("device"), coherent],
         vec![flush("none")],
         vec![flush("none"), slow.clone()],
         vec![flush("device"), short],
@@ -104,6 +106,43 @@ fn a_link_that_comes_back_in_time_costs_that_time_and_loses_nothing() {
         let ran = ran(workload, Happens { host: 0, access: 3, what: What::LinkFails(lost) });
         assert!(ran.time >= lost, "{}: {}", workload.name, ran.time.as_ns());
     }
+}
+
+/// Another host asks for a line that the owner, whose link is down, has dirty.
+#[test]
+fn who_needs_a_coherent_line_waits_for_its_owners_link() {
+    let coherent = machine(&[("shared.coherent_ranges", Setting::Text("0-63".into()))]);
+    let workload = find_shared("shared-ring").unwrap();
+    let mut settings = Settings::defaults(workload.params);
+    settings.set("workload.bug", Setting::Text("message-not-flushed".into()));
+    let settings = Rc::new(settings);
+    let lost = Dur::ns(40_000);
+    for access in 0..60 {
+        let happens = Happens { host: 0, access, what: What::LinkFails(lost) };
+        let ran = run(&coherent, workload, &settings, vec![happens], false);
+        assert!(
+            ran.finding.is_none() && ran.time >= lost,
+            "{access}: {:?} {}",
+            ran.finding,
+            ran.time.as_ns()
+        );
+    }
+}
+
+#[test]
+fn what_a_lost_link_leaves_is_told_as_such() {
+    let workload = find_shared("shared-pages").unwrap();
+    let mut settings = Settings::defaults(workload.params);
+    settings.set("workload.bug", Setting::Text("no-takeover".into()));
+    let settings = Rc::new(settings);
+    let lost = |access| Happens { host: 0, access, what: What::LinkFails(Dur::ns(60_000)) };
+    let told = (0..60)
+        .filter_map(|access| run(&machine(&[]), workload, &settings, vec![lost(access)], false).finding);
+    let told: Vec<_> = told.map(|finding| (finding.kind, finding.message)).collect();
+    assert!(told.iter().all(|(kind, _)| *kind == Kind::HostCrash), "{told:?}");
+    let is_said =
+        |message: &str| message.contains("fenced off since its link was lost, and nobody does its part");
+    assert!(told.iter().any(|(_, message)| is_said(message)), "{told:?}");
 }
 
 /// After that a host is gone, whichever host, and whenever: right programs go on without it.
