@@ -61,7 +61,7 @@ pub(crate) struct SharedParameters {
     #[param(default = "device", source = "open none|device|global: what is asked of a machine")]
     pub(crate) persistent_flush: PersistentFlush,
     /// longest time of the first phase of a global persistent flush, in which hosts write back
-    #[param(acts = "shared.persistent_flush=global", default = "20000000000", source = "artifact: Linux 6.15, drivers/cxl: 20 s for each phase, since it knows nothing better", range = ns::LONG)]
+    #[param(acts = "shared.persistent_flush!=none|device", default = "20000000000", source = "artifact: Linux 6.15, drivers/cxl: 20 s for each phase, since it knows nothing better", range = ns::LONG)]
     pub(crate) host_flush_timeout_ns: Dur,
     /// longest time of the second phase, in which the device drains
     #[param(acts = "shared.persistent_flush=device|global", default = "20000000000", source = "artifact: Linux 6.15, drivers/cxl: 20 s for each phase, since it knows nothing better", range = ns::LONG)]
