@@ -73,18 +73,19 @@ def test_a_sweep_keeps_the_runs_that_are_done(cli: Cli) -> None:
     assert 0 < sum(run["done"] for run in plan["runs"]) < len(plan["runs"])
 
 
-def test_an_evaluation_keeps_the_runs_that_are_done_and_goes_on_with_them(cli: Cli) -> None:
-    reproduce = started(cli.folder, "reproduce", "asap", "--out", "asap")
+@pytest.mark.parametrize("command", [("reproduce", "asap"), ("curve", "optane")], ids=lambda c: c[0])
+def test_an_evaluation_keeps_the_runs_that_are_done_and_goes_on_with_them(cli: Cli, command: tuple[str, ...]) -> None:
+    reproduce = started(cli.folder, *command, "--out", "kept")
     for _ in range(600):
-        if list(cli.folder.glob("asap/runs/*.json")):
+        if list(cli.folder.glob("kept/runs/*.json")):
             break
         time.sleep(0.1)
     said = ended(reproduce, signal.SIGINT)
-    assert said == "coreplane: interrupted; runs that are done are in asap/runs (the same command goes on)\n"
-    kept = {path: path.stat().st_mtime_ns for path in cli.folder.glob("asap/runs/*.json")}
-    again = started(cli.folder, "reproduce", "asap", "--out", "asap")
+    assert said == "coreplane: interrupted; runs that are done are in kept/runs (the same command goes on)\n"
+    kept = {path: path.stat().st_mtime_ns for path in cli.folder.glob("kept/runs/*.json")}
+    again = started(cli.folder, *command, "--out", "kept")
     ended(again, signal.SIGINT)
-    after = {path: path.stat().st_mtime_ns for path in cli.folder.glob("asap/runs/*.json")}
+    after = {path: path.stat().st_mtime_ns for path in cli.folder.glob("kept/runs/*.json")}
     assert kept and kept.items() <= after.items(), "what was kept is run again"
 
 

@@ -446,7 +446,7 @@ pub fn reproduce(
 pub fn curve(machine: &Machine, reads: &[u64], set: &Pairs, seed: u64) -> Result<Value, Failure> {
     let mut workload = evaluate::curve::workload()?;
     set.iter().try_for_each(|(key, value)| workload.set(key, value))?;
-    let points = evaluate::curve::curves(&machine.0, &workload, reads, seed, || {});
+    let points = evaluate::curve::curves(&machine.0, &workload, reads, seed, None, || {});
     points.map(|found| curve::to_json(&found)).map_err(output::failed)
 }
 

@@ -2,9 +2,11 @@
 
 use crate::Failure;
 use crate::args::CurveArgs;
+use crate::kept::{Kept, build};
 use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
+use evaluate::bands::study::Keep;
 use evaluate::curve::{self, Point};
 use serde_json::{Value, json};
 
@@ -14,7 +16,10 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
     output::apply(&args.settings, &mut machine, &mut workload)?;
     output::make_folder(args.out.as_deref())?;
     let bar = progress::bar(&args.common, curve::runs(args.reads.len()), &args.machine);
-    let found = curve::curves(&machine, &workload, &args.reads, args.settings.seed, || bar.step());
+    let keep = args.out.as_deref().map(|folder| Kept::new(Some(folder)));
+    let build = build(None);
+    let kept = keep.as_ref().map(|keep| (keep as &dyn Keep, build.as_str()));
+    let found = curve::curves(&machine, &workload, &args.reads, args.settings.seed, kept, || bar.step());
     drop(bar);
     let points = found.map_err(output::failed)?;
     let all = to_json(&points);

@@ -5,7 +5,8 @@
 //! pauses between accesses, so that loads lie between. Caches are cut to as little as still holds what is on its way:
 //! nothing is ever found in them, and what they send back begins after as many accesses as they have lines.
 
-use crate::runs::{in_parallel, quiet};
+use crate::bands::study::{Fnv, described};
+use crate::runs::{Kept, in_parallel, quiet};
 use machine::{ConfigError, Description, Report, RunError, WorkloadDescription};
 use serde_json::{Value, json};
 
@@ -42,6 +43,12 @@ impl Point {
             "load_to_use_ns": self.load_to_use_ns,
         })
     }
+
+    fn from_json(kept: &Value) -> Option<Point> {
+        let number = |name: &str| kept.get(name)?.as_f64();
+        let (gb_per_s, load_to_use_ns) = (number("gb_per_s")?, number("load_to_use_ns")?);
+        Some(Point { read_percent: kept.get("read_percent")?.as_u64()?, gb_per_s, load_to_use_ns })
+    }
 }
 
 /// How many runs the curves for so many shares of reads take.
@@ -50,7 +57,7 @@ pub fn runs(shares: usize) -> usize {
 }
 
 /// The curves of `machine`, one for each share of reads of `reads`, by share and then by load. `workload` is that of [`workload`],
-/// with what is asked of it; `step` is called after each run.
+/// with what is asked of it; `step` is called after each run. Points that are kept of an earlier call are not run again.
 ///
 /// # Errors
 /// When a share is none that stores through caches can have, the machine is one at page
@@ -60,6 +67,7 @@ pub fn curves(
     workload: &WorkloadDescription,
     reads: &[u64],
     seed: u64,
+    kept: Kept<'_>,
     step: impl Fn() + Sync,
 ) -> Result<Vec<Point>, RunError> {
     check(machine, reads)?;
@@ -72,8 +80,10 @@ pub fn curves(
         for (key, most) in shorter {
             own.set(key, &own.settings.number(key).min(*most).to_string())?;
         }
-        let report = quiet(&cut, &own, seed)?;
-        Ok::<_, RunError>(point(share, &report, own.settings.text("workload.memory")))
+        kept_or(kept, &format!("curve {share}, seed {seed}"), &cut, &own, || {
+            let report = quiet(&cut, &own, seed)?;
+            Ok(point(share, &report, own.settings.text("workload.memory")))
+        })
     };
     let is_slow = one(100, None, &LOOK)?.load_to_use_ns > SLOW_NS;
     let shorter: &[_] = if is_slow { &SHORTER } else { &[] };
@@ -94,6 +104,28 @@ pub fn curves(
         std::iter::once(none).chain(own).chain([*top]).collect::<Vec<_>>()
     };
     Ok(most.iter().flat_map(of).collect())
+}
+
+/// The point that was kept of such a run, or else what `run` gives, which is kept.
+fn kept_or(
+    kept: Kept<'_>,
+    name: &str,
+    machine: &Description,
+    workload: &WorkloadDescription,
+    run: impl Fn() -> Result<Point, RunError>,
+) -> Result<Point, RunError> {
+    let Some((keep, build)) = kept else { return run() };
+    let mut hash = Fnv::default();
+    hash.add(build);
+    hash.add(&described(name, machine, workload));
+    let name = hash.name();
+    let before = keep.read(&name).and_then(|text| serde_json::from_str(&text).ok());
+    if let Some(point) = before.as_ref().and_then(Point::from_json) {
+        return Ok(point);
+    }
+    let point = run()?;
+    keep.write(&name, &format!("{:#}\n", point.to_json())).map_err(RunError::Violation)?;
+    Ok(point)
 }
 
 /// The time between two accesses of a traffic core with which all of them ask for `load` per cent of the bandwidth at `top`.

@@ -27,10 +27,9 @@ pub use bands::band::{Band, Effect, Joint, Spans};
 pub use bands::space::Dimension;
 pub use claims::{Claim, Claims};
 pub use figure::{Cell, Figure, Grid, Row};
-pub use runs::{Key, Runs};
+pub use runs::{Kept, Key, Runs};
 pub use verdict::{Finding, Scored, Verdict};
 
-use bands::study::Keep;
 use machine::{ConfigError, RunError};
 use runs::Asked;
 
@@ -84,7 +83,7 @@ impl Paper {
         &self,
         claims: &Claims,
         seed: u64,
-        kept: Option<(&dyn Keep, &str)>,
+        kept: Kept<'_>,
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
     ) -> Result<Evaluation, RunError> {
@@ -96,7 +95,7 @@ impl Paper {
         &self,
         claims: &Claims,
         seed: u64,
-        kept: Option<(&dyn Keep, &str)>,
+        kept: Kept<'_>,
         begin: impl FnOnce(usize),
         step: impl Fn() + Sync,
     ) -> Result<(Evaluation, Vec<Asked>), RunError> {

@@ -86,6 +86,9 @@ impl Job {
     }
 }
 
+/// Where results are kept, and which program they are of; nothing is kept without.
+pub type Kept<'a> = Option<(&'a dyn Keep, &'a str)>;
+
 /// What is kept of a run.
 struct Done {
     stats: BTreeMap<String, f64>,
@@ -174,7 +177,7 @@ impl Runs {
     pub(crate) fn run_keeping(
         &mut self,
         seed: u64,
-        kept: Option<(&dyn Keep, &str)>,
+        kept: Kept<'_>,
         step: impl Fn() + Sync,
     ) -> Result<(), RunError> {
         let one = |job: &Job| {
