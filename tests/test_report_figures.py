@@ -8,7 +8,7 @@ from typing import Any
 
 from conftest import Cli
 
-from coreplane import opening, page, sentences
+from coreplane import figures, opening, page, sentences
 
 FIGURE = re.compile(r"<figure>(.*?)</figure>", re.S)
 
@@ -155,3 +155,11 @@ def test_pictures_and_tables_scroll_in_boxes_of_their_own(cli: Cli) -> None:
     text = (cli.folder / "r/report.html").read_text()
     assert ".wide, .picture, pre { overflow-x: auto }" in text
     assert text.count("<svg") == text.count('class="picture"><svg') and text.count("<table") == text.count('class="wide"><table')
+
+
+def test_every_group_of_bars_says_which_workload_it_is(tmp_path: Path) -> None:
+    names = [f"workload-{n}" for n in range(14)]
+    rows = [{"workload": w, "machine": f"m{m}", "value": 1.0 + m} for w in names for m in range(16)]
+    drawn = page.figure(tmp_path, "bars", figures.grouped(rows, "bars", "speedup", order=[f"m{m}" for m in range(16)]))
+    labels = {name: how for how, name in re.findall(r"<text([^>]*)>(workload-[0-9]+)<", drawn)}
+    assert [name for name in names if 'opacity="0"' in labels.get(name, 'opacity="0"')] == []

@@ -111,7 +111,7 @@ def _bars(rows: list[dict[str, Any]], axis: str, order: list[str], scale: Any) -
         alt.Chart(pl.DataFrame(rows))
         .mark_bar(clip=True)
         .encode(
-            x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=-35)),
+            x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=-35, labelOverlap=False)),
             xOffset=alt.XOffset("machine:N", sort=order),
             y=alt.Y("value:Q", title=axis, scale=scale),
             color=colour(order),
