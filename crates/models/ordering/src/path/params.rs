@@ -54,7 +54,7 @@ pub(crate) struct RegisterParameters {
     /// bytes of a core's registers that a power failure saves, for the program to go on with
     #[param(
         default = "384",
-        source = "open 128..2688: 16 general registers of 8 bytes, and 16 vector registers of 16; from the general ones alone to vectors of 64 bytes and masks",
+        source = "open 128..2688: from the general registers alone to vectors of 64 bytes and masks; stands at what every x86-64 core has, 16 general registers of 8 bytes and 16 vector registers of 16",
         min = 0,
         max = 65536
     )]
