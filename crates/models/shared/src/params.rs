@@ -49,13 +49,13 @@ pub(crate) struct SharedParameters {
     #[param(default = "5000", source = "open 1000..25000: how soon a fabric manager notices", range = ns::NS)]
     pub(crate) detect_ns: Dur,
     /// how long a lost link is tried again; after that the host is fenced off
-    #[param(default = "50000", source = "open 10000..1000000: retraining of a link takes tens of microseconds, and a root port gives up after 50 us to 1 ms at the earliest", range = ns::SHORT)]
+    #[param(default = "50000", source = "open 10000..1000000: retraining of a link takes tens of microseconds, and a root port gives up after 50 us to 1 ms at the earliest; stands at 50 us, the shortest time after which a root port may give up an access by default", range = ns::SHORT)]
     pub(crate) link_timeout_ns: Dur,
     /// lines that the device has accepted and its media has not yet; the oldest makes room
-    #[param(default = "16", source = "open 4..1024: not published for devices that hosts share", min = 1, max = 1 << 16)]
+    #[param(default = "16", source = "open 4..1024: not published for devices that hosts share; stands at 16, few enough that programs of some hundred lines fill it and make room in it", min = 1, max = 1 << 16)]
     pub(crate) buffer_lines: usize,
     /// time in which the device brings one accepted line to its media
-    #[param(default = "500", source = "open 100..10000: from DRAM with a battery to flash", range = ns::SERVICE)]
+    #[param(default = "500", source = "open 100..10000: from DRAM with a battery to flash; stands at 500, so that lines that were accepted early reach the media within runs of some 20 us", range = ns::SERVICE)]
     pub(crate) drain_ns: Dur,
     /// what a power failure still brings to the media: none; device: what the device accepted; global: hosts' caches first (global persistent flush)
     #[param(default = "device", source = "open none|device|global: what is asked of a machine")]
@@ -70,7 +70,7 @@ pub(crate) struct SharedParameters {
     #[param(
         acts = "shared.persistent_flush=device|global",
         default = "2000",
-        source = "open 10..100000: lines of a buffer, or of all caches too",
+        source = "open 10..100000: lines of a buffer, or of all caches too; stands at 2000, which saves the full caches of four hosts of 512 lines (1.55 mJ) and a full buffer",
         min = 0,
         max = 1_000_000_000
     )]
