@@ -12,7 +12,7 @@ use ::params::{Param, Parameters, Settings};
 use cpu::params::{
     ControllerWireParameters, CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters,
     NonTemporalParameters, OutstandingParameters, PathFenceParameters, PeerWireParameters,
-    PersistPathParameters, RateParameters, WireParameters,
+    PersistPathParameters, RateParameters, SfenceParameters, WireParameters,
 };
 use memory::params::{DramMediaParameters, DramParameters, InterleaveParameters, KindParameters};
 use plug::MemoryKind;
@@ -94,6 +94,10 @@ impl Description {
         // Programs flush what a device is to read, whatever the model.
         if asks.flush_instructions || has_registers {
             tables.extend([FlushParameters::TABLE, OutstandingParameters::TABLE]);
+            // An sfence of a program is one of the persist path's where that orders stores.
+            if asks.fences && !asks.orders_stores {
+                tables.push(SfenceParameters::TABLE);
+            }
         }
         if self.waits_for_writes(has_registers) {
             tables.push(ControllerWireParameters::TABLE);

@@ -111,6 +111,9 @@ fn a_key_acts_where_what_it_belongs_to_is_there() {
         refused("intel", "memory.pm.buffer_read_ns", "9").contains("it acts with memory.pm.buffer_blocks!=0")
     );
     assert!(refused("bbb", "ordering.sfence", "ofence").contains("asap-rp"));
+    for persist_path in ["strandweaver", "nearpm-md@asap", "compose-asap-pm-nearpm"] {
+        assert!(refused(persist_path, "ordering.sfence_blocks", "stores").contains("it acts on intel"));
+    }
     assert!(
         refused("compose-bbb-two-media", "memory.kind", "nvdimmc")
             .contains("does nothing on compose-bbb-two-media")
@@ -139,6 +142,11 @@ fn what_hangs_on_a_fault_or_on_another_choice_is_refused_without_it() {
     refused("remote-pages", "remote.protect_page_ns", "remote.protect_ns!=0");
     refused("remote-pages", "remote.copy_line_ns", "remote.use!=none");
     refused("pberry", "remote.cpu_after", "remote.cpu_kib!=0");
+    for key in ["channels", "dies", "program_ns", "erase_ns", "transfer_ns"] {
+        refused("nvdimmc-poc@pram", &format!("nand.{key}"), "it acts on nvdimmc-poc");
+    }
+    refused("ppa", "ordering.flush_timer_ns", "it acts on hops-ep");
+    refused("amf", "os.watermark_scale", "it acts on hotplug");
 }
 
 #[test]

@@ -136,7 +136,13 @@ pub(crate) struct KernelParameters {
     #[param(default = "before-4.6", source = "paper: AMF §5, Linux 4.5")]
     pub(crate) watermarks: Marks,
     /// gap between watermarks in ten-thousandths of a zone (today's rule)
-    #[param(default = "10", source = "datasheet: Linux, vm.watermark_scale_factor", min = 1, max = 1000)]
+    #[param(
+        acts = "os.watermarks=today",
+        default = "10",
+        source = "datasheet: Linux, vm.watermark_scale_factor",
+        min = 1,
+        max = 1000
+    )]
     pub(crate) watermark_scale: u64,
     /// memory kept free in KiB; 0: as the kernel chooses
     #[param(default = "0", source = "datasheet: Linux, vm.min_free_kbytes", min = 0, max = 1 << 30)]

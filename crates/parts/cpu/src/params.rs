@@ -183,6 +183,12 @@ pub struct FlushParameters {
     /// clwb drops the line
     #[param(default = "false", source = "datasheet: Intel SDM, clwb")]
     pub flush_invalidates: bool,
+}
+
+/// Fences that wait for flush instructions, and for no persist path.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub struct SfenceParameters {
     /// what waits at an sfence on a machine with volatile caches
     #[param(default = "core", source = "paper: ASAP §II-B")]
     pub sfence_blocks: SfenceBlocks,
@@ -252,7 +258,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
             invalidates: flush.flush_invalidates,
         },
         uncached,
-        sfence_blocks: match flush.sfence_blocks {
+        sfence_blocks: match SfenceParameters::from_settings(settings).sfence_blocks {
             SfenceBlocks::Core => true,
             SfenceBlocks::Stores => false,
         },
@@ -320,6 +326,7 @@ pub(crate) const TABLES: &[&[Param]] = &[
     ControllerWireParameters::TABLE,
     PeerWireParameters::TABLE,
     FlushParameters::TABLE,
+    SfenceParameters::TABLE,
     PersistPathParameters::TABLE,
     PathFenceParameters::TABLE,
 ];

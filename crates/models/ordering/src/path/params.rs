@@ -19,7 +19,7 @@ pub(crate) struct BufferParameters {
     )]
     pub(crate) flush_trigger: usize,
     /// below the trigger, one entry is flushed after so long
-    #[param(default = "500", source = "artifact", range = ns::SERVICE)]
+    #[param(acts = "ordering.flush_trigger!=1", default = "500", source = "artifact", range = ns::SERVICE)]
     pub(crate) flush_timer_ns: Dur,
     /// time from one flush of a persist buffer to the next
     #[param(default = "1", source = "artifact", range = ns::STEP)]

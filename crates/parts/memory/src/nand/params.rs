@@ -20,29 +20,36 @@ pub struct NandParameters {
     #[param(default = "z-nand", source = "paper: NVDIMM-C §IV-A")]
     pub media: MediaKind,
     /// channels
-    #[param(default = "2", source = "paper: NVDIMM-C §IV-A", min = 1, max = 64)]
+    #[param(acts = "nand.media=z-nand", default = "2", source = "paper: NVDIMM-C §IV-A", min = 1, max = 64)]
     pub channels: u32,
     /// dies on all channels
-    #[param(default = "16", source = "datasheet: Z-NAND, 64 Gb dies", min = 1, max = 4096)]
+    #[param(
+        acts = "nand.media=z-nand",
+        default = "16",
+        source = "datasheet: Z-NAND, 64 Gb dies",
+        min = 1,
+        max = 4096
+    )]
     pub dies: u32,
     /// array to page register
     #[param(default = "3000", source = "datasheet: Z-NAND tR", range = ns::NS)]
     pub read_ns: Dur,
     /// page register to array
-    #[param(default = "100000", source = "datasheet: Z-NAND tPROG", range = ns::NS)]
+    #[param(acts = "nand.media=z-nand", default = "100000", source = "datasheet: Z-NAND tPROG", range = ns::NS)]
     pub program_ns: Dur,
     /// erase of a block
-    #[param(default = "1000000", source = "open 1000000..5000000: not public; stands at its least; the published programs erase nothing", range = ns::LONG)]
+    #[param(acts = "nand.media=z-nand", default = "1000000", source = "open 1000000..5000000: not public; stands at its least; the published programs erase nothing", range = ns::LONG)]
     pub erase_ns: Dur,
     /// a page over its channel
     #[param(
+        acts = "nand.media=z-nand",
         default = "3400",
         source = "open 2000..3900: measurements leave at most 6.9 us for firmware, read and transfer; stands at 6.9 less 0.5 and 3",
         range = ns::NS
     )]
     pub transfer_ns: Dur,
     /// a read interrupts a program
-    #[param(default = "true", source = "datasheet: Cheong et al., ISSCC 2018")]
+    #[param(acts = "nand.media=z-nand", default = "true", source = "datasheet: Cheong et al., ISSCC 2018")]
     pub suspends: bool,
     /// pages of a block
     #[param(default = "256", source = "open 128|256|512: not public", min = 1, max = 4096)]
