@@ -1,10 +1,10 @@
 //! Power failures at many instants of one run: each gives the memory that this machine would leave then.
 
+use crate::arenas::within_arenas;
 use crate::build::Machine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::options::RunOptions;
-use crate::run::within_arenas;
 use cpu::Core;
 use engine::NodeId;
 use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PAGE_BYTES, PM_BASE, line_of, offset_of};

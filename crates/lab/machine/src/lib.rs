@@ -3,6 +3,7 @@
 
 mod acting;
 mod adds;
+mod arenas;
 mod build;
 mod campaign;
 mod crash;
@@ -34,6 +35,7 @@ pub mod sources;
 
 pub use ::params::StatisticInfo;
 pub use acting::does_nothing;
+pub use arenas::within_arenas;
 pub use campaign::{Assignment, Campaign, Point, comparable};
 pub use cpu::Stretch;
 pub use crash::{CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes};
@@ -47,5 +49,5 @@ pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};
 pub use registry::{groups, memory_kinds, protocols};
 pub use report::{OPERATION_RATE, Phase, Report, Series, Statistic};
-pub use run::{run, within_arenas};
+pub use run::run;
 pub use stats::{STATISTICS, behind, statistic};

@@ -1,5 +1,6 @@
 //! Running a machine: its programs to their end, then whatever is still under way.
 
+use crate::arenas::within_arenas;
 use crate::build::Machine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
@@ -12,14 +13,14 @@ use crate::{fidelity, hosts, page};
 use cpu::Core;
 use engine::{Device, NodeId, Timeline};
 use plug::Companion;
-use protocol::params::{Kind, Setting};
-use protocol::{Cpu, FenceKind, Msg, Node, Param, Tally};
+use protocol::params::Setting;
+use protocol::{Cpu, FenceKind, Msg, Node, Tally};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use trace::{Replay, ReplayOptions};
 use units::{Time, watch};
-use workloads::{Context, Layout};
+use workloads::Context;
 
 /// Events after which the references done so far are told.
 const LOOK: u64 = 1 << 16;
@@ -61,31 +62,6 @@ fn run_lines(
         m.check_finished()?;
     }
     Ok(m.report(machine, workload, options, threads, before))
-}
-
-/// Does `work`, in which the programs of `workload` run.
-///
-/// # Errors
-/// When one of them needs more memory than a thread's arena has.
-pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T) -> Result<T, ConfigError> {
-    workloads::within_arenas(work).map_err(|_| {
-        let sizes = |p: &&Param| match p.kind {
-            Kind::Count { max, .. } => max > 100 || p.key.contains("depth"),
-            Kind::Multiple { .. } | Kind::PowerOfTwo { .. } | Kind::Bytes { .. } => true,
-            Kind::Thousandths { .. }
-            | Kind::Nanoseconds { .. }
-            | Kind::Choice(_)
-            | Kind::Flag
-            | Kind::Text => false,
-        };
-        let keys: Vec<&str> = workload.params.iter().filter(sizes).map(|p| p.key).collect();
-        ConfigError::new(format!(
-            "workload {}: a thread needs more than the {} MiB of memory that it has; give less of {}",
-            workload.name,
-            Layout::USUAL.arena_bytes >> 20,
-            keys.join(", ")
-        ))
-    })
 }
 
 impl Machine {

@@ -1,25 +1,14 @@
 //! The power fails, of all hosts and of the device: what is left, what recovery makes of it, and why something is not there.
 
-use crate::device::{Reach, Remains};
+use crate::device::{Cut, Reach};
 use crate::finding::{Finding, Kind, Side, spelled};
 use crate::params::PersistentFlush;
 use crate::run::Device;
-use crate::shadow::{Stored, Word};
+use crate::shadow::Stored;
 use crate::world::{World, place_of};
 use params::Settings;
 use units::{Dur, Time};
 use workloads::{Left, SharedWorkload};
-
-/// A power failure.
-#[derive(Clone, Debug)]
-pub(crate) struct Cut {
-    /// Who would have acted next, where, and when that was.
-    pub(crate) at: Side,
-    /// What the media holds.
-    pub(crate) remains: Remains<Word, 8>,
-    /// Operations that each host had ended.
-    pub(crate) ended: Vec<u64>,
-}
 
 /// How many times `each` fits into `all`.
 fn times(all: Dur, each: Dur) -> usize {

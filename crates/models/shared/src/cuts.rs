@@ -1,6 +1,6 @@
 //! Power failures at many instants of one run: what recovery makes of what each would leave.
 
-use crate::cut::Cut;
+use crate::device::Cut;
 use crate::finding::{Finding, Side};
 use crate::params::SharedParameters;
 use crate::run::Running;

@@ -1,7 +1,9 @@
 //! The device's buffer, and what is left when the power fails.
 
+use crate::finding::Side;
 use crate::mutant::Mutant;
 use crate::params::PersistentFlush;
+use crate::shadow::Word;
 use crate::state::{Accepted, Block, State};
 
 /// How far the flush of a power failure gets.
@@ -28,6 +30,17 @@ pub struct Remains<W, const N: usize> {
     pub unsent: usize,
     /// How much the device's count of dirty shutdowns went up.
     pub dirty_shutdowns: u64,
+}
+
+/// A power failure.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    /// Who would have acted next, where, and when that was.
+    pub(crate) at: Side,
+    /// What the media holds.
+    pub(crate) remains: Remains<Word, 8>,
+    /// Operations that each host had ended.
+    pub(crate) ended: Vec<u64>,
 }
 
 impl<W: Copy + Eq, const N: usize> State<W, N> {

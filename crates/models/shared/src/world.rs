@@ -1,6 +1,6 @@
 //! Hosts with a program each, in simulated time: the one with the earliest clock acts next, the lower number first.
 
-use crate::cut::Cut;
+use crate::device::Cut;
 use crate::finding::{Finding, Side};
 use crate::params::SharedParameters;
 use crate::schedule::{Accesses, Happens, What};
