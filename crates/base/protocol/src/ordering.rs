@@ -106,7 +106,7 @@ impl Outbox {
 /// message or timer.
 pub trait CoreOrdering {
     /// What this model asks of cores and caches.
-    fn traits(&self) -> Capabilities;
+    fn capabilities(&self) -> Capabilities;
 
     /// A store to persistent memory becomes visible. Gives the epoch that it belongs to.
     ///

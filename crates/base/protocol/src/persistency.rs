@@ -3,17 +3,17 @@
 /// A persistency model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persistency {
-    /// x86: the stores of a line persist in order; flush and fence make sure.
+    /// x86: the stores of a line persist in order; a flush and a fence make them durable.
     Px86Line,
     /// x86: each aligned word on its own.
     Px86,
     /// Armv8: each aligned word on its own, those of a line in the order that barriers give them; DC CVAP and DSB
-    /// make sure. A flush is DC CVAP, a fence is DSB; a locked operation orders and makes nothing sure.
+    /// make them durable. A flush is DC CVAP, a fence is DSB; a locked operation orders and makes nothing durable.
     Armv8,
     /// Epochs of a thread persist in order, and after those that they conflict with.
     Epoch,
-    /// As [`Persistency::Px86Line`], but an ofence orders what it makes sure there, within its thread's strand alone; a
-    /// dfence or a join makes sure what was flushed on every strand.
+    /// As [`Persistency::Px86Line`], but an ofence orders what it makes durable there, within its thread's strand alone; a
+    /// dfence or a join makes durable what was flushed on every strand.
     Strand,
     /// Epochs persist in order, and after those that they acquired from.
     Release,
@@ -38,7 +38,7 @@ impl Persistency {
         Self::ALL.iter().find(|(_, p)| *p == self).map_or("", |(n, _)| n)
     }
 
-    /// Whether only a flush and a fence make a store sure.
+    /// Whether only a flush and a fence make a store durable.
     pub fn needs_flushes(self) -> bool {
         matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8 | Persistency::Strand)
     }
@@ -47,7 +47,7 @@ impl Persistency {
     pub fn across_threads(self) -> &'static str {
         match self {
             Persistency::Px86Line | Persistency::Px86 | Persistency::Armv8 | Persistency::Strand => {
-                "what is sure"
+                "what is durable"
             }
             Persistency::Epoch => "conflicts",
             Persistency::Release => "acquires",

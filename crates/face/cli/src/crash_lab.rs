@@ -117,7 +117,7 @@ impl Lab {
         if let Some(s) = &self.search {
             self.print_search(s);
         }
-        self.print_hygiene();
+        self.print_persistence_lint();
     }
 
     fn print_timed(&self, args: &CrashArgs, t: &Timed) {
@@ -150,7 +150,7 @@ impl Lab {
         s.failures.iter().for_each(print_failure);
     }
 
-    fn print_hygiene(&self) {
+    fn print_persistence_lint(&self) {
         if self.persistence_lint.is_empty() {
             return;
         }

@@ -125,7 +125,7 @@ fn last_images(log: &Log, model: Persistency) -> BTreeSet<(u64, u64)> {
 #[test]
 fn armv8_orders_the_stores_of_a_line_by_barriers_and_makes_sure_with_dsb_alone() {
     let all = BTreeSet::from([(0, 0), (0, 1), (1, 0), (1, 1)]);
-    let (ordered, sure) = (BTreeSet::from([(0, 0), (1, 0), (1, 1)]), BTreeSet::from([(1, 1)]));
+    let (ordered, persisted) = (BTreeSet::from([(0, 0), (1, 0), (1, 1)]), BTreeSet::from([(1, 1)]));
     let (clean, line) = (Kind::Flush(FlushKind::Clwb), protocol::PM_BASE);
     let (fence, locked) = (Kind::Fence(FenceKind::Sfence), Kind::Locked { wrote: false });
     let elsewhere = protocol::DRAM_BASE;
@@ -139,9 +139,9 @@ fn armv8_orders_the_stores_of_a_line_by_barriers_and_makes_sure_with_dsb_alone()
     // A locked operation waits for flushes on x86; on Armv8 it is a barrier, and no DSB.
     let by_lock = two_stores(&[], &[(clean, line), (locked, elsewhere)]);
     assert_eq!(last_images(&by_lock, Persistency::Armv8), all);
-    assert_eq!(last_images(&by_lock, Persistency::Px86Line), sure);
+    assert_eq!(last_images(&by_lock, Persistency::Px86Line), persisted);
     let by_fence = two_stores(&[], &[(clean, line), (fence, 0)]);
-    assert_eq!(last_images(&by_fence, Persistency::Armv8), sure);
+    assert_eq!(last_images(&by_fence, Persistency::Armv8), persisted);
 }
 
 /// The bug, and words that its explanation must have.

@@ -72,15 +72,19 @@ fn what_one_device_misses_is_undone_or_done_on_both() {
         let workload = workload("btree", mechanism, "20");
         let mut tried = 0;
         for step in 0..60 {
-            let dark = 36_000 + step * 1_370;
+            let powered_off = 36_000 + step * 1_370;
             let mut machine = Description::preset("nearpm-md").unwrap();
             machine.set("memory.interleave_bytes", "64").unwrap();
             machine.set("neardata.fault.device", if step % 2 == 0 { "0" } else { "1" }).unwrap();
-            machine.set("neardata.fault.power_off_ns", &dark.to_string()).unwrap();
-            let end = Time::ZERO + Dur::ns(dark + 4_000);
+            machine.set("neardata.fault.power_off_ns", &powered_off.to_string()).unwrap();
+            let end = Time::ZERO + Dur::ns(powered_off + 4_000);
             let found = cut(&machine, &workload, CrashEvery::At(end));
             tried += found.points;
-            assert!(found.failures.is_empty(), "{mechanism}, dark at {dark}: {:?}", found.failures.first());
+            assert!(
+                found.failures.is_empty(),
+                "{mechanism}, powered_off at {powered_off}: {:?}",
+                found.failures.first()
+            );
         }
         assert_eq!(tried, 60, "{mechanism}");
     }

@@ -16,7 +16,7 @@ use trace::Replay;
 use units::Dur;
 
 /// A machine with its engine, ready to run.
-pub(crate) struct Machine {
+pub(crate) struct WiredMachine {
     pub(crate) engine: Engine<Msg>,
     pub(crate) cores: Vec<Core>,
     pub(crate) directory: Directory,
@@ -47,9 +47,13 @@ pub(crate) struct Machine {
     pub(crate) offload: Option<NearInterface>,
 }
 
-impl Machine {
+impl WiredMachine {
     /// Builds `cores` cores and everything that they need.
-    pub(crate) fn build(description: &Description, cores: usize, mode: Mode) -> Result<Machine, ConfigError> {
+    pub(crate) fn build(
+        description: &Description,
+        cores: usize,
+        mode: Mode,
+    ) -> Result<WiredMachine, ConfigError> {
         let s = &description.settings;
         let entries = description.entries()?;
         let map = address_map(s, &entries);
@@ -79,7 +83,7 @@ impl Machine {
         let directory = Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map);
         // Cores that share a driver's tables on the host act in order of time.
         let shared = built.companions.iter().any(|(_, c)| c.borrow().is_shared());
-        Ok(Machine {
+        Ok(WiredMachine {
             engine: Engine::new(
                 plan.links(s),
                 cores,

@@ -1,7 +1,7 @@
 //! Power failures at many instants of one run: each gives the memory that this machine would leave then.
 
 use crate::arenas::within_arenas;
-use crate::build::Machine;
+use crate::build::WiredMachine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::options::RunOptions;
@@ -184,7 +184,7 @@ fn run_to_crashes(
 ) -> Result<(), RunError> {
     let Cuts { every, after } = cuts;
     let options = RunOptions { without_images: false, ..*options };
-    let mut m = Machine::prepare(machine, &workload.in_recorded_order(), &options)?;
+    let mut m = WiredMachine::prepare(machine, &workload.in_recorded_order(), &options)?;
     let threads = workload.threads();
     if let CrashEvery::At(at) = every {
         m.engine.stop_after(at);
@@ -243,7 +243,7 @@ pub fn events_to_cut(
     after: &[(usize, u64)],
 ) -> Result<u64, RunError> {
     can_crash(machine)?;
-    let mut m = Machine::prepare(machine, &workload.in_recorded_order(), options)?;
+    let mut m = WiredMachine::prepare(machine, &workload.in_recorded_order(), options)?;
     let (mut events, mut counts) = (0, Counts::new(workload, after.to_vec()));
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
@@ -272,7 +272,7 @@ impl Counts {
     }
 
     /// After an event of `to` at `now`.
-    fn from(&mut self, m: &Machine, to: NodeId, now: Time) -> bool {
+    fn from(&mut self, m: &WiredMachine, to: NodeId, now: Time) -> bool {
         self.began = self.began.min(m.region_began_on(to));
         if !self.after.is_empty() {
             let passed = m.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
@@ -282,7 +282,7 @@ impl Counts {
     }
 }
 
-impl Machine {
+impl WiredMachine {
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
         let (parts, lost, drained) = self.power_fails();
         let ended = self.cores.iter().take(threads).map(Core::operations).collect();

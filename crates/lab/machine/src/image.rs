@@ -1,6 +1,6 @@
 //! What memory holds: as loads see it, and as a power failure leaves it.
 
-use crate::build::Machine;
+use crate::build::WiredMachine;
 use cpu::{Core, Directory};
 use plug::{CacheView, MemoryDevice};
 use protocol::{AddressMap, Block, Image, Line, Lost, Node, PAGE_BYTES, PM_BASE, PostCrash, View};
@@ -40,7 +40,7 @@ impl CacheView for Caches<'_> {
     }
 }
 
-impl Machine {
+impl WiredMachine {
     pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut dyn Node> {
         let links = self.links.iter_mut().map(|link| link as &mut dyn Node);
         let cores = self.cores.iter_mut().map(|core| core as &mut dyn Node);

@@ -1,6 +1,6 @@
 //! What persistent memory holds when a machine starts.
 
-use crate::build::Machine;
+use crate::build::WiredMachine;
 use crate::error::ConfigError;
 use protocol::{Image, PAGE_BYTES, PM_BASE, line_of, mask_of, offset_of};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub(crate) fn contents(recording: &Recording) -> Image {
     image
 }
 
-impl Machine {
+impl WiredMachine {
     /// Puts the touched pages of `image` into persistent memory; zeros, where nobody looks at its bytes. Takes no
     /// simulated time.
     ///

@@ -1,6 +1,6 @@
 //! What a run says.
 
-use crate::build::Machine;
+use crate::build::WiredMachine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::options::RunOptions;
 use crate::stats::{STATISTICS, derived, is_reported};
@@ -176,7 +176,7 @@ fn number(value: f64) -> serde_json::Value {
     if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
 }
 
-impl Machine {
+impl WiredMachine {
     /// Where the time of the cores with a program went, from `began` to `end`.
     fn time_spent(&self, began: Time, end: Time) -> TimeStats {
         let mut time = TimeStats::default();

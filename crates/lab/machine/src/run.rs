@@ -1,7 +1,7 @@
 //! Running a machine: its programs to their end, then whatever is still under way.
 
 use crate::arenas::within_arenas;
-use crate::build::Machine;
+use crate::build::WiredMachine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::image::{Caches, shared};
@@ -54,7 +54,7 @@ fn run_lines(
     workload: &WorkloadDescription,
     options: &RunOptions,
 ) -> Result<Report, RunError> {
-    let mut m = Machine::prepare(machine, workload, options)?;
+    let mut m = WiredMachine::prepare(machine, workload, options)?;
     let threads = workload.threads();
     let before = m.run(options.power_fails_at);
     m.check_promises()?;
@@ -64,13 +64,13 @@ fn run_lines(
     Ok(m.report(machine, workload, options, threads, before))
 }
 
-impl Machine {
+impl WiredMachine {
     /// Wired, with its programs at their beginning.
     pub(crate) fn prepare(
         machine: &Description,
         workload: &WorkloadDescription,
         options: &RunOptions,
-    ) -> Result<Machine, ConfigError> {
+    ) -> Result<WiredMachine, ConfigError> {
         machine.check()?;
         workload.check_line(&machine.name)?;
         let threads = workload.threads();
@@ -83,7 +83,7 @@ impl Machine {
             // The recording tells the others.
             counts.settings.set("cpu.instructions_per_reference", Setting::Number(1));
         }
-        let mut m = Machine::build(&counts, cores, options.mode)?;
+        let mut m = WiredMachine::build(&counts, cores, options.mode)?;
         workload.check(m.pm_cache_bytes)?;
         m.load(machine, workload, threads, options)?;
         Ok(m)
@@ -203,7 +203,8 @@ impl Machine {
 
     #[inline]
     pub(crate) fn dispatch(&mut self, now: Time, to: NodeId, port: engine::PortId, msg: &Msg) {
-        let Machine { engine, cores, directory, controllers, register, port: commands, links, .. } = self;
+        let WiredMachine { engine, cores, directory, controllers, register, port: commands, links, .. } =
+            self;
         let index = to.0 as usize;
         let out = &mut engine.out(to, now);
         if let Some(core) = cores.get_mut(index) {
@@ -223,7 +224,7 @@ impl Machine {
 
     /// Tells those who watch devices what node `index` did, which is none of the cores and not the directory.
     fn watch(&mut self, now: Time, index: usize) {
-        let Machine { cores, directory, controllers, port, map, companions, has_failed, .. } = self;
+        let WiredMachine { cores, directory, controllers, port, map, companions, has_failed, .. } = self;
         let device = index - cores.len() - 1;
         let (devices, dram) = controllers.split_at_mut(map.pm_controllers);
         let is_port = device == devices.len() + dram.len() + 1;

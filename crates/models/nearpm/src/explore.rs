@@ -130,7 +130,7 @@ pub struct State {
     devices: Vec<Dispatcher>,
     memories: Vec<Lines>,
     wires: Wires<Wire, Msg>,
-    dark: Vec<bool>,
+    powered_off: Vec<bool>,
     /// Requests that are not taken by all devices: number, core, devices left.
     untaken: Vec<(u64, usize, u32)>,
     requests: u64,
@@ -357,7 +357,7 @@ impl Protocol for NearSpace {
             devices: (0..self.devices).map(|d| self.device(d)).collect(),
             memories: vec![Lines::default(); self.devices],
             wires: Wires::new(),
-            dark: vec![false; self.devices],
+            powered_off: vec![false; self.devices],
             untaken: Vec::new(),
             requests: 0,
             checker: Watcher(Checker::new(self.devices)),
@@ -368,18 +368,18 @@ impl Protocol for NearSpace {
     fn steps(&self, state: &State, steps: &mut Vec<Step>) {
         let ready = |s: &Script| s.waits == 0 && s.next != Next::End;
         steps.extend((0..self.cores).filter(|h| ready(&state.scripts[*h])).map(Step::Core));
-        for d in (0..self.devices).filter(|d| !state.dark[*d]) {
+        for d in (0..self.devices).filter(|d| !state.powered_off[*d]) {
             if state.wires.is_waiting(Wire::Port(d)) {
                 steps.push(Step::Arrive(d));
             }
             let busy = |u: &usize| state.devices[d].is_busy(*u);
             steps.extend((0..self.units).filter(busy).map(|u| Step::Unit(d, u)));
-            if self.devices > 1 && !state.dark.contains(&true) {
+            if self.devices > 1 && !state.powered_off.contains(&true) {
                 steps.push(Step::PowerOff(d));
             }
         }
         steps.extend(state.wires.ends().filter_map(|wire| match wire {
-            Wire::Completed(a, b) if !state.dark[b] => Some(Step::Complete(a, b)),
+            Wire::Completed(a, b) if !state.powered_off[b] => Some(Step::Complete(a, b)),
             Wire::Completed(..) | Wire::Port(_) => None,
         }));
     }
@@ -389,7 +389,7 @@ impl Protocol for NearSpace {
         let mut effects = Vec::new();
         match step {
             Step::Core(core) => self.go_on(&mut next, core),
-            Step::PowerOff(d) => next.dark[d] = true,
+            Step::PowerOff(d) => next.powered_off[d] = true,
             Step::Arrive(d) => {
                 match next.wires.take(Wire::Port(d)) {
                     Some(Msg::Near(request)) => next.devices[d].request(request, &mut effects),
@@ -445,11 +445,11 @@ impl Protocol for NearSpace {
     fn is_final(&self, state: &State) -> bool {
         let done = state.scripts.iter().all(|s| s.next == Next::End && s.waits == 0);
         let idle = |d: &Dispatcher| d.waiting() == 0 && d.busy() == 0 && d.held() == 0;
-        state.dark.contains(&true) || done && state.devices.iter().all(idle)
+        state.powered_off.contains(&true) || done && state.devices.iter().all(idle)
     }
 
     fn check_final(&self, state: &State) -> Result<(), String> {
-        if state.dark.contains(&true) {
+        if state.powered_off.contains(&true) {
             return Ok(());
         }
         for core in 0..self.cores {

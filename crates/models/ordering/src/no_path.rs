@@ -8,19 +8,19 @@ use units::Time;
 /// The core side where there is nothing beside the core.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPath {
-    traits: Capabilities,
+    capabilities: Capabilities,
 }
 
 impl NoPath {
-    /// A core side that asks for `traits` and does nothing itself.
-    pub fn new(traits: Capabilities) -> NoPath {
-        NoPath { traits }
+    /// A core side that asks for `capabilities` and does nothing itself.
+    pub fn new(capabilities: Capabilities) -> NoPath {
+        NoPath { capabilities }
     }
 }
 
 impl CoreOrdering for NoPath {
-    fn traits(&self) -> Capabilities {
-        self.traits
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     fn store(&mut self, _: Time, _: &LineWrite, _: &mut Outbox) -> Result<EpochId, WouldBlock> {

@@ -52,7 +52,7 @@ struct Core {
     history: Vec<Vec<(u64, usize)>>,
     fences: usize,
     /// The store before the last dfence that has ended.
-    sure: u64,
+    persisted: u64,
     /// Flushes by the caches that have not been answered, those that the side asked for, and places of its buffer.
     flushes: usize,
     asked: Vec<Line>,
@@ -115,7 +115,7 @@ impl Bench {
             cached: [0; LINES],
             history: vec![Vec::new(); LINES],
             fences: 0,
-            sure: 0,
+            persisted: 0,
             flushes: 0,
             asked: Vec::new(),
             flying: Vec::new(),
@@ -200,7 +200,7 @@ impl Bench {
                 let passed = !waits && (!asks.orders_stores || core.side.fence(now, kind, &mut out).is_ok());
                 if passed {
                     core.fences += 1;
-                    core.sure = if kind == FenceKind::Dfence { core.stores } else { core.sure };
+                    core.persisted = if kind == FenceKind::Dfence { core.stores } else { core.persisted };
                 }
                 passed
             }
@@ -346,7 +346,8 @@ impl Bench {
             };
             let newest = (0..LINES).map(|n| fences(n, left[n])).max().unwrap_or(0);
             for n in 0..LINES {
-                let needed = core.history[n].iter().rfind(|(store, f)| *f < newest || *store <= core.sure);
+                let needed =
+                    core.history[n].iter().rfind(|(store, f)| *f < newest || *store <= core.persisted);
                 let needed = needed.map_or(0, |(store, _)| *store);
                 assert!(left[n] >= needed, "{name}: store {needed} of line {n} is missing, {:?} left", left);
             }

@@ -45,8 +45,8 @@ impl World {
     /// What a power failure leaves at `at`. The world itself goes on.
     pub(crate) fn cut(&mut self, at: Side, lines: Option<u64>) -> Cut {
         self.catch_up(at.time);
-        let remains = self.state.power_fails(self.reach(lines));
-        Cut { at, remains, ended: self.hosts.iter().map(|h| h.operations).collect() }
+        let post_crash = self.state.power_fails(self.reach(lines));
+        Cut { at, post_crash, ended: self.hosts.iter().map(|h| h.operations).collect() }
     }
 
     /// What the program's recovery makes of what a power failure left.
@@ -62,9 +62,9 @@ impl World {
             ended: &cut.ended,
             alive: &alive,
             power_failed: true,
-            dirty_shutdowns: cut.remains.dirty_shutdowns,
+            dirty_shutdowns: cut.post_crash.dirty_shutdowns,
         };
-        let broken = (workload.check)(&mut Device(&cut.remains.memory), &left).err()?;
+        let broken = (workload.check)(&mut Device(&cut.post_crash.memory), &left).err()?;
         Some(self.after_power(place_of(broken.address), &broken.what, cut))
     }
 
@@ -89,20 +89,20 @@ impl World {
 
     /// Where the last bytes that were stored to a word were as the power failed.
     fn why_not_on_media(&self, place: (usize, usize), stored: &Stored, cut: &Cut) -> String {
-        let (latest, host, remains) = (self.shadow.latest(place), stored.host, &cut.remains);
+        let (latest, host, post_crash) = (self.shadow.latest(place), stored.host, &cut.post_crash);
         let flush = stored.flushed.map(|(site, time)| Side { host, site, time }.place());
         let in_time = match self.spec.persistent_flush {
             PersistentFlush::Global => ", and the hosts' flush ran out of time before it",
             PersistentFlush::None | PersistentFlush::Device => "",
         };
-        if remains.memory[place.0][place.1].version >= latest {
+        if post_crash.memory[place.0][place.1].version >= latest {
             return "is on the media".into();
         }
         if stored.lost {
             return format!("was lost when host {host} stopped");
         }
-        if self.state.memory()[place.0][place.1].version >= latest || remains.accepted.contains(&place.0) {
-            let (drained, all) = (remains.drained, remains.accepted.len());
+        if self.state.memory()[place.0][place.1].version >= latest || post_crash.accepted.contains(&place.0) {
+            let (drained, all) = (post_crash.drained, post_crash.accepted.len());
             let flushed = flush.map(|flush| format!("was flushed at {flush} and ")).unwrap_or_default();
             let limit = match self.spec.persistent_flush {
                 PersistentFlush::None => "which nothing drains".to_string(),

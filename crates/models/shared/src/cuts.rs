@@ -102,8 +102,8 @@ fn told(cut: Cut, finding: Option<Finding>) -> PowerFailure {
         at: cut.at.time,
         ended: cut.ended,
         finding,
-        lines: (cut.remains.accepted.len() + cut.remains.unsent) as u64,
-        dirty_shutdowns: cut.remains.dirty_shutdowns,
+        lines: (cut.post_crash.accepted.len() + cut.post_crash.unsent) as u64,
+        dirty_shutdowns: cut.post_crash.dirty_shutdowns,
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Reach {
 
 /// What a power failure leaves.
 #[derive(Clone, Debug)]
-pub struct Remains<W, const N: usize> {
+pub struct PostCrashState<W, const N: usize> {
     /// The media's lines.
     pub memory: Vec<Block<W, N>>,
     /// Lines that the device had accepted, those of a global flush among them, in the order in which it drains them.
@@ -38,7 +38,7 @@ pub(crate) struct Cut {
     /// Who would have acted next, where, and when that was.
     pub(crate) at: Side,
     /// What the media holds.
-    pub(crate) remains: Remains<Word, 8>,
+    pub(crate) post_crash: PostCrashState<Word, 8>,
     /// Operations that each host had ended.
     pub(crate) ended: Vec<u64>,
 }
@@ -66,7 +66,7 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
     }
 
     /// What the media holds after a power failure now.
-    pub fn power_fails(&self, reach: Reach) -> Remains<W, N> {
+    pub fn power_fails(&self, reach: Reach) -> PostCrashState<W, N> {
         let mut last = self.clone();
         last.buffer = usize::MAX;
         let unsent = match reach.flush {
@@ -86,7 +86,7 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
             memory[a.line] = a.media;
         }
         let is_dirty = unsent > 0 || drained < last.accepted.len();
-        Remains {
+        PostCrashState {
             memory,
             accepted: last.accepted().collect(),
             drained,

@@ -1,7 +1,7 @@
 //! Every order in which hosts load, store, flush, invalidate and fence, lines are evicted, writes arrive, links fail and come
 //! back, and one host stops; and in each state the power may fail.
 
-use crate::device::{Reach, Remains};
+use crate::device::{PostCrashState, Reach};
 use crate::link::Use;
 use crate::mutant::{MUTANTS, Mutant};
 use crate::params::PersistentFlush;
@@ -122,17 +122,17 @@ impl SharedSpace {
         }
     }
 
-    fn power_fails(&self, state: &State, host_lines: usize, device_lines: usize) -> Remains<u8, 1> {
+    fn power_fails(&self, state: &State, host_lines: usize, device_lines: usize) -> PostCrashState<u8, 1> {
         let flush = if self.global_flush { PersistentFlush::Global } else { PersistentFlush::Device };
         state.caches.power_fails(Reach { flush, host_lines, device_lines })
     }
 
     /// A device that counts no dirty shutdown holds what it had accepted, and after a global flush what hosts stored last.
-    fn check_remains(&self, state: &State, remains: &Remains<u8, 1>) -> Result<(), String> {
-        if remains.dirty_shutdowns > 0 {
+    fn check_post_crash(&self, state: &State, post_crash: &PostCrashState<u8, 1>) -> Result<(), String> {
+        if post_crash.dirty_shutdowns > 0 {
             return Ok(());
         }
-        for (line, [kept]) in remains.memory.iter().enumerate() {
+        for (line, [kept]) in post_crash.memory.iter().enumerate() {
             let [accepted] = state.caches.memory()[line];
             let stored = |host: usize| state.promises[host][line].own;
             let own = (0..self.hosts).filter_map(stored).any(|own| own == *kept);
@@ -314,10 +314,10 @@ impl Protocol for SharedSpace {
         }
         let everything = self.power_fails(state, usize::MAX, usize::MAX);
         for device_lines in 0..=everything.accepted.len() {
-            self.check_remains(state, &self.power_fails(state, usize::MAX, device_lines))?;
+            self.check_post_crash(state, &self.power_fails(state, usize::MAX, device_lines))?;
         }
         if self.global_flush {
-            self.check_remains(state, &self.power_fails(state, 0, usize::MAX))?;
+            self.check_post_crash(state, &self.power_fails(state, 0, usize::MAX))?;
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ mod tests;
 mod world;
 
 pub use cuts::{Instants, PowerFailure, Whole, drain_line_nj, run_with_cuts};
-pub use device::{Reach, Remains};
+pub use device::{PostCrashState, Reach};
 pub use finding::{Finding, Kind, Side};
 pub use link::Use;
 pub use mutant::Mutant;

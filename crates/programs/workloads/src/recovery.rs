@@ -147,11 +147,11 @@ struct Wanted {
 }
 
 impl Expected {
-    /// `thread` gave `key` a value, or took it out; `sure` when that must be there.
-    pub(crate) fn note(&mut self, thread: usize, key: u64, value: Option<u64>, sure: bool) {
+    /// `thread` gave `key` a value, or took it out; `persisted` when that must be there.
+    pub(crate) fn note(&mut self, thread: usize, key: u64, value: Option<u64>, persisted: bool) {
         let fresh = Wanted { thread, value: None, certain: true };
         let wanted = self.keys.entry(key).or_insert(fresh);
-        wanted.certain &= wanted.thread == thread && (sure || wanted.value == value);
+        wanted.certain &= wanted.thread == thread && (persisted || wanted.value == value);
         wanted.value = value;
     }
 

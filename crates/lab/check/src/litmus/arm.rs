@@ -433,11 +433,11 @@ impl<'a> Candidate<'a> {
     }
 
     fn leave(&self, happened: Set, guarantees: &[(usize, Set)], found: &mut BTreeSet<ImageValues>) {
-        let sure = guarantees.iter().filter(|(d, _)| happened >> d & 1 == 1).fold(0, |s, (_, w)| s | w);
+        let persisted = guarantees.iter().filter(|(d, _)| happened >> d & 1 == 1).fold(0, |s, (_, w)| s | w);
         let count = self.test.locations.len();
         let choices = (0..count).map(|l| {
             let stores = &self.order[l];
-            let from = stores.iter().rposition(|w| sure >> w & 1 == 1).map_or(0, |i| i + 1);
+            let from = stores.iter().rposition(|w| persisted >> w & 1 == 1).map_or(0, |i| i + 1);
             let initial = (from == 0).then_some(self.test.initial[l]);
             let later = stores[from.saturating_sub(1)..].iter().filter(|w| happened >> **w & 1 == 1);
             initial.into_iter().chain(later.map(|w| self.events[*w].value)).map(|v| vec![(l, v)]).collect()

@@ -52,7 +52,7 @@ pub(super) fn images(test: &Test, mutant: Option<Mutant>) -> Result<BTreeSet<Ima
         Ok(())
     };
     let visit = |state: &State, todo: &mut Vec<State>| {
-        remains(test, &places, &state.caches, &mut found);
+        post_crash_states(test, &places, &state.caches, &mut found);
         for index in 0..state.caches.accepted().count() {
             let mut next = state.clone();
             next.caches.drain(index);
@@ -75,7 +75,12 @@ fn buffer(test: &Test) -> usize {
 }
 
 /// What the power leaves when it fails now.
-fn remains(test: &Test, places: &Places, caches: &Caches<i64, WORDS>, found: &mut BTreeSet<ImageValues>) {
+fn post_crash_states(
+    test: &Test,
+    places: &Places,
+    caches: &Caches<i64, WORDS>,
+    found: &mut BTreeSet<ImageValues>,
+) {
     let flush = test.flush();
     let all = Reach { flush, host_lines: usize::MAX, device_lines: usize::MAX };
     let most = if test.is_short() { caches.power_fails(all).accepted.len() } else { 0 };

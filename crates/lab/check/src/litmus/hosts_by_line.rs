@@ -59,7 +59,7 @@ pub(super) fn images(test: &Test) -> Result<BTreeSet<ImageValues>, Unfinished> {
         Ok(())
     };
     let visit = |state: &State, todo: &mut Vec<State>| {
-        state.remains(test, &mut found);
+        state.post_crash_states(test, &mut found);
         state.drains(todo);
         for host in 0..test.threads.len() {
             state.execute(test, host, todo)?;
@@ -261,7 +261,7 @@ impl State {
 
     /// What may be left when the power fails now: with each set of links that may be down then, and of what is flushed all, or
     /// any part that stored energy leaves.
-    fn remains(&self, test: &Test, found: &mut BTreeSet<ImageValues>) {
+    fn post_crash_states(&self, test: &Test, found: &mut BTreeSet<ImageValues>) {
         let hosts = 0..test.threads.len();
         let is_global = test.flush() == PersistentFlush::Global;
         for down in 0..1usize << test.threads.len() {

@@ -77,7 +77,7 @@ impl Hash for BatteryBuffer {
 }
 
 impl CoreOrdering for BatteryBuffer {
-    fn traits(&self) -> Capabilities {
+    fn capabilities(&self) -> Capabilities {
         CAPABILITIES
     }
 

@@ -239,7 +239,7 @@ impl<P: Policy> PathCore<P> {
 }
 
 impl<P: Policy> CoreOrdering for PathCore<P> {
-    fn traits(&self) -> Capabilities {
+    fn capabilities(&self) -> Capabilities {
         CAPABILITIES
     }
 

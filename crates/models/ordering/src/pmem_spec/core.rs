@@ -117,7 +117,7 @@ impl SpecCore {
 }
 
 impl CoreOrdering for SpecCore {
-    fn traits(&self) -> Capabilities {
+    fn capabilities(&self) -> Capabilities {
         CAPABILITIES
     }
 

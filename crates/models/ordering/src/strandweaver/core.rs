@@ -115,7 +115,7 @@ impl Hash for StrandCore {
 }
 
 impl CoreOrdering for StrandCore {
-    fn traits(&self) -> Capabilities {
+    fn capabilities(&self) -> Capabilities {
         CAPABILITIES
     }
 

@@ -67,7 +67,7 @@ pub(super) struct Checkpoint {
     /// The place of the first operation that is kept, or the next one.
     pub(super) first: u64,
     /// Nothing before this place is ever taken back.
-    sure: u64,
+    persisted: u64,
     pub(super) waiting: VecDeque<Waiting>,
     /// Stores of the old bytes, oldest first, with the places of those that they take back.
     pub(super) undo: VecDeque<(u64, Op)>,
@@ -91,7 +91,7 @@ impl Checkpoint {
             spec,
             log: VecDeque::new(),
             first: 0,
-            sure: 0,
+            persisted: 0,
             waiting: VecDeque::new(),
             undo: VecDeque::new(),
             ending: false,
@@ -111,7 +111,7 @@ impl Checkpoint {
 
     /// An operation of the program has ended.
     pub(super) fn ended(&mut self, op: &Op, value: u64) {
-        if self.next_place() < self.sure {
+        if self.next_place() < self.persisted {
             self.first += 1;
         } else {
             self.log.push_back((*op, value));
@@ -136,12 +136,14 @@ impl Checkpoint {
 
     /// The store buffer's head has been carried out; true when a checkpoint follows.
     pub(super) fn leaves(&mut self) -> bool {
-        let Some(Waiting { checkpoint: Some(sure), .. }) = self.waiting.pop_front() else { return false };
-        self.sure = sure;
-        while self.first < sure && self.log.pop_front().is_some() {
+        let Some(Waiting { checkpoint: Some(persisted), .. }) = self.waiting.pop_front() else {
+            return false;
+        };
+        self.persisted = persisted;
+        while self.first < persisted && self.log.pop_front().is_some() {
             self.first += 1;
         }
-        while self.undo.front().is_some_and(|(place, _)| *place < sure) {
+        while self.undo.front().is_some_and(|(place, _)| *place < persisted) {
             self.undo.pop_front();
         }
         true

@@ -31,7 +31,7 @@ pub(super) enum Wait {
 pub(super) struct Front {
     pub(super) id: u8,
     pub(super) spec: CoreSpec,
-    pub(super) traits: Capabilities,
+    pub(super) capabilities: Capabilities,
     /// The program's clock.
     pub(super) now: Time,
     /// Nothing may happen here after this time without asking the engine again.
@@ -102,7 +102,7 @@ impl Front {
     pub(super) fn new(id: u8, spec: CoreSpec, ordering: Box<dyn CoreOrdering>) -> Front {
         Front {
             id,
-            traits: ordering.traits(),
+            capabilities: ordering.capabilities(),
             now: Time::ZERO,
             safe_time: Time::ZERO,
             shortest_wire: Dur::ZERO,
@@ -258,7 +258,7 @@ impl Front {
 
     /// The ordering model moved: whoever waited for it tries again.
     fn ordering_progressed(&mut self, now: Time) {
-        if self.traits.takes_flushes {
+        if self.capabilities.takes_flushes {
             // Before anything else can take a line away that it asked for.
             self.write_back_asked();
         }
@@ -364,7 +364,7 @@ impl Front {
 
     pub(super) fn hand_up(&mut self, now: Time, sink: &mut dyn StatSink) {
         self.stats.hand_up(sink);
-        if self.traits.orders_stores {
+        if self.capabilities.orders_stores {
             self.stats.path.hand_up(sink);
         }
         if let Some(kept) = &self.checkpoint {
@@ -386,7 +386,7 @@ impl Front {
     }
 
     pub(super) fn has_changed(&self, line: Line) -> bool {
-        if self.traits.persist_path {
+        if self.capabilities.persist_path {
             return self.ordering.holds(line);
         }
         self.changed(line).is_some()

@@ -130,7 +130,7 @@ impl Front {
     /// Whether a line may not leave yet: its writes have not persisted, or a release that others must see
     /// has not committed (ASAP §V-F, write-back buffer).
     fn must_wait(&self, caches: &Caches, slot: Slot) -> bool {
-        if !self.traits.orders_stores || caches.state(slot) != State::Modified {
+        if !self.capabilities.orders_stores || caches.state(slot) != State::Modified {
             return false;
         }
         let last = caches.written(slot).max(caches.released(slot));

@@ -217,7 +217,7 @@ impl Core {
 
     /// Whether stores to persistent memory also go a way beside the caches.
     pub fn has_persist_path(&self) -> bool {
-        self.port.0.borrow().traits.persist_path
+        self.port.0.borrow().capabilities.persist_path
     }
 
     /// What the program waits for, in words; for reports of a deadlock.
@@ -351,7 +351,7 @@ impl Node for Core {
         if view == View::Durable {
             f.ordering.power_fail(&mut |at, write| post_crash.save(Depth::Buffer, at, write));
         }
-        if view == View::Visible || f.traits.caches_persist {
+        if view == View::Visible || f.capabilities.caches_persist {
             for (line, data) in f.modified_lines() {
                 let write = LineWrite { line, mask: Mask::MAX, data: *data };
                 post_crash.save(Depth::Private, Time::ZERO, &write);
@@ -359,7 +359,7 @@ impl Node for Core {
         }
         // Without persist fences a program relies on every store that has retired: the energy that saves caches or
         // buffers lets the store buffer drain first.
-        if view == View::Durable && !f.traits.fences {
+        if view == View::Durable && !f.capabilities.fences {
             for (age, write) in f.retired_stores().enumerate() {
                 post_crash.save(Depth::StoreBuffer, Time::ZERO + Dur::ps(age as u64), &write);
             }

@@ -82,13 +82,13 @@ impl Front {
             OpKind::Prefetch => self.prefetch(op),
             OpKind::Store if is_uncached(op.address) => self.enqueue(op, Kind::Register, true),
             OpKind::Store => self.enqueue(op, Kind::Store, false),
-            OpKind::StoreNonTemporal if self.traits.flush_instructions => {
+            OpKind::StoreNonTemporal if self.capabilities.flush_instructions => {
                 self.enqueue(op, Kind::NonTemporal, false)
             }
             OpKind::StoreNonTemporal => self.enqueue(op, Kind::Store, false),
             OpKind::Rmw(kind) => self.enqueue(op, Kind::Rmw(kind), true),
             OpKind::Flush(kind)
-                if self.traits.flush_instructions || kind == FlushKind::WriteBackInvalidate =>
+                if self.capabilities.flush_instructions || kind == FlushKind::WriteBackInvalidate =>
             {
                 self.enqueue(op, Kind::Flush(kind), false)
             }
@@ -108,7 +108,7 @@ impl Front {
     }
 
     fn load(&mut self, op: &Op) -> Poll<u64> {
-        let marks_acquire = op.order.acquires() && self.traits.orders_stores;
+        let marks_acquire = op.order.acquires() && self.capabilities.orders_stores;
         if marks_acquire && !self.store_buffer.has_room() {
             return self.pend(Wait::Room);
         }
@@ -248,19 +248,22 @@ impl Front {
         if self.result_is_ready() {
             return Poll::Ready(0);
         }
-        if kind == FenceKind::NewStrand && !self.traits.strands {
+        if kind == FenceKind::NewStrand && !self.capabilities.strands {
             return Poll::Ready(0);
         }
-        if !self.traits.fences && kind != FenceKind::Mfence {
+        if !self.capabilities.fences && kind != FenceKind::Mfence {
             self.stats.fences += 1;
             return self.issued();
         }
-        let kind =
-            if kind == FenceKind::Sfence && self.traits.orders_stores { self.spec.sfence_as } else { kind };
+        let kind = if kind == FenceKind::Sfence && self.capabilities.orders_stores {
+            self.spec.sfence_as
+        } else {
+            kind
+        };
         let waits = match kind {
             FenceKind::Mfence => true,
-            FenceKind::Dfence if self.traits.orders_stores => true,
-            FenceKind::Ofence | FenceKind::JoinStrand if self.traits.orders_stores => false,
+            FenceKind::Dfence if self.capabilities.orders_stores => true,
+            FenceKind::Ofence | FenceKind::JoinStrand if self.capabilities.orders_stores => false,
             FenceKind::NewStrand => false,
             FenceKind::Sfence | FenceKind::Ofence | FenceKind::Dfence | FenceKind::JoinStrand => {
                 self.spec.sfence_blocks

@@ -30,7 +30,7 @@ impl Front {
             Some(index) => self.snoop_write_back(now, index)?,
             None => self.snoop_caches(now, line, kind)?,
         };
-        let held = line.is_pm() && self.traits.persist_path && self.ordering.holds(line);
+        let held = line.is_pm() && self.capabilities.persist_path && self.ordering.holds(line);
         if held && !self.owed.contains(&line) {
             self.owed.push(line);
         } else if held {

@@ -121,10 +121,10 @@ impl Front {
 
     /// The first step of a release: everything before it is in a closed epoch.
     fn release_once(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
-        if !self.traits.orders_stores || entry.progress > 0 {
+        if !self.capabilities.orders_stores || entry.progress > 0 {
             return Ok(());
         }
-        if entry.order.releases() || self.traits.rolls_back && matches!(entry.kind, Kind::Rmw(_)) {
+        if entry.order.releases() || self.capabilities.rolls_back && matches!(entry.kind, Kind::Rmw(_)) {
             self.release_epoch = self.ordering.release(at, entry.line(), &mut self.outbox)?;
             self.progress(1);
         }
@@ -133,7 +133,7 @@ impl Front {
 
     /// Before the write: it too is ordered after what the acquired value was released with.
     fn acquire(&mut self, at: Time, entry: &Entry) -> Result<(), Blocked> {
-        if entry.acquires() && self.traits.orders_stores {
+        if entry.acquires() && self.capabilities.orders_stores {
             self.ordering.acquire(at, entry.line(), &mut self.outbox)?;
         }
         Ok(())
@@ -142,7 +142,7 @@ impl Front {
     fn write(&mut self, at: Time, slot: Slot, entry: &Entry, value: u64) -> Result<(), Blocked> {
         let line = entry.line();
         let mut publishes = self.release_epoch;
-        if line.is_pm() && self.traits.orders_stores {
+        if line.is_pm() && self.capabilities.orders_stores {
             let write = line_write(entry, value);
             let epoch = self.ordering.store(at, &write, &mut self.outbox)?;
             self.caches.set_written(slot, epoch);
@@ -206,7 +206,7 @@ impl Front {
             return Err(Blocked::Line);
         }
         self.room_for_write()?;
-        if self.traits.orders_stores && write.line.is_pm() {
+        if self.capabilities.orders_stores && write.line.is_pm() {
             // It goes past the caches, where nothing could hold it back.
             let after = self.ordering.store(at, &write, &mut self.outbox)?;
             if after > self.ordering.committed() || self.ordering.holds(write.line) {
@@ -269,7 +269,7 @@ impl Front {
 
     /// Whether the core side has a flush in hand, so that the caches need not be told.
     fn offer_flush(&mut self, at: Time, line: Line, drop: bool) -> Result<bool, Blocked> {
-        if !self.traits.takes_flushes || !line.is_pm() {
+        if !self.capabilities.takes_flushes || !line.is_pm() {
             return Ok(false);
         }
         let changed = self.changed(line).is_some();
@@ -301,7 +301,7 @@ impl Front {
 
     fn commit_fence(&mut self, at: Time, kind: FenceKind) -> Step {
         self.durable_flushes(at)?;
-        if self.traits.orders_stores {
+        if self.capabilities.orders_stores {
             self.ordering.fence(at, kind, &mut self.outbox)?;
         }
         self.stats.fences += 1;

@@ -31,7 +31,7 @@ const MISS: u64 = L1 + L2 + WIRE + ANSWER + WIRE + L1;
 struct Flushes;
 
 impl CoreOrdering for Flushes {
-    fn traits(&self) -> Capabilities {
+    fn capabilities(&self) -> Capabilities {
         Capabilities { flush_instructions: true, fences: true, ..Capabilities::NONE }
     }
 

@@ -137,7 +137,7 @@ fn reads_go_before_writes_until_the_queue_is_full_to_its_threshold() {
 }
 
 #[test]
-fn a_read_sees_a_write_that_still_waits_at_the_door_and_tells() {
+fn a_read_sees_a_write_that_still_waits_in_the_ingress_queue_and_tells() {
     // Reads go first whatever the queue holds, or the write would be in before the read is served.
     let mut b = Bench::new(ControllerSpec { drain_threshold: 3, ..spec() });
     for n in 0..6 {

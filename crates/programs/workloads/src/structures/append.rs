@@ -49,15 +49,17 @@ pub(crate) async fn run(c: Context) {
 pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
     let total = crashed.settings.number("workload.operations");
     for thread in 0..crashed.threads() {
-        let (log, mut begun, mut sure) = (crashed.arena(thread), 0, 0);
+        let (log, mut begun, mut persisted) = (crashed.arena(thread), 0, 0);
         for (_, ended) in crashed.begun(crashed.share(total, thread).1, thread) {
             begun += 1;
-            sure += u64::from(ended);
+            persisted += u64::from(ended);
         }
         let count = memory.word(log);
         let late = memory.may_be_older(log);
-        if count > begun || count < sure && !late {
-            return Err(format!("thread {thread} has {count} records; {sure} were committed, {begun} begun"));
+        if count > begun || count < persisted && !late {
+            return Err(format!(
+                "thread {thread} has {count} records; {persisted} were committed, {begun} begun"
+            ));
         }
         for n in 0..count {
             let record = log + (n + 1) * 64;

@@ -221,7 +221,7 @@ impl Dash {
         }
     }
 
-    /// Inserts under the locks of the two buckets that a key may be in, once it is sure that this is still its segment.
+    /// Inserts under the locks of the two buckets that a key may be in, once it is certain that this is still its segment.
     async fn insert_into(&self, c: &Context, segment: u64, record: (u64, u64, u64)) -> Insert {
         let (a, b) = (home(record.0), (home(record.0) + 1) % BUCKETS);
         let (first, second) = (bucket(segment, a.min(b)), bucket(segment, a.max(b)));
@@ -359,15 +359,18 @@ pub(crate) fn recover(
     let seed = crashed.common_random().next_u64();
     let (total, preload) =
         (crashed.settings.number("workload.operations"), crashed.settings.number("workload.preload"));
-    let check = |memory: &mut dyn Persistent, n: u64, sure: bool| match look_up(memory, linear, seed ^ n)? {
-        None if sure => Err(format!("key {:#x} was committed and is missing", seed ^ n)),
-        Some(value) if value != n => Err(format!("key {:#x} has value {value}, not {n}", seed ^ n)),
-        _ => Ok(()),
-    };
+    let check =
+        |memory: &mut dyn Persistent, n: u64, persisted: bool| match look_up(memory, linear, seed ^ n)? {
+            None if persisted => Err(format!("key {:#x} was committed and is missing", seed ^ n)),
+            Some(value) if value != n => Err(format!("key {:#x} has value {value}, not {n}", seed ^ n)),
+            _ => Ok(()),
+        };
     (0..preload).try_for_each(|n| check(memory, n, true))?;
     for thread in 0..crashed.threads() {
         let (from, count) = crashed.share(total, thread);
-        crashed.begun(count, thread).try_for_each(|(n, sure)| check(memory, preload + from + n, sure))?;
+        crashed
+            .begun(count, thread)
+            .try_for_each(|(n, persisted)| check(memory, preload + from + n, persisted))?;
     }
     for n in crashed.still_to_come(total) {
         if look_up(memory, linear, seed ^ (preload + n))?.is_some() {

@@ -133,13 +133,13 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
             put.insert(n, versions.remove(&version));
         }
         let mut random = crashed.random(thread);
-        for (n, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+        for (n, persisted) in crashed.begun(crashed.share(total, thread).1, thread) {
             let hash = mix(random.below(keys)) | 1;
             if !random.chance(puts) {
                 continue;
             }
             match put.remove(&n) {
-                None if sure => {
+                None if persisted => {
                     return Err(format!("put {n} of thread {thread} was committed and is missing"));
                 }
                 Some(held) if held != Some(hash) => {

@@ -90,9 +90,9 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
     let inserts = crashed.settings.number("workload.insert_percent") * 10;
     for thread in 0..crashed.threads() {
         let mut random = crashed.random(thread);
-        for (_, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+        for (_, persisted) in crashed.begun(crashed.share(total, thread).1, thread) {
             if random.chance(inserts) {
-                inserted.insert(random.next_u64(), sure);
+                inserted.insert(random.next_u64(), persisted);
             } else {
                 random.next_u64();
                 removals += 1;
@@ -113,7 +113,7 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
             return Err(format!("element {index} was never inserted, or is there twice"));
         }
     }
-    let missing = inserted.values().filter(|sure| **sure).count();
+    let missing = inserted.values().filter(|persisted| **persisted).count();
     if missing > removals {
         return Err(format!(
             "{missing} elements were committed and are missing, but {removals} were removed"

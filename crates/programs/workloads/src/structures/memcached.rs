@@ -130,10 +130,10 @@ fn expected(crashed: &Crashed<'_>, keys: u64) -> Expected {
     let mut expected = Expected::default();
     for thread in 0..crashed.threads() {
         let mut random = crashed.random(thread);
-        for (n, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+        for (n, persisted) in crashed.begun(crashed.share(total, thread).1, thread) {
             let hash = mix(random.below(keys)) | 1;
             if random.chance(sets) {
-                expected.note(thread, hash, Some(n), sure);
+                expected.note(thread, hash, Some(n), persisted);
             }
         }
     }

@@ -271,15 +271,15 @@ impl Left {
         let mut random = crashed.random(thread);
         // Tuples that a transaction changed, and whether one must be there.
         let mut changed: BTreeMap<u64, bool> = BTreeMap::new();
-        for (_, sure) in crashed.begun(count, thread) {
+        for (_, persisted) in crashed.begun(count, thread) {
             let key = random.below(self.shape.keys);
             if random.chance(updates) {
-                *changed.entry(key).or_default() |= sure;
+                *changed.entry(key).or_default() |= persisted;
             }
         }
         let log = self.logged(memory)?;
-        for (key, sure) in changed {
-            if !self.updated(memory, &log, key)? && sure {
+        for (key, persisted) in changed {
+            if !self.updated(memory, &log, key)? && persisted {
                 return Err(format!("an update of tuple {key} was committed and is missing"));
             }
         }

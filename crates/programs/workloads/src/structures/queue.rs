@@ -103,9 +103,9 @@ impl Inserter {
         let size = VALUE + crashed.settings.number("workload.value_size");
         let mut random = crashed.random(thread);
         let (mut values, mut removals) = (Vec::new(), 0);
-        for (n, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+        for (n, persisted) in crashed.begun(crashed.share(total, thread).1, thread) {
             if random.chance(inserts) {
-                values.push((n as u8, sure));
+                values.push((n as u8, persisted));
             } else {
                 removals += 1;
             }
@@ -139,11 +139,11 @@ impl Inserter {
 
     /// Elements that were removed, if all that must be there were inserted.
     fn removed(&self) -> Result<u64, String> {
-        let sure = self.values.iter().filter(|v| v.1).count() as u64;
+        let persisted = self.values.iter().filter(|v| v.1).count() as u64;
         match self.next {
-            None => Ok(sure),
-            Some(next) if next < sure => {
-                Err(format!("{} elements were committed and are missing", sure - next))
+            None => Ok(persisted),
+            Some(next) if next < persisted => {
+                Err(format!("{} elements were committed and are missing", persisted - next))
             }
             Some(_) => Ok(self.gone),
         }

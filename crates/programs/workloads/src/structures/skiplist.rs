@@ -94,10 +94,10 @@ fn expected(crashed: &Crashed<'_>) -> Expected {
     let mut expected = Expected::default();
     for thread in 0..crashed.threads() {
         let mut random = crashed.random(thread);
-        for (_, sure) in crashed.begun(crashed.share(total, thread).1, thread) {
+        for (_, persisted) in crashed.begun(crashed.share(total, thread).1, thread) {
             let (insert, key) = (random.chance(inserts), 1 + random.below(total * 2));
             random.next_u64();
-            expected.note(thread, key, insert.then_some(key), sure);
+            expected.note(thread, key, insert.then_some(key), persisted);
         }
     }
     expected
