@@ -109,8 +109,24 @@ impl Front {
         self.window.retain(|(_, l)| *l != line);
         self.unblock_head(now);
         self.resume(now, Wait::Line(line));
-        self.resume(now, Wait::MissRegister);
+        self.request_refused(now);
         true
+    }
+
+    /// A miss register is free: for the program, where it waits for one, or else for the oldest stores whose lines could not
+    /// be asked for.
+    fn request_refused(&mut self, now: Time) {
+        if self.wait == Wait::MissRegister {
+            return self.resume(now, Wait::MissRegister);
+        }
+        while self.has_miss_register()
+            && let Some(line) = self.store_buffer.take_refused()
+        {
+            let leaves = || self.write_back.iter().any(|victim| victim.line == line);
+            if !self.is_missing(line) && self.caches.find(line).is_none() && !leaves() {
+                self.request(now, line, true);
+            }
+        }
     }
 
     fn place(&mut self, slot: Slot, present: bool, line: Line, data: &Block, grant: Grant) {

@@ -197,8 +197,11 @@ impl Front {
         if !self.store_buffer.has_room() {
             return self.pend(Wait::Room);
         }
-        let ready = self.fetch_for_store(op, kind);
+        let (ready, refused) = self.fetch_for_store(op, kind);
         self.push(op, kind, ready);
+        if refused {
+            self.store_buffer.refuse_last();
+        }
         self.now += self.spec.issue;
         if waits {
             self.waits_for_result = true;
@@ -217,29 +220,32 @@ impl Front {
             kept.enters(kind, order);
         }
         self.clear_until = Time::ZERO;
-        self.store_buffer.push(Entry { kind, address, size, order, value, ready, progress: 0 });
+        self.store_buffer.push(Entry { kind, address, size, order, value, ready, progress: 0, refused: false });
     }
 
-    /// When an operation that writes could act, its line having been fetched or asked for.
-    fn fetch_for_store(&mut self, op: &Op, kind: Kind) -> Time {
+    /// When an operation that writes could act, its line having been fetched or asked for; and whether it could not be
+    /// asked for, for want of a miss register.
+    fn fetch_for_store(&mut self, op: &Op, kind: Kind) -> (Time, bool) {
         if !matches!(kind, Kind::Store | Kind::Rmw(_)) {
-            return self.now;
+            return (self.now, false);
         }
         let line = line_of(op.address);
         match self.access(self.now, line) {
             Some((_, Level::L1)) => {
                 self.stats.l1_hits += 1;
-                self.now + self.spec.store_interval
+                (self.now + self.spec.store_interval, false)
             }
             Some((_, Level::L2)) => {
                 self.stats.l2_hits += 1;
-                self.now + self.spec.l2.latency
+                (self.now + self.spec.l2.latency, false)
             }
             None => {
-                if self.spec.store_prefetch && self.has_miss_register() && !self.is_missing(line) {
+                let wanted = self.spec.store_prefetch && !self.is_missing(line);
+                let asked = wanted && self.has_miss_register();
+                if asked {
                     self.request(self.now, line, true);
                 }
-                self.now + self.spec.store_interval
+                (self.now + self.spec.store_interval, wanted && !asked)
             }
         }
     }

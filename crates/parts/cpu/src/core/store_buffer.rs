@@ -30,6 +30,8 @@ pub(super) struct Entry {
     pub(super) ready: Time,
     /// Steps of this entry that have been taken already.
     pub(super) progress: u8,
+    /// Its line could not be asked for: no miss register was free.
+    pub(super) refused: bool,
 }
 
 impl Entry {
@@ -68,11 +70,14 @@ pub(super) struct StoreBuffer {
     entries: VecDeque<Entry>,
     limit: usize,
     filter: Box<[u8; BUCKETS]>,
+    /// Entries whose line could not be asked for.
+    refused: usize,
 }
 
 impl StoreBuffer {
     pub(super) fn new(limit: usize) -> StoreBuffer {
-        StoreBuffer { entries: VecDeque::with_capacity(limit + 1), limit, filter: Box::new([0; BUCKETS]) }
+        let entries = VecDeque::with_capacity(limit + 1);
+        StoreBuffer { entries, limit, filter: Box::new([0; BUCKETS]), refused: 0 }
     }
 
     #[inline]
@@ -112,17 +117,38 @@ impl StoreBuffer {
     }
 
     pub(super) fn pop(&mut self) {
-        if let Some(entry) = self.entries.pop_front()
-            && entry.has_bytes()
-        {
+        let Some(entry) = self.entries.pop_front() else { return };
+        self.refused -= usize::from(entry.refused);
+        if entry.has_bytes() {
             self.filter[Self::bucket(entry.line())] -= 1;
         }
+    }
+
+    /// The line of the youngest entry could not be asked for.
+    pub(super) fn refuse_last(&mut self) {
+        if let Some(last) = self.entries.back_mut() {
+            last.refused = true;
+            self.refused += 1;
+        }
+    }
+
+    /// The line of the oldest entry that could not be asked for, once. Cost: one comparison where there is none.
+    #[inline]
+    pub(super) fn take_refused(&mut self) -> Option<Line> {
+        if self.refused == 0 {
+            return None;
+        }
+        let oldest = self.entries.iter_mut().find(|entry| entry.refused)?;
+        oldest.refused = false;
+        self.refused -= 1;
+        Some(oldest.line())
     }
 
     /// Forgets everything that has not become visible.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.filter.fill(0);
+        self.refused = 0;
     }
 
     /// Whether a waiting store may be to the line of `address`. Cost: one look at the filter.
@@ -159,7 +185,7 @@ mod tests {
 
     fn store(address: u64, size: u8, value: u64) -> Entry {
         let order = Order::Plain;
-        Entry { kind: Kind::Store, address, size, order, value, ready: Time::ZERO, progress: 0 }
+        Entry { kind: Kind::Store, address, size, order, value, ready: Time::ZERO, progress: 0, refused: false }
     }
 
     #[test]

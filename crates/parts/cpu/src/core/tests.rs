@@ -291,6 +291,22 @@ fn a_full_store_buffer_holds_the_program_up_until_its_head_is_visible() {
 }
 
 #[test]
+fn a_store_asks_for_its_line_as_soon_as_a_miss_register_is_free() {
+    let wide = CoreSpec { store_buffer: 8, store_prefetch: true, ..spec() };
+    let (_, bench) = times_on(wide, |cpu, _| async move {
+        for n in 0..4 {
+            cpu.store(line(n), n).await;
+        }
+    });
+    let asked: Vec<Time> =
+        bench.heard.iter().filter(|(_, msg)| matches!(msg, Msg::GetM { .. })).map(|(at, _)| *at).collect();
+    let first = L1 + L2 + WIRE;
+    let (again, late) = (first + ANSWER + WIRE + first, first + ISSUE);
+    // Two registers: the third and the fourth store wait for the first and the second line, and not for their turn.
+    assert_eq!(asked, [first, late, again, again + ISSUE].map(|n| Time::ZERO + Dur::ns(n)));
+}
+
+#[test]
 fn touches_overlap_as_far_as_there_are_miss_registers() {
     let (noted, _) = times(|cpu, noted| async move {
         for n in 0..3 {
