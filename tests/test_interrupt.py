@@ -1,5 +1,6 @@
 """Ctrl-C and its like: every command ends soon, says so in one line, keeps what is whole and leaves nothing else."""
 
+import json
 import os
 import pty
 import signal
@@ -71,6 +72,24 @@ def test_a_sweep_keeps_the_runs_that_are_done(cli: Cli) -> None:
     assert files == []
     plan = cli.json("sweep", "c.toml", "--resume", "--plan")
     assert 0 < sum(run["done"] for run in plan["runs"]) < len(plan["runs"])
+
+
+def test_a_comparison_keeps_the_runs_that_are_done(cli: Cli) -> None:
+    machines = "intel,eadr,bbb,hops-ep,hops-rp,asap-ep,asap-rp,dpo,lb++,lrp"
+    process = started(cli.folder, "compare", "mix", "--on", machines, "--out", "out", "--set", "workload.operations=100000")
+    kept = cli.folder / "out/runs"
+    while not list(kept.glob("*.json")):
+        time.sleep(0.01)
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and said == "coreplane: interrupted; runs that are done are in out/runs\n"
+    files = sorted(kept.iterdir())
+    assert 0 < len(files) < 10 and not (cli.folder / "out/compare.json").exists()
+    for file in files:
+        report = json.loads(file.read_text())
+        number, machine, _ = file.name.split(".")
+        assert report["machine"] == machine == machines.split(",")[int(number) - 1] and report["time_ns"] > 0
 
 
 @pytest.mark.parametrize("command", [("reproduce", "asap"), ("curve", "optane")], ids=lambda c: c[0])

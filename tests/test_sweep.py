@@ -64,6 +64,15 @@ def test_a_campaign_is_one_table_and_each_run_is_what_run_makes(campaign: Cli) -
     assert kept["vary"] == ["ordering.persist_buffer"] and kept["runs"] == 16
 
 
+def test_the_terminal_is_told_what_each_key_does_to_each_machine(campaign: Cli) -> None:
+    printed = campaign("sweep", "depth.toml")
+    told = " ".join(printed.split("one table:")[1].split("report:")[0].split())
+    assert "16 runs, means over 2 seeds." in told
+    assert "ordering.persist_buffer over all 2 workloads (geometric mean" in told and "hops-rp does most at" in told and "mine" in told
+    quiet = campaign("sweep", "depth.toml", "--out", "quiet", "--quiet")
+    assert "does most at" not in quiet and "report:" in quiet
+
+
 def test_a_killed_sweep_goes_on_and_gives_the_same_files(campaign: Cli) -> None:
     text = CAMPAIGN.replace("300", "3000")
     (campaign.folder / "depth.toml").write_text(text)

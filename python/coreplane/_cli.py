@@ -1,8 +1,10 @@
 """The command line: figures and reports are drawn here, everything else is the compiled core's."""
 
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 from pathlib import Path
 
@@ -48,8 +50,9 @@ def _main() -> int:
     if args in (["docs"], ["docs", "--open"]) and SITE.exists():
         return _docs("--open" in args)
     code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
-    pages = _pages(args) if code in (0, 1) else []
-    if "json" not in args and "--format=json" not in args:
+    is_read = "json" not in args and "--format=json" not in args
+    pages = _pages(args, is_read) if code in (0, 1) else []
+    if is_read:
         for page in pages:
             print(f"\nreport: {page}")
     return code
@@ -90,8 +93,13 @@ def _is_drawn(args: list[str]) -> bool:
     return out is not None and out.suffix == ".parquet"
 
 
-def _pages(args: list[str]) -> list[Path]:
-    """Draws the reports of a command that has left its results in a folder."""
+def _say(sentence: str) -> None:
+    """Prints a sentence of a report's summary, as wide as the terminal is."""
+    print("\n" + "\n".join(textwrap.wrap(sentence, shutil.get_terminal_size().columns - 1)))
+
+
+def _pages(args: list[str], is_read: bool) -> list[Path]:
+    """Draws the reports of a command that has left its results in a folder; a reader is told what a campaign's says first."""
     command, out = args[0] if args else "", _out(args)
     if command == "sweep" and out is None and "--plan" not in args:
         # Where the compiled core puts a campaign's results.
@@ -107,7 +115,8 @@ def _pages(args: list[str]) -> list[Path]:
         case "compare":
             made = [report.compare(out)]
         case "sweep":
-            made = [report_more.sweep(out)] if "--plan" not in args else []
+            told = _say if is_read and not {"-q", "--quiet"} & set(args) else lambda _: None
+            made = [report_more.sweep(out, told)] if "--plan" not in args else []
         case "crash":
             made = [report_more.crash(out)]
         case "curve":

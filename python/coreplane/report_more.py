@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ RATE = "throughput.operations_per_second"
 FIGURES = 4
 
 
-def sweep(folder: Path) -> Path | None:
-    """Writes the report of a campaign from the results in ``folder``: axes are what varies."""
+def sweep(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path | None:
+    """Writes the report of a campaign from the results in ``folder``: axes are what varies. Its summary is told too, a sentence at a time."""
     about = json.loads((folder / "campaign.json").read_text())
     runs = []
     for file in sorted(folder.glob("*.json")):
@@ -40,6 +41,8 @@ def sweep(folder: Path) -> Path | None:
     seeds = len({r["seed"] for r in rows})
     told = {"provenance": {"version": about.get("version"), "command": f"coreplane sweep {folder / 'campaign.toml'}"}}
     said = [f"{len(rows)} runs{f', means over {seeds} seeds' if seeds > 1 else ''}.", *(campaign.effect(of) for of in looks)]
+    for sentence in filter(None, said):
+        tell(sentence)
     went = section("Where the time went", _moved_most(means, about["vary"]), _shares(means, about["vary"]))
     body = [page.summary(said), section("Figures", *drawn), section("Means", page.table(head, table, text=2)), went, _failed(folder), page.provenance(told)]
     return page.write(folder, "Campaign", f"varies {', '.join(about['vary']) or 'machines and workloads'}", body)

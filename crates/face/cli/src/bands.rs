@@ -60,12 +60,19 @@ pub(crate) fn count(jobs: &[(Description, Vec<WorkloadDescription>)], ends: bool
     jobs.iter().map(|(machine, workloads)| variants(machine, workloads, ends).len()).sum()
 }
 
-/// Runs all variants of all machines; `done` is called after each.
+/// A run that has ended: its machine's number, and what it came to.
+pub(crate) struct Ended<'a> {
+    pub(crate) machine: usize,
+    pub(crate) variant: Variant,
+    pub(crate) report: &'a Report,
+}
+
+/// Runs all variants of all machines; `done` is called after each that did not fail.
 pub(crate) fn run(
     jobs: &[(Description, Vec<WorkloadDescription>)],
     options: &RunOptions,
     ends: bool,
-    done: impl Fn() + Sync,
+    done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<Vec<Runs>, RunError> {
     let all: Vec<(usize, Variant)> = jobs
         .iter()
@@ -87,9 +94,10 @@ pub(crate) fn run(
             }
             let work = || machine::run(&machine, &workloads[variant.0], options);
             let (report, host) = output::timed(|| watch::one_of(own.as_ref(), work));
-            done();
+            let report = report?;
+            done(Ended { machine: *job, variant: *variant, report: &report });
             watch::parts_of(own.as_ref(), ended.fetch_add(1, Relaxed) + 1, count);
-            Ok((*job, (*variant, report?, host)))
+            Ok((*job, (*variant, report, host)))
         })
         .collect();
     let mut runs: Vec<Vec<(Variant, Report, f64)>> = jobs.iter().map(|_| Vec::new()).collect();

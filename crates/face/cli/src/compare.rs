@@ -3,9 +3,10 @@
 use crate::Failure;
 use crate::accounts;
 use crate::args::CompareArgs;
-use crate::bands::{self, Runs};
+use crate::bands::{self, Ended, Runs};
 use crate::columns::{self, shown};
 use crate::designs;
+use crate::kept::KeptRuns;
 use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
@@ -62,7 +63,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let opening = if args.out.is_some() { output::OPENING } else { 0 };
     let options = RunOptions { opening, ..output::options(&args.settings) };
     let varied = args.bands.then(|| jobs.clone());
-    let done = look(on, jobs, &options, ends, index, || bar.step());
+    let kept = args.out.as_deref().map(KeptRuns::new);
+    let step = |ended: Ended<'_>| {
+        bar.step();
+        kept.iter().for_each(|kept| kept.keep(&on[ended.machine], &ended));
+    };
+    let done = look(on, jobs, &options, ends, index, step);
     drop(bar);
     let Compared { runs, mut rows, remarks } = done?;
     let spreads = varied.map(|jobs| {
@@ -179,7 +185,7 @@ pub(crate) fn look(
     options: &RunOptions,
     bands: bool,
     base: usize,
-    done: impl Fn() + Sync,
+    done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<Compared, Failure> {
     comparable(names, &jobs)?;
     let mut remarks = jobs.first().map(|(_, workloads)| bands::remarks(workloads)).unwrap_or_default();

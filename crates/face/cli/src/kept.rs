@@ -1,6 +1,7 @@
 //! Results that bands are made of, and measured costs of memory, a file for each run: what is there is not simulated again.
 
 use crate::Failure;
+use crate::bands::Ended;
 use crate::output;
 use evaluate::bands::study::Keep;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,31 @@ impl Keep for Kept {
         written.map_err(|failure| match failure {
             Failure::BadInput(text) | Failure::DoesNotHold(text) => text,
         })
+    }
+}
+
+/// Reports of a comparison's runs, each as soon as it has ended.
+pub(crate) struct KeptRuns {
+    folder: PathBuf,
+}
+
+impl KeptRuns {
+    /// In the folder of a comparison.
+    pub(crate) fn new(out: &Path) -> KeptRuns {
+        let folder = out.join("runs");
+        crate::interrupt::keeps(&folder, format!("runs that are done are in {}", folder.display()));
+        KeptRuns { folder }
+    }
+
+    /// Keeps a run of the machine that is called `machine`. Where that fails the comparison's own results will too, and say so.
+    pub(crate) fn keep(&self, machine: &str, ended: &Ended<'_>) {
+        let stem = Path::new(machine).file_stem().unwrap_or_default().to_string_lossy();
+        let (recording, end) = ended.variant;
+        let recording = if recording == 0 { String::new() } else { format!(".{}", recording + 1) };
+        let end = end.map_or(String::new(), |end| format!(".{}-ipc", ["least", "most"][end]));
+        // Two files of one name in different folders are two machines.
+        let name = format!("{:02}.{stem}{recording}{end}.json", ended.machine + 1);
+        _ = output::write(&self.folder, &name, format!("{:#}\n", ended.report.to_json()).as_bytes());
     }
 }
 

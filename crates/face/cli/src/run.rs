@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::accounts;
 use crate::args::RunArgs;
-use crate::bands::{self, Runs};
+use crate::bands::{self, Ended, Runs};
 use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let pairs = [(machine, workloads)];
     let what = format!("{} on {}", args.workload, args.machine);
     let shown = progress::simulation(&args.common, bands::count(&pairs, with_ends), &what);
-    let done = look(&pairs, &options, with_ends, || shown.step());
+    let done = look(&pairs, &options, with_ends, |_| shown.step());
     drop(shown);
     let (runs, mut json) = done?;
     let spreads = jobs.map(|jobs| {
@@ -89,7 +89,7 @@ pub(crate) fn look(
     pair: &[(Description, Vec<WorkloadDescription>); 1],
     options: &RunOptions,
     ends: bool,
-    done: impl Fn() + Sync,
+    done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<(Runs, Value), Failure> {
     let mut remarks = bands::remarks(&pair[0].1);
     remarks.extend(races::of_recordings(std::iter::once(&pair[0].0), &pair[0].1));

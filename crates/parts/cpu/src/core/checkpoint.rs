@@ -191,7 +191,16 @@ mod tests {
     fn becomes_visible(kept: &mut Checkpoint, order: Order, old: u64) -> bool {
         let (ready, progress) = (Time::ZERO, 0);
         kept.writes(
-            &Entry { kind: Kind::Store, address: PM_BASE, size: 8, order, value: 0, ready, progress, refused: false },
+            &Entry {
+                kind: Kind::Store,
+                address: PM_BASE,
+                size: 8,
+                order,
+                value: 0,
+                ready,
+                progress,
+                refused: false,
+            },
             old,
         );
         kept.leaves()

@@ -220,7 +220,16 @@ impl Front {
             kept.enters(kind, order);
         }
         self.clear_until = Time::ZERO;
-        self.store_buffer.push(Entry { kind, address, size, order, value, ready, progress: 0, refused: false });
+        self.store_buffer.push(Entry {
+            kind,
+            address,
+            size,
+            order,
+            value,
+            ready,
+            progress: 0,
+            refused: false,
+        });
     }
 
     /// When an operation that writes could act, its line having been fetched or asked for; and whether it could not be

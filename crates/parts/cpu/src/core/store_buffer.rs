@@ -185,7 +185,16 @@ mod tests {
 
     fn store(address: u64, size: u8, value: u64) -> Entry {
         let order = Order::Plain;
-        Entry { kind: Kind::Store, address, size, order, value, ready: Time::ZERO, progress: 0, refused: false }
+        Entry {
+            kind: Kind::Store,
+            address,
+            size,
+            order,
+            value,
+            ready: Time::ZERO,
+            progress: 0,
+            refused: false,
+        }
     }
 
     #[test]
