@@ -106,11 +106,33 @@ def test_completions_are_generated(cli: Cli, shell: str) -> None:
     assert "reproduce" in script and "crash" in script and len(script) > 2000
 
 
-def test_bash_completes_commands(cli: Cli) -> None:
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("rep", ["reproduce"]),
+        ("run pberry@", ["pberry@cxl"]),
+        ("run mine.toml ccE", []),
+        ("run mine.toml cce", ["cceh"]),
+        ("shared shared shared-lo", ["shared-log", "shared-lock"]),
+        ("run intel cceh --set cpu.store_", ["cpu.store_buffer=", "cpu.store_prefetch=", "cpu.store_interval_ns="]),
+        ("compare cceh --on asap-rp@o", ["asap-rp@optane"]),
+        ("sweep mine.toml --on asap", []),
+    ],
+)
+def test_bash_completes_commands_and_names(cli: Cli, words: str, offered: list[str]) -> None:
     (cli.folder / "c.bash").write_text(cli("completions", "bash"))
-    ask = 'source c.bash; COMP_WORDS=(coreplane rep); COMP_CWORD=1; _coreplane coreplane rep coreplane; echo "${COMPREPLY[@]}"'
+    ask = f'source c.bash; COMP_WORDS=(coreplane {words}); COMP_CWORD=$(({len(words.split())})); '
+    last = words.split()[-1]
+    before = ["coreplane", *words.split()][-2]
+    ask += f'_coreplane coreplane {last} {before}; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-c", ask], cwd=cli.folder, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["reproduce"]
+    assert done.stdout.split() == offered
+
+
+def test_files_are_offered_beside_names(cli: Cli) -> None:
+    assert "compadd -- intel " in (script := cli("completions", "zsh")) and "; _files}" in script
+    assert "-o default" in cli("completions", "bash")
+    assert 'using_subcommand compare; and test (count (commandline -opc)) -eq 2" -a "bandwidth ' in cli("completions", "fish")
 
 
 def test_manual_pages_are_generated(cli: Cli) -> None:

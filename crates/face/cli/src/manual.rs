@@ -1,16 +1,78 @@
 //! What is generated from the commands themselves: completions of shells, and manual pages.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::{Failure, output};
+use crate::{Failure, output, show};
 use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use clap_complete::Shell;
+use machine::PRESETS;
 use std::io::Write;
 
-/// Prints a shell's completion script.
+/// Prints a shell's completion script: commands, options, and names of machines, workloads and keys.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    // Once in a process, which ends then.
+    let keys = show::all_keys().into_iter().map(|param| &*format!("{}=", param.key).leak());
+    let named = [
+        ("machine", PRESETS.iter().map(|p| p.name).collect()),
+        ("on", PRESETS.iter().map(|p| p.name).collect()),
+        ("workload", show::plain_workloads()),
+        ("set", keys.collect::<Vec<&'static str>>()),
+    ];
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "coreplane", &mut script);
-    std::io::stdout().write_all(&script)?;
+    let mut command = Cli::command().mut_subcommands(|command| with_names(command, &named));
+    clap_complete::generate(args.shell, &mut command, "coreplane", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if args.shell == Shell::Zsh {
+        script = or_files(script, &named);
+    }
+    if args.shell == Shell::Fish {
+        script += &by_place(&command, &named);
+    }
+    std::io::stdout().write_all(script.as_bytes())?;
     Ok(())
+}
+
+/// Arguments, by their name, and what stands there.
+type Named = [(&'static str, Vec<&'static str>)];
+
+/// The command with names offered where it takes them. Only completions see this: a file is taken there too.
+fn with_names(command: clap::Command, named: &Named) -> clap::Command {
+    // Where `--on` is no list it names what runs a campaign.
+    let takes_names = |id: &str| {
+        command
+            .get_arguments()
+            .any(|arg| arg.get_id() == id && (id != "on" || arg.get_value_delimiter().is_some()))
+    };
+    let here: Vec<_> = named.iter().filter(|(id, _)| takes_names(id)).cloned().collect();
+    here.into_iter().fold(command, |command, (id, names)| {
+        command.mut_arg(id, |arg| arg.value_parser(PossibleValuesParser::new(names)))
+    })
+}
+
+/// zsh offers what a list says and nothing else: files are offered beside it.
+fn or_files(script: String, named: &Named) -> String {
+    named.iter().fold(script, |script, (_, names)| {
+        let names = names.join(" ");
+        script.replace(&format!(":({names})'"), &format!(":{{compadd -- {names}; _files}}'"))
+    })
+}
+
+/// What fish is to offer for each word that is no option: its generated script knows options alone.
+fn by_place(command: &clap::Command, named: &Named) -> String {
+    let mut script = String::new();
+    for command in command.get_subcommands() {
+        let name = command.get_name();
+        for (place, arg) in command.get_positionals().enumerate() {
+            // Before it stand the program, the command, and the words that come first.
+            let before = place + 2;
+            let names = named.iter().find(|(id, _)| arg.get_id() == *id);
+            script += &names.map_or(String::new(), |(_, names)| {
+                let names = names.join(" ");
+                format!("complete -c coreplane -n \"__fish_coreplane_using_subcommand {name}; and test (count (commandline -opc)) -eq {before}\" -a \"{names}\"\n")
+            });
+        }
+    }
+    script
 }
 
 /// Writes a manual page a command into a folder.

@@ -63,7 +63,7 @@ fn overview(json: bool) -> Result<(), Failure> {
 }
 
 /// Workloads without their variants.
-fn plain_workloads() -> Vec<&'static str> {
+pub(crate) fn plain_workloads() -> Vec<&'static str> {
     let names = WORKLOADS.iter().map(|w| w.name).chain(pages().map(|w| w.name));
     names.chain(SHARED_WORKLOADS.iter().map(|w| w.name)).collect()
 }
