@@ -94,6 +94,14 @@ def test_a_comparison_says_why_machines_differ(cli: Cli) -> None:
     assert "reasons" not in cli.json(*args[:-1])["machines"][1]
 
 
+def test_what_makes_others_wait_is_named_where_waiting_is_all_that_differs(cli: Cli) -> None:
+    args = ("compare", "heap", "--on", "intel,asap-rp", "--set", "workload.operations=300", "--explain")
+    told = " ".join(cli(*args).split())
+    assert re.search(r"each core spends .* which follows from what the others do: [\d.]+ us less waiting at fences and flushes", told), told
+    causes = [reason["cause"] for reason in cli.json(*args)["machines"][1]["reasons"]]
+    assert sorted(causes[:2]) == ["idle", "locks"] and causes[2] == "fences"
+
+
 def test_a_column_that_says_nothing_is_left_out(cli: Cli) -> None:
     text = cli("compare", "redis-random", "--on", "remote-pages,pberry", "--set", "workload.operations=60")
     head = text.splitlines()[2]

@@ -116,6 +116,18 @@ fn reasons(report: &Report, base: &Report) -> Vec<Reason> {
     all
 }
 
+/// Causes that are what other cores' time makes: they hold the locks, and give the work.
+const FOLLOWS: [&str; 2] = ["time.locks", "time.idle"];
+
+/// Where the largest reasons follow from what other cores do: the largest of what these do.
+fn behind(report: &Report, base: &Report) -> Option<Reason> {
+    let follows = |reason: &Reason| FOLLOWS.contains(&reason.cause.statistic);
+    if !reasons(report, base).iter().all(follows) {
+        return None;
+    }
+    shares(report, base).into_iter().find(|reason| reason.share > WORTH && !follows(reason))
+}
+
 /// The largest of what makes the difference smaller, where it is a large part of it.
 fn against(report: &Report, base: &Report) -> Option<Reason> {
     shares(report, base).pop().filter(|reason| reason.share < -0.25)
@@ -239,6 +251,9 @@ fn against_baseline(
         let word = if here < there { "less" } else { "more" };
         text += &format!(", {difference} {word}: each core spends {}", reasons.join(", and "));
     }
+    if let Some(behind) = behind(report, base) {
+        text += &format!(", which follows from what the others do: {}", behind.said());
+    }
     if let Some(other) = against(report, base) {
         text += &format!(", but {}", other.said());
     }
@@ -288,7 +303,7 @@ impl Reason {
 
 /// The same for programs.
 pub(crate) fn explanation(report: &Report, base: &Report) -> Value {
-    reasons(report, base).iter().map(Reason::to_json).collect()
+    reasons(report, base).iter().chain(&behind(report, base)).map(Reason::to_json).collect()
 }
 
 #[cfg(test)]
