@@ -517,6 +517,15 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
+    /// Another build to compare with on real programs, run by run in turns: a folder where it is installed
+    #[arg(long, value_name = "DIR")]
+    pub(crate) against: Option<PathBuf>,
+    /// How often each program is run in either build
+    #[arg(long, value_name = "N", requires = "against", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) turns: u16,
+    /// Only real programs on this machine, and nothing else
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) on: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::BenchArgs;
 use crate::lines::say;
 use crate::output::{self, Table};
-use crate::progress;
+use crate::{bench_against, bench_real, progress};
 use machine::{Description, RunOptions, WorkloadDescription};
 use serde_json::json;
 
@@ -31,7 +31,24 @@ const MACHINES: [&str; 11] = [
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     /// What is measured beside machines.
     const OTHERS: usize = 7;
-    let bar = progress::bar(&args.common, MACHINES.len() + OTHERS, "bench");
+    if let Some(other) = &args.against {
+        return bench_against::bench(args, other);
+    }
+    let families = bench_real::chosen(args.on.as_deref())?;
+    let programs: usize = families.iter().map(|family| family.workloads.len()).sum();
+    let others = if args.on.is_some() { 0 } else { MACHINES.len() + OTHERS };
+    let bar = progress::bar(&args.common, programs + others, "bench");
+    let rates = families.iter().map(|family| bench_real::rates(family, || bar.step()));
+    let real: Vec<_> = rates.collect::<Result<_, Failure>>()?;
+    if args.on.is_some() {
+        drop(bar);
+        if output::is_json(&args.common) {
+            output::print_json(&json!({"real_programs": real, "peers": bench_real::peers()}));
+        } else {
+            bench_real::print(&real);
+        }
+        return Ok(());
+    }
     let mut rows = Vec::new();
     for name in MACHINES {
         rows.push(one(name)?);
@@ -47,6 +64,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     drop(bar);
     if output::is_json(&args.common) {
         output::print_json(&json!({
+            "real_programs": real,
+            "peers": bench_real::peers(),
             "goal_million_references_per_second": GOAL_REFERENCES,
             "machines": rows,
             "goal_million_records_decoded_per_second": GOAL_DECODE,
@@ -69,8 +88,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         }));
         return Ok(());
     }
+    bench_real::print(&real);
     say!(
-        "million references a host second, four cores, workload bench (goal {GOAL_REFERENCES} with ASAP on)\n"
+        "\nmillion references a host second, four cores, workload bench (goal {GOAL_REFERENCES} with ASAP on)\n"
     );
     let mut table = Table::new(["machine", "Mref/s", "of goal", "L1 hits", "events/ref"]);
     for r in &rows {

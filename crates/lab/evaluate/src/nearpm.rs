@@ -14,7 +14,8 @@ const SD: &str = "nearpm-sd";
 const SWSYNC: &str = "nearpm-md-swsync";
 const MD: &str = "nearpm-md";
 const MACHINES: [&str; 4] = [CPU, SD, SWSYNC, MD];
-const WORKLOADS: [&str; 9] =
+/// The programs of the paper's evaluation (table 4).
+pub const WORKLOADS: [&str; 9] =
     ["tpcc", "tatp", "btree", "rbtree", "pm-skiplist", "hashmap", "pm-memcached", "redis", "pmemkv"];
 /// As the paper calls them.
 const MECHANISMS: [(&str, &str); 3] =

@@ -27,7 +27,7 @@ pub const PAPER: Paper = Paper {
 };
 
 /// The programs of ASAP's evaluation, and one that does nothing but write.
-const WORKLOADS: [&str; STRUCTURES.len() + 1] = {
+pub const WORKLOADS: [&str; STRUCTURES.len() + 1] = {
     let (mut all, mut at) = (["bandwidth"; STRUCTURES.len() + 1], 0);
     while at < STRUCTURES.len() {
         all[at] = STRUCTURES[at];

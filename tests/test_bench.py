@@ -1,0 +1,48 @@
+"""What `coreplane bench` measures: real programs, and two builds side by side. No test asserts a time."""
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import COREPLANE, Cli
+
+
+PROGRAMS = ["fio", "tpch", "stream"]
+
+
+def test_real_programs_are_measured_with_a_goal_and_peers(cli: Cli) -> None:
+    data = cli.json("bench", "--on", "nvdimmc-poc")
+    [family] = data["real_programs"]
+    rates = {row["workload"]: row["million_references_per_processor_second"] for row in family["workloads"]}
+    assert list(rates) == PROGRAMS
+    assert min(rates.values()) <= family["million_references_per_processor_second"] <= max(rates.values())
+    assert family["goal"] == 5 and any("gem5" in peer["name"] for peer in data["peers"])
+
+
+def test_two_builds_are_compared_in_turns(cli: Cli) -> None:
+    # A build that computes something else, now and then, is told from this one.
+    script = cli.folder / "coreplane"
+    script.write_text(f"""#!/bin/sh\nexec {COREPLANE} "$@" $([ "$3" = fio ] && echo --seed 2)\n""")
+    script.chmod(0o755)
+    data = cli.json("bench", "--on", "nvdimmc-poc", "--turns", "1", "--against", cli.folder)
+    assert [(pair["workload"], pair["same_results"]) for pair in data["pairs"]] == [("fio", False), ("tpch", True), ("stream", True)]
+    for pair in data["pairs"]:
+        assert 0 < pair["least"] == pair["processor_time_ratio"] == pair["most"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--against", "nowhere"), "--against nowhere: has no coreplane; looked for coreplane, bin/coreplane"),
+        (("--on", "asap"), "--on asap: real programs are measured on asap-rp, intel"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(cli: Cli, args: tuple[str, ...], said: str) -> None:
+    assert said in cli.refuses("bench", *args)
+
+
+def test_a_build_that_fails_is_named(cli: Cli, tmp_path: Path) -> None:
+    script = tmp_path / "coreplane"
+    script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    os.chmod(script, 0o755)
+    assert "coreplane show machines --format json: broken" in cli.refuses("bench", "--on", "pberry", "--against", tmp_path)
