@@ -30,6 +30,16 @@ def test_both_stores_of_a_race_are_named_where_order_needs_a_program_without(rec
     assert remarks(recorded, "run", "asap-ep", "trace:wrong.cpt", "--no-bands") == [], "conflicts order epochs"
 
 
+def test_a_program_that_comes_with_the_project_is_told_the_same(cli: Cli) -> None:
+    for command in (("run", "lrp"), ("run", "cwsp"), ("compare", "--on", "intel,hops-rp")):
+        racy = (command[0], *command[1:2], "mix") if command[0] == "run" else ("compare", "mix", *command[1:])
+        small = ("--set", "workload.operations=4000", "--set")
+        [said] = remarks(cli, *racy, *small, "workload.racy=true")
+        assert "the program races: " in said and "mix.rs:" in said, said
+        assert remarks(cli, *racy, *small, "workload.racy=false") == []
+    assert remarks(cli, "run", "lb++", "mix", *small, "workload.racy=true") == [], "conflicts order epochs"
+
+
 def test_the_crash_lab_says_it_of_the_program_that_it_judges(recorded: Cli) -> None:
     said = recorded.json("crash", "lrp", "trace:wrong.cpt", "--check", "test -f {image}", "--points", 3, "--accept-unseen")
     assert any(f"racy.c:{STORE}" in note for note in said["notes"]), said["notes"]

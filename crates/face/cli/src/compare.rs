@@ -190,7 +190,9 @@ pub(crate) fn look(
     comparable(names, &jobs)?;
     let mut remarks = jobs.first().map(|(_, workloads)| bands::remarks(workloads)).unwrap_or_default();
     let machines = jobs.iter().map(|(machine, _)| machine);
-    remarks.extend(jobs.first().and_then(|(_, workloads)| races::of_recordings(machines, workloads)));
+    remarks.extend(
+        jobs.first().and_then(|(_, workloads)| races::of_workloads(machines, workloads, options.seed)),
+    );
     let runs = bands::run(&jobs, options, bands, done).map_err(output::failed)?;
     let rows = runs.iter().map(|of| row(of, &runs[base])).collect();
     Ok(Compared { runs, rows, remarks })

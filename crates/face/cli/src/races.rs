@@ -12,16 +12,31 @@ pub(crate) fn of_log(model: Persistency, log: &Log) -> Option<String> {
     if model == Persistency::Release { said(&crash::races(log)) } else { None }
 }
 
-/// Of the recordings that run on machines, where one of these needs programs without races.
-pub(crate) fn of_recordings<'a>(
+/// Accesses of a program that comes with the project that are looked at before it runs: its threads repeat what they do.
+const LOOKED_AT: usize = 400_000;
+
+/// Of what runs on machines, recordings or a program that comes with the project, where one of these needs programs without races.
+pub(crate) fn of_workloads<'a>(
     mut machines: impl Iterator<Item = &'a Description>,
     workloads: &[WorkloadDescription],
+    seed: u64,
 ) -> Option<String> {
     if !machines.any(|machine| machine.is_line() && machine.persistency() == Persistency::Release) {
         return None;
     }
-    let recordings = workloads.iter().filter_map(WorkloadDescription::recording);
-    recordings.map(crash::recorded_races).find_map(|found| said(&found))
+    workloads.iter().find_map(|workload| said(&of_workload(workload, seed)))
+}
+
+fn of_workload(workload: &WorkloadDescription, seed: u64) -> Vec<Race> {
+    if let Some(recording) = workload.recording() {
+        return crash::recorded_races(recording);
+    }
+    if workload.threads() < 2 {
+        return Vec::new();
+    }
+    // What does not fit its memory is told by the run.
+    let log = machine::within_arenas(workload, || crash::of_beginning(workload, seed, LOOKED_AT));
+    log.ok().flatten().map_or_else(Vec::new, |log| crash::races(&log))
 }
 
 /// The warnings among a result's remarks: others were said before it was there.
@@ -62,5 +77,35 @@ mod tests {
         let log = crash::of_program(&mix, 1).unwrap();
         assert!(of_log(Persistency::Release, &log).unwrap().contains("mix.rs:"));
         assert_eq!(of_log(Persistency::Epoch, &log), None);
+    }
+
+    /// Two machines, of which one needs programs without races.
+    fn machines() -> [Description; 2] {
+        ["intel", "lrp"].map(|name| Description::preset(name).unwrap())
+    }
+
+    #[test]
+    fn what_comes_with_the_project_is_told_before_it_runs() {
+        let mut mix = WorkloadDescription::named("mix").unwrap();
+        mix.set("workload.racy", "true").unwrap();
+        let ([intel, lrp], racy) = (machines(), [mix]);
+        let told = of_workloads([&intel, &lrp].into_iter(), &racy, 1).unwrap();
+        assert!(told.starts_with(WARNING) && told.contains("mix.rs:"), "{told}");
+        assert_eq!(of_workloads(std::iter::once(&intel), &racy, 1), None);
+        let [mut alone] = racy;
+        alone.set("workload.threads", "1").unwrap();
+        assert_eq!(of_workloads(std::iter::once(&lrp), &[alone], 1), None);
+    }
+
+    /// An access pattern alone races: what it stores is nobody's.
+    #[test]
+    fn every_program_that_machines_run_is_looked_at_and_structures_do_not_race() {
+        let [_, lrp] = machines();
+        let races = |name: &&str| {
+            let workload = WorkloadDescription::named(name).unwrap();
+            of_workloads(std::iter::once(&lrp), &[workload], 1).is_some()
+        };
+        let racing: Vec<&str> = workloads::WORKLOADS.iter().map(|w| w.name).filter(races).collect();
+        assert_eq!(racing, ["bench"]);
     }
 }

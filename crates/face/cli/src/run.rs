@@ -92,7 +92,7 @@ pub(crate) fn look(
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<(Runs, Value), Failure> {
     let mut remarks = bands::remarks(&pair[0].1);
-    remarks.extend(races::of_recordings(std::iter::once(&pair[0].0), &pair[0].1));
+    remarks.extend(races::of_workloads(std::iter::once(&pair[0].0), &pair[0].1, options.seed));
     let runs = bands::run(pair, options, ends, done).map_err(output::failed)?.pop();
     let runs = runs.ok_or_else(|| Failure::BadInput("nothing was run".into()))?;
     let mut json = runs.report().0.to_json();

@@ -289,6 +289,17 @@ const TURN: u32 = 4;
 
 /// Runs a program that comes with the project, without a machine: each access takes effect at once.
 pub fn of_program(workload: &WorkloadDescription, seed: u64) -> Option<Log> {
+    in_turns(workload, seed, usize::MAX)
+}
+
+/// The same of a program's first accesses, at most so many: what waits for a machine, or works for a given time, does not end
+/// on its own.
+pub fn of_beginning(workload: &WorkloadDescription, seed: u64, accesses: usize) -> Option<Log> {
+    in_turns(workload, seed, accesses / (TURN as usize * workload.threads().max(1)))
+}
+
+/// Threads take turns, at most so many each.
+fn in_turns(workload: &WorkloadDescription, seed: u64, most: usize) -> Option<Log> {
     let built_in = workload.built_in()?;
     let threads = workload.threads();
     let memory = [Image::new(0), Image::new(PM_BASE / PAGE_BYTES * PAGE_BYTES)];
@@ -304,6 +315,7 @@ pub fn of_program(workload: &WorkloadDescription, seed: u64) -> Option<Log> {
         })
         .collect();
     let mut task = TaskContext::from_waker(Waker::noop());
+    let mut turns = 0;
     while running.iter().any(|(_, p)| p.is_some()) {
         for (tap, program) in &mut running {
             tap.turn.set(TURN);
@@ -311,7 +323,8 @@ pub fn of_program(workload: &WorkloadDescription, seed: u64) -> Option<Log> {
                 *program = None;
             }
         }
-        if shared.borrow().log.events.len() > MOST_EVENTS {
+        turns += 1;
+        if turns > most || shared.borrow().log.events.len() > MOST_EVENTS {
             shared.borrow_mut().log.cut = true;
             break;
         }

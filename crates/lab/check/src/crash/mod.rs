@@ -46,7 +46,7 @@ pub use files::{Change, FileState, What};
 pub use fixed::Check;
 pub use images::{Bounds, Failure, Progress, Reads, Search, search};
 pub use in_flight::Tracker;
-pub use log::{Event, Kind, Log, MOST_EVENTS, Mark, SiteId, of_program};
+pub use log::{Event, Kind, Log, MOST_EVENTS, Mark, SiteId, of_beginning, of_program};
 pub use named::Named;
 pub use pages::PageBytes;
 pub use persistence_lint::{Finding, persistence_lint};
