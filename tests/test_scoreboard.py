@@ -16,6 +16,7 @@ FIGURES = {
     "nvdimmc": set(),
     "pberry": {"table-1", "table-2", "table-3", "network"},
     "amf": {f"figure-{n}" for n in range(10, 19)},
+    "orderings": {"threads", "speedups", "stalls", "writes"},
 }
 
 

@@ -55,6 +55,10 @@ fn by_time(runs: &Runs, claim: &Claim) -> Option<Finding> {
             statement(hops > 1.0 && asap > 1.0, text)
         }
         "orderings.strandweaver.over-intel" => all("strandweaver", "intel"),
+        "orderings.strandweaver.most" => {
+            let over = STRUCTURES.map(|w| runs.time("intel", w, 4) / runs.time("strandweaver", w, 4));
+            Finding::Values(vec![over.into_iter().fold(0.0, f64::max)])
+        }
         "orderings.pmem-spec.over-epochs" => Finding::Values(vec![
             over(runs, "pmem-spec, one controller", "intel, one controller", &WORKLOADS),
             over(runs, "pmem-spec, one controller", "hops-ep, one controller", &WORKLOADS),
@@ -69,6 +73,8 @@ fn by_time(runs: &Runs, claim: &Claim) -> Option<Finding> {
         "orderings.vorpal.over-existing" => all("vorpal, four controllers", "hops-ep, four controllers"),
         "orderings.ppa.overhead" => Finding::Values(vec![overhead(runs, "ppa")]),
         "orderings.cwsp.overhead" => Finding::Values(vec![overhead(runs, "cwsp")]),
+        "orderings.ppa.above-capri" => slower(runs, "capri", &["ppa"]),
+        "orderings.cwsp.above-capri" => slower(runs, "capri", &["cwsp"]),
         "orderings.capri.overhead" => {
             let found = overhead(runs, "capri");
             statement(found <= 1.124, format!("{found:.3} times the time of eadr"))
