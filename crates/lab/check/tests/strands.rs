@@ -57,8 +57,25 @@ fn the_seven_models_read_the_same_log_as_they_promise() {
 
 #[test]
 fn power_failures_of_a_machine_with_strands_are_survived() {
-    let names = ["queue", "cceh", "hashmap", "btree", "heap", "fast-fair", "p-art", "dash-eh", "nstore"];
-    for name in names.into_iter().filter(|n| WorkloadDescription::named(n).is_ok()) {
+    let names = [
+        "queue",
+        "cceh",
+        "hashmap",
+        "btree",
+        "heap",
+        "fast-fair",
+        "p-art",
+        "dash-eh",
+        "nstore",
+        "echo",
+        "vacation",
+        "memcached",
+        "skiplist",
+        "dash-lh",
+        "p-clht",
+        "p-masstree",
+    ];
+    for name in names {
         for (queue, buffers, entries) in [("16", "4", "4"), ("1", "2", "1")] {
             let mut machine = Description::preset("strandweaver").unwrap();
             machine.set("ordering.persist_queue", queue).unwrap();
