@@ -70,3 +70,23 @@ def test_boxes_of_a_diagram_do_not_meet_and_arrows_join_boxes(page: str) -> None
 def test_what_is_measured_again_is_what_stands_on_the_page() -> None:
     # The one that takes no time: what each model says of the specifications.
     assert validation.litmus()[1] == NUMBERS["litmus"]
+
+
+@pytest.mark.parametrize("page", ["dpo", "lazy-barriers", "pmem-spec", "regions", "strandweaver", "vorpal"])
+def test_an_ordering_is_as_fast_today_as_its_page_says(page: str) -> None:
+    assert validation.MEASURED[page]()[1] == NUMBERS[page]
+
+
+def test_the_page_on_new_orderings_counts_the_files_of_each_folder() -> None:
+    source = ROOT / "crates/models/ordering/src"
+    table = (ROOT / "docs/extend/ordering-model.md").read_text().split("How many files each model took:")[1].split("\n\n")[1]
+    folders = {"lb++": "lb", "pmem-spec": "pmem_spec"}
+    told = {}
+    for row in table.splitlines()[2:]:
+        names, counts, shared, *_ = [cell.strip() for cell in row.strip("|").split("|")]
+        words, numbers = re.findall(r"`([^`]+)`", names), [int(n) for n in re.findall(r"\d+", counts)]
+        told |= dict(zip(words, numbers * (len(words) // len(numbers)), strict=True))
+        told |= {folder: int(n) for folder, n in re.findall(r"`(\w+)/`, (\d+)", shared)}
+    assert {"lb++", "lrp", "cwsp", "vorpal", "path", "early", "in_caches"} <= set(told)
+    found = {name: len([*(source / folders.get(name, name)).rglob("*.rs")]) for name in told}
+    assert found == told
