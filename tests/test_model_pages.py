@@ -74,7 +74,8 @@ def test_what_is_measured_again_is_what_stands_on_the_page() -> None:
 
 @pytest.mark.parametrize("page", ["dpo", "lazy-barriers", "pmem-spec", "regions", "strandweaver", "vorpal"])
 def test_an_ordering_is_as_fast_today_as_its_page_says(page: str) -> None:
-    assert validation.MEASURED[page]()[1] == NUMBERS[page]
+    measured, drawn = ({(r["workload"], r["machine"]): r["value"] for r in rows} for rows in (validation.MEASURED[page]()[1], NUMBERS[page]))
+    assert measured == pytest.approx(drawn, rel=0.02)
 
 
 def test_the_page_on_new_orderings_counts_the_files_of_each_folder() -> None:
