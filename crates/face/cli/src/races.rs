@@ -13,8 +13,8 @@ pub(crate) fn of_log(model: Persistency, log: &Log) -> Option<String> {
 }
 
 /// Accesses of a program that comes with the project that are looked at before it runs: its threads repeat what they do, and to look at all
-/// would take as long as a third of the run.
-const LOOKED_AT: usize = 50_000;
+/// would take as many instructions as a third of the run.
+const LOOKED_AT: usize = 20_000;
 
 /// Of what runs on machines, recordings or a program that comes with the project, where one of these needs programs without races.
 pub(crate) fn of_workloads<'a>(
