@@ -25,8 +25,8 @@ static inline void raw_release(void *p, size_t bytes) {
 static struct buffer *self;
 static atomic_uint stamps;
 static unsigned threads;
-/* No check is run by this tool. */
-enum { reading = 0 };
+/* No check is run by this tool, and no process is a host. */
+enum { reading = 0, by_host = 0 };
 
 /* Instructions that the thread executed since its last record, beside those that the record itself tells. */
 static uint64_t own_work;
