@@ -157,11 +157,20 @@ def reproduce(folder: Path) -> Path:
     return page.write(folder, f"{data['paper']}: published beside ours", data["about"], body)
 
 
+def words(table: dict[str, Any]) -> int:
+    """Columns of a table's rows before its first number."""
+    return next((c for c, v in enumerate(table["rows"][0]) if not isinstance(v, str)), len(table["head"]))
+
+
+def beside(table: dict[str, Any]) -> str:
+    """A table that stands beside the figures."""
+    rows = [[(page.plain(v), v) if isinstance(v, (int, float)) else v for v in row] for row in table["rows"]]
+    return section(table["title"], f"<p class='note'>{html.escape(table['caption'])}</p>", page.table(table["head"], rows, text=words(table)))
+
+
 def tables(data: dict[str, Any]) -> list[str]:
     """A section a table that stands beside the figures."""
-    cell = lambda v: (page.plain(v), v) if isinstance(v, (int, float)) else v  # noqa: E731
-    words = lambda t: next((c for c, v in enumerate(t["rows"][0]) if not isinstance(v, str)), len(t["head"]))  # noqa: E731
-    return [section(t["title"], f"<p class='note'>{html.escape(t['caption'])}</p>", page.table(t["head"], [[cell(v) for v in row] for row in t["rows"]], text=words(t))) for t in data.get("tables", [])]
+    return [beside(table) for table in data.get("tables", [])]
 
 
 def draw(f: dict[str, Any]) -> alt.Chart | alt.LayerChart | alt.FacetChart:
