@@ -22,10 +22,10 @@ impl Device<u32> for Echo {
 }
 
 fn pair(mode: Mode) -> Engine<u32> {
-    quiet_pair(mode, Dur::ZERO)
+    pair_with_lookahead(mode, Dur::ZERO)
 }
 
-fn quiet_pair(mode: Mode, lookahead: Dur) -> Engine<u32> {
+fn pair_with_lookahead(mode: Mode, lookahead: Dur) -> Engine<u32> {
     let to = |n| vec![Link { to: NodeId(n), port: PortId(3), latency: Dur::ns(4) }];
     Engine::new(vec![to(1), to(0)], 2, mode, lookahead)
 }
@@ -55,7 +55,7 @@ fn a_timer_comes_after_the_messages_of_its_picosecond() {
 }
 
 #[test]
-fn the_horizon_ends_just_before_a_message_on_the_wire_and_one_wire_after_the_next_event() {
+fn the_safe_time_ends_just_before_a_message_on_the_wire_and_one_wire_after_the_next_event() {
     let mut engine = pair(Mode::Fast);
     assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::NEVER);
     engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 0);
@@ -65,8 +65,8 @@ fn the_horizon_ends_just_before_a_message_on_the_wire_and_one_wire_after_the_nex
 }
 
 #[test]
-fn quiet_messages_leave_a_front_the_quiet_time_unless_another_is_alert() {
-    let mut engine = quiet_pair(Mode::Fast, Dur::ns(20));
+fn lookahead_is_added_unless_another_node_has_pending_replies() {
+    let mut engine = pair_with_lookahead(Mode::Fast, Dur::ns(20));
     let at = |e: &mut Engine<u32>| e.out(NodeId(0), Time::ZERO).safe_time().ps();
     engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 100);
     assert_eq!(at(&mut engine), 29_999);
@@ -81,8 +81,8 @@ fn quiet_messages_leave_a_front_the_quiet_time_unless_another_is_alert() {
 }
 
 #[test]
-fn a_quiet_time_shorter_than_the_wire_is_the_wire() {
-    let mut engine = quiet_pair(Mode::Fast, Dur::ns(1));
+fn a_lookahead_shorter_than_the_wire_is_the_wire() {
+    let mut engine = pair_with_lookahead(Mode::Fast, Dur::ns(1));
     engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(10_000), 100);
     assert_eq!(engine.out(NodeId(0), Time::ZERO).safe_time(), Time::from_ps(13_999));
 }

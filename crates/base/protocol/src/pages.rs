@@ -29,13 +29,13 @@ pub struct Visit {
     /// It writes them.
     pub write: bool,
     /// The program's own time for a visit, memory's aside.
-    pub work: Dur,
+    pub compute: Dur,
 }
 
 impl Visit {
     /// One visit each of `count` pages of `area` from `first` on, of `lines` lines.
-    pub fn sweep(area: usize, first: u64, count: u64, lines: u64, write: bool, work: Dur) -> Visit {
-        Visit { area, first, span: count, count, pattern: Pattern::Sweep, lines, write, work }
+    pub fn sweep(area: usize, first: u64, count: u64, lines: u64, write: bool, compute: Dur) -> Visit {
+        Visit { area, first, span: count, count, pattern: Pattern::Sweep, lines, write, compute }
     }
 }
 

@@ -175,6 +175,10 @@ fn what_cannot_be_names_the_key_and_its_bound() {
     let refused = wrong(&[("ordering.model", "asap")]);
     assert!(refused.starts_with("ordering.model = asap: an NVDIMM has no persist path ("), "{refused}");
     assert!(refused.ends_with("another page may be there); give intel"), "{refused}");
+    for without_a_path in ["eadr", "strandweaver"] {
+        let refused = wrong(&[("ordering.model", without_a_path)]);
+        assert!(refused.contains("flushes a page's lines out of the caches"), "{refused}");
+    }
     let beyond = violation("fio", &[("nvdimm.capacity_mib", "4")]);
     assert_eq!(beyond, "core 0 accesses byte 4194304 of a device of 4 MiB (nvdimm.capacity_mib)");
 }

@@ -185,13 +185,13 @@ pub struct Bus {
     last: Option<(Master, Command)>,
     /// What the last refresh truly leaves to the device, and that refresh.
     window: Option<(Window, Command)>,
-    /// The device's last command in it, and the clock from which the host finds everything closed and quiet.
+    /// The device's last command in it, and the clock from which the host finds everything closed.
     device: Option<(Command, u64)>,
     open: u32,
 }
 
 impl Bus {
-    /// A quiet bus, every bank closed.
+    /// An idle bus, every bank closed.
     ///
     /// # Errors
     /// See [`BusSpec::check`].
@@ -225,8 +225,8 @@ impl Bus {
         if let Some((_, refresh)) = refreshed {
             return Some(("host command inside the device's window", Some((Master::Host, refresh))));
         }
-        if let Some((command, quiet)) = self.device
-            && (self.open > 0 || c.clock < quiet)
+        if let Some((command, idle_from)) = self.device
+            && (self.open > 0 || c.clock < idle_from)
         {
             let rule = if self.open > 0 { "row left open by the device" } else { "device not done" };
             return Some((rule, Some((Master::Device, command))));
@@ -246,7 +246,7 @@ impl Bus {
         let Some((window, refresh)) = self.window.filter(inside) else {
             return Some(("device command outside its window", self.last));
         };
-        let quiet = match c.kind {
+        let idle_from = match c.kind {
             Kind::Read => c.clock + s.cl + BURST,
             Kind::Write => c.clock + s.cwl + BURST,
             Kind::Precharge | Kind::PrechargeAll => c.clock + s.rp,
@@ -255,7 +255,7 @@ impl Bus {
                 return Some(("the device neither refreshes nor puts to sleep", self.last));
             }
         };
-        if quiet > window.closes {
+        if idle_from > window.closes {
             return Some(("device not done when its window closes", Some((Master::Host, refresh))));
         }
         match c.kind {
@@ -264,8 +264,8 @@ impl Bus {
             Kind::PrechargeAll => self.open = 0,
             Kind::Read | Kind::Write | Kind::Refresh | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
         }
-        let before = self.device.map_or(0, |(_, quiet)| quiet);
-        self.device = Some((*c, before.max(quiet)));
+        let before = self.device.map_or(0, |(_, idle_from)| idle_from);
+        self.device = Some((*c, before.max(idle_from)));
         None
     }
 }

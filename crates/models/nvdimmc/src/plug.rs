@@ -51,11 +51,13 @@ impl MemoryKind for NvdimmC {
             return Err(format!("memory.controllers = {given}: an NVDIMM is on one channel; give 1"));
         }
         if !around.capabilities.caches_flush() {
-            return Err(format!(
-                "ordering.model = {}: an NVDIMM has no persist path (what is kept back for an order belongs to a slot, and by the time it is written another page may be there); give {}",
-                around.ordering,
-                (around.models)(&|asks| asks.caches_flush())
-            ));
+            let why = if around.capabilities.persist_path {
+                "an NVDIMM has no persist path (what is kept back for an order belongs to a slot, and by the time it is written another page may be there)"
+            } else {
+                "an NVDIMM's driver flushes a page's lines out of the caches before the device reads it, and with this model flushes do not go there"
+            };
+            let others = (around.models)(&|asks| asks.caches_flush());
+            return Err(format!("ordering.model = {}: {why}; give {others}", around.ordering));
         }
         fits(s)?;
         bus(s).map(|_| ())

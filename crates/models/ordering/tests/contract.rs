@@ -280,9 +280,9 @@ impl Bench {
     }
 
     fn is_idle(&self) -> bool {
-        let quiet = |c: &Core| c.steps.is_empty() && c.side.next() == Time::NEVER;
+        let idle = |c: &Core| c.steps.is_empty() && c.side.next() == Time::NEVER;
         let empty = self.there.iter().all(VecDeque::is_empty) && self.back.iter().all(VecDeque::is_empty);
-        empty && self.cores.iter().all(quiet)
+        empty && self.cores.iter().all(idle)
     }
 
     /// Runs to the end, `each` after every move.

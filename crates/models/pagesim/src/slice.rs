@@ -246,7 +246,7 @@ impl PageMachine {
     /// Visits that may fit into what is left of a slice, were they all on DRAM.
     fn fits(&self, visit: &Visit, spent: &Spent) -> u64 {
         let line = if visit.write { self.spec.dram.write } else { self.spec.dram.read };
-        let each = (visit.work + line * visit.lines).as_ps().max(1);
+        let each = (visit.compute + line * visit.lines).as_ps().max(1);
         (spent.until.since(spent.now).as_ps() / each).max(1)
     }
 
@@ -259,7 +259,7 @@ impl PageMachine {
             Pages::Each(pages) => self.memory.visit_each(task, visit.area, pages, written),
         };
         self.totals.visits += touched.done;
-        spent.user(visit.work * touched.done);
+        spent.user(visit.compute * touched.done);
         if cached && touched.pm > 0 {
             match pages {
                 Pages::From(first, _) => {

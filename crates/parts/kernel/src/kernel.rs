@@ -56,18 +56,18 @@ impl<S: Kernel> Entered<S> {
     /// Enters the kernel: the store buffer is drained, and nobody needs to ask this core.
     pub async fn enter(&self) {
         self.cpu.fence(FenceKind::Mfence).await;
-        self.quiet(true);
+        self.stores_done(true);
     }
 
     /// Leaves it.
     pub fn leave(&self) {
-        self.quiet(false);
+        self.stores_done(false);
     }
 
-    fn quiet(&self, quiet: bool) {
+    fn stores_done(&self, done: bool) {
         let mut shared = self.shared.borrow_mut();
         let state = &mut shared.cores()[self.core];
-        (state.quiet, state.asked) = (quiet, state.asked && !quiet);
+        (state.stores_done, state.asked) = (done, state.asked && !done);
     }
 
     /// Takes the mapping lock, looking again after each `pause`. Gives whether it had to wait for another core.
@@ -94,7 +94,7 @@ impl<S: Kernel> Entered<S> {
             let mut shared = self.shared.borrow_mut();
             let cores = shared.cores();
             for (_, core) in (0..).zip(cores.iter_mut()).filter(|(id, _)| *id != self.core) {
-                core.asked |= !core.quiet;
+                core.asked |= !core.stores_done;
             }
             for core in cores.iter_mut() {
                 pages.iter().for_each(|page| core.translations.forget(*page));

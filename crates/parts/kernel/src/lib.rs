@@ -24,7 +24,7 @@ pub struct CoreState {
     /// Places of pages that the core need not ask for.
     pub translations: Translations,
     /// Its stores to pages are done, and it makes no others: it is in the kernel, or has no program.
-    pub quiet: bool,
+    pub stores_done: bool,
     /// Another core waits until its stores are done.
     pub asked: bool,
 }
@@ -32,11 +32,11 @@ pub struct CoreState {
 impl CoreState {
     /// A core without a program, with room for `translations` pages.
     pub fn new(translations: usize) -> CoreState {
-        CoreState { translations: Translations::new(translations), quiet: true, asked: false }
+        CoreState { translations: Translations::new(translations), stores_done: true, asked: false }
     }
 
     /// The core's program has ended, its stores being done: nobody needs to ask it.
     pub fn leave(&mut self) {
-        (self.quiet, self.asked) = (true, false);
+        (self.stores_done, self.asked) = (true, false);
     }
 }

@@ -82,7 +82,7 @@ pub struct Port<K> {
 impl<K: Kernel> Port<K> {
     /// The handle for a program on core `id`, whose own handle is `core`.
     pub fn cpu(core: &Cpu, id: usize, shared: &Rc<RefCell<K>>) -> Cpu {
-        shared.borrow_mut().cores()[id].quiet = false;
+        shared.borrow_mut().cores()[id].stores_done = false;
         Translated::cpu(core.clone(), Port { id, shared: Rc::clone(shared), state: RefCell::default() })
     }
 

@@ -102,14 +102,14 @@ impl Policy for Eager {
             if self.spec.mutant == Some(Mutant::UndoOnComplete)
                 && let Some(id) = path.tracker.epochs.complete()
             {
-                send_commits(path, self.spec.told(now), id, out);
+                send_commits(path, self.spec.committed_at(now), id, out);
                 continue;
             }
             let next = self.next_to_commit(path);
             if next.committing || !next.may_commit() {
                 break;
             }
-            send_commits(path, self.spec.told(now), next.id, out);
+            send_commits(path, self.spec.committed_at(now), next.id, out);
         }
     }
 

@@ -20,8 +20,8 @@ impl EarlySpec {
     pub const EAGER: EarlySpec =
         EarlySpec { eager: true, commit_pipelined: false, commit_interval: Dur::ZERO, mutant: None };
 
-    /// When a commit that is decided at `now` is told.
-    pub(super) fn told(&self, now: Time) -> Time {
+    /// When controllers hear of a commit that is decided at `now`.
+    pub(super) fn committed_at(&self, now: Time) -> Time {
         let period = self.commit_interval.as_ps();
         if period == 0 { now } else { Time::from_ps(now.ps().next_multiple_of(period)) }
     }

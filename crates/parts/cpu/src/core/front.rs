@@ -238,7 +238,7 @@ impl Front {
     /// After every call into the ordering model: its next timer, its level, and the safe time that is left.
     fn after_ordering(&mut self, at: Time) {
         self.ordering_next = self.ordering.next();
-        self.shrink_horizon();
+        self.shrink_safe_time();
         if let Some(marks) = &mut self.marks {
             let level = self.ordering.level();
             if level != self.last_level {
@@ -249,7 +249,7 @@ impl Front {
     }
 
     /// What is sent can be answered: an answer arrives later than one shortest wire after the sending.
-    pub(super) fn shrink_horizon(&mut self) {
+    pub(super) fn shrink_safe_time(&mut self) {
         self.clear_until = Time::ZERO;
         if let Some(first) = self.outbox.0.iter().map(|(at, ..)| *at).min() {
             self.safe_time = self.safe_time.min(first + self.shortest_wire);

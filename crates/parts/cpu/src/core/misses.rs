@@ -54,7 +54,7 @@ impl Front {
         self.misses.push(Miss { line, arrived: None });
         let leaves = at + self.spec.l1.latency + self.spec.l2.latency;
         self.send(leaves, if modify { Msg::GetM { line } } else { Msg::GetS { line } });
-        self.shrink_horizon();
+        self.shrink_safe_time();
     }
 
     pub(super) fn arrived(

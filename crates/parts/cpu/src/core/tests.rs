@@ -417,7 +417,7 @@ fn a_snoop_takes_the_bytes_and_the_next_store_asks_for_the_line_again() {
 enum Step {
     Load,
     Store,
-    Touch,
+    Prefetch,
     NonTemporal,
     Clwb,
     Clflush,
@@ -430,7 +430,7 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u64, u64)>> {
     let step = prop::sample::select(vec![
         Step::Load,
         Step::Store,
-        Step::Touch,
+        Step::Prefetch,
         Step::NonTemporal,
         Step::Clwb,
         Step::Clflush,
@@ -455,7 +455,7 @@ fn outcome(program: &[(Step, u64, u64)], mode: Mode) -> (Vec<(u64, u64)>, Heard)
                     noted.borrow_mut().push((cpu.now().ps(), value));
                 }
                 Step::Store => drop(cpu.store(address, value).await),
-                Step::Touch => drop(cpu.prefetch(address).await),
+                Step::Prefetch => drop(cpu.prefetch(address).await),
                 Step::NonTemporal => drop(cpu.store_nontemporal(address, value).await),
                 Step::Clwb => drop(cpu.clwb(address).await),
                 Step::Clflush => drop(cpu.write_back_invalidate(address).await),
@@ -486,7 +486,7 @@ fn values(program: &[(Step, u64, u64)]) -> Vec<u64> {
                 read.push(old);
                 memory.insert(address, old.wrapping_add(1));
             }
-            Step::Touch | Step::Clwb | Step::Clflush | Step::Fence | Step::Compute => {}
+            Step::Prefetch | Step::Clwb | Step::Clflush | Step::Fence | Step::Compute => {}
         }
     }
     read

@@ -58,7 +58,7 @@ impl Bench {
         assert!(self.next_for_a_core().is_none());
     }
 
-    /// Runs until a core hears something, or all is quiet.
+    /// Runs until a core hears something, or all are idle.
     fn next_for_a_core(&mut self) -> Option<(u16, Msg)> {
         let mut msg = Msg::Wake;
         while let Some((now, to, port)) = self.engine.next(&mut msg) {
