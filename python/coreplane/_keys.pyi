@@ -91,8 +91,10 @@ class MemoryOptane(TypedDict, total=False):
     array_ns: float | str
     buffer_blocks: int
     bus_ns: float | str
+    cache_bytes: int | str
     drain_threshold: int
     hit_ns: float | str
+    mode: Literal["app-direct", "memory"]
     overlap_ns: float | str
     read_pending_queue: int
     read_service_ns: float | str

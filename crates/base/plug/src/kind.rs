@@ -132,7 +132,8 @@ pub trait MemoryKind: Sync {
     }
 
     /// Why nothing of it is left when the power fails; none where it is persistent.
-    fn is_volatile(&self) -> Option<&'static str> {
+    fn is_volatile(&self, settings: &Settings) -> Option<&'static str> {
+        let _ = settings;
         None
     }
 

@@ -149,7 +149,7 @@ pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
         )));
     }
     let volatile =
-        machine.entries()?.iter().map(|entry| entry.kind.is_volatile()).collect::<Option<Vec<_>>>();
+        machine.entries()?.iter().map(|e| e.kind.is_volatile(&e.settings)).collect::<Option<Vec<_>>>();
     match volatile.as_deref() {
         Some([why, ..]) => {
             Err(ConfigError::new(format!("{}: {why}, there is nothing to recover", machine.name)))

@@ -78,6 +78,7 @@ presets!(
     "amf@nvdimmc",
     "interleave",
     "optane",
+    "optane-memory-mode",
     "cascade-lake",
     "cxl-expander",
     "intel@optane",

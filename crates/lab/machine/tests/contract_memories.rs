@@ -72,8 +72,13 @@ fn is_idle_when_idle() {
 #[test]
 fn survives_a_power_failure_at_every_message_or_says_that_it_does_not() {
     for (machine, kind) in machines() {
-        assert_eq!(can_crash(&machine).is_err(), kind.is_volatile().is_some(), "{}", machine.name);
-        if kind.is_volatile().is_some() {
+        assert_eq!(
+            can_crash(&machine).is_err(),
+            kind.is_volatile(&machine.settings).is_some(),
+            "{}",
+            machine.name
+        );
+        if kind.is_volatile(&machine.settings).is_some() {
             continue;
         }
         let program = work("queue", "3");

@@ -20,17 +20,23 @@
 //! (MICRO 2020, LENS and VANS) for the two knees.
 #![forbid(unsafe_code)]
 
+mod cached;
 mod dimm;
+mod dimm_queue;
 mod params;
 mod plug;
 mod spec;
 mod stats;
+mod tags;
 mod translation;
 mod wear;
 
 #[cfg(test)]
+mod cached_tests;
+#[cfg(test)]
 mod tests;
 
+pub use cached::{CacheSpec, CachedDimm};
 pub use dimm::Dimm;
 pub use plug::SYSTEM;
 pub use spec::{DimmSpec, TranslationSpec, WearSpec};

@@ -1,7 +1,7 @@
 //! Parameters of DIMMs.
 
 use crate::{DimmSpec, TranslationSpec, WearSpec};
-use params::{Dur, Parameters, Settings, ns};
+use params::{Dur, Parameters, Settings, Words, ns};
 
 /// How many DIMMs there are.
 #[derive(Clone, Debug, Parameters)]
@@ -10,6 +10,35 @@ pub(crate) struct DimmsParameters {
     /// DIMMs, interleaved by memory.interleave_bytes; a socket has room for six
     #[param(default = "6", source = "datasheet: six channels of a socket, one DIMM each", min = 1, max = 6)]
     pub(crate) dimms: usize,
+}
+
+/// What programs have of a DIMM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub(crate) enum Mode {
+    /// The DIMM itself.
+    AppDirect,
+    /// A cache of DRAM in front of it.
+    Memory,
+}
+
+/// How the DIMMs are used.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.optane")]
+pub(crate) struct ModeParameters {
+    /// app-direct: programs have the DIMMs themselves, which keep what they hold; memory: DRAM in front of each caches its lines,
+    /// and a power failure leaves nothing
+    #[param(default = "app-direct", source = "open app-direct: what is asked")]
+    pub(crate) mode: Mode,
+    /// bytes of DRAM in front of a DIMM, a direct-mapped cache of its lines
+    #[param(
+        acts = "memory.optane.mode=memory",
+        default = "16 MiB",
+        source = "open 4 MiB|16 MiB|64 MiB: 32 GiB before 256 GiB, scaled down as the caches are",
+        min = 1 << 12,
+        max = 1 << 32,
+        bytes
+    )]
+    pub(crate) cache_bytes: u64,
 }
 
 /// An Optane DIMM and its controller.
@@ -59,15 +88,16 @@ pub(crate) struct OptaneParameters {
         max = 1024
     )]
     pub(crate) write_pending_queue: usize,
-    /// reads that a DIMM's controller holds; of those, the ones of a block that is read for another go next
+    /// reads that a DIMM's controller holds; of those, the ones of a block that is read for another go next. In memory mode,
+    /// reads and writes between its queues and their data
     #[param(
         default = "96",
         source = "fitted to hardware.optane.load.fit: decline from eight threads on, one DIMM",
-        min = 0,
+        min = 1,
         max = 1024
     )]
     pub(crate) read_pending_queue: usize,
-    /// filling of the write pending queue from which writes and reads take turns
+    /// filling of the write pending queue from which writes and reads take turns; in memory mode, changed lines that wait for the DIMM
     #[param(default = "12", source = "open 4..24: not published, half of the queue", min = 1, max = 1024)]
     pub(crate) drain_threshold: usize,
     /// bytes of media whose translation is at hand

@@ -1,16 +1,19 @@
 //! What machines need to know of Optane.
 
-use crate::params::{DimmsParameters, OptaneParameters, dimm_spec};
+use crate::params::{DimmsParameters, Mode, ModeParameters, OptaneParameters, dimm_spec};
 use crate::stats::STATISTICS;
-use crate::{Dimm, DimmSpec};
+use crate::{CacheSpec, CachedDimm, Dimm};
 use ::plug::{Around, MemoryDevice, MemoryKind, MemoryParts, Place, System};
+use memory::ddr4::params::own_channel;
+use memory::ddr4::{Ddr4, Interleave};
+use memory::plug::DDR4_TABLES;
 use memory::{Admission, Controller, ControllerSpec, Drain};
 use params::Parameters;
-use protocol::{Param, Settings};
+use protocol::{LINE_BYTES, Param, Settings};
 
 /// Optane DIMMs.
 pub const SYSTEM: System = System {
-    parameters: &[DimmsParameters::TABLE, OptaneParameters::TABLE],
+    parameters: &[DimmsParameters::TABLE, ModeParameters::TABLE, OptaneParameters::TABLE],
     statistics: STATISTICS,
     memory: Some(&Optane),
     ..System::NOTHING
@@ -27,8 +30,10 @@ impl MemoryKind for Optane {
         "Optane DIMMs of the first generation, one behind each controller"
     }
 
-    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
-        vec![DimmsParameters::TABLE, OptaneParameters::TABLE]
+    fn tables(&self, s: &Settings) -> Vec<&'static [Param]> {
+        let own: &[&[Param]] = &[DimmsParameters::TABLE, ModeParameters::TABLE, OptaneParameters::TABLE];
+        let cache = if has_cache(s) { DDR4_TABLES } else { &[] };
+        [own, cache].concat()
     }
 
     fn waited_for(&self) -> &'static [&'static str] {
@@ -43,7 +48,21 @@ impl MemoryKind for Optane {
                 own.drain_threshold, own.write_pending_queue
             ));
         }
-        Ok(())
+        if !has_cache(around.settings) {
+            return Ok(());
+        }
+        if around.capabilities.persist_path {
+            return Err(format!(
+                "ordering.model = {}: memory.optane.mode = memory has nothing that a persist path could order, since the DRAM before the DIMMs forgets; give memory.optane.mode = app-direct, or {}",
+                around.ordering,
+                (around.models)(&|asks| !asks.persist_path)
+            ));
+        }
+        own_channel(around.settings).map(|_| ())
+    }
+
+    fn is_volatile(&self, s: &Settings) -> Option<&'static str> {
+        has_cache(s).then_some("in memory mode nothing is promised of DIMMs after a power failure")
     }
 
     fn controllers(&self, s: &Settings) -> usize {
@@ -51,14 +70,19 @@ impl MemoryKind for Optane {
     }
 
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
-        let spec = dimm_spec(place.settings);
-        let devices = (0..self.controllers(place.settings)).map(|_| Box::new(controller(place, spec)) as _);
-        Ok(MemoryParts::of(devices.collect::<Vec<Box<dyn MemoryDevice>>>()))
+        let devices =
+            (0..self.controllers(place.settings)).map(|_| controller(place).map(|c| Box::new(c) as _));
+        Ok(MemoryParts::of(devices.collect::<Result<Vec<Box<dyn MemoryDevice>>, String>>()?))
     }
 }
 
+/// Whether there is DRAM in front of the DIMMs.
+fn has_cache(s: &Settings) -> bool {
+    ModeParameters::from_settings(s).mode == Mode::Memory
+}
+
 /// A controller with its DIMM.
-fn controller(place: &Place<'_>, dimm: DimmSpec) -> Controller {
+fn controller(place: &Place<'_>) -> Result<Controller, String> {
     let own = OptaneParameters::from_settings(place.settings);
     let spec = ControllerSpec {
         base: place.map.base(place.index),
@@ -70,5 +94,29 @@ fn controller(place: &Place<'_>, dimm: DimmSpec) -> Controller {
         drain: Drain::InTurns,
         admission: Admission::ByChance { window: own.read_pending_queue },
     };
-    Controller::new(spec, Box::new(Dimm::new(dimm)), (place.ordering)())
+    let dimm = Dimm::new(dimm_spec(place.settings));
+    let ordering = (place.ordering)();
+    if has_cache(place.settings) {
+        return Ok(Controller::of_queued(spec, Box::new(cached(place, &own, dimm)?), ordering));
+    }
+    Ok(Controller::new(spec, Box::new(dimm), ordering))
+}
+
+/// A DIMM with a channel of DRAM in front of it.
+fn cached(place: &Place<'_>, own: &OptaneParameters, dimm: Dimm) -> Result<CachedDimm, String> {
+    let s = place.settings;
+    let memory = place.map.memory(place.index);
+    let interleave = Interleave {
+        first: place.map.base(place.index) / LINE_BYTES,
+        lines: memory.interleave_bytes / LINE_BYTES,
+        channels: memory.controllers as u64,
+    };
+    let spec = CacheSpec {
+        lines: ModeParameters::from_settings(s).cache_bytes / LINE_BYTES,
+        underway: own.read_pending_queue,
+        drain_threshold: own.drain_threshold,
+        interleave,
+    };
+    let dram = Ddr4::new(own_channel(s)?, Interleave { first: 0, lines: 1, channels: 1 })?;
+    Ok(CachedDimm::new(spec, Box::new(dram), dimm))
 }

@@ -22,15 +22,15 @@ fn spec() -> DimmSpec {
 }
 
 /// The spec without what the addresses of a test do not matter to.
-fn plain() -> DimmSpec {
+pub(crate) fn plain() -> DimmSpec {
     DimmSpec { translation: TranslationSpec { pages: 8, miss: Dur::ZERO }, ..spec() }
 }
 
-fn line(n: u64) -> Line {
+pub(crate) fn line(n: u64) -> Line {
     Line(PM_BASE / 64 + n)
 }
 
-fn at(ns: u64) -> Time {
+pub(crate) fn at(ns: u64) -> Time {
     Time::ZERO + Dur::ns(ns)
 }
 

@@ -80,7 +80,7 @@ impl MemoryKind for RemoteMemory {
         s.dur("remote.link_ns")
     }
 
-    fn is_volatile(&self) -> Option<&'static str> {
+    fn is_volatile(&self, _: &Settings) -> Option<&'static str> {
         Some("remote memory is volatile")
     }
 

@@ -145,7 +145,7 @@ impl MemoryKind for PlainDram {
         s.count("memory.controllers")
     }
 
-    fn is_volatile(&self) -> Option<&'static str> {
+    fn is_volatile(&self, _: &Settings) -> Option<&'static str> {
         Some("DRAM forgets what it holds when the power fails")
     }
 

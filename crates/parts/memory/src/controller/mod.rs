@@ -544,6 +544,11 @@ impl Node for Controller {
         self.stats.input.pass(now);
         self.stats.records.table.pass(now);
         self.stats.records.undo.pass(now);
+        if let Behind::Queue(media) = &self.media
+            && let Some([read, written]) = media.media_bytes()
+        {
+            (self.stats.bytes_read, self.stats.bytes_written) = (read, written);
+        }
         if self.is_pm() {
             self.stats.of_pm(self.ordering.keeps_records(), sink);
         } else {

@@ -23,6 +23,10 @@ pub trait QueuedMedia {
     fn least_read(&self) -> Dur;
     /// Hands up statistics of its own.
     fn stats(&self, sink: &mut dyn StatSink);
+    /// Bytes that the media read, and wrote, where these are others than the lines they were asked for.
+    fn media_bytes(&self) -> Option<[u64; 2]> {
+        None
+    }
 }
 
 /// The reads that media have taken.
