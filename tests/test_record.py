@@ -175,7 +175,7 @@ def test_foreign_and_damaged_traces_are_refused(cli: Cli, tmp_path: Path) -> Non
     assert "absent.cpt" in cli.refuses("trace", "info", "absent.cpt")
     (tmp_path / "l.txt").write_text(" L 1000,8\n S zz,8\n")
     assert "line 2" in cli.refuses("trace", "convert", "--from", "lackey", "l.txt", "l.cpt")
-    assert "lackey, champsim, ramulator" in cli.refuses("trace", "convert", "--from", "gem5", "l.txt", "l.cpt")
+    assert "lackey, champsim, ramulator" in cli.refuses("trace", "convert", "--from", "sniper", "l.txt", "l.cpt")
 
 
 def test_an_imported_trace_has_no_persistent_range_until_all_of_it_is(cli: Cli, tmp_path: Path) -> None:

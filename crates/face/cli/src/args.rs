@@ -326,14 +326,15 @@ pub(crate) enum TraceCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// Between .parquet and .cpt, from lackey, champsim, ramulator and pmemcheck, to ramulator and pmemcheck
+    /// Between .parquet and .cpt, from other tools' traces, and to those that others read
     Convert {
         input: PathBuf,
         output: PathBuf,
-        /// The tool that made the input: lackey, champsim, ramulator, pmemcheck
+        /// The input's format: lackey, champsim, ramulator, ramulator-data, pmemcheck, drmemtrace, gem5, damon, perf-mem or
+        /// oracle-general; packed with gzip, zstd or zip as it is
         #[arg(long)]
         from: Option<String>,
-        /// The tool that the output is for: ramulator, pmemcheck
+        /// The format to write: ramulator, ramulator-data, pmemcheck or gem5; packed with gzip where the output ends in .gz
         #[arg(long = "to")]
         export: Option<String>,
         /// Keep the whole blocks of a recording that was cut short

@@ -8,8 +8,9 @@ use crate::recordings;
 use crate::trace_info;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, Read};
 use std::path::Path;
+use trace::export;
 use trace::import::Format as Foreign;
 use trace::space::file_of;
 use trace::{About, Call, Kind, Record, Recording};
@@ -38,6 +39,8 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
             head(&trace, *records, output::is_json(common));
         }
         TraceCommand::Convert { from, input, output: to, salvage, export, common } => {
+            let exported =
+                export.as_deref().map(|name| named("--to", name, &export::Format::ALL)).transpose()?;
             let trace = match from {
                 Some(name) => import(name, input, to)?,
                 None if *salvage => salvaged(input)?,
@@ -45,13 +48,8 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
             };
             drop(shown);
             let shown = progress::busy(common, &format!("writing {}", to.display()));
-            match export.as_deref() {
-                Some("ramulator") => recordings::save_text(to, |out| Ok(ramulator(&trace, out)?))?,
-                Some("pmemcheck") => recordings::save_text(to, |out| trace::pmemcheck::write(&trace, out))?,
-                Some(name) => {
-                    let text = format!("--to {name}: is not accepted; give ramulator or pmemcheck");
-                    return Err(Failure::BadInput(text));
-                }
+            match exported {
+                Some(format) => save_for_others(&trace, format, to)?,
                 None => recordings::save(&trace, to, recordings::format_of(to)?)?,
             }
             drop(shown);
@@ -77,11 +75,7 @@ fn salvaged(path: &Path) -> Result<Recording, Failure> {
 }
 
 fn import(name: &str, path: &Path, to: &Path) -> Result<Recording, Failure> {
-    let format: Option<(&str, Foreign)> = Foreign::ALL.into_iter().find(|(n, _)| *n == name);
-    let Some((_, format)) = format else {
-        let known = Foreign::ALL.map(|(n, _)| n).join(", ");
-        return Err(Failure::BadInput(format!("--from {name}: is not accepted; give one of {known}")));
-    };
+    let format = named("--from", name, &Foreign::ALL)?;
     let named = |what: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {what}", path.display()));
     let input = std::fs::File::open(path).map_err(|e| named(&e))?;
     let bytes = input.metadata().map_or(0, |about| about.len());
@@ -108,6 +102,22 @@ fn import(name: &str, path: &Path, to: &Path) -> Result<Recording, Failure> {
         }
         other => other,
     })
+}
+
+/// The format of that name.
+fn named<F: Copy>(option: &str, name: &str, all: &[(&str, F)]) -> Result<F, Failure> {
+    all.iter().find(|(n, _)| *n == name).map(|(_, format)| *format).ok_or_else(|| {
+        let known = all.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", ");
+        Failure::BadInput(format!("{option} {name}: is not accepted; give one of {known}"))
+    })
+}
+
+/// Writes another tool's format, packed where the file's name says so.
+fn save_for_others(trace: &Recording, format: export::Format, to: &Path) -> Result<(), Failure> {
+    if to.extension().is_some_and(|e| e == "gz") {
+        return recordings::save_text(to, |out| export::write_packed(format, trace, out));
+    }
+    recordings::save_text(to, |out| export::write(format, trace, out))
 }
 
 /// A file that says how far it has been read.
@@ -183,11 +193,4 @@ fn value(trace: &Recording, r: &Record) -> String {
         kind if kind.has_value() => format!("{:#x}", r.value),
         _ => String::new(),
     }
-}
-
-/// Loads and stores as Ramulator's load-store trace; values, threads and order between threads are lost.
-fn ramulator(trace: &Recording, out: &mut dyn Write) -> std::io::Result<()> {
-    let word = |k: Kind| k.is_load().then_some("LD").or_else(|| k.is_store().then_some("ST"));
-    let accesses = trace.records().filter_map(|r| Some((word(r.kind)?, r.address)));
-    accesses.into_iter().try_for_each(|(word, address)| writeln!(out, "{word} {address:#x}"))
 }

@@ -44,6 +44,8 @@ pub struct About {
     pub source: String,
     /// What the trace lacks, in words; empty when nothing.
     pub lacks: String,
+    /// Whether it tells of pages and of nothing smaller: such a trace has no time at line fidelity.
+    pub pages: bool,
     /// Source places by code offset.
     pub locations: BTreeMap<u32, String>,
     /// Files by number.
@@ -78,6 +80,7 @@ impl About {
         match key {
             "source" => self.source = value.into(),
             "lacks" => self.lacks = value.into(),
+            "pages" => self.pages = true,
             "locations" => self.locations = parse_locations(value),
             "note" => self.notes.push(value.into()),
             "file" => {
@@ -107,6 +110,7 @@ impl About {
     /// Keys and values that [`About::read`] makes the same of; a key may come more than once.
     pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
         let mut all = vec![("source", self.source.clone()), ("lacks", self.lacks.clone())];
+        all.extend(self.pages.then(|| ("pages", String::new())));
         all.push(("locations", write_locations(&self.locations)));
         if !self.program.path.is_empty() {
             all.push(("program", self.program.path.clone()));
@@ -195,6 +199,7 @@ pub(crate) mod tests {
 
     pub(crate) fn sample() -> About {
         About {
+            pages: true,
             source: "./kv 5".into(),
             lacks: "time".into(),
             locations: BTreeMap::from([(9, "x.c:1 f".into())]),

@@ -6,6 +6,7 @@
 mod about;
 mod block;
 mod error;
+pub mod export;
 mod file;
 mod foretold;
 pub mod hosts;
@@ -16,7 +17,6 @@ mod pages;
 mod parquet_file;
 mod parquet_rows;
 mod places;
-pub mod pmemcheck;
 mod record;
 mod recording;
 mod replay;

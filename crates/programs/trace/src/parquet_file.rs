@@ -106,7 +106,7 @@ fn texts(about: &About) -> Vec<KeyValue> {
     let numbered = about.texts().into_iter().map(|(key, value)| {
         let nth = seen.entry(key).or_default();
         *nth += 1;
-        let name = if matches!(key, "source" | "lacks" | "locations" | "program" | "bias") {
+        let name = if matches!(key, "source" | "lacks" | "pages" | "locations" | "program" | "bias") {
             format!("coreplane.{key}")
         } else {
             format!("coreplane.{key}.{nth}")

@@ -80,14 +80,20 @@ fn damaged_parquet_is_refused_or_read() {
 
 #[test]
 fn damaged_traces_of_other_tools_are_refused_or_read() {
-    let seeds: [&[u8]; 3] = [
+    let seeds: [&[u8]; 9] = [
         b"==1== x\nI  0400,3\n L 1ffe,8\n S 20,4\n M 30,1\n",
         b"0x12345680 R\n0x4cbd56c0 W\nLD 0x1234\nST 4096\n# note\n",
         &[0; 256],
+        include_bytes!("../../../../fuzz/seeds/foreign/drmemtrace"),
+        include_bytes!("../../../../fuzz/seeds/foreign/gem5"),
+        include_bytes!("../../../../fuzz/seeds/foreign/oracle-general"),
+        include_bytes!("../../../../fuzz/seeds/foreign/perf-mem"),
+        include_bytes!("../../../../fuzz/seeds/foreign/damon.json"),
+        include_bytes!("../../../../fuzz/seeds/foreign/damon.txt"),
     ];
-    for seed in 0..400_000u64 {
+    for seed in 0..100_000u64 {
         let mut r = Random::new(seed, 3);
-        let mut bytes = seeds[seed as usize % 3].to_vec();
+        let mut bytes = seeds[seed as usize % seeds.len()].to_vec();
         damage(&mut bytes, &mut r);
         for (_, format) in Format::ALL {
             _ = import(format, &bytes, "x");

@@ -68,6 +68,10 @@ impl Replay {
             );
             return Err(TraceError::unfit(text));
         }
+        if recording.about().pages {
+            let text = "the trace tells of pages and of nothing smaller; give a machine at page fidelity (machine.fidelity = page)";
+            return Err(TraceError::unfit(text));
+        }
         if survey.layout.files().is_empty() && !options.all_pm {
             let text = "the trace has no persistent range (its program mapped no file for writing); --set workload.pm=all takes every address for persistent memory";
             return Err(TraceError::unfit(text));

@@ -4,8 +4,8 @@
 //! START|REGISTER_FILE;path;0xbase;0xsize;0xoffset|STORE;0xaddress;0xvalue;0xsize|FLUSH;0xaddress;0xsize|FENCE|STOP
 //! ```
 
+use super::{Sink, flush, plain, text};
 use crate::error::TraceError;
-use crate::import::{self, Sink};
 use crate::record::{Kind, Record};
 use crate::recording::Recording;
 use std::io::{BufRead, Write};
@@ -14,15 +14,11 @@ use units::watch;
 /// What a log does not say.
 pub(crate) const LACKS: &str = "loads, threads and source places";
 
-fn record(kind: Kind, address: u64, value: u64, size: u8) -> Record {
-    Record { address, value, stamp: 0, location: 0, instructions: 0, thread: 0, kind, size }
-}
-
 /// Reads a log. Entries of other kinds (transactions, markers) are left out.
 pub(crate) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), TraceError> {
     let (mut at, mut line, mut starts) = (0, 1, true);
     let (mut any, mut registered) = (false, false);
-    while let Some(piece) = import::piece(input, b"|\n", &mut at)? {
+    while let Some(piece) = text::piece(input, b"|\n", &mut at)? {
         let whole = piece.strip_suffix(['|', '\n']).unwrap_or(&piece);
         let entry = if starts { unprefixed(whole) } else { whole };
         let bad = |what: &str| TraceError::line(line, format!("\"{}\": {what}", cut(entry)));
@@ -46,12 +42,12 @@ pub(crate) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), T
                 if size > 1 << 30 {
                     return Err(bad("a flush of more than 1 GiB"));
                 }
-                flush(sink, address, size)?;
+                flush(sink, plain(Kind::Clflushopt, address), size)?;
             }
-            "FENCE" => sink(record(Kind::Sfence, 0, 0, 0))?,
+            "FENCE" => sink(plain(Kind::Sfence, 0))?,
             "REGISTER_FILE" => {
                 registered = true;
-                sink(record(Kind::Map, number(2)?, number(3)?, 0))?;
+                sink(Record { value: number(3)?, ..plain(Kind::Map, number(2)?) })?;
             }
             _ => known = false,
         }
@@ -86,19 +82,8 @@ fn store(sink: &mut Sink<'_>, address: u64, value: u64, size: u64) -> Result<(),
         let left = (size - at).min(8 - address.wrapping_add(at) % 8);
         let piece = 1u64 << (63 - u64::from(left.leading_zeros()));
         let bits = value >> (8 * at) & (u64::MAX >> (64 - 8 * piece));
-        sink(record(Kind::Store, address.wrapping_add(at), bits, piece as u8))?;
+        sink(Record { value: bits, size: piece as u8, ..plain(Kind::Store, address.wrapping_add(at)) })?;
         at += piece;
-    }
-    Ok(())
-}
-
-fn flush(sink: &mut Sink<'_>, address: u64, size: u64) -> Result<(), TraceError> {
-    let mut line = address / 64 * 64;
-    while line < address.saturating_add(size.max(1)) {
-        sink(record(Kind::Clflushopt, line, 0, 0))?;
-        // The last line ends where addresses do.
-        let Some(next) = line.checked_add(64) else { return Ok(()) };
-        line = next;
     }
     Ok(())
 }
@@ -107,7 +92,7 @@ fn flush(sink: &mut Sink<'_>, address: u64, size: u64) -> Result<(), TraceError>
 ///
 /// # Errors
 /// When the trace has no persistent range, or nothing can be written.
-pub fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
+pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
     let ranges = &recording.counts().ranges;
     if ranges.is_empty() {
         return Err(TraceError::unfit("the trace has no persistent range"));
