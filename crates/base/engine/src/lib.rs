@@ -242,6 +242,12 @@ impl<M: Message> Out<'_, M> {
     /// Returns when the message arrives.
     #[inline]
     pub fn send_at(&mut self, at: Time, port: PortId, msg: M) -> Time {
+        self.send_copy_at(at, port, &msg)
+    }
+
+    /// The same of a message that is kept somewhere: it is copied once.
+    #[inline]
+    pub fn send_copy_at(&mut self, at: Time, port: PortId, msg: &M) -> Time {
         debug_assert!(at >= self.now, "nothing leaves in the past");
         let link = self.engine.links[self.me.0 as usize][port.0 as usize];
         let arrives = at + link.latency;
@@ -264,12 +270,11 @@ impl<M: Message> Out<'_, M> {
     pub fn wake(&mut self, at: Time, msg: M) {
         debug_assert!(at >= self.now, "nobody wakes in the past");
         let key = self.key(at, self.me.0 | 0x8000);
-        self.push(key, at, self.me, PortId::TIMER, msg);
+        self.push(key, at, self.me, PortId::TIMER, &msg);
     }
 
-    #[inline]
-    fn push(&mut self, key: Key, at: Time, to: NodeId, port: PortId, msg: M) {
-        let immediate = self.engine.is_immediate(&msg);
+    fn push(&mut self, key: Key, at: Time, to: NodeId, port: PortId, msg: &M) {
+        let immediate = self.engine.is_immediate(msg);
         if immediate {
             self.engine.immediate.add(at);
         }

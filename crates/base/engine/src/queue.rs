@@ -78,8 +78,17 @@ impl<M: Copy> EventQueue<M> {
 
     /// Takes an event in; it is not earlier than the last one popped.
     #[inline]
-    pub(crate) fn push(&mut self, key: Key, to: NodeId, port: PortId, immediate: bool, msg: M) {
-        let place = self.store(Event { key, to: to.0, port: port.0, immediate, next: NOBODY, msg });
+    pub(crate) fn push(&mut self, key: Key, to: NodeId, port: PortId, immediate: bool, msg: &M) {
+        let place = self.free;
+        if let Some(event) = self.slab.get_mut(place as usize) {
+            self.free = event.next;
+            // Field by field: the message is copied once, and not by way of the stack.
+            (event.key, event.to, event.port, event.immediate) = (key, to.0, port.0, immediate);
+            event.msg = *msg;
+            return self.hang(key, place);
+        }
+        let place = self.slab.len() as Place;
+        self.slab.push(Event { key, to: to.0, port: port.0, immediate, next: NOBODY, msg: *msg });
         self.hang(key, place);
     }
 
@@ -143,18 +152,6 @@ impl<M: Copy> EventQueue<M> {
         (place != NOBODY).then_some(place)
     }
 
-    #[inline]
-    fn store(&mut self, event: Event<M>) -> Place {
-        let place = self.free;
-        if let Some(old) = self.slab.get_mut(place as usize) {
-            self.free = old.next;
-            *old = event;
-            return place;
-        }
-        self.slab.push(event);
-        (self.slab.len() - 1) as Place
-    }
-
     /// Hangs an event into its slot, behind those that come before it; into the heap when the wheel does not reach it.
     #[inline]
     fn hang(&mut self, key: Key, place: Place) {
@@ -213,7 +210,7 @@ mod tests {
             for n in 0..2_000u64 {
                 if r.chance(550) || map.is_empty() {
                     let (at, rank) = (Time::from_ps(now + r.below(1 << (1 + seed % 24))), r.below(7) as u16);
-                    queue.push(Key::new(at, rank, n), NodeId(rank), PortId(0), n % 3 == 0, n);
+                    queue.push(Key::new(at, rank, n), NodeId(rank), PortId(0), n % 3 == 0, &n);
                     map.insert((at, rank, n), n);
                 } else {
                     let ((at, ..), n) = map.pop_first().unwrap();

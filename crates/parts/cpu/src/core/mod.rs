@@ -245,7 +245,7 @@ impl Core {
                 Peer::Controller(index) => ports::controller(index),
                 Peer::Core(index) => ports::core(index, self.controllers),
             };
-            out.send_at(*at, port, *msg);
+            out.send_copy_at(*at, port, msg);
         }
         front.outbox.0.clear();
         if let Some(marks) = &mut front.marks {
