@@ -367,114 +367,133 @@ impl Cpu {
 
     /// Loads eight bytes.
     #[track_caller]
+    #[inline]
     pub fn load(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Load, address, 8, Order::Plain, 0)
     }
 
     /// Loads `size` bytes, 1 to 8, within a line.
     #[track_caller]
+    #[inline]
     pub fn load_sized(&self, address: u64, size: u8) -> Access<'_> {
         self.access(OpKind::Load, address, size, Order::Plain, 0)
     }
 
     /// Loads eight bytes and synchronises with the release that wrote them.
     #[track_caller]
+    #[inline]
     pub fn load_acquire(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Load, address, 8, Order::Acquire, 0)
     }
 
     /// Fetches a line whose value nothing waits for yet.
     #[track_caller]
+    #[inline]
     pub fn prefetch(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Prefetch, address, 1, Order::Plain, 0)
     }
 
     /// Stores eight bytes.
     #[track_caller]
+    #[inline]
     pub fn store(&self, address: u64, value: u64) -> Access<'_> {
         self.access(OpKind::Store, address, 8, Order::Plain, value)
     }
 
     /// Stores `size` bytes, 1 to 8, within a line.
     #[track_caller]
+    #[inline]
     pub fn store_sized(&self, address: u64, size: u8, value: u64) -> Access<'_> {
         self.access(OpKind::Store, address, size, Order::Plain, value)
     }
 
     /// Stores eight bytes; what came before persists before it.
     #[track_caller]
+    #[inline]
     pub fn store_release(&self, address: u64, value: u64) -> Access<'_> {
         self.access(OpKind::Store, address, 8, Order::Release, value)
     }
 
     /// Stores eight bytes past the caches.
     #[track_caller]
+    #[inline]
     pub fn store_nontemporal(&self, address: u64, value: u64) -> Access<'_> {
         self.access(OpKind::StoreNonTemporal, address, 8, Order::Plain, value)
     }
 
     /// Locked compare-and-exchange of eight bytes; gives the old value.
     #[track_caller]
+    #[inline]
     pub fn compare_exchange(&self, address: u64, expected: u64, value: u64, order: Order) -> Access<'_> {
         self.access(OpKind::Rmw(RmwKind::CompareExchange { expected }), address, 8, order, value)
     }
 
     /// Locked addition to eight bytes; gives the old value.
     #[track_caller]
+    #[inline]
     pub fn fetch_add(&self, address: u64, value: u64, order: Order) -> Access<'_> {
         self.access(OpKind::Rmw(RmwKind::Add), address, 8, order, value)
     }
 
     /// Flushes the line of `address` with clwb where the machine has volatile caches; free elsewhere.
     #[track_caller]
+    #[inline]
     pub fn clwb(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Flush(FlushKind::Clwb), address, 1, Order::Plain, 0)
     }
 
     /// Drops the line of `address` from every cache, so that what a device writes there is seen.
     #[track_caller]
+    #[inline]
     pub fn write_back_invalidate(&self, address: u64) -> Access<'_> {
         self.access(OpKind::Flush(FlushKind::WriteBackInvalidate), address, 1, Order::Plain, 0)
     }
 
     /// A fence.
     #[track_caller]
+    #[inline]
     pub fn fence(&self, kind: FenceKind) -> Access<'_> {
         self.access(OpKind::Fence(kind), 0, 1, Order::Plain, 0)
     }
 
     /// Orders earlier persists before later ones; sfence on a machine that has nothing else.
     #[track_caller]
+    #[inline]
     pub fn ofence(&self) -> Access<'_> {
         self.fence(FenceKind::Ofence)
     }
 
     /// Waits until earlier persists are durable; sfence on a machine that has nothing else.
     #[track_caller]
+    #[inline]
     pub fn dfence(&self) -> Access<'_> {
         self.fence(FenceKind::Dfence)
     }
 
     /// What follows comes after nothing since the last join, on a machine with strands; nothing elsewhere.
     #[track_caller]
+    #[inline]
     pub fn new_strand(&self) -> Access<'_> {
         self.fence(FenceKind::NewStrand)
     }
 
     /// What follows comes after all strands so far; an ofence on a machine without strands.
     #[track_caller]
+    #[inline]
     pub fn join_strand(&self) -> Access<'_> {
         self.fence(FenceKind::JoinStrand)
     }
 
     /// Computes for a while.
     #[track_caller]
+    #[inline]
     pub fn compute(&self, time: Dur) -> Access<'_> {
         self.access(OpKind::Compute, 0, 1, Order::Plain, time.as_ps())
     }
 
     /// Computes for a while, over so many instructions.
     #[track_caller]
+    #[inline]
     pub fn compute_instructions(&self, time: Dur, instructions: u64) -> Access<'_> {
         self.op(Op {
             kind: OpKind::Compute,
@@ -487,6 +506,7 @@ impl Cpu {
 
     /// Waits until a line that was touched has arrived.
     #[track_caller]
+    #[inline]
     pub fn arrival(&self, line: Line) -> Access<'_> {
         self.op(Op { kind: OpKind::Await, address: 0, size: 1, order: Order::Plain, value: line.0 })
     }
@@ -568,6 +588,7 @@ impl Cpu {
 
     /// Flushes every line of `size` bytes from `address` on.
     #[track_caller]
+    #[inline]
     pub fn clwb_range(&self, address: u64, size: u64) -> impl Future<Output = ()> + '_ {
         let site = std::panic::Location::caller();
         async move {
@@ -581,6 +602,7 @@ impl Cpu {
 
     /// Stores `bytes` from `address` on, eight at a time where lines allow.
     #[track_caller]
+    #[inline]
     pub fn store_bytes<'a>(&'a self, address: u64, bytes: &'a [u8]) -> impl Future<Output = ()> + 'a {
         let site = std::panic::Location::caller();
         async move {
