@@ -31,7 +31,7 @@ fn hash_entry<H: Hasher>(slots: &[Option<Entry>], e: &Entry, into: &mut H) {
 /// What decides about the future, without times and counts.
 impl Hash for PersistBuffer {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let PersistBuffer { slots, unsent, free, stats: _ } = self;
+        let PersistBuffer { slots, lines: _, unsent, free, stats: _ } = self;
         for (slot, entry) in slots.iter().enumerate().filter_map(|(slot, e)| Some((slot, e.as_ref()?))) {
             slot.hash(into);
             hash_entry(slots, entry, into);
@@ -40,10 +40,15 @@ impl Hash for PersistBuffer {
     }
 }
 
+/// No line has this number.
+const NO_LINE: u64 = u64::MAX;
+
 /// A bounded set of entries. Those not yet sent keep their order; an entry is free once it is acknowledged.
 #[derive(Clone)]
 pub(crate) struct PersistBuffer {
     slots: Vec<Option<Entry>>,
+    /// The line of each entry, [`NO_LINE`] where there is none: side by side, since they are often searched.
+    lines: Vec<u64>,
     unsent: VecDeque<u16>,
     free: Vec<u16>,
     pub(crate) stats: BufferStats,
@@ -53,6 +58,7 @@ impl PersistBuffer {
     pub(crate) fn new(entries: usize) -> PersistBuffer {
         PersistBuffer {
             slots: vec![None; entries],
+            lines: vec![NO_LINE; entries],
             unsent: VecDeque::with_capacity(entries),
             free: (0..entries as u16).rev().collect(),
             stats: BufferStats::default(),
@@ -80,6 +86,7 @@ impl PersistBuffer {
             }
         }
         let free = self.free.pop().ok_or(WouldBlock)?;
+        self.lines[free as usize] = write.line.0;
         self.slots[free as usize] = Some(Entry {
             write: *write,
             epoch,
@@ -137,6 +144,7 @@ impl PersistBuffer {
     /// Frees an acknowledged entry and gives its epoch.
     pub(crate) fn acknowledge(&mut self, now: Time, slot: u16) -> EpochId {
         let entry = self.slots[slot as usize].take().expect("an acknowledged entry is used");
+        self.lines[slot as usize] = NO_LINE;
         self.free.push(slot);
         self.stats.persist_buffer.set(now, self.used());
         entry.epoch
@@ -169,7 +177,7 @@ impl PersistBuffer {
     }
 
     pub(crate) fn holds(&self, line: Line) -> bool {
-        self.used() > 0 && self.slots.iter().flatten().any(|e| e.write.line == line)
+        self.used() > 0 && self.lines.contains(&line.0)
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
