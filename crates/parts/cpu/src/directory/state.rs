@@ -68,6 +68,8 @@ pub(super) struct State {
     data: Vec<Block>,
     tick: u64,
     active: FxHashMap<u64, usize>,
+    /// The line whose transaction was asked for last, and where that is: what a message does is about one line.
+    last: Option<(Line, usize)>,
     transactions: Vec<Transaction>,
     unused: Vec<usize>,
     /// For a line under recall: the line that waits for its place.
@@ -95,6 +97,7 @@ impl Hash for State {
             data,
             tick: _,
             active,
+            last: _,
             transactions,
             unused: _,
             recall_for,
@@ -134,6 +137,7 @@ impl State {
             data: vec![[0; 64]; lines],
             tick: 0,
             active: FxHashMap::default(),
+            last: None,
             transactions: Vec::new(),
             unused: Vec::new(),
             recall_for: FxHashMap::default(),
@@ -145,28 +149,38 @@ impl State {
 
     /// Queues a request; true when it is the only one and starts now.
     pub(super) fn enqueue(&mut self, line: Line, request: Request) -> bool {
-        if let Some(index) = self.active.get(&line.0) {
-            self.transactions[*index].queue.push_back(request);
-            return false;
-        }
-        let index = self.unused.pop().unwrap_or_else(|| {
-            let queue = VecDeque::with_capacity(8);
-            self.transactions.push(Transaction { queue, phase: Phase::Waiting });
-            self.transactions.len() - 1
+        let State { active, transactions, unused, .. } = self;
+        let mut starts = false;
+        let index = *active.entry(line.0).or_insert_with(|| {
+            starts = true;
+            unused.pop().unwrap_or_else(|| {
+                let queue = VecDeque::with_capacity(8);
+                transactions.push(Transaction { queue, phase: Phase::Waiting });
+                transactions.len() - 1
+            })
         });
-        self.transactions[index].queue.push_back(request);
-        self.active.insert(line.0, index);
-        true
+        transactions[index].queue.push_back(request);
+        self.last = Some((line, index));
+        starts
+    }
+
+    /// Where a line's transaction is.
+    #[inline]
+    fn index(&self, line: Line) -> Option<usize> {
+        match self.last {
+            Some((last, index)) if last == line => Some(index),
+            _ => self.active.get(&line.0).copied(),
+        }
     }
 
     fn transaction(&mut self, line: Line) -> Option<&mut Transaction> {
-        let index = *self.active.get(&line.0)?;
+        let index = self.index(line)?;
+        self.last = Some((line, index));
         Some(&mut self.transactions[index])
     }
 
     pub(super) fn current(&self, line: Line) -> Option<Request> {
-        let index = *self.active.get(&line.0)?;
-        self.transactions[index].queue.front().copied()
+        self.transactions[self.index(line)?].queue.front().copied()
     }
 
     pub(super) fn set_phase(&mut self, line: Line, phase: Phase) {
@@ -189,7 +203,7 @@ impl State {
     }
 
     pub(super) fn recalled_for(&mut self, line: Line) -> Option<Line> {
-        if !matches!(self.current(line), Some(Request::Recall)) {
+        if self.recall_for.is_empty() || !matches!(self.current(line), Some(Request::Recall)) {
             return None;
         }
         self.recall_for.remove(&line.0)
@@ -203,6 +217,7 @@ impl State {
         if !t.queue.is_empty() {
             return true;
         }
+        self.last = None;
         if let Some(index) = self.active.remove(&line.0) {
             self.unused.push(index);
         }
@@ -239,9 +254,16 @@ impl State {
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
         let mut least = 0;
         loop {
-            let usable = self.set(line).filter(|slot| self.pins[*slot] == 0);
-            let ranked = usable.map(|slot| (self.rank(slot), slot)).filter(|(rank, _)| *rank >= least);
-            let (rank, slot) = ranked.min()?;
+            let (mut rank, mut slot) = (u64::MAX, 0);
+            for usable in self.set(line).filter(|slot| self.pins[*slot] == 0) {
+                let its = self.rank(usable);
+                if its >= least && its < rank {
+                    (rank, slot) = (its, usable);
+                }
+            }
+            if rank == u64::MAX {
+                return None;
+            }
             // Few lines are busy: asking for the best one alone is cheaper than asking for all.
             if !self.line(slot).is_some_and(|old| self.is_active(old)) {
                 return Some(slot);
@@ -251,6 +273,7 @@ impl State {
     }
 
     /// How much a place's line is worth keeping; no two lines are worth the same.
+    #[inline]
     fn rank(&self, slot: Slot) -> u64 {
         let (taken, tagged) = (self.lines[slot] != NOTHING, self.tags[slot] != NOTHING);
         debug_assert!(self.ages[slot] >> 61 == 0);
