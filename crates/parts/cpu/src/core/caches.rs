@@ -25,6 +25,9 @@ pub(super) type Slot = usize;
 /// Tags are line numbers plus one, so that zero means nobody and an unused cache costs nothing to make.
 const NOBODY: u64 = 0;
 
+/// Above every age.
+const TAKEN: u64 = 1 << 63;
+
 fn tag(line: Line) -> u64 {
     line.0 + 1
 }
@@ -125,23 +128,42 @@ impl Caches {
         let set = self.l1.set_of(line);
         let first = set * self.l1.ways;
         // A free place has age 0, and so goes first.
-        let ages = self.l1_ages[first..first + self.l1.ways].iter().enumerate();
-        let way = ages.min_by_key(|(_, age)| **age).map_or(0, |(way, _)| way);
+        let (mut way, mut least) = (0, u64::MAX);
+        for (index, age) in self.l1_ages[first..first + self.l1.ways].iter().enumerate() {
+            if *age < least {
+                (way, least) = (index, *age);
+            }
+        }
         self.l1_tags[first + way] = tag(line);
         self.l1_slots[first + way] = slot as u32;
         self.l1_ages[first + way] = self.tick;
         self.l1_recent[set] = way as u8;
     }
 
-    /// Where a new line may go: a free place, or the least recently used one, those that `busy` names last.
+    /// Where a new line may go: a free place, or the least recently used one, those that `busy` names last. Mostly that one
+    /// is not busy, and no other is asked about.
     pub(super) fn choose(&self, line: Line, busy: impl Fn(&Caches, Slot) -> bool) -> Slot {
+        let (taken, oldest) = self.oldest(line, 0).expect("a set has ways");
+        let (mut rank, mut slot) = (taken, oldest);
+        while rank >= TAKEN && busy(self, slot) {
+            let Some(next) = self.oldest(line, rank + 1) else { return oldest };
+            (rank, slot) = next;
+        }
+        slot
+    }
+
+    /// The place of the least rank from `least` on: free ones first, then by age.
+    fn oldest(&self, line: Line, least: u64) -> Option<(u64, Slot)> {
         let first = self.l2.set_of(line) * self.l2.ways;
         let ways = first..first + self.l2.ways;
-        ways.min_by_key(|slot| {
-            let free = self.l2_tags[*slot] == NOBODY;
-            (!free, !free && busy(self, *slot), self.l2_ages[*slot])
-        })
-        .expect("a set has ways")
+        let mut found = (u64::MAX, 0);
+        for (way, (tag, age)) in self.l2_tags[ways.clone()].iter().zip(&self.l2_ages[ways]).enumerate() {
+            let rank = if *tag == NOBODY { *age } else { TAKEN | *age };
+            if rank >= least && rank < found.0 {
+                found = (rank, first + way);
+            }
+        }
+        (found.0 != u64::MAX).then_some(found)
     }
 
     /// The line in a place, none when it is free.
