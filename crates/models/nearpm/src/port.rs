@@ -303,7 +303,8 @@ impl CommandPort {
     fn look_at_the_clock(&mut self, out: &mut Out<'_, Msg>) {
         let (now, timeout) = (out.now(), self.spec.timeout);
         let late = |at: Time| at + timeout <= now;
-        if let Some(sent) = self.sent.iter().find(|s| late(s.at)) {
+        // Both are in order of time: who comes first is late first.
+        if let Some(sent) = self.sent.first().filter(|s| late(s.at)) {
             let device = (sent.untaken | sent.undone).trailing_zeros();
             let text = format!(
                 "device {device} does not answer: request {} of core {} is not done after {} (neardata.timeout_ns)",
@@ -315,8 +316,8 @@ impl CommandPort {
             self.asked.remove(0);
             out.send(PortId(core), Dur::ZERO, Msg::UncachedReply { value: NearCommand::NO_ANSWER });
         }
-        let first = self.sent.iter().map(|s| s.at).chain(self.asked.iter().map(|a| a.2)).min();
-        let next = first.map_or(Time::NEVER, |at| at + self.spec.timeout);
+        let sent = self.sent.first().map_or(Time::NEVER, |s| s.at + self.spec.timeout);
+        let next = self.asked.first().map_or(sent, |a| sent.min(a.2 + self.spec.timeout));
         if self.failure.is_none() && next > out.now() && next < self.wakes_at {
             self.wakes_at = next;
             out.wake(next, Msg::Alarm);
