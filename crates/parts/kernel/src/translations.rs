@@ -26,7 +26,9 @@ impl Translations {
     pub fn find(&mut self, page: u32) -> Option<u32> {
         let set = self.set(page);
         let at = set.iter().position(|entry| entry.is_some_and(|(p, _)| p == page))?;
-        set[..=at].rotate_right(1);
+        if at > 0 {
+            set[..=at].rotate_right(1);
+        }
         set[0].map(|(_, place)| place)
     }
 
