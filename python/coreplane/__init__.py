@@ -6,15 +6,17 @@
 True
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
 from coreplane._core import ConfigError, RunError, __version__
 
-if _TYPE_CHECKING:
+# Checkers of types take it for true. The library that has it takes longer to import than all else here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     from coreplane.api import claims, compare, crash, curve, explore, holdup, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
     from coreplane.findings import Crash, Exploration, Finding, Litmus, Replay, Scoreboard, Shared, SharedFinding, Side, Store, Test, Tracking, Violation
     from coreplane.inputs import Machine, Trace, Workload
     from coreplane.results import Comparison, Curve, Run, Sweep
+
+del TYPE_CHECKING
 
 _HOMES = {
     "api": "claims compare crash curve explore holdup litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",

@@ -1,17 +1,21 @@
-"""The command line: figures and reports are drawn here, everything else is the compiled core's."""
+"""The command line: figures and reports are drawn here, everything else is the compiled core's.
+
+What a short answer does not need is imported where it is needed: importing it takes as long as the answer.
+"""
+
+from __future__ import annotations
 
 import os
-import shutil
-import signal
 import sys
-import textwrap
-import threading
-from pathlib import Path
 
 from coreplane import _core
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
 #: The documentation's first page, in packages that are given away (``packaging/wheel`` puts it there).
-SITE = Path(__file__).parent / "site" / "index.html"
+SITE = os.path.join(os.path.dirname(__file__), "site", "index.html")  # noqa: PTH118, PTH120 - without pathlib
 
 
 def main() -> int:
@@ -31,6 +35,8 @@ def main() -> int:
 
 def _core_main(args: list[str]) -> int:
     """The compiled core's command line, which sees to Ctrl-C itself; Python's own handler would only wait for its end."""
+    import signal
+
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -47,7 +53,7 @@ def _main() -> int:
         from coreplane import cluster
 
         return cluster.main(rest, url)
-    if args in (["docs"], ["docs", "--open"]) and SITE.exists():
+    if args in (["docs"], ["docs", "--open"]) and os.path.exists(SITE):  # noqa: PTH110
         return _docs("--open" in args)
     code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
     is_read = "json" not in args and "--format=json" not in args
@@ -63,8 +69,9 @@ def _docs(is_opened: bool) -> int:
     print(SITE)
     if is_opened:
         import webbrowser
+        from pathlib import Path
 
-        if not webbrowser.open(SITE.as_uri()):
+        if not webbrowser.open(Path(SITE).as_uri()):
             print("coreplane: no browser was found", file=sys.stderr)
             return 2
     return 0
@@ -72,6 +79,8 @@ def _docs(is_opened: bool) -> int:
 
 def _tracked(args: list[str]) -> int:
     """Tracks a process. It mostly ends with Ctrl-C: what takes longest to load of what draws its report is there by then."""
+    import threading
+
     loading = threading.Timer(1, _ready_to_draw)
     loading.start()
     try:
@@ -95,6 +104,9 @@ def _is_drawn(args: list[str]) -> bool:
 
 def _say(sentence: str) -> None:
     """Prints a sentence of a report's summary, as wide as the terminal is."""
+    import shutil
+    import textwrap
+
     print("\n" + "\n".join(textwrap.wrap(sentence, shutil.get_terminal_size().columns - 1)))
 
 
@@ -102,6 +114,8 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
     """Draws the reports of a command that has left its results in a folder; a reader is told what a campaign's says first."""
     command, out = args[0] if args else "", _out(args)
     if command == "sweep" and out is None and "--plan" not in args:
+        from pathlib import Path
+
         # Where the compiled core puts a campaign's results.
         campaign = next((Path(a) for a in args[1:] if a.endswith(".toml")), None)
         out = campaign and Path(f"{campaign.stem}.sweep")
@@ -135,7 +149,11 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
 def _out(args: list[str]) -> Path | None:
     """The folder given with --out."""
     folder = _taken(args, "--out")[0] or _taken(args, "-o")[0]
-    return Path(folder) if folder else None
+    if not folder:
+        return None
+    from pathlib import Path
+
+    return Path(folder)
 
 
 def _taken(args: list[str], option: str) -> tuple[str | None, list[str]]:
