@@ -181,16 +181,19 @@ static size_t decode_raw(void) {
     return i;
 }
 
-/* Ends the bytes; the prefix of operand size, if it is left for the instruction `next`. */
+enum { OPERAND16 = 1, LOCK_PREFIX = 2, LOCKED = 0x200, SYSCALL = 0x201 };
+
+/* Ends the bytes; which prefixes are left for the instruction `next`. */
 static int end_raw(const struct statement *next, size_t *at) {
     if (!raw.n) return 0;
     size_t i = decode_raw();
     int whole = raw.known == raw.n && only_prefixes(raw.bytes + i, raw.n - i);
     if (!whole && may_persist(raw.bytes + i, raw.n - i)) unseen(raw.first, "bytes that are not understood");
-    int operand16 = next && whole && memchr(raw.bytes + i, 0x66, raw.n - i);
+    int left = 0;
+    if (next && whole) left = (memchr(raw.bytes + i, 0x66, raw.n - i) ? OPERAND16 : 0) | (memchr(raw.bytes + i, 0xF0, raw.n - i) ? LOCK_PREFIX : 0);
     if (next && whole && i < raw.n) *at = raw.first->at;
     raw.n = raw.known = 0;
-    return operand16;
+    return left;
 }
 
 static void keep_raw(const struct statement *s, unsigned long value, int size, int known) {
@@ -254,16 +257,45 @@ static char *mnemonic(const struct statement *s) {
     return NULL;
 }
 
+static int is_exchange(const char *s) {
+    static const char *const NAMES[] = {"xchg", "xchgb", "xchgw", "xchgl", "xchgq"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (is_word(s, NAMES[i])) return 1;
+    return 0;
+}
+
+/* A locked instruction waits for flushes; its place among those of other threads is that of its memory, where it is
+ * plain to see. */
+static void locked(const struct statement *s, size_t at, const char *operands) {
+    const char *open = strpbrk(operands, "([");
+    char *memory = open && !strchr(operands, '\\') ? memory_operand(operands, s->intel) : NULL;
+    /* An exchange may name its register last. */
+    if (memory && !strpbrk(memory, "([")) {
+        free(memory);
+        memory = NULL;
+    }
+    if (memory && (strcasestr(memory, "fs:") || strcasestr(memory, "gs:"))) {
+        free(memory);
+        memory = NULL;
+    }
+    hook(s, at, memory ? LOCKED : MFENCE, memory);
+    free(memory);
+}
+
 static void instruction(const struct statement *s) {
     char *name = mnemonic(s);
     if (!name) return; /* a prefix alone */
     size_t at = s->at;
-    int operand16 = end_raw(s, &at), kind = kind_of(name);
+    int left = end_raw(s, &at), operand16 = left & OPERAND16, kind = kind_of(name);
     if (operand16 && kind == CLFLUSH) kind = CLFLUSHOPT;
     if (operand16 && (is_word(name, "xsaveopt") || is_word(name, "xsaveopt64"))) kind = CLWB;
-    if (kind == HARMLESS) return;
     const char *operands = name + strcspn(name, " \t");
     operands += strspn(operands, " \t");
+    if (kind == HARMLESS) {
+        if (left & LOCK_PREFIX || (is_exchange(name) && strpbrk(operands, "([\\"))) locked(s, at, operands);
+        if (is_word(name, "syscall")) hook(s, at, SYSCALL, s->intel ? s->noprefix ? "[rax]" : "[%rax]" : "(%rax)");
+        return;
+    }
     if (s->macro && strchr(operands, '\\')) {
         unseen(s, "an operand of a macro");
         return;

@@ -72,6 +72,12 @@ static inline __attribute__((always_inline)) void on_write(uint64_t address, uns
         pend_aligned(b, address, size, location);
 }
 
+/* Programs wait for volatile variables. */
+static inline void volatile_turn(uint64_t address, const void *pc, int stores) {
+    struct buffer *b = meets() ? begin() : NULL;
+    if (b) turn(b, address, place(pc), next_stamp(), stores);
+}
+
 /* One of each, by all the names that the compilers know. */
 #define SAME(other, one) EXPORT void other(void *p) __attribute__((alias(#one)));
 #define ACCESS(n) \
@@ -81,12 +87,18 @@ static inline __attribute__((always_inline)) void on_write(uint64_t address, uns
         on_read((uint64_t)p, n, __builtin_return_address(0)); \
         on_write((uint64_t)p, n, __builtin_return_address(0)); \
     } \
-    SAME(__tsan_volatile_read##n, __tsan_read##n) \
-    SAME(__tsan_volatile_write##n, __tsan_write##n) \
+    EXPORT void __tsan_volatile_read##n(void *p) { \
+        volatile_turn((uint64_t)p, __builtin_return_address(0), 0); \
+        on_read((uint64_t)p, n, __builtin_return_address(0)); \
+    } \
+    EXPORT void __tsan_volatile_write##n(void *p) { \
+        volatile_turn((uint64_t)p, __builtin_return_address(0), 1); \
+        on_write((uint64_t)p, n, __builtin_return_address(0)); \
+    } \
     SAME(__tsan_unaligned_read##n, __tsan_read##n) \
     SAME(__tsan_unaligned_write##n, __tsan_write##n) \
-    SAME(__tsan_unaligned_volatile_read##n, __tsan_read##n) \
-    SAME(__tsan_unaligned_volatile_write##n, __tsan_write##n) \
+    SAME(__tsan_unaligned_volatile_read##n, __tsan_volatile_read##n) \
+    SAME(__tsan_unaligned_volatile_write##n, __tsan_volatile_write##n) \
     SAME(__tsan_unaligned_read_write##n, __tsan_read_write##n)
 ACCESS(1)
 ACCESS(2)

@@ -28,6 +28,12 @@ static inline void note_old(struct buffer *b, unsigned log2size, uint64_t addres
     if (by_host) emit(b, LOAD_ACQUIRE, log2size, address, location, old, stamp);
 }
 
+/* The thread's last relaxed load: one that finds the same again needs no place in order. */
+static THREAD_LOCAL struct {
+    const volatile void *at;
+    uint64_t value;
+} last_seen;
+
 #define LOG2(n) (n == 8 ? 0 : n == 16 ? 1 : n == 32 ? 2 : 3)
 
 #define RMW_BODY(n, type, operation, new_value) \
@@ -51,14 +57,20 @@ static inline void note_old(struct buffer *b, unsigned log2size, uint64_t addres
 #define ATOMIC(n, type) \
     EXPORT type __tsan_atomic##n##_load(const volatile type *p, int order) { \
         struct buffer *b = begin(); \
-        if (!b || order == __ATOMIC_RELAXED) { \
+        int relaxed = order == __ATOMIC_RELAXED; \
+        if (!b || (relaxed && !meets())) { \
             if (b) emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
             return __atomic_load_n(p, __ATOMIC_SEQ_CST); \
         } \
         atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         type v = __atomic_load_n(p, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
-        emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, v, stamp); \
+        if (relaxed) { \
+            if (last_seen.at != p || last_seen.value != v) turn(b, (uint64_t)p, PC, stamp, 0); \
+            last_seen.at = p, last_seen.value = v; \
+            emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
+        } else \
+            emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, v, stamp); \
         atomic_done(b); \
         return v; \
     } \
@@ -68,7 +80,8 @@ static inline void note_old(struct buffer *b, unsigned log2size, uint64_t addres
             __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
             return; \
         } \
-        if (order == __ATOMIC_RELAXED) { \
+        int relaxed = order == __ATOMIC_RELAXED; \
+        if (relaxed && !meets()) { \
             pend(b, STORE, (uint64_t)p, n / 8, PC); \
             __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
             emit(b, STORE, LOG2(n), (uint64_t)p, PC, v, 0); \
@@ -78,7 +91,9 @@ static inline void note_old(struct buffer *b, unsigned log2size, uint64_t addres
         atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
-        emit(b, order == __ATOMIC_SEQ_CST ? RMW : STORE_RELEASE, LOG2(n), (uint64_t)p, PC, v, stamp); \
+        if (relaxed) turn(b, (uint64_t)p, PC, stamp, 1); \
+        enum kind kind = relaxed ? STORE : order == __ATOMIC_SEQ_CST ? RMW : STORE_RELEASE; \
+        emit(b, kind, LOG2(n), (uint64_t)p, PC, v, relaxed ? 0 : stamp); \
         atomic_done(b); \
     } \
     FETCH(n, type, exchange, __atomic_exchange_n, v) \

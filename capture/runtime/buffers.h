@@ -1,5 +1,16 @@
 /* The threads' buffers: where they come from, and how they are handed over. */
 
+/* Whether there is another thread to meet; hosts have a place in order for every access. */
+static inline int meets(void) {
+    return !by_host && !reading && atomic_load_explicit(&threads, memory_order_relaxed) > 1;
+}
+
+/* Before an access that keeps its order among those of other threads and gives none to what is around it. */
+static inline void turn(struct buffer *b, uint64_t address, uint32_t location, uint32_t stamp, int stores) {
+    emit(b, TURN, 0, address, location, (uint64_t)stores, stamp);
+}
+
+
 /* One record of packed bytes: what decoding needs. Returns where the next begins, NULL when it is not whole. */
 struct unpacked {
     enum kind kind;

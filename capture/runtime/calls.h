@@ -4,7 +4,10 @@
     LIBRARY(name) \
     INSTEAD ssize_t name parameters { \
         struct change c; \
-        if (!before_change(&c, fd, PC)) return REAL(name) arguments; \
+        if (!before_change(&c, fd, PC)) { \
+            gives(meeting_through(fd), PC); \
+            return REAL(name) arguments; \
+        } \
         ssize_t n = REAL(name) arguments; \
         after_change(&c, vector, n, offset, PC, flags); \
         return n; \

@@ -116,10 +116,11 @@ WAITS(pid_t, waitpid, (pid_t process, int *status, int options), (process, statu
 WAITS(int, poll, (struct pollfd *all, nfds_t n, int milliseconds), (all, n, milliseconds))
 WAITS(int, kill, (pid_t process, int signal), (process, signal))
 
-/* Semaphores that processes share order them as locks do. */
+/* Semaphores that processes share order them as locks do. Threads meet there. */
 LIBRARY(sem_post)
 INSTEAD int sem_post(sem_t *s) {
     if (by_host) sync_event(UNLOCK, s, 0, PC);
+    else gives(meeting_at(s), PC);
     return REAL(sem_post)(s);
 }
 #define TAKES(name, parameters, arguments) \
@@ -128,11 +129,13 @@ INSTEAD int sem_post(sem_t *s) {
         if (by_host) begin(); \
         int failed = REAL(name) arguments; \
         if (by_host && !failed) sync_event(LOCK, s, 0, PC); \
+        else if (!failed) takes(meeting_at(s), PC); \
         return failed; \
     }
 TAKES(sem_wait, (sem_t *s), (s))
 TAKES(sem_trywait, (sem_t *s), (s))
 TAKES(sem_timedwait, (sem_t *s, const struct timespec *until), (s, until))
+TAKES(sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *until), (s, clock, until))
 
 static int make_trace(void);
 

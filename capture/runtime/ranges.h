@@ -103,6 +103,7 @@ int __wrap_sprintf(char *to, const char *format, ...) {
         type n = REAL(name) arguments; \
         after_write(b, (uint64_t)to, n > 0 ? (uint64_t)n : 0, PC); \
         read_through(fd, from_at, n); \
+        if (n > 0) takes(meeting_through(fd), PC); \
         return n; \
     }
 KERNEL_WRITES(ssize_t, read, -1, (int fd, void *to, size_t size), (fd, to, size))
@@ -128,6 +129,7 @@ static void after_vector(const struct iovec *v, int count, ssize_t n, uint32_t l
         ssize_t n = REAL(name) arguments; \
         after_vector(v, count, n, PC); \
         read_through(fd, from_at, n); \
+        if (n > 0) takes(meeting_through(fd), PC); \
         return n; \
     }
 KERNEL_SCATTERS(readv, -1, (int fd, const struct iovec *v, int count), (fd, v, count))
@@ -137,5 +139,6 @@ INSTEAD ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     begin();
     ssize_t n = REAL(recvmsg)(fd, message, flags);
     if (n > 0) after_vector(message->msg_iov, (int)message->msg_iovlen, n, PC);
+    if (n > 0) takes(meeting_through(fd), PC);
     return n;
 }

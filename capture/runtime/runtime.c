@@ -33,6 +33,7 @@
 #include "shadow.h"
 #include "elsewhere.h"
 #include "files.h"
+#include "meetings.h"
 #include "accesses.h"
 #include "ranges.h"
 #include "atomics.h"
@@ -51,3 +52,5 @@
 #include "pmem.h"
 #include "pmem2.h"
 #include "hosts.h"
+#include "waiting.h"
+#include "syscalls.h"

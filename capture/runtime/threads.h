@@ -39,21 +39,6 @@ int __wrap_pthread_spin_unlock(pthread_spinlock_t *lock) {
     return __real_pthread_spin_unlock(lock);
 }
 
-int __real_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *);
-int __wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *lock) {
-    sync_event(UNLOCK, lock, 0, PC);
-    int failed = __real_pthread_cond_wait(c, lock);
-    sync_event(LOCK, lock, 0, PC);
-    return failed;
-}
-int __real_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *lock, const struct timespec *until) {
-    sync_event(UNLOCK, lock, 0, PC);
-    int failed = __real_pthread_cond_timedwait(c, lock, until);
-    sync_event(LOCK, lock, 0, PC);
-    return failed;
-}
-
 /* Locks in files: what the thread library leaves of them is known to come from here. To lock and unlock leaves nothing. */
 #define SETS_UP(name, type) \
     int __real_pthread_##name##_init(pthread_##name##_t *, const type *); \
@@ -126,18 +111,22 @@ static void joined(pthread_t name, uint32_t location) {
     if (id) sync_event(JOIN, 0, id - 1, location);
 }
 
+/* Waits until a thread that was made has told its number. */
+static void born_as(pthread_t name, atomic_uint *number, uint32_t location) {
+    uint32_t id;
+    while ((id = atomic_load(number)) == 0) raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    if (id > MOST_THREADS) return;
+    remember_thread(name, id);
+    sync_event(CREATE, 0, id - 1, location);
+}
+
 /* C++ threads are made and joined within the C++ library: those calls come here too. */
 INSTEAD int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
     if (!begin()) return REAL(pthread_create)(thread, attributes, run, argument);
     struct birth birth = {.run = run, .argument = argument};
     int failed = REAL(pthread_create)(thread, attributes, newborn, &birth);
     if (failed) return failed;
-    uint32_t id;
-    while ((id = atomic_load(&birth.thread)) == 0) raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-    if (id <= MOST_THREADS) {
-        remember_thread(*thread, id);
-        sync_event(CREATE, 0, id - 1, PC);
-    }
+    born_as(*thread, &birth.thread, PC);
     return 0;
 }
 

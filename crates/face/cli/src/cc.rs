@@ -124,6 +124,9 @@ impl Tools {
         // Whether each function tells when it begins and ends.
         let dash = if self.clang { "-" } else { "" };
         flags.push(format!("{dash}tsan-instrument-func-entry-exit={}", u8::from(a.callers)));
+        // Threads wait for volatile variables.
+        flags.push(if self.clang { "-mllvm".into() } else { "--param".into() });
+        flags.push(format!("{dash}tsan-distinguish-volatile=1"));
         flags
     }
 

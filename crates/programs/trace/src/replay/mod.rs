@@ -160,6 +160,7 @@ impl Replay {
                 self.note_persistent_lock(cpu, step, running).await;
                 order::unlock(cpu, step, running).await;
             }
+            Kind::Turn if step.word != NO_WORD => order::keep_place(cpu, step).await,
             Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw | Kind::Lock | Kind::Unlock => {
                 order::wait_for(cpu, step.word, step.turn).await;
                 self.act(cpu, step, running).await;

@@ -47,6 +47,20 @@ pub(super) async fn wait_for(cpu: &Cpu, word: u64, value: u64) {
     cpu.charged(Activity::Locks, spin).await;
 }
 
+/// Waits until as many stores to a word were made as in the recording; a store is the next of them.
+pub(super) async fn keep_place(cpu: &Cpu, step: &Step) {
+    let spin = async {
+        let mut pauses = Pauses(BACKOFF_PS.0);
+        while cpu.load_acquire(step.word).await < step.turn {
+            pauses.pause(cpu).await;
+        }
+    };
+    cpu.charged(Activity::Locks, spin).await;
+    if step.record.value != 0 {
+        cpu.store_release(step.word, step.turn + 1).await;
+    }
+}
+
 /// Spins until a word has reached a value, or for as long as `patience`; gives what it says at last.
 async fn wait_until(cpu: &Cpu, word: u64, value: u64, patience: Dur) -> u64 {
     let (mut pauses, end) = (Pauses(BACKOFF_PS.0), cpu.now() + patience);

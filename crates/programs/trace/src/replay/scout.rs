@@ -62,6 +62,10 @@ pub(super) struct Scout {
     /// Every line of a file that was ever stored to.
     stored: Pending,
     turns: FxHashMap<u64, (u64, u64)>,
+    /// Of words that accesses keep their places on: what shows how many stores there were, and the number of them; and what
+    /// each thread has seen last.
+    kept: FxHashMap<u64, (u64, u64)>,
+    kept_last: Vec<(u64, u64)>,
     locks: FxHashMap<u64, Lock>,
     /// For each thread, the unlocking that was its last record: of what, and where in the program.
     unlocked: Vec<Option<(u64, u32)>>,
@@ -83,6 +87,8 @@ impl Scout {
             pending: Pending::default(),
             stored: Pending::default(),
             turns: FxHashMap::default(),
+            kept: FxHashMap::default(),
+            kept_last: vec![(NO_WORD, 0); threads],
             locks: FxHashMap::default(),
             unlocked: vec![None; threads],
             simulated: options.simulated,
@@ -108,6 +114,8 @@ impl Scout {
             self.lock(record, before);
         } else if record.kind == Kind::Call {
             self.call(record);
+        } else if record.kind == Kind::Turn && !self.simulated {
+            self.keep_place(record);
         } else if record.kind == Kind::Contents {
             let place = self.space.place(record.address).unwrap_or(record.address);
             self.pointers.stored(place, record.size, record.value);
@@ -165,6 +173,24 @@ impl Scout {
         }
         if matches!(record.kind, Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw) {
             (step.word, step.turn) = self.turn(place & !7);
+        }
+        self.push(step);
+    }
+
+    /// An access that is no operation of synchronisation keeps its place among the stores to its word. A load that has seen
+    /// the last of them before waits for nothing.
+    fn keep_place(&mut self, record: Record) {
+        let mut step = step(record);
+        let place = self.space.place(record.address).unwrap_or(record.address) & !7;
+        let places = &mut self.places;
+        let word = self.kept.entry(place).or_insert_with(|| (places.word(), 0));
+        (step.word, step.turn) = *word;
+        word.1 += u64::from(record.value != 0);
+        let last = &mut self.kept_last[usize::from(record.thread)];
+        if record.value == 0 && (*last == (step.word, step.turn) || step.turn == 0) {
+            step.word = NO_WORD;
+        } else {
+            *last = (step.word, step.turn + u64::from(record.value != 0));
         }
         self.push(step);
     }
