@@ -23,6 +23,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         output::print_json(&claims.map(|c| c.to_json(false)).collect());
     } else {
         evaluations.iter().for_each(print);
+        if evaluations.len() > 1 {
+            scoreboard(&evaluations);
+        }
     }
     Ok(())
 }
@@ -110,6 +113,32 @@ fn print(evaluation: &Evaluation) {
     evaluation.tables.iter().for_each(designs::print);
     joint(evaluation);
     println!("\nWhy claims are missed: coreplane show deviations");
+}
+
+/// Every paper's verdicts, a line a paper, and what became of the claims that had to come out by themselves.
+fn scoreboard(evaluations: &[Evaluation]) {
+    let verdicts = ["reproduced", "inside", "contradicts", "missed", "error"];
+    let mut table = Table::new(["paper", "claims"].into_iter().chain(verdicts)).left(1);
+    let all: Vec<&Scored> = evaluations.iter().flat_map(|e| &e.claims).collect();
+    let mut row = |name: &str, claims: &[&Scored]| {
+        let of = |word: &str| claims.iter().filter(|c| c.word() == word).count().to_string();
+        table.row([name.to_string(), claims.len().to_string()].into_iter().chain(verdicts.map(of)));
+    };
+    for evaluation in evaluations {
+        row(evaluation.paper, &evaluation.claims.iter().collect::<Vec<_>>());
+    }
+    row("all", &all);
+    println!();
+    table.print();
+    let predicted = |c: &&&Scored| c.claim.purpose == "predict" && c.word() != "contradicts";
+    let predicted: Vec<&str> = all.iter().filter(predicted).map(|c| c.word()).collect();
+    let of = |word: &str| predicted.iter().filter(|w| **w == word).count();
+    say!(
+        "\nOf {} claims marked predict that no published number contradicts {} are reproduced and {} inside.",
+        predicted.len(),
+        of("reproduced"),
+        of("inside")
+    );
 }
 
 /// How far a claim goes, in a cell.

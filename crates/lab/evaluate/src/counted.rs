@@ -49,6 +49,14 @@ impl Counted {
         }
     }
 
+    /// The same as one that is counted alike where nothing is varied: a tool that does not slow sees what there is.
+    pub(crate) fn as_taken(self) -> Counted {
+        match self {
+            Counted::Slowed(operations) if SLOWER.default == "1" => Counted::Windows(operations),
+            same @ (Counted::Windows(_) | Counted::Slowed(_) | Counted::LeastRecentlyUsed(_)) => same,
+        }
+    }
+
     /// Whether the program's own parameters act.
     pub(crate) fn has_program(self) -> bool {
         !matches!(self, Counted::LeastRecentlyUsed(_))

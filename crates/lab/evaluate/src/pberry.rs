@@ -40,9 +40,13 @@ const TRACKS: [(&str, u64, u64, Changes); 4] = [
     ("histogram", 1, 16, &[("workload.input_bytes", "8388608"), ("workload.split_bytes", "524288")]),
 ];
 
-/// Local memory holds a part of each program's, about two fifths.
-const WORKLOADS: [(&str, &str); 4] =
-    [("redis-random", "4096"), ("redis-seq", "4096"), ("linreg", "4096"), ("histogram", "1024")];
+/// Local memory holds a part of each program's, about two fifths: KiB of it, and of a design's programs.
+const WORKLOADS: [(&str, &str, &str); 4] = [
+    ("redis-random", "4096", "1024"),
+    ("redis-seq", "4096", "1024"),
+    ("linreg", "4096", "1024"),
+    ("histogram", "1024", "256"),
+];
 
 /// Ways in which the agent answers page walks, prefetching, and as much memory again at the processor.
 const WAYS: [(&str, &str, &str); 5] = [
@@ -81,14 +85,17 @@ pub const PAPER: Paper = Paper {
 
 type Sets = Vec<(&'static str, String)>;
 
-/// A design's requests are a quarter, over the same keys.
+/// A design's programs are a quarter of these, and so is the memory that holds a part of them.
 fn sized(effort: Effort, workload: &str, more: &[(&'static str, &str)]) -> Sets {
-    let requests = if effort == Effort::Whole { "8000" } else { "2000" };
-    let size: &[_] = match workload.starts_with("redis") {
-        true => &[("workload.keys", "20000"), ("workload.operations", requests)],
+    let whole = effort == Effort::Whole;
+    let size: &[_] = match workload {
         // 16 splits, as Metis has for each core.
-        false if workload == "linreg" => &[("workload.split_bytes", "1048576")],
-        false => &[("workload.split_bytes", "131072")],
+        "linreg" if whole => &[("workload.split_bytes", "1048576")],
+        "linreg" => &[("workload.input_bytes", "4194304"), ("workload.split_bytes", "262144")],
+        "histogram" if whole => &[("workload.split_bytes", "131072")],
+        "histogram" => &[("workload.input_bytes", "524288"), ("workload.split_bytes", "32768")],
+        _ if whole => &[("workload.keys", "20000"), ("workload.operations", "8000")],
+        _ => &[("workload.keys", "5000"), ("workload.operations", "2000")],
     };
     size.iter().chain(more).map(|(key, value)| (*key, (*value).to_string())).collect()
 }
@@ -111,11 +118,12 @@ fn using(machine: &str, used: &str) -> String {
     format!("{machine} for {used}")
 }
 
-/// What those of the programs change that are `wanted`.
-fn declare_tracks(runs: &mut Runs, wanted: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
+/// What those of the programs change that are `wanted`; a design looks at one window of requests.
+fn declare_tracks(runs: &mut Runs, effort: Effort, wanted: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
     for (workload, window, windows, sizes) in TRACKS.into_iter().filter(|(w, ..)| wanted(w)) {
         let mut sets = owned(sizes);
         if workload.starts_with("redis") {
+            let windows = if effort == Effort::Whole { windows } else { 1 };
             sets.push(("workload.operations", (window * windows).to_string()));
         }
         let mut add = |name, counted| runs.add_counted(Key::new(name, workload, 1), counted, LINES, &sets);
@@ -129,12 +137,13 @@ fn declare_tracks(runs: &mut Runs, wanted: impl Fn(&str) -> bool) -> Result<(), 
 
 fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
-    declare_tracks(&mut runs, |_| true)?;
-    for (workload, local) in WORKLOADS {
+    declare_tracks(&mut runs, effort, |_| true)?;
+    for (workload, local, quarter) in WORKLOADS {
         let mut add = |name: &str, preset: &str, more: &[(&'static str, &str)]| {
             runs.add(Key::new(name, workload, 1), preset, &sized(effort, workload, more))
         };
-        let some = ("remote.local_kib", local);
+        let part = if effort == Effort::Whole { local } else { quarter };
+        let some = ("remote.local_kib", part);
         let all = ("remote.local_kib", "65536");
         add(PAGES, PAGES, &[some])?;
         add(LINES, LINES, &[some])?;
@@ -220,8 +229,9 @@ fn pause(runs: &Runs) -> f64 {
 }
 
 fn no_write_faults(runs: &Runs) -> Finding {
-    let sum =
-        |machine: &str, stat: &str| WORKLOADS.map(|(w, _)| runs.get(machine, w, 1, stat)).iter().sum::<f64>();
+    let sum = |machine: &str, stat: &str| {
+        WORKLOADS.map(|(w, ..)| runs.get(machine, w, 1, stat)).iter().sum::<f64>()
+    };
     let (write, major) = (sum(LINES, "os.write_faults"), sum(LINES, "os.major_faults"));
     let held = sum(LINES, "remote.walks_held");
     let away = |stat| runs.get(AWAY, WORKLOADS[0].0, 1, stat);
@@ -241,7 +251,7 @@ fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
         "pberry.amplification.redis-seq" => amplification(runs, "redis-seq"),
         "pberry.amplification.linreg" => amplification(runs, "linreg"),
         "pberry.amplification.histogram" => amplification(runs, "histogram"),
-        "pberry.reduction" => Finding::Values(WORKLOADS.map(|(w, _)| reduction(runs, w)).to_vec()),
+        "pberry.reduction" => Finding::Values(WORKLOADS.map(|(w, ..)| reduction(runs, w)).to_vec()),
         "pberry.wp-slowdown" => {
             let metis = mean(["linreg", "histogram"].map(|w| slowdown(runs, w)));
             Finding::Values(vec![slowdown(runs, "redis-random"), slowdown(runs, "redis-seq"), metis])

@@ -80,9 +80,19 @@ impl Job {
     fn name(&self, seed: u64, build: &str) -> String {
         let mut hash = Fnv::default();
         hash.add(build);
-        hash.add(&described(&format!("{:?}, seed {seed}", self.key), &self.machine, &self.workload));
-        hash.add(&format!("{:?}", self.counted));
+        hash.add(&format!("seed {seed}"));
+        hash.add(&self.does());
         hash.name()
+    }
+
+    /// Everything that it hangs on besides the seed. What is counted without the machine hangs on the program alone.
+    fn does(&self) -> String {
+        match self.counted {
+            Some(counted) => {
+                format!("{}|{:?}|{:?}", self.workload.name, self.workload.settings, counted.as_taken())
+            }
+            None => described("", &self.machine, &self.workload),
+        }
     }
 }
 
@@ -90,6 +100,7 @@ impl Job {
 pub type Kept<'a> = Option<(&'a dyn Keep, &'a str)>;
 
 /// What is kept of a run.
+#[derive(Clone)]
 struct Done {
     stats: BTreeMap<String, f64>,
     series: Option<Series>,
@@ -180,7 +191,8 @@ impl Runs {
         kept: Kept<'_>,
         step: impl Fn() + Sync,
     ) -> Result<(), RunError> {
-        let one = |job: &Job| {
+        let one = |jobs: &Vec<&Job>| {
+            let job = jobs[0];
             let named = kept.map(|(keep, build)| (keep, job.name(seed, build)));
             let before = named.as_ref().and_then(|(keep, name)| serde_json::from_str(&keep.read(name)?).ok());
             let done = match (before, named) {
@@ -188,11 +200,25 @@ impl Runs {
                 (None, None) => job.done(seed)?,
                 (None, Some((keep, name))) => job.done_and_kept(seed, keep, &name)?,
             };
-            step();
-            Ok((job.key.clone(), done))
+            jobs.iter().for_each(|_| step());
+            Ok(jobs.iter().map(|job| (job.key.clone(), done.clone())).collect::<Vec<_>>())
         };
-        self.done.extend(in_parallel(&self.jobs, one)?);
+        self.done.extend(in_parallel(&self.different(), one)?.into_iter().flatten());
         Ok(())
+    }
+
+    /// The jobs, those together that do the same under other names.
+    fn different(&self) -> Vec<Vec<&Job>> {
+        let mut known = BTreeMap::new();
+        let mut all: Vec<Vec<&Job>> = Vec::new();
+        for job in &self.jobs {
+            let place = *known.entry(job.does()).or_insert(all.len());
+            if place == all.len() {
+                all.push(Vec::new());
+            }
+            all[place].push(job);
+        }
+        all
     }
 
     /// A statistic of a run that was done; 0 when the machine does not report it. A name that no statistic has is told by
@@ -304,6 +330,31 @@ mod tests {
                 assert!(declared.is_ok(), "{}: {:?}", paper.name, declared.err());
             }
         }
+    }
+
+    #[test]
+    fn runs_that_do_the_same_under_other_names_are_made_once() {
+        let mut runs = Runs::default();
+        let mut add = |name: &str, clients: &str, counted| {
+            let sets =
+                [("workload.keys", "50"), ("workload.operations", "50"), ("workload.clients", clients)];
+            let sets = sets.map(|(key, value)| (key, value.to_string()));
+            runs.add_counted(Key::new(name, "redis-seq", 1), counted, "pberry", &sets).unwrap();
+        };
+        add("a", "1", Counted::Windows(20));
+        add("b", "1", Counted::Slowed(20));
+        add("c", "2", Counted::Windows(20));
+        add("d", "1", Counted::Windows(10));
+        let together: Vec<usize> = runs.different().iter().map(Vec::len).collect();
+        assert_eq!(together, [2, 1, 1]);
+        runs.run(1, || {}).unwrap();
+        let bytes = |name| runs.get(name, "redis-seq", 1, "tracking.bytes");
+        assert!(bytes("a") > 0.0 && bytes("a").to_bits() == bytes("b").to_bits());
+        let mut runs = Runs::default();
+        for (name, threads) in [("a", 1), ("b", 1), ("c", 2)] {
+            runs.add(Key::new(name, "queue", threads), "intel", &[]).unwrap();
+        }
+        assert_eq!(runs.different().len(), 2);
     }
 
     #[test]

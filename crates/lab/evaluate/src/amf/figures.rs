@@ -1,8 +1,8 @@
 //! Faults, swap and processor time over time; totals by experiment; energy; pass-through; databases; other designs.
 
 use super::{
-    AMF, DATABASES, DESIGNS, EXPERIMENTS, HIDDEN, MIX_INSTANCES, MIX_SCALE, SHOWN, UNIFIED, WHOLE, at,
-    experiment, faults, gain, hiding, in_mix, of, stream,
+    AMF, CORES, DATABASES, DESIGNS, EXPERIMENTS, HIDDEN, MIX_INSTANCES, MIX_SCALE, SCALE, SHOWN, UNIFIED,
+    WHOLE, at, experiment, faults, gain, hiding, in_mix, of, stream,
 };
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::Runs;
@@ -24,7 +24,7 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
             "figure-15",
             "Energy of memory",
             "kJ",
-            "By experiment of table 4, with the same persistent memory.",
+            "By experiment of table 4, at a quarter of its size, with the same persistent memory.",
             &|m, n| of(runs, m, n, "energy_j") / 1e3,
         ),
         pass_through(runs),
@@ -85,7 +85,7 @@ fn faults_over_time(runs: &Runs) -> Figure {
     Lines {
         name: "figure-10",
         title: "Page faults over time",
-        caption: "Experiment 2 of table 4. The paper shows mcf alone; here the mix of nine programs.",
+        caption: "Experiment 2 of table 4, at a quarter of its size. The paper shows mcf alone; here the mix of nine programs.",
         axis: "million a second",
         x: "seconds",
         order: &[UNIFIED, AMF, WHOLE],
@@ -97,7 +97,7 @@ fn swap_over_time(runs: &Runs) -> Figure {
     Lines {
         name: "figure-11",
         title: "Swap device in use over time",
-        caption: "Experiment 2 of table 4.",
+        caption: "Experiment 2 of table 4, at a quarter of its size.",
         axis: "GiB",
         x: "seconds",
         order: &[UNIFIED, AMF, WHOLE],
@@ -111,14 +111,14 @@ fn processor(runs: &Runs) -> Figure {
         for (mode, name) in [("user", "user_s"), ("system", "system_s")] {
             let label = format!("{machine}, {mode}");
             rows.extend(over_time(runs, &at(machine, SHOWN), "spec-mix", &label, |s, from, to| {
-                rate(s, name, from, to) / 32.0
+                rate(s, name, from, to) / (CORES / SCALE) as f64
             }));
         }
     }
     Lines {
         name: "figure-12",
         title: "Share of the cores' time in user and system mode",
-        caption: "Experiment 2 of table 4; the kernel's threads count as system time.",
+        caption: "Experiment 2 of table 4, at a quarter of its size; the kernel's threads count as system time.",
         axis: "share",
         x: "seconds",
         order: &["unified, user", "unified, system", "amf, user", "amf, system"],

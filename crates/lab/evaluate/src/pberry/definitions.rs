@@ -31,7 +31,7 @@ const LOADS: [(&str, &str); 2] =
 /// When a run cannot be done.
 pub fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     let mut runs = Runs::default();
-    declare_tracks(&mut runs, |workload| LOADS.iter().any(|(w, _)| *w == workload))?;
+    declare_tracks(&mut runs, Effort::Whole, |workload| LOADS.iter().any(|(w, _)| *w == workload))?;
     for (workload, _) in LOADS {
         // Caches that hold a part of the program, or nothing would be written back.
         let local = [("remote.local_kib", "65536"), ("llc.size_bytes", "1 MiB"), ("l2.size_bytes", "64 KiB")];

@@ -30,7 +30,7 @@ const DEFINITIONS: [(&str, &str); 3] = [
 ];
 
 fn for_each(names: &[&str], of: impl Fn(&str, &str) -> f64) -> Vec<Row> {
-    names.iter().flat_map(|name| WORKLOADS.map(|(w, _)| row(w, name, None, of(name, w)))).collect()
+    names.iter().flat_map(|name| WORKLOADS.map(|(w, ..)| row(w, name, None, of(name, w)))).collect()
 }
 
 fn amplification(runs: &Runs) -> Figure {
@@ -66,7 +66,7 @@ fn lines_per_page(runs: &Runs) -> Figure {
 }
 
 fn distribution(runs: &Runs) -> Figure {
-    let rows = WORKLOADS.into_iter().flat_map(|(workload, _)| {
+    let rows = WORKLOADS.into_iter().flat_map(|(workload, ..)| {
         let pages = runs.lines_per_page(TRACKED, workload).unwrap_or_default();
         let all = pages.iter().sum::<u64>().max(1) as f64;
         let up_to = |lines: usize| pages.iter().take(lines + 1).sum::<u64>() as f64 / all;
@@ -78,7 +78,7 @@ fn distribution(runs: &Runs) -> Figure {
         caption: "Bytes stored, in windows of 1 ms: what a page-granular tracker would send whole.",
         axis: "share of dirty pages",
         x: "dirty lines of 64",
-        order: &WORKLOADS.map(|(w, _)| w),
+        order: &WORKLOADS.map(|(w, ..)| w),
     }
     .figure("time", rows.collect())
 }
@@ -119,8 +119,8 @@ fn ways(runs: &Runs) -> Figure {
     let mut names = vec![PAGES, LINES];
     names.extend(WAYS.map(|(way, ..)| way));
     let of = |name: &str, w: &str| runs.time(name, w, 1) / runs.time(TRACKED, w, 1);
-    let redis = WORKLOADS.iter().filter(|(w, _)| w.starts_with("redis"));
-    let rows = redis.flat_map(|(w, _)| names.iter().map(|name| row(w, name, None, of(name, w))));
+    let redis = WORKLOADS.iter().filter(|(w, ..)| w.starts_with("redis"));
+    let rows = redis.flat_map(|(w, ..)| names.iter().map(|name| row(w, name, None, of(name, w))));
     Lines {
         name: "walks",
         title: "Run time by what page walks wait for, and by prefetching",
