@@ -131,3 +131,19 @@ fn whatever_the_instant_an_ordered_write_is_never_there_without_the_one_before()
         },
     );
 }
+
+#[test]
+fn what_counts_as_a_devices_bandwidth_has_reached_the_device() {
+    // Of each thread's stores many wait at a busy DIMM; those that still do at the end were not moved.
+    let mut machine = Description::preset("optane").unwrap();
+    machine.set("memory.dimms", "1").unwrap();
+    let mut work = WorkloadDescription::named("lattester").unwrap();
+    for (key, value) in
+        [("operation", "ntstore"), ("threads", "24"), ("access_size", "4096"), ("stride", "4096")]
+    {
+        work.set(&format!("workload.{key}"), value).unwrap();
+    }
+    let report = run(&machine, &work, &RunOptions::default()).unwrap();
+    let blocks = report.get("optane.block_writes").unwrap() * 113.0;
+    assert!(blocks < 1.1 * report.time.as_ns(), "{blocks} ns of writes in {:?}", report.time);
+}

@@ -69,10 +69,10 @@ pub(crate) struct OptaneParameters {
     #[param(default = "38.2", source = "fitted to hardware.optane.load.fit: one DIMM, three threads and more", range = ns::SERVICE)]
     pub(crate) read_service_ns: Dur,
     /// time that the media is busy with the write of a block
-    #[param(default = "111.3", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
+    #[param(default = "113", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
     pub(crate) write_service_ns: Dur,
     /// how much of a block's read goes on beside the write before it
-    #[param(default = "12", source = "fitted to hardware.optane.store+clwb.fit: one DIMM, two and three threads", range = ns::NS)]
+    #[param(default = "1", source = "fitted to hardware.optane.store+clwb.fit: one DIMM, two and three threads", range = ns::NS)]
     pub(crate) overlap_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
     #[param(default = "110", source = "open 40..220: not published; stands at 110, chosen by eye on the curves of one DIMM", range = ns::NS)]

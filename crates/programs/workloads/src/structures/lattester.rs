@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::sync;
 use crate::workload::{Count, Multiple, N, Nanoseconds, Workload, params};
 use params::{Plain, Words};
-use protocol::{FenceKind, LINE_BYTES, PAGE_BYTES, PM_BASE};
+use protocol::{DRAM_BASE, FenceKind, LINE_BYTES, Order, PAGE_BYTES, PM_BASE};
 use units::{Random, Time};
 
 /// Up to 64 MiB.
@@ -41,6 +41,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
 const REGION: u64 = 3 << 32;
 /// Lines that random accesses go round in: beyond every cache and translation.
 const RANDOM_BYTES: u64 = 1 << 30;
+/// A word for each thread, in a line of its own.
+const SETTLED: u64 = DRAM_BASE + PAGE_BYTES;
 /// Lines that fill the module's buffers and the queues before them.
 const FILL_BUFFERS: u64 = 6_000;
 /// Lines that fill the caches of the `optane` machine, whose evictions are then what reaches memory.
@@ -77,6 +79,8 @@ struct Accesses {
     number: u64,
     random: Random,
     value: u64,
+    /// The line that was accessed last.
+    last: u64,
 }
 
 pub(crate) async fn run(c: Context) {
@@ -95,6 +99,7 @@ pub(crate) async fn run(c: Context) {
     let ends = c.cpu.now() + c.settings.dur("workload.time_ns");
     let lines = accesses.go(&c, c.share(c.settings.number("workload.operations")), ends).await;
     c.cpu.moved(lines * LINE_BYTES);
+    accesses.settle(&c).await;
     sync::finish(&c).await;
 }
 
@@ -117,7 +122,19 @@ impl Accesses {
             number: 0,
             random: c.random(),
             value: 0,
+            last: first,
         }
+    }
+
+    /// Waits until memory has taken what was stored, or given what was loaded: what is on its way at the end was not moved.
+    async fn settle(&self, c: &Context) {
+        if self.operation == Operation::Load {
+            c.cpu.load(self.last).await;
+            return;
+        }
+        c.cpu.dfence().await;
+        // A locked operation waits for the fence, which programs themselves go past.
+        c.cpu.fetch_add(SETTLED + c.thread as u64 * LINE_BYTES, 1, Order::AcquireRelease).await;
     }
 
     /// How often each line is accessed, at most 64 times.
@@ -151,6 +168,7 @@ impl Accesses {
         let mut unflushed = first;
         for n in 0..lines {
             let line = first + n * LINE_BYTES;
+            self.last = line;
             self.line(c, line).await;
             let done = n + 1;
             let is_last = done == lines || c.cpu.now() >= ends;
