@@ -14,7 +14,9 @@ use cpu::params::{
     NonTemporalParameters, OutstandingParameters, PathFenceParameters, PeerWireParameters,
     PersistPathParameters, RateParameters, SfenceParameters, WireParameters,
 };
-use memory::params::{DramMediaParameters, DramParameters, InterleaveParameters, KindParameters};
+use memory::params::{
+    DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters, KindParameters,
+};
 use plug::MemoryKind;
 use std::collections::BTreeSet;
 
@@ -75,6 +77,8 @@ impl Description {
         let mut tables = LINES.to_vec();
         if memory::plug::dram_is_ddr4(&self.settings) {
             tables.extend(memory::plug::DDR4_TABLES);
+        } else {
+            tables.push(DramTimeParameters::TABLE);
         }
         let model = ordering::models::registered(&self.settings);
         let asks = model.model.capabilities();
@@ -156,9 +160,9 @@ impl Description {
         for (key, given) in self.given.iter().filter(|(key, _)| !acting.contains(*key)) {
             match given {
                 Given::File(place) if file => {
-                    return Err(ConfigError::new(format!("{place}: {}", does_nothing(key, &[&self.name]))));
+                    return Err(ConfigError::new(format!("{place}: {}", self.does_nothing(key))));
                 }
-                Given::User => return Err(ConfigError::new(does_nothing(key, &[&self.name]))),
+                Given::User => return Err(ConfigError::new(self.does_nothing(key))),
                 Given::File(_) => {}
             }
         }
@@ -167,6 +171,28 @@ impl Description {
 }
 
 impl Description {
+    /// That `key` does nothing here, and what makes it so: another key, where the machine as it comes has a use for it.
+    fn does_nothing(&self, key: &str) -> String {
+        let plain = Description::preset(&self.name).ok().filter(|plain| plain.acts(key));
+        let Some(plain) = plain else { return does_nothing(key, &[&self.name]) };
+        let others = self.given.keys().filter(|other| **other != key);
+        let blamed = others.filter_map(|other| {
+            let value = plain.settings.get(other)?;
+            let mut without = self.clone();
+            without.settings.set(other, value.clone());
+            let shown =
+                |s: &Settings| Some(MACHINE.iter().find(|p| p.key == *other)?.kind.show(s.get(other)?));
+            let (here, there) = (shown(&self.settings)?, shown(&plain.settings)?);
+            without.acts(key).then(|| (format!("{other} = {here}"), format!("{other} = {there}")))
+        });
+        match blamed.collect::<Vec<_>>()[..] {
+            [] => format!("{key}: does nothing on {} with the other keys that were given", self.name),
+            [(ref here, ref there), ..] => {
+                format!("{key}: does nothing on {} with {here}; it acts with {there}", self.name)
+            }
+        }
+    }
+
     /// The same for what is said of one memory of a list.
     fn check_given_of_memories(&self) -> Result<(), ConfigError> {
         if self.memories.is_empty() {

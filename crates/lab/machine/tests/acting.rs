@@ -150,6 +150,31 @@ fn what_hangs_on_a_fault_or_on_another_choice_is_refused_without_it() {
 }
 
 #[test]
+fn what_another_key_makes_useless_is_refused_with_that_key() {
+    let refused = |machine: &str, sets: [(&str, &str); 2]| {
+        let mut machine = Description::preset(machine).unwrap();
+        sets.iter().for_each(|(key, value)| machine.set(key, value).unwrap());
+        machine.check().unwrap_err().to_string()
+    };
+    // Channels have times of their own.
+    for key in ["memory.pm.read_ns", "memory.pm.read_service_ns", "memory.pm.write_service_ns"] {
+        let text = refused("intel", [("memory.pm.media", "ddr4"), (key, "9")]);
+        assert_eq!(
+            text,
+            format!(
+                "{key}: does nothing on intel with memory.pm.media = ddr4; it acts with memory.pm.media = fixed"
+            )
+        );
+    }
+    for key in ["memory.dram.read_ns", "memory.dram.service_ns"] {
+        let text = refused("asap-rp", [("memory.dram.media", "ddr4"), (key, "9")]);
+        assert!(text.ends_with("it acts with memory.dram.media = fixed"), "{text}");
+    }
+    let text = refused("nvdimmc-poc", [("nand.channels", "4"), ("nand.media", "fixed")]);
+    assert!(text.ends_with("with nand.media = fixed; it acts with nand.media = z-nand"), "{text}");
+}
+
+#[test]
 fn lines_are_shared_where_a_memory_has_two_controllers() {
     let set = |sets: &[(&str, &str)]| {
         let mut machine = Description::preset("intel").unwrap();

@@ -38,16 +38,13 @@ pub struct InterleaveParameters {
     pub interleave_bytes: u64,
 }
 
-/// Persistent memory.
+/// Persistent memory of constant times.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.pm")]
-pub struct PmParameters {
+pub struct PmTimeParameters {
     /// time of a read of persistent memory
     #[param(default = "175", source = "paper: ASAP Table II", range = ns::NS)]
     pub read_ns: Dur,
-    /// time from a write's acceptance to its acknowledgement
-    #[param(default = "90", source = "open 50..90: ASAP's Table II writes in 90 ns; in its artifact a write is accepted 50 ns after it has come; stands at the paper's", range = ns::NS)]
-    pub acknowledge_ns: Dur,
     /// time that the media is busy with 64 bytes read
     #[param(default = "9.02", source = "artifact: 6.6 GB/s a controller", range = ns::SERVICE)]
     pub read_service_ns: Dur,
@@ -63,6 +60,15 @@ pub struct PmParameters {
     /// time that the module is busy with 64 bytes that hit the internal buffer
     #[param(acts = "memory.pm.buffer_blocks!=0", default = "4", source = "open 2..8: not published, half to twice", range = ns::SERVICE)]
     pub buffer_service_ns: Dur,
+}
+
+/// The controllers of persistent memory.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.pm")]
+pub struct PmParameters {
+    /// time from a write's acceptance to its acknowledgement
+    #[param(default = "90", source = "open 50..90: ASAP's Table II writes in 90 ns; in its artifact a write is accepted 50 ns after it has come; stands at the paper's", range = ns::NS)]
+    pub acknowledge_ns: Dur,
     /// filling of the write pending queue from which writes go before reads
     #[param(default = "9", source = "artifact: 60 % of the queue", min = 1, max = 1024)]
     pub drain_threshold: usize,
@@ -102,6 +108,12 @@ pub struct DramParameters {
     /// controllers of DRAM
     #[param(default = "2", source = "open 1|2|4: not published", min = 1, max = 16)]
     pub controllers: usize,
+}
+
+/// DRAM of constant times.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.dram")]
+pub struct DramTimeParameters {
     /// time of a read of DRAM
     #[param(default = "50", source = "open 30..80: DDR3-1600, by its bank's state", range = ns::NS)]
     pub read_ns: Dur,
@@ -120,4 +132,4 @@ pub struct CommitParameters {
 }
 
 /// The tables that act on a memory behind plain controllers, however many there are.
-pub const TABLES: &[&[Param]] = &[PmParameters::TABLE, QueueParameters::TABLE];
+pub const TABLES: &[&[Param]] = &[PmTimeParameters::TABLE, PmParameters::TABLE, QueueParameters::TABLE];

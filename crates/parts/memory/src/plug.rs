@@ -7,8 +7,8 @@ use crate::ddr4::params::{ChannelParameters, DdrParameters, MediaWord, RefreshPa
 use crate::ddr4::{ChannelStats, Ddr4, Interleave};
 use crate::nand::params::NandParameters;
 use crate::params::{
-    ControllersParameters, DramMediaParameters, DramParameters, InterleaveParameters, KindParameters,
-    PmMediaParameters, PmParameters, QueueParameters, TABLES,
+    ControllersParameters, DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters,
+    KindParameters, PmMediaParameters, PmParameters, PmTimeParameters, QueueParameters, TABLES,
 };
 use crate::{Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough};
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
@@ -24,9 +24,11 @@ pub const SYSTEM: System = System {
         KindParameters::TABLE,
         ControllersParameters::TABLE,
         InterleaveParameters::TABLE,
+        PmTimeParameters::TABLE,
         PmParameters::TABLE,
         PmMediaParameters::TABLE,
         DramParameters::TABLE,
+        DramTimeParameters::TABLE,
         DramMediaParameters::TABLE,
         QueueParameters::TABLE,
         DdrParameters::TABLE,
@@ -76,8 +78,9 @@ impl MemoryKind for PersistentMemory {
 
     fn tables(&self, s: &Settings) -> Vec<&'static [Param]> {
         let own: &[&[Param]] = &[ControllersParameters::TABLE, PmMediaParameters::TABLE];
-        let channels = if is_ddr4(s, PM_MEDIA) { DDR4_TABLES } else { &[] };
-        [TABLES, own, channels].concat()
+        // Channels have times of their own.
+        let queued: &[&[Param]] = &[PmParameters::TABLE, QueueParameters::TABLE];
+        if is_ddr4(s, PM_MEDIA) { [queued, own, DDR4_TABLES].concat() } else { [TABLES, own].concat() }
     }
 
     fn waited_for(&self) -> &'static [&'static str] {

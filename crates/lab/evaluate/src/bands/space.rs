@@ -112,7 +112,7 @@ impl Space {
         self.acting[job].iter().filter_map(of).collect()
     }
 
-    /// Makes these changes.
+    /// Makes these changes, but for keys that do nothing with the others: channels of DDR4 have no use for fixed times.
     ///
     /// # Errors
     /// When the machine cannot be that.
@@ -122,14 +122,19 @@ impl Space {
         machine: &mut Description,
         workload: &mut WorkloadDescription,
     ) -> Result<(), ConfigError> {
+        let mut of_machine = Vec::new();
         for (place, text) in changes {
             let key = self.dimensions[*place].key;
             if key.starts_with("workload.") {
                 workload.set(key, text)?;
             } else if !key.starts_with("counting.") {
-                machine.set(key, text)?;
+                of_machine.push((key, text));
             }
         }
+        let mut with_all = machine.clone();
+        of_machine.iter().try_for_each(|(key, text)| with_all.set(key, text))?;
+        of_machine.retain(|(key, _)| with_all.acts(key));
+        of_machine.iter().try_for_each(|(key, text)| machine.set(key, text))?;
         machine.check()
     }
 
@@ -264,6 +269,19 @@ mod tests {
         // The preset stands at its upper end.
         levels[place] = Some(1.0);
         assert_eq!(both.changes(0, &levels), []);
+    }
+
+    #[test]
+    fn a_key_that_does_nothing_with_the_others_is_left_out() {
+        let space = space(&[("intel", "queue")], &[]);
+        let mut levels = vec![None; space.dimensions.len()];
+        for key in ["memory.dram.media", "memory.dram.read_ns"] {
+            levels[space.dimensions.iter().position(|d| d.key == key).unwrap()] = Some(1.0);
+        }
+        let mut machine = Description::preset("intel").unwrap();
+        let mut workload = WorkloadDescription::named("queue").unwrap();
+        space.apply(&space.changes(0, &levels), &mut machine, &mut workload).unwrap();
+        assert!(machine.acts("memory.ddr.speed") && !machine.acts("memory.dram.read_ns"));
     }
 
     #[test]
