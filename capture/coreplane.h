@@ -12,6 +12,8 @@ extern "C" {
 __attribute__((weak)) void coreplane_persistent(const void *address, size_t bytes);
 __attribute__((weak)) void coreplane_mark(unsigned long number);
 __attribute__((weak)) void coreplane_order(void);
+__attribute__((weak)) void coreplane_region_begins(void);
+__attribute__((weak)) void coreplane_region_ends(void);
 
 /* These bytes are persistent memory, although no file is mapped there. */
 static inline void coreplane_is_persistent(const void *address, size_t bytes) {
@@ -28,6 +30,15 @@ static inline void coreplane_mark_here(unsigned long number) {
 static inline void coreplane_order_here(void) {
     if (coreplane_order) coreplane_order();
     else __builtin_ia32_sfence();
+}
+
+/* The region of interest: with `record --region`, loads and stores of ordinary memory are recorded here and not elsewhere.
+ * Known while Valgrind executes the program; hooks record all of it. */
+static inline void coreplane_roi_begin(void) {
+    if (coreplane_region_begins) coreplane_region_begins();
+}
+static inline void coreplane_roi_end(void) {
+    if (coreplane_region_ends) coreplane_region_ends();
 }
 
 #ifdef __cplusplus

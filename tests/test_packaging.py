@@ -1,6 +1,7 @@
 """Recipes of packages say what pyproject.toml says; files of the repository's host are well formed."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -130,3 +131,17 @@ def test_documentation_that_comes_along_is_found_and_where_it_does_not_that_is_s
     with_it, without = docs(tmp_path / "index.html"), docs(tmp_path / "none.html")
     assert (with_it.returncode, with_it.stdout) == (0, f"{tmp_path}/index.html\n")
     assert without.returncode == 2 and "docs/ of the source" in without.stderr
+
+
+def test_the_command_finds_the_tool_that_a_package_of_its_own_brings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from coreplane import _cli
+
+    (tmp_path / "coreplane_valgrind").mkdir()
+    (tmp_path / "coreplane_valgrind/__init__.py").touch()
+    monkeypatch.setenv("COREPLANE_VALGRIND", "named")
+    monkeypatch.syspath_prepend(tmp_path)
+    _cli._find_tool()
+    assert os.environ["COREPLANE_VALGRIND"] == "named"
+    monkeypatch.delenv("COREPLANE_VALGRIND")
+    _cli._find_tool()
+    assert os.environ["COREPLANE_VALGRIND"] == str(tmp_path / "coreplane_valgrind/tool")

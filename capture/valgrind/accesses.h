@@ -4,6 +4,8 @@
 /* The memory whose plain loads and stores are recorded, where not all is: a range, or files. */
 static uint64_t kept_from, kept_bytes;
 static int keeps_files;
+/* Whether that was asked for. */
+static int filtered;
 
 /* What no access may pass over: another thread ran, so that the next record is to have a place in the order of all; not all
  * of memory is recorded. */
@@ -12,7 +14,7 @@ static uint64_t special;
 
 static inline int is_kept(uint64_t address) {
     if (!(special & FILTER)) return 1;
-    if (!keeps_files) return address - kept_from < kept_bytes;
+    if (!keeps_files && !outside) return address - kept_from < kept_bytes;
     return address - shadowed_from < shadowed_bytes && find_mapping(self, address) != NULL;
 }
 
@@ -35,7 +37,7 @@ static void emit_in_turn(struct buffer *b, uint64_t what, uint64_t address, uint
 }
 
 static inline __attribute__((always_inline)) uint64_t work_of(uint64_t what) {
-    uint64_t work = what >> 40;
+    uint64_t work = outside ? 0 : what >> 40;
     if (own_work) work += take_whole_work();
     return work;
 }

@@ -159,6 +159,19 @@ static void look_for_join(struct maker *m, Addr entry) {
     call_if(m, NULL, "on_join", on_join, mkIRExprVec_2(mkIRExpr_HWord(location_of(entry, 0)), IRExpr_RdTmp(argument)));
 }
 
+/* Counts the instructions of a block, where a region asks for it. */
+static void count_instructions(struct maker *m, const IRSB *in) {
+    UWord n = 0;
+    for (Int i = 0; i < in->stmts_used; i++) n += in->stmts[i]->tag == Ist_IMark;
+    IRExpr *where = mkIRExpr_HWord((HWord)&region.left);
+    IRTemp before = newIRTemp(m->out->tyenv, Ity_I64), after = newIRTemp(m->out->tyenv, Ity_I64), over = newIRTemp(m->out->tyenv, Ity_I1);
+    add(m, IRStmt_WrTmp(before, IRExpr_Load(Iend_LE, Ity_I64, where)));
+    add(m, IRStmt_WrTmp(after, IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(before), mkIRExpr_HWord(n))));
+    add(m, IRStmt_Store(Iend_LE, where, IRExpr_RdTmp(after)));
+    add(m, IRStmt_WrTmp(over, IRExpr_Binop(Iop_CmpLT64S, IRExpr_RdTmp(after), mkIRExpr_HWord(0))));
+    call_if(m, IRExpr_RdTmp(over), "on_edge", on_edge, mkIRExprVec_0());
+}
+
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *extents,
                         const VexArchInfo *host, IRType guest_word, IRType host_word) {
     (void)closure, (void)layout, (void)extents, (void)host, (void)guest_word, (void)host_word;
@@ -166,6 +179,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     Int i = 0;
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++) add(&m, in->stmts[i]);
     if (i < in->stmts_used) look_for_join(&m, (Addr)in->stmts[i]->Ist.IMark.addr);
+    if (region.counts) count_instructions(&m, in);
     for (; i < in->stmts_used; i++) {
         if (in->stmts[i]->tag == Ist_IMark) begin_instruction(&m, in->stmts + i, in->stmts_used - i);
         instrument_statement(&m, in->stmts[i]);

@@ -60,6 +60,7 @@ enum { NR_IO_URING_SETUP = 425 };
 #include "vex.h"
 #include "accesses.h"
 #include "threads.h"
+#include "region.h"
 #include "instrument.h"
 #include "calls.h"
 #include "words.h"
@@ -74,10 +75,12 @@ static Bool read_memory(const HChar *word) {
     if (VG_(strcmp)(word, "pm") == 0) {
         keeps_files = 1;
         special |= FILTER;
+        filtered = 1;
         return True;
     }
     ULong from = VG_(strtoull16)(word, &end), to = *end == '-' ? VG_(strtoull16)(end + 1, &end) : 0;
     special |= FILTER;
+    filtered = 1;
     kept_from = from;
     kept_bytes = to - from;
     return *end == 0 && from < to;
@@ -86,12 +89,15 @@ static Bool read_memory(const HChar *word) {
 static Bool read_option(const HChar *argument) {
     if VG_STR_CLO (argument, "--trace", trace_path) return True;
     if VG_STR_CLO (argument, "--memory", memory) return read_memory(memory);
-    return False;
+    return read_region_option(argument);
 }
 
 static void print_usage(void) {
     VG_(printf)("    --trace=FILE             where the recording goes\n"
-                "    --memory=all|pm|FROM-TO  which plain loads and stores are recorded [all]\n");
+                "    --memory=all|pm|FROM-TO  which plain loads and stores are recorded [all]\n"
+                "    --skip=N --count=N       those of N instructions after the first N\n"
+                "    --every=N --window=N     those of N instructions each N\n"
+                "    --region=yes             those between coreplane_roi_begin and coreplane_roi_end\n");
 }
 static void print_debug_usage(void) {}
 
@@ -125,10 +131,12 @@ static void begin_recording(void) {
         VG_(snprintf)(text, sizeof text, "plain loads and stores outside of addresses %s", memory);
         write_text("lacks", text);
     }
+    begin_region();
 }
 
 static void finish(Int code) {
     (void)code;
+    tell_region();
     for (UInt tid = 1; tid < VG_N_THREADS; tid++) {
         struct buffer *b = of_tid[tid].b;
         if (!b) continue;

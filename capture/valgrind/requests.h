@@ -16,6 +16,8 @@ static Bool on_request(ThreadId tid, UWord *words, UWord *result) {
         break;
     case ASK_MARK: emit(b, MARK, 0, 0, location, words[1], 0); break;
     case ASK_ORDER: emit(b, ORDER, 0, 0, location, 0, 0); break;
+    case ASK_REGION_BEGINS:
+    case ASK_REGION_ENDS: said_region(words[0] == ASK_REGION_BEGINS); break;
     default: return False;
     }
     return True;

@@ -30,8 +30,10 @@ enum { reading = 0, by_host = 0 };
 
 /* Instructions that the thread executed since its last record, beside those that the record itself tells. */
 static uint64_t own_work;
+/* Whether what runs is outside of the region that is recorded (region.h): its instructions are not told. */
+static int outside;
 static inline uint64_t take_whole_work(void) {
-    uint64_t work = own_work;
+    uint64_t work = outside ? 0 : own_work;
     own_work = 0;
     return work;
 }

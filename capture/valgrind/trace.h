@@ -3,6 +3,8 @@
 static int trace_fd = -1;
 /* 0 in a child of fork, and once a block could not be written. */
 static int recording;
+/* Records in blocks that were written. */
+static ULong records_written;
 
 static void stop(const char *why) {
     if (recording) VG_(umsg)("coreplane: recording stopped: %s\n", why);
@@ -52,6 +54,7 @@ static void forget(struct buffer *b) {
 
 static void write_out(struct buffer *b) {
     if (b->count) {
+        records_written += b->count;
         write_block(b->bytes, b->first ? BLOCK_FIRST : BLOCK_NEXT, b->thread, b->count, (uint32_t)(b->at - b->bytes - HEADER));
         b->first = 0;
     }

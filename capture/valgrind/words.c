@@ -8,3 +8,5 @@ __attribute__((visibility("default"))) void coreplane_persistent(const void *add
 __attribute__((visibility("default"))) void coreplane_mark(unsigned long number) { ASK(ASK_MARK, number, 0); }
 /* The request orders all there is: one thread runs at a time. */
 __attribute__((visibility("default"))) void coreplane_order(void) { ASK(ASK_ORDER, 0, 0); }
+__attribute__((visibility("default"))) void coreplane_region_begins(void) { ASK(ASK_REGION_BEGINS, 0, 0); }
+__attribute__((visibility("default"))) void coreplane_region_ends(void) { ASK(ASK_REGION_ENDS, 0, 0); }

@@ -5,6 +5,7 @@ What a short answer does not need is imported where it is needed: importing it t
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 
@@ -46,8 +47,17 @@ def _core_main(args: list[str]) -> int:
     return code
 
 
+def _find_tool() -> None:
+    """Names the tool for Valgrind that a package of its own brings (``packaging/wheel-valgrind``), unless another one is named."""
+    if "COREPLANE_VALGRIND" in os.environ or (found := importlib.util.find_spec("coreplane_valgrind")) is None or not found.origin:
+        return
+    os.environ["COREPLANE_VALGRIND"] = str(Path(found.origin).parent / "tool")
+
+
 def _main() -> int:
     args = sys.argv[1:]
+    if args[:1] == ["record"]:
+        _find_tool()
     url, rest = _taken(args, "--on")
     if args[:1] == ["sweep"] and url not in (None, "local"):
         from coreplane import cluster

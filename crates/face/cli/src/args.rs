@@ -267,6 +267,26 @@ pub(crate) struct CcArgs {
     pub(crate) args: Vec<String>,
 }
 
+/// Of a program without hooks, the part whose loads and stores of ordinary memory are recorded.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RegionArgs {
+    /// Of a program without hooks: leave out the loads and stores of so many instructions at its beginning (100M); files and fences are recorded always
+    #[arg(long)]
+    pub(crate) skip: Option<String>,
+    /// Of a program without hooks: so many instructions, and no more
+    #[arg(long)]
+    pub(crate) count: Option<String>,
+    /// Of a program without hooks: a window each so many instructions; how far windows stand for the rest is said
+    #[arg(long)]
+    pub(crate) every: Option<String>,
+    /// The instructions of each window of --every
+    #[arg(long)]
+    pub(crate) window: Option<String>,
+    /// Of a program without hooks: from coreplane_roi_begin to coreplane_roi_end
+    #[arg(long)]
+    pub(crate) region: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
     /// Where the trace goes: .parquet, or .cpt for the recorder's own block file
@@ -281,6 +301,8 @@ pub(crate) struct RecordArgs {
     /// Of a program without hooks, which loads and stores: all, pm (files that are mapped shared), or addresses FROM-TO [default: all]
     #[arg(long)]
     pub(crate) memory: Option<String>,
+    #[command(flatten)]
+    pub(crate) region: RegionArgs,
     /// Each process that uses shared memory which another one uses too (MAP_SHARED, shmget) is a host: one trace of all, for coreplane shared
     #[arg(long)]
     pub(crate) host_per_process: bool,

@@ -9,6 +9,7 @@ use crate::progress;
 use crate::record_check::{self, Check};
 use crate::record_hosts;
 use crate::record_places;
+use crate::record_region;
 use crate::record_route::{Asked, Route};
 use crate::record_title::Title;
 use crate::recordings;
@@ -25,7 +26,7 @@ const MOST_TIMES: u32 = 1000;
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
     recordings::format_of(&out)?;
-    let asked = Asked::new(args.route, args.memory.clone())?;
+    let asked = Asked::new(args.route, args.memory.clone())?.within(record_region::words(&args.region)?);
     if args.host_per_process {
         record_hosts::check(&asked)?;
     }

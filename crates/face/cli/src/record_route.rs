@@ -22,6 +22,8 @@ pub(crate) struct Asked {
     route: RecordRoute,
     /// Which plain loads and stores are recorded, in the tool's words.
     memory: Option<String>,
+    /// Of which instructions, in the tool's words; empty where of all.
+    region: Vec<String>,
 }
 
 impl Asked {
@@ -30,7 +32,12 @@ impl Asked {
         if let Some(memory) = memory.as_deref() {
             check_memory(memory)?;
         }
-        Ok(Asked { route, memory })
+        Ok(Asked { route, memory, region: Vec::new() })
+    }
+
+    /// The same, of these instructions alone.
+    pub(crate) fn within(self, region: Vec<String>) -> Asked {
+        Asked { region, ..self }
     }
 
     /// The same, with the route by its name.
@@ -43,7 +50,7 @@ impl Asked {
 
     /// Whether nothing was asked for that only the tool can do.
     pub(crate) fn may_be_hooks(&self) -> bool {
-        self.route != RecordRoute::Valgrind && self.memory.is_none()
+        self.route != RecordRoute::Valgrind && self.memory.is_none() && self.region.is_empty()
     }
 
     /// How this program is recorded.
@@ -51,7 +58,7 @@ impl Asked {
         let program = find(&command[0])?;
         let hooks = match self.route {
             // Of a script nobody knows what it starts.
-            RecordRoute::Auto if is_script(&program) => self.memory.is_none(),
+            RecordRoute::Auto if is_script(&program) => self.memory.is_none() && self.region.is_empty(),
             RecordRoute::Auto => starts_hooks(&program, &command[1..]),
             RecordRoute::Hooks => true,
             RecordRoute::Valgrind => false,
@@ -59,6 +66,10 @@ impl Asked {
         if hooks && self.memory.is_some() {
             let text =
                 "--memory is of programs without hooks; COREPLANE_PM=PREFIX keeps the hooks to some files";
+            return Err(Failure::BadInput(text.into()));
+        }
+        if hooks && !self.region.is_empty() {
+            let text = "--skip, --count, --every, --window and --region are of programs that Valgrind executes (--route valgrind)";
             return Err(Failure::BadInput(text.into()));
         }
         if hooks {
@@ -69,7 +80,7 @@ impl Asked {
             Failure::BadInput(format!("{}: {text}", command[0]))
         })?;
         let memory = self.memory.clone().unwrap_or_else(|| "all".into());
-        Ok(Route::Valgrind { valgrind, tool: tool(&command[0])?, memory })
+        Ok(Route::Valgrind { valgrind, tool: tool(&command[0])?, memory, region: self.region.clone() })
     }
 }
 
@@ -86,6 +97,8 @@ pub(crate) enum Route {
         tool: PathBuf,
         /// What is recorded.
         memory: String,
+        /// Of which instructions.
+        region: Vec<String>,
     },
 }
 
@@ -113,7 +126,7 @@ impl Route {
                 program.args(&command[1..]).env("COREPLANE_TRACE", trace);
                 program
             }
-            Route::Valgrind { valgrind, tool, memory } => {
+            Route::Valgrind { valgrind, tool, memory, region } => {
                 let mut program = Command::new(valgrind);
                 // A program with hooks, which this one becomes by exec, is recorded by the tool alone.
                 program.env("VALGRIND_LIB", tool).env_remove("COREPLANE_TRACE");
@@ -124,7 +137,7 @@ impl Route {
                     "--fair-sched=try",
                     "--trace-children=yes",
                 ]);
-                program.args(["--sigill-diagnostics=no", &format!("--memory={memory}")]);
+                program.args(["--sigill-diagnostics=no", &format!("--memory={memory}")]).args(region);
                 program.arg(format!("--trace={}", trace.display())).arg("--").args(command);
                 program
             }
