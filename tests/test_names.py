@@ -28,6 +28,7 @@ SYSTEMS = {
     "pberry": "crates/models/pberry/",
     r"remote\.": "crates/models/pberry/",
     "optane": "crates/models/optane/",
+    "cmmh": "crates/models/cmmh/",
     "fusion": "crates/models/pagesim/",
     "amf": "crates/models/pagesim/src/policies/amf",
     '"hotplug"': "crates/models/pagesim/src/policies/hotplug",

@@ -124,7 +124,25 @@ impl Row {
                 quote!(::params::StatSink::occupancy(sink, #name, &self.#ident);),
             ));
         }
-        Err(Error::new_spanned(ty, "a statistic is a u64, a Dur, an Occupancy or an f64; else give skip"))
+        if is(ty, "Distribution") {
+            let rows = [
+                (".mean", format!("mean {meaning}")),
+                (".p10", format!("{meaning} that 10 % do not exceed")),
+                (".p50", format!("{meaning} that half do not exceed")),
+                (".p90", format!("{meaning} that 90 % do not exceed")),
+                (".p99", format!("{meaning} that 99 % do not exceed")),
+                (".p999", format!("{meaning} that 99.9 % do not exceed")),
+            ];
+            let own = |n: usize| self.one(&format!("{name}{}", rows[n].0), &unit("ns"), &rows[n].1, n == 0);
+            return Ok((
+                (0..rows.len()).map(own).collect(),
+                quote!(::params::StatSink::distribution(sink, #name, &self.#ident);),
+            ));
+        }
+        Err(Error::new_spanned(
+            ty,
+            "a statistic is a u64, a Dur, an Occupancy, a Distribution or an f64; else give skip",
+        ))
     }
 
     /// One row; `first` of a field's has the field's column.

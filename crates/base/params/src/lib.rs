@@ -94,6 +94,7 @@
 extern crate self as params;
 
 mod default;
+mod distribution;
 mod kind;
 mod near;
 pub mod ns;
@@ -105,6 +106,7 @@ mod tally;
 mod words;
 
 pub use default::fits;
+pub use distribution::{Distribution, SHARES};
 pub use kind::{Kind, Param, Setting};
 pub use near::nearest;
 pub use params_derive::{Parameters, Statistics, Words};

@@ -1,5 +1,6 @@
 //! How statistics are handed up: plain counters and level histograms, by name.
 
+use crate::Distribution;
 use units::{Dur, Time};
 
 /// Receives statistics. Several devices report under one name: counts and times add up, levels merge.
@@ -10,6 +11,8 @@ pub trait StatSink {
     fn time(&mut self, name: &'static str, value: Dur);
     /// How long a buffer was how full; becomes `name.mean`, `name.p99` and `name.max`.
     fn occupancy(&mut self, name: &'static str, value: &Occupancy);
+    /// How times are distributed; becomes `name.mean`, `name.p10` and so on to `name.p999`.
+    fn distribution(&mut self, name: &'static str, value: &Distribution);
 }
 
 /// A value of a [`Tally`].
@@ -21,6 +24,8 @@ pub enum Value {
     Time(Dur),
     /// Levels over time.
     Levels(Occupancy),
+    /// Times one by one.
+    Times(Distribution),
 }
 
 /// Statistics gathered by name, in order of first appearance.
@@ -43,7 +48,7 @@ impl Tally {
         match self.get(name) {
             Some(Value::Count(n)) => *n as f64,
             Some(Value::Time(t)) => t.as_ns(),
-            Some(Value::Levels(_)) | None => 0.0,
+            Some(Value::Levels(_) | Value::Times(_)) | None => 0.0,
         }
     }
 
@@ -63,6 +68,7 @@ impl Tally {
                 Value::Count(n) => self.count(name, *n),
                 Value::Time(t) => self.time(name, *t),
                 Value::Levels(o) => self.occupancy(name, o),
+                Value::Times(d) => self.distribution(name, d),
             }
         }
     }
@@ -75,6 +81,7 @@ impl Tally {
                 (Value::Count(n), Value::Count(b)) => *n -= b,
                 (Value::Time(t), Value::Time(b)) => *t = *t - *b,
                 (Value::Levels(o), Value::Levels(b)) => o.subtract(b),
+                (Value::Times(d), Value::Times(b)) => d.subtract(b),
                 (value, earlier) => panic!("{name}: {value:?} was {earlier:?}"),
             }
         }
@@ -97,6 +104,12 @@ impl StatSink for Tally {
     fn occupancy(&mut self, name: &'static str, value: &Occupancy) {
         if let Value::Levels(o) = self.entry(name, Value::Levels(Occupancy::default())) {
             o.merge(value);
+        }
+    }
+
+    fn distribution(&mut self, name: &'static str, value: &Distribution) {
+        if let Value::Times(d) = self.entry(name, Value::Times(Distribution::default())) {
+            d.merge(value);
         }
     }
 }

@@ -214,6 +214,10 @@ pub trait CorePort {
     fn gave_up(&self) {}
     /// Notes that the program has read or written so many bytes of its data.
     fn moved(&self, bytes: u64);
+    /// One of the program's operations took `time`.
+    fn took(&self, time: Dur) {
+        let _ = time;
+    }
     /// The program has spent so much time so.
     fn spent(&self, share: Share, time: Dur) {
         let _ = (share, time);
@@ -290,6 +294,10 @@ impl<T: Translator> CorePort for Translated<T> {
 
     fn moved(&self, bytes: u64) {
         self.core.moved(bytes);
+    }
+
+    fn took(&self, time: Dur) {
+        self.core.took(time);
     }
 
     fn spent(&self, share: Share, time: Dur) {
@@ -534,6 +542,11 @@ impl Cpu {
     /// Notes that the program has read or written so many bytes of its data: for programs whose speed is told in bytes.
     pub fn moved(&self, bytes: u64) {
         self.0.moved(bytes);
+    }
+
+    /// Notes that one of the program's operations took `time`: for programs whose times are told as a distribution.
+    pub fn took(&self, time: Dur) {
+        self.0.took(time);
     }
 
     /// Notes that the program has spent `time` so; it may be spent in both ways.

@@ -1,5 +1,6 @@
 //! Measured devices: each row of the published tables is one run of the whole machine, and an error.
 
+mod dram_before_nand;
 mod expander;
 mod rows;
 mod under_load;
@@ -17,7 +18,7 @@ pub const PAPER: Paper = Paper {
     name: "hardware",
     about: |seed| {
         format!(
-            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine (values were chosen by curves on which rows of both kinds are); DDR4 under load on `cascade-lake`, an expander on `cxl-expander`"
+            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine (values were chosen by curves on which rows of both kinds are); DDR4 under load on `cascade-lake`, an expander on `cxl-expander`, a device whose DRAM caches NAND on `cmmh`"
         )
     },
     declare,
@@ -51,6 +52,7 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     }
     under_load::declare(&mut runs)?;
     expander::declare(&mut runs)?;
+    dram_before_nand::declare(&mut runs)?;
     for (name, sets) in idle() {
         runs.add(Key::new(name, "lattester", 1), MACHINE, &sets)?;
     }
@@ -84,6 +86,9 @@ fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
     }
     if let Some(what) = claim.id.strip_prefix("hardware.cxl.") {
         return expander::finding(runs, what);
+    }
+    if let Some(what) = claim.id.strip_prefix("hardware.cmmh.") {
+        return dram_before_nand::finding(runs, what);
     }
     let of = claim.id.strip_prefix("hardware.optane.").unwrap_or_default();
     if of == "idle.fit" {
@@ -155,7 +160,7 @@ fn figures(runs: &Runs) -> Vec<Figure> {
         order: &order,
     };
     let optane = [figure.figure("lines", bandwidths), below.figure("lines", residuals)];
-    optane.into_iter().chain(under_load::figures(runs)).collect()
+    optane.into_iter().chain(under_load::figures(runs)).chain(dram_before_nand::figures(runs)).collect()
 }
 
 #[cfg(test)]

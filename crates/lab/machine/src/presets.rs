@@ -81,6 +81,7 @@ presets!(
     "optane-memory-mode",
     "cascade-lake",
     "cxl-expander",
+    "cmmh",
     "intel@optane",
     "hops-rp@optane",
     "asap-rp@optane",

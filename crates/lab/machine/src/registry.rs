@@ -7,7 +7,7 @@ use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
 
 /// Every system, and the parts of every machine.
-pub(crate) const SYSTEMS: [System; 11] = [
+pub(crate) const SYSTEMS: [System; 12] = [
     ANY,
     cpu::SYSTEM,
     ordering::models::SYSTEM,
@@ -16,6 +16,7 @@ pub(crate) const SYSTEMS: [System; 11] = [
     nearpm::SYSTEM,
     nvdimmc::SYSTEM,
     optane::SYSTEM,
+    cmmh::SYSTEM,
     pberry::SYSTEM,
     pagesim::SYSTEM,
     shared::SYSTEM,

@@ -6,6 +6,7 @@ use crate::options::RunOptions;
 use crate::stats::{STATISTICS, derived, is_reported};
 use cpu::{Stretch, TimeStats};
 use engine::Timeline;
+use protocol::params::SHARES;
 use protocol::{Image, Tally, Value, View};
 use serde_json::{Map, json};
 use units::{Dur, Time};
@@ -261,6 +262,12 @@ pub(crate) fn statistics(
                 add(format!("{name}.mean"), o.mean());
                 add(format!("{name}.p99"), o.p99() as f64);
                 add(format!("{name}.max"), o.max() as f64);
+            }
+            Value::Times(d) => {
+                add(format!("{name}.mean"), d.mean_ns());
+                for (word, share) in SHARES {
+                    add(format!("{name}.{word}"), d.quantile_ns(share));
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::command::{CpCommand, Opcode};
 use crate::mutant::Mutant;
-use crate::replacement::{Order, Replacement};
+use memory::replacement::{Order, Replacement};
 use std::hash::{Hash, Hasher};
 
 const NONE: u32 = u32::MAX;

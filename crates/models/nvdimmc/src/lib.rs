@@ -31,7 +31,6 @@ mod mutant;
 pub mod params;
 mod pins;
 pub mod plug;
-mod replacement;
 mod shared_driver;
 mod stats;
 #[cfg(test)]
@@ -43,8 +42,8 @@ pub use command::{Acknowledgement, CpCommand, Opcode, cp_line};
 pub use dimm::{DeviceFaults, Dimm, DimmSpec, PowerSpec};
 pub use driver::{Begin, Driver, DriverCounts, DriverSpec, FaultId, SLOTS_PER_PAGE, Step, metadata};
 pub use firmware::{Dram, Dump, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SIZE};
+pub use memory::Replacement;
 pub use mutant::Mutant;
 pub use pins::{Pins, RefreshDetector};
 pub use plug::SYSTEM;
-pub use replacement::Replacement;
 pub use shared_driver::{SharedDriver, SharedDriverSpec};

@@ -10,8 +10,7 @@ use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts
 use explore::Harness;
 use memory::ddr4::Spec;
 use memory::ddr4::params::{channel, refreshed};
-use memory::nand::params::MediaKind;
-use memory::nand::{Array, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
+use memory::nand;
 use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, Param, PostCrash, Settings, StatSink, View};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -228,48 +227,6 @@ fn window_fits(s: &Settings, dram: &Spec, host: &Spec) -> Result<(), String> {
 }
 
 fn firmware(s: &Settings) -> Result<Firmware, String> {
-    let named = |e: String| format!("nand: {e}");
-    let pages_per_block = s.number("nand.pages_per_block");
-    let capacity = u64::from(pages(s, "nvdimm.capacity_mib"));
-    let raw = capacity + capacity * s.number("nand.spare_permille") / 1000;
-    let reserve = 4;
-    // Collection needs blocks of its own, however small the device.
-    let least = capacity.div_ceil(pages_per_block) + s.number("nand.bad_blocks") + reserve + 3;
-    let blocks = raw.div_ceil(pages_per_block).max(least);
-    let geometry = Geometry {
-        blocks: blocks as u32,
-        pages_per_block: pages_per_block as u32,
-        page_bytes: PAGE_SIZE as u32,
-    };
-    let errors = Errors {
-        seed: s.number("nand.error_seed"),
-        program: s.number("nand.program_errors"),
-        erase: s.number("nand.erase_errors"),
-        bits: s.number("nand.bit_errors"),
-        corrected: s.number("nand.corrected_bits"),
-        retries: s.number("nand.retries") as u32,
-    };
-    let spec = FtlSpec {
-        geometry,
-        host_pages: capacity as u32,
-        collection: s.read("nand.collection"),
-        reserve: reserve as u32,
-        level_above: s.number("nand.level_above") as u32,
-    };
-    let media = match s.read("nand.media") {
-        MediaKind::Fixed => MediaSpec::fixed(s.dur("nand.read_ns")),
-        MediaKind::ZNand => MediaSpec {
-            channels: s.number("nand.channels") as u32,
-            dies: s.number("nand.dies") as u32,
-            read: s.dur("nand.read_ns"),
-            program: s.dur("nand.program_ns"),
-            erase: s.dur("nand.erase_ns"),
-            transfer: s.dur("nand.transfer_ns"),
-            suspends: s.flag("nand.suspends"),
-        },
-    };
-    let bad = factory_bad(geometry.blocks, s.number("nand.bad_blocks") as u32);
-    let flash = Timed::new(Array::new(geometry, errors, &bad), media).map_err(named)?;
     let spec_of_firmware = FirmwareSpec {
         decode: s.dur("nvdimm.decode_ns"),
         finish: s.dur("nvdimm.finish_ns"),
@@ -277,12 +234,8 @@ fn firmware(s: &Settings) -> Result<Firmware, String> {
         window_pages: s.count("nvdimm.window_bytes") / PAGE_SIZE,
         write_buffer: s.count("nvdimm.write_buffer_pages"),
     };
-    Firmware::new(spec_of_firmware, Ftl::new(spec, flash, &bad).map_err(named)?).map_err(named)
-}
-
-/// Blocks that are bad from the factory, spread over the device.
-fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
-    (0..count.min(blocks)).map(|n| (u64::from(n) * u64::from(blocks) / u64::from(count)) as u32).collect()
+    let ftl = nand::flash(s, pages(s, "nvdimm.capacity_mib"))?;
+    Firmware::new(spec_of_firmware, ftl).map_err(|e| format!("nand: {e}"))
 }
 
 fn driver(s: &Settings, kind: Kind) -> Result<Driver, String> {

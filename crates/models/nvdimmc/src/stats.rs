@@ -1,16 +1,10 @@
-//! What the channel, the device, its flash and the driver count.
+//! What the channel, the device and the driver count.
 
 use params::{Dur, StatisticInfo, Statistics, Tally};
 
 /// What an NVDIMM reports.
-pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
-    ChannelStats::TABLE,
-    DeviceStats::TABLE,
-    FlashStats::TABLE,
-    DriverStats::TABLE,
-    HitShares::TABLE,
-    FlashShare::TABLE,
-];
+pub(crate) const STATISTICS: &[&[StatisticInfo]] =
+    &[ChannelStats::TABLE, DeviceStats::TABLE, DriverStats::TABLE, HitShares::TABLE];
 
 /// The channel.
 #[derive(Clone, Debug, Default, Statistics)]
@@ -54,22 +48,6 @@ pub(crate) struct DeviceStats {
     pub(crate) writebacks: u64,
 }
 
-/// The flash.
-#[derive(Clone, Debug, Default, Statistics)]
-#[statistics(prefix = "nand")]
-pub(crate) struct FlashStats {
-    /// pages written to the translation layer
-    pub(crate) host_writes: u64,
-    /// pages moved by collection, levelling, or out of bad blocks
-    pub(crate) copies: u64,
-    /// blocks erased
-    pub(crate) erases: u64,
-    /// pages that could not be read
-    pub(crate) uncorrectable: u64,
-    /// reads tried again with other thresholds
-    pub(crate) retried: u64,
-}
-
 /// The driver.
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "nvdimm")]
@@ -99,15 +77,6 @@ pub(crate) struct HitShares {
     pub(crate) line: f64,
 }
 
-/// What follows of the flash.
-#[derive(Statistics)]
-#[statistics(prefix = "nand")]
-pub(crate) struct FlashShare {
-    /// pages programmed for each page written to the translation layer
-    #[stat(column = "write ampl.")]
-    pub(crate) write_amplification: f64,
-}
-
 /// What follows from what was counted.
 pub(crate) fn derived(tally: &Tally, _: f64, each: &mut dyn FnMut(&'static str, f64)) {
     if tally.get("nvdimm.page_visits").is_some() {
@@ -115,10 +84,5 @@ pub(crate) fn derived(tally: &Tally, _: f64, each: &mut dyn FnMut(&'static str, 
             |visits: f64| if visits > 0.0 { 1.0 - tally.number("nvdimm.faults") / visits } else { 0.0 };
         let [page, line] = ["nvdimm.page_visits", "nvdimm.line_visits"].map(|name| share(tally.number(name)));
         HitShares { page, line }.each(each);
-    }
-    let written = tally.number("nand.host_writes");
-    if written > 0.0 {
-        let programmed = written + tally.number("nand.copies");
-        FlashShare { write_amplification: programmed / written }.each(each);
     }
 }

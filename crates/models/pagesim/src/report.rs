@@ -116,6 +116,7 @@ fn statistics(m: &PageMachine) -> Vec<(&'static str, f64)> {
             Value::Count(n) => each(name, *n as f64),
             Value::Time(time) => each(name, time.as_ns()),
             Value::Levels(levels) => each(name, levels.mean()),
+            Value::Times(times) => each(name, times.mean_ns()),
         }
     }
     rows

@@ -7,9 +7,11 @@ pub mod ddr4;
 pub mod nand;
 pub mod params;
 pub mod plug;
+pub mod replacement;
 
 pub use controller::{
     Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media,
     PassThrough, QueuedMedia,
 };
 pub use plug::{DDR4, SYSTEM};
+pub use replacement::Replacement;

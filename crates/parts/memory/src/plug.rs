@@ -6,6 +6,7 @@ use crate::cxl::params::{CxlParameters, WhichLinkParameters};
 use crate::ddr4::params::{ChannelParameters, DdrParameters, MediaWord, RefreshParameters, own_channel};
 use crate::ddr4::{ChannelStats, Ddr4, Interleave};
 use crate::nand::params::NandParameters;
+use crate::nand::stats::STATISTICS as FLASH;
 use crate::params::{
     ControllersParameters, DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters,
     KindParameters, PmMediaParameters, PmParameters, PmTimeParameters, QueueParameters, TABLES,
@@ -44,9 +45,10 @@ pub const SYSTEM: System = System {
     ..System::NOTHING
 };
 
-/// Channels of DDR4 as a memory of their own, and links that memories are behind.
+/// Channels of DDR4 as a memory of their own, and what several kinds have: links that they are behind, and flash.
 pub const DDR4: System = System {
-    statistics: &[ChannelStats::TABLE, LinkStats::TABLE],
+    statistics: &[ChannelStats::TABLE, LinkStats::TABLE, FLASH[0], FLASH[1]],
+    derived: Some(crate::nand::stats::derived),
     memory: Some(&PlainDram),
     ..System::NOTHING
 };

@@ -21,7 +21,7 @@ pub use power::PowerSpec;
 use crate::bus::{Bus, BusSpec, Collision, Master, Window};
 use crate::firmware::{Dram, Firmware, Move, PAGE_LINES};
 use crate::pins::{Pins, RefreshDetector};
-use crate::stats::{ChannelStats, DeviceStats, FlashStats};
+use crate::stats::{ChannelStats, DeviceStats};
 use engine::{Device, Out, PortId};
 use memory::ddr4::{Channel, Command, Issued, Kind, Request};
 use protocol::{
@@ -387,15 +387,7 @@ impl Node for Dimm {
             writebacks: firmware.writebacks,
         };
         device.hand_up(sink);
-        let nand = firmware.ftl().counts();
-        let flash = FlashStats {
-            host_writes: nand.host_writes,
-            copies: nand.copies,
-            erases: nand.erases,
-            uncorrectable: nand.uncorrectable,
-            retried: firmware.ftl().flash().array().retried,
-        };
-        flash.hand_up(sink);
+        memory::nand::hand_up(firmware.ftl(), sink);
     }
 }
 

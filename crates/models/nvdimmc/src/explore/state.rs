@@ -6,7 +6,7 @@ use crate::command::{Acknowledgement, CpCommand, cp_line};
 use crate::driver::{Begin, Driver, DriverSpec, FaultId, Step as Next};
 use crate::firmware::{Dram, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SIZE};
 use crate::mutant::Mutant;
-use crate::replacement::Replacement;
+use memory::Replacement;
 use memory::ddr4::{Command, Kind};
 use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
 use std::collections::BTreeMap;

@@ -105,6 +105,10 @@ impl CorePort for Port {
         self.0.borrow_mut().stats.moved += bytes;
     }
 
+    fn took(&self, time: Dur) {
+        self.0.borrow_mut().stats.operation_time.add(time);
+    }
+
     fn spent(&self, share: Share, time: Dur) {
         let stats = &mut self.0.borrow_mut().stats;
         match share {

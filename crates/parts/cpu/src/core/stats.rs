@@ -1,6 +1,6 @@
 //! What a core counts.
 
-use params::{Dur, Statistics};
+use params::{Distribution, Dur, Statistics};
 
 /// What programs do.
 #[derive(Clone, Debug, Default, Statistics)]
@@ -36,6 +36,9 @@ pub(super) struct Stats {
     pub(super) fences: u64,
     /// operations of the workload that ended
     pub(super) operations: u64,
+    /// time of an operation, where the program tells it
+    #[stat(name = ".operation.time", unless_zero)]
+    pub(super) operation_time: Distribution,
     /// bytes of its data that the program read or wrote, where it counts them
     #[stat(name = "bytes_moved", unit = "B")]
     pub(super) moved: u64,

@@ -21,9 +21,11 @@
 
 mod array;
 mod blocks;
+mod described;
 mod ftl;
 mod media;
 pub mod params;
+pub(crate) mod stats;
 #[cfg(test)]
 mod tests;
 mod timed;
@@ -31,8 +33,10 @@ mod timed;
 use std::ops::Range;
 
 pub use array::{Array, Errors};
+pub use described::flash;
 pub use ftl::{Collection, Counts, Ftl, FtlSpec};
 pub use media::{Media, MediaSpec};
+pub use stats::hand_up;
 pub use timed::Timed;
 
 /// A page of the flash, counted over all dies.

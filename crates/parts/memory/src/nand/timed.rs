@@ -32,6 +32,12 @@ impl Timed {
         self.done
     }
 
+    /// A page is read of which nobody keeps bytes: the media are as busy with it.
+    pub fn read_blank(&mut self, page: PageNumber) {
+        let done = self.media.read(self.now, page);
+        self.until(done);
+    }
+
     /// The bytes.
     pub fn array(&self) -> &Array {
         &self.array

@@ -9,8 +9,9 @@
 
 use crate::context::{Arena, Context};
 use crate::sync;
-use crate::words::{ORDER, Order};
 use crate::workload::{Count, N, PERCENT, Workload, params};
+use params::{Kind, Plain, Words};
+use units::Random;
 
 /// The parameters of both, which differ in the order of keys.
 macro_rules! load {
@@ -21,11 +22,45 @@ macro_rules! load {
             "operations" N, "20000", "open 20000: what is asked of the program", "requests of all threads";
             "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
             "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
-            "pattern" ORDER, $pattern, "paper: PBerry §7", "order of keys";
+            "pattern" KEYS, $pattern, "paper: PBerry §7", "order of keys; zipfian: the n-th most wanted is wanted an n-th as often as the first, as in YCSB but for its exponent of 0.99";
             "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20); how many a window sees is not published; stands at one, whose keys are in order", "connections, each with buffers of its own; in order all go over the keys in step";
             "think_cycles" Count { min: 0, max: 1_000_000 }, "8000", "open 4000..16000: a request of Redis takes about 5 us, most of it in the kernel, half to twice", "cycles of computation before each request";
         }
     };
+}
+
+/// In which order keys are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Keys {
+    Random,
+    Sequential,
+    Zipfian,
+}
+
+const KEYS: Kind = Keys::KIND;
+
+/// Keys by how much they are wanted, which lie anywhere among all.
+struct Wanted {
+    /// For each rank the weights up to it.
+    sums: Vec<u64>,
+}
+
+impl Wanted {
+    fn new(keys: u64) -> Wanted {
+        let weight = |rank: u64| (1 << 40) / rank;
+        let sums = (1..=keys).scan(0, |sum, rank| {
+            *sum += weight(rank);
+            Some(*sum)
+        });
+        Wanted { sums: sums.collect() }
+    }
+
+    fn next(&self, random: &mut Random) -> u64 {
+        let all = self.sums.last().copied().unwrap_or(1);
+        let drawn = random.below(all);
+        let rank = self.sums.partition_point(|sum| *sum <= drawn) as u64;
+        units::mix(rank + 1) % self.sums.len() as u64
+    }
 }
 
 pub(crate) const REDIS_RANDOM: Workload = Workload {
@@ -246,7 +281,9 @@ impl Dict {
 pub(crate) async fn run(c: Context) {
     let keys = c.share(c.settings.number("workload.keys")).max(1);
     let sets = c.settings.number("workload.set_percent") * 10;
-    let sequential = c.settings.read::<Order>("workload.pattern") == Order::Sequential;
+    let order: Keys = c.settings.read("workload.pattern");
+    let sequential = order == Keys::Sequential;
+    let wanted = (order == Keys::Zipfian).then(|| Wanted::new(keys));
     let clients = c.settings.number("workload.clients");
     let think = c.settings.number("workload.think_cycles");
     let mut dict = Dict::new(&c, keys, clients);
@@ -257,7 +294,12 @@ pub(crate) async fn run(c: Context) {
     sync::start(&c).await;
     for n in 0..c.share(c.settings.number("workload.operations")) {
         c.compute(think).await;
-        let key = if sequential { n / (2 * clients) % keys } else { random.below(keys) };
+        let begins = c.cpu.now();
+        let key = match &wanted {
+            _ if sequential => n / (2 * clients) % keys,
+            Some(wanted) => wanted.next(&mut random),
+            None => random.below(keys),
+        };
         // As memtier does: for each key that is set one that is read.
         let is_set = if sequential { n % 2 == 0 } else { random.chance(sets) };
         // Seconds, as an object keeps them.
@@ -267,7 +309,25 @@ pub(crate) async fn run(c: Context) {
         } else {
             dict.get(&c, key, now).await;
         }
+        c.cpu.took(c.cpu.now().since(begins));
         c.cpu.operation_done();
     }
     sync::finish(&c).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_wanted_key_is_asked_for_twice_as_often_as_the_second_and_all_are_keys() {
+        let (wanted, mut random) = (Wanted::new(1000), Random::new(1, 0));
+        let mut counts = vec![0_u64; 1000];
+        (0..100_000).for_each(|_| counts[wanted.next(&mut random) as usize] += 1);
+        let of = |rank: u64| counts[(units::mix(rank) % 1000) as usize];
+        let ratio = of(1) as f64 / of(2) as f64;
+        assert!((1.85..2.15).contains(&ratio), "{ratio}");
+        // One in 7.49 is for the first of a thousand.
+        assert!((13_000..14_000).contains(&of(1)), "{}", of(1));
+    }
 }

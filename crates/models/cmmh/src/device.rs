@@ -1,0 +1,393 @@
+//! The device: requests, what is done with them, and pages on their way.
+
+use crate::cache::{Cache, Evicted};
+use crate::channels::Channels;
+use crate::power::PowerSpec;
+use crate::stats::DeviceStats;
+use crate::tags::Tags;
+use engine::{Device, Out, PortId};
+use memory::Replacement;
+use memory::ddr4::Spec;
+use memory::nand::{Ftl, FtlError, Timed};
+use protocol::{
+    Depth, Image, Line, LineWrite, Msg, Node, PAGE_BYTES, PostCrash, SharedPage, StatSink, View, ports,
+    tell_durable,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use units::{Dur, Time};
+
+/// Lines of a page.
+pub(crate) const PAGE_LINES: u64 = 64;
+
+/// What a device is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct CmmhSpec {
+    /// Its first address.
+    pub base: u64,
+    /// Pages that the host sees.
+    pub pages: u32,
+    /// Sets of slots in the DRAM.
+    pub sets: u32,
+    /// Slots of a set.
+    pub ways: u32,
+    /// Which page leaves.
+    pub replacement: Replacement,
+    /// Pages whose tags are at hand.
+    pub tags: usize,
+    /// Time to fetch another tag.
+    pub tag: Dur,
+    /// A channel of the DRAM.
+    pub channel: Spec,
+    /// How many there are.
+    pub channels: u64,
+    /// From a write's acceptance to its acknowledgement.
+    pub acknowledge: Dur,
+    /// Pages on their way from the NAND at once.
+    pub fills: usize,
+    /// From a miss to its request of the NAND.
+    pub firmware: Dur,
+    /// Pages on their way to the NAND at once.
+    pub write_buffer: usize,
+    /// What happens when the power fails.
+    pub power: PowerSpec,
+}
+
+/// A request of the host.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    at: Time,
+    line: Line,
+    /// A write with whom to tell of it; none for a read.
+    write: Option<(LineWrite, Option<u8>)>,
+}
+
+/// A page on its way from the NAND.
+struct Fill {
+    page: u32,
+    slot: u32,
+    done: Time,
+    bytes: SharedPage,
+    waiting: Vec<Request>,
+}
+
+/// The device.
+pub struct Cmmh {
+    pub(crate) spec: CmmhSpec,
+    pub(crate) cache: Cache,
+    tags: Tags,
+    channels: Channels,
+    pub(crate) ftl: Ftl<Timed>,
+    /// Pages that the translation layer has been given at least once, in order of the first time.
+    pub(crate) written: Vec<u32>,
+    fills: Vec<Fill>,
+    /// Pages for which there was no fill or no slot, in the order in which they were asked for, and their requests.
+    stalled: VecDeque<u32>,
+    stalled_requests: BTreeMap<u32, Vec<Request>>,
+    /// When each page of the write buffer is on the NAND.
+    programs: Vec<Time>,
+    persists: u64,
+    failure: Option<String>,
+    wakes_at: Time,
+    stats: DeviceStats,
+}
+
+impl Cmmh {
+    /// A device with nothing in its DRAM.
+    ///
+    /// # Errors
+    /// What is impossible about the DRAM's channels.
+    pub fn new(spec: CmmhSpec, ftl: Ftl<Timed>) -> Result<Cmmh, String> {
+        Ok(Cmmh {
+            cache: Cache::new(spec.base, spec.sets, spec.ways, spec.replacement),
+            tags: Tags::new(spec.tags, spec.tag),
+            channels: Channels::new(spec.channel, spec.channels)?,
+            ftl,
+            written: Vec::new(),
+            fills: Vec::with_capacity(spec.fills),
+            stalled: VecDeque::new(),
+            stalled_requests: BTreeMap::new(),
+            programs: Vec::with_capacity(spec.write_buffer),
+            persists: 0,
+            failure: None,
+            wakes_at: Time::NEVER,
+            stats: DeviceStats::default(),
+            spec,
+        })
+    }
+
+    /// Puts a page on the NAND before the machine starts.
+    ///
+    /// # Errors
+    /// When the device is too small.
+    pub fn preload(&mut self, address: u64, page: &[u8; PAGE_BYTES as usize]) -> Result<(), String> {
+        let number = (address - self.spec.base) / PAGE_BYTES;
+        let known = u32::try_from(number).ok().filter(|n| *n < self.spec.pages);
+        let room = || format!("cmmh.capacity_mib: the device has no room for page {number}");
+        let number = known.ok_or_else(room)?;
+        if self.ftl.place(number).is_none() {
+            self.written.push(number);
+        }
+        self.ftl.preload(number, page).map_err(|_| room())
+    }
+
+    /// Writes that have changed memory so far.
+    pub fn persists(&self) -> u64 {
+        self.persists
+    }
+
+    /// What it met that makes the run worthless.
+    pub fn failure(&self) -> Option<&String> {
+        self.failure.as_ref()
+    }
+
+    /// How long a read takes at least.
+    pub(crate) fn least_read(&self) -> Dur {
+        self.channels.least_read()
+    }
+
+    fn page_of(&self, line: Line) -> u64 {
+        (line.address() - self.spec.base) / PAGE_BYTES
+    }
+
+    fn arrive(&mut self, request: Request, out: &mut Out<'_, Msg>) {
+        let number = self.page_of(request.line);
+        let Some(page) = u32::try_from(number).ok().filter(|n| *n < self.spec.pages) else {
+            return self.beyond(&request, out);
+        };
+        self.stats.reads += u64::from(request.write.is_none());
+        self.stats.writes += u64::from(request.write.is_some_and(|(write, _)| write.mask != 0));
+        if let Some(before) = self.stalled_requests.get_mut(&page) {
+            before.push(request);
+        } else if self.begin(page, request, out) {
+            return;
+        } else {
+            self.stalled.push_back(page);
+            self.stalled_requests.insert(page, vec![request]);
+        }
+        self.stats.stalls += 1;
+    }
+
+    /// The program uses more than there is: it goes on, so that the run can end and say so.
+    fn beyond(&mut self, request: &Request, out: &mut Out<'_, Msg>) {
+        let (line, pages) = (request.line, self.spec.pages);
+        let text = format!(
+            "the program uses address {:#x} of a device of {} MiB (cmmh.capacity_mib)",
+            line.address() - self.spec.base,
+            u64::from(pages) * PAGE_BYTES >> 20
+        );
+        self.failure.get_or_insert(text);
+        match request.write {
+            Some((_, Some(core))) => tell_durable(line, core, self.spec.acknowledge, out),
+            Some((_, None)) => {}
+            None => {
+                let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
+                out.send(ports::DIRECTORY, self.least_read(), reply);
+            }
+        }
+    }
+
+    /// Does a request, or has it wait for its page; false where neither can be.
+    fn begin(&mut self, page: u32, request: Request, out: &mut Out<'_, Msg>) -> bool {
+        let now = out.now();
+        if let Some(fill) = self.fills.iter_mut().find(|fill| fill.page == page) {
+            fill.waiting.push(request);
+            self.stats.joined += 1;
+            return true;
+        }
+        if let Some(slot) = self.cache.find(page) {
+            self.stats.hits += 1;
+            let known = self.tags.look_up(now, page);
+            self.access(known, slot, &request, out);
+            return true;
+        }
+        if self.fills.len() >= self.spec.fills {
+            return false;
+        }
+        let Some((slot, evicted)) = self.cache.make_room(page) else { return false };
+        self.stats.misses += 1;
+        let known = self.tags.look_up(now, page);
+        let begins = self.write_back(known + self.spec.firmware, evicted);
+        let (bytes, done) = self.read_page(begins, page);
+        self.fills.push(Fill { page, slot, done, bytes, waiting: vec![request] });
+        true
+    }
+
+    /// A line of a page that is in `slot`, whose place is known at `known`.
+    fn access(&mut self, known: Time, slot: u32, request: &Request, out: &mut Out<'_, Msg>) {
+        let line = request.line;
+        let place = Line(u64::from(slot) * PAGE_LINES + line.0 % PAGE_LINES);
+        let Some((write, core)) = &request.write else {
+            let data = self.cache.read(slot, line);
+            return self.channels.read(known, place, line, data);
+        };
+        if write.mask != 0 {
+            self.persists += 1;
+            self.cache.write(slot, write);
+            self.channels.write(known, place);
+        }
+        if let Some(core) = core {
+            tell_durable(line, *core, self.spec.acknowledge, out);
+        }
+    }
+
+    /// What has to leave a slot goes to the NAND, if it was changed; gives when the next can be asked for.
+    fn write_back(&mut self, now: Time, evicted: Option<Evicted>) -> Time {
+        let Some((page, bytes)) = evicted.and_then(|e| Some((e.page, e.changed?))) else { return now };
+        self.programs.retain(|done| *done > now);
+        let mut begins = now;
+        if self.programs.len() >= self.spec.write_buffer {
+            let first = (0..self.programs.len()).min_by_key(|index| self.programs[*index]);
+            begins = first.map_or(now, |index| self.programs.swap_remove(index));
+        }
+        self.stats.writebacks += 1;
+        if self.ftl.place(page).is_none() {
+            self.written.push(page);
+        }
+        self.ftl.flash_mut().begin(begins);
+        if let Err(error) = self.ftl.write(page, &bytes[..]) {
+            self.fails(page, error);
+        }
+        self.programs.push(self.ftl.flash().done());
+        begins
+    }
+
+    /// A page's bytes, and when they are there. Of one that was never written the device does not know that.
+    fn read_page(&mut self, now: Time, page: u32) -> (SharedPage, Time) {
+        let mut bytes = [0; PAGE_BYTES as usize];
+        self.ftl.flash_mut().begin(now);
+        if self.ftl.place(page).is_none() {
+            self.ftl.flash_mut().read_blank(page);
+        } else if let Err(error) = self.ftl.read(page, &mut bytes) {
+            self.fails(page, error);
+        }
+        (Arc::new(bytes), self.ftl.flash().done())
+    }
+
+    fn fails(&mut self, page: u32, error: FtlError) {
+        let what = match error {
+            FtlError::Uncorrectable => "more of its bits are wrong than can be corrected",
+            FtlError::WornOut => "too many blocks are bad for it to be written",
+            FtlError::Beyond | FtlError::PowerLost => "the NAND does not take it",
+        };
+        let address = u64::from(page) * PAGE_BYTES;
+        self.failure.get_or_insert(format!("the page at address {address:#x} of the device: {what}"));
+    }
+
+    /// Pages that have come: whoever waits for them is served, and then whoever waits for room.
+    fn end_fills(&mut self, out: &mut Out<'_, Msg>) {
+        let now = out.now();
+        let mut is_any = false;
+        while let Some(index) = self.fills.iter().position(|fill| fill.done <= now) {
+            let fill = self.fills.remove(index);
+            is_any = true;
+            self.cache.fill(fill.slot, fill.page, fill.bytes);
+            let first = u64::from(fill.slot) * PAGE_LINES;
+            (first..first + PAGE_LINES).for_each(|place| self.channels.fill(Line(place)));
+            for request in &fill.waiting {
+                self.stats.miss_time += now.since(request.at);
+                self.access(now, fill.slot, request, out);
+            }
+        }
+        if is_any {
+            self.serve_stalled(out);
+        }
+    }
+
+    /// In order, as long as there are fills.
+    fn serve_stalled(&mut self, out: &mut Out<'_, Msg>) {
+        let mut index = 0;
+        while self.fills.len() < self.spec.fills && index < self.stalled.len() {
+            let page = self.stalled[index];
+            let first = self.stalled_requests.get(&page).and_then(|requests| requests.first().copied());
+            if first.is_some_and(|request| !self.begin(page, request, out)) {
+                index += 1;
+                continue;
+            }
+            self.stalled.remove(index);
+            for request in self.stalled_requests.remove(&page).unwrap_or_default().into_iter().skip(1) {
+                // Its fill has begun: they join it.
+                self.begin(page, request, out);
+            }
+        }
+    }
+
+    fn serve(&mut self, out: &mut Out<'_, Msg>) {
+        self.end_fills(out);
+        let next = self.channels.serve(out.now(), &mut |line, data, at| {
+            out.send_at(at, ports::DIRECTORY, Msg::ReadReply { line, data, waits: false });
+        });
+        let fill = self.fills.iter().map(|fill| fill.done).min().unwrap_or(Time::NEVER);
+        let next = next.min(fill);
+        if next < self.wakes_at {
+            self.wakes_at = next;
+            out.wake(next, Msg::Wake);
+        }
+    }
+
+    /// Writes that wait for their pages, or for room, with when they came; those of one page in order.
+    fn waiting(&self) -> impl Iterator<Item = (Time, &LineWrite)> {
+        let stalled = self.stalled_requests.values().flatten();
+        let all = self.fills.iter().flat_map(|fill| &fill.waiting).chain(stalled);
+        all.filter_map(|request| Some((request.at, &request.write.as_ref()?.0)))
+    }
+
+    /// A line as whoever reads it next sees it.
+    pub(crate) fn latest(&self, line: Line) -> protocol::Block {
+        let page = self.page_of(line) as u32;
+        let data =
+            if self.cache.find(page).is_some() { self.cache.peek(line) } else { self.on_nand(page, line) };
+        let mut whole = LineWrite { line, mask: protocol::Mask::MAX, data };
+        self.waiting().filter(|(_, write)| write.line == line).for_each(|(_, write)| whole.merge(write));
+        whole.data
+    }
+
+    fn on_nand(&self, page: u32, line: Line) -> protocol::Block {
+        let place = self.ftl.place(page);
+        let bytes = place.and_then(|place| self.ftl.flash().array().peek(place));
+        let lines = bytes.map(|bytes| bytes.as_chunks::<64>().0);
+        lines.and_then(|lines| lines.get((line.0 % PAGE_LINES) as usize)).copied().unwrap_or([0; 64])
+    }
+}
+
+impl Device<Msg> for Cmmh {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
+    fn on(&mut self, now: Time, _: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
+        if now >= self.wakes_at {
+            self.wakes_at = Time::NEVER;
+        }
+        self.end_fills(out);
+        match *msg {
+            Msg::Read { line } => self.arrive(Request { at: now, line, write: None }, out),
+            Msg::Write { line, data, mask, ack } => {
+                let write = Some((LineWrite { line, mask, data }, ack));
+                self.arrive(Request { at: now, line, write }, out);
+            }
+            Msg::Wake => {}
+            _ => protocol::unexpected("a device whose DRAM caches NAND", msg),
+        }
+        self.serve(out);
+    }
+}
+
+impl Node for Cmmh {
+    fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
+        let mut image = Image::new(self.spec.base);
+        self.lay_out_nand(&mut image);
+        match view {
+            View::Durable => self.power_fails(&mut image, post_crash),
+            View::Visible => self.lay_out_cache(&mut image),
+        }
+        post_crash.parts.push(image);
+        if view == View::Visible || post_crash.caches_persist {
+            self.waiting().for_each(|(at, write)| post_crash.save(Depth::Buffer, at, write));
+        }
+    }
+
+    fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
+        let counted = DeviceStats { tag_misses: self.tags.misses, ..self.stats.clone() };
+        counted.hand_up(sink);
+        self.channels.stats(sink);
+        memory::nand::hand_up(&self.ftl, sink);
+    }
+}

@@ -1,0 +1,124 @@
+//! What machines need to know of the device.
+
+use crate::params::CmmhParameters;
+use crate::power::PowerSpec;
+use crate::stats::{STATISTICS, derived};
+use crate::{Cmmh, CmmhSpec};
+use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
+use memory::ddr4::params::own_channel;
+use memory::nand;
+use memory::nand::params::NandParameters;
+use memory::plug::DDR4_TABLES;
+use params::Parameters;
+use protocol::{Block, Line, PAGE_BYTES, Param, Settings};
+
+/// The system.
+pub const SYSTEM: System = System {
+    parameters: &[CmmhParameters::TABLE],
+    groups: &[("cmmh", "a device behind a link whose DRAM caches NAND")],
+    statistics: STATISTICS,
+    derived: Some(derived),
+    memory: Some(&DramBeforeNand),
+    ..System::NOTHING
+};
+
+struct DramBeforeNand;
+
+/// Pages of a MiB.
+const PAGES_PER_MIB: u64 = (1 << 20) / PAGE_BYTES;
+
+impl MemoryKind for DramBeforeNand {
+    fn name(&self) -> &'static str {
+        "cmmh"
+    }
+
+    fn about(&self) -> &'static str {
+        "a device whose DRAM caches NAND and whose own controller serves hits and misses"
+    }
+
+    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
+        [DDR4_TABLES, &[CmmhParameters::TABLE, NandParameters::TABLE]].concat()
+    }
+
+    fn check(&self, around: &Around<'_>) -> Result<(), String> {
+        let own = CmmhParameters::from_settings(around.settings);
+        if !around.capabilities.caches_flush() {
+            return Err(format!(
+                "ordering.model = {}: a device of kind cmmh takes reads and writes of lines, and has no end of a persist path; give {}",
+                around.ordering,
+                (around.models)(&|asks| asks.caches_flush())
+            ));
+        }
+        if own.cache_mib > own.capacity_mib {
+            return Err(format!(
+                "cmmh.cache_mib = {}: more than there is to cache; give at most cmmh.capacity_mib = {}",
+                own.cache_mib, own.capacity_mib
+            ));
+        }
+        let slots = own.cache_mib * PAGES_PER_MIB;
+        if own.ways > slots {
+            return Err(format!("cmmh.ways = {}: the DRAM has 1 to {slots} slots", own.ways));
+        }
+        own_channel(around.settings).map(|_| ())
+    }
+
+    fn controllers(&self, _: &Settings) -> usize {
+        1
+    }
+
+    fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
+        let (s, own) = (place.settings, CmmhParameters::from_settings(place.settings));
+        let pages = (own.capacity_mib * PAGES_PER_MIB) as u32;
+        let slots = own.cache_mib * PAGES_PER_MIB;
+        let spec = CmmhSpec {
+            base: place.map.base(place.index),
+            pages,
+            sets: (slots / own.ways) as u32,
+            ways: own.ways as u32,
+            replacement: own.replacement,
+            tags: own.tag_pages,
+            tag: own.tag_ns,
+            channel: own_channel(s)?,
+            channels: own.channels,
+            acknowledge: s.dur("memory.ddr.acknowledge_ns"),
+            fills: own.fills,
+            firmware: own.firmware_ns,
+            write_buffer: own.write_buffer_pages,
+            power: PowerSpec { saved_pages: own.battery_uj / own.dump_page_uj },
+        };
+        let mut parts = MemoryParts::of(vec![Box::new(Cmmh::new(spec, nand::flash(s, pages)?)?)]);
+        parts.cache_bytes = Some(slots * PAGE_BYTES);
+        Ok(parts)
+    }
+}
+
+impl MemoryDevice for Cmmh {
+    fn persists(&self) -> u64 {
+        Cmmh::persists(self)
+    }
+
+    fn preload(
+        &mut self,
+        address: u64,
+        page: &[u8; PAGE_BYTES as usize],
+        _: &dyn Fn(Line) -> bool,
+    ) -> Result<(), String> {
+        Cmmh::preload(self, address, page)
+    }
+
+    fn least_answer(&self) -> Option<LeastAnswer> {
+        Some(LeastAnswer { to_directory: self.least_read(), to_core: self.spec.acknowledge })
+    }
+
+    fn latest(&self, line: Line) -> Option<Block> {
+        Some(Cmmh::latest(self, line))
+    }
+
+    fn has_failed(&self) -> bool {
+        Cmmh::failure(self).is_some()
+    }
+
+    fn failure(&self) -> Option<String> {
+        Cmmh::failure(self).cloned()
+    }
+}

@@ -1,0 +1,47 @@
+//! What a power failure leaves: the NAND, and as many changed pages as stored energy lasts for.
+
+use crate::device::{Cmmh, PAGE_LINES};
+use protocol::{Image, Lost, PAGE_BYTES, PostCrash, SharedPage};
+
+/// What happens when the power fails.
+#[derive(Clone, Copy, Debug)]
+pub struct PowerSpec {
+    /// Changed pages that stored energy brings to the NAND.
+    pub saved_pages: u64,
+}
+
+impl Cmmh {
+    fn address(&self, page: u32) -> u64 {
+        self.spec.base + u64::from(page) * PAGE_BYTES
+    }
+
+    /// Every page as the NAND has it. What is on its way there, the device's write buffer, counts as there.
+    pub(crate) fn lay_out_nand(&self, image: &mut Image) {
+        for page in &self.written {
+            let place = self.ftl.place(*page);
+            let bytes = place.and_then(|place| self.ftl.flash().array().peek(place).cloned());
+            let bytes: Option<SharedPage> = bytes.and_then(|bytes| bytes.try_into().ok());
+            image.put_page(self.address(*page), bytes);
+        }
+    }
+
+    /// Every page that the DRAM has, over that.
+    pub(crate) fn lay_out_cache(&self, image: &mut Image) {
+        for (page, _, bytes) in self.cache.pages() {
+            image.put_page(self.address(page), bytes);
+        }
+    }
+
+    /// Changed pages are saved slot by slot; for the rest there is no energy, and the NAND's old bytes stay.
+    pub(crate) fn power_fails(&self, image: &mut Image, post_crash: &mut PostCrash) {
+        let changed = self.cache.pages().filter(|(_, is_changed, _)| *is_changed);
+        for (nth, (page, _, bytes)) in (0..).zip(changed) {
+            post_crash.keep(PAGE_LINES);
+            if nth < self.spec.power.saved_pages {
+                image.put_page(self.address(page), bytes);
+            } else {
+                post_crash.lost.push(Lost::Page(self.address(page)));
+            }
+        }
+    }
+}
