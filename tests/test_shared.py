@@ -20,6 +20,16 @@ def test_a_program_without_one_is_clean(cli: Cli) -> None:
     assert found["time_ns"] > 0 and found["fence_ns"] > 0
 
 
+def test_cores_of_a_host_share_its_caches(cli: Cli) -> None:
+    two = ("shared", "shared", "shared-log", "--set", "workload.hosts=2", "--set", "workload.cores=2", "--schedules", "60", "--format", "json")
+    assert json.loads(cli(*two))["findings"] == []
+    found = json.loads(cli.run(*two, "--set", "workload.bug=record-not-fenced").stdout)["findings"]
+    assert {(f["here"]["host"], f["there"]["host"]) for f in found} == {(1, 0)}, found
+    assert any("(core " in step for f in found for step in f["schedule"]), found
+    crash = cli.json("crash", "shared", "shared-pages", "--set", "workload.hosts=2", "--set", "workload.cores=2")
+    assert crash["clean"] and crash["timed"]["points"] > 30, crash
+
+
 def test_json_has_both_sides_and_the_steps_between(cli: Cli) -> None:
     done = cli.run("shared", "shared", "shared-lock", "--set", "workload.bug=release-not-flushed", "--schedules", "3", "--format", "json")
     (finding,) = json.loads(done.stdout)["findings"]
@@ -40,6 +50,8 @@ def test_json_has_both_sides_and_the_steps_between(cli: Cli) -> None:
         (["shared", "visits:kv.bin"], "visits:kv.bin: is of one host; give a recording of several (trace:FILE, from coreplane record --host-per-process) or one of shared-log"),
         (["shared", "shared-log", "--set", "workload.hosts=6"], "workload.hosts = 6: shared-log takes more hosts than the machine has; give at most shared.hosts = 4"),
         (["shared", "shared-log", "--set", "workload.bug=none-such"], "workload.bug"),
+        (["shared", "shared-log", "--set", "workload.cores=3", "--set", "shared.cores=2"], "workload.cores = 3: shared-log takes more cores than a host has; give at most shared.cores = 2"),
+        (["shared", "shared-ring", "--set", "workload.cores=2"], "workload.cores = 2: shared-ring on 2 hosts of 2 cores is 4 programs, and it has at most 2"),
         (["shared", "shared-log", "--schedules", "0"], "--schedules 0: give at least 1"),
         (["shared", "shared-log", "--set", "workload.hosts=9"], "workload.hosts"),
         (["shared", "shared-log", "--set", "shared.coherent_ranges=0-7,4-9"], "shared.coherent_ranges: 0-7 and 4-9 overlap"),

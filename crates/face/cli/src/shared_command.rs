@@ -18,6 +18,8 @@ pub(crate) struct Searched {
     seed: u64,
     /// Whether it is of a recording, which has no schedules.
     is_recorded: bool,
+    /// Cores of each host that run a program.
+    cores: usize,
     outcome: Outcome,
     seconds: f64,
 }
@@ -73,8 +75,11 @@ pub(crate) fn look(
     let (outcome, seconds) = output::timed(|| machine::shared(machine, workload, seed, schedules));
     drop(bar);
     let is_recorded = workload.recording().is_some();
+    // A workload of one host has no such key, and is refused here.
+    let outcome = outcome?;
+    let cores = if is_recorded { 1 } else { workload.settings.count("workload.cores") };
     let (machine, workload) = (machine.name.clone(), workload.name.clone());
-    Ok(Searched { machine, workload, seed, is_recorded, outcome: outcome?, seconds })
+    Ok(Searched { machine, workload, seed, is_recorded, cores, outcome, seconds })
 }
 
 impl Searched {
@@ -90,7 +95,7 @@ impl Searched {
             "flush_ns": o.tally.number("shared.flush_time"),
             "fence_ns": o.tally.number("shared.fence_time"),
             "fetch_ns": o.tally.number("shared.fetch_time"),
-            "findings": o.found.iter().map(found_json).collect::<Vec<_>>(),
+            "findings": o.found.iter().map(|found| found_json(found, self.cores)).collect::<Vec<_>>(),
             "remarks": o.remarks,
             "host_seconds": self.seconds,
         })
@@ -99,7 +104,7 @@ impl Searched {
     fn print(&self) {
         let o = &self.outcome;
         for (n, found) in o.found.iter().enumerate() {
-            print_found(n + 1, found, self.is_recorded);
+            print_found(n + 1, found, self.is_recorded, self.cores);
         }
         let price = |name: &str| quantity::time(o.tally.number(name));
         let (second, when) = if self.is_recorded {
@@ -119,7 +124,7 @@ impl Searched {
     }
 }
 
-fn print_found(number: usize, found: &Found, is_recorded: bool) {
+fn print_found(number: usize, found: &Found, is_recorded: bool, cores: usize) {
     let f = &found.finding;
     say!("{number}. {}\n   {}", f.kind.name(), f.message);
     if is_recorded {
@@ -131,7 +136,7 @@ fn print_found(number: usize, found: &Found, is_recorded: bool) {
     } else {
         let what = match found.schedule.as_slice() {
             [] => "nothing happens besides".to_string(),
-            all => all.iter().map(happens).collect::<Vec<_>>().join("; "),
+            all => all.iter().map(|h| happens(h, cores)).collect::<Vec<_>>().join("; "),
         };
         say!("   smallest schedule: workload.operations={}, {what}", found.operations);
     }
@@ -143,8 +148,15 @@ fn times(n: u64) -> String {
     if n == 1 { "once".into() } else { format!("{n} times") }
 }
 
-fn happens(h: &Happens) -> String {
-    let Happens { host, access, what } = h;
+/// A host, and which of its cores where several take part.
+fn core_name(core: usize, cores: usize) -> String {
+    let host = core / cores;
+    if cores == 1 { format!("{host}") } else { format!("{host} (core {})", core % cores) }
+}
+
+fn happens(h: &Happens, cores: usize) -> String {
+    let Happens { core, access, what } = h;
+    let host = core_name(*core, cores);
     match what {
         What::Pause(time) => {
             format!("host {host} stands still for {} before access {access}", quantity::time(time.as_ns()))
@@ -180,7 +192,7 @@ fn side_json(side: &Side) -> Value {
     json!({"host": side.host, "file": side.site.file(), "line": side.site.line(), "called_at": caller, "time_ns": side.time.as_ns()})
 }
 
-fn found_json(found: &Found) -> Value {
+fn found_json(found: &Found, cores: usize) -> Value {
     let f = &found.finding;
     let step = |s: &Step| {
         json!({"time_ns": s.time.as_ns(), "host": s.host, "what": s.what, "address": s.address, "value": s.value,
@@ -195,7 +207,7 @@ fn found_json(found: &Found) -> Value {
         "apart_ns": f.apart().map(units::Dur::as_ns),
         "runs": found.runs,
         "operations": found.operations,
-        "schedule": found.schedule.iter().map(happens).collect::<Vec<_>>(),
+        "schedule": found.schedule.iter().map(|h| happens(h, cores)).collect::<Vec<_>>(),
         "steps": found.steps.iter().map(step).collect::<Vec<_>>(),
     })
 }

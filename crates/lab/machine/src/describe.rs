@@ -390,7 +390,7 @@ impl WorkloadDescription {
             Source::BuiltIn(_) => self.settings.count("workload.threads"),
             Source::Trace(recorded) => recorded.survey().lanes.len(),
             Source::Pages(_) => 1,
-            Source::Shared(_) => self.settings.count("workload.hosts"),
+            Source::Shared(_) => workloads::programs(&self.settings),
         }
     }
 

@@ -302,7 +302,7 @@ impl World {
 
     /// How a host stopped, and where.
     fn stop_of(&self, stopped: &Side) -> String {
-        let is_fenced_off = self.hosts[stopped.host].is_fenced_off;
+        let is_fenced_off = self.hosts[self.cores_of(stopped.host).start].is_fenced_off;
         let why = if is_fenced_off { ", fenced off since its link was lost" } else { "" };
         format!("host {} stopped at {}{why}", stopped.host, stopped.place())
     }

@@ -17,8 +17,7 @@
 //!
 //! Programs are those of `workloads`, or recorded ones, a process for each host: what a recording's loads would have missed.
 //!
-//! Not modelled: more than one core a host, and so its store buffer, which only other cores of that host would see; a fill
-//! of the device's own queues; hosts that come back; atomic operations across hosts.
+//! Not modelled: store buffers of cores, which only other cores of their host would see; a fill of the device's own queues; hosts that come back; atomic operations across hosts.
 //!
 //! Sources: CXL specification 3.1, sections on HDM-D and HDM-DB; Assa et al. (CXL0, ASPLOS 2026) for what a crash of one
 //! host leaves; the CXL driver of Linux 6.15 for global persistent flush; vector clocks as in FastTrack (PLDI 2009).

@@ -21,6 +21,9 @@ pub(crate) struct SharedParameters {
     /// hosts, each with caches of its own
     #[param(default = "4", source = "open 4: what is asked of a machine", min = 1, max = 8)]
     pub(crate) hosts: usize,
+    /// cores of a host: they share its caches and its link, and each waits for what it flushed itself
+    #[param(default = "4", source = "open 4: what is asked of a machine", min = 1, max = 8)]
+    pub(crate) cores: usize,
     /// lines that a host's caches hold; the first that came goes first
     #[param(default = "512", source = "open 64..4096: caches that programs of a few hundred lines fill now and then", min = 4, max = 1 << 20)]
     pub(crate) cache_lines: usize,

@@ -9,7 +9,7 @@ use std::task::Poll;
 use units::Time;
 use workloads::Membership;
 
-/// A host's core, as its program has it.
+/// A core, as its program has it.
 pub(crate) struct Port {
     pub(crate) world: Rc<RefCell<World>>,
     pub(crate) id: usize,
@@ -67,7 +67,7 @@ impl Membership for Members {
 
     fn found_broken(&self, host: usize, address: u64, what: &str, site: Site) {
         let world = &mut *self.0.borrow_mut();
-        let here = Side { host, site: site.into(), time: world.hosts[host].now };
+        let here = Side { host: world.host_of(host), site: site.into(), time: world.hosts[host].now };
         let finding = world.broken(here, place_of(address), what);
         world.note(Some(finding), 0);
     }

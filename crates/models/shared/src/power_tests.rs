@@ -98,12 +98,12 @@ fn a_link_that_comes_back_in_time_costs_that_time_and_loses_nothing() {
         let usual =
             run(&machine(&[]), workload, &Rc::new(Settings::defaults(workload.params)), Vec::new(), false);
         for access in 0..usual.accesses[0].all {
-            let ran = ran(workload, Happens { host: 0, access, what: What::LinkFails(lost) });
+            let ran = ran(workload, Happens { core: 0, access, what: What::LinkFails(lost) });
             assert!(ran.finding.is_none(), "{}: {:?}", workload.name, ran.finding);
             assert_eq!(ran.operations, usual.operations, "{} {access}", workload.name);
             assert!(ran.time < usual.time + lost * 2, "{} {access}", workload.name);
         }
-        let ran = ran(workload, Happens { host: 0, access: 3, what: What::LinkFails(lost) });
+        let ran = ran(workload, Happens { core: 0, access: 3, what: What::LinkFails(lost) });
         assert!(ran.time >= lost, "{}: {}", workload.name, ran.time.as_ns());
     }
 }
@@ -118,7 +118,7 @@ fn who_needs_a_coherent_line_waits_for_its_owners_link() {
     let settings = Rc::new(settings);
     let lost = Dur::ns(40_000);
     for access in 0..60 {
-        let happens = Happens { host: 0, access, what: What::LinkFails(lost) };
+        let happens = Happens { core: 0, access, what: What::LinkFails(lost) };
         let ran = run(&coherent, workload, &settings, vec![happens], false);
         assert!(
             ran.finding.is_none() && ran.time >= lost,
@@ -135,7 +135,7 @@ fn what_a_lost_link_leaves_is_told_as_such() {
     let mut settings = Settings::defaults(workload.params);
     settings.set("workload.bug", Setting::Text("no-takeover".into()));
     let settings = Rc::new(settings);
-    let lost = |access| Happens { host: 0, access, what: What::LinkFails(Dur::ns(60_000)) };
+    let lost = |access| Happens { core: 0, access, what: What::LinkFails(Dur::ns(60_000)) };
     let told = (0..60)
         .filter_map(|access| run(&machine(&[]), workload, &settings, vec![lost(access)], false).finding);
     let told: Vec<_> = told.map(|finding| (finding.kind, finding.message)).collect();
@@ -154,7 +154,8 @@ fn a_link_that_stays_away_takes_its_host_with_it() {
         for host in 0..usual.accesses.len() {
             let mut fewer = false;
             for access in (0..usual.accesses[host].all).step_by(7) {
-                let ran = ran(workload, Happens { host, access, what: What::LinkFails(Dur::ns(60_000)) });
+                let ran =
+                    ran(workload, Happens { core: host, access, what: What::LinkFails(Dur::ns(60_000)) });
                 assert!(ran.finding.is_none(), "{} {host} {access}: {:?}", workload.name, ran.finding);
                 fewer |= ran.operations < usual.operations;
             }

@@ -216,7 +216,7 @@ impl<'a> Replay<'a> {
         let mut spec = SharedParameters::from_settings(machine);
         // No line leaves by itself.
         spec.cache_lines = usize::MAX;
-        let mut world = World::of_lines(spec, recorded.hosts, recorded.coherent.clone(), Vec::new());
+        let mut world = World::of_lines(spec, (recorded.hosts, 1), recorded.coherent.clone(), Vec::new());
         world.keeps_steps = true;
         let mut left = vec![Vec::new(); recorded.threads()];
         recorded

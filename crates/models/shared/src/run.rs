@@ -47,6 +47,7 @@ pub fn check(machine: &Settings, workload: &SharedWorkload, settings: &Settings)
             workload.name, own.hosts
         ));
     }
+    check_cores(own.cores, workload, settings)?;
     let lines = (workload.lines)(settings) as u64;
     if lines > own.lines() {
         return Err(format!(
@@ -54,6 +55,24 @@ pub fn check(machine: &Settings, workload: &SharedWorkload, settings: &Settings)
             workload.name,
             own.lines(),
             (lines * 64).next_power_of_two()
+        ));
+    }
+    Ok(())
+}
+
+/// Why a workload's programs have not each a core.
+fn check_cores(own: usize, workload: &SharedWorkload, settings: &Settings) -> Result<(), String> {
+    let (name, hosts, cores) =
+        (workload.name, settings.count("workload.hosts"), settings.count("workload.cores"));
+    if cores > own {
+        return Err(format!(
+            "workload.cores = {cores}: {name} takes more cores than a host has; give at most shared.cores = {own}"
+        ));
+    }
+    let (programs, most) = (hosts * cores, workload.most_programs());
+    if programs > most {
+        return Err(format!(
+            "workload.cores = {cores}: {name} on {hosts} hosts of {cores} cores is {programs} programs, and it has at most {most}"
         ));
     }
     Ok(())
@@ -108,7 +127,7 @@ pub fn run(
     running.end(workload, settings)
 }
 
-/// Programs on hosts, an access at a time.
+/// Programs on hosts' cores, an access at a time.
 pub(crate) struct Running {
     pub(crate) world: Rc<RefCell<World>>,
     programs: Vec<Option<Program>>,
@@ -123,27 +142,28 @@ impl Running {
         settings: &Rc<Settings>,
         schedule: Vec<Happens>,
     ) -> Running {
-        let hosts = settings.count("workload.hosts");
+        let each = (settings.count("workload.hosts"), settings.count("workload.cores"));
+        let all = each.0 * each.1;
         let spec = SharedParameters::from_settings(machine);
-        let mut world = World::new(spec, hosts, (workload.lines)(settings), schedule);
+        let mut world = World::new(spec, each, (workload.lines)(settings), schedule);
         world.locks = (workload.locks)(settings);
         let world = Rc::new(RefCell::new(world));
         let members: Rc<dyn Membership> = Rc::new(Members(Rc::clone(&world)));
         let program = |id| {
             let cpu = Cpu::new(Rc::new(Port { world: Rc::clone(&world), id }));
-            Some((workload.program)(Host::new(cpu, (id, hosts), Rc::clone(settings), Rc::clone(&members))))
+            Some((workload.program)(Host::new(cpu, (id, all), Rc::clone(settings), Rc::clone(&members))))
         };
-        let mut programs: Vec<Option<Program>> = (0..hosts).map(program).collect();
-        (0..hosts).for_each(|id| go_on(&world, &mut programs, id));
+        let mut programs: Vec<Option<Program>> = (0..all).map(program).collect();
+        (0..all).for_each(|id| go_on(&world, &mut programs, id));
         Running { world, programs, acted: 0 }
     }
 
-    /// The host whose access is next.
+    /// The core whose access is next.
     pub(crate) fn next(&self) -> Option<usize> {
         self.world.borrow().next()
     }
 
-    /// Does the next access of a host; whether anything is still to come.
+    /// Does the next access of a core; whether anything is still to come.
     pub(crate) fn act(&mut self, id: usize) -> bool {
         self.world.borrow_mut().act(id);
         go_on(&self.world, &mut self.programs, id);
@@ -158,12 +178,12 @@ impl Running {
         !is_stuck
     }
 
-    /// Where a host is.
+    /// Where a core is.
     pub(crate) fn side(&self, id: usize) -> Side {
         self.world.borrow().side(id)
     }
 
-    /// Where the last host ended, and when; none where no host did anything.
+    /// Where the last core ended, and when; none where no host did anything.
     pub(crate) fn ends(&self) -> Option<Side> {
         let world = self.world.borrow();
         let id = (0..world.hosts.len()).max_by_key(|id| world.hosts[*id].now)?;
@@ -180,7 +200,7 @@ impl Running {
     }
 }
 
-/// Lets a host's program go on to its next access.
+/// Lets a core's program go on to its next access.
 fn go_on(world: &Rc<RefCell<World>>, programs: &mut [Option<Program>], id: usize) {
     if !world.borrow().hosts[id].is_alive {
         // What it held is gone with it.
@@ -203,7 +223,7 @@ fn look_at_the_end(world: &mut World, workload: &SharedWorkload, settings: &Sett
         return world.note(finding, 0);
     }
     world.catch_up(Time::NEVER);
-    for host in 0..world.hosts.len() {
+    for host in 0..world.state.hosts() {
         let lines: Vec<usize> = world.state.cached(host).collect();
         lines.into_iter().for_each(|line| _ = world.state.evict(host, line));
         world.state.fence(host);

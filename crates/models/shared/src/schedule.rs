@@ -22,11 +22,11 @@ pub enum What {
     PowerFails(Option<u64>),
 }
 
-/// Something that happens to a host.
+/// Something that happens to a host as one of its cores is somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Happens {
-    /// The host.
-    pub host: usize,
+    /// The core, of all hosts' cores.
+    pub core: usize,
     /// Before which of its accesses, from zero.
     pub access: u64,
     /// What.
@@ -44,7 +44,7 @@ const LONGEST_LINGER: Dur = Dur::ns(5_000);
 /// The most lines for which stored energy is left where it is short.
 const MOST_LINES: u64 = 4;
 
-/// What a host did in a run.
+/// What a core did in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
     /// How many accesses.
@@ -70,7 +70,7 @@ fn lost(random: &mut Random, timeout: Dur, may_stop: bool) -> Dur {
 }
 
 /// What happens in run `number` of a search: nothing in the first, something else in each other one. `accesses` are those
-/// that each host made when nothing happened.
+/// that each core made when nothing happened.
 pub(crate) fn drawn(seed: u64, number: u64, accesses: &[Accesses], link_timeout: Dur) -> Vec<Happens> {
     if number == 0 {
         return Vec::new();
@@ -79,11 +79,11 @@ pub(crate) fn drawn(seed: u64, number: u64, accesses: &[Accesses], link_timeout:
     let mut all: Vec<Happens> = Vec::new();
     for _ in 0..=random.below(MOST) {
         // Often soon after something else on that host: many a mistake takes two.
-        let (host, access) = match all.last() {
-            Some(last) if random.chance(400) => (last.host, last.access + random.below(NEAR)),
+        let (core, access) = match all.last() {
+            Some(last) if random.chance(400) => (last.core, last.access + random.below(NEAR)),
             _ => {
-                let host = random.below(accesses.len() as u64) as usize;
-                (host, accesses[host].draw(&mut random))
+                let core = random.below(accesses.len() as u64) as usize;
+                (core, accesses[core].draw(&mut random))
             }
         };
         let time = |random: &mut Random, most: Dur| Dur::ps(random.below(most.as_ps()) + 1);
@@ -99,7 +99,7 @@ pub(crate) fn drawn(seed: u64, number: u64, accesses: &[Accesses], link_timeout:
             19 => What::PowerFails(random.chance(500).then(|| random.below(MOST_LINES))),
             _ => What::Linger(time(&mut random, LONGEST_LINGER)),
         };
-        all.push(Happens { host, access, what });
+        all.push(Happens { core, access, what });
     }
     all
 }

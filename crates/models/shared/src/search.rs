@@ -174,7 +174,7 @@ fn failures(finding: &Finding, accesses: &[Accesses]) -> impl Iterator<Item = Ve
     let places = at.flat_map(|(host, all)| (0..all).map(move |access| (host, access)));
     let energies = [None, Some(0), Some(1), Some(2)];
     places.flat_map(move |(host, access)| {
-        energies.map(|lines| vec![Happens { host, access, what: What::PowerFails(lines) }])
+        energies.map(|lines| vec![Happens { core: host, access, what: What::PowerFails(lines) }])
     })
 }
 

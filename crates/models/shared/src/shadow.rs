@@ -7,7 +7,7 @@
 use crate::source_line::SourceLine;
 use units::Time;
 
-/// The most hosts.
+/// The most hosts, and the most cores of all hosts together.
 pub(crate) const MOST_HOSTS: usize = 8;
 
 /// The number of a store; 0 is what the device held at first.
@@ -26,6 +26,8 @@ type Clock = [u32; MOST_HOSTS];
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) host: usize,
+    /// Its core, of all hosts' cores.
+    core: usize,
     pub(crate) site: SourceLine,
     pub(crate) time: Time,
     /// The store before it to the same word.
@@ -43,6 +45,7 @@ pub(crate) struct Stored {
 #[derive(Clone, Debug, Default)]
 struct Line {
     latest: [Version; 8],
+    /// Of each core.
     last_by: [Version; MOST_HOSTS],
 }
 
@@ -54,25 +57,30 @@ pub(crate) type Place = (usize, usize);
 pub(crate) struct Shadow {
     stores: Vec<Stored>,
     lines: Vec<Line>,
+    /// Cores of each host.
+    cores: usize,
+    /// Of each core.
     clocks: Vec<Clock>,
-    /// Each host's releases.
+    /// Each core's releases.
     releases: Vec<Vec<Version>>,
-    /// What the hosts of releases knew.
+    /// What the cores of releases knew.
     told: Vec<Clock>,
 }
 
 impl Shadow {
-    pub(crate) fn new(hosts: usize, lines: usize) -> Shadow {
-        let clock = |host| {
+    /// So many hosts, each with so many cores.
+    pub(crate) fn new((hosts, cores): (usize, usize), lines: usize) -> Shadow {
+        let clock = |core| {
             let mut clock = [0; MOST_HOSTS];
-            clock[host] = 1;
+            clock[core] = 1;
             clock
         };
         Shadow {
             stores: Vec::new(),
             lines: vec![Line::default(); lines],
-            clocks: (0..hosts).map(clock).collect(),
-            releases: vec![Vec::new(); hosts],
+            cores,
+            clocks: (0..hosts * cores).map(clock).collect(),
+            releases: vec![Vec::new(); hosts * cores],
             told: Vec::new(),
         }
     }
@@ -87,61 +95,72 @@ impl Shadow {
         self.lines[line].latest[word]
     }
 
-    /// The newest store of a host into a line; 0 where there is none.
-    pub(crate) fn last_by(&self, line: usize, host: usize) -> Version {
-        self.lines[line].last_by[host]
+    /// The newest store of a core into a line; 0 where there is none.
+    pub(crate) fn last_by(&self, line: usize, core: usize) -> Version {
+        self.lines[line].last_by[core]
     }
 
-    /// Whether `host` knows of a store that still counts.
-    fn knows(&self, host: usize, version: Version) -> bool {
-        self.stored(version).is_some_and(|s| !s.lost && self.clocks[host][s.host] >= s.epoch)
+    /// Whether `core` knows of a store that still counts.
+    fn knows(&self, core: usize, version: Version) -> bool {
+        self.stored(version).is_some_and(|s| !s.lost && self.clocks[core][s.core] >= s.epoch)
     }
 
     /// A store, which becomes the newest to its word; gives its version.
     pub(crate) fn store(
         &mut self,
-        host: usize,
+        core: usize,
         (line, word): Place,
         release: bool,
         (site, time): (SourceLine, Time),
     ) -> Version {
-        self.told.extend(release.then_some(self.clocks[host]));
+        let host = core / self.cores;
+        self.told.extend(release.then_some(self.clocks[core]));
         let tells = if release { self.told.len() as u32 } else { 0 };
-        let (previous, epoch) = (self.lines[line].latest[word], self.clocks[host][host]);
-        self.stores.push(Stored { host, site, time, previous, epoch, tells, lost: false, flushed: None });
+        let (previous, epoch) = (self.lines[line].latest[word], self.clocks[core][core]);
+        self.stores.push(Stored {
+            host,
+            core,
+            site,
+            time,
+            previous,
+            epoch,
+            tells,
+            lost: false,
+            flushed: None,
+        });
         let version = self.stores.len() as Version;
         self.lines[line].latest[word] = version;
-        self.lines[line].last_by[host] = version;
+        self.lines[line].last_by[core] = version;
         if release {
-            self.releases[host].push(version);
-            self.clocks[host][host] += 1;
+            self.releases[core].push(version);
+            self.clocks[core][core] += 1;
         }
         version
     }
 
-    /// `host` reads a release: it knows what the one who released knew.
-    pub(crate) fn acquire(&mut self, host: usize, version: Version) {
+    /// `core` reads a release: it knows what the one who released knew.
+    pub(crate) fn acquire(&mut self, core: usize, version: Version) {
         let tells = self.stored(version).map_or(0, |s| s.tells);
         if let Some(told) = tells.checked_sub(1).map(|index| self.told[index as usize]) {
-            self.join(host, &told);
+            self.join(core, &told);
         }
     }
 
-    /// `host` is told that `gone` is gone: whatever that one did has happened.
-    pub(crate) fn told_gone(&mut self, host: usize, gone: usize) {
+    /// `core` is told that core `gone` is gone: whatever that one did has happened.
+    pub(crate) fn told_gone(&mut self, core: usize, gone: usize) {
         let tells = self.clocks[gone];
-        self.join(host, &tells);
+        self.join(core, &tells);
     }
 
-    fn join(&mut self, host: usize, tells: &Clock) {
-        self.clocks[host].iter_mut().zip(tells).for_each(|(own, told)| *own = (*own).max(*told));
+    fn join(&mut self, core: usize, tells: &Clock) {
+        self.clocks[core].iter_mut().zip(tells).for_each(|(own, told)| *own = (*own).max(*told));
     }
 
-    /// The store that `host` knew of and whose bytes it did not get, when it got those of `got`.
-    pub(crate) fn stale(&self, host: usize, place: Place, got: Version) -> Option<Version> {
+    /// The store that `core` knew of and whose bytes it did not get, when it got those of `got`.
+    pub(crate) fn stale(&self, core: usize, place: Place, got: Version) -> Option<Version> {
         let mut version = self.latest(place);
         while version > got {
-            if self.knows(host, version) {
+            if self.knows(core, version) {
                 return Some(version);
             }
             version = self.stored(version)?.previous;
@@ -149,28 +168,29 @@ impl Shadow {
         None
     }
 
-    /// Whether nothing stands between another host's store and this host's load of it.
-    pub(crate) fn is_unordered(&self, host: usize, got: Version) -> bool {
-        self.stored(got).is_some_and(|s| s.host != host && !s.lost && !self.knows(host, got))
+    /// Whether nothing stands between another host's store and this core's load of it.
+    pub(crate) fn is_unordered(&self, core: usize, got: Version) -> bool {
+        let host = core / self.cores;
+        self.stored(got).is_some_and(|s| s.host != host && !s.lost && !self.knows(core, got))
     }
 
-    /// Another host's store into the line of which `host` does not know as it stores there itself; of one word alone where
+    /// Another host's store into the line of which `core` does not know as it stores there itself; of one word alone where
     /// the store goes past the caches.
-    pub(crate) fn conflict(&self, host: usize, line: usize, only: Option<usize>) -> Option<Version> {
+    pub(crate) fn conflict(&self, core: usize, line: usize, only: Option<usize>) -> Option<Version> {
         let own = &self.lines[line];
         let others = match only {
             Some(word) => &own.latest[word..=word],
             None => &own.last_by[..],
         };
-        others.iter().copied().filter(|version| self.is_unordered(host, *version)).max()
+        others.iter().copied().filter(|version| self.is_unordered(core, *version)).max()
     }
 
-    /// Bytes in the line that a host's copy lacks although the host knows of them: it will write older ones over them.
-    pub(crate) fn lacks(&self, host: usize, (line, word): Place, copy: &[Word; 8]) -> Option<Version> {
+    /// Bytes in the line that a core's copy lacks although the core knows of them: its host will write older ones over them.
+    pub(crate) fn lacks(&self, core: usize, (line, word): Place, copy: &[Word; 8]) -> Option<Version> {
         let others = (0..8).filter(|other| *other != word);
         let newer = others.map(|other| (self.lines[line].latest[other], copy[other].version));
         newer
-            .filter(|(latest, has)| latest > has && self.knows(host, *latest))
+            .filter(|(latest, has)| latest > has && self.knows(core, *latest))
             .map(|(latest, _)| latest)
             .max()
     }
@@ -201,10 +221,10 @@ impl Shadow {
         }
     }
 
-    /// The release of its host that first told of a store, where there was one.
+    /// The release of its core that first told of a store, where there was one.
     pub(crate) fn told_by(&self, version: Version) -> Option<&Stored> {
         let store = self.stored(version)?;
-        let after = self.releases[store.host].iter().filter_map(|release| self.stored(*release));
+        let after = self.releases[store.core].iter().filter_map(|release| self.stored(*release));
         after.into_iter().find(|release| release.epoch >= store.epoch)
     }
 }

@@ -26,6 +26,8 @@ pub struct Write<W, const N: usize> {
     pub only: Option<usize>,
     /// When it arrives, for who has a clock.
     pub stamp: u64,
+    /// Which core sent it, for who tells cores of a host apart.
+    pub core: usize,
 }
 
 /// A line that the device has accepted and its media has not.
@@ -178,7 +180,7 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
         self.take_from_others(host, line);
         let mut words = self.memory[line];
         words[word] = value;
-        self.in_flight[host].push(Write { line, words, only: Some(word), stamp: 0 });
+        self.in_flight[host].push(Write { line, words, only: Some(word), stamp: 0, core: 0 });
     }
 
     /// The line leaves for the device where it is dirty; the copy stays, clean.
@@ -188,7 +190,7 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
             return false;
         }
         let words = copy.words;
-        self.in_flight[host].push(Write { line, words, only: None, stamp: 0 });
+        self.in_flight[host].push(Write { line, words, only: None, stamp: 0, core: 0 });
         true
     }
 
@@ -214,10 +216,10 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
         wrote
     }
 
-    /// The host's last write arrives then.
-    pub fn stamp(&mut self, host: usize, stamp: u64) {
+    /// The host's last write is a core's, and arrives then.
+    pub fn stamp(&mut self, host: usize, stamp: u64, core: usize) {
         if let Some(write) = self.in_flight[host].last_mut() {
-            write.stamp = stamp;
+            (write.stamp, write.core) = (stamp, core);
         }
     }
 

@@ -3,9 +3,12 @@
 use crate::explore::SharedSpace;
 use crate::mutant::Mutant;
 use crate::params::SharedParameters;
+use crate::shadow::Word;
+use crate::world::World;
 use crate::{Kind, Outcome, Search, run};
 use explore::Held;
 use params::{Parameters, Setting, Settings};
+use protocol::{FlushKind, Op, OpKind, Order, PM_BASE};
 use workloads::{SHARED_WORKLOADS, SharedWorkload, find_shared};
 
 fn searched(workload: &SharedWorkload, bug: &str, seed: u64, schedules: u64) -> Outcome {
@@ -158,4 +161,67 @@ fn coherent_lines_forgive_what_incoherent_ones_do_not() {
         let ran = run(&machine, workload, &settings.into(), Vec::new(), false);
         assert!(ran.finding.is_none(), "{bug}: {:?}", ran.finding);
     }
+}
+
+/// What is found where each host runs a program on each of two cores.
+fn on_two_cores(workload: &SharedWorkload, bug: &str, schedules: u64) -> Outcome {
+    let machine = Settings::defaults(SharedParameters::TABLE);
+    let mut settings = Settings::defaults(workload.params);
+    settings.set("workload.bug", Setting::Text(bug.into()));
+    settings.set("workload.hosts", Setting::Number(2));
+    settings.set("workload.cores", Setting::Number(2));
+    Search { machine: &machine, workload, settings: &settings, seed: 1, schedules }.run()
+}
+
+fn on_cores() -> impl Iterator<Item = &'static SharedWorkload> {
+    SHARED_WORKLOADS.iter().filter(|w| w.most_programs() >= 4)
+}
+
+#[test]
+fn nothing_is_found_in_programs_on_two_cores_of_each_host() {
+    for workload in on_cores() {
+        let outcome = on_two_cores(workload, "none", 300);
+        assert!(outcome.found.is_empty(), "{}: {:#?}", workload.name, outcome.found);
+    }
+}
+
+#[test]
+fn cores_of_one_host_are_coherent_and_those_of_two_are_not() {
+    let log = find_shared("shared-log").unwrap();
+    let one = Settings::defaults(SharedParameters::TABLE);
+    let mut settings = Settings::defaults(log.params);
+    settings.set("workload.bug", Setting::Text("reader-keeps-record".into()));
+    for (hosts, cores) in [(2, 2), (2, 4)] {
+        settings.set("workload.hosts", Setting::Number(hosts));
+        settings.set("workload.cores", Setting::Number(cores));
+        let outcome =
+            Search { machine: &one, workload: log, settings: &settings, seed: 1, schedules: 60 }.run();
+        assert!(!outcome.found.is_empty());
+        // The writer and its neighbours are on host 0: what it stores they see.
+        for found in &outcome.found {
+            assert_eq!((found.finding.here.host, found.finding.there.unwrap().host), (1, 0), "{found:#?}");
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_found_on_two_cores_of_each_host() {
+    for workload in on_cores() {
+        for bug in bugs(workload).filter(|bug| bug.ends_with("-not-flushed") || bug.ends_with("-not-fenced"))
+        {
+            let mut more = [60, 500].into_iter().map(|schedules| on_two_cores(workload, bug, schedules));
+            assert!(more.any(|outcome| !outcome.found.is_empty()), "{} {bug}", workload.name);
+        }
+    }
+}
+
+#[test]
+fn a_core_waits_for_what_it_sent_and_not_for_what_its_neighbour_sent() {
+    let spec = SharedParameters::from_settings(&Settings::defaults(SharedParameters::TABLE));
+    let mut world = World::new(spec, (1, 2), 1, Vec::new());
+    world.state.store(0, 0, 0, Word { value: 1, version: 0 });
+    let clwb = OpKind::Flush(FlushKind::Clwb);
+    let op = Op { kind: clwb, address: PM_BASE, size: 8, order: Order::Plain, value: 0 };
+    world.flush(1, &op, FlushKind::Clwb, std::panic::Location::caller().into());
+    assert_eq!((world.acknowledged(0).is_some(), world.acknowledged(1).is_some()), (false, true));
 }

@@ -1,4 +1,6 @@
-//! Hosts with a program each, in simulated time: the one with the earliest clock acts next, the lower number first.
+//! Hosts' cores with a program each, in simulated time: the one with the earliest clock acts next, the lower number first.
+//!
+//! Cores are numbered over all hosts, those of one host one after the other; they share its caches and its link.
 
 use crate::device::Cut;
 use crate::finding::{Finding, Side};
@@ -60,19 +62,20 @@ pub(crate) struct HostCore {
     pub(crate) accesses: Accesses,
     /// How much longer its next write takes.
     linger: Dur,
+    /// When its host's link is free.
     link_free: Time,
-    /// When its lost link is back, and when it is given up where that is sooner.
+    /// When its host's lost link is back, and when it is given up where that is sooner.
     pub(crate) link_back: Option<(Time, Option<Time>)>,
     /// It stopped because its link was lost for too long.
     pub(crate) is_fenced_off: bool,
-    /// Lines in the order in which they were fetched.
+    /// Lines in the order in which its host fetched them.
     fetched: VecDeque<usize>,
     /// Words that it looks at again and again, the last one last.
     looks: Vec<Look>,
 }
 
 impl HostCore {
-    fn new(hosts: usize) -> HostCore {
+    fn new(all: usize) -> HostCore {
         HostCore {
             now: Time::ZERO,
             asked: None,
@@ -81,7 +84,7 @@ impl HostCore {
             is_alive: true,
             has_ended: false,
             stopped: None,
-            told_gone: vec![false; hosts],
+            told_gone: vec![false; all],
             operations: 0,
             accesses: Accesses::default(),
             linger: Dur::ZERO,
@@ -104,7 +107,10 @@ pub(crate) struct World {
     pub(crate) spec: SharedParameters,
     pub(crate) state: State<Word, 8>,
     pub(crate) shadow: Shadow,
+    /// Cores of all hosts. What there is once for each host, its first one has.
     pub(crate) hosts: Vec<HostCore>,
+    /// Cores of each host.
+    cores: usize,
     pub(crate) locks: Vec<u64>,
     schedule: Vec<Happens>,
     pub(crate) stats: SharedStats,
@@ -137,16 +143,22 @@ enum Done {
 }
 
 impl World {
-    pub(crate) fn new(spec: SharedParameters, hosts: usize, lines: usize, schedule: Vec<Happens>) -> World {
+    /// So many hosts, each with so many cores.
+    pub(crate) fn new(
+        spec: SharedParameters,
+        each: (usize, usize),
+        lines: usize,
+        schedule: Vec<Happens>,
+    ) -> World {
         let coherent = spec.coherent();
         let coherent = (0..lines).map(|line| coherent.has(line as u64)).collect();
-        World::of_lines(spec, hosts, coherent, schedule)
+        World::of_lines(spec, each, coherent, schedule)
     }
 
     /// The same, told of each line whether hardware keeps it coherent.
     pub(crate) fn of_lines(
         spec: SharedParameters,
-        hosts: usize,
+        (hosts, cores): (usize, usize),
         coherent: Vec<bool>,
         schedule: Vec<Happens>,
     ) -> World {
@@ -155,8 +167,9 @@ impl World {
         let state = State::new(hosts, vec![[Word::default(); 8]; lines], coherent);
         World {
             state: state.buffered(if is_buffered { spec.buffer_lines } else { 0 }),
-            shadow: Shadow::new(hosts, lines),
-            hosts: (0..hosts).map(|_| HostCore::new(hosts)).collect(),
+            shadow: Shadow::new((hosts, cores), lines),
+            hosts: (0..hosts * cores).map(|_| HostCore::new(hosts * cores)).collect(),
+            cores,
             locks: Vec::new(),
             schedule,
             stats: SharedStats::default(),
@@ -172,6 +185,22 @@ impl World {
             power: None,
             spec,
         }
+    }
+
+    /// The host of a core.
+    pub(crate) fn host_of(&self, core: usize) -> usize {
+        core / self.cores
+    }
+
+    /// The cores of a host.
+    pub(crate) fn cores_of(&self, host: usize) -> std::ops::Range<usize> {
+        host * self.cores..(host + 1) * self.cores
+    }
+
+    /// What there is once of a host: its first core has it.
+    pub(crate) fn first_of(&mut self, host: usize) -> &mut HostCore {
+        let first = self.cores_of(host).start;
+        &mut self.hosts[first]
     }
 
     /// The last accesses.
@@ -191,7 +220,7 @@ impl World {
         }
     }
 
-    /// The host whose access is next.
+    /// The core whose access is next.
     pub(crate) fn next(&self) -> Option<usize> {
         let mut next: Option<(Time, usize)> = None;
         for (id, host) in self.hosts.iter().enumerate() {
@@ -202,14 +231,14 @@ impl World {
         next.map(|(_, id)| id)
     }
 
-    /// Where a host is: at its next access, or at its last.
+    /// Where a core is: at its next access, or at its last.
     ///
     /// # Panics
-    /// Of a host that has neither.
+    /// Of a core that has neither.
     pub(crate) fn side(&self, id: usize) -> Side {
         let host = &self.hosts[id];
         let site = host.asked.map(|(_, site)| site).or(host.last);
-        Side { host: id, site: site.expect("a host that has begun"), time: host.now }
+        Side { host: self.host_of(id), site: site.expect("a core that has begun"), time: host.now }
     }
 
     /// Writes that hosts have sent to the device.
@@ -217,7 +246,7 @@ impl World {
         self.stats.writes + self.stats.evictions
     }
 
-    /// Does the next access of a host, or what happens before it.
+    /// Does the next access of a core, or what happens before it.
     pub(crate) fn act(&mut self, id: usize) {
         let now = self.hosts[id].now;
         self.catch_up(now);
@@ -249,10 +278,10 @@ impl World {
             return;
         }
         let mut due = Time::NEVER;
-        for host in 0..self.hosts.len() {
+        for host in 0..self.state.hosts() {
             if self.lost_links > 0 {
                 self.link_until(host, now);
-                let back = self.hosts[host].link_back.map(|(back, given_up)| given_up.unwrap_or(back));
+                let back = self.first_of(host).link_back.map(|(back, given_up)| given_up.unwrap_or(back));
                 due = due.min(back.unwrap_or(Time::NEVER));
             }
             let mut index = 0;
@@ -270,10 +299,10 @@ impl World {
         self.due = due;
     }
 
-    /// What happens to a host before its next access; whether it gets to that now.
+    /// What happens to a core before its next access; whether it gets to that now.
     fn gets_to(&mut self, id: usize, site: SourceLine) -> bool {
         let access = self.hosts[id].accesses.all;
-        while let Some(index) = self.schedule.iter().position(|h| h.host == id && h.access == access) {
+        while let Some(index) = self.schedule.iter().position(|h| h.core == id && h.access == access) {
             let now = self.hosts[id].now;
             match self.schedule.swap_remove(index).what {
                 What::Pause(time) => {
@@ -284,12 +313,12 @@ impl World {
                 What::Linger(time) => self.hosts[id].linger = time,
                 What::Evict(pick) => self.evict_one(id, pick),
                 What::Crash => {
-                    self.crash(id, site, now);
+                    self.crash(self.host_of(id), site, now);
                     return false;
                 }
                 What::LinkFails(time) => self.link_fails(id, time),
                 What::PowerFails(lines) => {
-                    let at = Side { host: id, site, time: now };
+                    let at = Side { host: self.host_of(id), site, time: now };
                     self.power = Some(self.cut(at, lines));
                     self.hosts.iter_mut().for_each(|host| host.has_ended = true);
                     return false;
@@ -300,23 +329,26 @@ impl World {
     }
 
     fn evict_one(&mut self, id: usize, pick: u64) {
-        if self.state.is_cut_off(id) {
+        let host = self.host_of(id);
+        if self.state.is_cut_off(host) {
             return;
         }
-        let cached: Vec<usize> = self.state.cached(id).collect();
+        let cached: Vec<usize> = self.state.cached(host).collect();
         if let Some(line) = cached.get((pick % cached.len().max(1) as u64) as usize) {
-            self.stats.evictions += u64::from(self.state.evict(id, *line));
+            self.stats.evictions += u64::from(self.state.evict(host, *line));
         }
     }
 
-    pub(crate) fn crash(&mut self, id: usize, site: SourceLine, time: Time) {
-        self.state.crash(id);
+    /// A host stops, with all its cores, as one of them is at `site`.
+    pub(crate) fn crash(&mut self, host: usize, site: SourceLine, time: Time) {
+        self.state.crash(host);
         let memory = self.state.memory();
-        self.shadow.lose(id, |(line, word)| memory[line][word].version);
-        let host = &mut self.hosts[id];
-        host.is_alive = false;
-        self.lost_links -= usize::from(host.link_back.take().is_some());
-        host.stopped = Some(Side { host: id, site, time });
+        self.shadow.lose(host, |(line, word)| memory[line][word].version);
+        self.lost_links -= usize::from(self.first_of(host).link_back.take().is_some());
+        for core in self.cores_of(host) {
+            self.hosts[core].is_alive = false;
+            self.hosts[core].stopped = Some(Side { host, site, time });
+        }
         self.went_on(time + self.spec.detect_ns);
     }
 
@@ -325,10 +357,10 @@ impl World {
         self.progress = self.progress.max(then);
     }
 
-    /// A host's link is busy, or lost, until then.
-    pub(crate) fn hold_link(&mut self, id: usize, time: Dur) {
-        let host = &mut self.hosts[id];
-        host.link_free = host.link_free.max(host.now) + time;
+    /// A host's link is lost for `time` from `now` on.
+    pub(crate) fn hold_link(&mut self, host: usize, now: Time, time: Dur) {
+        let host = self.first_of(host);
+        host.link_free = host.link_free.max(now) + time;
     }
 
     /// Something is due then.
@@ -336,10 +368,11 @@ impl World {
         self.due = self.due.min(then);
     }
 
-    /// A line over a host's link, from `now` on: how long until it has gone through.
+    /// A line over the link of a core's host, from `now` on: how long until it has gone through.
     fn over_link(&mut self, id: usize, now: Time) -> Dur {
-        let host = &mut self.hosts[id];
-        host.link_free = host.link_free.max(now) + self.spec.line_ns;
+        let line_ns = self.spec.line_ns;
+        let host = self.first_of(self.host_of(id));
+        host.link_free = host.link_free.max(now) + line_ns;
         host.link_free.since(now) + self.spec.link_ns + self.spec.device_ns
     }
 
@@ -388,26 +421,31 @@ impl World {
         }
     }
 
-    /// When a host knows that all it has on its way is there; none where nothing is.
+    /// When a core knows that all it has on its way is there; none where nothing is. What other cores of its host sent is theirs
+    /// to wait for.
     pub(crate) fn acknowledged(&self, id: usize) -> Option<Time> {
-        let last = self.state.in_flight(id).iter().map(|w| w.stamp).max()?;
+        let own = self.state.in_flight(self.host_of(id)).iter().filter(|write| write.core == id);
+        let last = own.map(|w| w.stamp).max()?;
         Some(Time::from_ps(last) + self.spec.link_ns)
     }
 
     /// The line is in the host's caches; how long that takes.
     pub(crate) fn fetch(&mut self, id: usize, line: usize) -> Dur {
-        if self.state.copy(id, line).is_some() {
+        let host = self.host_of(id);
+        if self.state.copy(host, line).is_some() {
             return self.spec.hit_ns;
         }
         self.stats.fetches += 1;
         let now = self.hosts[id].now;
         let time = self.over_link(id, now) + self.spec.link_ns + self.spec.hit_ns;
         self.stats.fetch_time += time;
-        self.hosts[id].fetched.push_back(line);
-        if self.hosts[id].fetched.len() > self.spec.cache_lines
-            && let Some(first) = self.hosts[id].fetched.pop_front()
+        let room = self.spec.cache_lines;
+        let fetched = &mut self.first_of(host).fetched;
+        fetched.push_back(line);
+        if fetched.len() > room
+            && let Some(first) = fetched.pop_front()
         {
-            self.stats.evictions += u64::from(self.state.evict(id, first));
+            self.stats.evictions += u64::from(self.state.evict(host, first));
         }
         time
     }
@@ -415,22 +453,23 @@ impl World {
     fn load(&mut self, id: usize, op: &Op, site: SourceLine) -> (Dur, u64) {
         let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
         let time = self.fetch(id, place.0);
-        let got = self.state.load(id, place.0, place.1);
+        let host = self.host_of(id);
+        let got = self.state.load(host, place.0, place.1);
         if let Some(missed) = self.shadow.stale(id, place, got.version) {
-            self.note(self.stale(id, at, place, missed), missed);
+            self.note(self.stale(host, at, place, missed), missed);
         }
         if op.order.acquires() {
             self.look(id, at, place, got.version);
             self.shadow.acquire(id, got.version);
         } else if self.shadow.is_unordered(id, got.version) {
-            self.note(self.unordered(id, at, place, got.version), 0);
+            self.note(self.unordered(host, at, place, got.version), 0);
         }
         (time, got.value)
     }
 
     /// A host looks at a word that tells of others: something happens where it is another word or has another value.
     fn look(&mut self, id: usize, (site, time): (SourceLine, Time), place: (usize, usize), version: Version) {
-        let side = Side { host: id, site, time };
+        let side = Side { host: self.host_of(id), site, time };
         let looks = &mut self.hosts[id].looks;
         let known = looks.iter().position(|l| l.place == place).map(|index| looks.remove(index));
         looks.push(Look { place, version, side });
@@ -442,13 +481,14 @@ impl World {
     fn store(&mut self, id: usize, op: &Op, site: SourceLine) -> Dur {
         let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
         let time = self.fetch(id, place.0);
-        let is_own = self.state.copy(id, place.0).is_some_and(|copy| copy.dirty);
+        let host = self.host_of(id);
+        let is_own = self.state.copy(host, place.0).is_some_and(|copy| copy.dirty);
         self.check_conflict(id, at, place, None);
         let version = self.stored(id, op, place, at);
-        self.state.store(id, place.0, place.1, Word { value: op.value, version });
-        let copy = self.state.copy(id, place.0).map(|copy| copy.words).filter(|_| !is_own);
+        self.state.store(host, place.0, place.1, Word { value: op.value, version });
+        let copy = self.state.copy(host, place.0).map(|copy| copy.words).filter(|_| !is_own);
         if let Some(other) = copy.and_then(|words| self.shadow.lacks(id, place, &words)) {
-            self.note(self.lacking(id, at, place, other), 0);
+            self.note(self.lacking(host, at, place, other), 0);
         }
         time
     }
@@ -463,7 +503,7 @@ impl World {
     ) {
         let other = self.shadow.conflict(id, place.0, only).filter(|_| !self.state.is_coherent(place.0));
         if let Some(other) = other {
-            self.note(self.conflict(id, at, place, other), 0);
+            self.note(self.conflict(self.host_of(id), at, place, other), 0);
         }
     }
 
@@ -476,7 +516,7 @@ impl World {
         let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
         self.check_conflict(id, at, place, Some(place.1));
         let version = self.stored(id, op, place, at);
-        self.state.store_past(id, place.0, place.1, Word { value: op.value, version });
+        self.state.store_past(self.host_of(id), place.0, place.1, Word { value: op.value, version });
         self.send(id);
     }
 
@@ -486,7 +526,7 @@ impl World {
         let now = self.hosts[id].now;
         let linger = std::mem::take(&mut self.hosts[id].linger);
         let lands = now + self.over_link(id, now) + linger;
-        self.state.stamp(id, lands.ps());
+        self.state.stamp(self.host_of(id), lands.ps(), id);
         self.is_due(lands);
     }
 
@@ -497,15 +537,16 @@ impl World {
             FlushKind::Clwb => Keep::Copy,
             FlushKind::Clflushopt | FlushKind::Clflush | FlushKind::WriteBackInvalidate => Keep::Nothing,
         };
-        if let Some(copy) = self.state.copy(id, line) {
-            self.shadow.flush(id, &copy.words, (site, self.hosts[id].now));
+        let host = self.host_of(id);
+        if let Some(copy) = self.state.copy(host, line) {
+            self.shadow.flush(host, &copy.words, (site, self.hosts[id].now));
         }
-        if self.state.flush(id, line, keep) {
+        if self.state.flush(host, line, keep) {
             self.send(id);
         }
     }
 
-    pub(crate) fn keep_step(&mut self, host: usize, time: Time, op: &Op, value: u64, site: SourceLine) {
+    pub(crate) fn keep_step(&mut self, id: usize, time: Time, op: &Op, value: u64, site: SourceLine) {
         if !self.keeps_steps {
             return;
         }
@@ -522,6 +563,7 @@ impl World {
         if self.steps.len() == KEPT {
             self.steps.pop_front();
         }
+        let host = self.host_of(id);
         self.steps.push_back(Step { time, host, what, address, value, site });
     }
 

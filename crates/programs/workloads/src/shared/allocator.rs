@@ -42,7 +42,7 @@ pub(crate) const WORKLOAD: SharedWorkload = SharedWorkload {
     meaning: "blocks that hosts lease from one of them",
     source: "ours",
     params: shared_params!("3" to 8, "6", "leases that each host takes", BUGS),
-    lines: |settings: &Settings| (FIRST_BLOCK + blocks(settings.number("workload.hosts"))) as usize,
+    lines: |settings: &Settings| (FIRST_BLOCK + blocks(super::programs(settings) as u64)) as usize,
     locks: |_| Vec::new(),
     program: |host| Box::pin(run(host)),
     check,

@@ -1,4 +1,4 @@
-//! A host as its program sees it.
+//! A host as its program sees it: where several of its cores take part, each is one.
 
 use protocol::{Access, Cpu, FenceKind, Settings, Site};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ pub struct Host {
     cpu: Cpu,
     /// Its number, from zero.
     pub id: usize,
-    /// How many hosts there are.
+    /// How many there are.
     pub hosts: usize,
     /// The parameters of the workload.
     pub settings: Rc<Settings>,

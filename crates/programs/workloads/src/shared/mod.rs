@@ -34,10 +34,27 @@ pub struct SharedWorkload {
     pub lines: fn(&Settings) -> usize,
     /// Words that are locks: who waits for one waits for its release.
     pub locks: fn(&Settings) -> Vec<u64>,
-    /// The program of one host.
+    /// The program of one core.
     pub program: fn(Host) -> Program,
     /// What must hold of the device when every host has ended or stopped, and what recovery needs after a power failure.
     pub check: fn(&mut dyn Persistent, &Left<'_>) -> Result<(), Broken>,
+}
+
+impl SharedWorkload {
+    /// How many programs it has at most, one for each core.
+    ///
+    /// # Panics
+    /// Of a workload that takes no number of hosts.
+    pub fn most_programs(&self) -> usize {
+        let hosts = self.params.iter().find(|p| p.key == "workload.hosts").map(|p| p.kind);
+        let Some(params::Kind::Count { max, .. }) = hosts else { panic!("{} has no hosts", self.name) };
+        max as usize
+    }
+}
+
+/// How many programs of hosts run: one for each core of each host that takes part.
+pub fn programs(settings: &Settings) -> usize {
+    settings.count("workload.hosts") * settings.count("workload.cores")
 }
 
 impl std::fmt::Debug for SharedWorkload {
@@ -51,9 +68,9 @@ impl std::fmt::Debug for SharedWorkload {
 pub struct Left<'a> {
     /// The workload's parameters.
     pub settings: &'a Settings,
-    /// Operations that each host had ended.
+    /// Operations that each program had ended: cores of one host are one after the other.
     pub ended: &'a [u64],
-    /// Whether each host is still there.
+    /// Whether the host of each program is still there.
     pub alive: &'a [bool],
     /// The power failed of all hosts and of the device, and this is recovery.
     pub power_failed: bool,
@@ -176,6 +193,14 @@ macro_rules! shared_params {
                 default: $hosts,
                 source: concat!("open ", $hosts, ": what is asked of the program"),
                 meaning: "hosts that take part",
+                acts: "",
+            },
+            protocol::Param {
+                key: "workload.cores",
+                kind: params::Kind::Count { min: 1, max: 4 },
+                default: "1",
+                source: "open 1: what is asked of the program",
+                meaning: "cores of each host that take part, each with a part of its own as if it were a host",
                 acts: "",
             },
             protocol::Param {
