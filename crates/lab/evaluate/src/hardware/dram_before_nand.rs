@@ -14,8 +14,8 @@ const VISITS: &str = "loaded-latency";
 const STORE: &str = "redis-random";
 /// Pages of the device's DRAM.
 const SLOTS: f64 = 12288.0;
-/// Cores of the host, all of which read at once.
-const READERS: u64 = 64;
+/// Cores of the machine, all of which read at once.
+const READERS: u64 = 16;
 /// Working sets that are read, against the size of the DRAM; the first and the last are published.
 const WORKING_SETS: [f64; 8] = [0.04, 0.17, 0.33, 0.5, 0.67, 1.0, 1.5, 2.67];
 /// Records of the Redis, each a thousand and twenty-fourth of what was measured.
