@@ -174,7 +174,7 @@ impl Cmmh {
         let text = format!(
             "the program uses address {:#x} of a device of {} MiB (cmmh.capacity_mib)",
             line.address() - self.spec.base,
-            u64::from(pages) * PAGE_BYTES >> 20
+            (u64::from(pages) * PAGE_BYTES) >> 20
         );
         self.failure.get_or_insert(text);
         match request.write {
