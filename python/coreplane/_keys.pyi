@@ -4,6 +4,20 @@
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
+class Cmmh(TypedDict, total=False):
+    battery_uj: int
+    cache_mib: int
+    capacity_mib: int
+    channels: int
+    dump_page_uj: int
+    fills: int
+    firmware_ns: float | str
+    replacement: Literal["lrc", "lru", "clock"]
+    tag_ns: float | str
+    tag_pages: int
+    ways: int
+    write_buffer_pages: int
+
 class Cpu(TypedDict, total=False):
     clock_mhz: int
     cores: int
@@ -387,6 +401,7 @@ class MemoryEntry(TypedDict, total=False):
     size: int | str
 
 class MachineKeys(TypedDict, total=False):
+    cmmh: Cmmh
     cpu: Cpu
     fusion: Fusion
     l1: L1
@@ -443,7 +458,7 @@ class WorkloadKeys(TypedDict, total=False):
     passes: int
     passthrough: bool
     patience_ns: float | str
-    pattern: Literal["random", "sequential", "stride"]
+    pattern: Literal["random", "sequential", "stride", "zipfian"]
     pause_ns: float | str
     pm: Literal["all", "ranges"]
     pointer_reach: int
