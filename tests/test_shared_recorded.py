@@ -153,8 +153,12 @@ def test_nothing_is_found_in_right_programs_of_hosts(cli: Cli, name: str, flag: 
 @pytest.mark.parametrize(("name", "bug"), [(name, bug) for name, bugs in CORPUS.items() for bug in bugs])
 def test_each_mistake_in_a_program_of_hosts_is_told_with_a_smallest_schedule(cli: Cli, name: str, bug: int) -> None:
     kind, words = CORPUS[name][bug]
-    found = recorded(cli, HOSTS / name, "-O2" if bug % 2 else "-O1", f"-DBUG={bug}")["findings"]
-    told = [f for f in found if f["kind"] == kind and words in f["message"] and f["here"]["line"] > 0 and f["there"]["line"] > 0]
+    # A recording is one schedule; not each of them shows a mistake that hangs on who comes when.
+    for _ in range(4):
+        found = recorded(cli, HOSTS / name, "-O2" if bug % 2 else "-O1", f"-DBUG={bug}")["findings"]
+        told = [f for f in found if f["kind"] == kind and words in f["message"] and f["here"]["line"] > 0 and f["there"]["line"] > 0]
+        if told:
+            break
     assert told, found
     (first, *_) = told
     assert 0 < first["operations"] == len(first["steps"]) <= 24, first

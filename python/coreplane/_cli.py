@@ -51,7 +51,7 @@ def _find_tool() -> None:
     """Names the tool for Valgrind that a package of its own brings (``packaging/wheel-valgrind``), unless another one is named."""
     if "COREPLANE_VALGRIND" in os.environ or (found := importlib.util.find_spec("coreplane_valgrind")) is None or not found.origin:
         return
-    os.environ["COREPLANE_VALGRIND"] = str(Path(found.origin).parent / "tool")
+    os.environ["COREPLANE_VALGRIND"] = os.path.join(os.path.dirname(found.origin), "tool")  # noqa: PTH118, PTH120 - without pathlib
 
 
 def _main() -> int:

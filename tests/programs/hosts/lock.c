@@ -4,6 +4,7 @@
 struct state {
     _Alignas(64) volatile uint64_t flag[2][8];
     _Alignas(64) volatile uint64_t turn;
+    struct { _Alignas(64) volatile uint64_t is; } here[2];
     _Alignas(64) uint64_t count; uint64_t sum;
 #if BUG == 4
     _Alignas(64) uint64_t stats[2];
@@ -23,6 +24,9 @@ static void release(struct state *s, int me) {
 #endif
 }
 static void work(struct state *s, int me) {
+    /* Neither is through before the other begins. */
+    tell(&s->here[me].is, 1);
+    while (!look(&s->here[!me].is)) usleep(20);
     for (int n = 0; n < 15; n++) {
         take(s, me);
 #if BUG != 3
