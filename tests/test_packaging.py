@@ -122,6 +122,14 @@ def test_a_wheel_is_small_for_manylinux_and_run_where_nothing_else_is() -> None:
     assert "packaging/wheel" in (ROOT / ".ci/run").read_text()
 
 
+def test_the_wheel_of_the_tool_has_its_source_and_says_where_valgrinds_is() -> None:
+    script = (ROOT / "packaging/wheel-valgrind").read_text()
+    subprocess.run(["bash", "-n", ROOT / "packaging/wheel-valgrind"], check=True)
+    for word in ("COPYING", "source/LICENSE-MIT", "source/SOURCE.md", "valgrind.org/downloads", "VALGRIND_SOURCE", "source/valgrind/build", "cmp "):
+        assert word in script, word
+    assert "packaging/wheel-valgrind" in (ROOT / ".ci/run").read_text()
+
+
 def test_documentation_that_comes_along_is_found_and_where_it_does_not_that_is_said(tmp_path: Path) -> None:
     def docs(site: Path) -> subprocess.CompletedProcess[str]:
         code = f"import sys, pathlib; from coreplane import _cli; _cli.SITE = pathlib.Path({str(site)!r}); sys.argv = ['coreplane', 'docs']; sys.exit(_cli.main())"

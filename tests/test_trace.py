@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import COREPLANE, ROOT, Cli
@@ -176,6 +177,34 @@ def test_accesses_over_the_end_of_a_line_run(cli: Cli) -> None:
     (cli.folder / "split.cpt").write_bytes(HEADER + block(1, 0, 4, data) + block(4, 0, 0, b""))
     for machine in ("intel", "asap-rp", "hops-rp", "eadr", "pberry", "amf"):
         assert "panicked" not in cli("run", machine, "trace:split.cpt")
+
+
+def test_info_tells_without_reading_what_a_full_read_tells(left: Cli) -> None:
+    record(left, "unseen")
+    left("trace", "convert", "t.cpt", "t.parquet")
+    for name in ("t.cpt", "t.parquet"):
+        assert left("trace", "info", name) == left("trace", "info", name, "--full") != ""
+        assert left.json("trace", "info", name) == left.json("trace", "info", name, "--full")
+
+
+def test_info_of_a_file_without_a_summary_reads_it_and_says_so(left: Cli) -> None:
+    record(left, "plain")
+    left("trace", "convert", "t.cpt", "t.parquet")
+    whole = left.json("trace", "info", "t.parquet")
+    # Another program's file may keep what was said of other rows.
+    rows = pl.read_parquet(left.folder / "t.parquet")
+    kept = pl.read_parquet_metadata(left.folder / "t.parquet")
+    rows.filter(pl.col("kind") != 9).write_parquet(left.folder / "fewer.parquet", metadata=kept)
+    said = left.run("trace", "info", "fewer.parquet")
+    assert "has no summary: all of it was read" in said.stderr
+    fewer = left.json("trace", "info", "fewer.parquet")
+    assert fewer["records"] == rows.filter(pl.col("kind") != 9).height and fewer["files"] == whole["files"]
+    # A record is gone from the middle of a file that is whole otherwise: only who reads it knows.
+    packed = (left.folder / "t.cpt").read_bytes()
+    at = packed.index(b"CBLK" + (2).to_bytes(4, "little"))
+    (left.folder / "changed.cpt").write_bytes(packed[: at + 40] + bytes([packed[at + 40] ^ 1]) + packed[at + 41 :])
+    assert left.json("trace", "info", "changed.cpt")["records"] == whole["records"]
+    assert "changed.cpt" in left.refuses("trace", "info", "--full", "changed.cpt")
 
 
 def test_parquet_of_other_tools_is_read(left: Cli) -> None:

@@ -31,9 +31,10 @@ const EVENTS: usize = 2000;
 /// Machines on which recordings are run.
 const MACHINES: [&str; 4] = ["intel", "asap-rp", "pberry", "amf"];
 
-/// Block files and Parquet.
+/// Block files and Parquet, read whole and for what they say of themselves.
 fn recording(bytes: &[u8]) {
     _ = trace::read(bytes.to_vec());
+    _ = Recording::described(Box::new(bytes.to_vec()));
     if let Ok(whole) = Recording::prefix(Box::new(bytes.to_vec())) {
         _ = whole.to_trace();
     }

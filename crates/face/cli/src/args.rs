@@ -333,9 +333,12 @@ pub(crate) struct TraceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// What a trace holds
+    /// What a trace holds, as it was counted when it was written
     Info {
         file: PathBuf,
+        /// Read all of it, and count anew
+        #[arg(long)]
+        full: bool,
         #[command(flatten)]
         common: Common,
     },

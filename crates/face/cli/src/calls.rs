@@ -370,7 +370,7 @@ pub fn record(
 /// # Errors
 /// When it cannot be read.
 pub fn trace_summary(file: &Path) -> Result<Value, Failure> {
-    Ok(crate::trace_info::summary(&crate::recordings::open(file)?))
+    Ok(crate::trace_info::summary(&crate::trace_info::look(file, false)?.0))
 }
 
 /// What is tracked, and how.

@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use trace::{About, Recording};
+use trace::{About, Described, Recording};
 
 /// The most recordings of one program.
 const MOST_TIMES: u32 = 1000;
@@ -98,7 +98,7 @@ pub(crate) fn record_once(
     drop(shown);
     let code = status.code().unwrap_or(-1);
     let path = out.display().to_string();
-    let (summary, remarks) = (crate::trace_info::summary(&trace), warnings(&trace, &checks));
+    let (summary, remarks) = (crate::trace_info::summary(&Described::of(&trace)), warnings(&trace, &checks));
     Ok(
         json!({"trace": path, "host_seconds": seconds, "exit_code": code, "route": route.name(), "summary": summary, "remarks": remarks}),
     )

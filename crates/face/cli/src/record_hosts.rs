@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
-use trace::{Object, Recording};
+use trace::{Described, Object, Recording};
 
 /// How long processes are waited for that go on after the one which was started; and how often they are looked at.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_millis(20));
@@ -63,7 +63,7 @@ pub(crate) fn record_once(
     let remarks = trace.about().notes.clone();
     Ok(
         json!({"trace": out.display().to_string(), "host_seconds": seconds, "exit_code": status.code().unwrap_or(-1),
-              "route": "hooks", "summary": trace_info::summary(&trace), "remarks": remarks}),
+              "route": "hooks", "summary": trace_info::summary(&Described::of(&trace)), "remarks": remarks}),
     )
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use trace::{ReadAt, Recording, TraceError};
+use trace::{Described, ReadAt, Recording, TraceError};
 
 /// The two formats of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,11 @@ fn named(path: &Path) -> impl Fn(TraceError) -> Failure {
 /// Opens a recording of either format, and checks it.
 pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
     Recording::open(source(path)?).map_err(named(path))
+}
+
+/// What a recording's file says of it, without its records being read; none where it does not.
+pub(crate) fn described(path: &Path) -> Result<Option<Described>, Failure> {
+    Recording::described(source(path)?).map_err(named(path))
 }
 
 /// What is whole of a block file that was cut short.

@@ -22,14 +22,16 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     | TraceCommand::Convert { common, input: file, .. }) = &args.command;
     let shown = progress::busy(common, &format!("reading {}", file.display()));
     match &args.command {
-        TraceCommand::Info { file, common } => {
-            let trace = recordings::open(file)?;
+        TraceCommand::Info { file, full, common } => {
+            let (trace, was_read) = trace_info::look(file, *full)?;
+            drop(shown);
+            if was_read && !full && !common.quiet {
+                let text = "has no summary: all of it was read; coreplane trace convert writes one";
+                crate::lines::remark(&format!("{} {text}", file.display()));
+            }
             if output::is_json(common) {
-                let summary = trace_info::summary(&trace);
-                drop(shown);
-                output::print_json(&summary);
+                output::print_json(&trace_info::summary(&trace));
             } else {
-                drop(shown);
                 trace_info::print(&trace);
             }
         }
@@ -166,7 +168,7 @@ fn head(trace: &Recording, count: usize, json: bool) {
 /// An address of the program, or of a file: its name and the offset.
 fn address(trace: &Recording, address: u64) -> String {
     let Some((number, offset)) = file_of(address) else { return format!("{address:#x}") };
-    let path = trace_info::path(trace, number);
+    let path = trace_info::path(trace.about(), number);
     format!("{}+{offset:#x}", path.rsplit('/').next().unwrap_or(&path))
 }
 

@@ -1,95 +1,100 @@
 //! `coreplane trace info`: what a trace holds, counted.
 
+use crate::Failure;
 use crate::lines::say;
 use crate::output::Table;
 use crate::quantity::count;
 use crate::record_check;
+use crate::recordings;
 use serde_json::{Map, Value, json};
+use std::path::Path;
 use trace::space::{MEMORY, is_memory};
-use trace::{Counts, Differs, FileCounts, Kind, Recording};
+use trace::{About, Described, Differs, FileSummary, Kind};
 
 /// Places that are shown of each thing that is not modelled.
 const PLACES: usize = 3;
 
+/// What a trace holds: as its file says, or, where it does not or `full` asks for it, by reading all. Whether all was read.
+pub(crate) fn look(file: &Path, full: bool) -> Result<(Described, bool), Failure> {
+    let said = recordings::described(file)?;
+    if let (Some(said), false) = (&said, full) {
+        return Ok((said.clone(), false));
+    }
+    let read = Described::of(&recordings::open(file)?);
+    match said.filter(|said| said.summary != read.summary) {
+        Some(_) => {
+            let text = "its summary is not of its records: another program changed them; coreplane trace convert writes both anew";
+            Err(Failure::BadInput(format!("{}: {text}", file.display())))
+        }
+        None => Ok((read, true)),
+    }
+}
+
 /// What a trace holds, for programs.
-pub(crate) fn summary(trace: &Recording) -> Value {
-    let (about, counts) = (trace.about(), trace.counts());
-    let kinds = counts.kinds().map(|(k, n)| (k.name().to_string(), json!(n)));
-    let calls = counts.calls.iter().map(|(c, n)| (c.name().to_string(), json!(n)));
+pub(crate) fn summary(trace: &Described) -> Value {
+    let Described { about, summary } = trace;
+    let kinds = summary.kinds().map(|(k, n)| (k.name().to_string(), json!(n)));
+    let calls = summary.calls.iter().map(|(c, n)| (c.name().to_string(), json!(n)));
     let differs = about.differs.iter().map(|d| json!({"file": d.file, "offset": d.offset, "bytes": d.bytes}));
     json!({
         "source": about.source,
         "lacks": about.lacks,
-        "records": trace.len(),
-        "threads": counts.threads,
+        "records": summary.records(),
+        "threads": summary.threads,
         "hosts": about.hosts.len(),
-        "instructions": counts.instructions,
+        "instructions": summary.instructions,
         "kinds": kinds.collect::<Map<_, _>>(),
         "calls": calls.collect::<Map<_, _>>(),
-        "files": files(trace).map(|(n, f)| file_json(trace, n, &f)).collect::<Vec<_>>(),
-        "pm_ranges": counts.ranges.iter().map(|(a, n)| json!({"address": a, "bytes": n})).collect::<Vec<_>>(),
-        "pm_stores": counts.files.values().map(|f| f.stores).sum::<u64>(),
-        "makes_durable": counts.makes_durable(),
-        "unseen": counts.unseen.keys().map(|n| unseen_json(trace, *n)).collect::<Vec<_>>(),
+        "files": summary.files.iter().map(|(n, f)| file_json(about, *n, f)).collect::<Vec<_>>(),
+        "pm_ranges": summary.ranges.iter().map(|(a, n)| json!({"address": a, "bytes": n})).collect::<Vec<_>>(),
+        "pm_stores": summary.files.values().map(|f| f.counts.stores).sum::<u64>(),
+        "makes_durable": summary.makes_durable(),
+        "unseen": summary.unseen.keys().map(|n| unseen_json(trace, *n)).collect::<Vec<_>>(),
         "differs": differs.collect::<Vec<_>>(),
         "notes": about.notes,
         "locations": about.locations.len(),
     })
 }
 
-/// Files that are described or met, and what was done to each.
-fn files(trace: &Recording) -> impl Iterator<Item = (u32, FileCounts)> {
-    let mut all: std::collections::BTreeMap<u32, FileCounts> =
-        trace.about().files.keys().map(|n| (*n, FileCounts::default())).collect();
-    all.extend(trace.counts().files.iter().map(|(n, f)| (*n, *f)));
-    all.into_iter()
-}
-
 /// The file's path, or which memory it is.
-pub(crate) fn path(trace: &Recording, number: u32) -> String {
-    match trace.about().path(number) {
+pub(crate) fn path(about: &About, number: u32) -> String {
+    match about.path(number) {
         "" if is_memory(number) => format!("memory {}", number - MEMORY),
         "" => format!("file {number}"),
         path => path.to_string(),
     }
 }
 
-/// The file's size at the end; for memory, what was declared.
-fn bytes(counts: &Counts, number: u32) -> u64 {
-    let reached = || counts.extents.by_file().get(&number).copied().unwrap_or(0);
-    if is_memory(number) { reached() } else { counts.sizes.of(number) }
-}
-
-fn file_json(trace: &Recording, number: u32, f: &FileCounts) -> Value {
-    let first = trace.about().files.get(&number);
+fn file_json(about: &About, number: u32, file: &FileSummary) -> Value {
+    let (first, f) = (about.files.get(&number), file.counts);
     json!({
-        "number": number, "path": path(trace, number), "identity": first.map(|f| &f.identity),
-        "first_bytes": first.map(|f| f.bytes), "bytes": bytes(trace.counts(), number), "maps": f.maps,
+        "number": number, "path": path(about, number), "identity": first.map(|f| &f.identity),
+        "first_bytes": first.map(|f| f.bytes), "bytes": file.bytes, "maps": f.maps,
         "loads": f.loads, "stores": f.stores, "flushes": f.flushes, "written_bytes": f.written,
         "syncs": f.syncs, "calls": f.calls, "observed_bytes": f.observed,
     })
 }
 
-fn unseen_json(trace: &Recording, number: u64) -> Value {
-    let counts = &trace.counts().unseen[&number];
+fn unseen_json(trace: &Described, number: u64) -> Value {
+    let counts = &trace.summary.unseen[&number];
     json!({
-        "text": text(trace, number), "times": counts.times, "bytes": counts.bytes,
+        "text": text(&trace.about, number), "times": counts.times, "bytes": counts.bytes,
         "files": counts.files.iter().map(|(n, times)| json!({"file": n, "times": times})).collect::<Vec<_>>(),
-        "places": counts.locations.iter().map(|(l, times)| json!({"place": place(trace, *l), "times": times})).collect::<Vec<_>>(),
+        "places": counts.locations.iter().map(|(l, times)| json!({"place": place(&trace.about, *l), "times": times})).collect::<Vec<_>>(),
     })
 }
 
-fn text(trace: &Recording, number: u64) -> String {
-    trace.about().unseen.get(&number).cloned().unwrap_or_else(|| format!("number {number}, without a text"))
+fn text(about: &About, number: u64) -> String {
+    about.unseen.get(&number).cloned().unwrap_or_else(|| format!("number {number}, without a text"))
 }
 
-fn place(trace: &Recording, location: u32) -> String {
-    trace.about().locations.get(&location).cloned().unwrap_or_else(|| format!("code offset {location:#x}"))
+fn place(about: &About, location: u32) -> String {
+    about.locations.get(&location).cloned().unwrap_or_else(|| format!("code offset {location:#x}"))
 }
 
 /// What a trace holds, for people.
-pub(crate) fn print(trace: &Recording) {
-    let (about, counts) = (trace.about(), trace.counts());
+pub(crate) fn print(trace: &Described) {
+    let Described { about, summary: counts } = trace;
     say!("recorded from: {}", about.source);
     if !about.lacks.is_empty() {
         say!("it lacks: {}", about.lacks);
@@ -98,8 +103,8 @@ pub(crate) fn print(trace: &Recording) {
         0 => "instructions between them not counted".to_string(),
         n => format!("{} instructions", count(n)),
     };
-    let (threads, places) = (trace.threads(), about.locations.len());
-    say!("{} records, {threads} threads, {places} source places, {instructions}", count(trace.len()));
+    let (threads, places) = (counts.threads.len(), about.locations.len());
+    say!("{} records, {threads} threads, {places} source places, {instructions}", count(counts.records()));
     if !about.hosts.is_empty() {
         say!("{} hosts, a process each, in the order of their accesses", about.hosts.len());
     } else if threads > 1 {
@@ -120,14 +125,14 @@ pub(crate) fn print(trace: &Recording) {
     }
 }
 
-fn print_files(trace: &Recording) {
-    let counts = trace.counts();
+fn print_files(trace: &Described) {
+    let Described { about, summary: counts } = trace;
     let mut table = Table::new(["file", "bytes", "maps", "loads", "stores", "flushes", "written", "syncs"]);
     let mut any = false;
-    for (number, f) in files(trace) {
+    for (number, FileSummary { counts: f, bytes }) in &counts.files {
         any = true;
-        let numbers = [bytes(counts, number), f.maps, f.loads, f.stores, f.flushes, f.written, f.syncs];
-        table.row(std::iter::once(path(trace, number)).chain(numbers.map(count)));
+        let numbers = [*bytes, f.maps, f.loads, f.stores, f.flushes, f.written, f.syncs];
+        table.row(std::iter::once(path(about, *number)).chain(numbers.map(count)));
     }
     println!();
     if !any {
@@ -141,11 +146,11 @@ fn print_files(trace: &Recording) {
 }
 
 /// What is not modelled, was found only afterwards, or is not explained.
-fn print_doubts(trace: &Recording) {
-    let (about, counts) = (trace.about(), trace.counts());
+fn print_doubts(trace: &Described) {
+    let Described { about, summary: counts } = trace;
     let observed = counts.kind(Kind::Observed);
     if observed > 0 {
-        let bytes: u64 = counts.files.values().map(|f| f.observed).sum();
+        let bytes: u64 = counts.files.values().map(|f| f.counts.observed).sum();
         say!(
             "\ncode without hooks changed {} bytes of files, found at flushes, syncs and the end",
             count(bytes)
@@ -156,9 +161,9 @@ fn print_doubts(trace: &Recording) {
             .locations
             .iter()
             .take(PLACES)
-            .map(|(l, times)| format!("{} ({times})", place(trace, *l)))
+            .map(|(l, times)| format!("{} ({times})", place(about, *l)))
             .collect();
-        say!("\nnot modelled: {}: {} times, {} bytes", text(trace, *number), count(c.times), count(c.bytes));
+        say!("\nnot modelled: {}: {} times, {} bytes", text(about, *number), count(c.times), count(c.bytes));
         say!("  at {}", places.join(", "));
     }
     for d in about.differs.iter().take(10) {
@@ -166,7 +171,7 @@ fn print_doubts(trace: &Recording) {
         say!(
             "\nnot explained: {} of {} differ from what is recorded",
             record_check::range(d),
-            path(trace, *file)
+            path(about, *file)
         );
     }
     if about.differs.len() > 10 {

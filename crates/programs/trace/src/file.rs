@@ -4,7 +4,8 @@
 //! Header: `COREPLNT`, version (u32, 2), zero (u32). Block: `CBLK`, kind (u32), thread (u32), records (u32),
 //! length when unpacked (u32), length in the file (u32), checksum of the bytes in the file (u32, FNV-1a), bytes.
 //! Kinds: 1 records, 2 records packed with zstd, 3 text (key, newline, value), 4 the end, 5 records as the recorder
-//! packs them, 6 the same, going on from the thread's block before. All little-endian.
+//! packs them, 6 the same, going on from the thread's block before. All little-endian. The end has no contents, or eight bytes: where
+//! the text before it begins, which is the summary ([`crate::summary`]).
 
 use crate::about::About;
 use crate::block::{Decoder, encode_block};
@@ -14,7 +15,12 @@ use crate::record::{Record, Trace};
 use crate::source::ReadAt;
 use std::io::Write;
 
+/// Keys and values.
+pub(crate) type Texts = Vec<(String, String)>;
+
 pub(crate) const MAGIC: &[u8; 8] = b"COREPLNT";
+/// The key of the summary.
+pub(crate) const SUMMARY: &str = "summary";
 const BLOCK: &[u8; 4] = b"CBLK";
 const VERSION: u32 = 2;
 const HEADER: usize = 16;
@@ -105,7 +111,7 @@ impl Blocks {
             && let Some(head) = next_block(&*file.source, size, at, &mut contents)?
         {
             file.add(&head, at, &contents)?;
-            units::watch::check();
+            units::watch::pass(at, size);
             at += (BLOCK_HEADER + contents.len()) as u64;
         }
         file.left_over = size - at;
@@ -183,6 +189,47 @@ fn next_block(
     let of_recorder = matches!(u32_at(&head, 4), FIRST | NEXT);
     let sum = if of_recorder { checksum_of_records(contents) } else { checksum(contents) };
     Ok((sum == u32_at(&head, 24)).then_some(head))
+}
+
+/// The texts of a finished file that begins with them, and ends with a summary which is the last of them; none where it is another.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn texts_alone(source: &dyn ReadAt) -> Result<Option<Texts>, TraceError> {
+    const TAIL: u64 = (BLOCK_HEADER + 8) as u64;
+    let (size, mut head, mut contents) = (source.size(), [0; HEADER], Vec::new());
+    if size < HEADER as u64 + TAIL {
+        return Ok(None);
+    }
+    source.read_at(0, &mut head)?;
+    let tail = next_block(source, size, size - TAIL, &mut contents)?.filter(|head| u32_at(head, 4) == END);
+    let Ok(at) = <[u8; 8]>::try_from(&*contents).map(u64::from_le_bytes) else { return Ok(None) };
+    if !is_block_file(&head) || u32_at(&head, 8) != VERSION || tail.is_none() || at >= size - TAIL {
+        return Ok(None);
+    }
+    let mut texts = Vec::new();
+    let mut next = HEADER as u64;
+    while let Some(text) = text_at(source, size, &mut next)? {
+        texts.push(text);
+    }
+    next = at;
+    let Some(last) = text_at(source, size, &mut next)?.filter(|_| next == size - TAIL) else {
+        return Ok(None);
+    };
+    texts.push(last);
+    Ok(Some(texts))
+}
+
+/// The text at `at`, which moves behind it; none where something else is there.
+fn text_at(source: &dyn ReadAt, size: u64, at: &mut u64) -> Result<Option<(String, String)>, TraceError> {
+    let mut contents = Vec::new();
+    let head = next_block(source, size, *at, &mut contents)?.filter(|head| u32_at(head, 4) == TEXT);
+    let text = head.and_then(|_| String::from_utf8(contents).ok());
+    *at += text.as_ref().map_or(0, |text| (BLOCK_HEADER + text.len()) as u64);
+    Ok(text.map(|text| {
+        let (key, value) = text.split_once('\n').unwrap_or((&text, ""));
+        (key.into(), value.into())
+    }))
 }
 
 /// Reads the records of one thread, a block in memory at a time.
@@ -266,6 +313,8 @@ fn checksum_of_records(bytes: &[u8]) -> u32 {
 /// Writes a block file, its records packed with zstd, a block in memory at a time.
 pub(crate) struct BlockWriter<W> {
     out: W,
+    /// Bytes that were written.
+    at: u64,
 }
 
 impl<W: Write> BlockWriter<W> {
@@ -274,7 +323,7 @@ impl<W: Write> BlockWriter<W> {
         out.write_all(MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&0u32.to_le_bytes())?;
-        let mut writer = BlockWriter { out };
+        let mut writer = BlockWriter { out, at: HEADER as u64 };
         for (key, value) in about.texts() {
             let text = format!("{key}\n{value}");
             writer.block(TEXT, 0, 0, text.len(), text.as_bytes())?;
@@ -310,9 +359,21 @@ impl<W: Write> BlockWriter<W> {
         self.block(ZSTD, thread.into(), records.len() as u32, raw.len(), &packed)
     }
 
+    /// Ends the file with what its records are, counted.
+    pub(crate) fn finish_with(mut self, summary: &str) -> Result<W, TraceError> {
+        let at = self.at;
+        let text = format!("{SUMMARY}\n{summary}");
+        self.block(TEXT, 0, 0, text.len(), text.as_bytes())?;
+        self.end(&at.to_le_bytes())
+    }
+
     /// Ends the file.
-    pub(crate) fn finish(mut self) -> Result<W, TraceError> {
-        self.block(END, 0, 0, 0, &[])?;
+    pub(crate) fn finish(self) -> Result<W, TraceError> {
+        self.end(&[])
+    }
+
+    fn end(mut self, contents: &[u8]) -> Result<W, TraceError> {
+        self.block(END, 0, 0, contents.len(), contents)?;
         self.out.flush()?;
         Ok(self.out)
     }
@@ -329,6 +390,7 @@ impl<W: Write> BlockWriter<W> {
         for field in [kind, thread, count, unpacked as u32, bytes.len() as u32, checksum(bytes)] {
             self.out.write_all(&field.to_le_bytes())?;
         }
+        self.at += (BLOCK_HEADER + bytes.len()) as u64;
         Ok(self.out.write_all(bytes)?)
     }
 }

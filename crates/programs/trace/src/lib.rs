@@ -23,6 +23,7 @@ mod replay;
 mod scan;
 mod source;
 pub mod space;
+mod summary;
 pub mod tables;
 
 pub use about::{About, Differs, File, Object};
@@ -37,6 +38,7 @@ pub use recording::{InOrder, Recording, Thread};
 pub use replay::{FileSync, Options as ReplayOptions, PARAMS as REPLAY_PARAMS, Replay, Survey};
 pub use scan::{Counts, FileCounts, UnseenCounts};
 pub use source::ReadAt;
+pub use summary::{Described, FileSummary, Summary};
 
 /// Reads all of a trace of either kind from the bytes of a file.
 ///

@@ -2,6 +2,7 @@
 
 use crate::about::About;
 use crate::error::TraceError;
+use crate::file::SUMMARY;
 use crate::record::{KINDS, Kind, Record, Trace};
 use crate::tables::column;
 use parquet::basic::{Compression, Encoding};
@@ -32,6 +33,9 @@ const ROWS_PER_GROUP: usize = 1 << 18;
 /// A page of each column is in memory for each thread that is read.
 const ROWS_PER_PAGE: usize = 1 << 13;
 
+/// Who wrote the file: where it is another, what is said of the rows may be of others.
+pub(crate) const WRITER: &str = "coreplane";
+
 /// Whether the bytes begin as Parquet does.
 pub fn is_parquet(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PAR1")
@@ -44,8 +48,13 @@ pub(crate) struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file.
-    pub(crate) fn new(out: W, about: &About) -> Result<ParquetWriter<W>, TraceError> {
+    /// Begins a file of which `summary` says what it will hold.
+    pub(crate) fn new(
+        out: W,
+        about: &About,
+        summary: Option<String>,
+    ) -> Result<ParquetWriter<W>, TraceError> {
+        let summary = summary.map(|text| KeyValue::new(format!("coreplane.{SUMMARY}"), text));
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(Default::default()))
             .set_dictionary_enabled(false)
@@ -54,7 +63,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_write_batch_size(ROWS_PER_PAGE)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
-            .set_key_value_metadata(Some(texts(about)))
+            .set_created_by(WRITER.into())
+            .set_key_value_metadata(Some(texts(about).into_iter().chain(summary).collect()))
             .build();
         let schema = Arc::new(parse_message_type(SCHEMA)?);
         let file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
@@ -122,7 +132,7 @@ fn texts(about: &About) -> Vec<KeyValue> {
 /// # Errors
 /// When Parquet cannot be written, for want of memory.
 pub fn write_parquet(trace: &Trace) -> Result<Vec<u8>, TraceError> {
-    let mut writer = ParquetWriter::new(Vec::new(), &trace.about)?;
+    let mut writer = ParquetWriter::new(Vec::new(), &trace.about, None)?;
     for records in &trace.threads {
         writer.thread(records.iter().copied())?;
     }

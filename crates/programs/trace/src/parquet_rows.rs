@@ -2,7 +2,8 @@
 //! as polars, pandas and DuckDB write them; further columns are left alone.
 
 use crate::error::TraceError;
-use crate::parquet_file::COLUMNS;
+use crate::file::Texts;
+use crate::parquet_file::{COLUMNS, WRITER};
 use crate::record::{Kind, Record};
 use crate::source::ReadAt;
 use bytes::Bytes;
@@ -97,6 +98,22 @@ impl Rows {
             rows.find(group)?;
         }
         Ok(rows)
+    }
+
+    /// The texts of a file that this program wrote, and how many rows it has; none where another wrote it.
+    ///
+    /// # Errors
+    /// When its metadata are damaged.
+    pub(crate) fn texts_alone(source: Box<dyn ReadAt>) -> Result<Option<(Texts, u64)>, TraceError> {
+        let file = SerializedFileReader::new(Chunks(Arc::from(source)))?;
+        let about = file.metadata().file_metadata();
+        if about.created_by() != Some(WRITER) || columns(about.schema_descr()).is_err() {
+            return Ok(None);
+        }
+        let count = file.metadata().row_groups().iter().map(|group| rows_of(group) as u64).sum();
+        let rows = Rows { columns: [None; 8], threads: Vec::new(), file };
+        let texts = rows.texts().map(|(key, value)| (key.into(), value.into())).collect();
+        Ok(Some((texts, count)))
     }
 
     /// Keys and values of the metadata that are ours, without prefix and number.

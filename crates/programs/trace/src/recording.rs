@@ -5,13 +5,14 @@
 
 use crate::about::About;
 use crate::error::TraceError;
-use crate::file::{BlockCursor, BlockWriter, Blocks, MAGIC};
+use crate::file::{BlockCursor, BlockWriter, Blocks, MAGIC, SUMMARY, Texts, texts_alone};
 use crate::normal::{crosses, cut};
 use crate::parquet_file::{ParquetWriter, is_parquet};
 use crate::parquet_rows::{RowCursor, Rows, quietly};
 use crate::record::{Kind, Record, Trace};
 use crate::scan::{Counts, Scan};
 use crate::source::ReadAt;
+use crate::summary::{Described, Summary};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
@@ -66,6 +67,25 @@ impl Recording {
             let text = "neither a block file (COREPLNT) nor Parquet (PAR1); other tools' traces go through coreplane trace convert";
             Err(TraceError::foreign(text))
         }
+    }
+
+    /// What is said of a finished recording, as far as its file says so without its records being read; none where it does not.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn described(source: Box<dyn ReadAt>) -> Result<Option<Described>, TraceError> {
+        let mut head = [0; 8];
+        if source.size() >= 8 {
+            source.read_at(0, &mut head)?;
+        }
+        if head.starts_with(MAGIC) {
+            return Ok(texts_alone(&*source)?.and_then(|texts| described(texts, None)));
+        }
+        if !is_parquet(&head) {
+            return Ok(None);
+        }
+        let texts = quietly(|| Rows::texts_alone(source)).unwrap_or(Ok(None))?;
+        Ok(texts.and_then(|(texts, rows)| described(texts, Some(rows))))
     }
 
     /// The whole blocks at the beginning of a block file, whatever follows.
@@ -204,7 +224,10 @@ impl Recording {
         for thread in 0..self.threads() {
             writer.thread(thread as u16, self.thread(thread).inspect(&mut told))?;
         }
-        writer.finish()?;
+        match Summary::of(&self.about, &self.counts).text() {
+            Some(summary) => _ = writer.finish_with(&summary)?,
+            None => _ = writer.finish()?,
+        }
         self.failed().map_or(Ok(()), |e| Err(e.clone()))
     }
 
@@ -224,7 +247,8 @@ impl Recording {
     /// # Errors
     /// When it cannot be written, or not be read any more.
     pub fn write_parquet(&self, out: impl Write + Send) -> Result<(), TraceError> {
-        let mut writer = ParquetWriter::new(out, &self.about)?;
+        let summary = Summary::of(&self.about, &self.counts).text();
+        let mut writer = ParquetWriter::new(out, &self.about, summary)?;
         let mut told = self.telling();
         for thread in 0..self.threads() {
             writer.thread(self.thread(thread).inspect(&mut told))?;
@@ -232,6 +256,21 @@ impl Recording {
         writer.finish()?;
         self.failed().map_or(Ok(()), |e| Err(e.clone()))
     }
+}
+
+/// From texts of which one is a summary, and how many rows there are where that is known.
+fn described(texts: Texts, rows: Option<u64>) -> Option<Described> {
+    let mut about = About::default();
+    let mut summary = None;
+    for (key, value) in &texts {
+        if key == SUMMARY {
+            summary = Summary::read(value);
+        } else {
+            about.read(key, value).ok()?;
+        }
+    }
+    let summary = summary.filter(|s| rows.is_none_or(|rows| rows == s.records()))?;
+    Some(Described { about, summary })
 }
 
 impl Opened {

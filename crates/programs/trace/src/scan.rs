@@ -93,11 +93,15 @@ impl Counts {
     /// Whether something was ever made durable: a flush, a store past the caches, a fence, a locked operation, or a
     /// sync of a file. A program with persistent memory and none of these promises nothing.
     pub fn makes_durable(&self) -> bool {
-        use Kind::{Clflush, Clflushopt, Clwb, Mfence, Sfence, StoreNonTemporal};
-        let synced = [Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync];
-        [Clwb, Clflushopt, Clflush, Sfence, Mfence, StoreNonTemporal].iter().any(|k| self.kind(*k) > 0)
-            || synced.iter().any(|c| self.calls.contains_key(c))
+        makes_durable(|kind| self.kind(kind), &self.calls)
     }
+}
+
+pub(crate) fn makes_durable(records: impl Fn(Kind) -> u64, calls: &BTreeMap<Call, u64>) -> bool {
+    use Kind::{Clflush, Clflushopt, Clwb, Mfence, Sfence, StoreNonTemporal};
+    let synced = [Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync];
+    [Clwb, Clflushopt, Clflush, Sfence, Mfence, StoreNonTemporal].into_iter().any(|k| records(k) > 0)
+        || synced.iter().any(|c| calls.contains_key(c))
 }
 
 /// The pass.
