@@ -1,6 +1,7 @@
 /* The trace's descriptor is not the program's: it neither closes nor replaces it. And programs that replace
  * themselves. */
 
+static void gives_locks_back(int fd, uint32_t location);
 LIBRARY(close)
 INSTEAD int close(int fd) {
     begin();
@@ -8,6 +9,7 @@ INSTEAD int close(int fd) {
         errno = EBADF;
         return -1;
     }
+    gives_locks_back(fd, PC);
     return REAL(close)(fd);
 }
 

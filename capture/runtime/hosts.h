@@ -110,24 +110,25 @@ WAITS(unsigned, sleep, (unsigned seconds), (seconds))
 WAITS(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
 WAITS(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left), (clock, flags, time, left))
 WAITS(int, sched_yield, (void), ())
-WAITS(int, pause, (void), ())
 WAITS(pid_t, wait, (int *status), (status))
 WAITS(pid_t, waitpid, (pid_t process, int *status, int options), (process, status, options))
 WAITS(int, poll, (struct pollfd *all, nfds_t n, int milliseconds), (all, n, milliseconds))
-WAITS(int, kill, (pid_t process, int signal), (process, signal))
 
 /* Semaphores that processes share order them as locks do. Threads meet there. */
 LIBRARY(sem_post)
 INSTEAD int sem_post(sem_t *s) {
     if (by_host) sync_event(UNLOCK, s, 0, PC);
     else gives(meeting_at(s), PC);
-    return REAL(sem_post)(s);
+    int failed = REAL(sem_post)(s);
+    changed(s, sizeof *s, PC);
+    return failed;
 }
 #define TAKES(name, parameters, arguments) \
     LIBRARY(name) \
     INSTEAD int name parameters { \
         if (by_host) begin(); \
         int failed = REAL(name) arguments; \
+        changed(s, sizeof *s, PC); \
         if (by_host && !failed) sync_event(LOCK, s, 0, PC); \
         else if (!failed) takes(meeting_at(s), PC); \
         return failed; \

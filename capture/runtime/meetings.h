@@ -24,3 +24,5 @@ static uint64_t meeting_through(int fd) {
     if (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode) || S_ISLNK(s.st_mode)) return 0;
     return MEETINGS | CHANNELS | ((s.st_dev << 32 ^ s.st_ino) << 3 & (CHANNELS - 8));
 }
+
+static void signal_arrived(void) { takes(meeting_at(&all_signals), place((const void *)signal_arrived)); }

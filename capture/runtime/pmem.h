@@ -5,9 +5,9 @@ enum { FLAG_NODRAIN = 1, FLAG_NOFLUSH = 32 };
 
 /* The library's own function; a program that calls nothing but functions of this file was perhaps linked without it. */
 static void *in_library(const char *library, const char *name) {
-    void *found = dlsym(RTLD_NEXT, name);
+    void *found = by_name(RTLD_NEXT, name);
     void *loaded = found ? NULL : dlopen(library, RTLD_NOW | RTLD_GLOBAL);
-    if (loaded) found = dlsym(loaded, name);
+    if (loaded) found = by_name(loaded, name);
     if (found) return found;
     static const char text[] = ": this function of a persistent-memory library is not there\n";
     raw_write(2, name, strlen(name));

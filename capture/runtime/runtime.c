@@ -53,4 +53,7 @@
 #include "pmem2.h"
 #include "hosts.h"
 #include "waiting.h"
+#include "filled.h"
+#include "handing.h"
 #include "syscalls.h"
+#include "lookups.h"

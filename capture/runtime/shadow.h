@@ -116,3 +116,10 @@ static void compare(struct buffer *b, uint64_t from, uint64_t bytes, uint32_t lo
         if (differed && when && !m->file->library) say_unhooked(b, m, first, differed, location, when);
     }
 }
+
+/* Library functions that store to memory: where it is a file's, what they changed is told when they return. */
+static void changed(const void *at, uint64_t bytes, uint32_t location) {
+    if ((uint64_t)at - shadowed_from >= shadowed_bytes) return;
+    struct buffer *b = begin();
+    if (b) compare(b, (uint64_t)at, bytes, location, NULL);
+}

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
@@ -32,6 +33,7 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "format.h"
 
@@ -81,10 +83,18 @@ int __real_strcmp(const char *, const char *), __real_strncmp(const char *, cons
  * and finds the library's. Weak, since a program may have a function of its own by that name. */
 #define INSTEAD __attribute__((visibility("default"), weak))
 __attribute__((visibility("hidden"))) extern const char __ehdr_start[], _end[];
+/* The library's dlsym: the program's calls of it come here (lookups.h). */
+__attribute__((used, visibility("hidden"))) void *(*coreplane_library_dlsym)(void *, const char *);
+static void *by_name(void *where, const char *name) {
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
+    for (int i = 0; !coreplane_library_dlsym && i < 4; i++)
+        coreplane_library_dlsym = (void *(*)(void *, const char *))dlvsym(i < 2 ? RTLD_NEXT : RTLD_DEFAULT, "dlsym", versions[i % 2]);
+    return coreplane_library_dlsym(where, name);
+}
 static void *library_function(const char *name) {
-    void *found = dlsym(RTLD_NEXT, name);
+    void *found = by_name(RTLD_NEXT, name);
     /* In a program without hooks, the runtime that a library brought comes behind the C library. */
-    if (!found) found = dlsym(RTLD_DEFAULT, name);
+    if (!found) found = by_name(RTLD_DEFAULT, name);
     return (uintptr_t)found - (uintptr_t)__ehdr_start < (uintptr_t)(_end - __ehdr_start) ? NULL : found;
 }
 #define LIBRARY(name) \

@@ -86,6 +86,10 @@ static void end_by(int number, const siginfo_t *info) {
 
 static int watched(int number, const siginfo_t *info, ucontext_t *context);
 
+/* One that a thread sent, perhaps. */
+static char all_signals;
+static void signal_arrived(void);
+
 static void on_signal(int number, siginfo_t *info, void *context) {
     if (reading && watched(number, info, context)) return;
     if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0 && recovered(context)) return;
@@ -98,6 +102,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     if (a.sa_flags & SA_RESETHAND) actions[number].sa_handler = SIG_DFL;
     struct frame f;
     enter_handler(&f, context);
+    if (info->si_code <= 0) signal_arrived();
     if (a.sa_flags & SA_SIGINFO) a.sa_sigaction(number, info, context);
     else a.sa_handler(number);
     leave_handler(&f);

@@ -157,6 +157,30 @@ INSTEAD int __fprintf_chk(FILE *f, int flag, const char *format, ...) {
     return n;
 }
 
+/* To a descriptor. */
+LIBRARY(vdprintf)
+static int print_to(int fd, const char *format, va_list values, uint32_t location) {
+    struct change c;
+    char *text = NULL;
+    if (!before_change(&c, fd, location)) return REAL(vdprintf)(fd, format, values);
+    int n = vasprintf(&text, format, values);
+    ssize_t made = n > 0 ? REAL(write)(fd, text, (size_t)n) : 0;
+    after_change(&c, &(struct iovec){text, n > 0 ? (size_t)n : 0}, made, -1, location, 0);
+    free(text);
+    return n < 0 || made < n ? -1 : n;
+}
+INSTEAD int vdprintf(int fd, const char *format, va_list values) { return print_to(fd, format, values, PC); }
+#define PRINTS_TO(name, parameters, last) \
+    int name parameters; \
+    INSTEAD int name parameters { \
+        va_list values; \
+        va_start(values, last); \
+        int n = print_to(fd, format, values, PC); \
+        va_end(values); \
+        return n; \
+    }
+PRINTS_TO(dprintf, (int fd, const char *format, ...), format)
+
 /* The C library opens within itself. */
 static int flags_of(const char *mode) {
     int plus = strchr(mode, '+') ? O_RDWR : O_WRONLY;

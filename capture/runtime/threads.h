@@ -5,19 +5,27 @@ static void sync_event(enum kind k, const void *address, uint64_t value, uint32_
     if (b) emit(b, k, 0, (uint64_t)address, location, value, next_stamp());
 }
 
+/* Of a lock that lies in a file, what it is while somebody has it is told as well. */
+static void locked(const void *lock, uint32_t location) {
+    sync_event(LOCK, lock, 0, location);
+    changed(lock, sizeof(pthread_mutex_t), location);
+}
+
 #define LOCKS(name, type) \
     int __real_##name(type *); \
     int __wrap_##name(type *lock) { \
         begin(); \
         int failed = __real_##name(lock); \
-        if (!failed) sync_event(LOCK, lock, 0, PC); \
+        if (!failed) locked(lock, PC); \
         return failed; \
     }
 #define UNLOCKS(name, type) \
     int __real_##name(type *); \
     int __wrap_##name(type *lock) { \
         sync_event(UNLOCK, lock, 0, PC); \
-        return __real_##name(lock); \
+        int failed = __real_##name(lock); \
+        changed(lock, sizeof *lock, PC); \
+        return failed; \
     }
 LOCKS(pthread_mutex_lock, pthread_mutex_t)
 LOCKS(pthread_mutex_trylock, pthread_mutex_t)
@@ -30,16 +38,18 @@ int __real_pthread_spin_lock(pthread_spinlock_t *);
 int __wrap_pthread_spin_lock(pthread_spinlock_t *lock) {
     begin();
     int failed = __real_pthread_spin_lock(lock);
-    if (!failed) sync_event(LOCK, (const void *)lock, 0, PC);
+    if (!failed) locked((const void *)lock, PC);
     return failed;
 }
 int __real_pthread_spin_unlock(pthread_spinlock_t *);
 int __wrap_pthread_spin_unlock(pthread_spinlock_t *lock) {
     sync_event(UNLOCK, (const void *)lock, 0, PC);
-    return __real_pthread_spin_unlock(lock);
+    int failed = __real_pthread_spin_unlock(lock);
+    changed((const void *)lock, sizeof *lock, PC);
+    return failed;
 }
 
-/* Locks in files: what the thread library leaves of them is known to come from here. To lock and unlock leaves nothing. */
+/* Locks in files: what the thread library leaves of them is known to come from here. */
 #define SETS_UP(name, type) \
     int __real_pthread_##name##_init(pthread_##name##_t *, const type *); \
     int __real_pthread_##name##_destroy(pthread_##name##_t *); \

@@ -15,7 +15,7 @@
         if (!at) at = place((const void *)name); \
         sync_event(UNLOCK, lock, 0, at); \
         int failed = REAL(name) arguments; \
-        sync_event(LOCK, lock, 0, at); \
+        locked(lock, at); \
         return failed; \
     }
 LIBRARY_OF(pthread_cond_wait, "GLIBC_2.3.2")
@@ -31,7 +31,7 @@ WAITS_FOR_CONDITION(pthread_cond_clockwait, (pthread_cond_t *c, pthread_mutex_t 
     INSTEAD int name parameters { \
         begin(); \
         int failed = REAL(name) arguments; \
-        if (!failed) sync_event(LOCK, (const void *)lock, 0, PC); \
+        if (!failed) locked((const void *)lock, PC); \
         return failed; \
     }
 #define UNTIL const struct timespec *until
@@ -55,7 +55,9 @@ TAKES_LOCK(mtx_timedlock, (void *lock, UNTIL), (lock, until))
 LIBRARY(mtx_unlock)
 INSTEAD int mtx_unlock(void *lock) {
     sync_event(UNLOCK, lock, 0, PC);
-    return REAL(mtx_unlock)(lock);
+    int failed = REAL(mtx_unlock)(lock);
+    changed(lock, sizeof(pthread_mutex_t), PC);
+    return failed;
 }
 LIBRARY(cnd_wait)
 WAITS_FOR_CONDITION(cnd_wait, (void *c, void *lock), (c, lock))
@@ -95,6 +97,7 @@ LIBRARY(pthread_barrier_wait)
 INSTEAD int pthread_barrier_wait(pthread_barrier_t *barrier) {
     gives(meeting_at(barrier), PC);
     int last = REAL(pthread_barrier_wait)(barrier);
+    changed(barrier, sizeof *barrier, PC);
     takes(meeting_at(barrier), PC);
     return last;
 }

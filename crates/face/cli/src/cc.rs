@@ -21,6 +21,9 @@ use std::process::{Command, ExitStatus};
 const LIBRARY_WRITERS: &str =
     "memcpy memmove memset strcpy strncpy strcat sprintf snprintf vsprintf vsnprintf";
 
+/// The same, which the runtime takes the place of.
+const LIBRARY_FILLERS: &str = "mempcpy stpcpy stpncpy strncat memccpy bcopy bzero explicit_bzero";
+
 /// The C library's headers would have them expanded in line all the same, or checked under other names: without hooks.
 const UNFORTIFIED: &str = "-U_FORTIFY_SOURCE";
 
@@ -113,13 +116,16 @@ impl Tools {
     fn instrument(&self, a: &Arguments) -> Vec<String> {
         let mut flags = vec!["-fsanitize=thread".to_string(), "-g".into()];
         // Expanded in line, these would write without a hook; called, they go through the runtime.
-        flags.extend(LIBRARY_WRITERS.split_whitespace().map(|name| format!("-fno-builtin-{name}")));
+        let called = LIBRARY_WRITERS.split_whitespace().chain(LIBRARY_FILLERS.split_whitespace());
+        flags.extend(called.map(|name| format!("-fno-builtin-{name}")));
         flags.push(format!("-B{}/", self.cache.path("bin")));
         flags.push(format!("-I{}", self.cache.path("include")));
         if self.clang {
             flags.extend(["-no-integrated-as".into(), "-mllvm".into()]);
         } else {
-            flags.push("--param".into());
+            // GCC gives no hook to what it makes of these: of calls by its own names, and of loops.
+            flags.extend(["-include".into(), self.cache.path("include/coreplane_called.h")]);
+            flags.extend(["-fno-tree-loop-distribute-patterns".into(), "--param".into()]);
         }
         // Whether each function tells when it begins and ends.
         let dash = if self.clang { "-" } else { "" };

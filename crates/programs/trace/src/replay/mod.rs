@@ -196,9 +196,15 @@ impl Replay {
     /// own fences are told so.
     async fn settle(&self, cpu: &Cpu, kind: Kind, running: &mut Running) {
         let fences = matches!(kind, Kind::Mfence | Kind::Rmw | Kind::Lock);
+        let lets_go_on =
+            matches!(kind, Kind::Unlock | Kind::StoreRelease | Kind::Rmw | Kind::Create | Kind::Turn);
+        if lets_go_on && std::mem::take(&mut running.written) {
+            // The kernel takes and gives back its own locks after it has written, by locked operations.
+            cpu.fence(FenceKind::Sfence).await;
+        }
         if kind.is_flush() || kind == Kind::StoreNonTemporal {
             running.flushed = true;
-        } else if kind == Kind::Written {
+        } else if kind == Kind::Written && self.options.sync == FileSync::Dax {
             running.written = true;
         } else if kind == Kind::Sfence {
             running.flushed = false;
