@@ -1,10 +1,12 @@
 """What the cross-language tests share: the command line, and programs made by its compiler wrapper."""
 
+import fcntl
 import json
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -50,3 +52,33 @@ class Cli:
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+def crate(name: str, package: str) -> Path:
+    """Where cargo keeps the sources of a package that tests/NAME depends on."""
+    command = ["cargo", "metadata", "--format-version", "1", "--manifest-path", ROOT / f"tests/{name}/Cargo.toml"]
+    packages = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["packages"]
+    return Path(next(p["manifest_path"] for p in packages if p["name"] == package)).parent
+
+
+class Library(NamedTuple):
+    """All of SQLite as `coreplane cc` compiled it, and where its header is."""
+
+    file: Path
+    include: Path
+
+
+@pytest.fixture(scope="session")
+def sqlite_library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Library:
+    """Compiled once, whichever of the processes that run tests asks first."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "sqlite-library"
+    folder.mkdir(exist_ok=True)
+    source = crate("sqlite", "libsqlite3-sys") / "sqlite3"
+    file = folder / "sqlite3.o"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            Cli(folder)("cc", "-O1", "-w", "-DSQLITE_OMIT_LOAD_EXTENSION", "-c", source / "sqlite3.c", "-o", file)
+            (folder / "whole").touch()
+    return Library(file, source)

@@ -62,6 +62,12 @@ def test_what_breaks_a_promise_ends_the_run_and_is_named(cli: Cli, changes: list
     assert done.returncode == 1 and says in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("machine", ["nearpm-md", "compose-asap-pm-nearpm"])
+def test_cores_that_spin_do_not_wait_for_a_device_without_power_for_ever(cli: Cli, machine: str) -> None:
+    done = cli.run("run", machine, "queue", *sets("workload.operations=60", "neardata.fault.power_off_ns=2"))
+    assert done.returncode == 1 and "device 0 does not answer: it has no power since 2.000 ns" in done.stderr, done.stderr
+
+
 def test_a_copy_that_no_command_carries_is_refused(cli: Cli) -> None:
     done = cli.run("run", "nearpm-md", "copy", *sets("workload.block_size=131072", "workload.operations=2"))
     assert done.returncode == 1 and "a command carries up to 65535" in done.stderr

@@ -8,16 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Cli
+from conftest import ROOT, Cli, Library, crate
 
 DRIVERS = ROOT / "tests/programs/real"
-
-
-def crate(name: str, package: str) -> Path:
-    """Where cargo keeps the sources of a package that tests/NAME depends on."""
-    command = ["cargo", "metadata", "--format-version", "1", "--manifest-path", ROOT / f"tests/{name}/Cargo.toml"]
-    packages = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["packages"]
-    return Path(next(p["manifest_path"] for p in packages if p["name"] == package)).parent
 
 
 def build_lmdb(cli: Cli) -> None:
@@ -26,13 +19,11 @@ def build_lmdb(cli: Cli) -> None:
     cli("cc", "-O1", "-w", "-I", source, *files, "-pthread", "-o", "program")
 
 
-@pytest.fixture(scope="module")
-def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def sqlite(cli: Cli, sqlite_library: Library) -> Path:
     """A program with all of SQLite in it."""
-    cli = Cli(tmp_path_factory.mktemp("sqlite"))
-    source = crate("sqlite", "libsqlite3-sys") / "sqlite3"
-    flags = ["-O1", "-w", "-DSQLITE_OMIT_LOAD_EXTENSION", "-I", source]
-    cli("cc", *flags, DRIVERS / "sqlite.c", source / "sqlite3.c", "-pthread", "-lm", "-o", "program")
+    library, include = sqlite_library
+    cli("cc", "-O1", "-w", "-I", include, DRIVERS / "sqlite.c", library, "-pthread", "-lm", "-o", "program")
     return cli.folder / "program"
 
 
@@ -66,7 +57,6 @@ def test_lmdb_keeps_what_it_synced(cli: Cli, machine: str) -> None:
     [("intel", "delete", "extra"), ("intel", "wal", "full"), ("asap-rp", "wal", "full")],
 )
 def test_sqlite_keeps_what_it_synced(cli: Cli, sqlite: Path, machine: str, journal: str, synchronous: str) -> None:
-    shutil.copy(sqlite, cli.folder / "program")
     found = verdict(cli, machine, journal, synchronous)
     assert found["clean"], found
     assert found["model_images"]["points"] >= 10
@@ -75,7 +65,6 @@ def test_sqlite_keeps_what_it_synced(cli: Cli, sqlite: Path, machine: str, journ
 
 def test_only_extra_makes_the_removal_of_sqlites_journal_durable(cli: Cli, sqlite: Path) -> None:
     """The removal is what commits; SQLite documents it so."""
-    shutil.copy(sqlite, cli.folder / "program")
     found = verdict(cli, "intel", "delete", "full")
     assert any("f.db-journal" in f["why"] for f in found["model_images"]["failures"])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import ROOT, Cli
+from conftest import ROOT, Cli, Library
 
 PROGRAMS = ROOT / "tests/programs"
 SEVEN = ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"]
@@ -72,10 +72,9 @@ def _converted(cli: Cli) -> str:
     return (cli.folder / "kv.txt").read_text()
 
 
-def test_unmodified_sqlite_is_recorded_and_replayed(cli: Cli) -> None:
-    source = _sqlite_source()
-    flags = ["-O1", "-DSQLITE_OMIT_LOAD_EXTENSION", "-I", source]
-    cli("cc", *flags, PROGRAMS / "workload.c", f"{source}/sqlite3.c", "-o", "sq", "-pthread", "-lm")
+def test_unmodified_sqlite_is_recorded_and_replayed(cli: Cli, sqlite_library: Library) -> None:
+    library, include = sqlite_library
+    cli("cc", "-O1", "-I", include, PROGRAMS / "workload.c", library, "-o", "sq", "-pthread", "-lm")
     cli("record", "--quiet", "--out", "sq.cpt", "--", "./sq", "test.db", 30)
     info = cli.json("trace", "info", "sq.cpt")
     assert info["records"] > 100_000 and info["kinds"]["store"] > 20_000
@@ -86,13 +85,6 @@ def test_unmodified_sqlite_is_recorded_and_replayed(cli: Cli) -> None:
     assert database.stdout.strip() == "30", "the program did its work while it was recorded"
     run = cli.json("run", "asap-rp", "trace:sq.cpt", "--set", "workload.pm=all")
     assert run["references"] > 100_000
-
-
-def _sqlite_source() -> str:
-    command = ["cargo", "metadata", "--format-version", "1", "--manifest-path", ROOT / "tests/sqlite/Cargo.toml"]
-    packages = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["packages"]
-    manifest = next(p["manifest_path"] for p in packages if p["name"] == "libsqlite3-sys")
-    return str(Path(manifest).parent / "sqlite3")
 
 
 @pytest.mark.skipif(not Path("/usr/include/libpmem.h").exists(), reason="libpmem is not installed")

@@ -3,6 +3,7 @@
  * first. */
 #include "truth.h"
 #include <pthread.h>
+#include <sched.h>
 
 struct pair {
     struct cell entry[ENTRIES], copy[ENTRIES];
@@ -13,10 +14,10 @@ static uint64_t ready;
 
 static void *writes(void *unused) {
     for (uint64_t n = 1; n <= ENTRIES; n++) {
-        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 2) {}
+        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 2) sched_yield();
         shared->entry[n - 1].word = value(n); /* LOST */
         __atomic_store_n(&ready, 2 * n - 1, __ATOMIC_RELEASE);
-        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n) {}
+        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n) sched_yield();
         persist(&shared->entry[n - 1], 8);
         coreplane_mark_here(n);
     }
@@ -25,7 +26,7 @@ static void *writes(void *unused) {
 
 static void *derives(void *unused) {
     for (uint64_t n = 1; n <= ENTRIES; n++) {
-        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 1) {}
+        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 1) sched_yield();
         shared->copy[n - 1].word = shared->entry[n - 1].word;
         persist(&shared->copy[n - 1], 8);
         __atomic_store_n(&ready, 2 * n, __ATOMIC_RELEASE);

@@ -35,6 +35,9 @@ pub struct NearDevice {
     effects: Vec<Effect>,
     events: Vec<Event>,
     wakes_at: Time,
+    /// When an access that found no power has waited long enough.
+    gives_up_at: Time,
+    has_kept_waiting: bool,
     stats: DeviceStats,
 }
 
@@ -49,6 +52,8 @@ impl NearDevice {
             effects: Vec::with_capacity(16),
             events: Vec::with_capacity(16),
             wakes_at: Time::NEVER,
+            gives_up_at: Time::NEVER,
+            has_kept_waiting: false,
             stats: DeviceStats::default(),
             spec,
         }
@@ -67,6 +72,20 @@ impl NearDevice {
     /// Since when the device has had no power, or will have none, where that was asked for.
     pub fn power_off_from(&self) -> Option<Time> {
         (self.spec.power_off_from != Time::NEVER).then_some(self.spec.power_off_from)
+    }
+
+    /// Whether an access has waited for a device without power for as long as it may.
+    pub fn has_kept_waiting(&self) -> bool {
+        self.has_kept_waiting
+    }
+
+    /// Without power nothing is answered; a host's access that meets that is waited for so long and no longer.
+    fn stay_silent(&mut self, now: Time, msg: &Msg, out: &mut Out<'_, Msg>) {
+        self.has_kept_waiting |= now >= self.gives_up_at;
+        if self.gives_up_at == Time::NEVER && Self::host_line(msg).is_some() {
+            self.gives_up_at = now + self.spec.timeout;
+            out.wake(self.gives_up_at, Msg::Wake);
+        }
     }
 
     /// The controller behind the dispatcher.
@@ -182,7 +201,7 @@ impl Device<Msg> for NearDevice {
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is not a near-data message is for the memory")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.spec.power_off_from {
-            return;
+            return self.stay_silent(now, msg, out);
         }
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;

@@ -184,6 +184,7 @@ fn device(s: &Settings, cores: usize, map: AddressMap, index: usize) -> DeviceSp
             after => Time::ZERO + after,
         },
         stops_after: (stops > 0 && faulty).then(|| stops - 1),
+        timeout: s.dur("neardata.timeout_ns"),
     }
 }
 
@@ -216,6 +217,15 @@ impl MemoryDevice for NearDevice {
     ) -> Result<(), String> {
         own_lines(address, page, owns).for_each(|(line, block)| NearDevice::preload(self, line, block));
         Ok(())
+    }
+
+    /// Cores that spin on what a silent access would have released never stop of themselves.
+    fn has_failed(&self) -> bool {
+        self.has_kept_waiting()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.has_kept_waiting().then(|| self.silence()).flatten()
     }
 
     fn silence(&self) -> Option<String> {

@@ -91,6 +91,8 @@ pub struct DeviceSpec {
     pub stops_after: Option<u64>,
     /// When the device loses its power for good, while everything else goes on.
     pub power_off_from: Time,
+    /// How long a host's access may wait for a device without power, before the run ends.
+    pub timeout: Dur,
 }
 
 /// The port through which commands pass.
