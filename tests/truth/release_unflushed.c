@@ -3,13 +3,14 @@
  * clean. */
 #include "truth.h"
 #include <pthread.h>
+#include <sched.h>
 
 static struct log *shared;
 static uint64_t ready;
 
 static void *writes(void *unused) {
     for (uint64_t n = 1; n <= ENTRIES; n++) {
-        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 2) {}
+        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 2) sched_yield();
         shared->entry[n - 1].word = value(n); /* LOST */
         __atomic_store_n(&ready, 2 * n - 1, __ATOMIC_RELEASE);
     }
@@ -18,7 +19,7 @@ static void *writes(void *unused) {
 
 static void *commits(void *unused) {
     for (uint64_t n = 1; n <= ENTRIES; n++) {
-        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 1) {}
+        while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != 2 * n - 1) sched_yield();
         need(shared->entry[n - 1].word == value(n), "acquired");
         shared->count.word = n;
         persist(&shared->count, 8);
