@@ -12,6 +12,7 @@ extern "C" {
 __attribute__((weak)) void coreplane_persistent(const void *address, size_t bytes);
 __attribute__((weak)) void coreplane_mark(unsigned long number);
 __attribute__((weak)) void coreplane_order(void);
+__attribute__((weak)) void coreplane_region_warms(void);
 __attribute__((weak)) void coreplane_region_begins(void);
 __attribute__((weak)) void coreplane_region_ends(void);
 
@@ -32,8 +33,12 @@ static inline void coreplane_order_here(void) {
     else __builtin_ia32_sfence();
 }
 
-/* The region of interest: with `record --region`, loads and stores of ordinary memory are recorded here and not elsewhere.
- * Known while Valgrind executes the program; hooks record all of it. */
+/* The region of interest: with `record --region`, loads and stores of ordinary memory are recorded here and not elsewhere, and what a run
+ * counts begins and ends here. What is between the beginning of a warm-up and that of the region is recorded, and simulated without
+ * being counted. */
+static inline void coreplane_roi_warm_up(void) {
+    if (coreplane_region_warms) coreplane_region_warms();
+}
 static inline void coreplane_roi_begin(void) {
     if (coreplane_region_begins) coreplane_region_begins();
 }

@@ -1,15 +1,12 @@
 """Programs without hooks, recorded while Valgrind executes them: counts are exact, and files come out byte for byte."""
 
 import json
-import os
-import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from conftest import COREPLANE, ROOT, Cli
+from conftest import ROOT, Cli
 from test_recorder import PROGRAMS, Recording, number_of, same
 
 TOOL = ROOT / "capture/valgrind"
@@ -122,15 +119,6 @@ def test_stores_of_the_distributions_libpmemobj_are_seen(binary: Cli) -> None:
     assert found["kinds"]["store-nt"] > 0 and "observed" not in found["kinds"]
 
 
-@pytest.mark.skipif(not shutil.which("sqlite3"), reason="sqlite3 is not installed")
-def test_the_distributions_sqlite_is_recorded(binary: Cli) -> None:
-    script = "pragma journal_mode=wal; create table t(a, b); insert into t values (1, 2); select a + b from t"
-    found = info(binary, "sqlite3", "f.db", script)
-    assert found["calls"]["fdatasync"] >= 2
-    assert file_of(found, binary.folder / "f.db")["written_bytes"] >= 4096
-    assert file_of(found, binary.folder / "f.db-shm")["stores"] > 0, "the index of the log is mapped"
-
-
 @pytest.mark.parametrize("bug", [False, True], ids=["as shipped", "a fence less"])
 def test_a_crash_is_judged_with_the_marks_of_a_program_without_hooks(binary: Cli, bug: bool) -> None:
     flags = ["-g", "-I", ROOT / "capture", *(["-DBUG"] if bug else [])]
@@ -161,57 +149,6 @@ def test_declared_memory_is_kept_without_a_file(binary: Cli) -> None:
     compile_c(binary, "declared", "-I", ROOT / "capture", source=binary.folder / "declared.c")
     found = info(binary, "./declared")
     assert found["pm_stores"] == 100 and found["kinds"]["store"] == 100 and found["kinds"]["mark"] == 1
-
-
-RUST = """
-use std::{fs::File, io::Write, sync::Mutex, thread};
-fn main() {
-    let all = Mutex::new(Vec::new());
-    thread::scope(|s| (0..3).for_each(|t| _ = s.spawn({ let all = &all; move || (0..50).for_each(|i| all.lock().unwrap().push(i * t)) })));
-    let mut file = File::create("r.txt").unwrap();
-    all.lock().unwrap().iter().for_each(|n: &u32| writeln!(file, "{n}").unwrap());
-    file.sync_all().unwrap();
-}
-"""
-
-
-def test_a_rust_program_is_recorded(binary: Cli) -> None:
-    (binary.folder / "r.rs").write_text(RUST)
-    subprocess.run(["rustc", "--edition", "2021", "-O", "r.rs", "-o", "rust"], cwd=binary.folder, check=True)
-    found = info(binary, "./rust")
-    assert found["kinds"]["create"] == 3 and found["calls"]["fsync"] == 1
-    same(binary, Recording(binary, "t.cpt"), "r.txt")
-
-
-GO = """
-package main
-import ("os"; "sync"; "syscall"; "unsafe")
-func main() {
-    file, _ := os.OpenFile("g.pm", os.O_RDWR | os.O_CREATE, 0644)
-    file.Truncate(32768)
-    memory, _ := syscall.Mmap(int(file.Fd()), 0, 32768, 3, 1)
-    var all sync.WaitGroup
-    for t := 0; t < 4; t++ {
-        all.Add(1)
-        go func(t int) {
-            defer all.Done()
-            for i := 0; i < 1000; i++ { *(*uint64)(unsafe.Pointer(&memory[8*(t*1000+i)])) = uint64(t + i) }
-        }(t)
-    }
-    all.Wait()
-    syscall.Syscall(syscall.SYS_MSYNC, uintptr(unsafe.Pointer(&memory[0])), 32768, 4)
-}
-"""
-
-
-@pytest.mark.skipif(not shutil.which("go"), reason="Go is not installed")
-def test_a_go_program_is_recorded(binary: Cli) -> None:
-    (binary.folder / "g.go").write_text(GO)
-    env = os.environ | {"GO111MODULE": "off", "GOFLAGS": "", "GOTOOLCHAIN": "local"}
-    subprocess.run(["go", "build", "-o", "gone", "g.go"], cwd=binary.folder, env=env, check=True, timeout=300)
-    found = info(binary, "./gone")
-    assert file_of(found, binary.folder / "g.pm")["stores"] == 4000 and found["calls"]["msync"] == 1
-    same(binary, Recording(binary, "t.cpt"), "g.pm")
 
 
 def test_exec_is_followed_and_children_are_named(binary: Cli) -> None:
@@ -275,22 +212,3 @@ def test_right_programs_end_as_they_would_alone(binary: Cli, robust: Path, case:
     assert json.loads(printed.removeprefix(text))["exit_code"] == code
     found = binary.json("trace", "info", "r.cpt")
     assert found["differs"] == [] and found["kinds"]["start"] == found["kinds"]["end"] == threads
-
-
-@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
-def test_the_distributions_redis_is_recorded_while_clients_work(binary: Cli) -> None:
-    server = ["redis-server", "--port", "0", "--unixsocket", "s", "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
-    command = [COREPLANE, "record", "--quiet", "--memory", "pm", "--out", "t.cpt", "--", *server]
-    with subprocess.Popen(command, cwd=binary.folder, stdout=subprocess.DEVNULL) as running:
-        client = ["redis-cli", "-s", "s"]
-        while subprocess.run([*client, "ping"], cwd=binary.folder, capture_output=True, check=False).stdout != b"PONG\n":
-            assert running.poll() is None
-            time.sleep(0.05)
-        for key in range(20):
-            subprocess.run([*client, "set", f"key:{key}", "value"], cwd=binary.folder, capture_output=True, check=True)
-        subprocess.run([*client, "shutdown"], cwd=binary.folder, capture_output=True, check=False)
-    assert running.returncode == 0
-    found = binary.json("trace", "info", "t.cpt")
-    log = next((binary.folder / "appendonlydir").glob("*.incr.aof"))
-    assert found["differs"] == [] and file_of(found, log)["written_bytes"] == log.stat().st_size
-    assert found["calls"]["fdatasync"] >= 20, "each answer is durable"

@@ -236,8 +236,8 @@ static struct buffer *fresh_buffer(void) {
         return NULL;
     }
     give(&b->handing);
-    /* Every access goes the slow way where each has a place among those of all hosts. */
-    b->code_bytes = by_host ? 0 : (uint64_t)(_end - __ehdr_start);
+    /* Every access goes the slow way where each has a place among those of all hosts, or is perhaps left out. */
+    b->code_bytes = by_host || is_region_asked() ? 0 : (uint64_t)(_end - __ehdr_start);
     forget(b);
     return b;
 }

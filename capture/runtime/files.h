@@ -227,6 +227,17 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
     return f;
 }
 
+/* A file that was described in the trace of the process that this one was forked from: as it is now. */
+static void describe_again(struct buffer *b, struct file *f) {
+    struct stat s;
+    const char *path = f->path ? f->path : "";
+    int there = raw_stat(AT_FDCWD, path, &s, 0) == 0 && s.st_dev == f->device && s.st_ino == f->inode;
+    f->described = f->ready = 1;
+    write_file_text(f, path, there ? (uint64_t)s.st_size : 0);
+    if (there && s.st_size > 0) read_contents(b, f, AT_FDCWD, path, 0, 1);
+    else if (!there) unseen(b, "what a file held before could not be read", file_address(f, 0), UINT64_MAX >> 8, 0);
+}
+
 static int is_file(const struct stat *s, const char *path) {
     return S_ISREG(s->st_mode) || (S_ISCHR(s->st_mode) && begins(path, "/dev/dax"));
 }

@@ -6,7 +6,7 @@
 enum kind {
     LOAD, STORE, STORE_NT, LOAD_ACQUIRE, STORE_RELEASE, RMW, CLWB, CLFLUSHOPT, CLFLUSH, SFENCE, MFENCE,
     LOCK, UNLOCK, CREATE, JOIN, MAP, UNMAP, START, END, MARK,
-    OPERAND, CALL, WRITTEN, OBSERVED, CONTENTS, UNSEEN, ORDER, TURN
+    OPERAND, CALL, WRITTEN, OBSERVED, CONTENTS, UNSEEN, ORDER, TURN, REGION
 };
 /* Calls that touch files, as in the trace format. */
 enum call {
@@ -66,6 +66,8 @@ struct buffer {
     unsigned depth;
     /* Records that were handed over. */
     uint64_t handed;
+    /* Instructions, and records of the region, that are not told yet (regions.h). */
+    uint64_t executed, kept;
     uint32_t mapping;
     atomic_flag handing;
     struct buffer *next, *next_free;

@@ -140,9 +140,9 @@ TAKES(sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *until), 
 
 static int make_trace(void);
 
-/* The child of a fork is a host of its own: it begins a trace, with what is mapped already. */
+/* The child of a fork begins a trace of its own, with what is mapped already. */
 static void begin_again(const struct buffer *old) {
-    unsigned from = host_number;
+    unsigned from = by_host ? host_number : (unsigned)owner;
     atomic_store(&all_buffers, NULL);
     free_buffers = NULL;
     atomic_store(&threads, 0);
@@ -152,10 +152,11 @@ static void begin_again(const struct buffer *old) {
     name_count = 0;
     raw_close(trace_fd);
     owner = raw_pid();
-    host_number = name_host_trace();
+    if (by_host) host_number = name_host_trace();
+    else name_own_trace();
     if (!make_trace()) return;
     atomic_store(&recording, 1);
-    say_host(host_number, from);
+    say_host(by_host ? host_number : (unsigned)owner, from);
     for (uint32_t n = 1; n < file_count; n++) files[n].described = files[n].ready = 0;
     struct buffer *b = begin();
     if (b && old) {
@@ -163,8 +164,9 @@ static void begin_again(const struct buffer *old) {
         __real_memcpy(b->calls, old->calls, sizeof b->calls);
     }
     for (struct mapping *m = mappings; b && m < mappings + mapping_count; m++) {
-        if (!m->bytes) continue;
-        if (!m->file->described) write_file_text(m->file, m->file->path ? m->file->path : "", m->offset + m->bytes);
+        if (!m->bytes || m->file->ignored) continue;
+        if (by_host && !m->file->described) write_file_text(m->file, m->file->path ? m->file->path : "", m->offset + m->bytes);
+        else if (!m->file->described) describe_again(b, m->file);
         m->file->described = m->file->ready = 1;
         emit(b, OPERAND, 0, m->from, 0, file_address(m->file, m->offset), 0);
         emit(b, MAP, 0, m->from, 0, m->bytes, next_stamp());

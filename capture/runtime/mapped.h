@@ -41,6 +41,10 @@ static struct mapping *find_mapping(struct buffer *b, uint64_t address) {
     return NULL;
 }
 
+static inline int is_of_file(struct buffer *b, uint64_t address) {
+    return address - shadowed_from < shadowed_bytes && find_mapping(b, address) != NULL;
+}
+
 static void cover(uint64_t from, uint64_t bytes) {
     uint64_t low = shadowed_bytes && shadowed_from < from ? shadowed_from : from;
     uint64_t high = shadowed_bytes && shadowed_from + shadowed_bytes > from + bytes ? shadowed_from + shadowed_bytes : from + bytes;

@@ -9,9 +9,15 @@ LIBRARY(shmat)
 LIBRARY(shmdt)
 
 /* Memory that the program declares persistent, without a file. */
+static struct file declared_memory = {.ignored = 1};
 static void declared(const void *address, uint64_t bytes, uint32_t location) {
     struct buffer *b = begin();
-    if (b) emit(b, MAP, 0, (uint64_t)address, location, bytes, next_stamp());
+    if (!b) return;
+    if (region.asked && enter_files(b)) {
+        add_mapping(&declared_memory, (uint64_t)address, bytes, 0);
+        leave_files(b);
+    }
+    emit(b, MAP, 0, (uint64_t)address, location, bytes, next_stamp());
 }
 
 /* Room for the copy of a file, at least for `bytes`; filled from the file as it is. */

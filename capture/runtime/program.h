@@ -4,21 +4,25 @@ LIBRARY(_exit)
 LIBRARY(_Exit)
 
 static void begin_again(const struct buffer *old);
+/* The folder of the traces, where each process has one; NULL where one process has. */
+static const char *each_process;
 
 static void in_child(void) {
-    /* The child of a fork records nothing, since the file belongs to the parent, unless it is a host of its own. */
+    /* The child of a fork records nothing, since the file belongs to the parent, unless it is a host of its own or each process has a trace. */
     int recorded = atomic_exchange(&recording, 0) == 1;
     const struct buffer *old = self;
     self = NULL;
-    if (by_host && recorded) begin_again(old);
+    if ((by_host || each_process) && recorded) begin_again(old);
 }
 
 static void before_fork(void) {
-    if (by_host) begin();
+    if (by_host || each_process) begin();
     else if (atomic_load(&recording)) write_text("note", "forked");
 }
 
 static void last_look_at_files(struct buffer *b);
+static void start_region(void);
+static void finish_region(struct buffer *b);
 static void flush_streams(uint32_t location);
 
 /* Ends the recording. Other threads may go on meanwhile: what they have recorded whole is kept. */
@@ -32,6 +36,7 @@ static void finish(void) {
         last_look_at_files(b);
         emit(b, END, 0, 0, 0, 0, next_stamp());
     }
+    finish_region(b);
     if (!atomic_compare_exchange_strong(&recording, &one, 2)) return;
     for (struct buffer *o = atomic_load(&all_buffers); o; o = o->next) {
         take(&o->handing);
@@ -64,12 +69,30 @@ static int join_hosts(void);
 static unsigned name_host_trace(void);
 static void say_host(unsigned number, unsigned from);
 
+/* The path of this process's own trace: its number, which stays the same when it becomes another program. Beside it lies the program's name. */
+static void name_own_trace(void) {
+    enum { SHORT = 64 };
+    size_t n = strlen(each_process);
+    __real_memcpy(trace_path, each_process, n);
+    n += (size_t)numbered(trace_path + n, "/", (uint64_t)raw_pid());
+    __real_memcpy(trace_path + n, ".name", sizeof ".name");
+    int fd = raw_open(trace_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd >= 0) raw_write(fd, program_invocation_short_name, strnlen(program_invocation_short_name, SHORT)), raw_close(fd);
+    trace_path[n] = 0;
+}
+
 /* Makes the trace, where one is asked for. */
 static int is_recorded(void) {
     if (join_hosts()) {
         host_number = name_host_trace();
         return make_trace();
     }
+    each_process = getenv("COREPLANE_EACH");
+    if (each_process && *each_process && strlen(each_process) < sizeof trace_path - 40) {
+        name_own_trace();
+        return make_trace();
+    }
+    each_process = NULL;
     const char *path = getenv("COREPLANE_TRACE");
     if (!path || !*path || strlen(path) >= sizeof trace_path) return 0;
     __real_memcpy(trace_path, path, strlen(path) + 1);
@@ -89,7 +112,9 @@ static void start(void) {
     pthread_atfork(before_fork, NULL, in_child);
     atomic_store(&recording, 1);
     if (by_host) say_host(host_number, host_number);
+    else if (each_process) say_host((unsigned)owner, (unsigned)owner);
     ignore_open_files();
+    start_region();
     dl_iterate_phdr(count_library, &libraries_at_start);
     watch_fatal_signals();
     if (watching) take_signal(SIGTRAP);

@@ -11,7 +11,7 @@ static inline uint8_t *put(uint8_t *at, uint64_t v) {
 
 static inline uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v >> 63); }
 
-static inline int has_value(enum kind k) { return (1u << k & 0xBF9E036u) != 0; }
+static inline int has_value(enum kind k) { return (1u << k & 0x1BF9E036u) != 0; }
 static inline int has_stamp(enum kind k) { return (1u << k & 0xA27F838u) != 0; }
 static inline int is_store(enum kind k) { return (1u << k & 0x36u) != 0; }
 
@@ -25,6 +25,11 @@ static void shadow(struct buffer *b, uint64_t address, unsigned size);
 /* Where each process is a host, what comes before a record (hosts.h); 0 where there is to be no record. */
 #ifdef BY_HOST
 static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp);
+/* Where a part of the program is recorded, whether there is to be a record (regions.h). */
+static inline int is_region_asked(void);
+static int in_region(struct buffer *b, enum kind k, uint64_t address, uint64_t *work);
+#else
+static inline int is_region_asked(void) { return 0; }
 #endif
 
 /* A record is foretold when its location, kind, size and instructions are those that followed the record before the
@@ -141,6 +146,7 @@ static __attribute__((noinline)) void emit_what(struct buffer *b, uint64_t what,
     enum kind k = (enum kind)(what >> 32 & 31);
 #ifdef BY_HOST
     if (__builtin_expect(by_host, 0) && !take_turn(b, what, address, value, stamp)) return;
+    if (__builtin_expect(is_region_asked(), 0) && !in_region(b, k, address, &work)) return;
 #endif
     if (has_stamp(k) || !append_foretold(b, what, address, value, has_value(k), work)) append(b, k, what, address, value, stamp, work);
     if (__builtin_expect(b->at > b->limit, 0)) hand_over(b);
@@ -165,7 +171,7 @@ static void lost(struct buffer *b, uint64_t address, unsigned size, uint32_t loc
  * there were to be read at `from`. */
 static unsigned run_of_words(struct buffer *b, enum kind k, uint64_t address, uint64_t from, uint64_t bytes, uint32_t location) {
     unsigned n = bytes / 8 < LONGEST_RUN ? (unsigned)(bytes / 8) : LONGEST_RUN;
-    if (is_store(k) && address < shadowed_from + shadowed_bytes && address + bytes > shadowed_from) return 0;
+    if (is_region_asked() || (is_store(k) && address < shadowed_from + shadowed_bytes && address + bytes > shadowed_from)) return 0;
     uint32_t work = take_work();
     n = append_run(b, what_is(k, 3, location), address, from, n, work);
     if (!n) own_work += work;

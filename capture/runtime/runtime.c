@@ -8,7 +8,7 @@
  *
  * A store's hook runs before the store: its value is read when the same thread next records anything but a load.
  *
- * Packing, files and what system calls do to them are the Valgrind tool's too (capture/valgrind): format.h, raw.h, checksum.h, records.h, mapped.h, files.h, changes.h, naming.h.
+ * Packing, files and what system calls do to them are the Valgrind tool's too (capture/valgrind): format.h, raw.h, checksum.h, records.h, region.h, mapped.h, files.h, changes.h, naming.h.
  *
  * Without COREPLANE_TRACE in the environment nothing is recorded; a check of the crash lab reports what it reads (reads.h). This is never instrumented, and one unit, so that a
  * hook is one function. */
@@ -30,6 +30,7 @@
 #include "watched.h"
 #include "program.h"
 #include "mapped.h"
+#include "regions.h"
 #include "shadow.h"
 #include "elsewhere.h"
 #include "files.h"

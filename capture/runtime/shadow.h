@@ -80,13 +80,6 @@ static uint64_t compare_piece(struct buffer *b, const struct mapping *m, uint64_
 
 static void unseen(struct buffer *b, const char *text, uint64_t address, uint64_t bytes, uint32_t location);
 
-int __real_vsnprintf(char *, size_t, const char *, va_list);
-static void format_text(char *to, size_t room, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    __real_vsnprintf(to, room, format, values);
-    va_end(values);
-}
 
 /* Says once a place and file that code without hooks wrote. */
 static void say_unhooked(struct buffer *b, const struct mapping *m, uint64_t first, uint64_t bytes, uint32_t location, const char *when) {

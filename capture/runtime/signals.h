@@ -174,6 +174,14 @@ static void take_signal(int number) {
     REAL(sigaction)(number, &ours, NULL);
 }
 
+/* A signal that bounds the region, until the program has a handler of its own for it. */
+static void on_region_signal(int number);
+static void take_region_signal(void) {
+    struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    actions[SIGUSR2] = (struct sigaction){.sa_handler = on_region_signal};
+    REAL(sigaction)(SIGUSR2, &ours, NULL);
+}
+
 /* A jump out of a handler: the hook that it interrupted does not go on. */
 static void jump(void) {
     struct buffer *b = self;

@@ -163,7 +163,7 @@ static void look_for_join(struct maker *m, Addr entry) {
 static void count_instructions(struct maker *m, const IRSB *in) {
     UWord n = 0;
     for (Int i = 0; i < in->stmts_used; i++) n += in->stmts[i]->tag == Ist_IMark;
-    IRExpr *where = mkIRExpr_HWord((HWord)&region.left);
+    IRExpr *where = mkIRExpr_HWord((HWord)&left_of_region);
     IRTemp before = newIRTemp(m->out->tyenv, Ity_I64), after = newIRTemp(m->out->tyenv, Ity_I64), over = newIRTemp(m->out->tyenv, Ity_I1);
     add(m, IRStmt_WrTmp(before, IRExpr_Load(Iend_LE, Ity_I64, where)));
     add(m, IRStmt_WrTmp(after, IRExpr_Binop(Iop_Sub64, IRExpr_RdTmp(before), mkIRExpr_HWord(n))));
@@ -179,7 +179,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
     Int i = 0;
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++) add(&m, in->stmts[i]);
     if (i < in->stmts_used) look_for_join(&m, (Addr)in->stmts[i]->Ist.IMark.addr);
-    if (region.counts) count_instructions(&m, in);
+    if (region.asked) count_instructions(&m, in);
     for (; i < in->stmts_used; i++) {
         if (in->stmts[i]->tag == Ist_IMark) begin_instruction(&m, in->stmts + i, in->stmts_used - i);
         instrument_statement(&m, in->stmts[i]);

@@ -11,6 +11,7 @@
 #include "pub_tool_basics.h"
 #include "pub_tool_vki.h"
 #include "pub_tool_aspacemgr.h"
+#include "pub_tool_clientstate.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"
 #include "pub_tool_libcassert.h"
@@ -63,6 +64,7 @@ enum { NR_IO_URING_SETUP = 425 };
 #include "region.h"
 #include "instrument.h"
 #include "calls.h"
+#include "processes.h"
 #include "words.h"
 #include "requests.h"
 
@@ -88,21 +90,30 @@ static Bool read_memory(const HChar *word) {
 
 static Bool read_option(const HChar *argument) {
     if VG_STR_CLO (argument, "--trace", trace_path) return True;
+    if VG_STR_CLO (argument, "--trace-each", each_process) return True;
     if VG_STR_CLO (argument, "--memory", memory) return read_memory(memory);
     return read_region_option(argument);
 }
 
 static void print_usage(void) {
     VG_(printf)("    --trace=FILE             where the recording goes\n"
+                "    --trace-each=FOLDER      where that of each process goes, under its number\n"
                 "    --memory=all|pm|FROM-TO  which plain loads and stores are recorded [all]\n"
                 "    --skip=N --count=N       those of N instructions after the first N\n"
+                "    --warm-up=N              and of N before these\n"
                 "    --every=N --window=N     those of N instructions each N\n"
                 "    --region=yes             those between coreplane_roi_begin and coreplane_roi_end\n");
 }
 static void print_debug_usage(void) {}
 
+/* Who forked, as far as it records. */
+static Int forking;
+
 static void in_child(ThreadId tid) {
-    (void)tid;
+    if (each_process && recording) {
+        begin_again(tid, forking);
+        return;
+    }
     /* The child of a fork records nothing, nor do programs that it becomes: the file belongs to the parent. */
     recording = 0;
     VG_(clo_trace_children) = False;
@@ -110,33 +121,39 @@ static void in_child(ThreadId tid) {
 static void before_fork(ThreadId tid) {
     static int said;
     (void)tid;
-    if (recording && !said++) write_text("note", "it starts other processes, of which nothing is recorded");
+    forking = VG_(getpid)();
+    if (recording && !each_process && !said++) write_text("note", "it starts other processes, of which nothing is recorded");
 }
 
 static void begin_recording(void) {
-    if (!trace_path) {
-        VG_(fmsg)("coreplane: give --trace=FILE\n");
+    if (!trace_path && !each_process) {
+        VG_(fmsg)("coreplane: give --trace=FILE or --trace-each=FOLDER\n");
         VG_(exit)(2);
     }
     places = VG_(HT_construct)("coreplane");
     of_tid = raw_memory(sizeof *of_tid * VG_N_THREADS);
-    if (!open_trace(trace_path)) {
+    if (!(each_process ? open_own_trace() : open_trace(trace_path))) {
         VG_(fmsg)("coreplane: the trace cannot be created\n");
         VG_(exit)(2);
     }
     ignore_open_files();
+    if (each_process) say_process(VG_(getpid)());
+    say_lacks();
+    start_region();
+}
+
+static void say_lacks(void) {
     if (keeps_files) write_text("lacks", "plain loads and stores outside of mapped files");
     else if (special & FILTER) {
         HChar text[100];
         VG_(snprintf)(text, sizeof text, "plain loads and stores outside of addresses %s", memory);
         write_text("lacks", text);
     }
-    begin_region();
 }
 
 static void finish(Int code) {
     (void)code;
-    tell_region();
+    finish_region();
     for (UInt tid = 1; tid < VG_N_THREADS; tid++) {
         struct buffer *b = of_tid[tid].b;
         if (!b) continue;

@@ -16,8 +16,10 @@ static Bool on_request(ThreadId tid, UWord *words, UWord *result) {
         break;
     case ASK_MARK: emit(b, MARK, 0, 0, location, words[1], 0); break;
     case ASK_ORDER: emit(b, ORDER, 0, 0, location, 0, 0); break;
-    case ASK_REGION_BEGINS:
-    case ASK_REGION_ENDS: said_region(words[0] == ASK_REGION_BEGINS); break;
+    case ASK_REGION_WARMS: said_region(WARMS); break;
+    case ASK_REGION_BEGINS: said_region(BEGINS); break;
+    case ASK_REGION_ENDS: said_region(ENDS); break;
+    case ASK_REGION_TURNS: said_region(TURNS); break;
     default: return False;
     }
     return True;

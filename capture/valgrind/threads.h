@@ -43,6 +43,10 @@ static int64_t forget_ended(Addr name, Addr cleared) {
     return -1;
 }
 
+/* A region began before there was a thread (region.h). */
+static int unsaid;
+static void say_bound(int bound);
+
 static void thread_created(ThreadId parent, ThreadId tid) {
     struct buffer *b = new_buffer();
     if (!b) VG_(tool_panic)("coreplane: no memory for another thread");
@@ -52,6 +56,7 @@ static void thread_created(ThreadId parent, ThreadId tid) {
     if (parent != VG_INVALID_THREADID) emit(enter(parent), CREATE, 0, 0, caller_of(parent), b->thread, next_stamp());
     enter(tid);
     emit(b, START, 0, 0, 0, 0, next_stamp());
+    if (unsaid) say_bound(1);
     if (parent != VG_INVALID_THREADID) enter(parent);
 }
 

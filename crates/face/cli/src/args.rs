@@ -267,24 +267,30 @@ pub(crate) struct CcArgs {
     pub(crate) args: Vec<String>,
 }
 
-/// Of a program without hooks, the part whose loads and stores of ordinary memory are recorded.
+/// The part of a program whose loads and stores of ordinary memory are recorded.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RegionArgs {
-    /// Of a program without hooks: leave out the loads and stores of so many instructions at its beginning (100M); files and fences are recorded always
+    /// Leave out the loads and stores of so many instructions at the program's beginning (100M); files and fences are recorded always
     #[arg(long)]
     pub(crate) skip: Option<String>,
-    /// Of a program without hooks: so many instructions, and no more
+    /// So many instructions, and no more
     #[arg(long)]
     pub(crate) count: Option<String>,
-    /// Of a program without hooks: a window each so many instructions; how far windows stand for the rest is said
+    /// So many instructions before those that --skip leads to are recorded too, and simulated without being counted
+    #[arg(long)]
+    pub(crate) warm_up: Option<String>,
+    /// A window each so many instructions; how far windows stand for the rest is said
     #[arg(long)]
     pub(crate) every: Option<String>,
     /// The instructions of each window of --every
     #[arg(long)]
     pub(crate) window: Option<String>,
-    /// Of a program without hooks: from coreplane_roi_begin to coreplane_roi_end
+    /// From coreplane_roi_begin to coreplane_roi_end
     #[arg(long)]
     pub(crate) region: bool,
+    /// From one signal SIGUSR2 to the next, sent to the program or to coreplane record
+    #[arg(long)]
+    pub(crate) region_signal: bool,
 }
 
 #[derive(Debug, Args)]
@@ -306,6 +312,9 @@ pub(crate) struct RecordArgs {
     /// Each process that uses shared memory which another one uses too (MAP_SHARED, shmget) is a host: one trace of all, for coreplane shared
     #[arg(long)]
     pub(crate) host_per_process: bool,
+    /// A recording of each process that the program starts too, by fork and exec: NAME.1-PROGRAM.cpt and so on
+    #[arg(long)]
+    pub(crate) trace_per_process: bool,
     #[command(flatten)]
     pub(crate) common: Common,
     /// The program and its arguments

@@ -6,7 +6,7 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -14,7 +14,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::Duration;
 use units::watch;
 
@@ -161,6 +161,22 @@ fn end() -> ! {
     signal_hook::low_level::exit(code.into())
 }
 
+/// Whether SIGUSR2 came, where it is passed on.
+static USER_SIGNAL: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From here on SIGUSR2 is for the program that is waited for.
+pub(crate) fn passes_user_signal_on() -> std::io::Result<()> {
+    let came = USER_SIGNAL.get_or_init(Arc::default);
+    signal_hook::flag::register(SIGUSR2, Arc::clone(came)).map(|_| ())
+}
+
+fn pass_user_signal_on(child: &Child) {
+    let came = USER_SIGNAL.get().is_some_and(|came| came.swap(false, SeqCst));
+    if let (true, Ok(pid)) = (came, i32::try_from(child.id())) {
+        _ = kill(Pid::from_raw(pid), Signal::SIGUSR2);
+    }
+}
+
 /// Waits for a program that was started. When the command is interrupted, the program is ended with it.
 pub(crate) fn wait(child: &mut Child) -> std::io::Result<ExitStatus> {
     let mut pause = Duration::from_micros(200);
@@ -168,6 +184,7 @@ pub(crate) fn wait(child: &mut Child) -> std::io::Result<ExitStatus> {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
+        pass_user_signal_on(child);
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(5));
     }

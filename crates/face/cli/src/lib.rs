@@ -52,6 +52,7 @@ mod record;
 mod record_check;
 mod record_hosts;
 mod record_places;
+mod record_processes;
 mod record_region;
 mod record_route;
 mod record_title;

@@ -9,6 +9,7 @@ use crate::progress;
 use crate::record_check::{self, Check};
 use crate::record_hosts;
 use crate::record_places;
+use crate::record_processes;
 use crate::record_region;
 use crate::record_route::{Asked, Route};
 use crate::record_title::Title;
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use trace::{About, Described, Recording};
 
 /// The most recordings of one program.
@@ -30,10 +31,17 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     if args.host_per_process {
         record_hosts::check(&asked)?;
     }
+    if args.host_per_process && args.trace_per_process {
+        let text =
+            "--trace-per-process: with --host-per-process all processes are in one trace; give one of them";
+        return Err(Failure::BadInput(text.into()));
+    }
     let once = |out: &Path| {
         let stdout = stdout(&args.common)?;
         let done = if args.host_per_process {
             record_hosts::record_once(&args.command, out, &args.common, stdout)?
+        } else if args.trace_per_process {
+            record_processes::record_once(&args.command, out, &asked, &args.common, stdout)?
         } else {
             record_once(&args.command, out, &asked, &args.common, stdout)?
         };
@@ -86,9 +94,18 @@ pub(crate) fn record_once(
         route.remark(&command[0]).iter().for_each(|text| remark(text));
     }
     let title = Title::of(common, &raw);
-    let (status, seconds) = output::timed(|| run(command, &raw, &route, stdout));
+    may_be_written(&raw)?;
+    // An absolute path: the program may change its directory.
+    let absolute = std::path::absolute(&raw)?;
+    let kept = format!(
+        "what was recorded until then is in {} (coreplane trace convert --salvage reads it)",
+        raw.display()
+    );
+    interrupt::keeps(&raw, kept);
+    let mut program = route.command(command, &absolute);
+    let (status, seconds) = output::timed(|| run(command, &mut program, &route, stdout));
     drop(title);
-    let status = status?;
+    let (status, _) = status?;
     let shown = progress::busy(common, "reading the recording");
     let (trace, checks) = finish(command, &raw, &status)?;
     drop(shown);
@@ -106,24 +123,32 @@ pub(crate) fn record_once(
 
 /// Says what was recorded, unless nothing is to be said.
 fn say(args: &RecordArgs, done: Value) -> Value {
-    if !args.common.quiet {
-        let records = done["summary"]["records"].as_u64().unwrap_or(0);
-        let threads = done["summary"]["threads"].as_array().map_or(0, Vec::len);
-        let hosts = done["summary"]["hosts"].as_u64().unwrap_or(0);
-        let (who, whose) = match hosts {
-            0 => (format!("{threads} threads"), "the threads'"),
-            n => (format!("{n} hosts"), "the hosts'"),
-        };
-        let one = match threads {
-            0 | 1 => String::new(),
-            _ => format!("; of {whose} many schedules it is one (--times N records more)"),
-        };
-        let path = done["trace"].as_str().unwrap_or_default();
-        remark(&format!("{records} records of {who} in {path}{one}"));
-        let remarks = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        remarks.for_each(remark);
+    if let (Some(processes), false) = (done["processes"].as_array(), args.common.quiet) {
+        let texts = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        texts.for_each(remark);
+        processes.iter().for_each(say_recorded);
+    } else if !args.common.quiet {
+        say_recorded(&done);
     }
     done
+}
+
+fn say_recorded(done: &Value) {
+    let records = done["summary"]["records"].as_u64().unwrap_or(0);
+    let threads = done["summary"]["threads"].as_array().map_or(0, Vec::len);
+    let hosts = done["summary"]["hosts"].as_u64().unwrap_or(0);
+    let (who, whose) = match hosts {
+        0 => (format!("{threads} threads"), "the threads'"),
+        n => (format!("{n} hosts"), "the hosts'"),
+    };
+    let one = match threads {
+        0 | 1 => String::new(),
+        _ => format!("; of {whose} many schedules it is one (--times N records more)"),
+    };
+    let path = done["trace"].as_str().unwrap_or_default();
+    remark(&format!("{records} records of {who} in {path}{one}"));
+    let remarks = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    remarks.for_each(remark);
 }
 
 /// Whether the recording can be written: said before the program runs. What is left of an earlier one goes.
@@ -132,19 +157,20 @@ pub(crate) fn may_be_written(raw: &Path) -> Result<(), Failure> {
     tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", raw.display())))
 }
 
-fn run(command: &[String], raw: &Path, route: &Route, stdout: Stdio) -> Result<ExitStatus, Failure> {
-    may_be_written(raw)?;
-    // An absolute path: the program may change its directory.
-    let absolute = std::path::absolute(raw)?;
+/// Runs the program that records `command`. Gives how it ended, and the kernel's number of the process.
+pub(crate) fn run(
+    command: &[String],
+    program: &mut Command,
+    route: &Route,
+    stdout: Stdio,
+) -> Result<(ExitStatus, u32), Failure> {
+    if route.takes_signals() {
+        interrupt::passes_user_signal_on()?;
+    }
     let named = |e| Failure::BadInput(format!("{}: {e}", command[0]));
-    let mut program = route.command(command, &absolute);
     let mut child = program.stdin(Stdio::inherit()).stdout(stdout).spawn().map_err(named)?;
-    let kept = format!(
-        "what was recorded until then is in {} (coreplane trace convert --salvage reads it)",
-        raw.display()
-    );
-    interrupt::keeps(raw, kept);
-    interrupt::wait(&mut child).map_err(named)
+    let process = child.id();
+    Ok((interrupt::wait(&mut child).map_err(named)?, process))
 }
 
 /// Checks how the program and its recording ended, reads the recording, and compares it with the files that are left.
@@ -187,7 +213,7 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
 }
 
 /// What a person should know of the recording before using it.
-fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
+pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
     let (about, counts) = (trace.about(), trace.counts());
     let mut all: Vec<String> = about.notes.clone();
     for check in checks.iter().filter(|c| !c.differs.is_empty()) {

@@ -109,7 +109,7 @@ fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
 }
 
 /// A forked process has the program of the one that it comes from, and what that one had loaded.
-fn inherit(about: &mut trace::About, parent: &trace::About) {
+pub(crate) fn inherit(about: &mut trace::About, parent: &trace::About) {
     about.program = parent.program.clone();
     let known = |o: &Object| parent.objects.contains(o);
     about.objects.retain(|o| !known(o));
@@ -117,7 +117,7 @@ fn inherit(about: &mut trace::About, parent: &trace::About) {
 }
 
 /// A process's recording, when it has ended.
-fn ended(path: &Path) -> Result<Recording, Failure> {
+pub(crate) fn ended(path: &Path) -> Result<Recording, Failure> {
     let mut waited = Duration::ZERO;
     loop {
         let part = recordings::prefix(path)?;

@@ -1,4 +1,4 @@
-//! Which part of a program is recorded whose instructions a tool counts: `--skip`, `--count`, `--every`, `--window`, `--region`.
+//! Which part of a program is recorded: `--skip`, `--count`, `--warm-up`, `--every`, `--window`, `--region`, `--region-signal`.
 
 use crate::Failure;
 use crate::args::RegionArgs;
@@ -6,18 +6,26 @@ use crate::args::RegionArgs;
 /// The most instructions that can be asked for.
 const MOST: u64 = 1 << 60;
 
-/// What is asked for, in the tool's words; none where all of the program is.
+/// The word for a region that signals bound: the tool for Valgrind learns of it otherwise.
+pub(crate) const BY_SIGNAL: &str = "--region-signal";
+
+/// What is asked for, in the recorder's words; none where all of the program is.
 pub(crate) fn words(args: &RegionArgs) -> Result<Vec<String>, Failure> {
     let number = |name: &str, text: &Option<String>, least: u64| {
         text.as_deref().map(|text| instructions(name, text, least)).transpose()
     };
     let (skip, count) = (number("--skip", &args.skip, 0)?, number("--count", &args.count, 1)?);
     let (every, window) = (number("--every", &args.every, 2)?, number("--window", &args.window, 1)?);
+    let warm_up = number("--warm-up", &args.warm_up, 1)?;
     let refuse = |text: &str| Err(Failure::BadInput(text.into()));
-    if args.region && [skip, count, every, window].iter().any(Option::is_some) {
+    let said = args.region || args.region_signal;
+    if said && [skip, count, warm_up, every, window].iter().any(Option::is_some) {
         return refuse(
-            "--region: the program says where its region is; give it without --skip, --count, --every and --window",
+            "--region, --region-signal: the program or a signal says where the region is, and coreplane_roi_warm_up what comes before it; give them without --skip, --count, --warm-up, --every and --window",
         );
+    }
+    if warm_up.is_some() && (every.is_some() || skip.is_none()) {
+        return refuse("--warm-up: is of what --skip leads to; give --skip, and no --every and --window");
     }
     if every.is_some() != window.is_some() || every <= window && every.is_some() {
         return refuse(
@@ -27,9 +35,11 @@ pub(crate) fn words(args: &RegionArgs) -> Result<Vec<String>, Failure> {
     if every.is_some() && count.is_some() {
         return refuse("--count: is of one region; with --every and --window give --skip alone");
     }
-    let pairs = [("skip", skip), ("count", count), ("every", every), ("window", window)];
+    let pairs =
+        [("skip", skip), ("count", count), ("warm-up", warm_up), ("every", every), ("window", window)];
     let numbers = pairs.iter().filter_map(|(name, n)| Some(format!("--{name}={}", (*n)?)));
-    Ok(numbers.chain(args.region.then(|| "--region=yes".into())).collect())
+    let said = said.then(|| "--region=yes".into());
+    Ok(numbers.chain(said).chain(args.region_signal.then(|| BY_SIGNAL.into())).collect())
 }
 
 /// Such as 2500000, 100K, 100M, 2G.
@@ -60,6 +70,7 @@ mod tests {
             every: some(every),
             window: some(window),
             region,
+            ..RegionArgs::default()
         };
         words(&args).map(|words| words.join(" ")).map_err(|failure| match failure {
             Failure::BadInput(text) => text,

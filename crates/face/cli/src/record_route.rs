@@ -4,6 +4,7 @@
 use crate::Failure;
 use crate::args::RecordRoute;
 use crate::output;
+use crate::record_region::BY_SIGNAL;
 use clap::ValueEnum;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -68,12 +69,8 @@ impl Asked {
                 "--memory is of programs without hooks; COREPLANE_PM=PREFIX keeps the hooks to some files";
             return Err(Failure::BadInput(text.into()));
         }
-        if hooks && !self.region.is_empty() {
-            let text = "--skip, --count, --every, --window and --region are of programs that Valgrind executes (--route valgrind)";
-            return Err(Failure::BadInput(text.into()));
-        }
         if hooks {
-            return Ok(Route::Hooks);
+            return Ok(Route::Hooks { region: self.region.join(" ") });
         }
         let valgrind = find("valgrind").map_err(|_| {
             let text = "not compiled with coreplane cc, and Valgrind, which executes such programs, is not installed";
@@ -88,7 +85,10 @@ impl Asked {
 #[derive(Debug)]
 pub(crate) enum Route {
     /// By itself.
-    Hooks,
+    Hooks {
+        /// Of which instructions.
+        region: String,
+    },
     /// By a tool that executes it.
     Valgrind {
         /// What starts tools.
@@ -106,8 +106,16 @@ impl Route {
     /// The name in JSON.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Route::Hooks => "hooks",
+            Route::Hooks { .. } => "hooks",
             Route::Valgrind { .. } => "valgrind",
+        }
+    }
+
+    /// Whether signals bound the region that is recorded.
+    pub(crate) fn takes_signals(&self) -> bool {
+        match self {
+            Route::Hooks { region } => region.contains(BY_SIGNAL),
+            Route::Valgrind { region, .. } => region.iter().any(|word| word == BY_SIGNAL),
         }
     }
 
@@ -120,16 +128,32 @@ impl Route {
 
     /// The command that runs and records the program.
     pub(crate) fn command(&self, command: &[String], trace: &Path) -> Command {
+        self.command_into(command, trace, ("COREPLANE_TRACE", "--trace"))
+    }
+
+    /// The same, with all processes that it starts, each into the folder.
+    pub(crate) fn command_of_each(&self, command: &[String], folder: &Path) -> Command {
+        self.command_into(command, folder, ("COREPLANE_EACH", "--trace-each"))
+    }
+
+    /// The same; hooks and tool know by different words where to.
+    fn command_into(&self, command: &[String], to: &Path, (variable, option): (&str, &str)) -> Command {
         match self {
-            Route::Hooks => {
+            Route::Hooks { region } => {
                 let mut program = Command::new(&command[0]);
-                program.args(&command[1..]).env("COREPLANE_TRACE", trace);
+                program.args(&command[1..]).env_remove("COREPLANE_TRACE").env_remove("COREPLANE_EACH");
+                program.env(variable, to);
+                if region.is_empty() {
+                    program.env_remove("COREPLANE_REGION");
+                } else {
+                    program.env("COREPLANE_REGION", region);
+                }
                 program
             }
             Route::Valgrind { valgrind, tool, memory, region } => {
                 let mut program = Command::new(valgrind);
                 // A program with hooks, which this one becomes by exec, is recorded by the tool alone.
-                program.env("VALGRIND_LIB", tool).env_remove("COREPLANE_TRACE");
+                program.env("VALGRIND_LIB", tool).env_remove("COREPLANE_TRACE").env_remove("COREPLANE_EACH");
                 program.args([
                     "--tool=coreplane",
                     "-q",
@@ -137,8 +161,14 @@ impl Route {
                     "--fair-sched=try",
                     "--trace-children=yes",
                 ]);
-                program.args(["--sigill-diagnostics=no", &format!("--memory={memory}")]).args(region);
-                program.arg(format!("--trace={}", trace.display())).arg("--").args(command);
+                program.args(["--sigill-diagnostics=no", &format!("--memory={memory}")]);
+                let (by_signal, of_tool): (Vec<_>, Vec<_>) =
+                    region.iter().partition(|word| *word == BY_SIGNAL);
+                program.args(of_tool);
+                if !by_signal.is_empty() {
+                    program.env("COREPLANE_REGION_SIGNAL", "1");
+                }
+                program.arg(format!("{option}={}", to.display())).arg("--").args(command);
                 program
             }
         }

@@ -39,6 +39,8 @@ pub(crate) struct WiredMachine {
     pub(crate) pm_cache_bytes: Option<u64>,
     /// A recording that runs on it.
     pub(crate) replay: Option<Rc<Replay>>,
+    /// Whether the run is of no use once a recording's region of interest has ended.
+    pub(crate) ends_with_region: bool,
     /// About how much its programs have to do.
     pub(crate) work: Work,
     /// What is behind the port of uncached accesses.
@@ -102,6 +104,7 @@ impl WiredMachine {
             companions: built.companions,
             pm_cache_bytes: built.cache_bytes,
             replay: None,
+            ends_with_region: false,
             work: Work::Operations(0),
             port: built.port.unwrap_or_else(|| Box::new(NoDevice::default())),
             offload: built.offload,

@@ -150,7 +150,8 @@ impl Reader {
             | Kind::Observed
             | Kind::Contents
             | Kind::Unseen
-            | Kind::Order => return,
+            | Kind::Order
+            | Kind::Region => return,
         };
         let (loaded, call) = self.turns[usize::from(r.thread)];
         let value = if act == Act::Load { loaded } else { r.value };

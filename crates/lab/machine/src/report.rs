@@ -7,7 +7,7 @@ use crate::stats::{STATISTICS, derived, is_reported};
 use cpu::{Stretch, TimeStats};
 use engine::Timeline;
 use protocol::params::SHARES;
-use protocol::{Image, Tally, Value, View};
+use protocol::{Image, Node, Tally, Value, View};
 use serde_json::{Map, json};
 use units::{Dur, Time};
 
@@ -215,6 +215,11 @@ impl WiredMachine {
         let mut tally = self.tally(last.max(end));
         let mut before = shared_before;
         self.cores.iter().for_each(|h| before.add(&h.before_region()));
+        if self.is_bounded() && self.region_began().is_some() {
+            // A thread that ended before the region has counted nothing in it.
+            let untold = self.cores.iter_mut().filter(|core| core.region().0.is_none());
+            untold.for_each(|core| core.stats(last.max(end), &mut before));
+        }
         tally.subtract(&before);
         let time = end.since(began);
         // A run that was cut short leaves programs in the middle of something.

@@ -56,9 +56,11 @@ fn run_lines(
 ) -> Result<Report, RunError> {
     let mut m = WiredMachine::prepare(machine, workload, options)?;
     let threads = workload.threads();
+    // What files hold at the end is to be known, or what comes after the region of interest is of no use.
+    m.ends_with_region = options.power_fails_at.is_none() && options.without_images && m.is_bounded();
     let before = m.run(options.power_fails_at);
     m.check_promises()?;
-    if options.power_fails_at.is_none() {
+    if options.power_fails_at.is_none() && !m.is_over() {
         m.check_finished()?;
     }
     Ok(m.report(machine, workload, options, threads, before))
@@ -173,7 +175,7 @@ impl WiredMachine {
             if before.is_none() {
                 began = began.min(self.region_began_on(to));
             }
-            if self.is_broken(to) {
+            if self.is_broken(to) || self.is_over() {
                 break;
             }
             if self.engine.events().is_multiple_of(LOOK) {
@@ -260,6 +262,17 @@ impl WiredMachine {
 
     /// When the region of interest began on a node that is a core; never elsewhere. The first of these is the machine's:
     /// asking the one core that an event went to is cheaper than all of them.
+    /// Whether a recording bounds the region of interest.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.replay.as_ref().is_some_and(|replay| replay.is_bounded())
+    }
+
+    /// Whether the region of interest has ended, and the run with it.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.ends_with_region && self.replay.as_ref().is_some_and(|replay| replay.is_over())
+    }
+
     pub(crate) fn region_began_on(&self, node: NodeId) -> Time {
         self.cores.get(node.0 as usize).and_then(|core| core.region().0).unwrap_or(Time::NEVER)
     }

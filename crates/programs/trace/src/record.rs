@@ -67,6 +67,8 @@ pub enum Kind {
     /// The thread's next record has this place in the order of all hosts, each a process of its own; `value` is what it
     /// found where it is a load.
     Turn = 27,
+    /// The region of interest, which is what a run counts, begins (`value` 1) or ends (0) here.
+    Region = 28,
 }
 
 /// Addresses of files: the byte at `offset` of file `n` has the address `FILE_SPACE | n << FILE_SHIFT | offset`. No
@@ -217,7 +219,7 @@ impl Call {
 }
 
 /// All kinds, by number.
-pub(crate) const KINDS: [Kind; 28] = [
+pub(crate) const KINDS: [Kind; 29] = [
     Kind::Load,
     Kind::Store,
     Kind::StoreNonTemporal,
@@ -246,6 +248,7 @@ pub(crate) const KINDS: [Kind; 28] = [
     Kind::Unseen,
     Kind::Order,
     Kind::Turn,
+    Kind::Region,
 ];
 
 impl Kind {
@@ -256,7 +259,7 @@ impl Kind {
 
     /// Whether `value` means something.
     pub fn has_value(self) -> bool {
-        0xBF9_E036 >> self as u32 & 1 == 1
+        0x1BF9_E036 >> self as u32 & 1 == 1
     }
 
     /// Whether `stamp` orders the record among those of other threads.
@@ -320,6 +323,7 @@ impl Kind {
             "unseen",
             "order",
             "turn",
+            "region",
         ][self as usize]
     }
 }

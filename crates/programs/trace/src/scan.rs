@@ -194,7 +194,8 @@ impl Scan {
             | Kind::Observed
             | Kind::Contents
             | Kind::Order
-            | Kind::Turn => self.access(r)?,
+            | Kind::Turn
+            | Kind::Region => self.access(r)?,
         }
         Ok(())
     }

@@ -203,7 +203,8 @@ impl Reader<'_> {
             | Kind::Operand
             | Kind::Contents
             | Kind::Order
-            | Kind::Turn => {}
+            | Kind::Turn
+            | Kind::Region => {}
         }
     }
 

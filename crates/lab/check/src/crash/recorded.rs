@@ -198,7 +198,7 @@ impl Recorder {
             K::Call => self.call(r, operand, site),
             K::Written => self.written(r, site),
             K::Contents => self.contents(r),
-            K::Map | K::Unmap | K::Operand | K::Unseen | K::Turn => {}
+            K::Map | K::Unmap | K::Operand | K::Unseen | K::Turn | K::Region => {}
         }
     }
 

@@ -132,7 +132,8 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), Tr
             | Kind::Observed
             | Kind::Contents
             | Kind::Unseen
-            | Kind::Turn => {}
+            | Kind::Turn
+            | Kind::Region => {}
         }
     }
     Ok(out.write_all(b"|STOP\n")?)

@@ -43,6 +43,19 @@ pub struct Replay {
     births: Vec<(u64, u64)>,
     /// For each thread: records done.
     passed: Vec<Cell<u64>>,
+    /// How far the region of interest is, how many bounds of it there are, and how many have been passed.
+    region: Cell<Region>,
+    bounds: u64,
+    bounds_passed: Cell<u64>,
+}
+
+/// The region of interest, where the recording bounds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Region {
+    #[default]
+    Unsaid,
+    Began,
+    Ended,
 }
 
 /// When the value of a remembered load is there.
@@ -84,8 +97,18 @@ impl Replay {
             births[*thread] = (born, places.word());
         }
         let passed = vec![Cell::new(0); recording.threads()];
+        let bounds = recording.counts().kind(Kind::Region);
         let scout = RefCell::new(Scout::new(&recording, &survey, &options, places));
-        Ok(Replay { survey, options, scout, births, passed })
+        Ok(Replay {
+            survey,
+            options,
+            scout,
+            births,
+            passed,
+            region: Cell::default(),
+            bounds,
+            bounds_passed: Cell::default(),
+        })
     }
 
     /// Cores that it takes.
@@ -108,25 +131,40 @@ impl Replay {
         self.passed.iter().map(Cell::get).sum()
     }
 
+    /// Whether the recording bounds a region of interest.
+    pub fn is_bounded(&self) -> bool {
+        self.bounds > 0
+    }
+
+    /// Whether the region of interest has ended for the last time: nothing that comes is counted.
+    pub fn is_over(&self) -> bool {
+        self.region.get() == Region::Ended && self.bounds_passed.get() == self.bounds
+    }
+
     /// The program of one core: its threads, one after the other.
     pub async fn run(self: Rc<Replay>, cpu: Cpu, core: usize) {
+        let mut region = Region::default();
         for thread in &self.survey.lanes[core] {
-            self.thread(&cpu, *thread).await;
+            region = self.thread(&cpu, *thread, region).await;
         }
     }
 
-    async fn thread(&self, cpu: &Cpu, thread: usize) {
+    /// Gives how far the region of interest is, as its core has been told.
+    async fn thread(&self, cpu: &Cpu, thread: usize, region: Region) -> Region {
         let (born, ended) = self.births[thread];
         if born != NO_WORD {
             order::wait_for(cpu, born, 1).await;
         }
-        let mut running = Running::default();
+        let mut running = Running::new(region);
         loop {
             let steps = self.scout.borrow_mut().take(thread);
             if steps.is_empty() {
                 break;
             }
             for step in &steps {
+                if running.region != self.region.get() {
+                    self.follow_region(cpu, &mut running.region);
+                }
                 self.step(cpu, step, &mut running).await;
                 self.passed[thread].set(step.passed);
             }
@@ -136,6 +174,7 @@ impl Replay {
             cpu.fence(FenceKind::Sfence).await;
         }
         cpu.store_release(ended, 1).await;
+        running.region
     }
 
     async fn step(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
@@ -188,7 +227,8 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Order
-            | Kind::Turn => self.act(cpu, step, running).await,
+            | Kind::Turn
+            | Kind::Region => self.act(cpu, step, running).await,
         }
     }
 
@@ -277,7 +317,28 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Turn => {}
+            Kind::Region => self.bound(cpu, r.value != 0, &mut running.region),
         }
+    }
+
+    /// The region of interest begins or ends, on this core here and on others at their next records.
+    fn bound(&self, cpu: &Cpu, begins: bool, seen: &mut Region) {
+        *seen = self.region.get().max(if begins { Region::Began } else { Region::Ended });
+        self.region.set(*seen);
+        self.bounds_passed.set(self.bounds_passed.get() + 1);
+        if begins { cpu.region_begins() } else { cpu.region_ends() }
+    }
+
+    /// Follows what another core said of the region. A core that is told of its end only later was not in it meanwhile.
+    fn follow_region(&self, cpu: &Cpu, seen: &mut Region) {
+        let now = self.region.get();
+        if *seen < Region::Began && now >= Region::Began {
+            cpu.region_begins();
+        }
+        if now == Region::Ended {
+            cpu.region_ends();
+        }
+        *seen = now;
     }
 
     /// What a store leaves. No time hangs on it: where nobody looks, it is zero, which takes no room in memory.

@@ -1,9 +1,9 @@
 //! Who comes first: turns as they were recorded, and locks that threads fight for.
 
-use super::Arrival;
 use super::pointers::KEPT;
 use super::scout::Step;
 use super::settings::Options;
+use super::{Arrival, Region};
 use protocol::{Activity, Cpu, Order};
 use units::Dur;
 
@@ -22,8 +22,17 @@ pub(super) struct Running {
     pub(super) flushed: bool,
     /// The kernel wrote past the caches since.
     pub(super) written: bool,
+    /// How far the region of interest is, as its core has been told.
+    pub(super) region: Region,
     /// The words of the locks that it holds, how often, and whether it really got them.
     held: Vec<(u64, u32, bool)>,
+}
+
+impl Running {
+    /// At its beginning.
+    pub(super) fn new(region: Region) -> Running {
+        Running { region, ..Running::default() }
+    }
 }
 
 /// Pauses between looks, each twice as long as the one before.

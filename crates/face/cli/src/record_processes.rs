@@ -1,0 +1,165 @@
+//! `coreplane record --trace-per-process`: the program and all that it starts, a recording of each process.
+
+use crate::Failure;
+use crate::args::Common;
+use crate::record_check;
+use crate::record_hosts::{ended, inherit};
+use crate::record_route::Asked;
+use crate::{output, progress, record, record_places, recordings, trace_info};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use trace::{About, Described, Recording};
+
+/// A process's recording.
+struct Part {
+    /// What the program is called.
+    name: String,
+    recording: Recording,
+}
+
+/// Runs the command once; gives what JSON says of it, with what it says of each process.
+pub(crate) fn record_once(
+    command: &[String],
+    out: &Path,
+    asked: &Asked,
+    common: &Common,
+    stdout: Stdio,
+) -> Result<Value, Failure> {
+    recordings::format_of(out)?;
+    let folder = recordings::beside(out, "processes");
+    let named = |e: std::io::Error| Failure::BadInput(format!("--out: {}: {e}", folder.path().display()));
+    std::fs::create_dir_all(folder.path()).map_err(named)?;
+    let route = asked.of(command)?;
+    if !common.quiet {
+        route.remark(&command[0]).iter().for_each(|text| crate::lines::remark(text));
+    }
+    let (done, seconds) = output::timed(|| {
+        let mut program = route.command_of_each(command, &std::path::absolute(folder.path())?);
+        record::run(command, &mut program, &route, stdout)
+    });
+    let (status, first) = done?;
+    let shown = progress::busy(common, "reading the recordings");
+    let parts = parts(folder.path(), first)?;
+    if parts.is_empty() {
+        let text = "recorded nothing: build what it starts with coreplane cc or coreplane c++, or record it as it is with --route valgrind";
+        return Err(Failure::BadInput(format!("{}: {text}", command[0])));
+    }
+    let shared = shared_files(&parts);
+    let mut all = Vec::new();
+    for (number, part) in parts.into_iter().enumerate() {
+        let path = path_of(out, number + 1, &part.name);
+        all.push(save(part, command, &shared, &path)?);
+    }
+    drop(shown);
+    let code = status.code().unwrap_or(-1);
+    Ok(
+        json!({"processes": all, "host_seconds": seconds, "exit_code": code, "route": route.name(), "remarks": remarks(&status)}),
+    )
+}
+
+fn remarks(status: &ExitStatus) -> Vec<String> {
+    status.signal().map(|signal| format!("the program ended by signal {signal}")).into_iter().collect()
+}
+
+/// The recordings of a folder, that of process `first` before all others, these by the kernel's numbers.
+fn parts(folder: &Path, first: u32) -> Result<Vec<Part>, Failure> {
+    let names = std::fs::read_dir(folder)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut processes: Vec<u32> = names.filter_map(|name| name.parse().ok()).collect();
+    processes.sort_by_key(|process| (*process != first, *process));
+    let mut abouts: BTreeMap<u32, About> = BTreeMap::new();
+    let mut all = Vec::new();
+    for process in processes {
+        let recording = ended(&folder.join(process.to_string()))?;
+        let mut about = recording.about().clone();
+        let parent = about.process.filter(|(own, from, _)| own != from).map(|(_, from, _)| from);
+        if let Some(parent) = parent.and_then(|parent| abouts.get(&parent)) {
+            inherit(&mut about, parent);
+            inherit_texts(&mut about, parent);
+        }
+        abouts.insert(process, about.clone());
+        if !recording.is_finished() {
+            let text = "it ended, or became a program that is not recorded, before it could end its recording: what it did last is not in it";
+            about.notes.push(text.into());
+        }
+        let name = std::fs::read_to_string(folder.join(format!("{process}.name"))).unwrap_or_default();
+        all.push(Part { name, recording: recording.with_about(about) });
+    }
+    Ok(all)
+}
+
+/// What a forked process tells by numbers that the one it comes from gave.
+fn inherit_texts(about: &mut About, parent: &About) {
+    for (number, text) in &parent.unseen {
+        about.unseen.entry(*number).or_insert_with(|| text.clone());
+    }
+    let own: Vec<u32> = about.code.values().flat_map(|places| places.keys().copied()).collect();
+    for (path, places) in &parent.code {
+        let others = places.iter().filter(|(location, _)| own.binary_search(location).is_err());
+        about.code.entry(path.clone()).or_default().extend(others.map(|(l, a)| (*l, *a)));
+    }
+}
+
+/// Files, by device and inode, that several of the recordings tell of.
+fn shared_files(parts: &[Part]) -> Vec<String> {
+    let mut met: BTreeMap<String, usize> = BTreeMap::new();
+    for part in parts {
+        let mut own: Vec<&String> = part.recording.about().files.values().map(|f| &f.identity).collect();
+        own.sort();
+        own.dedup();
+        own.into_iter().for_each(|identity| *met.entry(identity.clone()).or_default() += 1);
+    }
+    met.into_iter().filter(|(_, times)| *times > 1).map(|(identity, _)| identity).collect()
+}
+
+/// `t.cpt` becomes `t.2-name.cpt`.
+fn path_of(out: &Path, number: usize, name: &str) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' };
+    let name: String = name.trim().chars().take(40).map(plain).collect();
+    let extension = out.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = if name.is_empty() { "process".into() } else { name };
+    out.with_extension(format!("{number}-{name}.{extension}"))
+}
+
+/// Names places, compares files, and writes a recording. Gives what JSON says of it.
+fn save(part: Part, command: &[String], shared: &[String], path: &Path) -> Result<Value, Failure> {
+    let Part { name, recording } = part;
+    let (process, mut about) = (recording.about().process, recording.about().clone());
+    about.process = None;
+    about.source = command.join(" ");
+    record_places::name(&mut about, &recording.counts().locations);
+    let kernel = process.map_or(0, |(_, _, kernel)| kernel);
+    about.notes.push(format!("one of several processes: {name}, number {kernel}"));
+    let checks = record_check::against_files(&recording)?;
+    let is_shared = |file: &str| {
+        let identity = recording.about().files.values().find(|f| f.path == file).map(|f| &f.identity);
+        identity.is_some_and(|identity| shared.contains(identity))
+    };
+    let (of_all, own): (Vec<_>, Vec<_>) = checks.into_iter().partition(|check| is_shared(&check.path));
+    let text = |path: &str, why: &str| format!("{path}: not compared with the recording: {why}");
+    about.notes.extend(of_all.iter().map(|c| text(&c.path, "other recorded processes use it too")));
+    about.notes.extend(own.iter().filter(|c| !c.is_compared).map(|c| text(&c.path, &c.why)));
+    about.differs.extend(own.iter().flat_map(|c| c.differs.iter().copied()));
+    let recording = recording.with_about(about);
+    recordings::save(&recording, path, recordings::format_of(path)?)?;
+    let remarks = record::warnings(&recording, &own);
+    let summary = trace_info::summary(&Described::of(&recording));
+    Ok(
+        json!({"trace": path.display().to_string(), "process": kernel, "program": name, "summary": summary, "remarks": remarks}),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_its_number_and_name_in_its_files() {
+        let path = |name| path_of(Path::new("a/t.cpt"), 2, name).display().to_string();
+        assert_eq!(path("redis-server"), "a/t.2-redis-server.cpt");
+        assert_eq!(path("a b/c\n"), "a/t.2-a_b_c.cpt");
+        assert_eq!(path(""), "a/t.2-process.cpt");
+    }
+}

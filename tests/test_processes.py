@@ -1,0 +1,96 @@
+"""A recording of each process that a program starts, by fork and by exec, on both routes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli
+from test_binaries import binary, compile_c, tool  # noqa: F401
+
+#: Stores to a file, then forks: each of two children stores a hundred words to a file of its own, and one of them to the parent's.
+FORKS = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long *file(const char *name) {
+    int fd = open(name, O_RDWR | O_CREAT, 0600);
+    if (ftruncate(fd, 4096)) _exit(3);
+    return mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+int main(int argc, char **argv) {
+    volatile long *own = file("parent.pm");
+    for (int i = 0; i < 50; i++) own[i] = i;
+    for (int child = 0; child < 2; child++) {
+        if (fork()) continue;
+        char name[20];
+        snprintf(name, sizeof name, "child%d.pm", child);
+        volatile long *words = file(name);
+        for (int i = 0; i < 100; i++) words[i] = child + i;
+        if (child == 1) own[60] = 7;
+        return 0;
+    }
+    while (wait(NULL) > 0) {}
+    own[51] = 1;
+    return 0;
+}
+"""
+
+
+@pytest.fixture(params=["hooks", "valgrind"])
+def forks(cli: Cli, request: pytest.FixtureRequest) -> Cli:
+    (cli.folder / "forks.c").write_text(FORKS)
+    if request.param == "hooks":
+        cli("cc", "-O1", "-g", "forks.c", "-o", "forks")
+    else:
+        request.getfixturevalue("binary")
+        compile_c(cli, "forks", "-g", source=cli.folder / "forks.c")
+    return cli
+
+
+def record(cli: Cli, *command: object, route: str = "auto") -> list[dict]:
+    done = cli("record", "--quiet", "--format", "json", "--route", route, "--trace-per-process", "--out", "t.cpt", "--", *command)
+    told = json.loads(done)
+    assert told["exit_code"] == 0
+    return told["processes"]
+
+
+def stores(process: dict, name: str) -> int:
+    return next((f["stores"] for f in process["summary"]["files"] if f["path"].endswith(name)), 0)
+
+
+def test_each_process_of_a_fork_has_its_recording(forks: Cli) -> None:
+    parent, *children = record(forks, "./forks")
+    assert [Path(p["trace"]).name for p in (parent, *children)] == ["t.1-forks.cpt", "t.2-forks.cpt", "t.3-forks.cpt"]
+    assert stores(parent, "parent.pm") == 51
+    for number, child in enumerate(children):
+        assert stores(child, f"child{number}.pm") == 100 and stores(child, "parent.pm") == number
+        assert child["summary"]["differs"] == [] and not child["summary"]["unseen"]
+        # The file that several use is as the child found it when it was forked.
+        found = forks.json("trace", "info", child["trace"])
+        assert found["kinds"]["contents"] >= 49 and found["locations"] > 0
+        assert any("other recorded processes use it" in note for note in found["notes"])
+        assert forks.json("run", "intel", f"trace:{child['trace']}", "--no-bands", "--quiet")["time_ns"] > 0
+
+
+def test_each_program_of_a_shell_has_its_recording(forks: Cli) -> None:
+    by_valgrind = b"coreplane_object" not in (forks.folder / "forks").read_bytes()
+    (forks.folder / "one.c").write_text((ROOT / "tests/programs/counted.c").read_text())
+    if by_valgrind:
+        compile_c(forks, "one", source=forks.folder / "one.c")
+    else:
+        forks("cc", "-O1", "-w", "-pthread", "one.c", "-o", "one")
+    script = "./one a.pm >/dev/null; ./one b.pm >/dev/null; true"
+    told = record(forks, "sh", "-c", script, route="valgrind" if by_valgrind else "hooks")
+    names = [p["program"] for p in told]
+    assert names == (["sh", "one", "one"] if by_valgrind else ["one", "one"])
+    for process, file in zip(told[-2:], ("a.pm", "b.pm"), strict=True):
+        assert process["summary"]["kinds"]["clwb"] == 400 and process["summary"]["differs"] == []
+        assert any(f["path"].endswith(file) for f in process["summary"]["files"])
+
+
+def test_processes_that_record_nothing_are_said_to(cli: Cli) -> None:
+    assert "recorded nothing" in cli.refuses("record", "--route", "hooks", "--trace-per-process", "--", "true")
+    assert "--host-per-process" in cli.refuses("record", "--host-per-process", "--trace-per-process", "--", "true")
