@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COREPLANE, ROOT, Cli
+from conftest import COREPLANE, ROOT, Cli, crate
 from test_binaries import binary, compile_c, file_of, info, tool  # noqa: F401
-from test_real_programs import DRIVERS, EXAMPLES, TABLES, crate
+from test_real_programs import DRIVERS, EXAMPLES, TABLES
 from test_recorder import Recording, same
 from test_regions import _ask, _connect
 

@@ -83,13 +83,29 @@ def test_a_comparison_keeps_the_runs_that_are_done(cli: Cli) -> None:
         assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130 and said == "coreplane: interrupted; runs that are done are in out/runs\n"
+    assert process.returncode == 130 and said == "coreplane: interrupted; runs that are done are in out/runs (the same command goes on)\n"
     files = sorted(kept.iterdir())
     assert 0 < len(files) < 10 and not (cli.folder / "out/compare.json").exists()
     for file in files:
         report = json.loads(file.read_text())
         number, machine, _ = file.name.split(".")
         assert report["machine"] == machine == machines.split(",")[int(number) - 1] and report["time_ns"] > 0
+    # The same command makes the others alone, and says what one makes that was not interrupted.
+    before = {file: file.stat().st_mtime_ns for file in files}
+    words = ["compare", "mix", "--on", machines, "--set", "workload.operations=100000"]
+    cli(*words, "--out", "out")
+    kept_for = [json.loads(file.read_text())["kept_for"] for file in kept.iterdir()]
+    assert len(set(kept_for)) == 10
+    whole = json.loads((cli.folder / "out/compare.json").read_text())
+    cli(*words, "--out", "anew")
+    fresh = json.loads((cli.folder / "anew/compare.json").read_text())
+    for row in whole["machines"] + fresh["machines"]:
+        del row["host_seconds"]
+    assert whole["machines"] == fresh["machines"]
+    # What was kept for another seed is not taken.
+    cli(*words, "--out", "out", "--seed", 2)
+    again = json.loads((cli.folder / "out/compare.json").read_text())
+    assert [row["seed"] for row in again["machines"]] == [2] * 10 and before
 
 
 @pytest.mark.parametrize("command", [("reproduce", "asap"), ("curve", "optane")], ids=lambda c: c[0])

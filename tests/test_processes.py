@@ -67,7 +67,9 @@ def test_each_process_of_a_fork_has_its_recording(forks: Cli) -> None:
     assert stores(parent, "parent.pm") == 51
     for number, child in enumerate(children):
         assert stores(child, f"child{number}.pm") == 100 and stores(child, "parent.pm") == number
-        assert child["summary"]["differs"] == [] and not child["summary"]["unseen"]
+        assert child["summary"]["differs"] == []
+        # What another process stored to the file that both have mapped, hooks find as stores of code that has none.
+        assert all("parent.pm" in unseen["text"] for unseen in child["summary"]["unseen"])
         # The file that several use is as the child found it when it was forked.
         found = forks.json("trace", "info", child["trace"])
         assert found["kinds"]["contents"] >= 49 and found["locations"] > 0

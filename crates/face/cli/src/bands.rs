@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use units::watch;
 
 /// A run of a machine: with which recording, and at which end of the interval of `cpu.ipc`, if at one.
-type Variant = (usize, Option<usize>);
+pub(crate) type Variant = (usize, Option<usize>);
 
 /// A machine's runs.
 pub(crate) struct Runs {
@@ -60,18 +60,33 @@ pub(crate) fn count(jobs: &[(Description, Vec<WorkloadDescription>)], ends: bool
     jobs.iter().map(|(machine, workloads)| variants(machine, workloads, ends).len()).sum()
 }
 
-/// A run that has ended: its machine's number, and what it came to.
+/// A run that has ended: its machine's number, what it came to, and the host's seconds for it.
 pub(crate) struct Ended<'a> {
     pub(crate) machine: usize,
     pub(crate) variant: Variant,
     pub(crate) report: &'a Report,
+    pub(crate) host: f64,
 }
 
-/// Runs all variants of all machines; `done` is called after each that did not fail.
+/// A run that is to be made.
+pub(crate) struct Wanted<'a> {
+    pub(crate) machine: usize,
+    pub(crate) variant: Variant,
+    pub(crate) description: &'a Description,
+    pub(crate) workload: &'a WorkloadDescription,
+}
+
+/// What is known of a run without making it, and the host's seconds that it took: nothing.
+pub(crate) fn nothing_known(_: &Wanted<'_>) -> Option<(Report, f64)> {
+    None
+}
+
+/// Runs all variants of all machines but those that are `known`; `done` is called after each that did not fail.
 pub(crate) fn run(
     jobs: &[(Description, Vec<WorkloadDescription>)],
     options: &RunOptions,
     ends: bool,
+    known: impl Fn(&Wanted<'_>) -> Option<(Report, f64)> + Sync,
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<Vec<Runs>, RunError> {
     let all: Vec<(usize, Variant)> = jobs
@@ -92,10 +107,17 @@ pub(crate) fn run(
             if let Some(end) = variant.1 {
                 machine.set("cpu.ipc", IPC_INTERVAL[end])?;
             }
-            let work = || machine::run(&machine, &workloads[variant.0], options);
-            let (report, host) = output::timed(|| watch::one_of(own.as_ref(), work));
-            let report = report?;
-            done(Ended { machine: *job, variant: *variant, report: &report });
+            let workload = &workloads[variant.0];
+            let wanted = Wanted { machine: *job, variant: *variant, description: &machine, workload };
+            let (report, host) = match known(&wanted) {
+                Some(known) => known,
+                None => {
+                    let work = || machine::run(&machine, workload, options);
+                    let (report, host) = output::timed(|| watch::one_of(own.as_ref(), work));
+                    (report?, host)
+                }
+            };
+            done(Ended { machine: *job, variant: *variant, report: &report, host });
             watch::parts_of(own.as_ref(), ended.fetch_add(1, Relaxed) + 1, count);
             Ok((*job, (*variant, report, host)))
         })

@@ -160,7 +160,8 @@ fn spreads(workload: &Workload, jobs: &[Job], how: How) -> Result<Option<Spreads
 pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, Option<Vec<u8>>), Failure> {
     let recorded = how.bands == Bands::Recordings;
     let (job, options) = ([(machine.0.clone(), workload.described.clone())], how.options());
-    let (runs, mut json) = run::look(&job, &options, recorded && run::has_ends(&options), |_| {})?;
+    let (runs, mut json) =
+        run::look(&job, &options, recorded && run::has_ends(&options), bands::nothing_known, |_| {})?;
     if let Some(all) = spreads(workload, &job, how)? {
         json["band"] = all.band(0, None).to_json();
     }
@@ -179,7 +180,7 @@ pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How)
     let jobs: Vec<Job> = machines.iter().map(|m| (m.0.clone(), workload.described.clone())).collect();
     let recorded = how.bands == Bands::Recordings;
     let Compared { runs, mut rows, remarks } =
-        compare::look(&names, jobs.clone(), &how.options(), recorded, base, |_| {})?;
+        compare::look(&names, jobs.clone(), &how.options(), recorded, base, bands::nothing_known, |_| {})?;
     let spreads = spreads(workload, &jobs, how)?;
     if let Some(all) = &spreads {
         for (n, row) in rows.iter_mut().enumerate() {

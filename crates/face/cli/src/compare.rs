@@ -3,9 +3,10 @@
 use crate::Failure;
 use crate::accounts;
 use crate::args::CompareArgs;
-use crate::bands::{self, Ended, Runs};
+use crate::bands::{self, Ended, Runs, Wanted};
 use crate::columns::{self, shown};
 use crate::designs;
+use crate::interrupt;
 use crate::kept::KeptRuns;
 use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
@@ -63,12 +64,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let opening = if args.out.is_some() { output::OPENING } else { 0 };
     let options = RunOptions { opening, ..output::options(&args.settings) };
     let varied = args.bands.then(|| jobs.clone());
-    let kept = args.out.as_deref().map(KeptRuns::new);
+    let kept = args.out.as_deref().map(|out| KeptRuns::new(out, &args.workload, on, &options));
+    let known = |wanted: &Wanted<'_>| kept.as_ref().and_then(|kept| kept.known(wanted));
+    interrupt::tells_of_replay(&args.workload);
     let step = |ended: Ended<'_>| {
         bar.step();
-        kept.iter().for_each(|kept| kept.keep(&on[ended.machine], &ended));
+        kept.iter().for_each(|kept| kept.keep(&ended));
     };
-    let done = look(on, jobs, &options, ends, index, step);
+    let done = look(on, jobs, &options, ends, index, known, step);
     drop(bar);
     let Compared { runs, mut rows, remarks } = done?;
     let spreads = varied.map(|jobs| {
@@ -185,6 +188,7 @@ pub(crate) fn look(
     options: &RunOptions,
     bands: bool,
     base: usize,
+    known: impl Fn(&Wanted<'_>) -> Option<(Report, f64)> + Sync,
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<Compared, Failure> {
     comparable(names, &jobs)?;
@@ -193,7 +197,7 @@ pub(crate) fn look(
     remarks.extend(
         jobs.first().and_then(|(_, workloads)| races::of_workloads(machines, workloads, options.seed)),
     );
-    let runs = bands::run(&jobs, options, bands, done).map_err(output::failed)?;
+    let runs = bands::run(&jobs, options, bands, known, done).map_err(output::failed)?;
     let rows = runs.iter().map(|of| row(of, &runs[base])).collect();
     Ok(Compared { runs, rows, remarks })
 }

@@ -83,6 +83,24 @@ pub(crate) fn keeps(at: &Path, text: String) {
     left().kept = Some((at.into(), text));
 }
 
+/// Whether runs are of a recording, and how much of them was done when the signal came, in thousandths.
+static REPLAYS: AtomicBool = AtomicBool::new(false);
+static REPLAYED: AtomicI32 = AtomicI32::new(-1);
+
+/// From here on recordings are replayed, if `workload` is one: how much of it was is said when the command is interrupted.
+pub(crate) fn tells_of_replay(workload: &str) {
+    REPLAYS.store(workload.starts_with("trace:"), SeqCst);
+}
+
+fn note_replayed() {
+    let watch = watch::process();
+    let (ended, all) = watch.parts();
+    if REPLAYS.load(SeqCst) && all > 0 {
+        let share = (ended as f64 + watch.under_way()) / all as f64;
+        REPLAYED.store((1000.0 * share.min(1.0)) as i32, SeqCst);
+    }
+}
+
 /// Does `work`. When it is interrupted meanwhile: an exit code, after the one line was printed.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, u8> {
     static LISTEN: Once = Once::new();
@@ -110,7 +128,10 @@ fn said() -> u8 {
         let begin = if std::io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
         let kept = left().kept.take().filter(|(at, _)| at.exists());
         let kept = kept.map(|(_, text)| format!("; {text}")).unwrap_or_default();
-        eprintln!("{begin}coreplane: interrupted{kept}");
+        let share = REPLAYED.load(SeqCst);
+        let share =
+            if share < 0 { String::new() } else { format!(" with {} % of the replay done", share / 10) };
+        eprintln!("{begin}coreplane: interrupted{share}{kept}");
     });
     u8::try_from(128 + signal).unwrap_or(128)
 }
@@ -124,6 +145,7 @@ fn listen() {
     _ = std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
             let again = SIGNAL.swap(signal, SeqCst) != 0;
+            note_replayed();
             watch::process().stop();
             // Whoever is at work and stops ends the process by itself.
             if again || !AT_WORK.load(SeqCst) || !stops() {

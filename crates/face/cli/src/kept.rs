@@ -1,9 +1,10 @@
 //! Results that bands are made of, and measured costs of memory, a file for each run: what is there is not simulated again.
 
 use crate::Failure;
-use crate::bands::Ended;
+use crate::bands::{Ended, Variant, Wanted};
 use crate::output;
 use evaluate::bands::study::Keep;
+use machine::{Description, Report, RunOptions, WorkloadDescription};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use twox_hash::XxHash3_64;
@@ -40,28 +41,60 @@ impl Keep for Kept {
     }
 }
 
-/// Reports of a comparison's runs, each as soon as it has ended.
+/// Reports of the runs of `run` or `compare`, each as soon as it has ended: what is there is not simulated again.
 pub(crate) struct KeptRuns {
     folder: PathBuf,
+    /// What all of them hang on beside machine and workload.
+    of: String,
+    /// What the machines are called.
+    machines: Vec<String>,
 }
 
 impl KeptRuns {
-    /// In the folder of a comparison.
-    pub(crate) fn new(out: &Path) -> KeptRuns {
+    /// In the folder of a report.
+    pub(crate) fn new(out: &Path, workload: &str, machines: &[String], options: &RunOptions) -> KeptRuns {
         let folder = out.join("runs");
-        crate::interrupt::keeps(&folder, format!("runs that are done are in {}", folder.display()));
-        KeptRuns { folder }
+        let text = format!("runs that are done are in {} (the same command goes on)", folder.display());
+        crate::interrupt::keeps(&folder, text);
+        let of = format!("{} {options:?}", build(Some(workload)));
+        KeptRuns { folder, of, machines: machines.to_vec() }
     }
 
-    /// Keeps a run of the machine that is called `machine`. Where that fails the comparison's own results will too, and say so.
-    pub(crate) fn keep(&self, machine: &str, ended: &Ended<'_>) {
-        let stem = Path::new(machine).file_stem().unwrap_or_default().to_string_lossy();
-        let (recording, end) = ended.variant;
+    /// A run that was kept, and the host's seconds for it; none where it is not there, not whole, or of something else.
+    pub(crate) fn known(&self, wanted: &Wanted<'_>) -> Option<(Report, f64)> {
+        let name = self.name(wanted.machine, wanted.variant);
+        let text = std::fs::read_to_string(self.folder.join(name)).ok()?;
+        let kept: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let is_same = kept["kept_for"].as_str()? == self.hash(wanted.description, wanted.workload);
+        let report = is_same.then(|| Report::restored(&kept, wanted.description, wanted.workload));
+        Some((report??, kept["host_seconds"].as_f64()?))
+    }
+
+    /// Keeps a run. Where that fails the command's own results will too, and say so.
+    pub(crate) fn keep(&self, ended: &Ended<'_>) {
+        let Ended { machine, variant, report, host } = ended;
+        let mut kept = report.to_kept();
+        kept["kept_for"] = self.hash(&report.description, &report.workload_description).into();
+        kept["host_seconds"] = (*host).into();
+        let text = format!("{kept:#}\n");
+        _ = output::write(&self.folder, &self.name(*machine, *variant), text.as_bytes());
+    }
+
+    /// Everything that a run hangs on, in short.
+    fn hash(&self, machine: &Description, workload: &WorkloadDescription) -> String {
+        let memories: Vec<_> = machine.memories.iter().map(|m| format!("{m:?}")).collect();
+        let (own, program) = (&machine.settings, &workload.settings);
+        let text = format!("{}|{own:?}|{memories:?}|{}|{program:?}", self.of, workload.name);
+        format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
+    }
+
+    fn name(&self, machine: usize, variant: Variant) -> String {
+        let stem = Path::new(&self.machines[machine]).file_stem().unwrap_or_default().to_string_lossy();
+        let (recording, end) = variant;
         let recording = if recording == 0 { String::new() } else { format!(".{}", recording + 1) };
         let end = end.map_or(String::new(), |end| format!(".{}-ipc", ["least", "most"][end]));
         // Two files of one name in different folders are two machines.
-        let name = format!("{:02}.{stem}{recording}{end}.json", ended.machine + 1);
-        _ = output::write(&self.folder, &name, format!("{:#}\n", ended.report.to_json()).as_bytes());
+        format!("{:02}.{stem}{recording}{end}.json", machine + 1)
     }
 }
 

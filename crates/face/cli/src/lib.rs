@@ -55,6 +55,7 @@ mod record_places;
 mod record_processes;
 mod record_region;
 mod record_route;
+mod record_run;
 mod record_title;
 mod recordings;
 mod reproduce;

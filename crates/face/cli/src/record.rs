@@ -11,14 +11,15 @@ use crate::record_hosts;
 use crate::record_places;
 use crate::record_processes;
 use crate::record_region;
-use crate::record_route::{Asked, Route};
+use crate::record_route::Asked;
+use crate::record_run;
 use crate::record_title::Title;
 use crate::recordings;
 use serde_json::{Value, json};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use trace::{About, Described, Recording};
 
 /// The most recordings of one program.
@@ -94,7 +95,7 @@ pub(crate) fn record_once(
         route.remark(&command[0]).iter().for_each(|text| remark(text));
     }
     let title = Title::of(common, &raw);
-    may_be_written(&raw)?;
+    record_run::may_be_written(&raw)?;
     // An absolute path: the program may change its directory.
     let absolute = std::path::absolute(&raw)?;
     let kept = format!(
@@ -103,7 +104,7 @@ pub(crate) fn record_once(
     );
     interrupt::keeps(&raw, kept);
     let mut program = route.command(command, &absolute);
-    let (status, seconds) = output::timed(|| run(command, &mut program, &route, stdout));
+    let (status, seconds) = output::timed(|| record_run::run(command, &mut program, &route, stdout));
     drop(title);
     let (status, _) = status?;
     let shown = progress::busy(common, "reading the recording");
@@ -115,7 +116,8 @@ pub(crate) fn record_once(
     drop(shown);
     let code = status.code().unwrap_or(-1);
     let path = out.display().to_string();
-    let (summary, remarks) = (crate::trace_info::summary(&Described::of(&trace)), warnings(&trace, &checks));
+    let (summary, remarks) =
+        (crate::trace_info::summary(&Described::of(&trace)), record_check::warnings(&trace, &checks));
     Ok(
         json!({"trace": path, "host_seconds": seconds, "exit_code": code, "route": route.name(), "summary": summary, "remarks": remarks}),
     )
@@ -149,28 +151,6 @@ fn say_recorded(done: &Value) {
     remark(&format!("{records} records of {who} in {path}{one}"));
     let remarks = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
     remarks.for_each(remark);
-}
-
-/// Whether the recording can be written: said before the program runs. What is left of an earlier one goes.
-pub(crate) fn may_be_written(raw: &Path) -> Result<(), Failure> {
-    let tried = std::fs::File::create(raw).and_then(|_| std::fs::remove_file(raw));
-    tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", raw.display())))
-}
-
-/// Runs the program that records `command`. Gives how it ended, and the kernel's number of the process.
-pub(crate) fn run(
-    command: &[String],
-    program: &mut Command,
-    route: &Route,
-    stdout: Stdio,
-) -> Result<(ExitStatus, u32), Failure> {
-    if route.takes_signals() {
-        interrupt::passes_user_signal_on()?;
-    }
-    let named = |e| Failure::BadInput(format!("{}: {e}", command[0]));
-    let mut child = program.stdin(Stdio::inherit()).stdout(stdout).spawn().map_err(named)?;
-    let process = child.id();
-    Ok((interrupt::wait(&mut child).map_err(named)?, process))
 }
 
 /// Checks how the program and its recording ended, reads the recording, and compares it with the files that are left.
@@ -210,30 +190,4 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
         .notes
         .extend(not_compared.map(|c| format!("{}: not compared with the recording: {}", c.path, c.why)));
     Ok((file.with_about(about), checks))
-}
-
-/// What a person should know of the recording before using it.
-pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
-    let (about, counts) = (trace.about(), trace.counts());
-    let mut all: Vec<String> = about.notes.clone();
-    for check in checks.iter().filter(|c| !c.differs.is_empty()) {
-        let ranges: Vec<String> = check.differs.iter().take(3).map(record_check::range).collect();
-        let more = check.differs.len().saturating_sub(ranges.len());
-        let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
-        all.push(format!(
-            "warning: {}: {}{more} are not what the recording gives: something that it does not see wrote them",
-            check.path,
-            ranges.join(", ")
-        ));
-    }
-    let unseen = counts.unseen.iter().map(|(number, c)| {
-        let text = about.unseen.get(number).map_or("something", String::as_str);
-        format!("warning: not modelled: {text} ({} times)", c.times)
-    });
-    all.extend(unseen);
-    if counts.files.values().any(|f| f.stores + f.written > 0) && !counts.makes_durable() {
-        let text = "warning: it stores to persistent memory without one flush, fence or sync: nothing says that any of it is durable";
-        all.push(text.into());
-    }
-    all
 }

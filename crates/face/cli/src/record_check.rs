@@ -24,6 +24,32 @@ pub(crate) fn range(d: &Differs) -> String {
     if *bytes == 1 { format!("byte {offset}") } else { format!("bytes {offset} to {}", offset + bytes - 1) }
 }
 
+/// What a person should know of the recording before using it.
+pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
+    let (about, counts) = (trace.about(), trace.counts());
+    let mut all: Vec<String> = about.notes.clone();
+    for check in checks.iter().filter(|c| !c.differs.is_empty()) {
+        let ranges: Vec<String> = check.differs.iter().take(3).map(range).collect();
+        let more = check.differs.len().saturating_sub(ranges.len());
+        let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
+        all.push(format!(
+            "warning: {}: {}{more} are not what the recording gives: something that it does not see wrote them",
+            check.path,
+            ranges.join(", ")
+        ));
+    }
+    let unseen = counts.unseen.iter().map(|(number, c)| {
+        let text = about.unseen.get(number).map_or("something", String::as_str);
+        format!("warning: not modelled: {text} ({} times)", c.times)
+    });
+    all.extend(unseen);
+    if counts.files.values().any(|f| f.stores + f.written > 0) && !counts.makes_durable() {
+        let text = "warning: it stores to persistent memory without one flush, fence or sync: nothing says that any of it is durable";
+        all.push(text.into());
+    }
+    all
+}
+
 /// Compares all files of a recording that are still there.
 pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure> {
     let about = recording.about();

@@ -5,7 +5,7 @@ use crate::args::Common;
 use crate::record_check;
 use crate::record_hosts::{ended, inherit};
 use crate::record_route::Asked;
-use crate::{output, progress, record, record_places, recordings, trace_info};
+use crate::{output, progress, record_places, record_run, recordings, trace_info};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -38,7 +38,7 @@ pub(crate) fn record_once(
     }
     let (done, seconds) = output::timed(|| {
         let mut program = route.command_of_each(command, &std::path::absolute(folder.path())?);
-        record::run(command, &mut program, &route, stdout)
+        record_run::run(command, &mut program, &route, stdout)
     });
     let (status, first) = done?;
     let shown = progress::busy(common, "reading the recordings");
@@ -131,7 +131,7 @@ fn save(part: Part, command: &[String], shared: &[String], path: &Path) -> Resul
     about.source = command.join(" ");
     record_places::name(&mut about, &recording.counts().locations);
     let kernel = process.map_or(0, |(_, _, kernel)| kernel);
-    about.notes.push(format!("one of several processes: {name}, number {kernel}"));
+    about.notes.push(format!("one of several processes: {name}"));
     let checks = record_check::against_files(&recording)?;
     let is_shared = |file: &str| {
         let identity = recording.about().files.values().find(|f| f.path == file).map(|f| &f.identity);
@@ -144,7 +144,7 @@ fn save(part: Part, command: &[String], shared: &[String], path: &Path) -> Resul
     about.differs.extend(own.iter().flat_map(|c| c.differs.iter().copied()));
     let recording = recording.with_about(about);
     recordings::save(&recording, path, recordings::format_of(path)?)?;
-    let remarks = record::warnings(&recording, &own);
+    let remarks = record_check::warnings(&recording, &own);
     let summary = trace_info::summary(&Described::of(&recording));
     Ok(
         json!({"trace": path.display().to_string(), "process": kernel, "program": name, "summary": summary, "remarks": remarks}),

@@ -3,7 +3,9 @@
 use crate::Failure;
 use crate::accounts;
 use crate::args::RunArgs;
-use crate::bands::{self, Ended, Runs};
+use crate::bands::{self, Ended, Runs, Wanted};
+use crate::interrupt;
+use crate::kept::KeptRuns;
 use crate::lines::{paragraph, say};
 use crate::output::{self, Table};
 use crate::progress;
@@ -46,7 +48,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let pairs = [(machine, workloads)];
     let what = format!("{} on {}", args.workload, args.machine);
     let shown = progress::simulation(&args.common, bands::count(&pairs, with_ends), &what);
-    let done = look(&pairs, &options, with_ends, |_| shown.step());
+    // A run that is watched or cut short has more than a report.
+    let is_plain = options.timeline_marks == 0 && options.power_fails_at.is_none();
+    let names = [args.machine.clone()];
+    let kept = args.out.as_deref().filter(|_| is_plain);
+    let kept = kept.map(|out| KeptRuns::new(out, &args.workload, &names, &options));
+    let known = |wanted: &Wanted<'_>| kept.as_ref().and_then(|kept| kept.known(wanted));
+    interrupt::tells_of_replay(&args.workload);
+    let done = look(&pairs, &options, with_ends, known, |ended| {
+        shown.step();
+        kept.iter().for_each(|kept| kept.keep(&ended));
+    });
     drop(shown);
     let (runs, mut json) = done?;
     let spreads = jobs.map(|jobs| {
@@ -89,11 +101,12 @@ pub(crate) fn look(
     pair: &[(Description, Vec<WorkloadDescription>); 1],
     options: &RunOptions,
     ends: bool,
+    known: impl Fn(&Wanted<'_>) -> Option<(Report, f64)> + Sync,
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<(Runs, Value), Failure> {
     let mut remarks = bands::remarks(&pair[0].1);
     remarks.extend(races::of_workloads(std::iter::once(&pair[0].0), &pair[0].1, options.seed));
-    let runs = bands::run(pair, options, ends, done).map_err(output::failed)?.pop();
+    let runs = bands::run(pair, options, ends, known, done).map_err(output::failed)?.pop();
     let runs = runs.ok_or_else(|| Failure::BadInput("nothing was run".into()))?;
     let mut json = runs.report().0.to_json();
     if let Some(band) = runs.to_json(None) {
@@ -142,6 +155,10 @@ fn print(report: &Report, band: Option<((f64, f64), String)>, host_seconds: f64)
         "{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)",
         quantity::plain(report.references as f64)
     );
+    if let Some((records, of)) = report.replayed.filter(|(records, of)| records < of) {
+        let (records, of) = (quantity::count(records), quantity::count(of));
+        say!("{records} of the recording's {of} records were replayed, until the run ended");
+    }
     if let Some(text) = accounts::sentence(report) {
         paragraph(&format!("the cores' time: {text}"));
     }

@@ -90,6 +90,7 @@ pub(crate) fn run(
         phases: Vec::new(),
         series: None,
         lines_per_page: None,
+        replayed: None,
     })
 }
 

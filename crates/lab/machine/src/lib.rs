@@ -25,6 +25,7 @@ mod presets;
 mod reader;
 mod registry;
 mod report;
+mod restored;
 mod run;
 mod stats;
 mod throughput;

@@ -155,5 +155,6 @@ fn report(
         phases: outcome.phases.into_iter().map(phase).collect(),
         series: Some(Series { seconds: outcome.series.seconds, columns: outcome.series.columns }),
         lines_per_page: None,
+        replayed: None,
     }
 }

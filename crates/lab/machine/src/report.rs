@@ -82,6 +82,8 @@ pub struct Report {
     pub series: Option<Series>,
     /// Dirty pages by how many of their lines were stored to in a window, 0 to 64, on machines of remote memory.
     pub lines_per_page: Option<Vec<u64>>,
+    /// Of a recording: how many of its records were replayed, and how many there are.
+    pub replayed: Option<(u64, u64)>,
 }
 
 /// Operations of the workload a simulated second.
@@ -165,6 +167,9 @@ impl Report {
             let core = |c: &Vec<Stretch>| c.iter().map(stretch).collect::<Vec<_>>();
             all["opening"] = self.opening.iter().map(core).collect();
         }
+        if let Some((records, of)) = self.replayed {
+            all["replayed"] = json!({"records": records, "of": of});
+        }
         if let Some(pages) = &self.lines_per_page {
             all["lines_per_page"] = pages.clone().into();
         }
@@ -241,6 +246,7 @@ impl WiredMachine {
             phases: Vec::new(),
             series: None,
             lines_per_page: self.companions.iter().find_map(|(_, c)| c.borrow().lines_per_page()),
+            replayed: self.replayed(options),
         }
     }
 }
@@ -282,7 +288,7 @@ pub(crate) fn statistics(
 }
 
 /// The order of the table of statistics.
-fn in_order(stats: &mut [Statistic]) {
+pub(crate) fn in_order(stats: &mut [Statistic]) {
     let rank = |name: &str| STATISTICS.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
     stats.sort_by_key(|s| rank(&s.name));
 }

@@ -273,6 +273,13 @@ impl WiredMachine {
         self.ends_with_region && self.replay.as_ref().is_some_and(|replay| replay.is_over())
     }
 
+    /// How many records of a recording were replayed, of how many.
+    pub(crate) fn replayed(&self, options: &RunOptions) -> Option<(u64, u64)> {
+        let (Some(replay), Work::Records(all)) = (&self.replay, &self.work) else { return None };
+        let is_whole = options.power_fails_at.is_none() && !self.is_over();
+        Some((if is_whole { *all } else { replay.done().min(*all) }, *all))
+    }
+
     pub(crate) fn region_began_on(&self, node: NodeId) -> Time {
         self.cores.get(node.0 as usize).and_then(|core| core.region().0).unwrap_or(Time::NEVER)
     }

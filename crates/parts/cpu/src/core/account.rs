@@ -43,6 +43,15 @@ pub struct Stretch {
     pub to: Time,
 }
 
+impl Stretch {
+    /// The cause that is called so.
+    pub fn cause_named(name: &str) -> Option<&'static str> {
+        use Cause::{BufferFull, Compute, Devices, Fences, Kernel, Locks, Memory};
+        let all = [Compute, Memory, Fences, BufferFull, Devices, Locks, Kernel];
+        all.into_iter().map(Cause::name).find(|known| *known == name)
+    }
+}
+
 /// The first stretches of a region of interest, neighbours of one cause taken together.
 #[derive(Clone, Debug)]
 struct Opening {
