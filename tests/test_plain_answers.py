@@ -31,6 +31,13 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_work(cli: Cli, args:
     assert (cli.folder / "file").read_text() == "mine"
 
 
+def test_a_key_says_the_words_that_it_accepts(cli: Cli) -> None:
+    said = cli.json("show", "memory.kind")["parameters"][0]["accepts"]
+    kinds = said.removeprefix("one of ").split(", ")
+    assert "pm" in kinds and "optane" in kinds
+    assert f"give {said}" in cli.refuses("run", "intel", "queue", "--set", "memory.kind=foo")
+
+
 def test_a_folder_for_results_has_nothing_in_it_but_results(cli: Cli) -> None:
     cli("run", "intel", "queue", "--set", "workload.operations=50", "--out", "a/b")
     assert {p.name for p in (cli.folder / "a/b").iterdir()} >= {"run.json", "stats.parquet"}

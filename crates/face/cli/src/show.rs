@@ -164,7 +164,7 @@ fn machines_of(found: &[&'static Param]) -> Vec<Vec<&'static str>> {
 /// Parameters by themselves, as JSON.
 pub(crate) fn key_list(found: &[&'static Param]) -> Value {
     let one = |(p, machines): (&&Param, Vec<&str>)| {
-        json!({"key": p.key, "unit": p.kind.unit(), "default": p.default, "accepts": p.kind.accepts(),
+        json!({"key": p.key, "unit": p.kind.unit(), "default": p.default, "accepts": machine::accepts(p),
                "source": p.source, "meaning": p.meaning, "machines": machines})
     };
     found.iter().zip(machines_of(found)).map(one).collect()
@@ -177,7 +177,7 @@ fn described(name: &str, found: &[&'static Param], json: bool) {
     }
     let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
     for (p, machines) in found.iter().zip(machines_of(found)) {
-        let mut text = format!("{}\naccepts {}\nfrom {}", p.meaning, p.kind.accepts(), p.source);
+        let mut text = format!("{}\naccepts {}\nfrom {}", p.meaning, machine::accepts(p), p.source);
         if !p.key.starts_with("workload.") {
             text += &format!("\nacts on {}", machines.join(", "));
         }
@@ -358,7 +358,7 @@ pub(crate) fn parameter_list(rows: impl Iterator<Item = (&'static Param, String,
     let one = |(p, value, source): (&Param, String, String)| {
         let kind = machine::sources::to_json(&source);
         json!({"key": p.key, "value": value, "unit": p.kind.unit(), "default": p.default,
-               "accepts": p.kind.accepts(), "source": source, "source_kind": kind, "meaning": p.meaning})
+               "accepts": machine::accepts(p), "source": source, "source_kind": kind, "meaning": p.meaning})
     };
     rows.map(one).collect()
 }

@@ -48,7 +48,7 @@ pub use measured::{Times, keep_measured};
 pub use memory_list::MemoryDescription;
 pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};
-pub use registry::{groups, memory_kinds, protocols};
+pub use registry::{accepts, groups, memory_kinds, protocols};
 pub use report::{OPERATION_RATE, Phase, Report, Series, Statistic};
 pub use run::run;
 pub use stats::{STATISTICS, behind, statistic};

@@ -40,6 +40,15 @@ pub fn memory_kinds() -> impl Iterator<Item = &'static dyn MemoryKind> {
     SYSTEMS.iter().filter_map(|system| system.memory)
 }
 
+/// What a parameter accepts, in words. Kinds of memory are known here alone, not by the table that has the key.
+pub fn accepts(param: &Param) -> String {
+    if param.key == "memory.kind" {
+        let names: Vec<&str> = memory_kinds().map(|kind| kind.name()).collect();
+        return format!("one of {}", names.join(", "));
+    }
+    param.kind.accepts()
+}
+
 /// The kind of memory called `name`.
 pub(crate) fn memory_kind(name: &str) -> Option<&'static dyn MemoryKind> {
     memory_kinds().find(|kind| kind.name() == name)

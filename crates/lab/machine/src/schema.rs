@@ -1,6 +1,7 @@
 //! The JSON Schema of machine descriptions, from the one table of parameters.
 
 use crate::params::MACHINE;
+use crate::registry::{accepts, memory_kinds};
 use protocol::Param;
 use protocol::params::Kind;
 use serde_json::{Map, Value, json};
@@ -104,10 +105,12 @@ fn property(param: &Param) -> Value {
         Kind::Bytes { .. } => json!({"type": ["integer", "string"]}),
         Kind::Choice(words) => json!({"enum": words}),
         Kind::Flag => json!({"type": "boolean"}),
+        Kind::Text if param.key == "memory.kind" => {
+            json!({"enum": memory_kinds().map(|kind| kind.name()).collect::<Vec<_>>()})
+        }
         Kind::Text => json!({"type": "string"}),
     };
-    let text =
-        format!("{} ({}; default {}, {})", param.meaning, param.kind.accepts(), param.default, param.source);
+    let text = format!("{} ({}; default {}, {})", param.meaning, accepts(param), param.default, param.source);
     schema["description"] = text.into();
     if let Some(source) = crate::sources::to_json(param.source) {
         schema["x-source"] = source;
