@@ -57,7 +57,7 @@ pub struct Facts {
     pub flushes: u64,
     /// Fences.
     pub fences: u64,
-    /// Calls that make files durable.
+    /// Calls that make files, or names of files, durable.
     pub syncs: u64,
     /// In the order of the recording, neighbours put together.
     pub gaps: Vec<Gap>,
@@ -228,23 +228,21 @@ impl Reader<'_> {
             self.file(file);
         }
         let thread = r.thread as usize;
-        if let Some(Call::Msync | Call::Fdatasync | Call::Fsync | Call::Sync | Call::SyncFolder) =
-            Call::from_number(r.value as u8)
-        {
+        let call = Call::from_number(r.value as u8);
+        if let Some(Call::Msync | Call::Fdatasync | Call::Fsync | Call::Sync | Call::SyncFolder) = call {
+            self.facts.syncs += 1;
             let nth = self.records[thread];
             for file in self.facts.files.values_mut() {
                 file.there.get_or_insert((thread, nth));
             }
         }
-        match Call::from_number(r.value as u8).map(Call::syncs) {
+        match call.map(Call::syncs) {
             Some(Syncs::Range | Syncs::File) => {
-                self.facts.syncs += 1;
                 if let Some((file, _)) = place {
                     self.file(file).durable = true;
                 }
             }
             Some(Syncs::Everything) => {
-                self.facts.syncs += 1;
                 self.facts.files.values_mut().for_each(|f| f.durable |= f.stored);
             }
             Some(Syncs::Nothing) | None => {}
