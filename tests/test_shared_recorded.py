@@ -129,6 +129,20 @@ CORPUS: dict[str, dict[int, tuple[str, str]]] = {
         3: ("stale-read", "never invalidated its copy"),
         4: ("publication-before-data", "no fence"),
     },
+    "mailbox.c": {
+        1: ("stale-read", "never flushed the line"),
+        2: ("unordered-read", "nothing orders the two"),
+        3: ("unordered-read", "nothing orders the two"),
+    },
+    "sequence.c": {
+        1: ("stale-read", "never flushed the line"),
+        2: ("unordered-read", "nothing orders the two"),
+        3: ("unordered-read", "nothing orders the two"),
+    },
+    "heartbeat.c": {
+        1: ("stale-read", "never flushed the line"),
+    },
+    "pipes.c": {},
     "threads.c": {
         1: ("stale-read", "never flushed the line"),
         2: ("stale-read", "never invalidated its copy"),
@@ -153,8 +167,8 @@ def test_nothing_is_found_in_right_programs_of_hosts(cli: Cli, name: str, flag: 
 @pytest.mark.parametrize(("name", "bug"), [(name, bug) for name, bugs in CORPUS.items() for bug in bugs])
 def test_each_mistake_in_a_program_of_hosts_is_told_with_a_smallest_schedule(cli: Cli, name: str, bug: int) -> None:
     kind, words = CORPUS[name][bug]
-    # A recording is one schedule; not each of them shows a mistake that hangs on who comes when.
-    for _ in range(4):
+    # A recording is one schedule; hosts meet in it where they can, which a machine with much else to do may not let them.
+    for _ in range(2):
         found = recorded(cli, HOSTS / name, "-O2" if bug % 2 else "-O1", f"-DBUG={bug}")["findings"]
         told = [f for f in found if f["kind"] == kind and words in f["message"] and f["here"]["line"] > 0 and f["there"]["line"] > 0]
         if told:
@@ -164,6 +178,18 @@ def test_each_mistake_in_a_program_of_hosts_is_told_with_a_smallest_schedule(cli
     assert 0 < first["operations"] == len(first["steps"]) <= 24, first
     hosts = {first["here"]["host"], first["there"]["host"]}
     assert len(hosts) == 2 and {step["host"] for step in first["steps"]} >= hosts, first
+
+
+def test_what_a_recording_lacks_is_said(cli: Cli) -> None:
+    unseen = HOSTS / "unseen.c"
+    assert recorded(cli, unseen, "-O1")["findings"] == []
+    said = cli("shared", "shared", "trace:t.cpt")
+    load = line_of(unseen, "bad += s->data[0] < n")
+    assert " got bytes that no recorded store left" in said and load in said, said
+    about = cli.json("trace", "info", "t.cpt")
+    assert any("what it did after its last fence may not be in it" in note for note in about["notes"]), about
+    # All that the killed host told is there.
+    assert about["hosts"] == 2
 
 
 def test_what_one_thread_stores_another_one_of_its_host_sees(cli: Cli) -> None:

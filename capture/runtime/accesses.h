@@ -8,6 +8,7 @@ static __attribute__((noinline)) void read_slowly(uint64_t address, unsigned siz
     struct buffer *b = current();
     if (!b) return;
     if (by_host) settle_if_made(b);
+    if (is_to_pause && !b->pending_size) stand_still();
     if (size <= 8 && (address & 63) + size <= 64) emit(b, LOAD, (unsigned)__builtin_ctz(size), address, place(pc), 0, 0);
     else pieces(b, LOAD, address, size, place(pc));
 }
@@ -74,6 +75,7 @@ static inline __attribute__((always_inline)) void on_write(uint64_t address, uns
 
 /* Programs wait for volatile variables. */
 static inline void volatile_turn(uint64_t address, const void *pc, int stores) {
+    if (by_host) looks_for = !stores;
     struct buffer *b = meets() ? begin() : NULL;
     if (b) turn(b, address, place(pc), next_stamp(), stores);
 }

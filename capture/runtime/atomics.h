@@ -59,6 +59,7 @@ static THREAD_LOCAL struct {
         struct buffer *b = begin(); \
         int relaxed = order == __ATOMIC_RELAXED; \
         if (!b || (relaxed && !meets())) { \
+            looks_for = 1; \
             if (b) emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
             return __atomic_load_n(p, __ATOMIC_SEQ_CST); \
         } \

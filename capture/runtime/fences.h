@@ -20,7 +20,11 @@ __attribute__((noinline, used, visibility("hidden"))) void coreplane_on_persist(
         if (meets() && address) turn(b, address, place(pc), next_stamp(), 1);
     } else if (kind == SYSCALL) called_by_hand(b, (long)address, place(pc));
     else if (kind >= 0x100) pend(b, STORE_NT, address, (uint32_t)kind - 0x100, place(pc));
-    else if (kind == SFENCE || kind == MFENCE) emit(b, (enum kind)kind, 0, address, place(pc), 0, 0);
+    else if (kind == SFENCE || kind == MFENCE) {
+        emit(b, (enum kind)kind, 0, address, place(pc), 0, 0);
+        /* A host may be killed: what it did until its last fence is known. */
+        if (by_host && !b->outer) write_out(b);
+    }
     else flush_line(b, (enum kind)kind, address, place(pc));
 }
 

@@ -3,7 +3,7 @@
 /* Whoever names the same file, whatever it is otherwise. */
 static uint64_t meeting_at_file(int fd) {
     struct stat s;
-    if (!meets() || raw_fstat(fd, &s)) return 0;
+    if ((!meets() && !by_host) || raw_fstat(fd, &s)) return 0;
     return MEETINGS | CHANNELS | ((s.st_dev << 32 ^ s.st_ino ^ 1ull << 52) << 3 & (CHANNELS - 8));
 }
 

@@ -5,8 +5,6 @@
  * process stored is not this one's. */
 
 static const char *host_folder;
-/* The counters of places, of processes, and of pieces of anonymous memory. */
-static struct { atomic_uint places, processes, memories; } *among_hosts;
 
 /* Functions that were left by a jump are no longer under way when another is entered above them on the stack. */
 static void enter_function(const void *from, uintptr_t stack) {
@@ -77,16 +75,20 @@ static void say_host(unsigned number, unsigned from) {
     write_text("process", text);
 }
 
-/* Before the record of an access to a shared file: its place among all, where its function was called, and what a load gives. Nothing, and no record either, for
- * one that is elsewhere. */
+/* Before the record of an access to a shared file: its place among all, where its function was called, what a load gives, and as its size whether it is
+ * a plain one. Nothing, and no record either, for one that is elsewhere. */
+enum { PLAIN = 1, LOOKS = 3 };
 static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp) {
     enum kind k = (enum kind)(what >> 32 & 31);
     unsigned log2size = what >> 37 & 3;
     if (k > CLFLUSH) return 1;
+    int is_plain = k == LOAD && !looks_for;
+    looks_for = 0;
     if (address - shadowed_from >= shadowed_bytes || !find_mapping(b, address)) return 0;
     if (!stamp) stamp = next_stamp();
     if (k == LOAD) peek(address, 1u << log2size, &value);
-    append(b, TURN, what_is(TURN, log2size, place_of_call(b)), address, value, stamp, 0);
+    append(b, TURN, what_is(TURN, is_plain ? PLAIN : LOOKS, place_of_call(b)), address, value, stamp, 0);
+    consider_pause();
     return 1;
 }
 
@@ -105,14 +107,35 @@ static void settle_if_made(struct buffer *b) {
         if (by_host) begin(); \
         return REAL(name) arguments; \
     }
+/* One that may take long. */
+#define RESTS(type, name, parameters, arguments) \
+    LIBRARY(name) \
+    INSTEAD type name parameters { \
+        if (by_host) begin(); \
+        rest(1); \
+        type result = REAL(name) arguments; \
+        rest(-1); \
+        return result; \
+    }
 WAITS(int, usleep, (useconds_t microseconds), (microseconds))
-WAITS(unsigned, sleep, (unsigned seconds), (seconds))
+RESTS(unsigned, sleep, (unsigned seconds), (seconds))
 WAITS(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
 WAITS(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left), (clock, flags, time, left))
 WAITS(int, sched_yield, (void), ())
-WAITS(pid_t, wait, (int *status), (status))
-WAITS(pid_t, waitpid, (pid_t process, int *status, int options), (process, status, options))
-WAITS(int, poll, (struct pollfd *all, nfds_t n, int milliseconds), (all, n, milliseconds))
+/* One that has ended orders the process that waited for it. */
+#define WAITS_FOR_END(name, parameters, arguments) \
+    LIBRARY(name) \
+    INSTEAD pid_t name parameters { \
+        if (by_host) begin(); \
+        rest(1); \
+        pid_t process_ended = REAL(name) arguments; \
+        rest(-1); \
+        if (by_host && process_ended > 0) takes(MEETINGS, PC); \
+        return process_ended; \
+    }
+WAITS_FOR_END(wait, (int *status), (status))
+WAITS_FOR_END(waitpid, (pid_t process, int *status, int options), (process, status, options))
+RESTS(int, poll, (struct pollfd *all, nfds_t n, int milliseconds), (all, n, milliseconds))
 
 /* Semaphores that processes share order them as locks do. Threads meet there. */
 LIBRARY(sem_post)
@@ -127,8 +150,10 @@ INSTEAD int sem_post(sem_t *s) {
     LIBRARY(name) \
     INSTEAD int name parameters { \
         if (by_host) begin(); \
+        rest(1); \
         int failed = REAL(name) arguments; \
         changed(s, sizeof *s, PC); \
+        rest(-1); \
         if (by_host && !failed) sync_event(LOCK, s, 0, PC); \
         else if (!failed) takes(meeting_at(s), PC); \
         return failed; \
@@ -152,6 +177,7 @@ static void begin_again(const struct buffer *old) {
     name_count = 0;
     raw_close(trace_fd);
     owner = raw_pid();
+    pauses.random = pauses.accesses = 0;
     if (by_host) host_number = name_host_trace();
     else name_own_trace();
     if (!make_trace()) return;

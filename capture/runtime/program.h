@@ -46,6 +46,7 @@ static void finish(void) {
     }
     uint8_t block[HEADER];
     write_block(block, BLOCK_END, 0, 0, 0);
+    rest(1);
 }
 
 static void ignore_open_files(void);

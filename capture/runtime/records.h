@@ -28,6 +28,11 @@ static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t
 /* Where a part of the program is recorded, whether there is to be a record (regions.h). */
 static inline int is_region_asked(void);
 static int in_region(struct buffer *b, enum kind k, uint64_t address, uint64_t *work);
+/* Whether the process stands still at the next hook (pauses.h). */
+static int is_to_pause;
+static void stand_still(void);
+/* One more process that others need not wait for, or one less. */
+static void rest(int n);
 #else
 static inline int is_region_asked(void) { return 0; }
 #endif
@@ -256,5 +261,8 @@ static inline struct buffer *current(void) {
 static inline struct buffer *begin(void) {
     struct buffer *b = current();
     if (b) settle(b);
+#ifdef BY_HOST
+    if (__builtin_expect(is_to_pause, 0)) stand_still();
+#endif
     return b;
 }

@@ -52,6 +52,7 @@
 #include "check_calls.h"
 #include "pmem.h"
 #include "pmem2.h"
+#include "pauses.h"
 #include "hosts.h"
 #include "waiting.h"
 #include "filled.h"

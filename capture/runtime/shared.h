@@ -59,6 +59,8 @@ static int reading;
 #endif
 static THREAD_LOCAL struct buffer *self;
 static THREAD_LOCAL int ended;
+/* Whether the load that comes next is of what the program itself calls volatile or atomic: it may look for what others store. */
+static THREAD_LOCAL int looks_for;
 
 /* The linker sends calls of these functions to the __wrap_ versions of other files, those of the runtime too: here the
  * real ones are meant. */

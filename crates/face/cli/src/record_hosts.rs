@@ -99,7 +99,7 @@ fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
         record_places::name_with_callers(&mut about, &part.counts().locations);
         if !part.is_finished() {
             let process = about.process.map_or(0, |(_, _, kernel)| kernel);
-            notes.push(format!("warning: process {process} was ended before it could end its recording: what it did last is not in it"));
+            notes.push(format!("warning: process {process} was ended before it could end its recording: what it did after its last fence may not be in it"));
         }
         all.push(part.with_about(about));
     }

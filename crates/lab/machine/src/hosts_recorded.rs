@@ -40,7 +40,7 @@ fn recorded(recording: &Recording, coherent: &CoherentRanges) -> Recorded {
         callers: Callers::default(),
         called: BTreeMap::new(),
         lines: numbers,
-        turns: vec![(0, 0); recording.threads()],
+        turns: vec![Turn::default(); recording.threads()],
         accesses: Vec::new(),
     };
     recording.in_order().for_each(|record| reader.follow(&record));
@@ -106,6 +106,18 @@ impl Callers {
     }
 }
 
+/// What is said before an access of a thread: what its load gives, where its function was called, and whether it may look for what
+/// others store.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    loaded: u64,
+    call: u32,
+    looks: bool,
+}
+
+/// The size in a turn that says of a load that it is a plain one.
+const PLAIN: u8 = 2;
+
 struct Reader {
     host_of: BTreeMap<u16, usize>,
     places: Places,
@@ -113,8 +125,8 @@ struct Reader {
     /// Of each place and the call of its function, with that, as far as they were met.
     called: BTreeMap<(u32, u32), SourceLine>,
     lines: BTreeMap<u64, usize>,
-    /// Of each thread, what its next load gives, and where its function was called.
-    turns: Vec<(u64, u32)>,
+    /// Of each thread, what is said of its next access.
+    turns: Vec<Turn>,
     accesses: Vec<Access>,
 }
 
@@ -124,7 +136,8 @@ impl Reader {
         watch::check();
         let act = match r.kind {
             Kind::Turn => {
-                self.turns[usize::from(r.thread)] = (r.value, r.location);
+                let turn = Turn { loaded: r.value, call: r.location, looks: r.size != PLAIN };
+                self.turns[usize::from(r.thread)] = turn;
                 return;
             }
             Kind::Load | Kind::LoadAcquire => Act::Load,
@@ -153,7 +166,7 @@ impl Reader {
             | Kind::Order
             | Kind::Region => return,
         };
-        let (loaded, call) = self.turns[usize::from(r.thread)];
+        let Turn { loaded, call, looks } = self.turns[usize::from(r.thread)];
         let value = if act == Act::Load { loaded } else { r.value };
         let is_called = r.kind.has_place() && call != r.location;
         let place = self.place(r.location, if is_called { call } else { 0 });
@@ -165,7 +178,7 @@ impl Reader {
             let line = self.lines.get(&(address / 64)).copied().unwrap_or(0);
             let (offset, size) = ((address % 64) as usize, size as usize);
             let thread = usize::from(r.thread);
-            self.accesses.push(Access { host, thread, act, line, offset, size, value, place });
+            self.accesses.push(Access { host, thread, act, line, offset, size, value, looks, place });
             value = value.checked_shr(8 * size as u32).unwrap_or(0);
             address += size as u64;
         }

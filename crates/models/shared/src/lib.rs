@@ -23,6 +23,7 @@
 //! host leaves; the CXL driver of Linux 6.15 for global persistent flush; vector clocks as in FastTrack (PLDI 2009).
 #![forbid(unsafe_code)]
 
+mod checked;
 mod cut;
 mod cuts;
 mod device;

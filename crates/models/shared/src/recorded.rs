@@ -59,6 +59,9 @@ pub struct Access {
     pub size: usize,
     /// What was loaded or stored.
     pub value: u64,
+    /// Whether the program itself says that it may look for what others store: a load of what is volatile or atomic, or one of which
+    /// that is not known.
+    pub looks: bool,
     /// Where in the program.
     pub place: SourceLine,
 }
@@ -111,11 +114,15 @@ pub(crate) struct Sights {
     pub(crate) saw: Vec<Saw>,
     /// Stores that told other hosts.
     pub(crate) tells: BTreeSet<usize>,
+    /// Plain loads that saw a store which nothing orders before them.
+    pub(crate) races: BTreeSet<usize>,
 }
 
 /// How many stores to a word before a load are searched for the one whose value it gave: the counter of places and the access
 /// are not one step.
 const NEAR: usize = 64;
+/// How many loads are compared with all stores to their word at most.
+const MOST_SEARCHED: usize = 256;
 /// How many accesses before and after a store are searched for those that make its word a lock.
 const FAR: usize = 1 << 12;
 
@@ -159,11 +166,16 @@ impl Knows {
         self.since.push((index, self.now.clone()));
     }
 
-    /// What first told of an access of another thread.
+    /// What last told of an access of another thread. What told before may have been about something else.
     fn told_of(&self, other: usize, access: usize) -> Option<usize> {
-        let learnt = &self.learnt[other];
-        let first = learnt.partition_point(|(level, _)| *level <= access as u32);
-        learnt.get(first).map(|(_, from)| *from)
+        let last = self.learnt[other].last().filter(|(level, _)| *level > access as u32);
+        last.map(|(_, from)| *from)
+    }
+
+    /// Whether a thread was told of something that another one did before `access`, since its host met others outside of this memory.
+    fn was_told_before(&self, other: usize, access: usize, elsewhere: usize) -> bool {
+        let last = self.learnt[other].last();
+        last.is_some_and(|(level, from)| *level <= access as u32 && *from >= elsewhere)
     }
 }
 
@@ -199,7 +211,14 @@ impl Recorded {
         let mut given_back: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         // Of each line, each host's last store.
         let mut last: BTreeMap<usize, [Option<usize>; MOST_HOSTS]> = BTreeMap::new();
-        let mut sights = Sights { saw: vec![Saw::Nothing; self.accesses.len()], tells: BTreeSet::new() };
+        let mut sights = Sights {
+            saw: vec![Saw::Nothing; self.accesses.len()],
+            tells: BTreeSet::new(),
+            races: BTreeSet::new(),
+        };
+        let (looked_at, threads_of) = (self.looked_at(), self.threads_of_hosts());
+        // Of each host, when it last met others outside of this memory.
+        let mut elsewhere = [0; MOST_HOSTS];
         for (index, access) in self.accesses.iter().enumerate() {
             let (thread, lock) = (access.thread, (access.line, access.offset));
             if access.act.is_store() {
@@ -216,7 +235,13 @@ impl Recorded {
             let told = match access.act {
                 Act::Load if but.contains(&index) => None,
                 Act::Load => self.seen(&stores, index),
-                Act::Lock => given_back.get(&lock).copied(),
+                Act::Lock => {
+                    let given_back = given_back.get(&lock).copied();
+                    if given_back.is_none() {
+                        elsewhere[access.host] = index;
+                    }
+                    given_back
+                }
                 Act::Unlock => {
                     given_back.insert(lock, index);
                     None
@@ -233,6 +258,11 @@ impl Recorded {
                 continue;
             }
             sights.saw[index] = Saw::Looked(told);
+            let is_plain = access.act == Act::Load && !looked_at.contains(&(access.line, access.word()));
+            let own = (knows.as_slice(), &threads_of[access.host]);
+            if is_plain && !is_own && self.is_unordered(own, index, told, elsewhere[access.host]) {
+                sights.races.insert(index);
+            }
             if access.act == Act::Load && !is_own {
                 sights.tells.insert(told);
             }
@@ -240,6 +270,20 @@ impl Recorded {
             knows[thread].learn(&knew, told, index);
         }
         sights
+    }
+
+    /// Whether a host that was told of something by another one loads what that one stored after it had told, and no thread of the
+    /// host knows of that.
+    fn is_unordered(
+        &self,
+        (knows, own): (&[Knows], &BTreeSet<usize>),
+        load: usize,
+        store: usize,
+        elsewhere: usize,
+    ) -> bool {
+        let [thread, by] = [load, store].map(|index| self.accesses[index].thread);
+        let is_known = own.iter().any(|own| (store as u32) < knows[*own].now[by]);
+        !is_known && knows[thread].was_told_before(by, store, elsewhere)
     }
 
     /// Whether a store makes a new value of the one that its thread loaded there just before.
@@ -268,6 +312,13 @@ impl Recorded {
         waits.host != back.host && (is_cleared || is_handed_on)
     }
 
+    /// The threads of each host.
+    pub(crate) fn threads_of_hosts(&self) -> [BTreeSet<usize>; MOST_HOSTS] {
+        let mut threads: [BTreeSet<usize>; MOST_HOSTS] = Default::default();
+        self.accesses.iter().for_each(|access| _ = threads[access.host].insert(access.thread));
+        threads
+    }
+
     /// The stores to each word, in order.
     fn stores(&self) -> BTreeMap<(usize, usize), Vec<usize>> {
         let mut stores: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
@@ -275,6 +326,42 @@ impl Recorded {
             stores.entry((access.line, access.word())).or_default().push(index);
         }
         stores
+    }
+
+    /// That loads gave bytes that no recorded store left, although the word had others before.
+    pub(crate) fn unexplained(&self) -> Option<String> {
+        let stores = self.stores();
+        let mut loaded: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();
+        let (mut count, mut searched, mut first) = (0, 0, None);
+        for (index, access) in self.accesses.iter().enumerate().filter(|(_, a)| a.act == Act::Load) {
+            let (bytes, known) = loaded.entry((access.line, access.word())).or_insert((0, 0));
+            let is_changed = (*bytes ^ access.placed()) & *known & access.mask() != 0;
+            *bytes = *bytes & !access.mask() | access.placed();
+            *known |= access.mask();
+            let all = stores.get(&(access.line, access.word())).map(Vec::as_slice).unwrap_or_default();
+            let leaves = |store: &usize| {
+                let store = &self.accesses[*store];
+                let overlap = store.mask() & access.mask();
+                overlap != 0 && (store.placed() ^ access.placed()) & overlap == 0
+            };
+            if !is_changed || self.seen(&stores, index).is_some() {
+                continue;
+            }
+            searched += 1;
+            if !all.iter().any(leaves) {
+                count += 1;
+                first.get_or_insert(index);
+            }
+            if searched == MOST_SEARCHED {
+                break;
+            }
+        }
+        let access = &self.accesses[first?];
+        let loads = if count == 1 { "a load got".into() } else { format!("{count} loads got") };
+        Some(format!(
+            "{loads} bytes that no recorded store left, the first on host {} at {}: what stores of inline assembly, code without hooks and the kernel do to this memory is not seen",
+            access.host, access.place
+        ))
     }
 
     /// The store whose bytes a load gave: the last one before it that left its value, or one that was about to be.

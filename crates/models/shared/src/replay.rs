@@ -3,11 +3,12 @@
 //! Hosts act in the order of the recording, but a thread that looks for a store waits until it can see it. What a host tells of has to be
 //! on the device when it tells, since the line that tells may leave its caches at any time.
 
+use crate::checked::Checks;
 use crate::finding::{Finding, Kind, Side};
 use crate::params::SharedParameters;
 use crate::recorded::{Access, Act, Recorded, Saw, Sights};
 use crate::search::{Found, MOST_STEPS, Outcome, told};
-use crate::shadow::{Version, Word};
+use crate::shadow::{MOST_HOSTS, Version, Word};
 use crate::smallest::{MOST_REPLAYED, Smallest};
 use crate::source_line::SourceLine;
 use crate::world::{Step, World};
@@ -18,8 +19,8 @@ use units::{Dur, Time, watch};
 
 /// Accesses between two looks at whether the work is to stop.
 const LOOK: u32 = 1 << 12;
-/// How often a recording is gone through at most, each time without what loads told that cannot have.
-const ROUNDS: usize = 5;
+/// How often a recording is gone through at most, each time without what loads told that cannot have: one may hide others that come after it.
+const ROUNDS: usize = 16;
 /// A host that loads a word so often without dropping the line waits for it to change.
 const WAITS: u32 = 3;
 /// The most mistakes that are told.
@@ -46,6 +47,7 @@ pub fn check_recorded(machine: &Settings, hosts: usize) -> Result<(), String> {
 pub fn replay(machine: &Settings, recorded: &Recorded) -> Outcome {
     let mut whole = replay_once(machine, recorded, false);
     whole.remarks.extend(recorded.exchanged());
+    whole.remarks.extend(recorded.unexplained());
     let smallest = Smallest::new(machine, recorded);
     let mut cut = 0;
     for (found, concerned) in &mut whole.found {
@@ -201,6 +203,9 @@ struct Replay<'a> {
     stored_by: Vec<usize>,
     /// Releases of locks that were looked for in vain.
     released: BTreeSet<Version>,
+    checks: Checks,
+    /// The threads of each host.
+    threads_of: [BTreeSet<usize>; MOST_HOSTS],
     /// Whether all steps are told of a finding.
     all_steps: bool,
 }
@@ -241,6 +246,8 @@ impl<'a> Replay<'a> {
             noted: Vec::new(),
             stored_by: vec![0],
             released: BTreeSet::new(),
+            checks: Checks::new(recorded),
+            threads_of: recorded.threads_of_hosts(),
             all_steps: false,
         }
     }
@@ -306,9 +313,23 @@ impl<'a> Replay<'a> {
             Saw::Nothing | Saw::Known(..) => true,
             Saw::Looked(before) if access.act == Act::Lock => self.done[before] > 0,
             Saw::Looked(store) => {
-                self.done[store] > 0 && self.sees(&access, store) || self.gives_the_same(&access)
+                let may_see = self.done[store] > 0 && self.sees(&access, store);
+                may_see || self.gives_the_same(&access) || self.waits_in_vain(&access, store)
             }
         }
+    }
+
+    /// Whether a store is on the device, and nobody but the thread itself would drop the copy that it has from before: it has dropped the line
+    /// not long ago, and loads what it got then.
+    fn waits_in_vain(&self, access: &Access, store: usize) -> bool {
+        let has_copy = self.world.state.copy(access.host, access.line).is_some();
+        let on_device = self.world.state.memory()[access.line][access.word()].version;
+        let looks = self.looks.get(&(access.host, access.line));
+        access.act == Act::Load
+            && has_copy
+            && (1..=on_device).contains(&self.done[store])
+            && self.threads_of[access.host].len() == 1
+            && looks.is_some_and(|looks| looks.was_dropped && looks.loads[access.word()] + 1 < WAITS)
     }
 
     /// Whether a load gives the bytes that it gave when it was recorded, whoever stored them.
@@ -373,8 +394,16 @@ impl<'a> Replay<'a> {
             Saw::Looked(store)
                 if is_unordered && (got.version + 1..=on_device).contains(&self.done[store]) =>
             {
+                if !self.is_checked(index) {
+                    let at = (access.place, self.world.hosts[id].now);
+                    let finding = self.world.fetched_before(id, at, place, self.done[store]);
+                    self.note(finding, 0, &[index, store]);
+                }
+                self.unordered.insert(index);
+            }
+            Saw::Looked(store) if self.done[store] > 0 && self.is_race(index) => {
                 let at = (access.place, self.world.hosts[id].now);
-                let finding = self.world.fetched_before(id, at, place, self.done[store]);
+                let finding = self.world.unordered(id, at, place, self.done[store]);
                 self.note(finding, 0, &[index, store]);
                 self.unordered.insert(index);
             }
@@ -392,6 +421,15 @@ impl<'a> Replay<'a> {
             Saw::Nothing | Saw::Known(..) | Saw::Looked(_) => {}
         }
         time
+    }
+
+    /// Whether a plain load saw a store that nothing orders before it, and what is loaded then is not thrown away.
+    fn is_race(&mut self, load: usize) -> bool {
+        self.sights.races.contains(&load) && !self.is_checked(load)
+    }
+
+    fn is_checked(&mut self, load: usize) -> bool {
+        self.checks.is_checked(self.recorded, load)
     }
 
     /// Whether a store went into the line of the word that told of it before that one, and arrives with it.

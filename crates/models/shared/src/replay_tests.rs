@@ -21,7 +21,18 @@ impl Program {
 
     fn with(mut self, host: usize, act: Act, line: usize, value: u64) -> Program {
         let place = SourceLine::recorded("kv.c", self.0.accesses.len() as u32 + 1);
-        self.0.accesses.push(Access { host, thread: host, act, line, offset: 0, size: 8, value, place });
+        let looks = line != DATA;
+        self.0.accesses.push(Access {
+            host,
+            thread: host,
+            act,
+            line,
+            offset: 0,
+            size: 8,
+            value,
+            looks,
+            place,
+        });
         self
     }
 
@@ -378,8 +389,15 @@ fn threads_of_a_host_tell_for_themselves() {
         program = of(program.with(host, act, line, value), thread);
     }
     assert_eq!(program.found(), []);
-    // Were it one thread, its first word would have told of all that it did before.
-    program.0.accesses.iter_mut().for_each(|access| access.thread = access.host);
+    let last_look = 14;
+    let mut alone = program.0.accesses.clone();
+    alone.iter_mut().for_each(|access| access.thread = access.host);
+    program.0.accesses.remove(last_look);
+    assert_eq!(program.found(), []);
+    // Were it one thread, its first word would have told of all that it did before, to who looks at no other.
+    program.0.accesses = alone;
+    assert_eq!(program.found(), []);
+    program.0.accesses.remove(last_look);
     program.finds(Kind::PublicationBeforeData, &["kv.c:16", "kv.c:1", "told of them at kv.c:5"]);
 }
 
@@ -457,4 +475,120 @@ fn a_mistake_late_in_a_long_recording_is_made_small() {
     let [found] = outcome.found.as_slice() else { panic!("{:#?}", outcome.found) };
     assert_eq!((found.operations, found.steps.len()), (6, 6), "{:#?}", found.steps);
     assert_eq!(outcome.remarks, Vec::<String>::new());
+}
+
+/// Host 0 tells by a 1, host 1 looks at that; then host 0 stores into the data what it should have stored before.
+fn told_before() -> Program {
+    Program::new().with(0, Act::Store, TOLD, 1).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0)
+}
+
+#[test]
+fn plain_data_that_is_stored_after_it_was_told_of_is_unordered() {
+    let looked = told_before().with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, 1);
+    let stored = |program: Program| program.with(0, Act::Store, DATA, 7).with(0, CLWB, DATA, 0);
+    let seen = |program: Program| program.with(0, Act::Fence, 0, 0).with(1, Act::Load, DATA, 7);
+    let too_late = seen(stored(looked));
+    too_late.finds(Kind::Unordered, &["this load at kv.c:9", "at kv.c:6", "nothing orders the two"]);
+    // A word of which the program says that others store there is looked at.
+    let mut atomic = too_late;
+    atomic.0.accesses.last_mut().unwrap().looks = true;
+    assert_eq!(atomic.found(), []);
+    // Nobody told this host of anything: a fork may have.
+    assert_eq!(seen(stored(told_before())).found(), []);
+    // A pipe, or the end of a process, may order them.
+    let elsewhere = stored(told_before().with(1, Act::Load, TOLD, 1)).with(1, Act::Lock, TOLD, 0);
+    assert_eq!(seen(elsewhere).found(), []);
+    // A word that is loaded again and again is waited for, whatever it is called.
+    let again = Program::new().with(1, DROP, DATA, 0).with(1, Act::Load, DATA, 0).with(1, DROP, DATA, 0);
+    let mut again = again.with(1, Act::Load, DATA, 0);
+    again.0.accesses[3].place = again.0.accesses[1].place;
+    let told = again.with(0, Act::Store, TOLD, 1).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
+    let again = stored(told.with(1, Act::Load, TOLD, 1));
+    assert_eq!(seen(again.with(1, DROP, DATA, 0)).found(), []);
+}
+
+/// A reader of a sequence lock: it looks at the number, loads data that is stored meanwhile, and looks at the number again where `is_checked`.
+fn sequence(is_checked: bool) -> Program {
+    let begun = Program::new()
+        .with(1, DROP, TOLD, 0)
+        .with(1, Act::Load, TOLD, 0)
+        .with(1, DROP, DATA, 0)
+        .at(1, Act::Load, (DATA, 8), 0)
+        .with(0, Act::Store, TOLD, 1)
+        .with(0, CLWB, TOLD, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(0, Act::Store, DATA, 7)
+        .with(0, CLWB, DATA, 0)
+        .with(0, Act::Fence, 0, 0)
+        .with(1, Act::Load, DATA, 7);
+    if is_checked { begun.with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, 1) } else { begun }
+}
+
+#[test]
+fn a_reader_that_finds_out_that_data_changed_is_right() {
+    assert_eq!(sequence(true).found(), []);
+    sequence(false).finds(Kind::Unordered, &["this load at kv.c:11", "at kv.c:8", "nothing orders the two"]);
+    // The number is looked at before the next time alone: at the same place as before.
+    let mut unchecked = sequence(true);
+    unchecked.0.accesses.last_mut().unwrap().place = unchecked.0.accesses[1].place;
+    unchecked.finds(Kind::Unordered, &["this load at kv.c:11", "nothing orders the two"]);
+    // One function looks at both: twice wherever the number is found as it was.
+    for (looks, is_right) in [(2, true), (1, false)] {
+        let mut first = Program::new();
+        for round in 0..2 {
+            for look in 0..looks {
+                if round == 1 || look == 0 {
+                    first = first.with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, 0);
+                }
+            }
+            if round == 0 {
+                first = first.with(1, DROP, DATA, 0).at(1, Act::Load, (DATA, 8), 0);
+            }
+        }
+        let mut program = unchecked.0.accesses.clone();
+        first.0.accesses.extend(program.drain(2..));
+        let place = first.0.accesses[1].place;
+        first
+            .0
+            .accesses
+            .iter_mut()
+            .filter(|a| a.act == Act::Load && a.line == TOLD)
+            .for_each(|a| a.place = place);
+        assert_eq!(first.found().is_empty(), is_right, "{looks} {:?}", first.found());
+    }
+}
+
+#[test]
+fn bytes_that_no_recorded_store_left_are_remarked() {
+    let remarks =
+        |program: &Program| replay(&Settings::defaults(SharedParameters::TABLE), &program.0).remarks;
+    let program = Program::new().with(0, Act::Store, TOLD, 1).with(1, Act::Load, TOLD, 1);
+    assert_eq!(remarks(&program), Vec::<String>::new());
+    let unseen = program.with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, 2);
+    let remarks = remarks(&unseen);
+    assert!(
+        remarks[0].starts_with("a load got bytes that no recorded store left, the first on host 1 at kv.c:4"),
+        "{remarks:?}"
+    );
+}
+
+/// A reader whose data are stored each time while it loads them: no time hides the next.
+#[test]
+fn a_reader_that_is_overtaken_many_times_is_right_if_it_finds_out() {
+    let mut program = Program::new();
+    let mut last = 0;
+    for version in 1..=40 {
+        let stored =
+            |program: Program, act| program.with(0, act, DATA, version).at(0, act, (DATA, 8), version);
+        let told = |program: Program, number| {
+            program.with(0, Act::Store, TOLD, number).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0)
+        };
+        program = program.with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, last).with(1, DROP, DATA, 0);
+        program = told(program.at(1, Act::Load, (DATA, 16), 0), last + 1);
+        program = stored(program, Act::Store).with(0, CLWB, DATA, 0).with(0, Act::Fence, 0, 0);
+        program = program.with(1, Act::Load, DATA, version).at(1, Act::Load, (DATA, 8), version);
+        program = told(program.with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, last + 1), last + 2);
+        last += 2;
+    }
+    assert_eq!(program.found(), []);
 }

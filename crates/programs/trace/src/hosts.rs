@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const BASE: u64 = 1 << 45;
 /// Room of a file there.
 const ROOM: u64 = 1 << 42;
+/// In the address of what hosts met at that is not this memory: pipes, sockets, the end of a process.
+const MEETINGS: u64 = 1 << 61;
 /// Between a place's text and that of where its function was called.
 pub const CALLED: &str = " < ";
 /// The most shared files.
@@ -168,7 +170,8 @@ impl Joint {
             let file = place.and_then(|(number, offset)| Some((number_of(number)?, offset)));
             let Some(address) = file.map(|(number, offset)| at(number) + offset).filter(|_| fits(file))
             else {
-                if matches!(record.kind, Kind::Sfence | Kind::Mfence) {
+                let is_meeting = record.kind == Kind::Lock && record.address & MEETINGS != 0;
+                if matches!(record.kind, Kind::Sfence | Kind::Mfence) || is_meeting {
                     kept.push(Record { instructions: 0, ..*record });
                 }
                 return;
@@ -260,6 +263,8 @@ mod tests {
             record(Kind::Turn, base + 8, 0, from + 2),
             record(Kind::Store, base + 8, 7, 0),
             record(Kind::Mfence, 0, 0, 0),
+            record(Kind::Lock, 0x20, 0, from + 3),
+            record(Kind::Lock, MEETINGS | 0x20, 0, from + 4),
         ] {
             trace.push(r);
         }
@@ -276,6 +281,9 @@ mod tests {
         assert_eq!(stores, [(0, at(1) + 4104, "a.c:9 main"), (1, at(1) + 4104, "a.c:9 main")]);
         assert_eq!(place_of(stores[0].1), (1, 4104));
         assert_eq!(joint.records().filter(|r| r.kind == Kind::Mfence).count(), 2);
+        // A lock of the process itself is not, and a pipe is where hosts meet.
+        let locks: Vec<u64> = joint.records().filter(|r| r.kind == Kind::Lock).map(|r| r.address).collect();
+        assert_eq!(locks, [MEETINGS | 0x20; 2]);
         let read = Recording::of_trace(joint).unwrap();
         assert_eq!(read.counts().files[&1].stores, 2);
     }

@@ -1,0 +1,30 @@
+/* One host stores by inline assembly and is killed after that, in a loop that looks. */
+#include "hosts.h"
+#include <signal.h>
+struct state { _Alignas(64) volatile uint64_t go; _Alignas(64) uint64_t data[8]; _Alignas(64) volatile uint64_t never; };
+static void store(struct state *s) {
+    for (uint64_t n = 1; n <= 5; n++) {
+        __asm__ volatile("movq %1, %0" : "=m"(s->data[0]) : "r"(n) : "memory");
+        persist(s->data, 64);
+        tell(&s->go, n);
+        usleep(100);
+    }
+    while (!look(&s->never)) usleep(10);
+}
+int main(void) {
+    struct state *s = shared(sizeof *s);
+    int status, bad = 0;
+    pid_t other = fork();
+    if (!other) {
+        store(s);
+        _exit(0);
+    }
+    for (uint64_t n = 1; n <= 5; n++) {
+        while (look(&s->go) < n) usleep(10);
+        invalidate(s->data, 64);
+        bad += s->data[0] < n;
+    }
+    kill(other, SIGKILL);
+    wait(&status);
+    return bad;
+}
