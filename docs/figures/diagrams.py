@@ -72,6 +72,19 @@ DIAGRAMS = {
         [("the link", ["credits", "down", "up", "ports"])],
         about="A memory behind a CXL link",
     ),
+    "cmmh": Diagram(
+        {
+            "link": Box(0, 0.5, "CXL link", "lines, both ways"),
+            "tags": Box(1, 0.5, "tags", "at hand, or fetched"),
+            "dram": Box(2, 0, "DRAM", "48 GB of pages", durable=True),
+            "fills": Box(2, 1, "fills", "misses join"),
+            "buffer": Box(3, 0, "write buffer", "changed pages", durable=True),
+            "nand": Box(4, 0.5, "NAND", "translation layer", durable=True),
+        },
+        [("link", "tags", ""), ("tags", "dram", "hit"), ("tags", "fills", "miss"), ("nand", "fills", "page"), ("fills", "dram", ""), ("dram", "buffer", ""), ("buffer", "nand", "")],
+        [("the device", ["tags", "dram", "fills", "buffer", "nand"])],
+        about="DRAM before NAND behind a CXL link",
+    ),
     "holdup": Diagram(
         {
             "cores": Box(0, 0, "cores", "persist buffers, caches", durable=True),

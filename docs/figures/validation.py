@@ -125,6 +125,29 @@ def cxl() -> tuple[Any, Rows]:
     return two_bars(rows, "GB/s", "Eight lanes of PCI Express 5.0"), rows
 
 
+def cmmh() -> tuple[Any, Rows]:
+    """A device whose DRAM caches NAND: times of loads and of Redis's requests, measured and simulated; what is between them below."""
+    published = pl.read_csv(ROOT / "validation/hardware/cmm-h.csv")
+    measured = {(e, p): v for e, p, v in published.select("experiment", "point", "value").iter_rows()}
+    rows = []
+    chase = run("cmmh", "loaded-latency", workload__pages=4096, workload__warm=20_000, workload__operations=60_000, workload__threads=4)["stats"]
+    for point in ("p10", "p50", "p90", "p99", "p99.9"):
+        rows += pair(f"load, {point}", measured["chase-16-gib-4-threads", point] / 1e3, chase[f"operation.time.{point.replace('.', '')}"] / 1e3, ("measured", "simulated"))
+    local = {"memory__kind": "ddr4", "memory__link": "direct", "memory__controllers": 4}
+    for store, keys in (("redis-10m", 9_766), ("redis-30m", 29_297)):
+        own = {"workload__keys": keys, "workload__value_size": 1024, "workload__set_percent": 0, "workload__operations": 20_000, "workload__pattern": "zipfian"}
+        there, here = (run("cmmh", "redis-random", **own, **more)["stats"] for more in ({}, local))
+        for point in ("p50", "p90", "p99"):
+            added = (there[f"operation.time.{point}"] - here[f"operation.time.{point}"]) / 1e3
+            rows += pair(f"{store}, {point}", measured[store, point], measured[store, f"local-{point}"] + added, ("measured", "simulated"))
+    apart = pl.DataFrame([{"workload": a["workload"], "error": 100 * (b["value"] / a["value"] - 1)} for a, b in zip(rows[::2], rows[1::2], strict=True)])
+    tall = alt.Y("value:Q", title="us", scale=alt.Scale(type="log", domain=[0.1, 1000]))
+    above = two_bars(rows, "us", "Loads, and requests of Redis, behind CXL").encode(y=tall, y2=alt.datum(0.1))
+    x = alt.X("workload:N", sort=None, title=None, axis=alt.Axis(labelAngle=-35))
+    below = alt.Chart(apart).mark_bar(size=24, color="#756bb1").encode(x=x, y=alt.Y("error:Q", title="error in %")).properties(width=640, height=120)
+    return alt.vconcat(above, below), rows
+
+
 def holdup() -> tuple[Any, Rows]:
     """The same program on machines that save more and more of what is on its way: energy that saves all of it."""
     names, rows = ("at the worst instant", "mean"), []
@@ -346,7 +369,7 @@ def shared() -> tuple[Any, Rows]:
 
 
 MEASURED: dict[str, Callable[[], tuple[Any, Rows]]] = {
-    f.__name__.replace("_", "-"): f for f in (core, memory, optane, curve, cxl, holdup, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track, shared)
+    f.__name__.replace("_", "-"): f for f in (core, memory, optane, curve, cxl, cmmh, holdup, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track, shared)
 }  # fmt: skip
 
 

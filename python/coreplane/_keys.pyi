@@ -24,6 +24,7 @@ class Cpu(TypedDict, total=False):
     instructions_per_reference: int
     ipc: float
     locked_ns: float | str
+    nontemporal_interval_ns: float | str
     outstanding_misses: int
     outstanding_writes: int
     store_buffer: int
@@ -66,6 +67,7 @@ class L2(TypedDict, total=False):
     ways: int
 
 class Llc(TypedDict, total=False):
+    index: Literal["modulo", "hash"]
     keeps_data: bool
     latency_ns: float | str
     replacement: Literal["lru", "random"]
@@ -108,16 +110,19 @@ class MemoryOptane(TypedDict, total=False):
     cache_bytes: int | str
     drain_threshold: int
     hit_ns: float | str
+    line_ns: float | str
+    linger_ns: float | str
     mode: Literal["app-direct", "memory"]
-    overlap_ns: float | str
     read_pending_queue: int
     read_service_ns: float | str
+    settle_ns: float | str
     translation_bytes: int | str
     translation_ns: float | str
     wear_stall_ns: float | str
     wear_writes: int
     write_pending_queue: int
     write_service_ns: float | str
+    writes_ahead_ns: float | str
 
 class MemoryPm(TypedDict, total=False):
     acknowledge_ns: float | str

@@ -9,11 +9,21 @@ use memory::{Cost, Media};
 use protocol::{Line, StatSink};
 use units::{Dur, Time};
 
-/// What the media did last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Did {
-    Read,
-    Write,
+/// A block that was whole.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    /// Until then, what is written to it goes with it.
+    joined_until: Time,
+    /// When it is in the media: until then nobody reads it there.
+    settled: Time,
+    /// Its lines have left the buffer.
+    forgotten: bool,
+}
+
+impl Default for Leaving {
+    fn default() -> Leaving {
+        Leaving { joined_until: Time::ZERO, settled: Time::ZERO, forgotten: true }
+    }
 }
 
 /// A DIMM, seen from its controller: it tells when a line is there and when the next request may come.
@@ -23,9 +33,14 @@ pub struct Dimm {
     buffer: BlockBuffer,
     /// When the block that was read from the media is there, by its place in the buffer.
     ready: Vec<Time>,
-    /// When the media has done what it was given.
+    /// Blocks on their way to the media, by their places in the buffer.
+    leaving: Vec<Leaving>,
+    /// When the media has done what it has begun.
     media_free: Time,
-    did: Did,
+    /// Blocks that are to be written when no read wants the media.
+    backlog: usize,
+    /// When the buffer has taken the lines that were written to it.
+    buffer_free: Time,
     translation: Translation,
     wear: Wear,
     stats: DimmStats,
@@ -38,8 +53,10 @@ impl Dimm {
             spec,
             buffer: BlockBuffer::new(spec.buffer_blocks),
             ready: vec![Time::ZERO; spec.buffer_blocks],
+            leaving: vec![Leaving::default(); spec.buffer_blocks],
             media_free: Time::ZERO,
-            did: Did::Read,
+            backlog: 0,
+            buffer_free: Time::ZERO,
             translation: Translation::new(spec.translation),
             wear: Wear::new(spec.wear),
             stats: DimmStats::default(),
@@ -51,48 +68,77 @@ impl Dimm {
         let entered = self.buffer.enter(line);
         if !entered.found {
             self.ready[entered.index] = Time::ZERO;
+            self.leaving[entered.index] = Leaving::default();
         }
         entered
     }
 
-    /// The media reads a block; gives when it begins.
+    /// A block is whole, and goes to the media: behind its former contents, where these are still on their way.
+    fn leaves(&mut self, now: Time, index: usize) {
+        let joined_until = self.leaving[index].settled.max(now) + self.spec.linger;
+        self.leaving[index] =
+            Leaving { joined_until, settled: joined_until + self.spec.settle, forgotten: false };
+    }
+
+    /// What has gone to the media is in the buffer no more.
+    fn forget(&mut self, now: Time, index: usize) {
+        let leaving = &mut self.leaving[index];
+        if !leaving.forgotten && now >= leaving.joined_until {
+            leaving.forgotten = true;
+            let own = self.buffer.at(index);
+            own.valid = own.dirty;
+        }
+    }
+
+    /// The media writes what waits, as far as it has begun with that before `now`.
+    fn catch_up(&mut self, now: Time) {
+        while self.backlog > 0 && self.media_free < now {
+            self.write_one(self.media_free);
+        }
+    }
+
+    /// The media begins with the write of a block at `at`, at the earliest.
+    fn write_one(&mut self, at: Time) {
+        self.backlog -= 1;
+        self.media_free = self.media_free.max(at) + self.spec.write_service;
+        self.stats.media_time += self.spec.write_service;
+    }
+
+    /// Work of the writes that wait.
+    fn waiting(&self) -> Dur {
+        self.spec.write_service * self.backlog as u64
+    }
+
+    /// The media reads a block, before writes that wait, unless these are too many; gives when it begins.
     fn read_block(&mut self, now: Time, cost: &mut Cost) -> Time {
-        let overlap = if self.did == Did::Write { self.spec.overlap } else { Dur::ZERO };
-        self.did = Did::Read;
+        self.catch_up(now);
+        if self.waiting() > self.spec.writes_ahead {
+            self.write_one(now);
+        }
         self.stats.block_reads += 1;
         cost.bytes_read += BLOCK_BYTES;
-        // It begins before the end of the write beside which it goes on, but not before it was asked for.
-        let free = Time::from_ps(self.media_free.ps().saturating_sub(overlap.as_ps()));
-        let begins = free.max(now);
-        let ends = (begins + self.spec.read_service).max(self.media_free);
-        self.occupy(now, ends);
+        let begins = self.media_free.max(now);
+        self.stats.media_time += self.spec.read_service;
+        self.media_free = begins + self.spec.read_service;
         begins
     }
 
-    /// A block that is whole, or leaves the buffer, is written, where anything of it was.
+    /// A block that is whole, or leaves the buffer, is to be written, where anything of it was.
     fn write_block(&mut self, now: Time, block: Block, cost: &mut Cost) {
         if block.dirty == 0 {
             return;
         }
-        self.did = Did::Write;
+        self.catch_up(now);
+        self.media_free = self.media_free.max(now);
         self.stats.block_writes += 1;
         self.stats.partial_writes += u64::from(block.dirty != WHOLE);
         cost.bytes_written += BLOCK_BYTES;
-        let ends = self.media_free.max(now) + self.spec.write_service;
-        self.occupy(now, ends);
+        self.backlog += 1;
     }
 
-    /// The media has work until `ends`.
-    fn occupy(&mut self, now: Time, ends: Time) {
-        self.stats.media_time += ends.since(self.media_free.max(now));
-        self.media_free = ends;
-    }
-
-    /// How long the controller sends nothing else: while the line is on the bus, and while the media has as much work as
-    /// is taken ahead.
-    fn busy(&self, now: Time) -> Dur {
-        let behind = self.media_free.since(now);
-        self.spec.bus.max(Dur::ps(behind.as_ps().saturating_sub(self.spec.ahead.as_ps())))
+    /// How long the controller sends nothing else: while the line is on the bus, and while there is more `work` than `ahead`.
+    fn busy(&self, work: Dur, ahead: Dur) -> Dur {
+        self.spec.bus.max(Dur::ps(work.as_ps().saturating_sub(ahead.as_ps())))
     }
 }
 
@@ -100,11 +146,12 @@ impl Media for Dimm {
     fn read(&mut self, now: Time, line: Line) -> Cost {
         let mut cost = Cost::default();
         let Entered { index, found, evicted } = self.enter(line);
+        self.forget(now, index);
         let is_here = self.buffer.at(index).valid & bit_of(line) != 0;
         if !is_here {
             let translated = self.translation.look_up(line);
             self.stats.translation_misses += u64::from(translated > Dur::ZERO);
-            let begins = self.read_block(now, &mut cost);
+            let begins = self.read_block(now, &mut cost).max(self.leaving[index].settled);
             self.ready[index] = begins + translated + self.spec.array;
             self.buffer.at(index).valid = WHOLE;
         }
@@ -113,23 +160,27 @@ impl Media for Dimm {
         }
         cost.latency = self.ready[index].since(now) + self.spec.hit;
         cost.hit = Some(found && is_here);
-        cost.busy = self.busy(now);
+        cost.busy = self.busy(self.media_free.since(now), self.spec.ahead);
         cost
     }
 
     fn write(&mut self, now: Time, line: Line) -> Cost {
         let mut cost = Cost::default();
         let Entered { index, found, evicted } = self.enter(line);
-        let own = self.buffer.at(index);
-        own.valid |= bit_of(line);
-        own.dirty |= bit_of(line);
-        // A block that is whole waits for nothing more.
-        let whole = (own.dirty == WHOLE).then(|| std::mem::replace(own, Block { dirty: 0, ..*own }));
+        self.forget(now, index);
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);
         }
-        if let Some(block) = whole {
+        let joins = now < self.leaving[index].joined_until;
+        let own = self.buffer.at(index);
+        own.valid |= bit_of(line);
+        if !joins {
+            own.dirty |= bit_of(line);
+        }
+        if own.dirty == WHOLE {
+            let block = std::mem::replace(own, Block { dirty: 0, ..*own });
             self.write_block(now, block, &mut cost);
+            self.leaves(now, index);
         }
         let stall = self.wear.written(line);
         if stall > Dur::ZERO {
@@ -137,7 +188,10 @@ impl Media for Dimm {
             self.media_free = self.media_free.max(now) + stall;
         }
         cost.hit = Some(found);
-        cost.busy = self.busy(now).max(stall);
+        self.buffer_free = self.buffer_free.max(now) + self.spec.line;
+        self.catch_up(now);
+        let media = self.busy(self.media_free.since(now) + self.waiting(), self.spec.writes_ahead);
+        cost.busy = media.max(self.busy(self.buffer_free.since(now), self.spec.ahead)).max(stall);
         cost
     }
 

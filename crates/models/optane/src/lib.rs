@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Modelled: a write-combining buffer of whole media blocks, which reads fill too; a block that leaves it before all of its
-//! lines have come costs the media as much as a whole one, which is what many threads on one DIMM suffer from; media
-//! that serve one block after the other, reads partly beside writes; a translation that reaches so far, and takes time beyond; a
+//! lines have come costs the media as much as a whole one, which is what many threads on one DIMM suffer from; a block that
+//! nobody reads on its way to the media; media that serve one block after the other, reads first; a translation that reaches so far, and takes time beyond; a
 //! stall of tens of microseconds where one place is written again and again; 1 to 6 DIMMs, interleaved. In front of
 //! each stands a plain controller with its write pending queue (persistence begins there, as ADR has it), so that every
 //! ordering model can stand before it.

@@ -51,6 +51,15 @@ pub(crate) struct OptaneParameters {
     /// time that a line keeps the bus between controller and DIMM busy
     #[param(default = "3.5", source = "open 3..9: a line in 4 cycles of DDR4-2666 is 3 ns; reads of what the buffer holds are not published alone; stands at 3.5, chosen by eye on the curves of one DIMM", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
+    /// time that the buffer takes for a line that is written to it
+    #[param(default = "20", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before, one thread", range = ns::SERVICE)]
+    pub(crate) line_ns: Dur,
+    /// time that a block all of whose lines have been written waits before it goes to the media
+    #[param(default = "500", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]
+    pub(crate) linger_ns: Dur,
+    /// time from then on until the block is in the media: who reads it waits, and what is written to it stays in the buffer
+    #[param(default = "2300", source = "measured: Yang et al. (FAST 2020), 512 or 1,024 bytes stored and flushed again and again take 2.9 us each time, less what comes before and after", range = ns::NS)]
+    pub(crate) settle_ns: Dur,
     /// time from the controller's request to the data of a line that the buffer holds
     #[param(
         default = "84",
@@ -71,12 +80,12 @@ pub(crate) struct OptaneParameters {
     /// time that the media is busy with the write of a block
     #[param(default = "113", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
     pub(crate) write_service_ns: Dur,
-    /// how much of a block's read goes on beside the write before it
-    #[param(default = "1", source = "fitted to hardware.optane.store+clwb.fit: one DIMM, two and three threads", range = ns::NS)]
-    pub(crate) overlap_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
     #[param(default = "110", source = "open 40..220: not published; stands at 110, chosen by eye on the curves of one DIMM", range = ns::NS)]
     pub(crate) ahead_ns: Dur,
+    /// writes of blocks that a DIMM takes ahead, before which reads go; a line that would wait longer stays with the controller
+    #[param(default = "1100", source = "open 110..2200: not published; stands at 1100, ten blocks, chosen by eye on flushed stores of one thread on six DIMMs", range = ns::NS)]
+    pub(crate) writes_ahead_ns: Dur,
     /// time from a write's acceptance to its acknowledgement
     #[param(default = "40", source = "fitted to hardware.optane.idle.fit: non-temporal stores", range = ns::NS)]
     pub(crate) acknowledge_ns: Dur,
@@ -120,12 +129,15 @@ pub(crate) fn dimm_spec(s: &Settings) -> DimmSpec {
     DimmSpec {
         buffer_blocks: own.buffer_blocks,
         bus: own.bus_ns,
+        line: own.line_ns,
+        linger: own.linger_ns,
+        settle: own.settle_ns,
         hit: own.hit_ns,
         array: own.array_ns,
         read_service: own.read_service_ns,
         write_service: own.write_service_ns,
-        overlap: own.overlap_ns,
         ahead: own.ahead_ns,
+        writes_ahead: own.writes_ahead_ns,
         translation: TranslationSpec {
             pages: (own.translation_bytes / protocol::PAGE_BYTES) as usize,
             miss: own.translation_ns,

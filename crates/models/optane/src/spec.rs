@@ -9,6 +9,8 @@ pub struct DimmSpec {
     pub buffer_blocks: usize,
     /// Time of a line between the controller and the DIMM's buffer: how long the bus is busy.
     pub bus: Dur,
+    /// Time that the buffer takes for a line that is written to it.
+    pub line: Dur,
     /// Time from a request to the data of a line that the buffer holds.
     pub hit: Dur,
     /// Time from the start of a block's read to the block in the buffer.
@@ -17,10 +19,14 @@ pub struct DimmSpec {
     pub read_service: Dur,
     /// How long the media is busy with the write of a block.
     pub write_service: Dur,
-    /// How much of a read goes on beside the write of a block before it.
-    pub overlap: Dur,
+    /// How long a block that is whole waits before it is written.
+    pub linger: Dur,
+    /// From then on, how long its place in the media is busy with it.
+    pub settle: Dur,
     /// Work of the media that is taken ahead: a request that would wait longer is left with the controller.
     pub ahead: Dur,
+    /// Work of writes that the DIMM takes ahead; reads go before it.
+    pub writes_ahead: Dur,
     /// The address translation.
     pub translation: TranslationSpec,
     /// Wear levelling.

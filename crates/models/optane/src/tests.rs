@@ -10,12 +10,15 @@ fn spec() -> DimmSpec {
     DimmSpec {
         buffer_blocks: 4,
         bus: Dur::ns(3),
+        line: Dur::ns(3),
+        linger: Dur::ZERO,
+        settle: Dur::ZERO,
         hit: Dur::ns(80),
         array: Dur::ns(160),
         read_service: Dur::ns(40),
         write_service: Dur::ns(110),
-        overlap: Dur::ns(10),
         ahead: Dur::ns(100),
+        writes_ahead: Dur::ns(100),
         translation: TranslationSpec { pages: 8, miss: Dur::ns(50) },
         wear: WearSpec { writes: 100, stall: Dur::ns(50_000) },
     }
@@ -48,7 +51,7 @@ fn a_block_is_read_once_and_its_other_lines_come_with_it() {
 }
 
 #[test]
-fn blocks_are_read_one_after_the_other_and_a_write_before_overlaps() {
+fn blocks_are_read_one_after_the_other_and_behind_a_write_that_has_begun() {
     let mut dimm = Dimm::new(plain());
     let latency = |dimm: &mut Dimm, n: u64| dimm.read(at(0), line(4 * n)).latency;
     assert_eq!([0, 1, 2].map(|n| latency(&mut dimm, n)), [240, 280, 320].map(Dur::ns));
@@ -56,8 +59,45 @@ fn blocks_are_read_one_after_the_other_and_a_write_before_overlaps() {
     for n in 0..4 {
         dimm.write(at(0), line(n));
     }
-    // The whole block is written from 0 to 110; the read begins 10 before the end of that.
-    assert_eq!(dimm.read(at(0), line(40)).latency, Dur::ns(100 + 240));
+    // The whole block is written from 0 to 110.
+    assert_eq!(dimm.read(at(1), line(40)).latency, Dur::ns(109 + 240));
+}
+
+#[test]
+fn who_reads_a_block_on_its_way_to_the_media_waits_for_it() {
+    let spec = DimmSpec { linger: Dur::ns(500), settle: Dur::ns(2000), ..plain() };
+    let read_at = |ns: u64| {
+        let mut dimm = Dimm::new(spec);
+        (0..4).for_each(|n| drop(dimm.write(at(0), line(n))));
+        dimm.read(at(ns), line(1))
+    };
+    assert_eq!(read_at(499).latency, Dur::ns(80), "it is in the buffer yet");
+    // It has left the buffer at 500, is in the media at 2500, and is read from there.
+    assert_eq!([500, 1000].map(|ns| read_at(ns).latency), [2240, 1740].map(Dur::ns));
+    assert_eq!([2500, 9000].map(|ns| read_at(ns).latency), [240; 2].map(Dur::ns));
+}
+
+#[test]
+fn what_is_written_again_before_a_block_has_left_goes_with_it() {
+    let spec = DimmSpec { linger: Dur::ns(500), settle: Dur::ns(2000), ..plain() };
+    let mut dimm = Dimm::new(spec);
+    let mut written = |ns: u64| (0..4).map(|n| dimm.write(at(ns), line(n)).bytes_written).sum::<u64>();
+    assert_eq!([0, 100, 499].map(&mut written), [256, 0, 0]);
+    // Written again later, it goes to the media behind what was there before.
+    assert_eq!([1000, 1100, 2999].map(&mut written), [256, 0, 0]);
+    assert_eq!(written(3000), 256);
+}
+
+#[test]
+fn reads_go_before_writes_that_wait_unless_these_are_too_many() {
+    let read_after = |blocks: u64, writes_ahead: u64| {
+        let mut dimm = Dimm::new(DimmSpec { writes_ahead: Dur::ns(writes_ahead), ..plain() });
+        (0..4 * blocks).for_each(|n| drop(dimm.write(at(0), line(n))));
+        dimm.read(at(1), line(100)).latency
+    };
+    // One write has begun; the others wait.
+    assert_eq!([1, 2, 3].map(|blocks| read_after(blocks, 1000)), [109 + 240; 3].map(Dur::ns));
+    assert_eq!(read_after(4, 200), Dur::ns(219 + 240));
 }
 
 #[test]
@@ -116,7 +156,7 @@ proptest! {
             prop_assert!(writes || cost.latency >= dimm.least_read());
             prop_assert!(cost.busy >= Dur::ns(3));
             let reads = cost.bytes_read / 256;
-            least += Dur::ns(30) * reads + Dur::ns(110) * (cost.bytes_written / 256);
+            least += Dur::ns(40) * reads + Dur::ns(110) * (cost.bytes_written / 256);
             bytes_written += cost.bytes_written;
             lines_written += u64::from(writes);
             now = now + cost.busy + Dur::ns(wait);

@@ -200,7 +200,7 @@ impl<M: CachesMember> CacheSpace<M> {
     fn directory(&self) -> Directory {
         let spec = DirectorySpec {
             cores: self.cores as u8,
-            shape: CacheShape { sets: 1, ways: self.ways, latency: Dur::ns(1) },
+            shape: CacheShape { sets: 1, ways: self.ways, latency: Dur::ns(1), index: cpu::Index::Modulo },
             latency: Dur::ns(1),
             snoop: Dur::ns(1),
             retry: Dur::ns(1),

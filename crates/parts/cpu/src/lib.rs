@@ -45,11 +45,27 @@ pub struct CacheShape {
     pub ways: usize,
     /// Time of a hit.
     pub latency: units::Dur,
+    /// Which set a line has.
+    pub index: Index,
+}
+
+/// Which set a line has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ::params::Words)]
+pub enum Index {
+    /// Its number, modulo the sets.
+    Modulo,
+    /// Its number's bits folded upon each other: neighbours have sets of their own, and so have lines a power of two apart.
+    Hash,
 }
 
 impl CacheShape {
     fn set_of(&self, line: protocol::Line) -> usize {
-        line.0 as usize & (self.sets - 1)
+        let bits = self.sets.trailing_zeros();
+        let number = match self.index {
+            Index::Modulo => line.0,
+            Index::Hash => (1..4).fold(line.0, |folded, n| folded ^ line.0 >> (n * bits)),
+        };
+        number as usize & (self.sets - 1)
     }
 
     fn lines(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Parameters of cores, of their caches, and of the wires between them and memory.
 
-use crate::{CacheShape, CoreSpec, DirectorySpec, FlushSpec, Replacement};
+use crate::{CacheShape, CoreSpec, DirectorySpec, FlushSpec, Index, Replacement};
 use params::{Dur, Param, Parameters, Settings, Words, ns};
 use protocol::FenceKind;
 use units::Clock;
@@ -59,6 +59,9 @@ pub struct NonTemporalParameters {
     /// write-combining buffers for non-temporal stores
     #[param(default = "10", source = "datasheet: Intel line fill buffers", min = 1, max = 64)]
     pub write_combining: usize,
+    /// time from one non-temporal store's leaving to the next; eight words are a line
+    #[param(default = "0.5", source = "datasheet: a store a cycle, as of others", range = ns::STEP)]
+    pub nontemporal_interval_ns: Dur,
 }
 
 /// How fast instructions go; recorded programs at page fidelity know nothing else of a core.
@@ -126,6 +129,9 @@ pub struct LlcParameters {
     /// which line of a set makes room, among those equally worth keeping
     #[param(default = "lru", source = "artifact: gem5 Ruby's default")]
     pub replacement: Replacement,
+    /// which set a line has
+    #[param(default = "modulo", source = "artifact: gem5 Ruby's default")]
+    pub index: Index,
     /// false: only a directory; what no core holds comes from memory
     #[param(default = "true", source = "paper: ASAP Table II")]
     pub keeps_data: bool,
@@ -226,7 +232,7 @@ pub struct PathFenceParameters {
 
 /// A cache of so many bytes.
 fn shape(size_bytes: usize, ways: usize, latency: Dur) -> CacheShape {
-    CacheShape { sets: size_bytes / 64 / ways, ways, latency }
+    CacheShape { sets: size_bytes / 64 / ways, ways, latency, index: Index::Modulo }
 }
 
 /// What a core is made of; a store to a device's register holds it for `uncached`.
@@ -252,6 +258,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
         store_interval: cpu.store_interval_ns,
         locked: cpu.locked_ns,
         write_combining: non_temporal.write_combining,
+        nontemporal_interval: non_temporal.nontemporal_interval_ns,
         flush: FlushSpec {
             issue: flush.flush_instruction_ns,
             overlap: flush.flush_overlap,
@@ -275,7 +282,7 @@ pub fn directory_spec(settings: &Settings, cores: usize, caches_persist: bool) -
     let llc = LlcParameters::from_settings(settings);
     DirectorySpec {
         cores: cores as u8,
-        shape: shape(llc.size_bytes, llc.ways, llc.latency_ns),
+        shape: CacheShape { index: llc.index, ..shape(llc.size_bytes, llc.ways, llc.latency_ns) },
         latency: llc.latency_ns,
         snoop: Dur::ns(1),
         retry: Dur::ns(50),

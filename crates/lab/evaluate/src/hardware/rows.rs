@@ -118,14 +118,12 @@ fn bandwidth_row(r: &Record<'static>) -> Option<Row> {
     r.row(operation, pattern, stride, [0, 0])
 }
 
-/// Rows of `op` 1 are labelled as non-temporal stores, and read their lines first as flushed stores do: the two agree within
-/// a few per cent from accesses of 256 bytes on. They are compared as what they measure, and the smaller ones left out.
+/// Rows of `op` 1 are the same stores and flushes in accesses at random, as the program that measured says.
 fn flush_row(r: &Record<'static>) -> Option<Row> {
-    let (access, is_labelled_nontemporal) = (r.number("access_size")?, r.number("op")? == 1);
-    if is_labelled_nontemporal && access < 256 {
-        return None;
-    }
-    r.row("store+clwb", "stride", access, [r.number("clwb_size")?, r.number("fence_size")?])
+    let sizes = [r.number("clwb_size")?, r.number("fence_size")?];
+    let (pattern, stride) =
+        if r.number("op")? == 1 { ("random", 0) } else { ("stride", r.number("access_size")?) };
+    r.row("store+clwb", pattern, stride, sizes)
 }
 
 /// A line of a table, by its columns.

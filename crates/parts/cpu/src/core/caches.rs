@@ -272,7 +272,7 @@ mod tests {
     use units::Dur;
 
     fn shape(sets: usize, ways: usize) -> CacheShape {
-        CacheShape { sets, ways, latency: Dur::ns(1) }
+        CacheShape { sets, ways, latency: Dur::ns(1), index: crate::Index::Modulo }
     }
 
     /// As a list of lines for each set of each level, the least recently used first.

@@ -29,6 +29,8 @@ pub struct CoreSpec {
     pub locked: Dur,
     /// Write-combining buffers for non-temporal stores.
     pub write_combining: usize,
+    /// Time from one non-temporal store to the next.
+    pub nontemporal_interval: Dur,
     /// Flush instructions.
     pub flush: FlushSpec,
     /// Whether the core waits for sfence, or only its later stores do.

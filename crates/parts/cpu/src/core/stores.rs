@@ -231,7 +231,7 @@ impl Front {
             self.emit_combining(at, Some(oldest));
         }
         self.stats.stores += 1;
-        Ok((self.spec.store_interval, DONE))
+        Ok((self.spec.nontemporal_interval, DONE))
     }
 
     /// Sends write-combining buffers out: the one of `line`, or all.

@@ -73,8 +73,8 @@ impl CoreOrdering for Flushes {
 fn spec() -> CoreSpec {
     CoreSpec {
         issue: Dur::ns(ISSUE),
-        l1: CacheShape { sets: 1, ways: 2, latency: Dur::ns(L1) },
-        l2: CacheShape { sets: 1, ways: 4, latency: Dur::ns(L2) },
+        l1: CacheShape { sets: 1, ways: 2, latency: Dur::ns(L1), index: crate::Index::Modulo },
+        l2: CacheShape { sets: 1, ways: 4, latency: Dur::ns(L2), index: crate::Index::Modulo },
         store_buffer: 2,
         store_prefetch: false,
         outstanding_writes: None,
@@ -83,6 +83,7 @@ fn spec() -> CoreSpec {
         store_interval: Dur::ns(INTERVAL),
         locked: Dur::ns(LOCKED),
         write_combining: 1,
+        nontemporal_interval: Dur::ns(INTERVAL),
         flush: FlushSpec { issue: Dur::ns(FLUSH), overlap: true, invalidates: false },
         sfence_blocks: true,
         sfence_as: FenceKind::Sfence,

@@ -32,7 +32,7 @@ impl Bench {
         let spec = DirectorySpec {
             replacement: Replacement::Lru,
             cores: CORES as u8,
-            shape: CacheShape { sets: 4, ways: 2, latency: Dur::ns(10) },
+            shape: CacheShape { sets: 4, ways: 2, latency: Dur::ns(10), index: crate::Index::Modulo },
             latency: Dur::ns(10),
             snoop: Dur::ns(1),
             retry: Dur::ns(50),

@@ -392,7 +392,7 @@ impl Controller {
     /// first.
     fn bring_forward(&mut self, line: Line) {
         let Admission::ByChance { window } = self.spec.admission else { return };
-        for index in 0..window.min(self.reads.len()) {
+        for index in self.answered..window.min(self.reads.len()) {
             if self.reads[index].line.0 / BLOCK_LINES == line.0 / BLOCK_LINES {
                 self.reads.swap(index, self.answered);
                 self.answered += 1;

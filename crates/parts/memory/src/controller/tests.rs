@@ -1,6 +1,8 @@
 //! Timing of a controller, to the picosecond: not before, and then.
 
-use super::{Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough};
+use super::{
+    Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media, PassThrough,
+};
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use protocol::{FlushRequest, Line, LineWrite, Mask, Msg, Node, PM_BASE, PostCrash, View, line_of, ports};
 use units::{Dur, Time};
@@ -47,7 +49,7 @@ impl Bench {
         Bench::of(spec, media(None))
     }
 
-    fn of(spec: ControllerSpec, media: FixedMedia) -> Bench {
+    fn of(spec: ControllerSpec, media: impl Media + 'static) -> Bench {
         let to = |n, port| Link { to: NodeId(n), port, latency: WIRE };
         let links = vec![
             vec![to(2, PortId(0))],
@@ -174,6 +176,33 @@ fn who_comes_in_by_chance_keeps_the_order_of_a_lines_writes_and_leaves_nobody_ou
     let told = b.answers.iter().filter(|(.., m)| matches!(m, Msg::CleanAck { .. })).count();
     assert_eq!(told, 24);
     assert!((0..6).all(|n| b.controller.latest(line(n)) == [3; 64]));
+}
+
+/// Media whose buffer has lost a block when its other lines are asked for.
+struct Forgetful;
+
+impl Media for Forgetful {
+    fn read(&mut self, _: Time, _: Line) -> Cost {
+        Cost { latency: Dur::ns(175), busy: Dur::ns(9), hit: Some(false), ..Cost::default() }
+    }
+
+    fn write(&mut self, _: Time, _: Line) -> Cost {
+        Cost { busy: Dur::ns(26), ..Cost::default() }
+    }
+
+    fn least_read(&self) -> Dur {
+        Dur::ns(175)
+    }
+}
+
+#[test]
+fn lines_of_a_block_that_is_read_again_and_again_are_each_answered_once() {
+    let spec = ControllerSpec { admission: Admission::ByChance { window: 8 }, ..spec() };
+    let mut b = Bench::of(spec, Forgetful);
+    for n in 0..4 {
+        b.arrive(10, 0, read(n));
+    }
+    assert_eq!(b.run(), [190, 199, 208, 217]);
 }
 
 #[test]

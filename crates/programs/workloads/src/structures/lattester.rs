@@ -37,10 +37,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     recover: None,
 };
 
-/// Bytes of a thread's region: a whole number of turns of one to six DIMMs.
-const REGION: u64 = 3 << 32;
-/// Lines that random accesses go round in: beyond every cache and translation.
-const RANDOM_BYTES: u64 = 1 << 30;
+/// Bytes of a thread's region, one behind the other as in the program: on six DIMMs all threads begin on three of them.
+const REGION: u64 = 2 << 30;
 /// A word for each thread, in a line of its own.
 const SETTLED: u64 = DRAM_BASE + PAGE_BYTES;
 /// Lines that fill the module's buffers and the queues before them.
@@ -73,6 +71,9 @@ struct Accesses {
     first: u64,
     access: u64,
     stride: u64,
+    /// Places where an access may begin, and bytes between them.
+    places: u64,
+    apart: u64,
     /// Lines before a flush and a fence; none where there are none.
     flush_lines: Option<u64>,
     fence_lines: Option<u64>,
@@ -109,18 +110,27 @@ impl Accesses {
         let operation: Operation = s.read("workload.operation");
         let lines =
             |key: &str| Some(s.number(key)).filter(|bytes| *bytes > 0).map(|b| b.div_ceil(LINE_BYTES));
-        // Regions begin on one DIMM after the other, as far as there are any.
-        let first = PM_BASE + c.thread as u64 * (REGION + PAGE_BYTES);
+        let first = PM_BASE + c.thread as u64 * REGION;
+        let is_random = s.read::<Pattern>("workload.pattern") == Pattern::Random;
+        let access = s.number("workload.access_size").next_multiple_of(LINE_BYTES);
+        let stride = s.number("workload.stride");
+        // Accesses at random begin at multiples of the power of two that their size has, a page's at most.
+        let apart = if is_random { (access & access.wrapping_neg()).min(PAGE_BYTES) } else { stride.max(1) };
+        let places = (REGION - access) / apart + 1;
+        let mut random = c.random();
         Accesses {
             operation,
-            is_random: s.read::<Pattern>("workload.pattern") == Pattern::Random,
+            is_random,
             first,
-            access: s.number("workload.access_size").next_multiple_of(LINE_BYTES),
-            stride: s.number("workload.stride"),
+            access,
+            stride,
+            places,
+            apart,
             flush_lines: lines("workload.clwb_size").or((operation == Operation::StoreFlush).then_some(1)),
             fence_lines: lines("workload.fence_size"),
-            number: 0,
-            random: c.random(),
+            // Threads that have run for seconds are no longer in step.
+            number: random.below(places),
+            random,
             value: 0,
             last: first,
         }
@@ -139,7 +149,7 @@ impl Accesses {
 
     /// How often each line is accessed, at most 64 times.
     fn repeats(&self) -> u64 {
-        if self.is_random { 1 } else { (self.access / self.stride.max(LINE_BYTES)).clamp(1, 64) }
+        if self.is_random { 1 } else { self.access.div_ceil(self.stride.max(LINE_BYTES)).min(64) }
     }
 
     /// So many lines at most, access by access, until `ends`; gives how many.
@@ -156,10 +166,9 @@ impl Accesses {
     fn next(&mut self) -> u64 {
         self.number += 1;
         if self.is_random {
-            return self.first + self.random.below(RANDOM_BYTES / self.access) * self.access;
+            return self.first + self.random.below(self.places) * self.apart;
         }
-        let wraps = REGION / 2;
-        self.first + ((self.number * self.stride) % wraps) / LINE_BYTES * LINE_BYTES
+        self.first + (self.number % self.places * self.stride) / LINE_BYTES * LINE_BYTES
     }
 
     /// One access of `lines`, or fewer where `ends` comes before its end; gives how many.
