@@ -68,7 +68,9 @@ fn who_reads_a_block_on_its_way_to_the_media_waits_for_it() {
     let spec = DimmSpec { linger: Dur::ns(500), settle: Dur::ns(2000), ..plain() };
     let read_at = |ns: u64| {
         let mut dimm = Dimm::new(spec);
-        (0..4).for_each(|n| drop(dimm.write(at(0), line(n))));
+        for n in 0..4 {
+            dimm.write(at(0), line(n));
+        }
         dimm.read(at(ns), line(1))
     };
     assert_eq!(read_at(499).latency, Dur::ns(80), "it is in the buffer yet");
@@ -92,7 +94,9 @@ fn what_is_written_again_before_a_block_has_left_goes_with_it() {
 fn reads_go_before_writes_that_wait_unless_these_are_too_many() {
     let read_after = |blocks: u64, writes_ahead: u64| {
         let mut dimm = Dimm::new(DimmSpec { writes_ahead: Dur::ns(writes_ahead), ..plain() });
-        (0..4 * blocks).for_each(|n| drop(dimm.write(at(0), line(n))));
+        for n in 0..4 * blocks {
+            dimm.write(at(0), line(n));
+        }
         dimm.read(at(1), line(100)).latency
     };
     // One write has begun; the others wait.
