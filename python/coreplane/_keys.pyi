@@ -148,7 +148,7 @@ class Memory(TypedDict, total=False):
     drain_line_nj: int
     dram: MemoryDram
     interleave_bytes: int
-    kind: str
+    kind: Literal["pm", "ddr4", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
     link: Literal["direct", "cxl"]
     optane: MemoryOptane
     pm: MemoryPm
@@ -397,7 +397,7 @@ class MemoryEntry(TypedDict, total=False):
     drain_line_nj: int
     dram: MemoryDram
     interleave_bytes: int
-    kind: str
+    kind: Literal["pm", "ddr4", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
     link: Literal["direct", "cxl"]
     optane: MemoryOptane
     pm: MemoryPm
