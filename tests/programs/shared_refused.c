@@ -26,7 +26,11 @@ int main(int argc, char **argv) {
     }
     int processes = !strcmp(how, "five") ? 5 : !strcmp(how, "nine") ? 9 : 2;
     for (int n = 0; n < processes; n++) {
-        if (fork()) continue;
+        if (fork()) {
+            /* One after the other: who begins first is host 0. */
+            if (!strcmp(how, "halves")) wait(NULL);
+            continue;
+        }
         if (!strcmp(how, "five") || !strcmp(how, "nine")) use("a", 0);
         if (!strcmp(how, "halves")) use("a", n ? 256 : 0);
         if (!strcmp(how, "apart")) use(n ? "b" : "a", 0);
