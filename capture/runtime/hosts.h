@@ -107,35 +107,28 @@ static void settle_if_made(struct buffer *b) {
         if (by_host) begin(); \
         return REAL(name) arguments; \
     }
-/* One that may take long. */
-#define RESTS(type, name, parameters, arguments) \
+/* One that may take long, and what follows from its result. */
+#define RESTS(type, name, parameters, arguments, then) \
     LIBRARY(name) \
     INSTEAD type name parameters { \
         if (by_host) begin(); \
         rest(1); \
         type result = REAL(name) arguments; \
         rest(-1); \
+        then \
         return result; \
     }
 WAITS(int, usleep, (useconds_t microseconds), (microseconds))
-RESTS(unsigned, sleep, (unsigned seconds), (seconds))
+RESTS(unsigned, sleep, (unsigned seconds), (seconds), )
 WAITS(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
 WAITS(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left), (clock, flags, time, left))
 WAITS(int, sched_yield, (void), ())
 /* One that has ended orders the process that waited for it. */
 #define WAITS_FOR_END(name, parameters, arguments) \
-    LIBRARY(name) \
-    INSTEAD pid_t name parameters { \
-        if (by_host) begin(); \
-        rest(1); \
-        pid_t process_ended = REAL(name) arguments; \
-        rest(-1); \
-        if (by_host && process_ended > 0) takes(MEETINGS, PC); \
-        return process_ended; \
-    }
+    RESTS(pid_t, name, parameters, arguments, if (by_host && result > 0) takes(MEETINGS, PC);)
 WAITS_FOR_END(wait, (int *status), (status))
 WAITS_FOR_END(waitpid, (pid_t process, int *status, int options), (process, status, options))
-RESTS(int, poll, (struct pollfd *all, nfds_t n, int milliseconds), (all, n, milliseconds))
+RESTS(int, poll, (struct pollfd *all, nfds_t n, int milliseconds), (all, n, milliseconds), )
 
 /* Semaphores that processes share order them as locks do. Threads meet there. */
 LIBRARY(sem_post)

@@ -5,10 +5,7 @@ struct copied {
     char set[16], copied[24], moved[40], looped[16];
     uint64_t pair[2], words[4];
 };
-struct entries {
-    struct cell count;
-    struct copied entry[ENTRIES];
-};
+typedef struct copied contents;
 static const char text[40] = "012345678901234567890123456789012345678";
 
 __attribute__((optimize("O3"))) static void fill(struct copied *e, uint64_t n) {
@@ -21,16 +18,9 @@ __attribute__((optimize("O3"))) static void fill(struct copied *e, uint64_t n) {
     for (int i = 0; i < 4; i++) e->words[i] = words[i];
 }
 
-static void work(const char *file) {
-    struct entries *all = (struct entries *)fresh(file, PAGE);
-    for (uint64_t n = 1; n <= ENTRIES; n++) {
-        fill(&all->entry[n - 1], n);
-        persist(&all->entry[n - 1], sizeof all->entry[0]);
-        all->count.word = n;
-        persist(&all->count, 8);
-        coreplane_mark_here(n);
-    }
-}
+static void made_durable(struct copied *e) { persist(e, sizeof *e); }
+
+#include "entries.h"
 
 static void check(const char *file, uint64_t acknowledged) {
     const struct entries *all = (const struct entries *)found(file, sizeof *all);

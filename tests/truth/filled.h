@@ -15,10 +15,7 @@ struct filled {
     char year[12], text[32], pair[16], name[16];
     wchar_t wide[8];
 };
-struct entries {
-    struct cell count;
-    _Alignas(64) struct filled entry[ENTRIES];
-};
+typedef struct filled contents;
 
 static void made_durable(struct filled *e);
 
@@ -40,16 +37,7 @@ static void fill(struct filled *e, uint64_t n) {
     wmemset(e->wide + 5, (wchar_t)('a' + n), 3);
 }
 
-static void work(const char *file) {
-    struct entries *all = (struct entries *)fresh(file, PAGE);
-    for (uint64_t n = 1; n <= ENTRIES; n++) {
-        fill(&all->entry[n - 1], n);
-        made_durable(&all->entry[n - 1]);
-        all->count.word = n;
-        persist(&all->count, 8);
-        coreplane_mark_here(n);
-    }
-}
+#include "entries.h"
 
 static void check(const char *file, uint64_t acknowledged) {
     const struct entries *all = (const struct entries *)found(file, sizeof *all);

@@ -66,6 +66,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) variant: Variant,
     pub(crate) report: &'a Report,
     pub(crate) host: f64,
+    /// Whether it was known, and not made.
+    pub(crate) was_known: bool,
 }
 
 /// A run that is to be made.
@@ -109,7 +111,9 @@ pub(crate) fn run(
             }
             let workload = &workloads[variant.0];
             let wanted = Wanted { machine: *job, variant: *variant, description: &machine, workload };
-            let (report, host) = match known(&wanted) {
+            let known = known(&wanted);
+            let was_known = known.is_some();
+            let (report, host) = match known {
                 Some(known) => known,
                 None => {
                     let work = || machine::run(&machine, workload, options);
@@ -117,7 +121,7 @@ pub(crate) fn run(
                     (report?, host)
                 }
             };
-            done(Ended { machine: *job, variant: *variant, report: &report, host });
+            done(Ended { machine: *job, variant: *variant, report: &report, host, was_known });
             watch::parts_of(own.as_ref(), ended.fetch_add(1, Relaxed) + 1, count);
             Ok((*job, (*variant, report, host)))
         })

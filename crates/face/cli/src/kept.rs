@@ -18,14 +18,21 @@ pub(crate) struct Kept {
 impl Kept {
     /// In the folder of a report, or in the user's cache.
     pub(crate) fn new(out: Option<&Path>) -> Kept {
-        let folder = match out {
-            Some(out) => out.join("runs"),
-            None => output::cache().join("bands"),
-        };
-        let text = format!("runs that are done are in {} (the same command goes on)", folder.display());
-        crate::interrupt::keeps(&folder, text);
+        let folder = out.map_or_else(|| output::cache().join("bands"), runs_of);
+        tell_where(&folder);
         Kept { folder }
     }
+}
+
+/// Where a report keeps its runs.
+fn runs_of(out: &Path) -> PathBuf {
+    out.join("runs")
+}
+
+/// Who interrupts the command is told where its runs are.
+fn tell_where(folder: &Path) {
+    let text = format!("runs that are done are in {} (the same command goes on)", folder.display());
+    crate::interrupt::keeps(folder, text);
 }
 
 impl Keep for Kept {
@@ -53,9 +60,8 @@ pub(crate) struct KeptRuns {
 impl KeptRuns {
     /// In the folder of a report.
     pub(crate) fn new(out: &Path, workload: &str, machines: &[String], options: &RunOptions) -> KeptRuns {
-        let folder = out.join("runs");
-        let text = format!("runs that are done are in {} (the same command goes on)", folder.display());
-        crate::interrupt::keeps(&folder, text);
+        let folder = runs_of(out);
+        tell_where(&folder);
         let of = format!("{} {options:?}", build(Some(workload)));
         KeptRuns { folder, of, machines: machines.to_vec() }
     }
@@ -70,9 +76,12 @@ impl KeptRuns {
         Some((report??, kept["host_seconds"].as_f64()?))
     }
 
-    /// Keeps a run. Where that fails the command's own results will too, and say so.
+    /// Keeps a run that is not there yet. Where that fails the command's own results will too, and say so.
     pub(crate) fn keep(&self, ended: &Ended<'_>) {
-        let Ended { machine, variant, report, host } = ended;
+        let Ended { machine, variant, report, host, was_known } = ended;
+        if *was_known {
+            return;
+        }
         let mut kept = report.to_kept();
         kept["kept_for"] = self.hash(&report.description, &report.workload_description).into();
         kept["host_seconds"] = (*host).into();

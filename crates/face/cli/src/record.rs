@@ -58,7 +58,9 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     if !(1..=MOST_TIMES).contains(&times) {
         return Err(Failure::BadInput(format!("--times {times}: give 1 to {MOST_TIMES}")));
     }
-    let all = (1..=times).map(|n| once(&numbered(&out, n))).collect::<Result<Vec<_>, Failure>>()?;
+    let all = (1..=times)
+        .map(|n| once(&recordings::numbered(&out, &n.to_string())))
+        .collect::<Result<Vec<_>, Failure>>()?;
     if output::is_json(&args.common) {
         output::print_json(&Value::Array(all));
     }
@@ -74,12 +76,6 @@ fn stdout(common: &Common) -> Result<Stdio, Failure> {
     Ok(Stdio::inherit())
 }
 
-/// `kv.parquet` becomes `kv.1.parquet`.
-fn numbered(out: &Path, n: u32) -> PathBuf {
-    let extension = out.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
-    out.with_extension(format!("{n}.{extension}"))
-}
-
 /// Runs the program once. Gives what JSON says of it; under `remarks`, what a person should know before using it.
 pub(crate) fn record_once(
     command: &[String],
@@ -90,10 +86,7 @@ pub(crate) fn record_once(
 ) -> Result<Value, Failure> {
     let format = recordings::format_of(out)?;
     let raw = out.with_extension("recording");
-    let route = asked.of(command)?;
-    if !common.quiet {
-        route.remark(&command[0]).iter().for_each(|text| remark(text));
-    }
+    let route = asked.told(command, common)?;
     let title = Title::of(common, &raw);
     record_run::may_be_written(&raw)?;
     // An absolute path: the program may change its directory.

@@ -32,10 +32,7 @@ pub(crate) fn record_once(
     let folder = recordings::beside(out, "processes");
     let named = |e: std::io::Error| Failure::BadInput(format!("--out: {}: {e}", folder.path().display()));
     std::fs::create_dir_all(folder.path()).map_err(named)?;
-    let route = asked.of(command)?;
-    if !common.quiet {
-        route.remark(&command[0]).iter().for_each(|text| crate::lines::remark(text));
-    }
+    let route = asked.told(command, common)?;
     let (done, seconds) = output::timed(|| {
         let mut program = route.command_of_each(command, &std::path::absolute(folder.path())?);
         record_run::run(command, &mut program, &route, stdout)
@@ -118,9 +115,8 @@ fn shared_files(parts: &[Part]) -> Vec<String> {
 fn path_of(out: &Path, number: usize, name: &str) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' };
     let name: String = name.trim().chars().take(40).map(plain).collect();
-    let extension = out.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
     let name = if name.is_empty() { "process".into() } else { name };
-    out.with_extension(format!("{number}-{name}.{extension}"))
+    recordings::numbered(out, &format!("{number}-{name}"))
 }
 
 /// Names places, compares files, and writes a recording. Gives what JSON says of it.

@@ -2,7 +2,8 @@
 //! that executes it. The tool is a program of its own with a licence of its own (`capture/valgrind`); it is only started.
 
 use crate::Failure;
-use crate::args::RecordRoute;
+use crate::args::{Common, RecordRoute};
+use crate::lines::remark;
 use crate::output;
 use crate::record_region::BY_SIGNAL;
 use clap::ValueEnum;
@@ -52,6 +53,15 @@ impl Asked {
     /// Whether nothing was asked for that only the tool can do.
     pub(crate) fn may_be_hooks(&self) -> bool {
         self.route != RecordRoute::Valgrind && self.memory.is_none() && self.region.is_empty()
+    }
+
+    /// How this program is recorded, which a person is told.
+    pub(crate) fn told(&self, command: &[String], common: &Common) -> Result<Route, Failure> {
+        let route = self.of(command)?;
+        if !common.quiet {
+            route.remark(&command[0]).iter().for_each(|text| remark(text));
+        }
+        Ok(route)
     }
 
     /// How this program is recorded.

@@ -6,7 +6,7 @@ use protocol::Image;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trace::{Described, ReadAt, Recording, TraceError};
 
 /// The two formats of our own.
@@ -103,6 +103,12 @@ pub(crate) fn save_image(image: &Image, path: &Path) -> Result<(), Failure> {
             .and_then(|()| file.set_len(image.len()))
             .map_err(|e| named(path)(e.into()))
     })
+}
+
+/// One of several recordings: `kv.parquet` becomes `kv.1.parquet`.
+pub(crate) fn numbered(out: &Path, which: &str) -> PathBuf {
+    let extension = out.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
+    out.with_extension(format!("{which}.{extension}"))
 }
 
 /// A file beside another one, of this process alone (several may write into one folder), which goes afterwards.

@@ -3,7 +3,7 @@
 use crate::error::{ConfigError, suggestion};
 use crate::params::{MACHINE, read};
 use crate::reader::Reader;
-use crate::registry::{memory_kind, memory_kinds};
+use crate::registry::{memory_kind, memory_kind_names};
 use plug::MemoryKind;
 use protocol::params::Setting;
 use protocol::{PAGE_BYTES, TURN};
@@ -28,7 +28,7 @@ pub struct MemoryDescription {
 /// The kind that `name` names.
 pub(crate) fn kind_called(name: &str) -> Result<&'static dyn MemoryKind, ConfigError> {
     memory_kind(name).ok_or_else(|| {
-        let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
+        let names = memory_kind_names();
         let near = suggestion(name, names.iter().copied());
         ConfigError::new(format!("memory.kind = {name}: give one of {}{near}", names.join(", ")))
     })
@@ -93,7 +93,7 @@ impl MemoryDescription {
 }
 
 fn no_kind() -> String {
-    let names: Vec<&str> = memory_kinds().map(|k| k.name()).collect();
+    let names = memory_kind_names();
     format!("memory: has no kind; give kind = one of {}", names.join(", "))
 }
 

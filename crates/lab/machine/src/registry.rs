@@ -40,13 +40,19 @@ pub fn memory_kinds() -> impl Iterator<Item = &'static dyn MemoryKind> {
     SYSTEMS.iter().filter_map(|system| system.memory)
 }
 
-/// What a parameter accepts, in words. Kinds of memory are known here alone, not by the table that has the key.
+/// What the kinds of memory are called.
+pub(crate) fn memory_kind_names() -> Vec<&'static str> {
+    memory_kinds().map(|kind| kind.name()).collect()
+}
+
+/// The words that a parameter accepts and its own table does not know: kinds of memory.
+pub(crate) fn words_of(param: &Param) -> Option<Vec<&'static str>> {
+    (param.key == "memory.kind").then(memory_kind_names)
+}
+
+/// What a parameter accepts, in words.
 pub fn accepts(param: &Param) -> String {
-    if param.key == "memory.kind" {
-        let names: Vec<&str> = memory_kinds().map(|kind| kind.name()).collect();
-        return format!("one of {}", names.join(", "));
-    }
-    param.kind.accepts()
+    words_of(param).map_or_else(|| param.kind.accepts(), |words| format!("one of {}", words.join(", ")))
 }
 
 /// The kind of memory called `name`.

@@ -1,7 +1,7 @@
 //! The JSON Schema of machine descriptions, from the one table of parameters.
 
 use crate::params::MACHINE;
-use crate::registry::{accepts, memory_kinds};
+use crate::registry::{accepts, words_of};
 use protocol::Param;
 use protocol::params::Kind;
 use serde_json::{Map, Value, json};
@@ -105,11 +105,11 @@ fn property(param: &Param) -> Value {
         Kind::Bytes { .. } => json!({"type": ["integer", "string"]}),
         Kind::Choice(words) => json!({"enum": words}),
         Kind::Flag => json!({"type": "boolean"}),
-        Kind::Text if param.key == "memory.kind" => {
-            json!({"enum": memory_kinds().map(|kind| kind.name()).collect::<Vec<_>>()})
-        }
         Kind::Text => json!({"type": "string"}),
     };
+    if let Some(words) = words_of(param) {
+        schema = json!({"enum": words});
+    }
     let text = format!("{} ({}; default {}, {})", param.meaning, accepts(param), param.default, param.source);
     schema["description"] = text.into();
     if let Some(source) = crate::sources::to_json(param.source) {
