@@ -10,5 +10,7 @@ pub const WIRE: (u64, u64) = (100, 1_000_000);
 pub const STEP: (u64, u64) = (1, 1_000_000);
 /// What happens again and again: up to a tenth of a second.
 pub const SHORT: (u64, u64) = (0, 100_000_000_000);
+/// From one look at something to the next: an uncached line takes ten nanoseconds to read, and a wait of a millisecond has not more than 100,000 looks.
+pub const POLL: (u64, u64) = (10_000, 1_000_000_000);
 /// What keeps something busy: more than nothing, up to a millisecond.
 pub const SERVICE: (u64, u64) = (1, 1_000_000_000);

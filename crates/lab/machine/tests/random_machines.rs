@@ -126,7 +126,7 @@ fn many_changed_machines_run_or_say_why_not() {
 #[test]
 fn what_made_runs_endless_or_panic_is_refused_or_ends() {
     type Sets = &'static [(&'static str, &'static str)];
-    let cases: [(&str, &str, Sets); 4] = [
+    let cases: [(&str, &str, Sets); 5] = [
         (
             "pberry@cxl",
             "redis-random",
@@ -138,6 +138,7 @@ fn what_made_runs_endless_or_panic_is_refused_or_ends() {
             "cceh",
             &[("remote.deadline_ns", "0"), ("remote.retry_ns", "1"), ("remote.fault.lose_one_in", "2")],
         ),
+        ("nvdimmc-poc", "linreg", &[("nvdimm.driver.poll_ns", "0.001")]),
         ("hops-rp", "cceh", &[("cpu.store_interval_ns", "1000000"), ("ordering.flush_issue_ns", "1000000")]),
     ];
     for (machine, workload, sets) in cases {

@@ -129,7 +129,7 @@ pub struct DriverParameters {
     #[param(default = "0", source = "open 0..1000: what the choice of a slot takes is not published; stands at none, and is fitted where a paper has numbers", range = ns::NS)]
     pub replace_ns: Dur,
     /// driver: time between two looks at an acknowledgement
-    #[param(acts = "nvdimm.kind=cached", default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::SERVICE)]
+    #[param(acts = "nvdimm.kind=cached", default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::POLL)]
     pub poll_ns: Dur,
     /// false is a fault: no flush before a writeback
     #[param(default = "true", source = "paper: NVDIMM-C §V-B")]

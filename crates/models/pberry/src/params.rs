@@ -152,7 +152,7 @@ pub struct RemoteParameters {
     #[param(default = "270", source = "measured: LegoOS, 7.58 us for 23 processors", range = ns::NS)]
     pub shootdown_core_ns: Dur,
     /// between two looks at something that is waited for
-    #[param(default = "100", source = "open 50..200: a look at an uncached line, half to twice", range = ns::SERVICE)]
+    #[param(default = "100", source = "open 50..200: a look at an uncached line, half to twice", range = ns::POLL)]
     pub poll_ns: Dur,
     /// pages reclaimed together
     #[param(

@@ -7,7 +7,7 @@ use params::{Dur, Parameters, ns};
 #[parameters(prefix = "ordering")]
 pub(super) struct HopsParameters {
     /// HOPS: time from one look at the global timestamp register to the next
-    #[param(default = "250", source = "paper: ASAP §VII (500 cycles)", range = ns::SERVICE)]
+    #[param(default = "250", source = "paper: ASAP §VII (500 cycles)", range = ns::POLL)]
     pub(super) poll_ns: Dur,
     /// HOPS: time of reading the register
     #[param(default = "17", source = "paper: ASAP §VII (50 cycles, wires taken off)", range = ns::NS)]
