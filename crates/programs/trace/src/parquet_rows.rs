@@ -4,7 +4,7 @@
 use crate::error::TraceError;
 use crate::file::Texts;
 use crate::parquet_file::{COLUMNS, WRITER};
-use crate::record::{Kind, Record};
+use crate::record::{Kind, Record, SIZES};
 use crate::source::ReadAt;
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -23,6 +23,7 @@ const BATCH: usize = 2048;
 
 const THREAD: usize = 0;
 const KIND: usize = 1;
+const SIZE: usize = 2;
 const STAMP: usize = 5;
 /// The columns that may be absent: their values are 0.
 const OPTIONAL: [&str; 2] = ["location", "instructions"];
@@ -144,7 +145,7 @@ impl Rows {
             column.read(BATCH.min(total - at), &mut values)?;
             units::watch::check();
             for value in &values {
-                let thread = narrow::<u16>(*value, THREAD, at)? as usize;
+                let thread = Row(group, at).narrow::<u16>(*value, THREAD)? as usize;
                 if thread >= self.threads.len() {
                     self.threads.resize_with(thread + 1, Vec::new);
                 }
@@ -278,12 +279,24 @@ impl What {
     }
 }
 
-fn narrow<T: TryFrom<u64>>(value: u64, column: usize, row: usize) -> Result<T, TraceError> {
-    T::try_from(value).map_err(|_| unfit(value, column, row))
-}
+/// A group and one of its rows.
+#[derive(Clone, Copy)]
+struct Row(usize, usize);
 
-fn unfit(value: u64, column: usize, row: usize) -> TraceError {
-    TraceError::unfit(format!("row {row} of a group: {} is {value}", COLUMNS[column]))
+impl Row {
+    fn narrow<T: TryFrom<u64>>(self, value: u64, column: usize) -> Result<T, TraceError> {
+        T::try_from(value).map_err(|_| self.unfit(value, column))
+    }
+
+    fn unfit(self, value: u64, column: usize) -> TraceError {
+        let Row(group, row) = self;
+        TraceError::unfit(format!("row {row} of group {group}: {} is {value}", COLUMNS[column]))
+    }
+
+    fn of_no_size(self, bytes: u64, kind: Kind) -> TraceError {
+        let (Row(group, row), kind) = (self, kind.name());
+        TraceError::unfit(format!("row {row} of group {group}: the size of a {kind} is {bytes}; {SIZES}"))
+    }
 }
 
 /// Reads the records of one thread, a batch in memory at a time.
@@ -294,7 +307,8 @@ pub(crate) struct RowCursor {
     columns: Vec<Column>,
     /// Rows of the stretch that are not read.
     left: usize,
-    /// The batch: its rows, which row of its group is the first, and which is next.
+    /// The batch: its group and rows, which row of its group is the first, and which is next.
+    group: usize,
     batch: [Vec<u64>; 8],
     first: usize,
     at: usize,
@@ -335,7 +349,8 @@ impl RowCursor {
             self.columns.push(column);
         }
         self.batch.iter_mut().for_each(Vec::clear);
-        (self.left, self.first, self.at) = (stretch.rows, stretch.first, 0);
+        (self.group, self.left) = (stretch.group, stretch.rows);
+        (self.first, self.at) = (stretch.first, 0);
         Ok(())
     }
 
@@ -352,20 +367,22 @@ impl RowCursor {
     }
 
     fn record(&self, i: usize) -> Result<Record, TraceError> {
-        let row = self.first + i;
+        let row = Row(self.group, self.first + i);
         let value = |column: usize| self.batch[column][i];
         let kind = u8::try_from(value(KIND)).ok().and_then(Kind::from_number);
-        let kind = kind.ok_or_else(|| unfit(value(KIND), KIND, row))?;
-        let size = u8::try_from(value(2).max(1)).ok().filter(|s| matches!(s, 1 | 2 | 4 | 8));
+        let kind = kind.ok_or_else(|| row.unfit(value(KIND), KIND))?;
+        // Where nothing is read or written, a table may say so.
+        let bytes = if kind.is_access() { value(SIZE) } else { value(SIZE).max(1) };
+        let size = u8::try_from(bytes).ok().filter(|s| matches!(s, 1 | 2 | 4 | 8));
         Ok(Record {
             address: value(3),
             value: value(4),
-            stamp: narrow(value(STAMP), STAMP, row)?,
-            location: narrow(value(6), 6, row)?,
-            instructions: narrow(value(7), 7, row)?,
+            stamp: row.narrow(value(STAMP), STAMP)?,
+            location: row.narrow(value(6), 6)?,
+            instructions: row.narrow(value(7), 7)?,
             thread: self.thread,
             kind,
-            size: size.ok_or_else(|| unfit(value(2), 2, row))?,
+            size: size.ok_or_else(|| row.of_no_size(bytes, kind))?,
         })
     }
 }

@@ -277,6 +277,11 @@ impl Kind {
             || matches!(self, Clflush | Written | Observed | Contents)
     }
 
+    /// Whether `size` bytes at `address` were read or written.
+    pub(crate) fn is_access(self) -> bool {
+        self.has_place() && !self.is_flush()
+    }
+
     /// Whether the program read memory, and no more.
     pub fn is_load(self) -> bool {
         matches!(self, Kind::Load | Kind::LoadAcquire)
@@ -328,6 +333,9 @@ impl Kind {
     }
 }
 
+/// What [`Record::size`] may be, told to people.
+pub(crate) const SIZES: &str = "an access has 1, 2, 4 or 8 bytes";
+
 /// One thing that a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -345,7 +353,7 @@ pub struct Record {
     pub thread: u16,
     /// What was done.
     pub kind: Kind,
-    /// Bytes of a load or store: 1, 2, 4 or 8.
+    /// Bytes that were read or written: 1, 2, 4 or 8. Other kinds have none.
     pub size: u8,
 }
 

@@ -9,9 +9,10 @@ use crate::file::{BlockCursor, BlockWriter, Blocks, MAGIC, SUMMARY, Texts, texts
 use crate::normal::{crosses, cut};
 use crate::parquet_file::{ParquetWriter, is_parquet};
 use crate::parquet_rows::{RowCursor, Rows, quietly};
-use crate::record::{Kind, Record, Trace};
-use crate::scan::{Counts, Scan};
+use crate::record::{Kind, Record, SIZES, Trace};
+use crate::scan::{Counts, Scan, senseless};
 use crate::source::ReadAt;
+use crate::space::file_of;
 use crate::summary::{Described, Summary};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -325,19 +326,27 @@ impl Cursor {
             None => self.whole(opened, thread)?,
         };
         match whole {
-            Some(r) if crosses(&r) || self.is_cut(&r) => {
-                let (piece, rest) = cut(r);
-                self.rest = rest;
-                Ok(Some(piece))
-            }
+            // What is left of a cut access may have a size that no access has.
+            Some(r) if crosses(&r) || !r.size.is_power_of_two() => self.first_piece(r),
             whole => Ok(whole),
         }
     }
 
-    /// What is left of a cut access may have a size that no access has.
-    #[inline]
-    fn is_cut(&self, r: &Record) -> bool {
-        !r.size.is_power_of_two() && r.size > 0
+    /// Of a record that is not one access within a line.
+    fn first_piece(&mut self, r: Record) -> Result<Option<Record>, TraceError> {
+        if !r.kind.is_access() {
+            return Ok(Some(r));
+        }
+        if r.size == 0 {
+            return Err(senseless(&r, &format!("is of no bytes: {SIZES}")));
+        }
+        if !ends_where_it_begins(&r) {
+            let text = format!("is of {} bytes, more than there are from there on", r.size);
+            return Err(senseless(&r, &text));
+        }
+        let (piece, rest) = cut(r);
+        self.rest = rest;
+        Ok(Some(piece))
     }
 
     #[inline]
@@ -448,6 +457,12 @@ impl Iterator for InOrder {
         let next = self.merge.next(&self.opened);
         self.opened.kept(next)
     }
+}
+
+/// Whether the last byte of an access is memory as its first is, or of the same file.
+fn ends_where_it_begins(r: &Record) -> bool {
+    let file = |address| file_of(address).map(|(number, _)| number);
+    r.address.checked_add(u64::from(r.size) - 1).is_some_and(|last| file(last) == file(r.address))
 }
 
 /// Whether the kind changes what is mapped.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::block::tests::any_record;
-use crate::{Places, Turns, write_block_file, write_parquet};
+use crate::space::{LARGEST_FILE, file_address};
+use crate::{FILE_SPACE, Places, Turns, write_block_file, write_parquet};
 use proptest::prelude::*;
 
 fn record(thread: u16, kind: Kind, stamp: u32) -> Record {
@@ -42,6 +43,44 @@ fn no_access_crosses_a_line() {
         assert_eq!(places[..4], [(61, 2), (63, 1), (64, 4), (68, 1)].map(|(a, n)| (Kind::Rmw, a, n)));
         assert_eq!(read.thread(0).map(|r| r.instructions).sum::<u32>(), 4);
         assert!(read.records().all(|r| r.kind == Kind::Clwb || r.address % 64 + u64::from(r.size) <= 64));
+    }
+}
+
+fn refusal(recording: Result<Recording, TraceError>) -> String {
+    recording.err().expect("refused").to_string()
+}
+
+#[test]
+fn accesses_without_bytes_are_refused() {
+    for kind in [Kind::Load, Kind::Store, Kind::Rmw, Kind::Observed] {
+        let trace =
+            Trace { threads: vec![vec![Record { size: 0, ..record(0, kind, 1) }]], ..Trace::default() };
+        let (name, table) = (kind.name(), write_parquet(&trace).unwrap());
+        let text = format!("a record makes no sense: {name} at 0x8 of thread 0 is of no bytes: {SIZES}");
+        assert_eq!(refusal(Recording::of_trace(trace)), text);
+        let text = format!("row 0 of group 0: the size of a {name} is 0; {SIZES}");
+        assert_eq!(refusal(Recording::open(Box::new(table))), text);
+    }
+    let trace =
+        Trace { threads: vec![vec![Record { size: 0, ..record(0, Kind::Sfence, 1) }]], ..Trace::default() };
+    let fence = Recording::open(Box::new(write_parquet(&trace).unwrap())).unwrap();
+    assert_eq!(fence.records().map(|r| r.kind).collect::<Vec<_>>(), [Kind::Sfence]);
+}
+
+#[test]
+fn accesses_over_the_end_of_memory_or_of_a_file_are_refused() {
+    let last = file_address(3, LARGEST_FILE - 1);
+    for (kind, address) in [(Kind::Load, u64::MAX), (Kind::Store, FILE_SPACE - 1), (Kind::Contents, last)] {
+        let trace =
+            Trace { threads: vec![vec![Record { address, ..record(0, kind, 1) }]], ..Trace::default() };
+        for read in [write_block_file(&trace), write_parquet(&trace)] {
+            let e = refusal(Recording::open(Box::new(read.unwrap())));
+            let text = format!("{} at {address:#x} of thread 0 is of 8 bytes, more than there", kind.name());
+            assert!(e.contains(&text), "{e}");
+        }
+        let mut trace = trace;
+        trace.threads[0][0].size = 1;
+        assert_eq!(Recording::of_trace(trace).unwrap().len(), 1);
     }
 }
 
@@ -101,7 +140,7 @@ fn a_thread_sees_what_all_mapped_before_its_own_place() {
     let mut push = |thread, kind, address, value, stamp| {
         trace.push(Record { address, value, ..record(thread, kind, stamp) });
     };
-    push(0, Kind::Operand, 0, crate::space::file_address(2, 0), 0);
+    push(0, Kind::Operand, 0, file_address(2, 0), 0);
     push(0, Kind::Map, 0x10000, 4096, 5);
     push(0, Kind::Unmap, 0x10000, 4096, 9);
     push(1, Kind::Rmw, 8, 0, 4);

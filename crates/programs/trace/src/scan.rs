@@ -328,7 +328,8 @@ impl Scan {
     }
 }
 
-fn senseless(r: &Record, what: &str) -> TraceError {
+/// A record that no program can have made.
+pub(crate) fn senseless(r: &Record, what: &str) -> TraceError {
     let (kind, thread) = (r.kind.name(), r.thread);
     TraceError::unfit(format!(
         "a record makes no sense: {kind} at {:#x} of thread {thread} {what}",
