@@ -1,5 +1,6 @@
 """Figures and words that reports have of bands."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +53,10 @@ def test_bands_are_said_in_words() -> None:
     ]
     said = bands.said({"baseline": "intel", "machines": machines})
     assert said == ["asap-rp is 1.90 (1.60 to 2.30) times as fast as intel; ordering.commit_ns decides"]
+
+
+def test_tolerances_are_fields_in_the_pages_own_grey(tmp_path: Path) -> None:
+    # A colour that stays as it is would shine on dark paper, and hide the line at 1.
+    drawn = bands.reasons(DATA, tmp_path)[0]
+    fields = re.findall(r'<path aria-label="ours over published: [^"]*; to: [^"]*"[^>]* fill="([^"]*)"', drawn)
+    assert fields and set(fields) == {"var(--line)"}

@@ -153,7 +153,7 @@ def test_numbers_are_read_at_a_glance() -> None:
 def test_pictures_and_tables_scroll_in_boxes_of_their_own(cli: Cli) -> None:
     cli("compare", "queue", "--on", "intel,eadr", "--set", "workload.operations=40", "--out", "r")
     text = (cli.folder / "r/report.html").read_text()
-    assert ".wide, .picture, pre { overflow-x: auto }" in text
+    assert ".wide, .picture { overflow-x: auto }" in text
     assert text.count("<svg") == text.count('class="picture"><svg') and text.count("<table") == text.count('class="wide"><table')
 
 
@@ -163,3 +163,12 @@ def test_every_group_of_bars_says_which_workload_it_is(tmp_path: Path) -> None:
     drawn = page.figure(tmp_path, "bars", figures.grouped(rows, "bars", "speedup", order=[f"m{m}" for m in range(16)]))
     labels = {name: how for how, name in re.findall(r"<text([^>]*)>(workload-[0-9]+)<", drawn)}
     assert [name for name in names if 'opacity="0"' in labels.get(name, 'opacity="0"')] == []
+
+
+def test_a_speedup_stands_above_its_band_and_a_command_is_seen_whole() -> None:
+    data = {"workload": "w", "baseline": "a", "machines": [{"machine": "a", "speedup": 1.0}, {"machine": "b", "speedup": 2.0, "band": {"speedup": [1.5, 2.6]}}]}
+    layers = figures.speedups(data).to_dict()
+    labels = next(layer for layer in layers["layer"] if layer["mark"]["type"] == "text")
+    at = {row["machine"]: row["top"] for row in layers["datasets"][labels["data"]["name"]]}
+    assert at == {"a": 1.0, "b": 2.6} and labels["encoding"]["y"]["field"] == "top" and labels["encoding"]["text"]["field"] == "speedup"
+    assert re.search(r"pre \{[^}]*white-space: pre-wrap", page.STYLE)

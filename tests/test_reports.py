@@ -62,6 +62,10 @@ def test_a_failure_is_drawn_with_the_order_that_was_needed(cli: Cli) -> None:
     first = kept["model_images"]["failures"][0]
     assert first["missing"][0]["site"] in text and first["present"][0]["site"] in text
     assert "needed: durable before" in text and "To mend it" in text
+    # What was left out is said here too.
+    model = kept["model_images"]
+    assert model["points"] == 60 < model["points_in_log"]
+    assert f"60 of {model['points_in_log']:,} crash points" in text and f"recovery fails at {model['failing_points']:,} of the points." in text
 
 
 def test_tables_are_sorted_by_a_click(cli: Cli) -> None:

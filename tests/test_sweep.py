@@ -128,6 +128,8 @@ def test_what_is_wrong_is_said_before_the_first_run(campaign: Cli) -> None:
     assert "0/16" in campaign.refuses("sweep", "depth.toml", "--share", "3/3")
     assert "no such run" in campaign.refuses("sweep", "depth.toml", "--only", "x")
     assert "no Dask scheduler" in campaign.refuses("sweep", "depth.toml", "--on", "tcp://127.0.0.1:1")
+    for url in ("tcp://", "tcp://here", "ftp://here:8786"):
+        assert campaign.run("sweep", "depth.toml", "--on", url).stderr == f"coreplane: --on {url}: not a scheduler's address; give tcp://HOST:PORT (a scheduler's own is 8786)\n"
     campaign("sweep", "depth.toml")
     (campaign.folder / "depth.toml").write_text(CAMPAIGN.replace("ordering.persist_buffer", "ordering.epoch_table"))
     assert "varies" in campaign.refuses("sweep", "depth.toml", "--resume")

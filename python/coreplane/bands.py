@@ -46,7 +46,7 @@ def published(data: dict[str, Any]) -> alt.LayerChart:
     scale = alt.Scale(type="log", domain=[least, most])
     axis = alt.Axis(values=ticks, format="~g", grid=True)
     verdicts = alt.Color("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values())), sort=list(VERDICTS))
-    tolerance = alt.Chart(pl.DataFrame(fields)).mark_bar(color="#e4e7eb", height=16).encode(y=y, x=alt.X("from:Q", scale=scale, axis=axis, title="ours over published"), x2="to:Q")
+    tolerance = alt.Chart(pl.DataFrame(fields)).mark_bar(color=page.GRID, height=16).encode(y=y, x=alt.X("from:Q", scale=scale, axis=axis, title="ours over published"), x2="to:Q")
     drawn = tolerance
     banded = [r for r in rows if r["low"] is not None]
     if banded:

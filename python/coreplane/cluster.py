@@ -5,6 +5,7 @@ run writes comes back. A run is made by the command line that makes it at home, 
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,10 @@ def main(args: list[str], url: str) -> int:
     files = {name: (campaign.parent / name).read_bytes() for name in plan["files"]}
     files[campaign.name] = campaign.read_bytes()
     missing = [run["name"] for run in plan["runs"] if not run["done"]]
+    if not re.fullmatch(r"inproc://.+|(tcp|tls|ws|wss|ucx)://.+:\d+/?", url):
+        # A client that was never connected would report its own end in ten lines.
+        print(f"coreplane: --on {url}: not a scheduler's address; give tcp://HOST:PORT (a scheduler's own is 8786)", file=sys.stderr)
+        return 2
     try:
         client = Client(url, timeout="5s", set_as_default=False)
     except (OSError, ValueError) as error:

@@ -26,7 +26,8 @@ def colour(names: list[str], title: str | None = None) -> alt.Color:
     unknown = [n for n in names if n not in COLOURS]
     chosen = {n: COLOURS.get(n) or spare[unknown.index(n) % len(spare)] for n in names}
     scale = alt.Scale(domain=list(chosen), range=list(chosen.values()))
-    return alt.Color("machine:N", scale=scale, title=title, sort=names)
+    # Above the figure, where it is seen on a phone too.
+    return alt.Color("machine:N", scale=scale, title=title, sort=names, legend=alt.Legend(orient="top", columns=3))
 
 
 def speedups(data: dict[str, Any]) -> alt.LayerChart:
@@ -37,7 +38,9 @@ def speedups(data: dict[str, Any]) -> alt.LayerChart:
         x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0)),
         y=alt.Y("speedup:Q", title=f"speedup over {data['baseline']}"),
     )
-    labels = bars.mark_text(dy=-7).encode(text=alt.Text("speedup:Q", format=".2f"))
+    # A number stands above its bar, and above the band where there is one.
+    tops = [r | {"top": max(r["speedup"], of.get("band", {}).get("speedup", [0, 0])[1])} for r, of in zip(rows, data["machines"], strict=True)]
+    labels = alt.Chart(pl.DataFrame(tops)).mark_text(dy=-7).encode(x=alt.X("machine:N", sort=names), y="top:Q", text=alt.Text("speedup:Q", format=".2f"))
     both = bars.mark_bar().encode(color=colour(names).legend(None)) + labels
     spans = [{"machine": r["machine"], "low": r["band"]["speedup"][0], "high": r["band"]["speedup"][1]} for r in data["machines"] if "speedup" in r.get("band", {})]
     if spans:

@@ -17,7 +17,7 @@ body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 1080px;
   overflow-wrap: break-word }
 h1 { margin: 0 0 .2rem; font-size: 1.7rem } h2 { margin: 2.6rem 0 .6rem; font-size: 1.25rem } p.about { color: var(--soft); margin: 0 }
 a { color: var(--accent) } ul.summary { padding-left: 1.2rem } ul.summary li { margin: .35rem 0 }
-.wide { margin: .8rem 0 } .wide, .picture, pre { overflow-x: auto }
+.wide { margin: .8rem 0 } .wide, .picture { overflow-x: auto }
 /* A shade at the edge behind which there is more: the paper that covers it moves with what is scrolled. */
 .wide, .picture { background: linear-gradient(to right, var(--paper) 30%, transparent) left / 2rem 100% no-repeat local,
   linear-gradient(to left, var(--paper) 30%, transparent) right / 2rem 100% no-repeat local,
@@ -33,7 +33,7 @@ tr:nth-child(even) td { background: var(--shade) }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto; overflow: visible } figcaption { color: var(--soft); max-width: 46rem }
 p.note { color: var(--soft) } .picture { padding-right: .5rem }
 pre, code { font: .88rem/1.5 ui-monospace, monospace; background: var(--shade); border-radius: 4px } code { padding: .1rem .3rem }
-pre { padding: .7rem 1rem } details summary { cursor: pointer; color: var(--soft) }
+pre { padding: .7rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere } details summary { cursor: pointer; color: var(--soft) }
 nav { color: var(--soft); font-size: .93rem; margin: .8rem 0 } nav a { margin-right: .9rem }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
 @media (max-width: 520px) { body { font-size: 15px; padding: 1rem .7rem } td, th { padding: .25rem .5rem } dl { grid-template-columns: 1fr }

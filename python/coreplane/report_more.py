@@ -131,10 +131,12 @@ def crash(folder: Path) -> Path:
     if data["clean"] and (tried[0] < tried[1] or bounded):
         said[0] = f"Recovery copes with every power failure that was tried: {tried[0]:,} of {tried[1]:,} points of the model, {bounded:,} with images left out (--points, --images)."
     if timed.get("points"):
-        said.append(f"On the machine: {timed['points']:,} instants, recovery fails at {timed['failing_points']:,}.")
+        bound = " (the bound; --points raises it)" if timed.get("bounded") else ""
+        said.append(f"On the machine: {timed['points']:,} instants{bound}, recovery fails at {timed['failing_points']:,}.")
     if model.get("points"):
         left = "" if model["images"] >= model["images_possible"] else f" of {model['images_possible']:,.4g} that are possible"
-        said.append(f"In the model {data['model']}: {model['points']:,} crash points, {model['images']:,} images{left}; recovery fails at {model['failing_points']:,} points.")
+        points = f"{tried[0]:,} of {tried[1]:,}" if tried[0] < tried[1] else f"{tried[0]:,}"
+        said.append(f"In the model {data['model']}: {points} crash points, {model['images']:,} images{left}; recovery fails at {model['failing_points']:,} of the points.")
     found = "".join(_failure(n, f) for n, f in enumerate(model.get("failures", []), 1))
     failed = timed.get("failures", [])
     at_times = [[(quantity(f["at_ns"], "ns"), f["at_ns"]), *([len(f["lost_pages"])] if _lost(failed) else []), f["message"]] for f in failed]
