@@ -44,16 +44,27 @@ const LONGEST_LINGER: Dur = Dur::ns(5_000);
 /// The most lines for which stored energy is left where it is short.
 const MOST_LINES: u64 = 4;
 
+/// Accesses of a core that are remembered to choose from: half a megabyte, whatever a run's length.
+const TELLING: usize = 1 << 16;
+
 /// What a core did in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
     /// How many accesses.
     pub all: u64,
-    /// Those that tell or write back: releases, flushes, fences. What happens between them matters most.
-    pub telling: Vec<u64>,
+    /// Those that tell or write back: releases, flushes, fences. What happens between them matters most. The first
+    /// [`TELLING`] of them.
+    telling: Vec<u64>,
 }
 
 impl Accesses {
+    /// The access that is next tells or writes back.
+    pub(crate) fn tells(&mut self) {
+        if self.telling.len() < TELLING {
+            self.telling.push(self.all);
+        }
+    }
+
     fn draw(&self, random: &mut Random) -> u64 {
         let any = random.below(self.all.max(1));
         if self.telling.is_empty() || random.chance(500) {

@@ -4,6 +4,7 @@ use crate::explore::SharedSpace;
 use crate::mutant::Mutant;
 use crate::params::SharedParameters;
 use crate::shadow::Word;
+use crate::state::Keep;
 use crate::world::World;
 use crate::{Kind, Outcome, Search, run};
 use explore::Held;
@@ -224,4 +225,30 @@ fn a_core_waits_for_what_it_sent_and_not_for_what_its_neighbour_sent() {
     let op = Op { kind: clwb, address: PM_BASE, size: 8, order: Order::Plain, value: 0 };
     world.flush(1, &op, FlushKind::Clwb, std::panic::Location::caller().into());
     assert_eq!((world.acknowledged(0).is_some(), world.acknowledged(1).is_some()), (false, true));
+}
+
+#[test]
+fn what_was_dropped_from_a_hosts_caches_takes_no_room_there() {
+    let mut settings = Settings::defaults(SharedParameters::TABLE);
+    settings.set("shared.cache_lines", Setting::Number(4));
+    let mut world = World::new(SharedParameters::from_settings(&settings), (1, 1), 8, Vec::new());
+    let fetch = |world: &mut World, line: usize| {
+        world.fetch(0, line);
+        world.state.load(0, line, 0);
+    };
+    let copies = |world: &World| world.state.cached(0).collect::<Vec<usize>>();
+    (0..4).for_each(|line| fetch(&mut world, line));
+    // One line that is looked at again and again pushes none out, and is the last to have come.
+    for _ in 0..9 {
+        world.state.flush(0, 1, Keep::Nothing);
+        fetch(&mut world, 1);
+    }
+    assert_eq!(copies(&world), [0, 1, 2, 3]);
+    // The room of one that is gone is taken before another has to go.
+    world.state.flush(0, 3, Keep::Nothing);
+    fetch(&mut world, 4);
+    assert_eq!(copies(&world), [0, 1, 2, 4]);
+    // The first that came goes first.
+    (5..7).for_each(|line| fetch(&mut world, line));
+    assert_eq!(copies(&world), [1, 4, 5, 6]);
 }

@@ -49,6 +49,8 @@ struct Look {
 
 /// A host's core.
 pub(crate) struct HostCore {
+    /// The host that it is of: divided once, asked for at each access.
+    host: usize,
     pub(crate) now: Time,
     pub(crate) asked: Option<(Op, SourceLine)>,
     /// Where it last was.
@@ -68,15 +70,16 @@ pub(crate) struct HostCore {
     pub(crate) link_back: Option<(Time, Option<Time>)>,
     /// It stopped because its link was lost for too long.
     pub(crate) is_fenced_off: bool,
-    /// Lines in the order in which its host fetched them.
+    /// Lines in the order in which its host fetched them last; of some its caches have no copy any more.
     fetched: VecDeque<usize>,
     /// Words that it looks at again and again, the last one last.
     looks: Vec<Look>,
 }
 
 impl HostCore {
-    fn new(all: usize) -> HostCore {
+    fn new(host: usize, all: usize) -> HostCore {
         HostCore {
+            host,
             now: Time::ZERO,
             asked: None,
             last: None,
@@ -168,7 +171,7 @@ impl World {
         World {
             state: state.buffered(if is_buffered { spec.buffer_lines } else { 0 }),
             shadow: Shadow::new((hosts, cores), lines),
-            hosts: (0..hosts * cores).map(|_| HostCore::new(hosts * cores)).collect(),
+            hosts: (0..hosts * cores).map(|core| HostCore::new(core / cores, hosts * cores)).collect(),
             cores,
             locks: Vec::new(),
             schedule,
@@ -189,7 +192,7 @@ impl World {
 
     /// The host of a core.
     pub(crate) fn host_of(&self, core: usize) -> usize {
-        core / self.cores
+        self.hosts[core].host
     }
 
     /// The cores of a host.
@@ -261,7 +264,7 @@ impl World {
                 (host.now, host.asked, host.answer) = (now + time, None, Some(value));
                 host.last = Some(site);
                 if op.order.releases() || matches!(op.kind, OpKind::Flush(_) | OpKind::Fence(_)) {
-                    host.accesses.telling.push(host.accesses.all);
+                    host.accesses.tells();
                 }
                 host.accesses.all += 1;
                 self.keep_step(id, now, &op, value, site);
@@ -439,15 +442,24 @@ impl World {
         let now = self.hosts[id].now;
         let time = self.over_link(id, now) + self.spec.link_ns + self.spec.hit_ns;
         self.stats.fetch_time += time;
-        let room = self.spec.cache_lines;
-        let fetched = &mut self.first_of(host).fetched;
-        fetched.push_back(line);
-        if fetched.len() > room
-            && let Some(first) = fetched.pop_front()
-        {
-            self.stats.evictions += u64::from(self.state.evict(host, first));
-        }
+        self.make_room(host, line);
         time
+    }
+
+    /// A host's caches have room for a line that comes: what was dropped from them takes none, and of what is left the first that
+    /// came goes. A search through as many lines as they hold, for each line that is fetched.
+    fn make_room(&mut self, host: usize, line: usize) {
+        let first = self.cores_of(host).start;
+        let fetched = &mut self.hosts[first].fetched;
+        let is_gone = |line: &usize| self.state.copy(host, *line).is_none();
+        if let Some(before) = fetched.iter().position(|l| *l == line) {
+            fetched.remove(before);
+        } else if fetched.len() == self.spec.cache_lines {
+            let goes = fetched.iter().position(is_gone).unwrap_or(0);
+            let goes = fetched.remove(goes);
+            self.stats.evictions += u64::from(goes.is_some_and(|line| self.state.evict(host, line)));
+        }
+        self.hosts[first].fetched.push_back(line);
     }
 
     fn load(&mut self, id: usize, op: &Op, site: SourceLine) -> (Dur, u64) {

@@ -34,22 +34,19 @@ pub(crate) const WORKLOAD: SharedWorkload = SharedWorkload {
     params: shared_params!("3" to 8, "4", "times that each host takes the lock", BUGS),
     lines: |_| COUNTERS[1] as usize + 1,
     locks: |settings: &Settings| {
-        (0..super::programs(settings) as u64).map(|id| ticket_at(settings, id)).collect()
+        let share = settings.text("workload.bug") == "tickets-share-line";
+        (0..super::programs(settings)).map(|id| ticket_at(share, id)).collect()
     },
     program: |host| Box::pin(run(host)),
     check,
 };
 
-fn ticket_at(settings: &Settings, id: u64) -> u64 {
-    if settings.text("workload.bug") == "tickets-share-line" {
-        line(TICKETS) + id * 8
-    } else {
-        line(TICKETS + id)
-    }
+fn ticket_at(share_a_line: bool, id: usize) -> u64 {
+    if share_a_line { line(TICKETS) + id as u64 * 8 } else { line(TICKETS + id as u64) }
 }
 
 fn ticket(host: &Host, id: usize) -> u64 {
-    ticket_at(&host.settings, id as u64)
+    ticket_at(host.has("tickets-share-line"), id)
 }
 
 fn choosing(id: usize) -> u64 {
