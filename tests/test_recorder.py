@@ -13,7 +13,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 SPACE, SHIFT = 1 << 62, 44
 STORES = {"store", "store-nt", "store-release", "rmw", "observed"}
 HARD = {
-    "gone": (0, ""), "forbidden": (0, ""), "moved": (0, "1\n"), "cancelled": (0, ""), "threads": (0, "5000\n"),
+    "gone": (0, ""), "forbidden": (0, ""), "moved": (0, "1\n"), "cancelled": (0, ""), "cleaned": (0, "300\n"), "threads": (0, "5000\n"),
     "interrupted": (0, "1\n"), "jumped": (0, "200\n"), "faults": (0, "1 8 7\n"), "closes": (0, ""),
     "children": (0, "4 5\n"), "ends": (6, ""), "destructors": (0, "18\n"), "exit": (7, ""), "quick": (8, "quick\n"),
     "_Exit": (9, ""), "last": (0, ""),
@@ -118,7 +118,7 @@ def test_right_programs_end_as_they_would_without_a_recorder(cli: Cli, robust: P
         assert (done.returncode, done.stdout) == (code, text), done.stderr
     # Whole, with every thread.
     info = cli.json("trace", "info", "r.cpt")
-    assert info["kinds"]["start"] == {"threads": 5001, "cancelled": 41, "ends": 5, "destructors": 4, "last": 2}.get(case, 1)
+    assert info["kinds"]["start"] == {"threads": 5001, "cancelled": 41, "cleaned": 301, "ends": 5, "destructors": 4, "last": 2}.get(case, 1)
     if case == "closes":
         assert (cli.folder / "r.pm").read_bytes() == b"mine"
 

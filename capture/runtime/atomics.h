@@ -2,22 +2,28 @@
  * compilers make it on x86: a locked operation, which waits for flushes. */
 
 /* Held while an atomic operation and its stamp are made, so that stamps are in the order of the operations. */
-static atomic_flag stamp_locks[256];
+typedef _Atomic(struct buffer *) stamp_lock;
+static stamp_lock stamp_locks[256];
 
-static inline atomic_flag *lock_stamp(struct buffer *b, uint64_t address) {
-    atomic_flag *lock = &stamp_locks[(address >> 3 ^ address >> 11) % 256];
+static inline int takes_stamp(stamp_lock *lock, struct buffer *b) {
+    struct buffer *nobody = NULL;
+    return atomic_compare_exchange_strong_explicit(lock, &nobody, b, memory_order_acquire, memory_order_relaxed);
+}
+
+static inline stamp_lock *lock_stamp(struct buffer *b, uint64_t address) {
+    stamp_lock *lock = &stamp_locks[(address >> 3 ^ address >> 11) % 256];
     /* A signal handler does not wait for what it interrupted. */
     if (__builtin_expect(b->outer && b->outer->held == lock, 0)) return NULL;
     b->held = lock;
-    for (int tries = 1; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++) {
+    for (int tries = 1; !takes_stamp(lock, b); tries++) {
         if (tries % 1024) __builtin_ia32_pause();
         else raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
     }
     return lock;
 }
-static inline uint32_t stamp_and_unlock(atomic_flag *lock) {
+static inline uint32_t stamp_and_unlock(stamp_lock *lock) {
     uint32_t stamp = next_stamp();
-    if (lock) atomic_flag_clear_explicit(lock, memory_order_release);
+    if (lock) atomic_store_explicit(lock, NULL, memory_order_release);
     return stamp;
 }
 /* Its record is there, and the copy of a mapped file has what it left: who compares need no longer wait. */
@@ -39,7 +45,7 @@ static THREAD_LOCAL struct {
 #define RMW_BODY(n, type, operation, new_value) \
     struct buffer *b = begin(); \
     if (!b) { operation; return old; } \
-    atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
+    stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
     operation; \
     uint32_t stamp = stamp_and_unlock(lock); \
     note_old(b, LOG2(n), (uint64_t)p, PC, old, stamp); \
@@ -63,7 +69,7 @@ static THREAD_LOCAL struct {
             if (b) emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
             return __atomic_load_n(p, __ATOMIC_SEQ_CST); \
         } \
-        atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
+        stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
         type v = __atomic_load_n(p, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
         if (relaxed) { \
@@ -89,7 +95,7 @@ static THREAD_LOCAL struct {
             b->pending_size = 0; \
             return; \
         } \
-        atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
+        stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
         if (relaxed) turn(b, (uint64_t)p, PC, stamp, 1); \
@@ -111,7 +117,7 @@ static THREAD_LOCAL struct {
             __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
             return old; \
         } \
-        atomic_flag *lock = lock_stamp(b, (uint64_t)p); \
+        stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
         int done = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
         note_old(b, LOG2(n), (uint64_t)p, location, old, stamp); \

@@ -25,7 +25,7 @@ static inline pair put_pair(volatile pair *p, pair v) {
 }
 
 /* Both halves have stamps that no other operation on them comes between. */
-static inline void pair_done(struct buffer *b, atomic_flag *lock, enum kind k, uint64_t p, uint32_t location, pair v) {
+static inline void pair_done(struct buffer *b, stamp_lock *lock, enum kind k, uint64_t p, uint32_t location, pair v) {
     uint32_t first = next_stamp(), second = stamp_and_unlock(lock);
     emit(b, k, 3, p, location, (uint64_t)v, first);
     emit(b, k, 3, p + 8, location, (uint64_t)(v >> 64), second);
@@ -36,7 +36,7 @@ EXPORT pair __tsan_atomic128_load(const volatile pair *p, int order) {
     (void)order;
     struct buffer *b = begin();
     if (!b) return load_pair(p);
-    atomic_flag *lock = lock_stamp(b, (uint64_t)p);
+    stamp_lock *lock = lock_stamp(b, (uint64_t)p);
     pair v = load_pair(p);
     pair_done(b, lock, LOAD_ACQUIRE, (uint64_t)p, PC, 0);
     return v;
@@ -45,7 +45,7 @@ EXPORT pair __tsan_atomic128_load(const volatile pair *p, int order) {
 static pair store_pair(volatile pair *p, pair v, uint32_t location) {
     struct buffer *b = begin();
     if (!b) return put_pair(p, v);
-    atomic_flag *lock = lock_stamp(b, (uint64_t)p);
+    stamp_lock *lock = lock_stamp(b, (uint64_t)p);
     pair old = put_pair(p, v);
     pair_done(b, lock, RMW, (uint64_t)p, location, v);
     return old;
@@ -63,7 +63,7 @@ EXPORT pair __tsan_atomic128_exchange(volatile pair *p, pair v, int order) {
     EXPORT pair __tsan_atomic128_##name(volatile pair *p, pair v, int order) { \
         (void)order; \
         struct buffer *b = begin(); \
-        atomic_flag *lock = b ? lock_stamp(b, (uint64_t)p) : NULL; \
+        stamp_lock *lock = b ? lock_stamp(b, (uint64_t)p) : NULL; \
         pair old = load_pair(p); \
         while (!exchange_pair(p, &old, new_value)) {} \
         if (b) pair_done(b, lock, RMW, (uint64_t)p, PC, new_value); \
@@ -83,7 +83,7 @@ static pair exchange_pair_if(volatile pair *p, pair expected, pair v, uint32_t l
         exchange_pair(p, &old, v);
         return old;
     }
-    atomic_flag *lock = lock_stamp(b, (uint64_t)p);
+    stamp_lock *lock = lock_stamp(b, (uint64_t)p);
     int done = exchange_pair(p, &old, v);
     pair_done(b, lock, RMW, (uint64_t)p, location, done ? v : old);
     return old;

@@ -212,7 +212,8 @@ static void leave_record(struct buffer *b) {
     b->at = (uint8_t *)end;
     write_out(b);
     forget(b);
-    if (b->held) give(b->held);
+    struct buffer *own = b;
+    if (b->held) atomic_compare_exchange_strong(b->held, &own, NULL);
     b->held = NULL;
     b->busy = 0;
 }

@@ -46,8 +46,8 @@ struct buffer {
     uint32_t pending_work;
     /* What memory held before it, where each process is a host (hosts.h). */
     uint64_t pending_was;
-    /* The lock of an atomic operation that is under way. */
-    atomic_flag *held;
+    /* The lock of an atomic operation that is under way: this buffer's while it is there. */
+    _Atomic(struct buffer *) *held;
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */
     struct buffer *side, *outer;
     struct frame *frames;

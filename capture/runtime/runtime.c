@@ -25,6 +25,7 @@
 #include "records.h"
 #include "buffers.h"
 #include "signals.h"
+#include "cancel.h"
 #include "libraries.h"
 #include "reads.h"
 #include "watched.h"

@@ -182,13 +182,13 @@ static void take_region_signal(void) {
     REAL(sigaction)(SIGUSR2, &ours, NULL);
 }
 
-/* A jump out of a handler: the hook that it interrupted does not go on. */
-static void jump(void) {
+/* A jump out of a handler, or the end of the thread at any instruction: neither handlers nor the hooks that are under way go on. */
+static void leave_all(int in_hook) {
     struct buffer *b = self;
     if (!b) return;
     while (b->outer) b = b->outer;
     uint64_t signals = block_signals();
-    if (self != b) {
+    if (self != b || in_hook) {
         leave_record(b);
         take_side(b);
         self = b;
@@ -202,6 +202,7 @@ static void jump(void) {
     b->frames = NULL;
     restore_signals(signals);
 }
+static void jump(void) { leave_all(0); }
 
 #define JUMPS(name) \
     void __real_##name(struct __jmp_buf_tag *, int) __attribute__((noreturn)); \

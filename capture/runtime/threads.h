@@ -71,8 +71,6 @@ SETS_UP(mutex, pthread_mutexattr_t)
 SETS_UP(rwlock, pthread_rwlockattr_t)
 SETS_UP(cond, pthread_condattr_t)
 
-LIBRARY(pthread_create)
-LIBRARY(pthread_join)
 LIBRARY(pthread_tryjoin_np)
 LIBRARY(pthread_timedjoin_np)
 
@@ -154,5 +152,6 @@ JOINS(pthread_timedjoin_np, (pthread_t thread, void **result, const struct times
 void __real_pthread_exit(void *) __attribute__((noreturn));
 void __attribute__((noreturn)) __wrap_pthread_exit(void *result) {
     begin();
+    exits = 1;
     __real_pthread_exit(result);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -87,6 +88,32 @@ static int cancelled(void) {
         pthread_join(t, NULL);
         atomic_fetch_add(&total, 1);
     }
+    return 0;
+}
+/* A thread that is cancelled at any instruction is cleaned up: often enough to meet the midst of a record. */
+static atomic_int under_way;
+static void clean(void *counter) { ++*(uint64_t *)counter; }
+static void *store_for_ever(void *words) {
+    volatile uint64_t *p = words;
+    pthread_cleanup_push(clean, words);
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    atomic_store(&under_way, 1);
+    for (uint64_t n = 0;; n++) p[1 + n % 7] = n, many[n % 4096] += n;
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+static int cleaned(void) {
+    uint64_t *p = pool();
+    p[0] = 0;
+    for (int n = 0; n < 300; n++) {
+        pthread_t t;
+        atomic_store(&under_way, 0);
+        pthread_create(&t, NULL, store_for_ever, p);
+        while (!atomic_load(&under_way)) sched_yield();
+        pthread_cancel(t);
+        pthread_join(t, NULL);
+    }
+    printf("%lu\n", p[0]);
     return 0;
 }
 static void *leave(void *p) {
@@ -230,7 +257,7 @@ int main(int argc, char **argv) {
     path = argv[2];
     setvbuf(stdout, NULL, _IONBF, 0);
     struct { const char *name; int (*run)(void); } cases[] = {
-        {"gone", gone}, {"forbidden", forbidden}, {"moved", moved}, {"cancelled", cancelled}, {"threads", threads},
+        {"gone", gone}, {"forbidden", forbidden}, {"moved", moved}, {"cancelled", cancelled}, {"cleaned", cleaned}, {"threads", threads},
         {"interrupted", interrupted}, {"jumped", jumped}, {"faults", faults}, {"closes", closes}, {"children", children},
         {"ends", ends}, {"destructors", destructors},
     };
