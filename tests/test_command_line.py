@@ -125,6 +125,11 @@ def test_completions_are_generated(cli: Cli, shell: str) -> None:
         ("run intel cceh --set cpu.store_", ["cpu.store_buffer=", "cpu.store_prefetch=", "cpu.store_interval_ns="]),
         ("compare cceh --on asap-rp@o", ["asap-rp@optane"]),
         ("sweep mine.toml --on asap", []),
+        ("compare cceh --on intel,eadr,asap-rp@o", ["intel,eadr,asap-rp@optane"]),
+        ("show ordering.persist_b", ["ordering.persist_buffer"]),
+        ("show protoc", ["protocols"]),
+        ("explore near", ["nearpm"]),
+        ("reproduce am", ["amf"]),
     ],
 )
 def test_bash_completes_commands_and_names(cli: Cli, words: str, offered: list[str]) -> None:

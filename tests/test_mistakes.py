@@ -1,5 +1,7 @@
 """Mistakes at the command line: what was meant is told."""
 
+import json
+
 import pytest
 from conftest import Cli
 
@@ -39,3 +41,37 @@ def test_a_program_too_large_for_its_memory_is_refused_in_words(cli: Cli) -> Non
         said = cli.refuses(command, "asap-rp@artifact", "dash-lh", "--set", "workload.initial_depth=12")
         assert "a thread needs more than the 64 MiB of memory that it has; give less of" in said
         assert "workload.initial_depth" in said
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("run", "intel", "queue", "--seed", "-1"), "invalid value '-1' for '--seed <SEED>': give a whole number"),
+        (("track", "--interval", "-1", "--", "true"), "--interval -1: give 0.001 to 86400 seconds"),
+        (("trace", "head", "x.cpt", "-n", "-5"), "invalid value '-5' for"),
+    ],
+)
+def test_a_negative_number_is_the_value_of_its_option(cli: Cli, args: tuple[str, ...], said: str) -> None:
+    done = cli.run(*args)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert "tip:" not in done.stderr
+
+
+def test_options_that_would_be_taken_for_something_else_are_refused(cli: Cli) -> None:
+    (cli.folder / "file").touch()
+    (cli.folder / "c.toml").write_text('machines = ["intel"]\nworkloads = ["queue"]\n')
+    assert cli.refuses("sweep", "c.toml", "--jobs", 0) == "coreplane: --jobs 0: give at least 1"
+    assert not (cli.folder / "c.sweep").exists()
+    assert cli.refuses("man", "--out", "file") == "coreplane: --out file: is a file; give a folder"
+    assert cli.refuses("show", "xyzzy") == 'coreplane: nothing is called "xyzzy" (coreplane show lists what there is)'
+
+
+def test_a_replay_of_another_programs_finding_is_no_clean_result(cli: Cli) -> None:
+    bug = ("crash", "intel", "hashmap", "--set", "workload.bug=token-before-data", "--set", "workload.operations=20")
+    found = cli.run(*bug, "--points", 60, "--format", "json")
+    replay = json.loads(found.stdout)["model_images"]["failures"][0]["replay"]
+    model, rest = replay.split("@")
+    assert cli.run(*bug, "--replay", replay).returncode == 1
+    assert "not an image of this: the program has" in cli.refuses(*bug, "--replay", f"{model}@99999999:{rest.split(':')[1]}")
+    point = rest.split(":")[0]
+    assert f"stores to dead40 that are in flight after event {point}: 0" in cli.refuses(*bug, "--replay", f"{model}@{point}:dead40=1")

@@ -430,7 +430,7 @@ pub(crate) struct RunArgs {
     /// How far results go when what nobody has published is varied within its intervals (docs/bands.md)
     #[arg(long)]
     pub(crate) bands: bool,
-    /// Runs of that design, at most 200 [default: 60, or as many as there have to be]
+    /// Runs for --bands, at most 200 [default: 60, or as many as there have to be]
     #[arg(long, value_name = "N", requires = "bands")]
     pub(crate) runs: Option<usize>,
     #[command(flatten)]
@@ -458,7 +458,7 @@ pub(crate) struct CompareArgs {
     /// How far results go when what nobody has published is varied within its intervals (docs/bands.md)
     #[arg(long)]
     pub(crate) bands: bool,
-    /// Runs of that design, at most 200 [default: 60, or as many as there have to be]
+    /// Runs for --bands, at most 200 [default: 60, or as many as there have to be]
     #[arg(long, value_name = "N", requires = "bands")]
     pub(crate) runs: Option<usize>,
     /// Machines, by name or file, separated by commas; family: all that differ in their ordering alone
@@ -578,7 +578,7 @@ pub(crate) struct ReproduceArgs {
     /// How far claims go when what nobody has published is varied within its intervals (docs/bands.md)
     #[arg(long)]
     pub(crate) bands: bool,
-    /// Runs of that design, at most 200 [default: by paper]
+    /// Runs for --bands, at most 200 [default: by paper]
     #[arg(long, value_name = "N", requires = "bands")]
     pub(crate) runs: Option<usize>,
     /// A folder for the report: report.html, PNG and SVG of each figure; with --bands, runs that are done

@@ -146,7 +146,8 @@ impl Lab {
                 count(s.grouped_points as u64)
             );
         }
-        say!("recovery fails              {} points", count(s.failing_points as u64));
+        let points = if s.failing_points == 1 { "point" } else { "points" };
+        say!("recovery fails              {} {points}", count(s.failing_points as u64));
         s.failures.iter().for_each(print_failure);
     }
 

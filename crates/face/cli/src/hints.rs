@@ -1,10 +1,26 @@
 //! What was meant by arguments that are not accepted.
 
+use crate::args::Cli;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use machine::PRESETS;
 use machine::params::MACHINE;
 use std::error::Error as _;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+
+/// The command line. A negative number is the value of its option, which says what it takes, and no option.
+pub(crate) fn read(args: &[String]) -> Result<Cli, Error> {
+    let matches = with_negative_numbers(Cli::command()).try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches)
+}
+
+fn with_negative_numbers(command: Command) -> Command {
+    let taken = |arg: Arg| {
+        let number = !arg.is_positional() && arg.get_action().takes_values();
+        if number || arg.get_id() == "pid" { arg.allow_negative_numbers(true) } else { arg }
+    };
+    command.mut_args(taken).mut_subcommands(with_negative_numbers)
+}
 
 /// The error, with what may have been meant.
 pub(crate) fn with_hint(args: &[String], mut error: Error) -> Error {

@@ -70,7 +70,6 @@ mod trace_info;
 mod track_command;
 
 use args::{Cli, Command};
-use clap::Parser;
 pub use kept::keep_measured_times;
 
 /// What a command can end with, besides success.
@@ -94,7 +93,7 @@ pub fn main_from(args: &[String]) -> u8 {
     end_quietly_when_nobody_reads();
     output::given(args);
     keep_measured_times();
-    let cli = match Cli::try_parse_from(args).map_err(|e| hints::with_hint(args, e)) {
+    let cli = match hints::read(args).map_err(|e| hints::with_hint(args, e)) {
         Ok(cli) => cli,
         Err(e) => {
             _ = e.print();

@@ -11,17 +11,14 @@ use std::io::Write;
 /// Prints a shell's completion script: commands, options, and names of machines, workloads and keys.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     // Once in a process, which ends then.
-    let keys = show::all_keys().into_iter().map(|param| &*format!("{}=", param.key).leak());
-    let named = [
-        ("machine", PRESETS.iter().map(|p| p.name).collect()),
-        ("on", PRESETS.iter().map(|p| p.name).collect()),
-        ("workload", show::plain_workloads()),
-        ("set", keys.collect::<Vec<&'static str>>()),
-    ];
+    let named = named();
     let mut script = Vec::new();
     let mut command = Cli::command().mut_subcommands(|command| with_names(command, &named));
     clap_complete::generate(args.shell, &mut command, "coreplane", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
+    if args.shell == Shell::Bash {
+        script = in_lists(&script, &named);
+    }
     if args.shell == Shell::Zsh {
         script = or_files(script, &named);
     }
@@ -34,6 +31,33 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 
 /// Arguments, by their name, and what stands there.
 type Named = [(&'static str, Vec<&'static str>)];
+
+/// What is offered where.
+fn named() -> [(&'static str, Vec<&'static str>); 7] {
+    let keys: Vec<&'static str> = show::all_keys().into_iter().map(|param| param.key).collect();
+    let machines: Vec<&'static str> = PRESETS.iter().map(|p| p.name).collect();
+    let workloads = show::plain_workloads();
+    let shown = show::TOPICS.iter().chain(&machines).chain(&workloads).chain(&keys).copied().collect();
+    [
+        ("machine", machines.clone()),
+        ("on", machines),
+        ("workload", workloads),
+        ("set", keys.iter().map(|key| &*format!("{key}=").leak()).collect()),
+        ("what", shown),
+        ("paper", evaluate::PAPERS.iter().map(|p| p.name).chain(["all"]).collect()),
+        ("protocol", machine::protocols().map(|p| p.name).chain(["list"]).collect()),
+    ]
+}
+
+/// bash offers names for the last one of a list, too: what stands before the comma stays.
+fn in_lists(script: &str, named: &Named) -> String {
+    let of_lists = named.iter().filter(|(id, _)| *id == "on");
+    of_lists.fold(script.to_string(), |script, (_, names)| {
+        let names = names.join(" ");
+        let [one, each] = ["-- \"${cur}\"", "-P \"${cur%\"${cur##*,}\"}\" -- \"${cur##*,}\""];
+        script.replace(&format!("compgen -W \"{names}\" {one}"), &format!("compgen -W \"{names}\" {each}"))
+    })
+}
 
 /// The command with names offered where it takes them. Only completions see this: a file is taken there too.
 fn with_names(command: clap::Command, named: &Named) -> clap::Command {
@@ -78,7 +102,7 @@ fn by_place(command: &clap::Command, named: &Named) -> String {
 /// Writes a manual page a command into a folder.
 pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", args.out.display()));
-    std::fs::create_dir_all(&args.out).map_err(failed)?;
+    output::make_folder(Some(&args.out))?;
     clap_mangen::generate_to(Cli::command(), &args.out).map_err(failed)?;
     if output::is_json(&args.common) {
         output::print_json(&serde_json::json!({"folder": args.out}));

@@ -14,6 +14,10 @@ use workloads::{
     PAGE_WORKLOADS, SHARED_WORKLOADS, VARIANTS, WORKLOADS, Workload, find, find_shared, find_variant,
 };
 
+/// What can be shown besides what has a name of its own.
+pub(crate) const TOPICS: &[&str] =
+    &["machines", "workloads", "stats", "parameters", "protocols", "claims", "deviations", "schema"];
+
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let json = output::is_json(&args.common);
     let Some(what) = &args.what else {
@@ -321,11 +325,14 @@ fn unknown(name: &str, no_machine: String) -> String {
         .chain(STATISTICS.iter().map(|s| s.name));
     let known = known.chain(MACHINE.iter().map(|p| p.key));
     let near = protocol::params::nearest(name, known);
-    if near.is_empty() {
-        no_machine
-    } else {
-        format!("nothing is called \"{name}\"; did you mean {}?", near.join(", "))
+    if !near.is_empty() {
+        return format!("nothing is called \"{name}\"; did you mean {}?", near.join(", "));
     }
+    // A file of that name is wrong inside.
+    if std::path::Path::new(name).exists() {
+        return no_machine;
+    }
+    format!("nothing is called \"{name}\" (coreplane show lists what there is)")
 }
 
 fn named(name: &str, json: bool) -> Result<(), Failure> {

@@ -286,6 +286,9 @@ fn name(
 
 /// The runs that this call is to make.
 fn chosen(args: &SweepArgs, jobs: Vec<Job>) -> Result<Vec<Job>, Failure> {
+    if args.jobs == Some(0) {
+        return Err(Failure::BadInput("--jobs 0: give at least 1".into()));
+    }
     if let Some(name) = args.only.iter().find(|name| jobs.iter().all(|job| job.name != **name)) {
         return Err(Failure::BadInput(format!(
             "--only {name}: the campaign has no such run (--plan lists them)"

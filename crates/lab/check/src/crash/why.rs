@@ -243,6 +243,26 @@ impl Replay {
         Some(Replay { model: *model, point: point.parse().ok()?, choice: pairs.collect::<Option<_>>()? })
     }
 
+    /// Whether `log` has this image.
+    ///
+    /// # Errors
+    /// What it does not have: so many events, or so many stores of a unit in flight after them.
+    pub fn is_of(&self, log: &Log) -> Result<(), String> {
+        let mut tracker = Tracker::new(log, self.model);
+        while tracker.at() < self.point && tracker.step() {}
+        if tracker.at() < self.point {
+            return Err(format!("the program has {} events", tracker.at()));
+        }
+        let in_flight = |unit: &Unit| tracker.in_flight.get(unit).map_or(0, Vec::len);
+        match self.choice.iter().find(|(unit, kept)| in_flight(unit) < **kept) {
+            Some((unit, _)) => {
+                let there = in_flight(unit);
+                Err(format!("stores to {unit:x} that are in flight after event {}: {there}", self.point))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Recovery on this image of `log`.
     ///
     /// # Errors
