@@ -172,3 +172,18 @@ def test_a_speedup_stands_above_its_band_and_a_command_is_seen_whole() -> None:
     at = {row["machine"]: row["top"] for row in layers["datasets"][labels["data"]["name"]]}
     assert at == {"a": 1.0, "b": 2.6} and labels["encoding"]["y"]["field"] == "top" and labels["encoding"]["text"]["field"] == "speedup"
     assert re.search(r"pre \{[^}]*white-space: pre-wrap", page.STYLE)
+
+
+def test_a_picture_of_many_machines_of_many_cores_is_drawn(tmp_path: Path) -> None:
+    # More stretches than a chart takes that is not told otherwise.
+    cores = [[["compute" if n % 2 else "fences", float(n), float(n + 1)] for n in range(60)] for _ in range(8)]
+    assert "<svg" in opening.drawn(tmp_path, [run(f"m{m}", *cores) for m in range(20)])
+
+
+def test_curves_and_stored_energy_have_sentences_of_their_numbers(cli: Cli) -> None:
+    cli("curve", "optane", "--reads", 100, "--set", "workload.operations=20", "--out", "c")
+    points = json.loads((cli.folder / "c/curve.json").read_text())["points"]
+    assert f"by share of reads: 100 % {max(p['gb_per_s'] for p in points):.1f} GB/s." in captions(cli.folder / "c/report.html")[0]
+    cli("holdup", "bbb", "queue", "--set", "workload.operations=40", "--out", "h")
+    steps = json.loads((cli.folder / "h/holdup.json").read_text())["steps"]
+    assert f"{steps[-1]['microjoules']:.1f} uJ the last one." in captions(cli.folder / "h/report.html")[0]

@@ -1,5 +1,6 @@
 """What open parameters make of results: ours over published with bands, what moves a claim, and both in words."""
 
+import math
 from typing import Any
 
 import altair as alt
@@ -74,6 +75,13 @@ def moved(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def strongest(rows: list[dict[str, Any]]) -> str:
+    """Which parameter moves a claim most."""
+    ends = {(r["claim"], r["parameter"]): [s["at"] for s in rows if (s["claim"], s["parameter"]) == (r["claim"], r["parameter"])] for r in rows}
+    (claim, parameter), (low, high) = max(ends.items(), key=lambda e: abs(e[1][1] - e[1][0]))
+    return f"{parameter} moves most: {claim} from {low:.2f} to {high:.2f}."
+
+
 def tornado(data: dict[str, Any]) -> alt.VConcatChart:
     """For each claim its strongest open parameters: from the preset to either end."""
     charts = []
@@ -97,15 +105,23 @@ def tornado(data: dict[str, Any]) -> alt.VConcatChart:
     return drawn
 
 
+def within(rows: list[dict[str, Any]]) -> str:
+    """How many numbers lie within their tolerances, and which lies farthest from what is published."""
+    near = sum(abs(r["ratio"] - 1) <= r["tolerance"] for r in rows)
+    far = max(rows, key=lambda r: abs(math.log(r["ratio"])))
+    return f"{near} of {len(rows)} lie within; {far['claim']} is farthest off, at {far['ratio']:.2f} of it."
+
+
 def reasons(data: dict[str, Any], folder: Any) -> list[str]:
     """The figures of an evaluation's claims."""
     drawn = []
     if compared(data["claims"]):
         caption = "Each number over what is published (the line at 1), on a logarithmic scale; the grey field is the claim's tolerance"
-        caption += ", bars are what the open parameters span." if data.get("joint") else "."
+        caption += ", bars are what the open parameters span. " if data.get("joint") else ". "
+        caption += within(compared(data["claims"]))
         drawn.append(page.figure(folder, "published", published(data), caption))
     if moved(data["claims"]):
-        caption = "Each open parameter alone at the ends of its interval, the others as in the preset: ours over published."
+        caption = "Each open parameter alone at the ends of its interval, the others as in the preset: ours over published. " + strongest(moved(data["claims"]))
         drawn.append(page.figure(folder, "tornado", tornado(data), caption))
     return drawn
 

@@ -60,7 +60,9 @@ def curve(folder: Path) -> Path:
         said.append(f"{share} % reads: {own[0]['load_to_use_ns']:.0f} ns without traffic, {most['load_to_use_ns']:.0f} ns at the highest bandwidth of {most['gb_per_s']:.1f} GB/s.")
         rows += [[f"{share} %", (f"{p['gb_per_s']:.2f} GB/s", p["gb_per_s"]), (f"{p['load_to_use_ns']:.1f} ns", p["load_to_use_ns"])] for p in own]
     title = f"Memory of {data['machine']} under load"
-    drawn = page.figure(folder, "curve", figures.under_load(points, title), "A dependent load's time by what the memory reads and writes.")
+    highest = ", ".join(f"{share} % {max(p['gb_per_s'] for p in points if p['read_percent'] == share):.1f} GB/s" for share in dict.fromkeys(p["read_percent"] for p in points))
+    caption = f"A dependent load's time by what the memory reads and writes. Highest bandwidth by share of reads: {highest}."
+    drawn = page.figure(folder, "curve", figures.under_load(points, title), caption)
     body = [page.summary(said), section("Curves", drawn), section("Points", page.table(["reads", "bandwidth", "load to use"], rows)), page.provenance(data)]
     return page.write(folder, title, f"seed {data['seed']}; memory: {data['memory']}", body)
 
@@ -71,7 +73,9 @@ def holdup(folder: Path) -> Path:
     steps = data["steps"]
     title = f"Lines lost at a power failure of {data['machine']}"
     said = [f"Without stored energy a power failure loses {steps[0]['lines_lost']} lines at most, {steps[0]['lines_lost_mean']:.1f} on average; {steps[-1]['microjoules']:.1f} uJ save all of them."]
-    drawn = page.figure(folder, "holdup", figures.held_up(steps, title), "Lines that are lost, by the energy that is stored for draining them.")
+    half = next((s["microjoules"] for s in steps if 2 * s["lines_lost_mean"] <= steps[0]["lines_lost_mean"]), steps[-1]["microjoules"])
+    caption = f"Lines that are lost, by the energy that is stored for draining them. On average {half:.1f} uJ save half of them, {steps[-1]['microjoules']:.1f} uJ the last one."
+    drawn = page.figure(folder, "holdup", figures.held_up(steps, title), caption)
     rows = [[(f"{s['microjoules']:.2f} uJ", s["microjoules"]), s["lines_lost"], (f"{s['lines_lost_mean']:.1f}", s["lines_lost_mean"])] for s in steps]
     body = [page.summary(said), section("By stored energy", drawn, page.table(["stored energy", "lost at most", "mean"], rows)), page.provenance(data)]
     return page.write(folder, title, f"{data['workload']}, seed {data['seed']}", body)
