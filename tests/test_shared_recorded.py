@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Cli
+from test_recorder import number_of
 
 RING = ROOT / "examples/shared/ring.c"
 TABLE = ROOT / "tests/programs/shared_table.c"
@@ -44,6 +45,13 @@ def test_programs_that_a_shell_starts_are_hosts_of_one_trace(cli: Cli) -> None:
     both = ("sh", "-c", "./program shared.file produce & ./program shared.file consume; wait")
     assert checked(cli, RING, command=both)[1]["findings"] == []
     assert cli.json("trace", "info", "t.cpt")["hosts"] == 2
+
+
+def test_processes_are_numbered_as_they_were_forked(cli: Cli) -> None:
+    cli("cc", "-O1", HOSTS / "siblings.c", "-o", "siblings")
+    cli("record", "--quiet", "--host-per-process", "--out", "t.cpt", "--", "./siblings")
+    stores = [r for r in cli.json("trace", "head", "t.cpt", "-n", 10_000) if r["kind"] == "store"]
+    assert [number_of(r["value"]) for r in sorted(stores, key=lambda r: r["thread"])] == [99, *range(16)]
 
 
 def test_a_table_under_a_lock_that_processes_share(cli: Cli) -> None:

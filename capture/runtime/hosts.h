@@ -57,13 +57,24 @@ static int join_hosts(void) {
     return 1;
 }
 
-/* The path of this process's own trace; gives its number among all. */
-static unsigned name_host_trace(void) {
-    unsigned number = atomic_fetch_add(&among_hosts->processes, 1);
+static unsigned next_host(void) { return atomic_fetch_add(&among_hosts->processes, 1); }
+
+/* The number of the process that this thread forks: given before there is one, since siblings begin in any order. */
+static THREAD_LOCAL unsigned child_number;
+static void number_child(void) { child_number = next_host(); }
+LIBRARY(fork)
+INSTEAD pid_t fork(void) {
+    pid_t child = REAL(fork)();
+    /* Nobody waits for one that there is not. */
+    if (child < 0 && by_host) rest(1);
+    return child;
+}
+
+/* The path of this process's own trace. */
+static void name_host_trace(unsigned number) {
     size_t n = strlen(host_folder);
     __real_memcpy(trace_path, host_folder, n);
     numbered(trace_path + n, "/", number);
-    return number;
 }
 
 /* Says which process this is: its number among all, the number of the one it was forked from, and the kernel's. */
@@ -171,7 +182,7 @@ static void begin_again(const struct buffer *old) {
     raw_close(trace_fd);
     owner = raw_pid();
     pauses.random = pauses.accesses = 0;
-    if (by_host) host_number = name_host_trace();
+    if (by_host) name_host_trace(host_number = child_number);
     else name_own_trace();
     if (!make_trace()) return;
     atomic_store(&recording, 1);

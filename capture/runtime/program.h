@@ -4,6 +4,7 @@ LIBRARY(_exit)
 LIBRARY(_Exit)
 
 static void begin_again(const struct buffer *old);
+static void number_child(void);
 /* The folder of the traces, where each process has one; NULL where one process has. */
 static const char *each_process;
 
@@ -16,8 +17,12 @@ static void in_child(void) {
 }
 
 static void before_fork(void) {
-    if (by_host || each_process) begin();
-    else if (atomic_load(&recording)) write_text("note", "forked");
+    if (!by_host && !each_process) {
+        if (atomic_load(&recording)) write_text("note", "forked");
+        return;
+    }
+    begin();
+    if (by_host && atomic_load(&recording) == 1) number_child();
 }
 
 static void last_look_at_files(struct buffer *b);
@@ -67,7 +72,8 @@ static int make_trace(void) {
 }
 
 static int join_hosts(void);
-static unsigned name_host_trace(void);
+static unsigned next_host(void);
+static void name_host_trace(unsigned number);
 static void say_host(unsigned number, unsigned from);
 
 /* The path of this process's own trace: its number, which stays the same when it becomes another program. Beside it lies the program's name. */
@@ -85,7 +91,7 @@ static void name_own_trace(void) {
 /* Makes the trace, where one is asked for. */
 static int is_recorded(void) {
     if (join_hosts()) {
-        host_number = name_host_trace();
+        name_host_trace(host_number = next_host());
         return make_trace();
     }
     each_process = getenv("COREPLANE_EACH");

@@ -6,6 +6,7 @@ use crate::interrupt;
 use crate::record_route::Asked;
 use crate::{output, progress, record_places, record_run, recordings, trace_info};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -83,17 +84,27 @@ fn run(command: &[String], folder: &Path, stdout: Stdio) -> Result<ExitStatus, F
     interrupt::wait(&mut child).map_err(named)
 }
 
-/// What each process recorded, in the order in which they began, and what is to be said of them.
+/// How many processes were given a number: the second counter that they share.
+fn numbered(folder: &Path) -> Result<u32, Failure> {
+    let counters = std::fs::read(folder.join("order"))?;
+    let second = counters.as_chunks::<4>().0.get(1).copied();
+    Ok(second.map_or(0, u32::from_ne_bytes))
+}
+
+/// What each process recorded, in the order in which they were started, and what is to be said of them.
 fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
-    let mut all: Vec<Recording> = Vec::new();
+    let mut all: BTreeMap<u32, Recording> = BTreeMap::new();
     let mut notes = Vec::new();
-    for path in (0..).map(|n| folder.join(format!("{n}"))).take_while(|path| path.exists()) {
+    for number in 0..numbered(folder)? {
+        let path = folder.join(format!("{number}"));
+        if !path.exists() {
+            notes.push("warning: a fork failed, or its process left no recording".to_string());
+            continue;
+        }
         let part = ended(&path)?;
         let mut about = part.about().clone();
         notes.append(&mut about.notes);
-        if let Some(parent) =
-            about.process.filter(|(own, from, _)| own != from).and_then(|p| all.get(p.1 as usize))
-        {
+        if let Some(parent) = about.process.filter(|(own, from, _)| own != from).and_then(|p| all.get(&p.1)) {
             inherit(&mut about, parent.about());
         }
         record_places::name_with_callers(&mut about, &part.counts().locations);
@@ -101,11 +112,11 @@ fn parts(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Failure> {
             let process = about.process.map_or(0, |(_, _, kernel)| kernel);
             notes.push(format!("warning: process {process} was ended before it could end its recording: what it did after its last fence may not be in it"));
         }
-        all.push(part.with_about(about));
+        all.insert(number, part.with_about(about));
     }
     notes.sort();
     notes.dedup();
-    Ok((all, notes))
+    Ok((all.into_values().collect(), notes))
 }
 
 /// A forked process has the program of the one that it comes from, and what that one had loaded.
@@ -141,4 +152,30 @@ pub(crate) fn ended(path: &Path) -> Result<Recording, Failure> {
 fn is_running(process: u32) -> bool {
     let state = std::fs::read_to_string(PathBuf::from(format!("/proc/{process}/stat")));
     state.is_ok_and(|text| !text.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{About, Trace, write_block_file};
+
+    #[test]
+    fn a_process_that_left_nothing_hides_none_that_came_later() {
+        let folder = recordings::beside(&std::env::temp_dir().join("gap"), "hosts");
+        let at = folder.path();
+        prepare(at).unwrap();
+        let counters: Vec<u8> = [9u32, 3].into_iter().flat_map(u32::to_ne_bytes).collect();
+        std::fs::write(at.join("order"), counters).unwrap();
+        for (number, path) in [(0, "./p"), (2, "")] {
+            let program = Object { path: path.into(), ..Object::default() };
+            let about = About { process: Some((number, 0, u32::MAX)), program, ..About::default() };
+            let whole = write_block_file(&Trace { about, ..Trace::default() }).unwrap();
+            std::fs::write(at.join(number.to_string()), whole).unwrap();
+        }
+        let (all, notes) = parts(at).unwrap();
+        let told: Vec<_> =
+            all.iter().map(|r| (r.about().process.unwrap().0, &*r.about().program.path)).collect();
+        assert_eq!(told, [(0, "./p"), (2, "./p")]);
+        assert_eq!(notes, ["warning: a fork failed, or its process left no recording"]);
+    }
 }
