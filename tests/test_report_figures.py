@@ -1,11 +1,13 @@
 """Figures of reports: each says below itself, in numbers, what is to be seen; runs begin with their first microseconds."""
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import Cli
 
 from coreplane import figures, opening, page, sentences
@@ -187,3 +189,19 @@ def test_curves_and_stored_energy_have_sentences_of_their_numbers(cli: Cli) -> N
     cli("holdup", "bbb", "queue", "--set", "workload.operations=40", "--out", "h")
     steps = json.loads((cli.folder / "h/holdup.json").read_text())["steps"]
     assert f"{steps[-1]['microjoules']:.1f} uJ the last one." in captions(cli.folder / "h/report.html")[0]
+
+
+def test_processes_that_share_a_folder_leave_each_others_page_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename, renamed = Path.rename, []
+
+    def after_another_process(self: Path, target: Path) -> Path:
+        renamed.append(self.name)
+        if len(renamed) == 1:
+            monkeypatch.setattr(os, "getpid", lambda: 7)
+            page.write(tmp_path, "of the other", "", [])
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", after_another_process)
+    page.write(tmp_path, "of this one", "", [])
+    assert len(renamed) == 2 and [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert "of this one" in (tmp_path / "report.html").read_text()

@@ -1,6 +1,7 @@
 """A page of a report: one HTML file without anything from elsewhere, in light and dark, for wide and narrow windows."""
 
 import html
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -202,7 +203,8 @@ def write(folder: Path, title: str, about: str, body: list[str], name: str = "re
         f'<p class="about">{html.escape(about)}</p>{contents}{content}<script>{SCRIPT}</script></html>\n'
     )
     page = folder / name
-    partial = folder / f".{name}.partial"
+    # Of this process alone: several may write into one folder.
+    partial = folder / f".{name}.{os.getpid()}.partial"
     partial.write_text(text)
     partial.rename(page)
     return page
