@@ -1,7 +1,6 @@
 """Figures and words that reports have of bands."""
 
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +62,8 @@ def test_tolerances_are_fields_in_the_pages_own_grey(tmp_path: Path) -> None:
     assert fields and set(fields) == {"var(--line)"}
 
 
-def test_figures_of_claims_have_sentences_of_their_numbers() -> None:
+def test_figures_of_claims_have_sentences_of_their_numbers(tmp_path: Path) -> None:
     assert bands.within(bands.compared(CLAIMS)) == "1 of 3 lie within; a.two 2 (0.5) is farthest off, at 0.01 of it."
     assert bands.strongest(bands.moved(CLAIMS)) == "x.ns (5 to 50) moves most: a.one from 1.05 to 0.75."
-    drawn = "".join(bands.reasons(DATA, Path(tempfile.mkdtemp())))
+    drawn = "".join(bands.reasons(DATA, tmp_path))
     assert "1 of 3 lie within" in drawn and "moves most" in drawn

@@ -2,7 +2,6 @@
  * compilers make it on x86: a locked operation, which waits for flushes. */
 
 /* Held while an atomic operation and its stamp are made, so that stamps are in the order of the operations. */
-typedef _Atomic(struct buffer *) stamp_lock;
 static stamp_lock stamp_locks[256];
 
 static inline int takes_stamp(stamp_lock *lock, struct buffer *b) {

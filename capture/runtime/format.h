@@ -26,6 +26,9 @@ struct site {
     uint64_t next;
 };
 
+/* Of an atomic operation and its stamp: whose it is, NULL while it is nobody's. */
+typedef _Atomic(struct buffer *) stamp_lock;
+
 struct buffer {
     uint8_t *at;
     /* Beyond it, the buffer is handed over. */
@@ -47,7 +50,7 @@ struct buffer {
     /* What memory held before it, where each process is a host (hosts.h). */
     uint64_t pending_was;
     /* The lock of an atomic operation that is under way: this buffer's while it is there. */
-    _Atomic(struct buffer *) *held;
+    stamp_lock *held;
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */
     struct buffer *side, *outer;
     struct frame *frames;

@@ -30,7 +30,7 @@ static int is_pending(uint64_t address, uint64_t size, const struct buffer *me) 
         if (b == me) continue;
         uint32_t n = *(volatile uint32_t *)&b->pending_size;
         uint64_t at = *(volatile uint64_t *)&b->pending;
-        if ((n && address < at + n && at < address + size) || *(_Atomic(struct buffer *) *volatile *)&b->held) return 1;
+        if ((n && address < at + n && at < address + size) || *(stamp_lock *volatile *)&b->held) return 1;
     }
     return 0;
 }

@@ -53,15 +53,16 @@ def curve(folder: Path) -> Path:
     data = json.loads((folder / "curve.json").read_text())
     points = data["points"]
     said: list[str] = []
+    highest: list[str] = []
     rows: list[list[Any]] = []
     for share in dict.fromkeys(p["read_percent"] for p in points):
         own = [p for p in points if p["read_percent"] == share]
         most = max(own, key=lambda p: p["gb_per_s"])
+        highest.append(f"{share} % {most['gb_per_s']:.1f} GB/s")
         said.append(f"{share} % reads: {own[0]['load_to_use_ns']:.0f} ns without traffic, {most['load_to_use_ns']:.0f} ns at the highest bandwidth of {most['gb_per_s']:.1f} GB/s.")
         rows += [[f"{share} %", (f"{p['gb_per_s']:.2f} GB/s", p["gb_per_s"]), (f"{p['load_to_use_ns']:.1f} ns", p["load_to_use_ns"])] for p in own]
     title = f"Memory of {data['machine']} under load"
-    highest = ", ".join(f"{share} % {max(p['gb_per_s'] for p in points if p['read_percent'] == share):.1f} GB/s" for share in dict.fromkeys(p["read_percent"] for p in points))
-    caption = f"A dependent load's time by what the memory reads and writes. Highest bandwidth by share of reads: {highest}."
+    caption = f"A dependent load's time by what the memory reads and writes. Highest bandwidth by share of reads: {', '.join(highest)}."
     drawn = page.figure(folder, "curve", figures.under_load(points, title), caption)
     body = [page.summary(said), section("Curves", drawn), section("Points", page.table(["reads", "bandwidth", "load to use"], rows)), page.provenance(data)]
     return page.write(folder, title, f"seed {data['seed']}; memory: {data['memory']}", body)

@@ -184,7 +184,8 @@ fn built_in_lab(
         .ok_or_else(|| Failure::BadInput("the program cannot be run without a machine".into()))?;
     drop(shown);
     if let Some(text) = &args.replay {
-        let message = replay(text, &log)?.run(&log, &mut check).err();
+        let (replay, tracker) = replay(text, &log)?;
+        let message = replay.run(&tracker, &mut check).err();
         return Ok(Lab::replayed(model, message));
     }
     let options = output::options(&args.settings);

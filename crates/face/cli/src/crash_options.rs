@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::CrashArgs;
-use check::crash::{Bounds, Log, Replay};
+use check::crash::{Bounds, Log, Replay, Tracker};
 use machine::CrashEvery;
 use units::{Time, parse_dur};
 
@@ -30,11 +30,11 @@ pub(crate) fn bounds(args: &CrashArgs, skip: usize) -> Bounds {
     Bounds { points: args.points, images: args.images, failures: FAILURES, skip }
 }
 
-/// The image of `log` that a finding named.
-pub(crate) fn replay(text: &str, log: &Log) -> Result<Replay, Failure> {
+/// The image that a finding named, and `log` at its point.
+pub(crate) fn replay<'a>(text: &str, log: &'a Log) -> Result<(Replay, Tracker<'a>), Failure> {
     let wrong = |why: String| Failure::BadInput(format!("--replay {text}: {why}"));
     let unread = || wrong("not what a finding prints (MODEL@POINT:UNIT=KEPT,...)".into());
     let replay = Replay::read(text).ok_or_else(unread)?;
-    replay.is_of(log).map_err(|why| wrong(format!("not an image of this: {why}")))?;
-    Ok(replay)
+    let tracker = replay.tracker(log).map_err(|why| wrong(format!("not an image of this: {why}")))?;
+    Ok((replay, tracker))
 }

@@ -97,9 +97,7 @@ fn log_of(args: &CrashArgs, recording: &Recording, recorded: &Recorded<'_>) -> R
 
 /// One image of the model, tried again.
 fn replayed(text: &str, log: &Log, recorded: &Recorded<'_>, external: &External) -> Result<Lab, Failure> {
-    let replay = crash_options::replay(text, log)?;
-    let mut tracker = Tracker::new(log, replay.model);
-    while tracker.at() < replay.point && tracker.step() {}
+    let (replay, tracker) = crash_options::replay(text, log)?;
     let message = external.run(&recorded.left(&tracker.candidate(&replay.choice))).err();
     Ok(Lab::replayed(replay.model, message))
 }

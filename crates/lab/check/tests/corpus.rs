@@ -166,7 +166,11 @@ fn every_seeded_bug_is_found_explained_and_replayed() {
         assert!(texts.iter().any(|t| t.contains(words)), "{bug}: {texts:?}");
         for f in &found.failures {
             let replay = Replay::read(&f.why.replay).expect("a replay string can be read");
-            assert!(replay.run(&log, &mut recovery(&w)).is_err(), "{bug}: {}", f.why.replay);
+            assert!(
+                replay.run(&replay.tracker(&log).unwrap(), &mut recovery(&w)).is_err(),
+                "{bug}: {}",
+                f.why.replay
+            );
         }
     }
 }

@@ -70,8 +70,7 @@ fn what_is_lost_among_grouped_stores_is_found_and_can_be_made_again() {
     let found = search(&log, Persistency::Px86Line, |i| !torn(i));
     assert_eq!(found.failures.len(), 1, "{found:?}");
     let replay = Replay::read(&found.failures[0].why.replay).unwrap();
-    let mut tracker = Tracker::new(&log, replay.model);
-    while tracker.at() < replay.point && tracker.step() {}
+    let tracker = replay.tracker(&log).unwrap();
     assert!(torn(&tracker.candidate(&replay.choice)));
 }
 

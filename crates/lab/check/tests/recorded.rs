@@ -177,8 +177,7 @@ fn two_lines_lost_at_once_are_found_and_named() {
             "{why:?}"
         );
         let replay = Replay::read(&why.replay).expect("it can be read");
-        let mut tracker = crash::Tracker::new(&log, replay.model);
-        while tracker.at() < replay.point && tracker.step() {}
+        let tracker = replay.tracker(&log).unwrap();
         assert_eq!(words(&tracker.candidate(&replay.choice)), bug);
 
         let images = AtomicUsize::new(0);

@@ -49,8 +49,6 @@ struct Look {
 
 /// A host's core.
 pub(crate) struct HostCore {
-    /// The host that it is of: divided once, asked for at each access.
-    host: usize,
     pub(crate) now: Time,
     pub(crate) asked: Option<(Op, SourceLine)>,
     /// Where it last was.
@@ -77,9 +75,8 @@ pub(crate) struct HostCore {
 }
 
 impl HostCore {
-    fn new(host: usize, all: usize) -> HostCore {
+    fn new(all: usize) -> HostCore {
         HostCore {
-            host,
             now: Time::ZERO,
             asked: None,
             last: None,
@@ -171,7 +168,7 @@ impl World {
         World {
             state: state.buffered(if is_buffered { spec.buffer_lines } else { 0 }),
             shadow: Shadow::new((hosts, cores), lines),
-            hosts: (0..hosts * cores).map(|core| HostCore::new(core / cores, hosts * cores)).collect(),
+            hosts: (0..hosts * cores).map(|_| HostCore::new(hosts * cores)).collect(),
             cores,
             locks: Vec::new(),
             schedule,
@@ -192,7 +189,7 @@ impl World {
 
     /// The host of a core.
     pub(crate) fn host_of(&self, core: usize) -> usize {
-        self.hosts[core].host
+        core / self.cores
     }
 
     /// The cores of a host.

@@ -243,11 +243,11 @@ impl Replay {
         Some(Replay { model: *model, point: point.parse().ok()?, choice: pairs.collect::<Option<_>>()? })
     }
 
-    /// Whether `log` has this image.
+    /// `log` at the point of this image.
     ///
     /// # Errors
     /// What it does not have: so many events, or so many stores of a unit in flight after them.
-    pub fn is_of(&self, log: &Log) -> Result<(), String> {
+    pub fn tracker<'a>(&self, log: &'a Log) -> Result<Tracker<'a>, String> {
         let mut tracker = Tracker::new(log, self.model);
         while tracker.at() < self.point && tracker.step() {}
         if tracker.at() < self.point {
@@ -259,17 +259,15 @@ impl Replay {
                 let there = in_flight(unit);
                 Err(format!("stores to {unit:x} that are in flight after event {}: {there}", self.point))
             }
-            None => Ok(()),
+            None => Ok(tracker),
         }
     }
 
-    /// Recovery on this image of `log`.
+    /// Recovery on this image, of what `tracker` is at.
     ///
     /// # Errors
     /// What recovery says.
-    pub fn run(&self, log: &Log, check: &mut Check<'_>) -> Result<(), String> {
-        let mut tracker = Tracker::new(log, self.model);
-        while tracker.at() < self.point && tracker.step() {}
-        fixed(&tracker, &self.choice, check)
+    pub fn run(&self, tracker: &Tracker<'_>, check: &mut Check<'_>) -> Result<(), String> {
+        fixed(tracker, &self.choice, check)
     }
 }
