@@ -63,7 +63,7 @@ def test_options_that_would_be_taken_for_something_else_are_refused(cli: Cli) ->
     assert cli.refuses("sweep", "c.toml", "--jobs", 0) == "coreplane: --jobs 0: give at least 1"
     assert not (cli.folder / "c.sweep").exists()
     assert cli.refuses("man", "--out", "file") == "coreplane: --out file: is a file; give a folder"
-    assert cli.refuses("show", "xyzzy") == 'coreplane: nothing is called "xyzzy" (coreplane show lists what there is)'
+    assert cli.refuses("show", "xyzzy") == 'coreplane: nothing is called "xyzzy" (coreplane show lists what there is, show machines the machines)'
 
 
 def test_a_replay_of_another_programs_finding_is_no_clean_result(cli: Cli) -> None:

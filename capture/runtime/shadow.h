@@ -110,9 +110,17 @@ static void compare(struct buffer *b, uint64_t from, uint64_t bytes, uint32_t lo
     }
 }
 
-/* Library functions that store to memory: where it is a file's, what they changed is told when they return. */
+/* Library functions that store to memory: where it is a file's, what they changed is told when they return. Threads change a
+ * lock at once: who looks later sees at least as much, and its record has the later place. */
 static void changed(const void *at, uint64_t bytes, uint32_t location) {
+    static atomic_flag looking = ATOMIC_FLAG_INIT;
     if ((uint64_t)at - shadowed_from >= shadowed_bytes) return;
     struct buffer *b = begin();
-    if (b) compare(b, (uint64_t)at, bytes, location, NULL);
+    if (!b) return;
+    uint64_t signals = block_signals();
+    take(&looking);
+    turn(b, (uint64_t)at, location, next_stamp(), 1);
+    compare(b, (uint64_t)at, bytes, location, NULL);
+    give(&looking);
+    restore_signals(signals);
 }

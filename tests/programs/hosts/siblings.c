@@ -1,4 +1,4 @@
-/* One process forks many at once, each of which leaves its number. */
+/* One process forks many at once, each of which leaves its number, in a word of its own: what a store left is read later. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int main(void) {
         pid_t child = fork();
         if (child < 0) return 1;
         if (!child) {
-            words[0] = n;
+            words[n + 1] = n;
             exit(0);
         }
     }

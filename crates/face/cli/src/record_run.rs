@@ -8,8 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 /// Whether the recording can be written: said before the program runs. What is left of an earlier one goes.
 pub(crate) fn may_be_written(raw: &Path) -> Result<(), Failure> {
-    let folder = raw.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let tried = folder.and_then(|()| std::fs::File::create(raw)).and_then(|_| std::fs::remove_file(raw));
+    let tried = std::fs::File::create(raw).and_then(|_| std::fs::remove_file(raw));
     tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", raw.display())))
 }
 

@@ -332,7 +332,7 @@ fn unknown(name: &str, no_machine: String) -> String {
     if std::path::Path::new(name).exists() {
         return no_machine;
     }
-    format!("nothing is called \"{name}\" (coreplane show lists what there is)")
+    format!("nothing is called \"{name}\" (coreplane show lists what there is, show machines the machines)")
 }
 
 fn named(name: &str, json: bool) -> Result<(), Failure> {
