@@ -66,6 +66,12 @@ def test_options_that_would_be_taken_for_something_else_are_refused(cli: Cli) ->
     assert cli.refuses("show", "xyzzy") == 'coreplane: nothing is called "xyzzy" (coreplane show lists what there is, show machines the machines)'
 
 
+def test_a_machine_of_which_nothing_is_said_is_refused(cli: Cli) -> None:
+    (cli.folder / "m.toml").write_text("# to be written\n")
+    said = 'coreplane: m.toml: says nothing; name a machine to begin with (extends = "intel"), then what differs'
+    assert cli.refuses("run", "m.toml", "queue") == said
+
+
 def test_a_replay_of_another_programs_finding_is_no_clean_result(cli: Cli) -> None:
     bug = ("crash", "intel", "hashmap", "--set", "workload.bug=token-before-data", "--set", "workload.operations=20")
     found = cli.run(*bug, "--points", 60, "--format", "json")

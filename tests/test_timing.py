@@ -89,6 +89,8 @@ def test_a_recording_of_threads_says_that_it_is_one_schedule(cli: Cli) -> None:
     one = cli.run("run", "intel", "trace:kv.1.cpt")
     assert one.returncode == 0 and "one schedule of 5 threads" in one.stderr
     assert "one schedule" not in cli.run("run", "intel", "trace:kv.1.cpt", "--quiet").stderr
+    twice = "coreplane: trace:kv.1.cpt,kv.1.cpt: kv.1.cpt is given twice; give each recording once"
+    assert cli.refuses("run", "intel", "trace:kv.1.cpt,kv.1.cpt") == twice
     both = cli.json("compare", "trace:kv.1.cpt,kv.2.cpt", "--on", "intel,asap-rp", "--no-bands")
     intel, asap = both["machines"]
     times = [cli.json("run", "intel", f"trace:kv.{n}.cpt", "--no-bands")["time_ns"] for n in (1, 2)]

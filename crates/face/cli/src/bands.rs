@@ -36,8 +36,23 @@ pub(crate) fn workloads(name: &str) -> Result<Vec<WorkloadDescription>, Failure>
     match name.strip_prefix("trace:") {
         // A file may have a comma in its name.
         Some(file) if std::path::Path::new(file).exists() => Ok(vec![output::workload(name)?]),
-        Some(files) => files.split(',').map(|file| output::workload(&format!("trace:{file}"))).collect(),
+        Some(files) => {
+            let files: Vec<&str> = files.split(',').collect();
+            refuse_twice(&files)?;
+            files.iter().map(|file| output::workload(&format!("trace:{file}"))).collect()
+        }
         None => Ok(vec![output::workload(name)?]),
+    }
+}
+
+/// A recording counts once: two equal ones would make a band of nothing.
+fn refuse_twice(files: &[&str]) -> Result<(), Failure> {
+    match files.iter().enumerate().find(|(n, file)| files[..*n].contains(file)) {
+        Some((_, file)) => Err(Failure::BadInput(format!(
+            "trace:{}: {file} is given twice; give each recording once",
+            files.join(",")
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -111,6 +111,10 @@ impl Description {
         let reader = Reader { file, text };
         let root = reader.parse()?;
         let table = root.get_ref();
+        if table.is_empty() {
+            let text = "says nothing; name a machine to begin with (extends = \"intel\"), then what differs";
+            return Err(ConfigError::new(format!("{file}: {text}")));
+        }
         let mut machine = match table.get("extends") {
             Some(parent) => {
                 let parent_name = reader.string(parent, "extends")?;

@@ -14,7 +14,15 @@ const MOST_PAGES: u64 = 1 << 35;
 
 pub(super) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), TraceError> {
     let (mut objects, mut next): (FxHashMap<u64, (u64, u64)>, u64) = (FxHashMap::default(), 1);
+    let mut last_seconds = 0;
     fixed::<24>(input, "oracleGeneral", &mut |at, request| {
+        // Nothing else of the form tells it from other bytes.
+        let seconds = u32::from_le_bytes([request[0], request[1], request[2], request[3]]);
+        if seconds < last_seconds {
+            let text = format!("not oracleGeneral: a time of {seconds} s after one of {last_seconds} s");
+            return Err(TraceError::damaged(at, text));
+        }
+        last_seconds = seconds;
         let object = u64::from_le_bytes([
             request[4],
             request[5],
