@@ -77,6 +77,52 @@ def test_each_process_of_a_fork_has_its_recording(forks: Cli) -> None:
         assert forks.json("run", "intel", f"trace:{child['trace']}", "--no-bands", "--quiet")["time_ns"] > 0
 
 
+#: Forks while other threads take locks in a file: a child, which has one thread, takes one of its own.
+LOCKS = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t *locks;
+static atomic_int over;
+static void *take(void *lock) {
+    while (!over) pthread_mutex_lock(lock), pthread_mutex_unlock(lock);
+    return NULL;
+}
+int main(void) {
+    pthread_t threads[2];
+    int fd = open("locks.pm", O_RDWR | O_CREAT, 0600), bad = ftruncate(fd, 4096), status;
+    locks = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    for (int t = 0; t < 2; t++) pthread_create(&threads[t], NULL, take, locks + t);
+    for (int n = 0; n < 20 && !bad; n++) {
+        pid_t child = fork();
+        if (!child) {
+            pthread_mutex_lock(locks + 2), pthread_mutex_unlock(locks + 2);
+            return 0;
+        }
+        /* One that waits for ever does so with all signals blocked. */
+        for (int ms = 0; waitpid(child, &status, WNOHANG) != child; ms++) {
+            if (ms == 20000) kill(child, SIGKILL);
+            usleep(1000);
+        }
+        bad = status;
+    }
+    over = 1;
+    for (int t = 0; t < 2; t++) pthread_join(threads[t], NULL);
+    return bad;
+}
+"""
+
+
+def test_a_child_does_not_wait_for_threads_that_only_its_parent_has(cli: Cli) -> None:
+    (cli.folder / "locks.c").write_text(LOCKS)
+    cli("cc", "-O1", "-pthread", "locks.c", "-o", "locks")
+    assert len(record(cli, "./locks", route="hooks")) == 21
+
+
 def test_each_program_of_a_shell_has_its_recording(forks: Cli) -> None:
     by_valgrind = b"coreplane_object" not in (forks.folder / "forks").read_bytes()
     (forks.folder / "one.c").write_text((ROOT / "tests/programs/counted.c").read_text())

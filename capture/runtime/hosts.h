@@ -175,7 +175,9 @@ static void begin_again(const struct buffer *old) {
     atomic_store(&all_buffers, NULL);
     free_buffers = NULL;
     atomic_store(&threads, 0);
-    for (atomic_flag **lock = (atomic_flag *[]){&trace_lock, &free_lock, &files_lock, &born_lock, NULL}; *lock; lock++) give(*lock);
+    /* Whoever held them is a thread of the parent's. */
+    atomic_flag *locks[] = {&trace_lock, &free_lock, &files_lock, &born_lock, &looking_lock, &streams_lock, &reads_lock, &region_lock};
+    for (unsigned n = 0; n < sizeof locks / sizeof *locks; n++) give(locks[n]);
     memset(stamp_locks, 0, sizeof stamp_locks);
     memset(name_heads, 0, sizeof name_heads);
     name_count = 0;

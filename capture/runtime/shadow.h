@@ -110,17 +110,19 @@ static void compare(struct buffer *b, uint64_t from, uint64_t bytes, uint32_t lo
     }
 }
 
+/* Held while a thread looks at what a library function changed. */
+static atomic_flag looking_lock = ATOMIC_FLAG_INIT;
+
 /* Library functions that store to memory: where it is a file's, what they changed is told when they return. Threads change a
  * lock at once: who looks later sees at least as much, and its record has the later place. */
 static void changed(const void *at, uint64_t bytes, uint32_t location) {
-    static atomic_flag looking = ATOMIC_FLAG_INIT;
     if ((uint64_t)at - shadowed_from >= shadowed_bytes) return;
     struct buffer *b = begin();
     if (!b) return;
     uint64_t signals = block_signals();
-    take(&looking);
+    take(&looking_lock);
     turn(b, (uint64_t)at, location, next_stamp(), 1);
     compare(b, (uint64_t)at, bytes, location, NULL);
-    give(&looking);
+    give(&looking_lock);
     restore_signals(signals);
 }
