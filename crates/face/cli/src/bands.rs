@@ -47,13 +47,10 @@ pub(crate) fn workloads(name: &str) -> Result<Vec<WorkloadDescription>, Failure>
 
 /// A recording counts once: two equal ones would make a band of nothing.
 fn refuse_twice(files: &[&str]) -> Result<(), Failure> {
-    match files.iter().enumerate().find(|(n, file)| files[..*n].contains(file)) {
-        Some((_, file)) => Err(Failure::BadInput(format!(
-            "trace:{}: {file} is given twice; give each recording once",
-            files.join(",")
-        ))),
-        None => Ok(()),
-    }
+    machine::twice(files).map_or(Ok(()), |file| {
+        let text = format!("trace:{}: {file} is given twice; give each recording once", files.join(","));
+        Err(Failure::BadInput(text))
+    })
 }
 
 /// Whether the recordings leave the instructions a cycle open, and nobody has set them.

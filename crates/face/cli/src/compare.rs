@@ -40,8 +40,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
             "--on: a name is empty; give machines, separated by commas (coreplane show machines lists them)";
         return Err(Failure::BadInput(text.into()));
     }
-    if let Some(twice) = on.iter().enumerate().find(|(n, name)| on[..*n].contains(name)) {
-        let text = format!("--on {}: {} is there twice; give each machine once", on.join(","), twice.1);
+    if let Some(name) = machine::twice(on) {
+        let text = format!("--on {}: {name} is there twice; give each machine once", on.join(","));
         return Err(Failure::BadInput(text));
     }
     let baseline = args.baseline.as_deref().unwrap_or(&on[0]);

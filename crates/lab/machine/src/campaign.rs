@@ -170,9 +170,13 @@ pub fn comparable<'a>(machines: impl Iterator<Item = (&'a str, &'a Description)>
     )))
 }
 
+/// The first of some values that stands before itself, too.
+pub fn twice<T: PartialEq>(values: &[T]) -> Option<&T> {
+    (1..values.len()).find(|i| values[..*i].contains(&values[*i])).map(|i| &values[i])
+}
+
 fn no_twice(what: &str, values: &[String]) -> Result<(), String> {
-    let twice = (1..values.len()).find(|i| values[..*i].contains(&values[*i]));
-    twice.map_or(Ok(()), |i| Err(format!("{what}: {} stands there twice", values[i])))
+    twice(values).map_or(Ok(()), |value| Err(format!("{what}: {value} stands there twice")))
 }
 
 impl Reader<'_> {

@@ -37,7 +37,7 @@ pub mod sources;
 pub use ::params::StatisticInfo;
 pub use acting::does_nothing;
 pub use arenas::within_arenas;
-pub use campaign::{Assignment, Campaign, Point, comparable};
+pub use campaign::{Assignment, Campaign, Point, comparable, twice};
 pub use cpu::Stretch;
 pub use crash::{CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes};
 pub use describe::{Description, WorkloadDescription};

@@ -4,6 +4,7 @@
 
 use super::{Sink, fixed, plain};
 use crate::error::TraceError;
+use crate::file::u32_at;
 use crate::record::{Kind, Record};
 use rustc_hash::FxHashMap;
 use std::io::BufRead;
@@ -17,7 +18,7 @@ pub(super) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), T
     let mut last_seconds = 0;
     fixed::<24>(input, "oracleGeneral", &mut |at, request| {
         // Nothing else of the form tells it from other bytes.
-        let seconds = u32::from_le_bytes([request[0], request[1], request[2], request[3]]);
+        let seconds = u32_at(request, 0);
         if seconds < last_seconds {
             let text = format!("not oracleGeneral: a time of {seconds} s after one of {last_seconds} s");
             return Err(TraceError::damaged(at, text));
@@ -33,7 +34,7 @@ pub(super) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), T
             request[10],
             request[11],
         ]);
-        let bytes = u32::from_le_bytes([request[12], request[13], request[14], request[15]]);
+        let bytes = u32_at(request, 12);
         let pages = u64::from(bytes).div_ceil(PAGE);
         let (first, has) = objects.get(&object).copied().unwrap_or((0, 0));
         let first = if pages > has {
