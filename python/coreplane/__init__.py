@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from coreplane.api import claims, compare, crash, curve, explore, holdup, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
     from coreplane.findings import Crash, Exploration, Finding, Litmus, Replay, Scoreboard, Shared, SharedFinding, Side, Store, Test, Tracking, Violation
     from coreplane.inputs import Machine, Trace, Workload
+    from coreplane.program import Program
+    from coreplane.program_thread import Thread
     from coreplane.results import Comparison, Curve, Run, Sweep
 
 del TYPE_CHECKING
@@ -22,11 +24,13 @@ _HOMES = {
     "api": "claims compare crash curve explore holdup litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",
     "findings": "Crash Exploration Finding Litmus Replay Scoreboard Shared SharedFinding Side Store Test Tracking Violation",
     "inputs": "Machine Trace Workload",
+    "program": "Program",
+    "program_thread": "Thread",
     "results": "Comparison Curve Run Sweep",
 }
 
 __all__ = [  # noqa: RUF022
-    "Machine", "Workload", "Trace",
+    "Machine", "Workload", "Trace", "Program", "Thread",
     "run", "compare", "curve", "sweep", "crash", "holdup", "shared", "litmus", "explore", "replay", "record", "track", "reproduce",
     "show", "machines", "workloads", "statistics", "claims", "protocols", "parameters", "schema",
     "Run", "Comparison", "Curve", "Sweep", "Crash", "Finding", "Store", "Shared", "SharedFinding", "Side", "Litmus", "Test", "Exploration", "Violation", "Replay", "Scoreboard", "Tracking",
