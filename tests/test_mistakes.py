@@ -23,7 +23,7 @@ def test_names_are_found_whatever_the_case_of_their_letters(cli: Cli) -> None:
         (("run", "asap-rp", "cceh", "--persist-buffer=4"), "--set ordering.persist_buffer=4"),
         (("compare", "cceh", "intel", "asap-rp"), "--on intel,asap-rp"),
         (("compare", "cceh", "--on", "intel", "asap-rp"), "--on intel,asap-rp"),
-        (("track", "redis-server"), "give a process's number (pidof redis-server), or `-- COMMAND ...`"),
+        (("track", "no-such-server"), "no-such-server: no process is called that (`ps -A` lists names); a program to start is given as a command"),
     ],
 )
 def test_arguments_that_are_not_accepted_come_with_what_was_meant(cli: Cli, args: tuple[str, ...], hint: str) -> None:

@@ -188,6 +188,32 @@ def test_what_cannot_be_tracked_is_refused(cli: Cli) -> None:
     assert "/no/such/folder" in cli.refuses("track", "--out", "/no/such/folder/x.parquet", "--", "true")
 
 
+def started(cli: Cli, name: str, argument: str | None = None) -> subprocess.Popen[bytes]:
+    """A program of that name, which waits to be told what to do."""
+    if not (cli.folder / name).exists():
+        subprocess.run(["cc", "-O1", ROOT / "tests/programs/dirty.c", "-o", cli.folder / name], check=True)
+    words = [argument or str(cli.folder / name)]
+    program = subprocess.Popen(words, executable=cli.folder / name, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert program.stdout.readline() == b"ready\n"
+    return program
+
+
+def test_a_process_is_given_by_its_name(cli: Cli) -> None:
+    short, long = f"by{os.getpid()}", f"a-name-longer-than-the-kernel-keeps-{os.getpid()}"
+    names = {short: started(cli, short), long: started(cli, long), f"argument-{os.getpid()}": started(cli, short + "x", f"/a/argument-{os.getpid()}")}
+    for name in [*names, str(cli.folder / short), f"./{short}"]:
+        (window,) = cli.json("track", name, "--interval", 0.05, "--windows", 1)
+        assert window["mechanism"] in ("scan", "read")
+    # A part of a name is none, and the tracker's own arguments are not a process of that name.
+    assert f"{long[:-1]}: no process is called that" in cli.refuses("track", long[:-1])
+    again = started(cli, short)
+    numbers = ", ".join(map(str, sorted([names[short].pid, again.pid])))
+    assert f"{short}: processes {numbers} are called that; give one's number" in cli.refuses("track", short)
+    for program in (*names.values(), again):
+        program.stdin.close()
+        assert program.wait(timeout=60) == 0
+
+
 def test_who_is_traced_already_is_refused(cli: Cli) -> None:
     dirty = Dirty(cli, "--interval", 600)
     text = cli.refuses("track", dirty.program.pid)

@@ -188,19 +188,23 @@ def record(
 
 
 def track(
-    target: int | str | Sequence[str | os.PathLike[str]],
+    target: int | str | Sequence[str | os.PathLike[str]] | None = None,
     *,
+    name: str | None = None,
     interval: float = 1.0,
     windows: int | None = None,
     mode: Literal["lines", "write-protect", "nothing"] = "lines",
     mechanism: Literal["scan", "read"] | None = None,
 ) -> Tracking:
-    """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of the process with a number, or of a command that is started.
+    """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of the process with a number or ``name``, or of a command that is started.
 
     Ends with the program, after ``windows`` windows of ``interval`` seconds, or with Ctrl-C: what was seen until then is given.
     """
-    pid, command = (target, []) if isinstance(target, int) else (None, _command(target))
-    return Tracking(_core.track(pid, command, interval, windows, mode, mechanism))
+    if (target is None) == (name is None):
+        raise _core.ConfigError("track: give a process's number, a command, or the name of a process")
+    process = name if target is None else str(target) if isinstance(target, int) else None
+    command = [] if process is not None or target is None or isinstance(target, int) else _command(target)
+    return Tracking(_core.track(process, command, interval, windows, mode, mechanism))
 
 
 def reproduce(

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +44,8 @@ SMALL = cp.Workload("queue", operations=100)
         (lambda: cp.explore("remote", epochs=2), "does nothing for remote"),
         (lambda: cp.record(["/bin/true"], out="x.txt"), ".parquet or .cpt"),
         (lambda: cp.track(0), "give a process's number"),
+        (lambda: cp.track(), "give a process's number, a command, or the name of a process"),
+        (lambda: cp.track(name="no-such-server"), "no-such-server: no process is called that"),
         (lambda: cp.track("true", interval=-1), "interval -1: give 0.001 to 86400 seconds"),
         (lambda: cp.reproduce("nope"), "give one of asap"),
         (lambda: cp.show("asapp"), "asap-ep"),
@@ -195,6 +198,14 @@ def test_a_live_program_is_tracked() -> None:
     found = cp.track([sys.executable, "-c", program], interval=0.1, windows=3)
     assert found.table["bytes"].sum() > 0
     assert isinstance(found.plot(), alt.Chart)
+
+
+def test_a_program_is_tracked_by_its_name(tmp_path: Path) -> None:
+    program = tmp_path / f"named-{os.getpid()}"
+    shutil.copy(shutil.which("sleep") or "sleep", program)
+    with subprocess.Popen([program, "60"]) as running:
+        assert len(cp.track(name=program.name, interval=0.05, windows=2)) == 2
+        running.kill()
 
 
 def test_ctrl_c_ends_tracking_with_what_was_seen() -> None:

@@ -89,9 +89,9 @@ pub(crate) struct ManArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrackArgs {
-    /// A process's number, or `-- COMMAND ...` to start one
-    #[arg(value_name = "PID", value_parser = process, required_unless_present = "command", conflicts_with = "command")]
-    pub(crate) pid: Option<i32>,
+    /// A process, by number or name, or `-- COMMAND ...` to start one
+    #[arg(value_name = "PID|NAME", required_unless_present = "command", conflicts_with = "command")]
+    pub(crate) process: Option<String>,
     /// Length of a window, seconds
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     pub(crate) interval: f64,
@@ -112,12 +112,6 @@ pub(crate) struct TrackArgs {
     /// The command to start and track
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-}
-
-/// A process's number.
-fn process(text: &str) -> Result<i32, String> {
-    let hint = format!("give a process's number (pidof {text}), or `-- COMMAND ...` to start one");
-    text.parse().map_err(|_| hint)
 }
 
 /// What is found out of a running program.

@@ -377,8 +377,8 @@ pub fn trace_summary(file: &Path) -> Result<Value, Failure> {
 /// What is tracked, and how.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// A running process.
-    pub pid: Option<i32>,
+    /// A running process, by number or name.
+    pub process: Option<String>,
     /// A program and its arguments.
     pub command: Vec<String>,
     /// Seconds of a window.
@@ -400,7 +400,7 @@ pub fn track(t: Track) -> Result<Value, Failure> {
         return Err(Failure::BadInput("--windows 0: give at least 1".into()));
     }
     let args = TrackArgs {
-        pid: t.pid,
+        process: t.process,
         interval: t.interval,
         windows: t.windows,
         mode: choice::<TrackMode>("mode", &t.mode)?,

@@ -89,11 +89,8 @@ pub(crate) fn options(args: &TrackArgs) -> Result<Options, Failure> {
         let text = format!("--interval {}: give 0.001 to 86400 seconds", args.interval);
         return Err(Failure::BadInput(text));
     }
-    let target = match args.pid {
-        Some(pid) if pid < 1 => {
-            return Err(Failure::BadInput(format!("PID {pid}: give a process's number, 1 or more")));
-        }
-        Some(pid) => TargetChoice::Process(pid),
+    let target = match &args.process {
+        Some(process) => TargetChoice::Process(number_of(process)?),
         None => TargetChoice::Command(args.command.clone()),
     };
     Ok(Options {
@@ -111,6 +108,26 @@ pub(crate) fn options(args: &TrackArgs) -> Result<Options, Failure> {
         }),
         keep_pages: args.out.is_some(),
     })
+}
+
+/// The number of a process that is given by it, or by its name.
+fn number_of(process: &str) -> Result<i32, Failure> {
+    let refused = |why: String| Err(Failure::BadInput(why));
+    match process.parse::<i64>().map(i32::try_from) {
+        Ok(Ok(pid)) if pid > 0 => return Ok(pid),
+        Ok(_) => return refused(format!("PID {process}: give a process's number, 1 or more")),
+        Err(_) => {}
+    }
+    match track::named(process)[..] {
+        [pid] => Ok(pid),
+        [] => refused(format!(
+            "{process}: no process is called that (`ps -A` lists names); a program to start is given as a command"
+        )),
+        ref several => {
+            let numbers: Vec<String> = several.iter().map(i32::to_string).collect();
+            refused(format!("{process}: processes {} are called that; give one's number", numbers.join(", ")))
+        }
+    }
 }
 
 pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {

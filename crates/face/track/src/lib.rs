@@ -19,6 +19,7 @@ mod compare;
 mod inject;
 mod kernel;
 mod maps;
+mod processes;
 mod protect;
 mod save;
 mod session;
@@ -26,6 +27,7 @@ mod shadow;
 mod target;
 
 pub use compare::{LINE, PAGE, PageBytes, page_difference};
+pub use processes::named;
 pub use save::{Format, save};
 pub use session::{Report, track};
 
