@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import Cli
 
-from coreplane import figures, opening, page, sentences
+from coreplane import figures, latencies, opening, page, sentences
 
 FIGURE = re.compile(r"<figure>(.*?)</figure>", re.S)
 
@@ -112,13 +112,13 @@ def test_a_campaigns_report_has_all_of_the_cores_time(cli: Cli) -> None:
 def test_runs_and_comparisons_begin_with_their_first_microseconds(cli: Cli) -> None:
     small = ("--set", "workload.operations=60")
     cli("compare", "queue", "--on", "intel,asap-rp,eadr", *small, "--out", "c")
-    speed, time, first = captions(cli.folder / "c/report.html")
-    assert "times as fast as intel" in speed and "Bars differ most in" in time
+    speed, time, operations, first = captions(cli.folder / "c/report.html")
+    assert "times as fast as intel" in speed and "Bars differ most in" in time and "one in ten more than" in operations
     assert re.search(r"The first [\d.]+ us of the cores, to scale\. Time on \w+: intel \d+ %", first)
     assert "--timeline" in (cli.folder / "c/report.html").read_text()
     assert (cli.folder / "c/opening.png").stat().st_size > 5000
     cli("run", "asap-rp", "queue", *small, "--out", "r")
-    assert len(captions(cli.folder / "r/report.html")) == 2
+    assert len(captions(cli.folder / "r/report.html")) == 3
     # Nobody asked to see anything: nothing is kept.
     assert "opening" not in cli.json("run", "asap-rp", "queue", *small)
 
@@ -205,3 +205,25 @@ def test_processes_that_share_a_folder_leave_each_others_page_alone(tmp_path: Pa
     page.write(tmp_path, "of this one", "", [])
     assert len(renamed) == 2 and [p.name for p in tmp_path.iterdir()] == ["report.html"]
     assert "of this one" in (tmp_path / "report.html").read_text()
+
+
+def of_operations(machine: str, count: int, **times: float) -> dict[str, Any]:
+    return run(machine) | {"stats": {"cpu.operations": count} | {f"operation.time.{name}": time for name, time in times.items()}}
+
+
+def test_slow_operations_are_told_where_there_are_enough_to_tell(tmp_path: Path) -> None:
+    slow = of_operations("a", 5000, p10=100.0, p50=200.0, p90=300.0, p99=900.0, p999=5000.0)
+    even = of_operations("b", 5000, p10=100.0, p50=150.0, p90=160.0, p99=180.0, p999=300.0)
+    said = latencies.said([slow, even])
+    assert said == "a: half take at most 200 ns, one in 1,000 more than 5 us, 25.0 times as long. b: half take at most 150 ns, one in 1,000 more than 300 ns, 2.0 times as long. Slow operations stand out most on a."
+    assert [name for _, name, _ in latencies.told(slow | {"stats": slow["stats"] | {"cpu.operations": 99}})] == ["p10", "p50", "p90"]
+    assert "How long operations take" in latencies.drawn(tmp_path, [slow, even]) and (tmp_path / "operations.svg").exists()
+    assert latencies.drawn(tmp_path, [run("a")]) == "" and latencies.said([of_operations("a", 5, p10=1.0, p50=1.0)]) == ""
+
+
+def test_a_comparison_shows_how_long_operations_take(cli: Cli) -> None:
+    cli("compare", "cceh", "--on", "intel,eadr", "--set", "workload.operations=400", "--no-bands", "--out", "c")
+    found = [caption for caption in captions(cli.folder / "c/report.html") if "half take at most" in caption]
+    assert len(found) == 1 and "intel: half" in found[0] and "eadr: half" in found[0]
+    stats = json.loads((cli.folder / "c/compare.json").read_text())["machines"][0]["stats"]
+    assert stats["operation.time.p50"] <= stats["operation.time.p99"] <= stats["operation.time.p999"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from coreplane import _core, bands, figures, opening, page, sentences
+from coreplane import _core, bands, figures, latencies, opening, page, sentences
 from coreplane.spent import by_recording, causes, cores, of_a_core, shares
 from coreplane.page import quantity, section
 
@@ -72,6 +72,7 @@ def run(folder: Path) -> Path | None:
     body = [
         page.summary(said),
         section("Where the time went", drawn, account([data])),
+        latencies.drawn(folder, [data]),
         figure,
         section("The first microseconds", opening.drawn(folder, [data]), timeline(folder, data)),
         section("Kinds of operations", page.table(["operations", "count", "rate"], phases)),
@@ -116,6 +117,7 @@ def compare(folder: Path) -> Path:
         section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data), sentences.speeds(data))),
         *tables(data),
         section("Where the time went", split, account(runs)),
+        latencies.drawn(folder, runs),
         section("The first microseconds", opening.drawn(folder, runs), timeline(folder, runs[0])) if any(r.get("opening") for r in runs) else "",
         _over_time(folder, runs) if over_time else "",
         page.configuration(runs),

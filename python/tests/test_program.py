@@ -180,3 +180,20 @@ def test_the_example_finds_its_mistake() -> None:
     done = subprocess.run([sys.executable, str(ROOT / "examples/python/program.py")], capture_output=True, text=True, check=True)
     assert "count first: fails" in done.stdout and "entry first: clean" in done.stdout
     assert "can persist before the store at" in done.stdout
+
+
+def test_times_of_operations_are_those_between_their_ends(tmp_path: Path) -> None:
+    program = cp.Program()
+    at, main = program.map("f", 4096), program.main
+    for n in range(1200):
+        main.compute(100_000 if n == 600 else 1000 if n % 2 else 3000)
+        main.store(at, n)
+        main.mark(n)
+    run = cp.run("eadr", program.save(tmp_path / "f.parquet"))
+    assert run["cpu.operations"] == 1200
+    short, long = run["operation.time.p10"], run["operation.time.p90"]
+    # What 1,000 and 3,000 instructions take, and their loads and stores; buckets are a hundredth apart.
+    assert 2.6 < long / short < 3.1
+    assert run["operation.time.p50"] in (short, long) and run["operation.time.p99"] == long
+    assert 30 < run["operation.time.p999"] / long or run["operation.time.p999"] == long
+    assert abs(run["operation.time.mean"] * 1199 / run.time - 1) < 0.01

@@ -86,6 +86,9 @@ pub(super) struct Front {
     pub(super) outbox: Outbox,
 
     pub(super) stats: Stats,
+    /// When the program's last operation ended; none before the first, and where programs time their operations themselves.
+    operation_ended: Option<Time>,
+    times_operations: bool,
     /// Where the program's time goes.
     pub(super) account: Account,
     pub(super) marks: Option<Vec<Mark>>,
@@ -135,6 +138,8 @@ impl Front {
             ordering_next: Time::NEVER,
             outbox: Outbox::default(),
             stats: Stats::default(),
+            operation_ended: None,
+            times_operations: true,
             account: Account::default(),
             marks: None,
             last_level: 0,
@@ -337,6 +342,23 @@ impl Front {
         }
     }
 
+    /// One of the program's operations is done. What came before a core's first operation is no operation's time.
+    pub(super) fn operation_done(&mut self) {
+        self.stats.operations += 1;
+        if !self.times_operations {
+            return;
+        }
+        if let Some(before) = self.operation_ended.replace(self.now) {
+            self.stats.operation_time.add(self.now.since(before));
+        }
+    }
+
+    /// The program says what an operation took.
+    pub(super) fn took(&mut self, time: Dur) {
+        self.times_operations = false;
+        self.stats.operation_time.add(time);
+    }
+
     pub(super) fn end_program(&mut self) {
         self.runnable = false;
         if self.region_began.is_some() && self.region_ended.is_none() {
@@ -352,6 +374,7 @@ impl Front {
             self.account.end(self.now);
         } else if self.region_began.is_none() {
             self.region_began = Some(self.now);
+            self.operation_ended = None;
             self.account.begin(self.now);
             let mut before = Tally::default();
             self.hand_up(self.now, &mut before);

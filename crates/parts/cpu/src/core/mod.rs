@@ -90,7 +90,7 @@ impl CorePort for Port {
     }
 
     fn operation_done(&self) {
-        self.0.borrow_mut().stats.operations += 1;
+        self.0.borrow_mut().operation_done();
     }
 
     fn region(&self, starts: bool) {
@@ -106,7 +106,7 @@ impl CorePort for Port {
     }
 
     fn took(&self, time: Dur) {
-        self.0.borrow_mut().stats.operation_time.add(time);
+        self.0.borrow_mut().took(time);
     }
 
     fn spent(&self, share: Share, time: Dur) {

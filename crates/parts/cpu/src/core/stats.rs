@@ -36,7 +36,7 @@ pub(super) struct Stats {
     pub(super) fences: u64,
     /// operations of the workload that ended
     pub(super) operations: u64,
-    /// time of an operation, where the program tells it
+    /// time of an operation: as the program tells it, or from the end of an operation to that of the core's next
     #[stat(name = ".operation.time", unless_zero)]
     pub(super) operation_time: Distribution,
     /// bytes of its data that the program read or wrote, where it counts them
