@@ -20,10 +20,10 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
         script = in_lists(&script, &named);
     }
     if args.shell == Shell::Zsh {
-        script = or_files(script, &named);
+        script = or_files(&script, &named);
     }
     if args.shell == Shell::Fish {
-        script += &by_place(&command, &named);
+        script = after_commas(&script, &named) + &by_place(&command, &named);
     }
     std::io::stdout().write_all(script.as_bytes())?;
     Ok(())
@@ -73,11 +73,26 @@ fn with_names(command: clap::Command, named: &Named) -> clap::Command {
     })
 }
 
-/// zsh offers what a list says and nothing else: files are offered beside it.
-fn or_files(script: String, named: &Named) -> String {
-    named.iter().fold(script, |script, (_, names)| {
+/// zsh offers what a list says and nothing else: files are offered beside it, and names after each comma of a list.
+fn or_files(script: &str, named: &Named) -> String {
+    let with = |script: String, names: &[&str], before: &str, how: &str| {
         let names = names.join(" ");
-        script.replace(&format!(":({names})'"), &format!(":{{compadd -- {names}; _files}}'"))
+        script.replace(&format!("{before}({names})'"), &format!("{before}{{{how} {names}; _files}}'"))
+    };
+    let lists = named.iter().filter(|(id, _)| *id == "on");
+    // Lists first: what they name is named alone elsewhere.
+    let script = lists
+        .fold(script.to_string(), |script, (_, names)| with(script, names, ":ON:", "_sequence compadd -"));
+    named.iter().fold(script, |script, (_, names)| with(script, names, ":", "compadd --"))
+}
+
+/// fish offers a list's names after each comma, too.
+fn after_commas(script: &str, named: &Named) -> String {
+    let of_lists = named.iter().filter(|(id, _)| *id == "on");
+    of_lists.fold(script.to_string(), |script, (_, names)| {
+        let once: Vec<String> = names.iter().map(|name| format!("{name}\\t''")).collect();
+        let each = format!("-a \"(__fish_append , {})\"", names.join(" "));
+        script.replace(&format!("-f -a \"{}\"", once.join("\n")), &each)
     })
 }
 
