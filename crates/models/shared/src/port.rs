@@ -21,14 +21,19 @@ impl CorePort for Port {
     }
 
     fn poll_at(&self, op: &Op, site: Site) -> Poll<u64> {
-        let host = &mut self.world.borrow_mut().hosts[self.id];
-        match host.answer.take() {
-            Some(value) => Poll::Ready(value),
-            None => {
-                host.asked = Some((*op, site.into()));
-                Poll::Pending
+        let world = &mut *self.world.borrow_mut();
+        let host = &mut world.hosts[self.id];
+        if let Some(value) = host.answer.take() {
+            return Poll::Ready(value);
+        }
+        host.asked = Some((*op, site.into()));
+        while world.is_ahead(self.id) {
+            world.act(self.id);
+            if let Some(value) = world.hosts[self.id].answer.take() {
+                return Poll::Ready(value);
             }
         }
+        Poll::Pending
     }
 
     fn core(&self) -> u8 {

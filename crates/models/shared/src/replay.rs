@@ -572,7 +572,7 @@ impl<'a> Replay<'a> {
             // It left by itself, and yet what was stored is flushed here for the first time.
             let words = self.world.state.memory()[access.line];
             let at = (access.place, self.world.hosts[access.host].now);
-            self.world.shadow.flush(access.host, &words, at);
+            self.world.shadow.flush(access.host, access.line, &words, at);
         }
         self.world.flush(access.host, &op, kind, access.place);
         if kind != FlushKind::Clwb {

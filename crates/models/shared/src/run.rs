@@ -13,11 +13,8 @@ use protocol::Cpu;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use units::{Dur, Time, watch};
+use units::{Dur, Time};
 use workloads::{Host, Left, Membership, Persistent, Program, SharedWorkload};
-
-/// Accesses between two looks at whether the work is to stop.
-const LOOK: u64 = 1 << 12;
 
 /// Why a machine is none.
 ///
@@ -119,6 +116,8 @@ pub fn run(
 ) -> Ran {
     let mut running = Running::new(machine, workload, settings, schedule);
     running.world.borrow_mut().keeps_steps = keeps_steps;
+    // Programs are all at their first access now.
+    running.world.borrow_mut().runs_ahead = true;
     while let Some(id) = running.next() {
         if !running.act(id) {
             break;
@@ -131,7 +130,6 @@ pub fn run(
 pub(crate) struct Running {
     pub(crate) world: Rc<RefCell<World>>,
     programs: Vec<Option<Program>>,
-    acted: u64,
 }
 
 impl Running {
@@ -155,25 +153,22 @@ impl Running {
         };
         let mut programs: Vec<Option<Program>> = (0..all).map(program).collect();
         (0..all).for_each(|id| go_on(&world, &mut programs, id));
-        Running { world, programs, acted: 0 }
+        Running { world, programs }
     }
 
     /// The core whose access is next.
     pub(crate) fn next(&self) -> Option<usize> {
-        self.world.borrow().next()
+        self.world.borrow_mut().next()
     }
 
     /// Does the next access of a core; whether anything is still to come.
     pub(crate) fn act(&mut self, id: usize) -> bool {
         self.world.borrow_mut().act(id);
         go_on(&self.world, &mut self.programs, id);
-        self.acted += 1;
-        if self.acted.is_multiple_of(LOOK) {
-            watch::check();
-        }
-        let is_stuck = self.world.borrow().is_stuck(id);
+        let mut world = self.world.borrow_mut();
+        let is_stuck = world.is_stuck(id);
         if is_stuck {
-            self.world.borrow_mut().note_stuck();
+            world.note_stuck();
         }
         !is_stuck
     }

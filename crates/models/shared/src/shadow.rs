@@ -22,6 +22,9 @@ pub(crate) struct Word {
 
 type Clock = [u32; MOST_HOSTS];
 
+/// So many stores are remembered before old ones are first forgotten.
+const LEAST: usize = 1 << 14;
+
 /// A store.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
@@ -65,6 +68,8 @@ pub(crate) struct Shadow {
     releases: Vec<Vec<Version>>,
     /// What the cores of releases knew.
     told: Vec<Clock>,
+    /// So many stores are remembered until old ones are forgotten.
+    pub(crate) most: usize,
 }
 
 impl Shadow {
@@ -82,6 +87,7 @@ impl Shadow {
             clocks: (0..hosts * cores).map(clock).collect(),
             releases: vec![Vec::new(); hosts * cores],
             told: Vec::new(),
+            most: LEAST,
         }
     }
 
@@ -195,8 +201,12 @@ impl Shadow {
             .max()
     }
 
-    /// `host` flushes a line at `at`: what it had stored there before is flushed for the first time.
-    pub(crate) fn flush(&mut self, host: usize, words: &[Word; 8], at: (SourceLine, Time)) {
+    /// `host` flushes a line at `at`, of which it has these words: what it had stored there before is flushed for the first time.
+    pub(crate) fn flush(&mut self, host: usize, line: usize, words: &[Word; 8], at: (SourceLine, Time)) {
+        let own = host * self.cores..(host + 1) * self.cores;
+        if self.lines[line].last_by[own].iter().all(|version| *version == 0) {
+            return;
+        }
         for word in words {
             let Some(index) = word.version.checked_sub(1) else { continue };
             let store = &mut self.stores[index as usize];
@@ -223,8 +233,78 @@ impl Shadow {
 
     /// The release of its core that first told of a store, where there was one.
     pub(crate) fn told_by(&self, version: Version) -> Option<&Stored> {
+        self.stored(self.release_of(version)?)
+    }
+
+    fn release_of(&self, version: Version) -> Option<Version> {
         let store = self.stored(version)?;
-        let after = self.releases[store.core].iter().filter_map(|release| self.stored(*release));
-        after.into_iter().find(|release| release.epoch >= store.epoch)
+        let releases = &self.releases[store.core];
+        // Each one ends an epoch of its core.
+        let is_before = |release: &Version| self.stored(*release).is_some_and(|r| r.epoch < store.epoch);
+        releases.get(releases.partition_point(is_before)).copied()
+    }
+
+    /// Whether old stores are to be forgotten.
+    pub(crate) fn is_full(&self) -> bool {
+        self.stores.len() >= self.most
+    }
+
+    /// The newest store to each word of each line.
+    pub(crate) fn newest(&self) -> Vec<[Version; 8]> {
+        self.lines.iter().map(|line| line.latest).collect()
+    }
+
+    /// Forgets all stores but `others` and those that are as new as what is still `held` of a word, and what told of these. Gives
+    /// each version's new number, in the same order.
+    pub(crate) fn forget(&mut self, held: &[[Version; 8]], others: &[Version]) -> Vec<Version> {
+        let mut is_kept = vec![false; self.stores.len() + 1];
+        others.iter().for_each(|version| is_kept[*version as usize] = true);
+        for (line, held) in self.lines.iter().zip(held) {
+            line.last_by.iter().chain(held).for_each(|version| is_kept[*version as usize] = true);
+            for (latest, held) in line.latest.iter().zip(held) {
+                let mut version = *latest;
+                while version > *held {
+                    is_kept[version as usize] = true;
+                    version = self.stores[version as usize - 1].previous;
+                }
+            }
+        }
+        for version in 1..is_kept.len() {
+            if is_kept[version]
+                && let Some(release) = self.release_of(version as Version)
+            {
+                is_kept[release as usize] = true;
+            }
+        }
+        self.keep(&is_kept)
+    }
+
+    fn keep(&mut self, is_kept: &[bool]) -> Vec<Version> {
+        let mut numbers = vec![0; is_kept.len()];
+        let mut kept = Vec::new();
+        let mut told = Vec::new();
+        for (index, mut store) in std::mem::take(&mut self.stores).into_iter().enumerate() {
+            if !is_kept[index + 1] {
+                continue;
+            }
+            store.previous = numbers[store.previous as usize];
+            if let Some(tells) = store.tells.checked_sub(1) {
+                told.push(self.told[tells as usize]);
+                store.tells = told.len() as u32;
+            }
+            kept.push(store);
+            numbers[index + 1] = kept.len() as Version;
+        }
+        let number = |version: &mut Version| *version = numbers[*version as usize];
+        for line in &mut self.lines {
+            line.latest.iter_mut().chain(&mut line.last_by).for_each(number);
+        }
+        for releases in &mut self.releases {
+            releases.retain(|release| is_kept[*release as usize]);
+            releases.iter_mut().for_each(number);
+        }
+        (self.stores, self.told) = (kept, told);
+        self.most = self.most.max(2 * self.stores.len());
+        numbers
     }
 }

@@ -124,10 +124,14 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
     }
 
     /// Where hardware keeps a line coherent, what other hosts have of it is asked back before anybody reads the device.
+    #[inline]
     fn snoop(&mut self, host: usize, line: usize) {
-        if !self.coherent[line] {
-            return;
+        if self.coherent[line] {
+            self.ask_back(host, line);
         }
+    }
+
+    fn ask_back(&mut self, host: usize, line: usize) {
         for other in 0..self.copies.len() {
             if other == host || self.down[other] {
                 continue;
@@ -138,10 +142,14 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
     }
 
     /// The line is in the host's caches: fetched from the device, behind what the host itself has on its way there.
+    #[inline]
     fn fetch(&mut self, host: usize, line: usize) {
-        if self.copies[host][line].is_some() {
-            return;
+        if self.copies[host][line].is_none() {
+            self.fetch_anew(host, line);
         }
+    }
+
+    fn fetch_anew(&mut self, host: usize, line: usize) {
         self.settle(host, line);
         self.snoop(host, line);
         self.copies[host][line] = Some(Copied { words: self.memory[line], dirty: false });
@@ -266,6 +274,22 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
     /// What a host has on its way is lost.
     pub(crate) fn forget_in_flight(&mut self, host: usize) {
         self.in_flight[host].clear();
+    }
+
+    /// Every word that there is of any line, wherever it is: its line, its place there, and the word.
+    pub(crate) fn each_word(&mut self, mut visit: impl FnMut((usize, usize), &mut W)) {
+        let mut block = |line: usize, words: &mut Block<W, N>| {
+            words.iter_mut().enumerate().for_each(|(word, held)| visit((line, word), held));
+        };
+        self.memory.iter_mut().enumerate().for_each(|(line, words)| block(line, words));
+        for copies in &mut self.copies {
+            let copies = copies.iter_mut().enumerate();
+            copies
+                .filter_map(|(line, copy)| Some((line, copy.as_mut()?)))
+                .for_each(|(line, copy)| block(line, &mut copy.words));
+        }
+        self.in_flight.iter_mut().flatten().for_each(|write| block(write.line, &mut write.words));
+        self.accepted.iter_mut().for_each(|a| block(a.line, &mut a.media));
     }
 
     /// The lines of which a host has a copy.

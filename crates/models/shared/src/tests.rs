@@ -3,13 +3,17 @@
 use crate::explore::SharedSpace;
 use crate::mutant::Mutant;
 use crate::params::SharedParameters;
-use crate::shadow::Word;
+use crate::run::Running;
+use crate::schedule::drawn;
+use crate::shadow::{Shadow, Word};
 use crate::state::Keep;
 use crate::world::World;
 use crate::{Kind, Outcome, Search, run};
 use explore::Held;
 use params::{Parameters, Setting, Settings};
 use protocol::{FlushKind, Op, OpKind, Order, PM_BASE};
+use std::rc::Rc;
+use units::Dur;
 use workloads::{SHARED_WORKLOADS, SharedWorkload, find_shared};
 
 fn searched(workload: &SharedWorkload, bug: &str, seed: u64, schedules: u64) -> Outcome {
@@ -225,6 +229,84 @@ fn a_core_waits_for_what_it_sent_and_not_for_what_its_neighbour_sent() {
     let op = Op { kind: clwb, address: PM_BASE, size: 8, order: Order::Plain, value: 0 };
     world.flush(1, &op, FlushKind::Clwb, std::panic::Location::caller().into());
     assert_eq!((world.acknowledged(0).is_some(), world.acknowledged(1).is_some()), (false, true));
+}
+
+/// A run of a program with a mistake, told in all that can be told of it.
+fn told_of(workload: &SharedWorkload, settings: &Rc<Settings>, seed: u64, alter: fn(&mut World)) -> String {
+    let machine = Settings::defaults(SharedParameters::TABLE);
+    let usual = run(&machine, workload, settings, Vec::new(), false);
+    let schedule = drawn(1, seed, &usual.accesses, Dur::ns(50_000));
+    let mut running = Running::new(&machine, workload, settings, schedule);
+    running.world.borrow_mut().keeps_steps = true;
+    alter(&mut running.world.borrow_mut());
+    while let Some(id) = running.next() {
+        if !running.act(id) {
+            break;
+        }
+    }
+    format!("{:?}", running.end(workload, settings))
+}
+
+#[test]
+fn a_run_that_forgets_old_stores_and_lets_programs_go_ahead_finds_the_same() {
+    let slow = |world: &mut World| (world.shadow.most, world.runs_ahead) = (usize::MAX, false);
+    let forgetful = |world: &mut World| (world.shadow.most, world.runs_ahead) = (16, true);
+    for workload in SHARED_WORKLOADS {
+        for bug in bugs(workload).chain(["none"]) {
+            let mut settings = Settings::defaults(workload.params);
+            settings.set("workload.bug", Setting::Text(bug.into()));
+            settings.set("workload.operations", Setting::Number(30));
+            let settings = settings.into();
+            for seed in 0..8 {
+                let told = told_of(workload, &settings, seed, slow);
+                assert_eq!(
+                    told,
+                    told_of(workload, &settings, seed, forgetful),
+                    "{} {bug} {seed}",
+                    workload.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_under_newer_ones_is_remembered_as_long_as_somebody_has_older_bytes() {
+    let at = (std::panic::Location::caller().into(), units::Time::ZERO);
+    let mut shadow = Shadow::new((2, 1), 1);
+    let (data, flag) = ((0, 0), (0, 1));
+    let missed = shadow.store(0, data, false, at);
+    let told = shadow.store(0, flag, true, at);
+    shadow.acquire(1, told);
+    (0..9).for_each(|_| _ = shadow.store(0, flag, false, at));
+    let newest = shadow.store(0, data, false, at);
+    let mut held = [[newest; 8]];
+    for (still_there, kept) in [(0, Some(missed)), (newest, None)] {
+        held[0][0] = still_there;
+        let mut shadow = shadow.clone();
+        let numbers = shadow.forget(&held, &[]);
+        let number = kept.map(|version| numbers[version as usize]);
+        assert_eq!(shadow.stale(1, data, 0), number);
+        assert_eq!(number.is_some(), numbers[told as usize] > 0, "what told of it is remembered with it");
+        assert!(numbers.iter().filter(|number| **number > 0).count() < 5);
+    }
+}
+
+#[test]
+fn what_is_remembered_of_stores_does_not_grow_with_a_run() {
+    for workload in SHARED_WORKLOADS {
+        let mut settings = Settings::defaults(workload.params);
+        settings.set("workload.operations", Setting::Number(4000));
+        let settings = settings.into();
+        let machine = Settings::defaults(SharedParameters::TABLE);
+        let mut running = Running::new(&machine, workload, &settings, Vec::new());
+        let least = running.world.borrow().shadow.most;
+        while let Some(id) = running.next() {
+            assert!(running.act(id), "{}", workload.name);
+        }
+        assert_eq!(running.world.borrow().shadow.most, least, "{}", workload.name);
+        assert!(!running.world.borrow().shadow.is_full(), "{}", workload.name);
+    }
 }
 
 #[test]

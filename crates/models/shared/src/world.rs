@@ -12,7 +12,7 @@ use crate::state::{Keep, State};
 use crate::stats::SharedStats;
 use protocol::{FlushKind, Op, OpKind, PM_BASE};
 use std::collections::VecDeque;
-use units::{Dur, Time};
+use units::{Dur, Time, watch};
 
 /// Accesses of a run of which the last are kept for people.
 const KEPT: usize = 4096;
@@ -39,12 +39,20 @@ pub struct Step {
     pub site: SourceLine,
 }
 
+/// Accesses between two looks at whether the work is to stop.
+const LOOK: u64 = 1 << 12;
+
+/// No core, at no time.
+const NOBODY: (Time, usize) = (Time::NEVER, usize::MAX);
+
 /// A word that a host looks at again and again.
 #[derive(Clone, Copy)]
 struct Look {
     place: (usize, usize),
     version: Version,
     side: Side,
+    /// The how many-th look of its core it was.
+    nth: u64,
 }
 
 /// A host's core.
@@ -68,10 +76,19 @@ pub(crate) struct HostCore {
     pub(crate) link_back: Option<(Time, Option<Time>)>,
     /// It stopped because its link was lost for too long.
     pub(crate) is_fenced_off: bool,
-    /// Lines in the order in which its host fetched them last; of some its caches have no copy any more.
-    fetched: VecDeque<usize>,
-    /// Words that it looks at again and again, the last one last.
+    fetched: Fetched,
+    /// Words that it looks at again and again.
     looks: Vec<Look>,
+}
+
+/// Lines that a host fetched; of some its caches have no copy any more.
+#[derive(Default)]
+struct Fetched {
+    /// Of each line, the how many-th fetch was its last; 0 where there was none.
+    last: Vec<u64>,
+    /// Lines that were fetched.
+    lines: usize,
+    all: u64,
 }
 
 impl HostCore {
@@ -91,7 +108,7 @@ impl HostCore {
             link_free: Time::ZERO,
             link_back: None,
             is_fenced_off: false,
-            fetched: VecDeque::new(),
+            fetched: Fetched::default(),
             looks: Vec::new(),
         }
     }
@@ -132,6 +149,13 @@ pub(crate) struct World {
     pub(crate) drained: Time,
     /// What the power left when it failed.
     pub(crate) power: Option<Cut>,
+    /// Whether a program goes on by itself as long as its core is the next one.
+    pub(crate) runs_ahead: bool,
+    /// The core that comes after the one that is next, and when.
+    then: (Time, usize),
+    /// Until then at least it has not been too long that nothing but looking happens.
+    patient_until: Time,
+    acted: u64,
 }
 
 /// What is done with an access.
@@ -183,6 +207,10 @@ impl World {
             patience: PATIENCE.0.max((spec.link_ns * 2 + spec.device_ns + spec.line_ns) * PATIENCE.1),
             drained: Time::ZERO,
             power: None,
+            runs_ahead: false,
+            then: NOBODY,
+            patient_until: Time::ZERO,
+            acted: 0,
             spec,
         }
     }
@@ -221,14 +249,26 @@ impl World {
     }
 
     /// The core whose access is next.
-    pub(crate) fn next(&self) -> Option<usize> {
-        let mut next: Option<(Time, usize)> = None;
+    pub(crate) fn next(&mut self) -> Option<usize> {
+        let (mut next, mut then) = (NOBODY, NOBODY);
         for (id, host) in self.hosts.iter().enumerate() {
-            if host.runs() && host.asked.is_some() && next.is_none_or(|(now, _)| host.now < now) {
-                next = Some((host.now, id));
+            if !host.runs() || host.asked.is_none() {
+                continue;
+            }
+            if host.now < next.0 {
+                (next, then) = ((host.now, id), next);
+            } else if host.now < then.0 {
+                then = (host.now, id);
             }
         }
-        next.map(|(_, id)| id)
+        self.then = then;
+        (next != NOBODY).then_some(next.1)
+    }
+
+    /// Whether a core's program may go on by itself: no other core comes before it, and there is no end to be told of.
+    pub(crate) fn is_ahead(&mut self, id: usize) -> bool {
+        let host = &self.hosts[id];
+        self.runs_ahead && (host.now, id) < self.then && host.runs() && !self.is_stuck(id)
     }
 
     /// Where a core is: at its next access, or at its last.
@@ -249,6 +289,13 @@ impl World {
     /// Does the next access of a core, or what happens before it.
     pub(crate) fn act(&mut self, id: usize) {
         let now = self.hosts[id].now;
+        self.acted += 1;
+        if self.acted.is_multiple_of(LOOK) {
+            watch::check();
+        }
+        if self.shadow.is_full() {
+            self.forget();
+        }
         self.catch_up(now);
         let Some((op, site)) = self.hosts[id].asked.filter(|_| self.hosts[id].is_alive) else { return };
         if !self.gets_to(id, site) {
@@ -264,19 +311,25 @@ impl World {
                     host.accesses.tells();
                 }
                 host.accesses.all += 1;
-                self.keep_step(id, now, &op, value, site);
+                if self.keeps_steps {
+                    self.keep_step(id, now, &op, value, site);
+                }
             }
         }
     }
 
     /// What is due by now has happened: writes have arrived, links are back or given up, the device has drained.
+    #[inline]
     pub(crate) fn catch_up(&mut self, now: Time) {
         if self.state.buffer > 0 {
             self.drain_until(now);
         }
-        if now < self.due {
-            return;
+        if now >= self.due {
+            self.arrive(now);
         }
+    }
+
+    fn arrive(&mut self, now: Time) {
         let mut due = Time::NEVER;
         for host in 0..self.state.hosts() {
             if self.lost_links > 0 {
@@ -444,19 +497,25 @@ impl World {
     }
 
     /// A host's caches have room for a line that comes: what was dropped from them takes none, and of what is left the first that
-    /// came goes. A search through as many lines as they hold, for each line that is fetched.
+    /// came goes.
     fn make_room(&mut self, host: usize, line: usize) {
-        let first = self.cores_of(host).start;
+        let most = self.spec.cache_lines;
+        let (lines, first) = (self.state.memory().len(), self.cores_of(host).start);
         let fetched = &mut self.hosts[first].fetched;
-        let is_gone = |line: &usize| self.state.copy(host, *line).is_none();
-        if let Some(before) = fetched.iter().position(|l| *l == line) {
-            fetched.remove(before);
-        } else if fetched.len() == self.spec.cache_lines {
-            let goes = fetched.iter().position(is_gone).unwrap_or(0);
-            let goes = fetched.remove(goes);
+        fetched.last.resize(lines, 0);
+        fetched.all += 1;
+        if std::mem::replace(&mut fetched.last[line], fetched.all) != 0 {
+            return;
+        }
+        fetched.lines += 1;
+        if fetched.lines > most {
+            fetched.lines -= 1;
+            let order = |other: &usize| (self.state.copy(host, *other).is_some(), fetched.last[*other]);
+            let came = (0..lines).filter(|other| fetched.last[*other] != 0 && *other != line);
+            let goes = came.min_by_key(order);
+            goes.into_iter().for_each(|line| fetched.last[line] = 0);
             self.stats.evictions += u64::from(goes.is_some_and(|line| self.state.evict(host, line)));
         }
-        self.hosts[first].fetched.push_back(line);
     }
 
     fn load(&mut self, id: usize, op: &Op, site: SourceLine) -> (Dur, u64) {
@@ -479,10 +538,16 @@ impl World {
     /// A host looks at a word that tells of others: something happens where it is another word or has another value.
     fn look(&mut self, id: usize, (site, time): (SourceLine, Time), place: (usize, usize), version: Version) {
         let side = Side { host: self.host_of(id), site, time };
+        let nth = self.acted;
+        let look = Look { place, version, side, nth };
         let looks = &mut self.hosts[id].looks;
-        let known = looks.iter().position(|l| l.place == place).map(|index| looks.remove(index));
-        looks.push(Look { place, version, side });
-        if known.is_none_or(|l| l.version != version) {
+        let known = looks.iter_mut().find(|l| l.place == place);
+        let is_news = known.as_ref().is_none_or(|l| l.version != version);
+        match known {
+            Some(known) => *known = look,
+            None => looks.push(look),
+        }
+        if is_news {
             self.progress = self.progress.max(time);
         }
     }
@@ -548,7 +613,7 @@ impl World {
         };
         let host = self.host_of(id);
         if let Some(copy) = self.state.copy(host, line) {
-            self.shadow.flush(host, &copy.words, (site, self.hosts[id].now));
+            self.shadow.flush(host, line, &copy.words, (site, self.hosts[id].now));
         }
         if self.state.flush(host, line, keep) {
             self.send(id);
@@ -556,9 +621,6 @@ impl World {
     }
 
     pub(crate) fn keep_step(&mut self, id: usize, time: Time, op: &Op, value: u64, site: SourceLine) {
-        if !self.keeps_steps {
-            return;
-        }
         let (what, address, value) = match op.kind {
             OpKind::Load | OpKind::Prefetch => ("loads", Some(op.address), Some(value)),
             OpKind::Store | OpKind::StoreNonTemporal | OpKind::Rmw(_) => {
@@ -586,21 +648,47 @@ impl World {
     }
 
     /// Whether nothing but looking has happened for so long that nothing else will.
-    pub(crate) fn is_stuck(&self, id: usize) -> bool {
+    pub(crate) fn is_stuck(&mut self, id: usize) -> bool {
         let now = self.hosts[id].now;
+        if now <= self.patient_until {
+            return false;
+        }
         let patience = self.patience;
-        now.since(self.progress) > patience || now.since(self.ended) > patience * LONGER
+        self.patient_until = (self.progress + patience).min(self.ended + patience * LONGER);
+        now > self.patient_until
     }
 
     /// What the hosts that look at words again and again wait for.
     pub(crate) fn note_stuck(&mut self) {
         let waiting = self.hosts.iter().filter(|h| h.runs());
-        let looks: Vec<Look> = waiting.flat_map(|h| h.looks.iter().rev().copied()).collect();
+        let last_first = |host: &HostCore| {
+            let mut looks = host.looks.clone();
+            looks.sort_by_key(|look| std::cmp::Reverse(look.nth));
+            looks
+        };
+        let looks: Vec<Look> = waiting.flat_map(last_first).collect();
         // One that misses bytes that were stored is the cause; the others may wait for it.
         let misses = |look: &&Look| self.shadow.latest(look.place) > look.version;
         if let Some(look) = looks.iter().find(misses).or_else(|| looks.first()) {
             self.note(Some(self.stuck(look.side, look.place, look.version)), 0);
         }
+    }
+}
+
+impl World {
+    /// Forgets stores that nobody can be found to miss any more: older ones than any that a cache, the device or what is on
+    /// its way there still has of their word.
+    fn forget(&mut self) {
+        let mut held = self.shadow.newest();
+        self.state.each_word(|(line, word), has| held[line][word] = held[line][word].min(has.version));
+        let mut others: Vec<Version> = self.found.iter().map(|found| found.1).collect();
+        others.extend(self.hosts.iter().flat_map(|host| &host.looks).map(|look| look.version));
+        self.state.each_word(|_, has| others.push(has.version));
+        let numbers = self.shadow.forget(&held, &others);
+        let number = |version: &mut Version| *version = numbers[*version as usize];
+        self.state.each_word(|_, has| number(&mut has.version));
+        self.hosts.iter_mut().flat_map(|host| &mut host.looks).for_each(|look| number(&mut look.version));
+        self.found.iter_mut().for_each(|found| number(&mut found.1));
     }
 }
 
