@@ -1,13 +1,14 @@
-/* One host stores by inline assembly and is killed after that, in a loop that looks. */
+/* One host stores by inline assembly and is killed after that, in a loop that looks. The other one loads each of its values: were it late and
+ * got only the last, no word would change under its eyes. */
 #include "hosts.h"
 #include <signal.h>
-struct state { _Alignas(64) volatile uint64_t go; _Alignas(64) uint64_t data[8]; _Alignas(64) volatile uint64_t never; };
+struct state { _Alignas(64) volatile uint64_t go; _Alignas(64) uint64_t data[8]; _Alignas(64) volatile uint64_t never; _Alignas(64) volatile uint64_t back; };
 static void store(struct state *s) {
     for (uint64_t n = 1; n <= 5; n++) {
         __asm__ volatile("movq %1, %0" : "=m"(s->data[0]) : "r"(n) : "memory");
         persist(s->data, 64);
         tell(&s->go, n);
-        usleep(100);
+        while (look(&s->back) < n) usleep(10);
     }
     while (!look(&s->never)) usleep(10);
 }
@@ -23,6 +24,7 @@ int main(void) {
         while (look(&s->go) < n) usleep(10);
         invalidate(s->data, 64);
         bad += s->data[0] < n;
+        tell(&s->back, n);
     }
     kill(other, SIGKILL);
     wait(&status);
