@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import polars as pl
 
@@ -188,23 +188,24 @@ def record(
 
 
 def track(
-    target: int | str | Sequence[str | os.PathLike[str]] | None = None,
+    target: int | str | Sequence[int] | Sequence[str | os.PathLike[str]] | None = None,
     *,
-    name: str | None = None,
+    name: str | Sequence[str] | None = None,
+    children: bool = False,
     interval: float = 1.0,
     windows: int | None = None,
     mode: Literal["lines", "write-protect", "nothing"] = "lines",
     mechanism: Literal["scan", "read"] | None = None,
 ) -> Tracking:
-    """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of the process with a number or ``name``, or of a command that is started.
+    """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of processes with numbers or a ``name``, or of a command that is started.
 
+    With ``children``, of the children too that there are and that come. Numbers are sums over the processes.
     Ends with the program, after ``windows`` windows of ``interval`` seconds, or with Ctrl-C: what was seen until then is given.
     """
     if (target is None) == (name is None):
         raise _core.ConfigError("track: give a process's number, a command, or the name of a process")
-    process = name if target is None else str(target) if isinstance(target, int) else None
-    command = [] if process is not None or target is None or isinstance(target, int) else _command(target)
-    return Tracking(_core.track(process, command, interval, windows, mode, mechanism))
+    processes, command = _processes(target, name)
+    return Tracking(_core.track(processes, children, command, interval, windows, mode, mechanism))
 
 
 def reproduce(
@@ -339,6 +340,18 @@ def _bounds(bounds: dict[str, Value]) -> list[tuple[str, str]]:
     # A flag is given by its name alone.
     given = {key.replace("_", "-"): value for key, value in bounds.items() if value is not False}
     return [(key, "" if value == "true" else value) for key, value in pairs(given)]
+
+
+def _processes(target: int | str | Sequence[int] | Sequence[str | os.PathLike[str]] | None, name: str | Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Processes by number or name, and the words of a command."""
+    if isinstance(target, int):
+        return [str(target)], []
+    if target is None:
+        return [name] if isinstance(name, str) else list(name or []), []
+    numbers = [] if isinstance(target, str) else [str(word) for word in target if isinstance(word, int)]
+    if numbers and len(numbers) == len(target):
+        return numbers, []
+    return [], _command(cast("str | Sequence[str | os.PathLike[str]]", target))
 
 
 def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:

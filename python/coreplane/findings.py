@@ -388,6 +388,12 @@ class Tracking:
         columns = ["start_s", "end_s", "bytes", "lines", "pages", "huge_pages", "pause_ms", "protect_ms", "pages_compared", "tracked_bytes"]
         return frame(self.data, columns)
 
+    @property
+    def processes(self) -> pl.DataFrame:
+        """A row a process and window: window, process, name, bytes, lines, pages, huge_pages, pages_compared, tracked_bytes."""
+        columns = ["window", "process", "name", "bytes", "lines", "pages", "huge_pages", "pages_compared", "tracked_bytes"]
+        return frame([{"window": n, **p} for n, w in enumerate(self.data) for p in w["processes"]], columns)
+
     def plot(self) -> alt.Chart:
         """Bytes that lie dirty over time, by the size of the block that is kept clean or dirty as one."""
         sizes = {"bytes": 1, "lines": 64, "pages": 4096, "huge_pages": 2 << 20}

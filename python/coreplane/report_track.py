@@ -23,6 +23,8 @@ def track(file: Path) -> Path | None:
         return None
     about = file.with_suffix(".json")
     told = json.loads(about.read_text()) if about.exists() else {}
+    if "process" not in pages.columns:  # as kept before there were several
+        pages = pages.with_columns(pl.lit(0).alias("process"))
     pages = pages.with_columns(pl.col("lines").bitwise_count_ones().cast(pl.Int64).alias("dirty"))
     windows = _windows(pages, told)
     folder, name = file.parent, file.stem
@@ -31,6 +33,7 @@ def track(file: Path) -> Path | None:
         section("Over time", page.figure(folder, f"{name}-rate", _rates(windows), _busiest(windows))),
         section("How full dirty pages are", page.figure(folder, f"{name}-lines", _fullness(pages), _full(pages))),
         section("Where", page.figure(folder, f"{name}-where", _heat(pages), _where(pages))),
+        *([section("Processes", page.table(*_processes(windows)))] if len(_named(windows)) > 1 else []),
         section("Windows", page.table(*_table(windows))),
         page.provenance(told, live=True),
     ]
@@ -41,9 +44,26 @@ def _whom(told: dict[str, Any], name: str) -> str:
     """The program that was tracked, as it was started, or the process; else the file's name."""
     words = (told.get("provenance") or {}).get("command") or ""
     command = words.split(" -- ", 1)[1] if " -- " in words else ""
-    number = next((w for w in words.split() if w.isdigit() and f"--windows {w}" not in words and f"--interval {w}" not in words), "")
-    whom = command or (f"process {number}" if number else name)
+    named = _named(told.get("windows") or [])
+    first = next((f"{called}, process {number}" for number, called in named), name)
+    whom = command or (first if len(named) < 2 else f"{named[0][1]} and {len(named) - 1} more process{'es' if len(named) > 2 else ''}")
     return whom if len(whom) <= 60 else f"{whom[:57]}..."
+
+
+def _named(windows: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    """The processes that were tracked, by number and name."""
+    return sorted({(p["process"], p["name"]) for w in windows for p in w.get("processes", [])})
+
+
+def _processes(windows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """What each process changed over all windows, the busiest first."""
+    rows: list[list[Any]] = []
+    for number, name in _named(windows):
+        there = [p for w in windows for p in w["processes"] if (p["process"], p["name"]) == (number, name)]
+        size, lines, pages = (sum(p[key] for p in there) for key in ("bytes", "lines", "pages"))
+        rows.append([number, name, len(there), (quantity(size, "B"), size), (f"{lines:,}", lines), (f"{pages:,}", pages)])
+    rows.sort(key=lambda row: -row[3][1])
+    return ["process", "name", "windows", "changed", "dirty lines", "dirty pages"], rows
 
 
 def _windows(pages: pl.DataFrame, told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -123,11 +143,11 @@ def _full(pages: pl.DataFrame) -> str:
 
 
 def _stretches(pages: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Dirty lines by window and stretch of memory, and the pages of a stretch: only memory that changed, in order of addresses."""
-    places = pages["address"].unique().sort()
+    """Dirty lines by window and stretch of memory, and the pages of a stretch: only memory that changed, in order of processes and addresses."""
+    places = pages.select("process", "address").unique().sort("process", "address")
     size = max(1, -(-len(places) // STRETCHES))
-    rank = pl.DataFrame({"address": places, "stretch": [n // size for n in range(len(places))]})
-    return pages.join(rank, on="address").group_by("window", "stretch").agg(pl.col("dirty").sum()), size
+    rank = places.with_columns(pl.Series("stretch", [n // size for n in range(len(places))], dtype=pl.Int64))
+    return pages.join(rank, on=["process", "address"]).group_by("window", "stretch").agg(pl.col("dirty").sum()), size
 
 
 def _heat(pages: pl.DataFrame) -> alt.Chart:
@@ -151,15 +171,16 @@ def _where(pages: pl.DataFrame) -> str:
     stretches = cells.group_by("stretch").agg(pl.col("dirty").sum()).sort("dirty", descending=True)["dirty"]
     tenth = max(1, len(stretches) // 10)
     share = float(stretches.head(tenth).sum()) / float(stretches.sum())
-    every = pages.group_by("address").agg(pl.col("window").n_unique())["window"]
+    every = pages.group_by("process", "address").agg(pl.col("window").n_unique())["window"]
     windows = pages["window"].n_unique()
     always = len(every.filter(every == windows)) / len(every)
     row = "a page" if size == 1 else f"{size} pages"
-    addresses = pages["address"].sort()
+    addresses = pages.sort("process", "address")["address"]
     low, high = int(addresses[0]), int(addresses[-1])
+    several = ", one process after the other" if pages["process"].n_unique() > 1 else ""
     ever = f"{always:.0%} of the pages are" if always else "no page is"
     return (
-        f"A row is {row} of memory that changed, from {low:#x} at the top to {high:#x}; the stronger, the more of it changed. "
+        f"A row is {row} of memory that changed, from {low:#x} at the top to {high:#x}{several}; the stronger, the more of it changed. "
         f"The busiest tenth of rows has {share:.0%} of all dirty lines; {ever} dirty in each of the {windows} windows."
     )
 

@@ -204,8 +204,12 @@ def test_a_program_is_tracked_by_its_name(tmp_path: Path) -> None:
     program = tmp_path / f"named-{os.getpid()}"
     shutil.copy(shutil.which("sleep") or "sleep", program)
     with subprocess.Popen([program, "60"]) as running:
-        assert len(cp.track(name=program.name, interval=0.05, windows=2)) == 2
+        found = cp.track(name=program.name, interval=0.05, windows=2)
+        assert len(found) == 2 and found.processes["process"].to_list() == [running.pid] * 2
+        assert cp.track([running.pid], interval=0.05, windows=1).processes["name"].to_list() == [program.name]
         running.kill()
+    shell = cp.track(["sh", "-c", "sleep 0.1 & wait"], children=True)
+    assert set(shell.processes["name"]) == {"sh", "sleep"}
 
 
 def test_ctrl_c_ends_tracking_with_what_was_seen() -> None:

@@ -89,9 +89,17 @@ pub(crate) struct ManArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrackArgs {
-    /// A process, by number or name, or `-- COMMAND ...` to start one
-    #[arg(value_name = "PID|NAME", required_unless_present = "command", conflicts_with = "command")]
-    pub(crate) process: Option<String>,
+    /// Processes, by number or name (all that are called so), or `-- COMMAND ...` to start one
+    #[arg(
+        value_name = "PID|NAME",
+        value_delimiter = ',',
+        required_unless_present = "command",
+        conflicts_with = "command"
+    )]
+    pub(crate) processes: Vec<String>,
+    /// Track the children too, those that there are and those that come
+    #[arg(long)]
+    pub(crate) children: bool,
     /// Length of a window, seconds
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     pub(crate) interval: f64,

@@ -377,8 +377,10 @@ pub fn trace_summary(file: &Path) -> Result<Value, Failure> {
 /// What is tracked, and how.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// A running process, by number or name.
-    pub process: Option<String>,
+    /// Running processes, by number or name.
+    pub processes: Vec<String>,
+    /// Whether the children are tracked too.
+    pub children: bool,
     /// A program and its arguments.
     pub command: Vec<String>,
     /// Seconds of a window.
@@ -400,7 +402,8 @@ pub fn track(t: Track) -> Result<Value, Failure> {
         return Err(Failure::BadInput("--windows 0: give at least 1".into()));
     }
     let args = TrackArgs {
-        process: t.process,
+        processes: t.processes,
+        children: t.children,
         interval: t.interval,
         windows: t.windows,
         mode: choice::<TrackMode>("mode", &t.mode)?,

@@ -17,7 +17,7 @@ pub(crate) fn read(args: &[String]) -> Result<Cli, Error> {
 fn with_negative_numbers(command: Command) -> Command {
     let taken = |arg: Arg| {
         let number = !arg.is_positional() && arg.get_action().takes_values();
-        if number || arg.get_id() == "process" { arg.allow_negative_numbers(true) } else { arg }
+        if number || arg.get_id() == "processes" { arg.allow_negative_numbers(true) } else { arg }
     };
     command.mut_args(taken).mut_subcommands(with_negative_numbers)
 }

@@ -272,7 +272,8 @@ fn measure(sequential: bool, seed: u64, bar: &Progress) -> Result<Measured, Fail
     }
     let clients = Clients::start(&server.socket(), keys, sequential, seed)?;
     let options = |mode| Options {
-        target: TargetChoice::Process(server.child.id() as i32),
+        target: TargetChoice::Processes(vec![server.child.id() as i32]),
+        follow: false,
         interval: 1.0,
         windows: Some(WINDOWS),
         mode,

@@ -7,9 +7,10 @@ use crate::output::{self, Table, number};
 use crate::progress::{self, Progress};
 use crate::quantity;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
-use track::{Format, LINE, Mechanism, Mode, Options, PAGE, Report, TargetChoice, Window};
+use track::{Format, LINE, Mechanism, Mode, Options, PAGE, ProcessWindow, Report, TargetChoice, Window};
 
 /// Bytes of a huge page.
 const HUGE_PAGE: u64 = 2 << 20;
@@ -17,6 +18,10 @@ const HUGE_PAGE: u64 = 2 << 20;
 pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
     let format = args.out.as_deref().map(format_of).transpose()?;
     let options = options(args)?;
+    if let (Some(Format::KTracker), true) = (format, has_several(&options)) {
+        let text = "--out: .ktracker has no room for several processes; give a name that ends in .parquet";
+        return Err(Failure::BadInput(text.into()));
+    }
     if let Some(path) = &args.out {
         // What cannot be written is told before, not after, a long run.
         std::fs::write(path, []).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
@@ -49,6 +54,11 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
         summary(args, &report);
     }
     Ok(())
+}
+
+fn has_several(options: &Options) -> bool {
+    let many = matches!(&options.target, TargetChoice::Processes(numbers) if numbers.len() > 1);
+    many || options.follow
 }
 
 fn windows(report: &Report) -> Vec<Value> {
@@ -89,12 +99,15 @@ pub(crate) fn options(args: &TrackArgs) -> Result<Options, Failure> {
         let text = format!("--interval {}: give 0.001 to 86400 seconds", args.interval);
         return Err(Failure::BadInput(text));
     }
-    let target = match &args.process {
-        Some(process) => TargetChoice::Process(number_of(process)?),
-        None => TargetChoice::Command(args.command.clone()),
+    let target = if args.command.is_empty() {
+        let numbers: Result<Vec<_>, _> = args.processes.iter().map(|p| numbers_of(p)).collect();
+        TargetChoice::Processes(numbers?.concat())
+    } else {
+        TargetChoice::Command(args.command.clone())
     };
     Ok(Options {
         target,
+        follow: args.children,
         interval: args.interval,
         windows: args.windows,
         mode: match args.mode {
@@ -110,24 +123,21 @@ pub(crate) fn options(args: &TrackArgs) -> Result<Options, Failure> {
     })
 }
 
-/// The number of a process that is given by it, or by its name.
-fn number_of(process: &str) -> Result<i32, Failure> {
+/// The numbers of processes that are given by them, or by name.
+fn numbers_of(process: &str) -> Result<Vec<i32>, Failure> {
     let refused = |why: String| Err(Failure::BadInput(why));
     match process.parse::<i64>().map(i32::try_from) {
-        Ok(Ok(pid)) if pid > 0 => return Ok(pid),
+        Ok(Ok(pid)) if pid > 0 => return Ok(vec![pid]),
         Ok(_) => return refused(format!("PID {process}: give a process's number, 1 or more")),
         Err(_) => {}
     }
-    match track::named(process)[..] {
-        [pid] => Ok(pid),
-        [] => refused(format!(
+    let found = track::named(process);
+    if found.is_empty() {
+        return refused(format!(
             "{process}: no process is called that (`ps -A` lists names); a program to start is given as a command"
-        )),
-        ref several => {
-            let numbers: Vec<String> = several.iter().map(i32::to_string).collect();
-            refused(format!("{process}: processes {} are called that; give one's number", numbers.join(", ")))
-        }
+        ));
     }
+    Ok(found)
 }
 
 pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
@@ -156,6 +166,21 @@ pub(crate) fn to_json(window: &Window, report: &Report) -> Value {
         "tracked_bytes": window.tracked_bytes,
         "dirty": "content difference per window",
         "mechanism": report.mechanism.name(),
+        "begin_ms": window.begin_ms,
+        "processes": window.processes.iter().map(process_to_json).collect::<Vec<_>>(),
+    })
+}
+
+fn process_to_json(process: &ProcessWindow) -> Value {
+    json!({
+        "process": process.process,
+        "name": process.name,
+        "bytes": process.bytes,
+        "lines": process.lines,
+        "pages": process.pages,
+        "huge_pages": process.huge_pages,
+        "pages_compared": process.compared,
+        "tracked_bytes": process.tracked_bytes,
     })
 }
 
@@ -245,7 +270,11 @@ fn summary(args: &TrackArgs, report: &Report) {
     table.row(["pause to begin, ms", &number(report.start_pause_ms), ""]);
     println!();
     table.print();
+    by_process(report);
     say!("mechanism: {}", mechanism(report));
+    for note in &report.notes {
+        say!("{note}");
+    }
     if report.comparing_s > 0.0 {
         let rate = report.compared_bytes as f64 / report.comparing_s / (1u64 << 30) as f64;
         say!("compared {} MiB with the copy at {rate:.2} GiB/s", report.compared_bytes >> 20);
@@ -253,6 +282,39 @@ fn summary(args: &TrackArgs, report: &Report) {
     if report.unreadable > 0 {
         say!("{} pages could not be read, and are not counted", report.unreadable);
     }
+}
+
+/// The processes that a table names.
+const SHOWN: usize = 10;
+
+/// Where there are several: what each has changed, the busiest first.
+fn by_process(report: &Report) {
+    let mut sums: BTreeMap<(i32, &str), (Window, u64)> = BTreeMap::new();
+    for process in report.windows.iter().flat_map(|w| &w.processes) {
+        let (sum, windows) = sums.entry((process.process, &process.name)).or_default();
+        sum.bytes += process.bytes;
+        sum.lines += process.lines;
+        sum.pages += process.pages;
+        *windows += 1;
+    }
+    if sums.len() < 2 {
+        return;
+    }
+    let mut sorted: Vec<_> = sums.into_iter().collect();
+    sorted.sort_by_key(|(_, (sum, _))| std::cmp::Reverse((sum.bytes, sum.pages)));
+    let count = |n: u64| quantity::plain(n as f64);
+    let mut table =
+        Table::new(["process", "name", "windows", "dirty bytes", "dirty lines", "dirty pages"]).left(2);
+    for ((process, name), (sum, windows)) in sorted.iter().take(SHOWN) {
+        let cells = [sum.bytes, sum.lines, sum.pages].map(count);
+        table.row([&process.to_string(), *name, &count(*windows), &cells[0], &cells[1], &cells[2]]);
+    }
+    println!();
+    table.print();
+    if sorted.len() > SHOWN {
+        say!("and {} more processes, which changed less", sorted.len() - SHOWN);
+    }
+    println!();
 }
 
 fn mechanism(report: &Report) -> String {

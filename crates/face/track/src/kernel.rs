@@ -13,7 +13,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a page is, as `PAGEMAP_SCAN` names it.
-pub(crate) const PAGE_IS_WRITTEN: u64 = 1 << 1;
+const PAGE_IS_WRITTEN: u64 = 1 << 1;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
 
 const PM_SCAN_WP_MATCHING: u64 = 1 << 0;
 const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
@@ -94,6 +96,8 @@ pub(crate) fn take_written(
             regions: regions.as_mut_ptr() as u64,
             regions_len: regions.len() as u64,
             category_mask: PAGE_IS_WRITTEN,
+            // A page that was never there has not been written: stacks and arenas are mostly such.
+            category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
             return_mask: PAGE_IS_WRITTEN,
             ..ScanArgument::default()
         };
@@ -162,6 +166,39 @@ pub(crate) enum Status {
     Ended,
 }
 
+/// Waits for a report of any thread that the calling thread traces; where `at_once`, only looks. None where nobody reports.
+/// A signal is not taken from its thread: until it is delivered, the kernel does so if the tracker ends.
+///
+/// # Errors
+/// `ECHILD` where it traces none, `EINTR` when a signal came.
+pub(crate) fn wait_any(at_once: bool) -> Result<Option<(Pid, Status)>, Errno> {
+    let all = libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD;
+    let options = all | libc::WNOWAIT | if at_once { libc::WNOHANG } else { 0 };
+    // SAFETY: zeros are a value of this structure, which the call fills in.
+    let (thread, code, status) = unsafe {
+        let mut report: libc::siginfo_t = std::mem::zeroed();
+        Errno::result(libc::waitid(libc::P_ALL, 0, &raw mut report, options))?;
+        (Pid::from_raw(report.si_pid()), report.si_code, report.si_status())
+    };
+    if thread.as_raw() == 0 {
+        return Ok(None);
+    }
+    let status = if code == libc::CLD_TRAPPED || code == libc::CLD_STOPPED {
+        Status::Stopped { signal: status & 0xFF, event: status >> 8 }
+    } else {
+        Status::Ended
+    };
+    let is_signal = matches!(status, Status::Stopped { event: 0, .. });
+    Ok(Some((thread, if is_signal { status } else { wait(thread, true)? })))
+}
+
+/// Whether two processes have one memory (`vfork`, or `clone` with `CLONE_VM`); not where the kernel does not tell.
+pub(crate) fn share_memory(one: Pid, other: Pid) -> bool {
+    const KCMP_VM: i64 = 1;
+    // SAFETY: plain integers.
+    unsafe { libc::syscall(libc::SYS_kcmp, one.as_raw(), other.as_raw(), KCMP_VM, 0, 0) == 0 }
+}
+
 /// Waits for a report of `thread`; where `at_once`, only looks. Signals are plain numbers: there are real-time ones.
 ///
 /// # Errors
@@ -188,8 +225,8 @@ pub(crate) fn wait(thread: Pid, at_once: bool) -> Result<Status, Errno> {
 pub(crate) enum Resume {
     /// It runs.
     Run,
-    /// It carries out one instruction.
-    Step,
+    /// It runs to the beginning of its next system call, or to the end of the one that it is in.
+    Call,
     /// A signal had stopped it: it stands still until another lets it go on.
     Listen,
     /// It runs, and is no longer attached to.
@@ -203,7 +240,7 @@ pub(crate) enum Resume {
 pub(crate) fn resume(thread: Pid, how: Resume, signal: i32) -> Result<(), Errno> {
     let request = match how {
         Resume::Run => libc::PTRACE_CONT,
-        Resume::Step => libc::PTRACE_SINGLESTEP,
+        Resume::Call => libc::PTRACE_SYSCALL,
         Resume::Listen => libc::PTRACE_LISTEN,
         Resume::Detach => libc::PTRACE_DETACH,
     };

@@ -9,8 +9,10 @@
 //! writes what was there, or is undone within the window, is not seen. Pages come from the kernel where it can tell
 //! (`PAGEMAP_SCAN` with asynchronous write-protection of userfaultfd, Linux 6.7), otherwise everything is compared.
 //!
-//! Tracked: every writable mapping of the process, its threads included. Not tracked: its children; memory that it gives
-//! back within a window; contents that the kernel drops (`madvise`) until they are written again.
+//! Tracked: every writable mapping of the processes, their threads included, and where asked for of the children that there
+//! are and that come. A page that several processes share is one page. Not tracked: memory that is given back within a
+//! window; contents that the kernel drops (`madvise`) until they are written again; what a program writes in a window before
+//! it replaces itself.
 //!
 //! Sources: PBerry (HotOS 2019) §4.3 (PBSim); Linux `Documentation/admin-guide/mm/pagemap.rst` and `userfaultfd.rst`.
 #![expect(clippy::disallowed_methods, reason = "live tracking is measured by the host's clock")]
@@ -19,12 +21,15 @@ mod compare;
 mod inject;
 mod kernel;
 mod maps;
+mod member;
 mod processes;
 mod protect;
 mod save;
 mod session;
 mod shadow;
-mod target;
+mod shared;
+mod tracees;
+mod wait;
 
 pub use compare::{LINE, PAGE, PageBytes, page_difference};
 pub use processes::named;
@@ -36,8 +41,10 @@ use nix::errno::Errno;
 /// What to track, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// A running process, or a command with its arguments.
+    /// Running processes, or a command with its arguments.
     pub target: TargetChoice,
+    /// Whether the children are tracked too.
+    pub follow: bool,
     /// Length of a window, seconds.
     pub interval: f64,
     /// The most windows; none for until the target ends.
@@ -53,10 +60,22 @@ pub struct Options {
 /// What is tracked.
 #[derive(Clone, Debug)]
 pub enum TargetChoice {
-    /// A running process.
-    Process(i32),
+    /// Running processes.
+    Processes(Vec<i32>),
     /// A program, and its arguments.
     Command(Vec<String>),
+}
+
+impl std::fmt::Display for TargetChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TargetChoice::Processes(numbers) => {
+                let words: Vec<String> = numbers.iter().map(i32::to_string).collect();
+                write!(f, "process{} {}", if numbers.len() > 1 { "es" } else { "" }, words.join(", "))
+            }
+            TargetChoice::Command(words) => f.write_str(words.first().map_or("", |word| word)),
+        }
+    }
 }
 
 /// What is found out.
@@ -92,6 +111,8 @@ impl Mechanism {
 /// A page that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirtyPage {
+    /// The process that has it; of several that wrote a page that they share, the one with the lowest number.
+    pub process: i32,
     /// Its number: the address divided by 4,096.
     pub page: u64,
     /// A bit for each of its 64 lines that changed; every bit where only pages are found out.
@@ -100,7 +121,28 @@ pub struct DirtyPage {
     pub bytes: u32,
 }
 
-/// What changed in one window.
+/// What one process changed in one window.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessWindow {
+    /// Its number.
+    pub process: i32,
+    /// What the kernel calls it.
+    pub name: String,
+    /// As of [`Window`].
+    pub bytes: u64,
+    /// As of [`Window`].
+    pub lines: u64,
+    /// As of [`Window`].
+    pub pages: u64,
+    /// As of [`Window`].
+    pub huge_pages: u64,
+    /// As of [`Window`].
+    pub compared: u64,
+    /// As of [`Window`].
+    pub tracked_bytes: u64,
+}
+
+/// What changed in one window: sums over the processes.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Start and end, seconds since tracking began; the end is when the target stopped.
@@ -115,15 +157,19 @@ pub struct Window {
     pub pages: u64,
     /// Aligned stretches of 2 MiB with such a page.
     pub huge_pages: u64,
-    /// How long the target stood still at the window's end, milliseconds.
+    /// How long the processes stood still at the window's end, and those that ended in it at their end, milliseconds.
     pub pause_ms: f64,
+    /// How long processes that came within the window stood still for their memory to be copied, milliseconds in all.
+    pub begin_ms: f64,
     /// Of that, finding written pages and protecting them again, milliseconds.
     pub protect_ms: f64,
     /// Pages that had to be compared.
     pub compared: u64,
     /// Bytes of memory that are tracked.
     pub tracked_bytes: u64,
-    /// Each page that changed, in order of address; empty unless asked for.
+    /// Each process that was there.
+    pub processes: Vec<ProcessWindow>,
+    /// Each page that changed, by process and address; empty unless asked for.
     pub pages_dirty: Vec<DirtyPage>,
 }
 

@@ -1,4 +1,4 @@
-//! Processes by their names, from `/proc`.
+//! Processes, their names, threads and children, from `/proc`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,8 +14,55 @@ pub fn named(name: &str) -> Vec<i32> {
 }
 
 fn all() -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    numbers("/proc")
+}
+
+fn numbers(folder: &str) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The threads of a process.
+pub(crate) fn threads(pid: i32) -> Vec<i32> {
+    numbers(&format!("/proc/{pid}/task"))
+}
+
+/// The processes that a process has started and that have not ended.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    all().into_iter().filter(|child| status(*child, "PPid") == Some(pid)).collect()
+}
+
+/// The process of a thread.
+pub(crate) fn process_of(thread: i32) -> Option<i32> {
+    status(thread, "Tgid")
+}
+
+/// Whether a thread of this process traces `pid`.
+pub(crate) fn is_traced_here(pid: i32) -> bool {
+    status(pid, "TracerPid").and_then(process_of) == Some(std::process::id() as i32)
+}
+
+fn status(pid: i32, key: &str) -> Option<i32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(':')?.trim().parse().ok())
+}
+
+/// What a thread does, by the kernel's letter (`proc_pid_stat(5)`); none where it has ended.
+pub(crate) fn state(pid: i32, thread: i32) -> Option<char> {
+    let text = std::fs::read(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
+    let after = text.iter().rposition(|b| *b == b')')?;
+    text.get(after + 2).map(|b| char::from(*b)).filter(|s| !"ZXx".contains(*s))
+}
+
+/// Whether a process ends or has ended: it has no memory any more.
+pub(crate) fn is_dying(pid: i32) -> bool {
+    state(pid, pid).is_none() || std::fs::read(format!("/proc/{pid}/maps")).is_ok_and(|text| text.is_empty())
+}
+
+/// Whether a thread that was asked to stop cannot: it waits in the kernel, for a child that has its memory (`vfork`) or a
+/// device, and stops before it runs anything of its program; or it has ended.
+pub(crate) fn is_still(pid: i32, thread: i32) -> bool {
+    state(pid, thread).is_none_or(|s| s == 'D')
 }
 
 fn is_called(pid: i32, name: &str) -> bool {
@@ -31,7 +78,7 @@ fn is_called(pid: i32, name: &str) -> bool {
 }
 
 /// What the kernel calls a process; empty where it has ended.
-fn name_of(pid: i32) -> String {
+pub(crate) fn name_of(pid: i32) -> String {
     let text = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     String::from_utf8_lossy(&text).trim_end_matches('\n').to_string()
 }

@@ -1,6 +1,6 @@
 //! Asynchronous write-protection of another process's memory: the kernel notes which pages are written.
 
-use crate::inject::system_call;
+use crate::inject::userfaultfd;
 use crate::kernel;
 use crate::maps::Mapping;
 use nix::errno::Errno;
@@ -24,13 +24,9 @@ impl Protection {
     /// # Errors
     /// When the kernel lacks the facility, or the process may not have it.
     pub(crate) fn new(pid: Pid) -> Result<Protection, Errno> {
-        let open = |flags: i32| system_call(pid, libc::SYS_userfaultfd, [flags as u64, 0]);
         // 1: faults of user code alone, which needs no privilege; faults that are noted are no such faults.
-        let number = open(libc::O_CLOEXEC).or_else(|_| open(libc::O_CLOEXEC | 1))?;
-        let taken = kernel::take_descriptor(pid.as_raw(), number);
-        let closed = system_call(pid, libc::SYS_close, [number as u64, 0]);
-        let faults = taken?;
-        closed?;
+        let open = |flags| userfaultfd(pid, flags);
+        let faults = open(libc::O_CLOEXEC).or_else(|_| open(libc::O_CLOEXEC | 1))?;
         kernel::ask_asynchronous(&faults)?;
         Ok(Protection { faults, refused: BTreeSet::new() })
     }

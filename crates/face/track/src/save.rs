@@ -25,6 +25,7 @@ const SCHEMA: &str = "message track {
   required int64 address (INTEGER(64,false));
   required int64 lines (INTEGER(64,false));
   required int32 bytes (INTEGER(32,false));
+  required int32 process;
 }";
 
 /// The bytes of a file with every dirty page of a report.
@@ -66,6 +67,7 @@ fn table(report: &Report) -> Result<Vec<u8>, parquet::errors::ParquetError> {
         column::<Int64Type>(&mut group, &pages.iter().map(|p| (p.page * 4096) as i64).collect::<Vec<_>>())?;
         column::<Int64Type>(&mut group, &pages.iter().map(|p| p.lines as i64).collect::<Vec<_>>())?;
         column::<Int32Type>(&mut group, &pages.iter().map(|p| p.bytes as i32).collect::<Vec<_>>())?;
+        column::<Int32Type>(&mut group, &pages.iter().map(|p| p.process).collect::<Vec<_>>())?;
         group.close()?;
     }
     file.into_inner()

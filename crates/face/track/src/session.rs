@@ -1,19 +1,14 @@
-//! Windows, one after the other, until the target ends or the tracker is interrupted.
+//! Windows, one after the other, until the processes end or the tracker is interrupted.
 
-use crate::compare::{PAGE, PageBytes};
 use crate::kernel::Asked;
-use crate::maps::{self, Mapping};
-use crate::protect::Protection;
-use crate::shadow::Shadow;
-use crate::target::{Event, Target};
-use crate::{DirtyPage, Error, Mechanism, Mode, Options, TargetChoice, Window, kernel};
-use nix::errno::Errno;
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use crate::member::{Member, Part};
+use crate::shared::Shared;
+use crate::tracees::{Event, Tracees};
+use crate::{DirtyPage, Error, Mechanism, Options, PAGE, ProcessWindow, TargetChoice, Window, processes};
 use nix::unistd::Pid;
-use std::fs::File;
-use std::io::IoSliceMut;
-use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Child;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// How tracking went.
@@ -21,7 +16,7 @@ use std::time::{Duration, Instant};
 pub struct Report {
     /// The windows; the last may be shorter.
     pub windows: Vec<Window>,
-    /// How pages were found.
+    /// How pages were found, of the first process.
     pub mechanism: Mechanism,
     /// Why not by the faster mechanism.
     pub instead: Option<String>,
@@ -29,392 +24,315 @@ pub struct Report {
     pub comparing_s: f64,
     /// See `comparing_s`.
     pub compared_bytes: u64,
-    /// How long the target stood still before the first window, for its memory to be copied, milliseconds.
+    /// How long processes stood still before the first window, for their memory to be copied, milliseconds in all.
     pub start_pause_ms: f64,
     /// Pages that could not be read.
     pub unreadable: u64,
+    /// Processes that came and could not be tracked, or not by the same mechanism, with the reason.
+    pub notes: Vec<String>,
 }
 
 /// Tracks as `options` say; `each` is shown every window as it ends.
 ///
 /// # Errors
-/// When the target cannot be traced, or the kernel lacks what `options` insist on.
+/// When a target cannot be traced, or the kernel lacks what `options` insist on.
 pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report, Error> {
     if options.target_is(std::process::id() as i32) {
         return Err(Error("a tracker cannot track itself".into()));
     }
-    let mut target = Target::new(&options.target)?;
     let asked = Asked::new().map_err(|e| Error::at("signals cannot be waited for", e))?;
-    let mut session = Session::begin(&mut target, options)?;
-    let interrupted = session.run(&mut target, &asked, each);
-    let report = session.report();
-    target.finish(!matches!(interrupted, Ok(false)));
-    interrupted.map(|_| report)
+    let (send, windows) = std::sync::mpsc::channel();
+    // A thread of its own: who it traces is nobody else's, and the kernel lets go of them all when it ends.
+    let (report, command) = std::thread::scope(|scope| {
+        let tracker = scope.spawn(|| traced(options, &asked, send));
+        windows.iter().for_each(|window| each(&window));
+        tracker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    if let Some((mut child, runs)) = command {
+        if runs {
+            crate::kernel::send(Pid::from_raw(child.id() as i32), nix::libc::SIGTERM);
+        }
+        _ = child.wait();
+    }
+    report
+}
+
+/// The result, and the command that was started, with whether it may still run.
+type Traced = (Result<Report, Error>, Option<(Child, bool)>);
+
+fn traced(options: &Options, asked: &Asked, each: Sender<Window>) -> Traced {
+    let mut tracees = match Tracees::new(&options.target, options.follow, asked) {
+        Ok(tracees) => tracees,
+        Err(e) => return (Err(e), None),
+    };
+    let mut session = Session::new(options, each);
+    let done = session.begin(&mut tracees, asked).and_then(|()| session.run(&mut tracees, asked));
+    let command = tracees.command();
+    (done.map(|()| session.report(&tracees)), command)
 }
 
 impl Options {
     fn target_is(&self, pid: i32) -> bool {
-        matches!(self.target, TargetChoice::Process(p) if p == pid)
+        matches!(&self.target, TargetChoice::Processes(numbers) if numbers.contains(&pid))
     }
 }
 
-/// Between two looks at the target: it may stand still for a signal, or be about to end.
-const LOOK: Duration = Duration::from_millis(5);
-
-/// Pages of the target as they were when it stood still.
-#[derive(Default)]
-struct Copied {
-    pages: Vec<u64>,
-    bytes: Vec<PageBytes>,
-}
-
-struct Session {
-    pid: Pid,
-    options: Options,
-    mechanism: Mechanism,
-    instead: Option<String>,
-    protection: Option<Protection>,
-    pagemap: File,
-    shadow: Shadow,
-    copied: Copied,
-    mappings: Vec<Mapping>,
+struct Session<'a> {
+    options: &'a Options,
+    each: Sender<Window>,
+    members: BTreeMap<Pid, Member>,
+    /// Of processes that ended in this window.
+    ended: Vec<Part>,
+    shared: Shared,
+    /// How long processes stood still in this window that came, or ended.
+    coming: Duration,
+    ending: Duration,
     windows: Vec<Window>,
     start: Instant,
-    start_pause_ms: f64,
+    start_pause: Duration,
+    /// Of the first process.
+    mechanism: Option<(Mechanism, Option<String>)>,
     comparing: Duration,
-    compared_bytes: u64,
+    compared: u64,
     unreadable: u64,
+    notes: Vec<String>,
 }
 
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e3
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
 }
 
-fn open_pagemap(pid: Pid) -> Result<File, Error> {
-    File::open(format!("/proc/{pid}/pagemap")).map_err(|e| Error(format!("/proc/{pid}/pagemap: {e}")))
-}
-
-impl Session {
-    fn begin(target: &mut Target, options: &Options) -> Result<Session, Error> {
-        let mut session = Session {
-            pid: target.pid,
-            options: options.clone(),
-            mechanism: options.mechanism.unwrap_or(Mechanism::Scan),
-            instead: None,
-            protection: None,
-            pagemap: open_pagemap(target.pid)?,
-            shadow: Shadow::default(),
-            copied: Copied::default(),
-            mappings: Vec::new(),
+impl<'a> Session<'a> {
+    fn new(options: &'a Options, each: Sender<Window>) -> Session<'a> {
+        Session {
+            options,
+            each,
+            members: BTreeMap::new(),
+            ended: Vec::new(),
+            shared: Shared::default(),
+            coming: Duration::ZERO,
+            ending: Duration::ZERO,
             windows: Vec::new(),
             start: Instant::now(),
-            start_pause_ms: 0.0,
+            start_pause: Duration::ZERO,
+            mechanism: None,
             comparing: Duration::ZERO,
-            compared_bytes: 0,
+            compared: 0,
             unreadable: 0,
-        };
-        let stopping = Instant::now();
-        match target.stop() {
-            Event::None | Event::Replaced => {}
-            Event::Ends | Event::Gone => {
-                return Err(Error(format!("process {} ended before it could be tracked", target.pid)));
-            }
+            notes: Vec::new(),
         }
-        let begun = session.renew();
-        target.go();
-        session.start_pause_ms = milliseconds(stopping);
-        session.start = Instant::now();
-        begun.map(|()| session)
     }
 
-    /// Begins with the memory as it is: the target stands still.
-    fn renew(&mut self) -> Result<(), Error> {
-        self.pagemap = open_pagemap(self.pid)?;
-        self.shadow = Shadow::default();
-        self.protection = None;
-        if self.options.mode == Mode::Nothing {
-            return self.read_maps();
+    /// The memory of each process is copied before the first window begins.
+    fn begin(&mut self, tracees: &mut Tracees<'_>, asked: &Asked) -> Result<(), Error> {
+        while !asked.is_asked() && (self.members.is_empty() || tracees.is_awaited()) {
+            // Who waits for a signal to go on may do so for long.
+            match tracees.next(Some(Instant::now() + Duration::from_millis(100))) {
+                Some(event) => self.take(tracees, event, true)?,
+                None if tracees.is_empty() => break,
+                None => {}
+            }
         }
-        if self.mechanism == Mechanism::Scan {
-            self.protect()?;
+        if self.members.is_empty() && !asked.is_asked() {
+            return Err(Error(format!("{} ended before it could be tracked", self.options.target)));
         }
-        let written = self.find()?;
-        if self.options.mode == Mode::Lines {
-            self.copy(&self.with_backed(written))?;
-            self.keep();
+        self.start_pause = std::mem::take(&mut self.coming);
+        self.start = Instant::now();
+        Ok(())
+    }
+
+    fn take(&mut self, tracees: &mut Tracees<'_>, event: Event, first: bool) -> Result<(), Error> {
+        match event {
+            Event::Came(pid) => self.come(tracees, pid, first),
+            Event::Ends(pid) => {
+                self.end(tracees, pid);
+                Ok(())
+            }
+            Event::Gone(pid) => {
+                self.members.remove(&pid);
+                Ok(())
+            }
+        }
+    }
+
+    /// A process stands still with memory that was not seen before.
+    fn come(&mut self, tracees: &mut Tracees<'_>, pid: Pid, first: bool) -> Result<(), Error> {
+        let begun = Instant::now();
+        self.members.remove(&pid);
+        tracees.stop(&[pid]);
+        tracees.attach_children(pid);
+        let member = tracees.lives(pid).then(|| Member::begin(pid, self.options, &mut self.shared));
+        tracees.go(&[pid]);
+        self.coming += begun.elapsed();
+        match member {
+            Some(Ok(member)) => {
+                let how = || (member.mechanism, member.instead.clone());
+                if self.mechanism.get_or_insert_with(how).0 != member.mechanism {
+                    let (name, why) =
+                        (member.mechanism.name(), member.instead.as_deref().unwrap_or("it can be"));
+                    self.note(pid, &format!("is tracked by {name}, because {why}"));
+                }
+                self.members.insert(pid, member);
+            }
+            // Who has ended meanwhile is none that could not be tracked.
+            Some(Err(_)) if processes::state(pid.as_raw(), pid.as_raw()).is_none() => {}
+            Some(Err(e)) if first && self.members.is_empty() => return Err(e),
+            Some(Err(e)) => self.note(pid, &format!("is not tracked: {e}")),
+            None => {}
         }
         Ok(())
     }
 
-    fn protect(&mut self) -> Result<(), Error> {
-        let lacks = if kernel::has_scan(&self.pagemap) {
-            match Protection::new(self.pid) {
-                Ok(protection) => {
-                    self.protection = Some(protection);
+    fn note(&mut self, pid: Pid, what: &str) {
+        self.notes.push(format!("process {pid} ({}) {what}", processes::name_of(pid.as_raw())));
+    }
+
+    /// A process is about to end: its share of the window is taken now.
+    fn end(&mut self, tracees: &mut Tracees<'_>, pid: Pid) {
+        let begun = Instant::now();
+        let seen = self.members.remove(&pid).and_then(|mut member| {
+            member.look(true, &mut self.shared).ok()?;
+            Some(member)
+        });
+        tracees.go(&[pid]);
+        self.ending += begun.elapsed();
+        self.ended.extend(seen.map(|mut member| member.settle(true, &mut self.shared)));
+    }
+
+    /// Windows until the end.
+    fn run(&mut self, tracees: &mut Tracees<'_>, asked: &Asked) -> Result<(), Error> {
+        let interval = Duration::from_secs_f64(self.options.interval);
+        let mut begun = self.start;
+        loop {
+            match tracees.next(Some(begun + interval)) {
+                Some(event) => self.take(tracees, event, false)?,
+                None if tracees.is_empty() => {
+                    if !self.ended.is_empty() {
+                        self.close(tracees, begun)?;
+                    }
                     return Ok(());
                 }
-                Err(Errno::EPERM) => {
-                    "the program filters its system calls (seccomp), may not have userfaultfd, or is a \
-                                      32-bit one"
-                        .to_string()
-                }
-                Err(e) => format!("asynchronous write-protection: {}", e.desc()),
-            }
-        } else {
-            "this kernel has no PAGEMAP_SCAN (Linux 6.7 has)".to_string()
-        };
-        if self.options.mechanism.is_some() || self.options.mode == Mode::WriteProtect {
-            return Err(Error(format!("{lacks}; --mechanism read with --mode lines does without")));
-        }
-        self.mechanism = Mechanism::Read;
-        self.instead = Some(lacks);
-        Ok(())
-    }
-
-    fn read_maps(&mut self) -> Result<(), Error> {
-        let path = format!("/proc/{}/maps", self.pid);
-        let text = std::fs::read_to_string(&path).map_err(|e| Error(format!("{path}: {e}")))?;
-        self.mappings = maps::writable(&text);
-        Ok(())
-    }
-
-    /// Pages that may have changed since the last call, in order of address.
-    fn find(&mut self) -> Result<Vec<Range<u64>>, Error> {
-        self.read_maps()?;
-        let mut found = Vec::new();
-        match &mut self.protection {
-            Some(protection) => {
-                let gone = |e| Error::at("the target's memory", e);
-                protection.cover(&self.mappings).map_err(gone)?;
-                for mapping in &self.mappings {
-                    protection.take(&self.pagemap, mapping, &mut found);
-                }
-            }
-            None => {
-                for mapping in &self.mappings {
-                    resident(&self.pagemap, mapping, &mut found);
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// A page of a file that was never touched holds the file's bytes: such mappings are copied whole at first.
-    fn with_backed(&self, mut found: Vec<Range<u64>>) -> Vec<Range<u64>> {
-        found.retain(|r| !self.mappings.iter().any(|m| m.backed && m.range.contains(&r.start)));
-        found.extend(self.mappings.iter().filter(|m| m.backed).map(|m| m.range.clone()));
-        found
-    }
-
-    /// Copies pages of the target.
-    fn copy(&mut self, ranges: &[Range<u64>]) -> Result<(), Error> {
-        const PIECE: u64 = 1 << 20;
-        self.copied.pages.clear();
-        for range in ranges {
-            let mut at = range.start;
-            while at < range.end {
-                let end = range.end.min(at + PIECE);
-                let (from, pages) = (self.copied.pages.len(), ((end - at) / PAGE as u64) as usize);
-                if self.copied.bytes.len() < from + pages {
-                    self.copied.bytes.resize(from + pages, [0; PAGE]);
-                }
-                let into = self.copied.bytes[from..from + pages].as_flattened_mut();
-                let remote = RemoteIoVec { base: at as usize, len: into.len() };
-                let read = match process_vm_readv(self.pid, &mut [IoSliceMut::new(into)], &[remote]) {
-                    Ok(bytes) => bytes / PAGE,
-                    Err(Errno::EFAULT) => 0,
-                    Err(e) => return Err(Error::at("the target's memory cannot be read", e)),
-                };
-                self.copied.pages.extend((0..read as u64).map(|p| at / PAGE as u64 + p));
-                at += (read * PAGE) as u64;
-                if read < pages {
-                    self.unreadable += 1;
-                    at += PAGE as u64;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What was copied is what the next window is compared with.
-    fn keep(&mut self) {
-        for (page, bytes) in self.copied.pages.iter().zip(&self.copied.bytes) {
-            self.shadow.set(*page, bytes);
-        }
-    }
-
-    fn compare(&mut self, window: &mut Window) {
-        let begun = Instant::now();
-        for (page, bytes) in self.copied.pages.iter().zip(&self.copied.bytes) {
-            window.pages_dirty.extend(self.shadow.update(*page, bytes));
-        }
-        let count = self.copied.pages.len() as u64;
-        self.comparing += begun.elapsed();
-        self.compared_bytes += count * PAGE as u64;
-        window.compared += count;
-    }
-
-    /// Windows until the end; whether the tracker was asked to end, or has seen enough.
-    fn run(
-        &mut self,
-        target: &mut Target,
-        asked: &Asked,
-        each: &mut dyn FnMut(&Window),
-    ) -> Result<bool, Error> {
-        let interval = Duration::from_secs_f64(self.options.interval);
-        let mut begun = Instant::now();
-        loop {
-            let left = interval.saturating_sub(begun.elapsed());
-            std::thread::sleep(left.min(LOOK));
-            let asked = asked.is_asked();
-            match target.look() {
-                Event::Gone => return Ok(false),
-                Event::Ends => {
-                    self.close(target, begun, Instant::now(), each)?;
-                    return Ok(false);
-                }
-                Event::Replaced => {
-                    if matches!(target.stop(), Event::None | Event::Replaced) {
-                        self.renew()?;
-                    }
-                    target.go();
-                    begun = Instant::now();
-                }
-                Event::None if !asked && begun.elapsed() < interval => {}
-                Event::None => {
-                    let stopping = Instant::now();
-                    match target.stop() {
-                        Event::Gone => return Ok(false),
-                        Event::Replaced => self.renew()?,
-                        event @ (Event::None | Event::Ends) => {
-                            self.close(target, begun, stopping, each)?;
-                            if event == Event::Ends {
-                                return Ok(false);
-                            }
-                        }
-                    }
-                    target.go();
+                None => {
+                    self.close(tracees, begun)?;
                     begun = Instant::now();
                     let enough = self.options.windows.is_some_and(|n| self.windows.len() as u64 >= n);
-                    if asked || enough {
-                        return Ok(true);
+                    if asked.is_asked() || enough {
+                        return Ok(());
                     }
                 }
             }
         }
     }
 
-    /// Ends a window: the target stands still, and goes on as soon as its pages are copied.
-    fn close(
-        &mut self,
-        target: &mut Target,
-        begun: Instant,
-        stopping: Instant,
-        each: &mut dyn FnMut(&Window),
-    ) -> Result<(), Error> {
+    /// Ends a window: all stand still, and go on as soon as their pages are copied.
+    fn close(&mut self, tracees: &mut Tracees<'_>, begun: Instant) -> Result<(), Error> {
+        let stopping = Instant::now();
+        let whom: Vec<Pid> = self.members.keys().copied().collect();
+        tracees.stop(&whom);
+        let seen = self.look(tracees);
+        tracees.go(&whom);
+        let paused = if whom.is_empty() { Duration::ZERO } else { stopping.elapsed() };
+        let mut parts = std::mem::take(&mut self.ended);
+        for pid in seen? {
+            parts.extend(self.members.get_mut(&pid).map(|m| m.settle(false, &mut self.shared)));
+        }
+        let left = self.shared.end();
+        let objects: BTreeSet<_> = self.members.values().flat_map(Member::objects).collect();
+        self.shared.retain(|page| objects.contains(&page.object));
         let since_start = |at: Instant| at.saturating_duration_since(self.start).as_secs_f64();
-        let mut window =
-            Window { start_s: since_start(begun), end_s: since_start(stopping), ..Window::default() };
-        if self.options.mode != Mode::Nothing {
-            let protecting = Instant::now();
-            let found = self.find()?;
-            window.protect_ms = milliseconds(protecting);
-            self.take(&found, &mut window)?;
+        let window = Window {
+            start_s: since_start(begun),
+            end_s: since_start(stopping),
+            pause_ms: milliseconds(paused + std::mem::take(&mut self.ending)),
+            begin_ms: milliseconds(std::mem::take(&mut self.coming)),
+            ..Window::default()
+        };
+        self.add(window, parts, left);
+        Ok(())
+    }
+
+    /// Looks at every process that stands still; those whose memory was there.
+    fn look(&mut self, tracees: &Tracees<'_>) -> Result<Vec<Pid>, Error> {
+        let mut seen = Vec::new();
+        for (pid, member) in &mut self.members {
+            // Who has replaced itself in the midst of this has other memory by now.
+            if !tracees.is_known(*pid) {
+                continue;
+            }
+            match member.look(false, &mut self.shared) {
+                Ok(()) => seen.push(*pid),
+                Err(_) if processes::is_dying(pid.as_raw()) => {}
+                Err(e) => return Err(e),
+            }
         }
-        target.go();
-        window.pause_ms = milliseconds(stopping);
-        if self.mechanism == Mechanism::Scan && self.options.mode == Mode::Lines {
-            self.compare(&mut window);
+        Ok(seen)
+    }
+
+    /// Counts a window, and shows it.
+    fn add(&mut self, mut window: Window, mut parts: Vec<Part>, left: Vec<DirtyPage>) {
+        for dirty in left {
+            if let Some(part) = parts.iter_mut().find(|p| p.process == dirty.process) {
+                let at = part.pages_dirty.partition_point(|p| p.page < dirty.page);
+                part.pages_dirty.insert(at, dirty);
+            }
         }
-        let kept: Vec<Range<u64>> = self.mappings.iter().map(|m| m.range.clone()).collect();
-        self.shadow.retain(&kept);
-        window.tracked_bytes = kept.iter().map(|r| r.end - r.start).sum();
-        count(&mut window);
-        if !self.options.keep_pages {
-            window.pages_dirty = Vec::new();
+        parts.sort_by_key(|part| part.process);
+        for part in parts {
+            self.comparing += part.comparing;
+            self.compared += part.compared;
+            self.unreadable += part.unreadable;
+            window.protect_ms += milliseconds(part.protecting);
+            let process = count(&part);
+            window.bytes += process.bytes;
+            window.lines += process.lines;
+            window.pages += process.pages;
+            window.huge_pages += process.huge_pages;
+            window.compared += process.compared;
+            window.tracked_bytes += process.tracked_bytes;
+            window.processes.push(process);
+            if self.options.keep_pages {
+                window.pages_dirty.extend(part.pages_dirty);
+            }
         }
-        each(&window);
+        // Nobody listens any more where a reader of windows has panicked.
+        _ = self.each.send(window.clone());
         self.windows.push(window);
-        Ok(())
     }
 
-    /// What has to be done while the target stands still.
-    fn take(&mut self, found: &[Range<u64>], window: &mut Window) -> Result<(), Error> {
-        match (self.options.mode, self.mechanism) {
-            (Mode::Nothing, _) => {}
-            (Mode::WriteProtect, _) => {
-                let pages = found.iter().flat_map(|r| r.start / PAGE as u64..r.end / PAGE as u64);
-                window.pages_dirty.extend(pages.map(|page| DirtyPage {
-                    page,
-                    lines: u64::MAX,
-                    bytes: PAGE as u32,
-                }));
-            }
-            (Mode::Lines, Mechanism::Scan) => self.copy(found)?,
-            (Mode::Lines, Mechanism::Read) => {
-                // All of memory: a piece at a time, or the copy would take as much again.
-                for piece in pieces(found) {
-                    self.copy(&[piece])?;
-                    self.compare(window);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn report(&self) -> Report {
+    fn report(self, tracees: &Tracees<'_>) -> Report {
+        let (mechanism, instead) = self.mechanism.unwrap_or((Mechanism::Read, None));
+        let mut notes = self.notes;
+        notes.extend(tracees.untracked.iter().map(|pid| {
+            format!("process {pid} ({}) is not tracked: no permission to trace it", processes::name_of(*pid))
+        }));
         Report {
-            windows: self.windows.clone(),
-            mechanism: self.mechanism,
-            instead: self.instead.clone(),
+            windows: self.windows,
+            mechanism,
+            instead,
             comparing_s: self.comparing.as_secs_f64(),
-            compared_bytes: self.compared_bytes,
-            start_pause_ms: self.start_pause_ms,
+            compared_bytes: self.compared * PAGE as u64,
+            start_pause_ms: milliseconds(self.start_pause),
             unreadable: self.unreadable,
+            notes,
         }
     }
 }
 
-fn pieces(ranges: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> + '_ {
-    const PIECE: usize = 16 << 20;
-    ranges.iter().flat_map(|r| r.clone().step_by(PIECE).map(|at| at..r.end.min(at + PIECE as u64)))
-}
-
-fn count(window: &mut Window) {
+fn count(part: &Part) -> ProcessWindow {
+    let mut counted = ProcessWindow {
+        process: part.process,
+        name: part.name.clone(),
+        compared: part.compared,
+        tracked_bytes: part.tracked_bytes,
+        ..ProcessWindow::default()
+    };
     let mut huge = u64::MAX;
-    for dirty in &window.pages_dirty {
-        window.bytes += u64::from(dirty.bytes);
-        window.lines += u64::from(dirty.lines.count_ones());
-        window.pages += 1;
-        window.huge_pages += u64::from(dirty.page / 512 != huge);
+    for dirty in &part.pages_dirty {
+        counted.bytes += u64::from(dirty.bytes);
+        counted.lines += u64::from(dirty.lines.count_ones());
+        counted.pages += 1;
+        counted.huge_pages += u64::from(dirty.page / 512 != huge);
         huge = dirty.page / 512;
     }
-}
-
-/// Adds the pages of a mapping that are in memory or swapped out: a file's are all, an anonymous one's others are zeros.
-fn resident(pagemap: &File, mapping: &Mapping, found: &mut Vec<Range<u64>>) {
-    if mapping.backed {
-        found.push(mapping.range.clone());
-        return;
-    }
-    const AT_ONCE: usize = 1 << 16;
-    let mut entries = vec![0; 8 * AT_ONCE];
-    let (mut page, end) = (mapping.range.start / PAGE as u64, mapping.range.end / PAGE as u64);
-    while page < end {
-        let wanted = 8 * AT_ONCE.min((end - page) as usize);
-        let read = pagemap.read_at(&mut entries[..wanted], page * 8).unwrap_or(0) / 8;
-        if read == 0 {
-            return;
-        }
-        for entry in entries[..read * 8].as_chunks::<8>().0 {
-            if u64::from_le_bytes(*entry) >> 62 != 0 {
-                let start = page * PAGE as u64;
-                match found.last_mut() {
-                    Some(last) if last.end == start => last.end += PAGE as u64,
-                    _ => found.push(start..start + PAGE as u64),
-                }
-            }
-            page += 1;
-        }
-    }
+    counted
 }

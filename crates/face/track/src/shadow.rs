@@ -1,22 +1,25 @@
-//! The copy of a process's memory that the next window is compared with.
+//! The copy of memory that the next window is compared with.
 
-use crate::DirtyPage;
 use crate::compare::{PAGE, PageBytes, page_difference};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 const CHUNK: usize = 1024;
 
-/// Pages by number. A page that was never seen is zeros.
-#[derive(Default)]
-pub(crate) struct Shadow {
-    places: BTreeMap<u64, u32>,
+/// Pages by number, or by what else they are known. A page that was never seen is zeros.
+pub(crate) struct Shadow<K> {
+    places: BTreeMap<K, u32>,
     chunks: Vec<Box<[PageBytes]>>,
     free: Vec<u32>,
 }
 
-impl Shadow {
-    fn page(&mut self, page: u64) -> &mut PageBytes {
+impl<K> Default for Shadow<K> {
+    fn default() -> Shadow<K> {
+        Shadow { places: BTreeMap::new(), chunks: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<K: Copy + Ord> Shadow<K> {
+    fn page(&mut self, page: K) -> &mut PageBytes {
         let place = match self.places.get(&page) {
             Some(place) => *place,
             None => {
@@ -35,34 +38,33 @@ impl Shadow {
     }
 
     /// Takes a page as it is now.
-    pub(crate) fn set(&mut self, page: u64, bytes: &PageBytes) {
+    pub(crate) fn set(&mut self, page: K, bytes: &PageBytes) {
         *self.page(page) = *bytes;
     }
 
-    /// What changed of a page, which is `bytes` now; they are kept.
-    pub(crate) fn update(&mut self, page: u64, bytes: &PageBytes) -> Option<DirtyPage> {
+    /// Whether the page was taken.
+    pub(crate) fn has(&self, page: K) -> bool {
+        self.places.contains_key(&page)
+    }
+
+    /// Which lines and how many bytes changed of a page, which is `bytes` now; they are kept.
+    pub(crate) fn update(&mut self, page: K, bytes: &PageBytes) -> Option<(u64, u32)> {
         let old = self.page(page);
-        let (lines, count) = page_difference(old, bytes);
-        if lines == 0 {
+        let changed = page_difference(old, bytes);
+        if changed.0 == 0 {
             return None;
         }
         *old = *bytes;
-        Some(DirtyPage { page, lines, bytes: count })
+        Some(changed)
     }
 
-    /// Forgets the pages that are outside every one of `kept`, which are in order of address.
-    pub(crate) fn retain(&mut self, kept: &[Range<u64>]) {
-        let gone: Vec<u64> =
-            self.places.keys().copied().filter(|p| !contains(kept, p * PAGE as u64)).collect();
+    /// Forgets the other pages.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
+        let gone: Vec<K> = self.places.keys().copied().filter(|page| !is_kept(*page)).collect();
         for page in gone {
             self.free.extend(self.places.remove(&page));
         }
     }
-}
-
-fn contains(ranges: &[Range<u64>], address: u64) -> bool {
-    let at = ranges.partition_point(|r| r.end <= address);
-    ranges.get(at).is_some_and(|r| r.contains(&address))
 }
 
 #[cfg(test)]
@@ -72,12 +74,13 @@ mod tests {
     #[test]
     fn keeps_finds_and_forgets_pages() {
         let mut shadow = Shadow::default();
+        assert!(!shadow.has(5));
         let mut bytes = [0; PAGE];
         assert_eq!(shadow.update(5, &bytes), None, "a page that was never seen is zeros");
         bytes[64] = 1;
-        assert_eq!(shadow.update(5, &bytes), Some(DirtyPage { page: 5, lines: 2, bytes: 1 }));
+        assert_eq!(shadow.update(5, &bytes), Some((2, 1)));
         assert_eq!(shadow.update(5, &bytes), None);
-        shadow.retain(&[0..4096, 6 * 4096..7 * 4096]);
-        assert_eq!(shadow.update(5, &bytes), Some(DirtyPage { page: 5, lines: 2, bytes: 1 }));
+        shadow.retain(|page| page != 5);
+        assert_eq!(shadow.update(5, &bytes), Some((2, 1)));
     }
 }
