@@ -17,7 +17,7 @@ BUG = "crash intel trace:bug.cpt --check './bug --check {image} {acknowledged}' 
 TRACK = "track --interval 0.1 --windows 2 -- python3 -c 'import time; b = bytearray(1 << 20); time.sleep(1)'"
 #: Commands as a user types them, each kind of output once; what ends with 1 has found something.
 COMMANDS = [
-    *(f"{command} --help" for command in ("", "run", "compare", "reproduce", "sweep", "show", "bench", "record", "cc", "trace convert", "crash", "shared", "litmus", "explore", "track", "completions", "man", "docs", "curve", "holdup")),
+    *(f"{command} --help" for command in ("", "run", "compare", "diff", "reproduce", "sweep", "show", "bench", "record", "cc", "trace convert", "crash", "shared", "litmus", "explore", "track", "completions", "man", "docs", "curve", "holdup")),
     *(f"show {what}" for what in ("", "machines", "workloads", "parameters", "stats", "protocols", "claims", "deviations")),
     *(f"show {name}" for name in ("asap-rp", "nvdimmc-poc", "amf", "compose-nvdimmc-pm", "optane", "fio", "redis-mem", "persist_buffer", "nvdimm", "llc.misses")),
     f"run asap-rp queue {SHORT}", f"run nvdimmc-poc fio {SHORT}", "run amf redis-mem", "run intel trace:bug.cpt",
@@ -25,7 +25,7 @@ COMMANDS = [
     "compare redis-mem --on unified,amf --explain", "compare trace:bug.cpt --on intel,eadr --explain",
     f"compare queue --on intel,asap-rp --bands {SHORT}",
     "crash intel hashmap --set workload.bug=token-before-data --points 40", "crash nvdimmc-poc fio --points 20 --set nvdimm.battery_uj=0", BUG,
-    "curve intel --reads 75 --set workload.operations=20", f"holdup bbb queue {SHORT}",
+    "curve intel --reads 75 --set workload.operations=20", f"holdup bbb queue {SHORT}", "diff fast slow --all",
     "litmus", "explore list", "explore nearpm --states 500", "explore asap --mutant list", "explore asap --mutant skip-delay",
     "sweep c.toml", "record --out again.cpt -- ./bug again.pm 2 5", "trace info bug.cpt", "trace head bug.cpt", "trace convert bug.cpt bug.parquet", TRACK,
     "completions bash", "man --out pages",
@@ -38,11 +38,13 @@ NO_LINES = ["completions bash"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a recording of a program that has a bug, and a campaign."""
+    """With a recording of a program that has a bug, a campaign, and two results."""
     cli = Cli(tmp_path_factory.mktemp("widths"))
     cli("cc", "-DBUG", "-O2", "-pthread", ROOT / "examples/kv/kv.c", "-o", "bug")
     cli("record", "--quiet", "--out", "bug.cpt", "--", "./bug", "bug.pm", 1, 200)
     (cli.folder / "c.toml").write_text('machines = ["hops-rp"]\nworkloads = ["queue"]\n[set]\nworkload.operations = 20\n[vary]\nordering.persist_buffer = [2, 16]\n')
+    for machine, name in (("intel", "slow"), ("asap-rp", "fast")):
+        cli("run", machine, "queue", *SHORT.split(), "--out", name, "--quiet")
     return cli.folder
 
 

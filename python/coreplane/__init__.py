@@ -11,29 +11,29 @@ from coreplane._core import ConfigError, RunError, __version__
 # Checkers of types take it for true. The library that has it takes longer to import than all else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from coreplane.api import claims, compare, crash, curve, explore, holdup, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
+    from coreplane.api import claims, compare, crash, curve, diff, explore, holdup, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
     from coreplane.findings import Crash, Exploration, Finding, Litmus, Replay, Scoreboard, Shared, SharedFinding, Side, Store, Test, Tracking, Violation
     from coreplane.inputs import Machine, Trace, Workload
     from coreplane.program import Program
     from coreplane.program_thread import Thread
-    from coreplane.results import Comparison, Curve, Run, Sweep
+    from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 del TYPE_CHECKING
 
 _HOMES = {
-    "api": "claims compare crash curve explore holdup litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",
+    "api": "claims compare crash curve diff explore holdup litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",
     "findings": "Crash Exploration Finding Litmus Replay Scoreboard Shared SharedFinding Side Store Test Tracking Violation",
     "inputs": "Machine Trace Workload",
     "program": "Program",
     "program_thread": "Thread",
-    "results": "Comparison Curve Run Sweep",
+    "results": "Comparison Curve Difference Run Sweep",
 }
 
 __all__ = [  # noqa: RUF022
     "Machine", "Workload", "Trace", "Program", "Thread",
-    "run", "compare", "curve", "sweep", "crash", "holdup", "shared", "litmus", "explore", "replay", "record", "track", "reproduce",
+    "run", "compare", "diff", "curve", "sweep", "crash", "holdup", "shared", "litmus", "explore", "replay", "record", "track", "reproduce",
     "show", "machines", "workloads", "statistics", "claims", "protocols", "parameters", "schema",
-    "Run", "Comparison", "Curve", "Sweep", "Crash", "Finding", "Store", "Shared", "SharedFinding", "Side", "Litmus", "Test", "Exploration", "Violation", "Replay", "Scoreboard", "Tracking",
+    "Run", "Comparison", "Difference", "Curve", "Sweep", "Crash", "Finding", "Store", "Shared", "SharedFinding", "Side", "Litmus", "Test", "Exploration", "Violation", "Replay", "Scoreboard", "Tracking",
     "ConfigError", "RunError", "__version__",
 ]  # fmt: skip
 

@@ -13,7 +13,7 @@ import polars as pl
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
 from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, core_of, frame, machine_of, pairs, workload_of
-from coreplane.results import Comparison, Curve, Run, Sweep
+from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
 AWorkload: TypeAlias = Workload | Trace | str
@@ -78,6 +78,14 @@ def curve(machine: AMachine, *, reads: Sequence[int] = (100, 75, 50), memory: Li
     """
     of = machine_of(machine)
     return Curve(of.name, _core.curve(core_of(of), list(reads), pairs({"workload.memory": memory}), _seed(seed)))
+
+
+def diff(before: str | os.PathLike[str], after: str | os.PathLike[str]) -> Difference:
+    """What differs between two results that ``run`` or ``compare`` kept, each a folder or a file of their JSON.
+
+    Raises ConfigError when one is no such result, or they have no machine in common.
+    """
+    return Difference(_core.diff(os.fspath(before), os.fspath(after)))
 
 
 def holdup(machine: AMachine, workload: AWorkload | None = None, *, seed: int = 1) -> pl.DataFrame:

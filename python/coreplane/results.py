@@ -1,6 +1,6 @@
 """What runs give: times, statistics and charts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -271,3 +271,36 @@ class Sweep:
 def meanings() -> Mapping[str, tuple[str, str]]:
     """Unit and meaning of every statistic."""
     return {s["name"]: (s["unit"], s["meaning"]) for s in _core.listing("statistics")}
+
+
+class Difference:
+    """What differs between two results."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        #: Everything that ``coreplane diff --format json`` prints.
+        self.data = data
+
+    @property
+    def speedup(self) -> dict[str, float]:
+        """By machine of the second result, how many times as fast it is."""
+        return {pair["after"]["machine"]: float(pair["speedup"]) for pair in self.data["pairs"]}
+
+    @property
+    def parameters(self) -> pl.DataFrame:
+        """Keys whose values differ: machine, key, before, after, the values as text; null where a side has no such key."""
+        return self._table("parameters", ["key", "before", "after"], lambda value: None if value is None else str(value))
+
+    @property
+    def statistics(self) -> pl.DataFrame:
+        """Statistics that differ, those that move most first: machine, name, unit, before, after, change_percent; null where a side has none."""
+        return self._table("statistics", ["name", "unit", "before", "after", "change_percent"], lambda value: value)
+
+    def _table(self, what: str, columns: list[str], shown: Callable[[Any], Any]) -> pl.DataFrame:
+        rows = [{"machine": pair["after"]["machine"]} | {column: shown(entry[column]) for column in columns} for pair in self.data["pairs"] for entry in pair[what]]
+        return frame(rows, ["machine", *columns])
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(f'{machine}: {speedup:.2f} times as fast' for machine, speedup in self.speedup.items())}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.title("Before and after", repr(self)) + notebook.table(self.parameters) + notebook.table(self.statistics)

@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// The same work on several machines, side by side
     Compare(CompareArgs),
+    /// What differs between two results that `run` or `compare` kept with --out
+    Diff(DiffArgs),
     /// A paper's evaluation: published beside ours, and the figures
     Reproduce(ReproduceArgs),
     /// Bandwidth-latency curves of a machine's memory, by share of reads
@@ -91,7 +93,7 @@ pub(crate) struct ManArgs {
 pub(crate) struct TrackArgs {
     /// Processes, by number or name (all that are called so), or `-- COMMAND ...` to start one
     #[arg(
-        value_name = "PID|NAME",
+        value_name = "PROCESS",
         value_delimiter = ',',
         required_unless_present = "command",
         conflicts_with = "command"
@@ -495,6 +497,28 @@ pub(crate) struct CurveArgs {
     /// A folder for the result: curve.csv, curve.json, report.html, PNG and SVG of the figure
     #[arg(long, short)]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// A folder that `run` or `compare` kept its result in, or a file of its JSON
+    pub(crate) before: PathBuf,
+    /// Another; machines of several are told apart by their names
+    pub(crate) after: PathBuf,
+    /// Statistics that move by less are left out of the table
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub(crate) at_least: f64,
+    /// Every statistic that differs, and not the twenty that move most
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Exit code 1 when the second is slower by more than this
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) slower_than: Option<f64>,
+    /// A folder for the result: diff.json, report.html, PNG and SVG of each figure
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]

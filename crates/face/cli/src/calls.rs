@@ -11,8 +11,8 @@ use crate::record_route::Asked;
 use crate::show::Named;
 use crate::spread::Spreads;
 use crate::{
-    Failure, accounts, bands, compare, crash, curve, explore, holdup, litmus, output, record, record_hosts,
-    reproduce, run, shared_command, show, sweep,
+    Failure, accounts, bands, compare, crash, curve, diff, explore, holdup, litmus, output, record,
+    record_hosts, reproduce, run, shared_command, show, sweep,
 };
 use clap::{CommandFactory, ValueEnum};
 use machine::{Description, MemoryDescription, WorkloadDescription};
@@ -465,6 +465,14 @@ pub fn holdup(machine: &Machine, workload: Option<&Workload>, seed: u64) -> Resu
     };
     let steps = evaluate::holdup::holdup(&machine.0, workload, seed);
     steps.map(|found| holdup::to_json(&found)).map_err(output::failed)
+}
+
+/// What differs between two results that were kept.
+///
+/// # Errors
+/// When one is no result of `run` or `compare`, or they have no machine in common.
+pub fn diff(before: &Path, after: &Path) -> Result<Value, Failure> {
+    diff::between(before, after).map(|found| found.to_json())
 }
 
 /// Makes the runs of a campaign on this machine's cores; says where they are.

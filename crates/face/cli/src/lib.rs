@@ -34,6 +34,7 @@ mod crash_time;
 mod crash_turns;
 mod curve;
 mod designs;
+mod diff;
 mod explore;
 mod hints;
 mod holdup;
@@ -131,6 +132,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Run(a) => run::run(a),
         Command::Compare(a) => compare::compare(a),
+        Command::Diff(a) => diff::diff(a),
         Command::Reproduce(a) => reproduce::reproduce(a),
         Command::Curve(a) => curve::curve(a),
         Command::Holdup(a) => holdup::holdup(a),

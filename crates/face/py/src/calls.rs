@@ -290,6 +290,14 @@ fn holdup<'py>(py: Python<'py>, machine: &Machine, workload: Option<&Workload>, 
     to_python(py, &watched(py, move || calls::holdup(&machine, workload.as_ref(), seed))?)
 }
 
+/// What differs between two results that were kept.
+///
+/// (before: str, after: str) -> dict[str, Any]
+#[pyfunction]
+fn diff(py: Python<'_>, before: PathBuf, after: PathBuf) -> Any<'_> {
+    to_python(py, &watched(py, move || calls::diff(&before, &after))?)
+}
+
 /// Makes the runs of a campaign on this machine's cores; says where they are.
 ///
 /// (campaign: str, out: str | None, resume: bool, jobs: int | None) -> dict[str, Any]
@@ -329,6 +337,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compare, module)?)?;
     module.add_function(wrap_pyfunction!(crash, module)?)?;
     module.add_function(wrap_pyfunction!(curve, module)?)?;
+    module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(holdup, module)?)?;
     module.add_function(wrap_pyfunction!(litmus, module)?)?;
     module.add_function(wrap_pyfunction!(explore, module)?)?;

@@ -1,0 +1,336 @@
+//! `coreplane diff`: what differs between two results that were kept.
+
+use crate::Failure;
+use crate::args::DiffArgs;
+use crate::lines::say;
+use crate::output::{self, Table};
+use crate::quantity::{time, with_unit};
+use machine::STATISTICS;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Rows that are shown unless all are asked for.
+const SHOWN: usize = 20;
+
+pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
+    let found = between(&args.before, &args.after)?;
+    if let Some(folder) = &args.out {
+        output::make_folder(Some(folder))?;
+        let mut kept = found.to_json();
+        kept["provenance"] = output::provenance();
+        output::write(folder, "diff.json", format!("{kept:#}\n").as_bytes())?;
+    }
+    if output::is_json(&args.common) {
+        output::print_json(&found.to_json());
+    } else if !args.common.quiet {
+        print(&found, args);
+    }
+    slower(&found, args)
+}
+
+/// Two results of one machine each, or of machines of one name.
+pub(crate) struct Found {
+    pairs: Vec<Pair>,
+    /// Machines that only one of the results has.
+    alone: Vec<String>,
+}
+
+struct Pair {
+    before: Kept,
+    after: Kept,
+}
+
+/// What a run left.
+#[derive(Clone)]
+struct Kept {
+    machine: String,
+    workload: String,
+    seed: u64,
+    time_ns: f64,
+    stats: BTreeMap<String, f64>,
+    configuration: Map<String, Value>,
+    whole: Value,
+}
+
+/// One thing that differs; none where a side does not have it.
+struct Change {
+    name: String,
+    before: Option<f64>,
+    after: Option<f64>,
+}
+
+/// Compares what two folders, or files, hold.
+///
+/// # Errors
+/// When one cannot be read, is no result of `run` or `compare`, or they have no machine in common.
+pub(crate) fn between(before: &Path, after: &Path) -> Result<Found, Failure> {
+    let (mut old, mut new) = (read(before)?, read(after)?);
+    if let ([_], [_]) = (old.as_slice(), new.as_slice()) {
+        let pairs = old.drain(..).zip(new.drain(..)).map(|(before, after)| Pair { before, after }).collect();
+        return Ok(Found { pairs, alone: Vec::new() });
+    }
+    let has = |all: &[Kept], name: &str| all.iter().any(|kept| kept.machine == name);
+    let only = |these: &[Kept], others: &[Kept], path: &Path| -> Vec<String> {
+        let alone = these.iter().filter(|kept| !has(others, &kept.machine));
+        alone.map(|kept| format!("{} only in {}", kept.machine, path.display())).collect()
+    };
+    let alone = [only(&old, &new, before), only(&new, &old, after)].concat();
+    let mut pairs = Vec::new();
+    for before in old {
+        if let Some(after) = new.iter().find(|kept| kept.machine == before.machine) {
+            pairs.push(Pair { before, after: after.clone() });
+        }
+    }
+    if pairs.is_empty() {
+        let text = format!("they have no machine in common: {}", alone.join(", "));
+        return Err(Failure::BadInput(text));
+    }
+    Ok(Found { pairs, alone })
+}
+
+fn read(path: &Path) -> Result<Vec<Kept>, Failure> {
+    let fail = |text: String| Failure::BadInput(format!("{}: {text}", path.display()));
+    let names = ["run.json", "compare.json"];
+    let file = if path.is_dir() {
+        let found = names.into_iter().map(|name| path.join(name)).find(|file| file.exists());
+        found.ok_or_else(|| {
+            fail("neither run.json nor compare.json is in it; give a folder that run or compare --out made, or a file of their JSON".into())
+        })?
+    } else {
+        path.to_path_buf()
+    };
+    let text = std::fs::read_to_string(&file).map_err(|e| fail(e.to_string()))?;
+    let value: Value = serde_json::from_str(&text).map_err(|e| fail(format!("it is no JSON: {e}")))?;
+    let runs: Vec<Option<Kept>> = match value.get("machines").and_then(Value::as_array) {
+        Some(machines) => machines.iter().map(kept).collect(),
+        None => vec![kept(&value)],
+    };
+    let whole: Option<Vec<Kept>> = runs.into_iter().collect();
+    whole
+        .filter(|runs| !runs.is_empty())
+        .ok_or_else(|| fail("it is no result of run or compare (machine, workload, time_ns, stats)".into()))
+}
+
+fn kept(run: &Value) -> Option<Kept> {
+    let text = |key: &str| Some(run.get(key)?.as_str()?.to_string());
+    let stats =
+        run.get("stats")?.as_object()?.iter().map(|(name, value)| Some((name.clone(), value.as_f64()?)));
+    Some(Kept {
+        machine: text("machine")?,
+        workload: text("workload")?,
+        seed: run.get("seed")?.as_u64()?,
+        time_ns: run.get("time_ns")?.as_f64().filter(|time| *time >= 0.0)?,
+        stats: stats.collect::<Option<_>>()?,
+        configuration: run.get("configuration").and_then(Value::as_object).cloned().unwrap_or_default(),
+        whole: run.clone(),
+    })
+}
+
+impl Pair {
+    /// Keys whose values differ.
+    fn parameters(&self) -> Vec<(&str, Option<&Value>, Option<&Value>)> {
+        let (old, new) = (&self.before.configuration, &self.after.configuration);
+        let mut keys: Vec<&str> = old.keys().chain(new.keys()).map(String::as_str).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let differ = keys.into_iter().map(|key| (key, old.get(key), new.get(key)));
+        differ.filter(|(_, before, after)| before != after).collect()
+    }
+
+    /// Statistics that differ: those that moved by most first, then those that one side lacks or has none of.
+    fn statistics(&self) -> Vec<Change> {
+        let (old, new) = (&self.before.stats, &self.after.stats);
+        let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let all = names.into_iter().map(|name| Change {
+            name: name.clone(),
+            before: old.get(name).copied(),
+            after: new.get(name).copied(),
+        });
+        let mut changes: Vec<Change> = all.filter(|c| c.moved() > 0.0).collect();
+        let order = |c: &Change| if c.moved().is_finite() { -c.moved() } else { 0.0 };
+        changes.sort_by(|a, b| order(a).total_cmp(&order(b)).then_with(|| a.name.cmp(&b.name)));
+        changes
+    }
+
+    /// How many times as fast the second is.
+    fn speedup(&self) -> f64 {
+        self.before.time_ns / self.after.time_ns.max(f64::MIN_POSITIVE)
+    }
+
+    fn to_json(&self) -> Value {
+        let parameters = self.parameters().into_iter();
+        let parameters: Vec<Value> = parameters
+            .map(|(key, before, after)| json!({"key": key, "before": before, "after": after}))
+            .collect();
+        let statistics: Vec<Value> = self.statistics().iter().map(Change::to_json).collect();
+        json!({
+            "before": self.before.whole,
+            "after": self.after.whole,
+            "speedup": self.speedup(),
+            "parameters": parameters,
+            "statistics": statistics,
+        })
+    }
+}
+
+impl Change {
+    /// How far apart the two are, as a factor's logarithm; what one side lacks or has none of is farthest.
+    fn moved(&self) -> f64 {
+        match (self.before, self.after) {
+            (Some(a), Some(b)) if a.to_bits() == b.to_bits() => 0.0,
+            (Some(a), Some(b)) if a * b > 0.0 => (b / a).ln().abs(),
+            (a, b) if a.unwrap_or(0.0).abs() + b.unwrap_or(0.0).abs() > 0.0 => f64::INFINITY,
+            _ => 0.0,
+        }
+    }
+
+    fn percent(&self) -> Option<f64> {
+        let (before, after) = (self.before?, self.after?);
+        (before.abs() > 0.0).then(|| 100.0 * (after / before - 1.0))
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "unit": unit_of(&self.name),
+            "before": self.before,
+            "after": self.after,
+            "change_percent": self.percent(),
+        })
+    }
+}
+
+impl Found {
+    /// A list of pairs, and the machines that have no other.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({"pairs": self.pairs.iter().map(Pair::to_json).collect::<Vec<_>>(), "alone": self.alone})
+    }
+}
+
+/// A result that is slower by more than is allowed does not hold.
+fn slower(found: &Found, args: &DiffArgs) -> Result<(), Failure> {
+    let Some(percent) = args.slower_than else { return Ok(()) };
+    let more = |pair: &Pair| 100.0 * (1.0 / pair.speedup() - 1.0);
+    let too_slow = found.pairs.iter().filter(|pair| more(pair) > percent);
+    let named: Vec<String> =
+        too_slow.map(|pair| format!("{} by {:.1} %", title(&pair.after), more(pair))).collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::DoesNotHold(format!("slower by more than {percent} %: {}", named.join("; "))))
+}
+
+/// The unit of a statistic; of one that this version does not know, none.
+fn unit_of(name: &str) -> &'static str {
+    STATISTICS.iter().find(|info| info.name == name).map_or("", |info| info.unit)
+}
+
+/// A result in words.
+fn title(kept: &Kept) -> String {
+    format!("{} on {}, seed {}", kept.workload, kept.machine, kept.seed)
+}
+
+fn print(found: &Found, args: &DiffArgs) {
+    for (n, pair) in found.pairs.iter().enumerate() {
+        if n > 0 {
+            say!("");
+        }
+        let [before, after] = [&pair.before, &pair.after].map(title);
+        say!("before: {before}: {}", time(pair.before.time_ns));
+        say!("after:  {after}: {}, {}\n", time(pair.after.time_ns), how(pair.speedup()));
+        if pair.before.workload != pair.after.workload {
+            say!("the workloads are not the same\n");
+        }
+        if let Some(table) = causes(pair) {
+            table.print();
+            say!("");
+        }
+        parameters(pair);
+        statistics(pair, args);
+    }
+    for one in &found.alone {
+        say!("{one}");
+    }
+}
+
+/// A speedup in words.
+fn how(speedup: f64) -> String {
+    match speedup {
+        s if (0.995..1.005).contains(&s) => "as fast as before".into(),
+        s if s > 1.0 => format!("{s:.2} times as fast"),
+        s => format!("{:.2} times slower", 1.0 / s.max(f64::MIN_POSITIVE)),
+    }
+}
+
+/// Where the cores' time went on both sides.
+fn causes(pair: &Pair) -> Option<Table> {
+    let of = |kept: &Kept| -> Vec<(String, f64)> {
+        let own = kept.stats.iter().filter_map(|(name, ns)| Some((name.strip_prefix("time.")?.into(), *ns)));
+        own.collect()
+    };
+    let sides = [of(&pair.before), of(&pair.after)];
+    let mut names: Vec<&String> =
+        sides.iter().flatten().filter(|(_, ns)| *ns > 0.0).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let sums = sides.each_ref().map(|side| side.iter().map(|(_, ns)| ns).sum::<f64>());
+    if names.is_empty() || sums.iter().any(|sum| *sum <= 0.0) {
+        return None;
+    }
+    let mut table = Table::new(
+        std::iter::once("cores' time".to_string())
+            .chain(names.iter().map(|n| format!("{} %", n.replace('_', " ")))),
+    );
+    for ((word, side), sum) in ["before", "after"].into_iter().zip(&sides).zip(sums) {
+        let share = |name: &&String| {
+            let ns = side.iter().find(|(n, _)| n == *name).map_or(0.0, |(_, ns)| *ns);
+            format!("{:.1}", 100.0 * ns / sum)
+        };
+        table.row(std::iter::once(word.to_string()).chain(names.iter().map(share)));
+    }
+    Some(table)
+}
+
+fn parameters(pair: &Pair) {
+    let differ = pair.parameters();
+    if differ.is_empty() {
+        return;
+    }
+    let shown = |value: Option<&Value>| match value {
+        None => "-".to_string(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    let mut rows = vec![["parameter", "before", "after"].map(str::to_string).to_vec()];
+    rows.extend(differ.into_iter().map(|(key, a, b)| vec![key.to_string(), shown(a), shown(b)]));
+    Table::of_text(rows).print();
+    say!("");
+}
+
+fn statistics(pair: &Pair, args: &DiffArgs) {
+    let changes = pair.statistics();
+    if changes.is_empty() {
+        say!("every statistic is the same");
+        return;
+    }
+    let worth = |c: &&Change| args.all || 100.0 * (c.moved().exp() - 1.0) >= args.at_least;
+    let most = if args.all { usize::MAX } else { SHOWN };
+    let mut table = Table::new(["statistic", "before", "after", "change"]);
+    let mut shown = 0;
+    for change in changes.iter().filter(worth).take(most) {
+        let unit = unit_of(&change.name);
+        let value = |v: Option<f64>| v.map_or("-".into(), |v| with_unit(&change.name, v, unit));
+        let percent = change.percent().map_or("-".into(), |p| format!("{p:+.1} %"));
+        table.row([change.name.clone(), value(change.before), value(change.after), percent]);
+        shown += 1;
+    }
+    if shown > 0 {
+        table.print();
+    }
+    if shown < changes.len() {
+        say!("{} more differ (--all)", changes.len() - shown);
+    }
+}

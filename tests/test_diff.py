@@ -1,0 +1,97 @@
+"""`coreplane diff`: what differs between two results, in words, as JSON and as a page."""
+
+import json
+import re
+
+import pytest
+from conftest import Cli
+
+import coreplane as cp
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """Results of one structure: on two machines, with another parameter, and of several machines."""
+    cli = Cli(tmp_path_factory.mktemp("kept"))
+    small = ("--set", "workload.operations=200", "--quiet")
+    cli("run", "intel", "queue", *small, "--out", "intel")
+    cli("run", "asap-rp", "queue", *small, "--out", "asap")
+    cli("run", "intel", "queue", *small, "--set", "memory.pm.read_ns=400", "--out", "slow")
+    cli("compare", "queue", "--on", "intel,eadr,bbb", *small, "--no-bands", "--out", "three")
+    cli("compare", "queue", "--on", "asap-rp,intel,eadr", *small, "--no-bands", "--set", "memory.pm.read_ns=400", "--out", "others")
+    return cli
+
+
+def test_parameters_and_statistics_that_differ_are_named(kept: Cli) -> None:
+    text = kept("diff", "intel", "slow")
+    assert re.search(r"after:  queue on intel, seed 1: .*, 1\.\d\d times slower", text)
+    assert re.search(r"^memory.pm.read_ns +175 +400$", text, re.M), text
+    assert re.search(r"^time.memory .* \+\d+\.\d %$", text, re.M) and "cores' time" in text
+    data = kept.json("diff", "intel", "slow")
+    (pair,) = data["pairs"]
+    assert pair["parameters"] == [{"key": "memory.pm.read_ns", "before": 175.0, "after": 400.0}]
+    time = next(entry for entry in pair["statistics"] if entry["name"] == "time.memory")
+    assert time["unit"] == "ns" and abs(time["change_percent"] - 100 * (time["after"] / time["before"] - 1)) < 1e-9
+    assert abs(pair["speedup"] - pair["before"]["time_ns"] / pair["after"]["time_ns"]) < 1e-9 and pair["speedup"] < 1
+    names = {entry["name"] for entry in pair["statistics"]}
+    same = {name for name, value in pair["before"]["stats"].items() if pair["after"]["stats"].get(name) == value}
+    assert not names & same and names | same >= set(pair["before"]["stats"])
+
+
+def test_a_result_does_not_differ_from_itself(kept: Cli) -> None:
+    text = kept("diff", "asap", "asap")
+    assert "every statistic is the same" in text and "as fast as before" in text and "parameter" not in text
+    (pair,) = kept.json("diff", "asap", "asap/run.json")["pairs"]
+    assert (pair["speedup"], pair["parameters"], pair["statistics"]) == (1.0, [], [])
+
+
+def test_machines_are_told_apart_by_name(kept: Cli) -> None:
+    data = kept.json("diff", "three", "others")
+    assert [(p["before"]["machine"], p["after"]["machine"]) for p in data["pairs"]] == [("intel", "intel"), ("eadr", "eadr")]
+    assert data["alone"] == ["bbb only in three", "asap-rp only in others"]
+    assert len(kept.json("diff", "intel", "asap")["pairs"]) == 1
+    assert "they have no machine in common: asap-rp only in asap, intel only in three" in kept.refuses("diff", "asap", "three")
+
+
+def test_one_that_became_slower_ends_with_1_where_that_is_asked(kept: Cli) -> None:
+    done = kept.run("diff", "intel", "slow", "--slower-than", 2)
+    assert done.returncode == 1 and "slower by more than 2 %: queue on intel, seed 1" in done.stderr
+    assert kept.run("diff", "slow", "intel", "--slower-than", 2).returncode == 0
+    assert kept.run("diff", "intel", "slow", "--slower-than", 100000).returncode == 0
+
+
+def test_fewer_statistics_are_shown_where_they_move_little(kept: Cli) -> None:
+    rows = lambda *more: len([line for line in kept("diff", "intel", "slow", *more).splitlines() if re.match(r"^[a-z_0-9]+\.\S+ .*(%|-)$", line)])  # noqa: E731
+    assert rows("--at-least", 1000) < rows("--at-least", 5) < rows("--all")
+
+
+def test_what_is_no_result_is_refused(kept: Cli) -> None:
+    (kept.folder / "empty").mkdir(exist_ok=True)
+    for name, text in (("text.json", "{"), ("list.json", "[]"), ("odd.json", '{"machine": 1}'), ("none.json", '{"machines": []}')):
+        (kept.folder / name).write_text(text)
+    assert "neither run.json nor compare.json" in kept.refuses("diff", "empty", "intel")
+    assert "nope: No such file" in kept.refuses("diff", "intel", "nope")
+    assert "text.json: it is no JSON" in kept.refuses("diff", "text.json", "intel")
+    for name in ("list.json", "odd.json", "none.json"):
+        assert f"{name}: it is no result of run or compare" in kept.refuses("diff", "intel", name)
+
+
+def test_a_page_shows_both_sides(kept: Cli) -> None:
+    assert "report: d/report.html" in kept("diff", "intel", "asap", "--out", "d")
+    page = (kept.folder / "d/report.html").read_text()
+    assert re.search(r"queue on asap-rp, seed 1: \d\.\d\d times as fast as before \([^)]* before, [^)]* after\)\. What changed most: each core spends \S+ \w+ less on \w+", page)
+    for heading in ("Where the time went", "How long operations take", "Parameters that differ", "Statistics that differ", "Provenance"):
+        assert heading in page, heading
+    assert "flush instructions that left a core" in page and (kept.folder / "d/time.svg").exists()
+    kept("diff", "three", "others", "--out", "several", "--quiet")
+    assert "Statistics that differ: eadr" in (kept.folder / "several/report.html").read_text()
+    assert json.loads((kept.folder / "several/diff.json").read_text())["provenance"]["command"].startswith("coreplane diff three others")
+
+
+def test_python_gives_frames(kept: Cli) -> None:
+    found = cp.diff(kept.folder / "intel", kept.folder / "slow")
+    assert found.parameters.rows() == [("intel", "memory.pm.read_ns", "175", "400")] and found.speedup["intel"] < 1
+    assert set(found.statistics.columns) == {"machine", "name", "unit", "before", "after", "change_percent"}
+    assert "times as fast" in repr(found) and "memory.pm.read_ns" in found._repr_html_()
+    with pytest.raises(cp.ConfigError, match="nope"):
+        cp.diff(kept.folder / "nope", kept.folder / "slow")
