@@ -1,9 +1,13 @@
 """Exploration: what is listed, what each protocol accepts, and traces that replay."""
 
+import html
 import json
+import re
 
 import pytest
 from conftest import Cli
+
+from coreplane import report_explore
 
 
 def protocols(cli: Cli) -> dict[str, dict]:
@@ -44,3 +48,40 @@ def test_every_mutant_shows_without_any_bound_given(cli: Cli) -> None:
     unseen = [(name, mutant) for name, mutant in every if cli.run("explore", name, "--mutant", mutant, "--quiet").returncode != 1]
     assert not unseen
     assert "(with --stores 2)" in cli("explore", "capri", "--mutant", "list")
+
+
+@pytest.mark.parametrize(("protocol", "mutant"), [("asap", "skip-delay"), ("intel", "flush-skips-owner"), ("nvdimmc", "no-flush"), ("remote", "reply-overwrites"), ("shared", "fence-forgets"), ("nearpm", "no-ordering")])
+def test_a_way_to_a_violation_is_drawn_and_can_be_gone_again(cli: Cli, protocol: str, mutant: str) -> None:
+    assert cli.run("explore", protocol, "--mutant", mutant, "--out", "e", "--quiet").returncode == 1
+    page = html.unescape((cli.folder / "e/report.html").read_text())
+    kept = json.loads((cli.folder / "e/explore.json").read_text())
+    assert kept["violation"]["message"] in page and kept["violation"]["trace"][-1] in (cli.folder / "e/trace.svg").read_text()
+    command = re.search(r"<code>coreplane (explore .*?)</code>", page)
+    assert command
+    again = cli.run(*command[1].split(), "--out", "again")
+    assert again.returncode == 1 and kept["violation"]["message"] in again.stdout
+    assert json.loads((cli.folder / "again/explore.json").read_text())["violation"]["trace"] == kept["violation"]["trace"]
+
+
+def test_every_step_has_somebody_who_takes_it(cli: Cli) -> None:
+    """Of each protocol, a way to its first mistakes."""
+    for name, listed in protocols(cli).items():
+        for mutant in [m["name"] for m in listed["mutants"]][:2]:
+            done = cli.run("explore", name, "--mutant", mutant, "--format", "json")
+            violation = json.loads(done.stdout)["violation"]
+            for step in violation["trace"] if violation else []:
+                assert report_explore.parties(step) != ["elsewhere"], (name, step)
+
+
+def test_who_hears_from_whom() -> None:
+    assert report_explore.parties("controller 0 takes a flush of core 1") == ["controller 0", "core 1"]
+    assert report_explore.parties("packet 0 in the air arrives") == ["network"]
+    assert report_explore.parties("the directory hears of the controller") == ["directory", "controller"]
+    assert report_explore.parties("line 1 leaves the caches") == ["caches"]
+
+
+def test_an_exploration_without_violation_says_so(cli: Cli) -> None:
+    cli("explore", "hops", "--epochs", 1, "--out", "e", "--quiet")
+    assert "No violation: every state within these bounds was visited" in (cli.folder / "e/report.html").read_text()
+    cli("explore", "asap", "--states", 1000, "--out", "few", "--quiet")
+    assert "more are left (--states)" in (cli.folder / "few/report.html").read_text()

@@ -1,5 +1,6 @@
 """Reports: pages that stand by themselves, with a summary first, sentences computed from the numbers, and all of the cores' time."""
 
+import html
 import json
 import re
 import shutil
@@ -7,7 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import ROOT, Cli
+
+from coreplane import report_source
 
 SMALL = ("--set", "workload.operations=100")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -66,6 +69,30 @@ def test_a_failure_is_drawn_with_the_order_that_was_needed(cli: Cli) -> None:
     model = kept["model_images"]
     assert model["points"] == 60 < model["points_in_log"]
     assert f"60 of {model['points_in_log']:,} crash points" in text and f"recovery fails at {model['failing_points']:,} of the points." in text
+
+
+def test_a_failure_of_a_recorded_program_shows_its_lines(cli: Cli) -> None:
+    source = (ROOT / "examples/journal/journal.c").read_text()
+    (cli.folder / "journal.c").write_text(source)
+    cli("cc", "-DBUG", "-g", "-O1", "journal.c", "-o", "journal")
+    cli("record", "--quiet", "--out", "j.cpt", "--", "./journal", "j.pm", 6)
+    cli("crash", "intel", "trace:j.cpt", "--check", "./journal --check {image} {acknowledged}", "--points", 60, "--out", "r", code=1)
+    text = (cli.folder / "r/report.html").read_text()
+    failure = json.loads((cli.folder / "r/crash.json").read_text())["model_images"]["failures"][0]
+    for store in [*failure["missing"][:1], *failure["present"][:1]]:
+        line = int(store["site"].split(":")[1].split()[0])
+        assert f"<mark>{line:>5}  {html.escape(source.splitlines()[line - 1].expandtabs(4))}</mark>" in text
+    assert f"href='{(cli.folder / 'journal.c').as_uri()}'" in text
+
+
+def test_lines_near_each_other_stand_in_one_piece_and_unknown_files_in_none(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("".join(f"line {n};\n" for n in range(1, 101)))
+    sources = [str(tmp_path / "a.c"), str(tmp_path / "gone.c"), "/one/b.c", "/two/b.c"]
+    near = report_source.excerpts(["a.c:10 f", "a.c:16 g"], sources)
+    assert near.count("<details") == 1 and near.count("<mark>") == 2 and "   20  line 20;" in near and "line 21;" not in near
+    assert report_source.excerpts(["a.c:10 f", "a.c:90 g"], sources).count("<details") == 2
+    for site in ("a.c:101 f", "gone.c:1 f", "b.c:1 f", "other.c:3 f", "code offset 0x10", ""):
+        assert report_source.excerpts([site], sources) == ""
 
 
 def test_tables_are_sorted_by_a_click(cli: Cli) -> None:

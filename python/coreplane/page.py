@@ -35,6 +35,7 @@ tr:nth-child(even) td { background: var(--shade) }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto; overflow: visible } figcaption { color: var(--soft); max-width: 46rem }
 p.note { color: var(--soft) } .picture { padding-right: .5rem }
 pre, code { font: .88rem/1.5 ui-monospace, monospace; background: var(--shade); border-radius: 4px } code { padding: .1rem .3rem }
+mark { background: #f5c51855; color: inherit }
 pre { padding: .7rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere } details summary { cursor: pointer; color: var(--soft) }
 nav { color: var(--soft); font-size: .93rem; margin: .8rem 0 } nav a { margin-right: .9rem }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }

@@ -115,6 +115,8 @@ class Program:
 
     def _texts(self) -> dict[str, str]:
         files = {f"coreplane.file.{n + 1}": f"{n}\n0:{n + 1}\n{os.path.abspath(path)}\n{size}" for n, (path, size) in enumerate(self._files)}
+        sources = sorted({os.path.abspath(path) for path, _, _ in self._places})
+        files |= {f"coreplane.code-source.{n + 1}": path for n, path in enumerate(sources)}
         places = "\n".join(f"{number:x} {_shown(path)}:{line} {function}" for (path, line, function), number in self._places.items())
         return {"coreplane.source": f"a program in Python, {_shown(sys.argv[0] or 'interactive')}", "coreplane.lacks": "", "coreplane.locations": places} | files
 

@@ -245,6 +245,9 @@ pub(crate) struct ExploreArgs {
     /// Take the steps of a trace again instead: the `choices` of a violation's JSON, separated by commas
     #[arg(long, value_name = "CHOICES", value_delimiter = ',')]
     pub(crate) replay: Option<Vec<u16>>,
+    /// A folder for the result: explore.json, report.html, PNG and SVG of the way to a violation
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -289,6 +289,7 @@ impl<'a> Recorded<'a> {
             "time_limit_s": args.time_limit,
             "after": args.after,
             "marks": self.facts.marks.len(),
+            "sources": self.about.sources,
             "remarks": refused::remarks(self),
         })
     }

@@ -30,7 +30,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
         }
         (mutant, Some(choices)) => {
             let replay = harness.replay(&given, mutant, choices).map_err(Failure::BadInput)?;
-            replayed(args, &replay)
+            replayed(args, harness, &replay)
         }
         (mutant, None) => visit(args, harness, &given, mutant),
     }
@@ -116,6 +116,7 @@ fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&s
     let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, args.states));
     drop(bar);
     let outcome = outcome.map_err(Failure::BadInput)?;
+    keep(args, harness, json(&args.protocol, args.mutant.as_deref(), &outcome, seconds))?;
     if output::is_json(&args.common) {
         output::print_json(&json(&args.protocol, args.mutant.as_deref(), &outcome, seconds));
     } else {
@@ -127,7 +128,21 @@ fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&s
     }
 }
 
-fn replayed(args: &ExploreArgs, replay: &Replay) -> Result<(), Failure> {
+/// Keeps a result with what it takes to see it again.
+fn keep(args: &ExploreArgs, harness: &Harness, mut result: Value) -> Result<(), Failure> {
+    let Some(folder) = &args.out else { return Ok(()) };
+    output::make_folder(Some(folder))?;
+    result["meaning"] = harness.meaning.into();
+    result["bounds"] = args.bounds.0.iter().map(|(name, value)| json!([name, value])).collect();
+    result["provenance"] = output::provenance();
+    output::write(folder, "explore.json", format!("{result:#}\n").as_bytes())
+}
+
+fn replayed(args: &ExploreArgs, harness: &Harness, replay: &Replay) -> Result<(), Failure> {
+    let way = json!({"message": replay.message, "trace": replay.trace, "choices": args.replay});
+    let violation = replay.message.as_ref().map(|_| way);
+    let kept = json!({"protocol": args.protocol, "mutant": args.mutant, "violation": violation});
+    keep(args, harness, kept)?;
     if output::is_json(&args.common) {
         output::print_json(&json!({"trace": replay.trace, "message": replay.message}));
     } else {

@@ -89,10 +89,17 @@ fn name_some(
             frames.push((function, lines.next().unwrap_or("?")));
         }
         let function = frames.first().map_or("?", |(function, _)| *function);
+        about.sources.extend(frames.iter().filter_map(|(_, at)| source(at)));
         if let Some(place) = named(&frames).or_else(|| unknown(function, *address)) {
             about.locations.insert(*location, place);
         }
     }
+}
+
+/// The whole path of a place's file, where it is of the program.
+fn source(at: &str) -> Option<String> {
+    let (path, _) = at.rsplit_once(':')?;
+    (path.starts_with('/') && !is_header_of_compiler(at)).then(|| path.to_string())
 }
 
 fn place(frames: &[Frame<'_>]) -> Option<String> {
@@ -133,6 +140,8 @@ mod tests {
         let atomic = ("std::__atomic_base<int>::fetch_add", "/usr/include/c++/12/bits/atomic_base.h:618");
         assert_eq!(place(&[atomic, ("count", "/srv/x/a.cpp:7")]).as_deref(), Some("a.cpp:7 count"));
         assert_eq!(place(&[("main", "??:0")]), None);
+        assert_eq!(source(flush.1).as_deref(), Some("/srv/x/kv.c"));
+        assert_eq!((source(intrinsic.1), source("??:0"), source("kv.c:5")), (None, None, None));
         let with_caller = named_with_caller(&[intrinsic, flush, ("put", "/srv/x/kv.c:90")]);
         assert_eq!(with_caller.as_deref(), Some("kv.c:52 flush < kv.c:90 put"));
         assert_eq!(named_with_caller(&[flush]).as_deref(), Some("kv.c:52 flush"));

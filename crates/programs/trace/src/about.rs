@@ -2,7 +2,7 @@
 
 use crate::error::TraceError;
 use crate::tables::{parse_locations, write_locations};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file of the recorded program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct About {
     pub pages: bool,
     /// Source places by code offset.
     pub locations: BTreeMap<u32, String>,
+    /// Source files of these places, whole paths.
+    pub sources: BTreeSet<String>,
     /// Files by number.
     pub files: BTreeMap<u32, File>,
     /// Names of files by number: what link, unlink and rename speak of.
@@ -82,6 +84,7 @@ impl About {
             "lacks" => self.lacks = value.into(),
             "pages" => self.pages = true,
             "locations" => self.locations = parse_locations(value),
+            "code-source" => _ = self.sources.insert(value.into()),
             "note" => self.notes.push(value.into()),
             "file" => {
                 let (number, file) = file(value).ok_or_else(bad)?;
@@ -112,6 +115,7 @@ impl About {
         let mut all = vec![("source", self.source.clone()), ("lacks", self.lacks.clone())];
         all.extend(self.pages.then(|| ("pages", String::new())));
         all.push(("locations", write_locations(&self.locations)));
+        all.extend(self.sources.iter().map(|path| ("code-source", path.clone())));
         if !self.program.path.is_empty() {
             all.push(("program", self.program.path.clone()));
             all.push(("bias", format!("{:x}", self.program.bias)));
@@ -203,6 +207,7 @@ pub(crate) mod tests {
             source: "./kv 5".into(),
             lacks: "time".into(),
             locations: BTreeMap::from([(9, "x.c:1 f".into())]),
+            sources: BTreeSet::from(["/srv/a b/x.c".into(), "/srv/y.c".into()]),
             files: BTreeMap::from([(
                 3,
                 File { identity: "8:77".into(), path: "/tmp/a\nb".into(), bytes: 8192 },

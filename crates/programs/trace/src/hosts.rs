@@ -161,6 +161,7 @@ impl Joint {
     fn add(&mut self, process: &Process<'_>) {
         let first = self.trace.threads.len() as u16;
         let about = process.recording.about();
+        self.trace.about.sources.extend(about.sources.iter().cloned());
         let mut used: BTreeSet<u16> = BTreeSet::new();
         let mut mapped = BTreeMap::new();
         let number_of =
