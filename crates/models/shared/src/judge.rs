@@ -270,6 +270,26 @@ impl World {
         Finding { kind, address: address_of(place), here, there, message }
     }
 
+    /// A host looks again and again at a word, and at others that change, and yet nobody ends what it does.
+    pub(crate) fn starved(&self, here: Side, place: (usize, usize)) -> Finding {
+        let there = self.shadow.stored(self.shadow.latest(place)).map(side);
+        let stored = there
+            .map(|there| format!("; the last store there is host {}'s at {}", there.host, there.place()));
+        let message = format!(
+            "host {} does not get on at {}: hosts look and store all the time, and no operation ends{}",
+            here.host,
+            here.place(),
+            stored.unwrap_or_default()
+        );
+        Finding {
+            kind: Kind::Stuck,
+            address: address_of(place),
+            here,
+            there: there.or_else(|| self.stopped()),
+            message,
+        }
+    }
+
     /// A word is not what it must be, as the program of host `here` says.
     pub(crate) fn broken(&self, here: Side, place: (usize, usize), what: &str) -> Finding {
         let stored = self.shadow.stored(self.shadow.latest(place));

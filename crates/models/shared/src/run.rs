@@ -168,7 +168,7 @@ impl Running {
         let mut world = self.world.borrow_mut();
         let is_stuck = world.is_stuck(id);
         if is_stuck {
-            world.note_stuck();
+            world.note_stuck(id);
         }
         !is_stuck
     }

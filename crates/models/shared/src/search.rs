@@ -2,7 +2,7 @@
 
 use crate::finding::{Finding, Kind};
 use crate::params::SharedParameters;
-use crate::run::{Ran, run};
+use crate::run::{Ran, Running, run};
 use crate::schedule::{Accesses, Happens, What, drawn};
 use crate::world::Step;
 use params::{Parameters, Setting, Settings, Tally};
@@ -27,6 +27,8 @@ pub struct Search<'a> {
 
 /// The most mistakes that are told of one program.
 const MOST_FINDINGS: usize = 8;
+/// Accesses before which the power is made to fail at most, where nothing was found.
+const MOST_CUTS: u64 = 1 << 10;
 /// Schedules that are tried at each smaller size of a program.
 const TRIES: u64 = 40;
 
@@ -93,7 +95,44 @@ impl Search<'_> {
                 outcome.found.push(self.small(finding, schedule));
             }
         }
+        // In the first run nothing happens.
+        if outcome.found.is_empty()
+            && self.schedules > 1
+            && let Some((finding, schedule)) = self.power_failure(&settings, &accesses)
+        {
+            outcome.found.push(self.small(finding, schedule));
+        }
         outcome
+    }
+
+    /// The first access of the run in which nothing happens before which a power failure leaves what recovery does not cope
+    /// with: few of those that are drawn meet a write that nobody waited for.
+    fn power_failure(
+        &self,
+        settings: &Rc<Settings>,
+        accesses: &[Accesses],
+    ) -> Option<(Finding, Vec<Happens>)> {
+        let every = accesses.iter().map(|a| a.all).sum::<u64>().div_ceil(MOST_CUTS).max(1);
+        let mut running = Running::new(self.machine, self.workload, settings, Vec::new());
+        let buffer = SharedParameters::from_settings(self.machine).buffer_lines;
+        running.world.borrow_mut().state.buffer = buffer;
+        let mut done = 0;
+        while let Some(core) = running.next() {
+            if done % every == 0 {
+                let at = running.side(core);
+                let world = &mut *running.world.borrow_mut();
+                let cut = world.cut(at, None);
+                if let Some(finding) = world.recovered(&cut, self.workload, settings) {
+                    let access = world.hosts[core].accesses.all;
+                    return Some((finding, vec![Happens { core, access, what: What::PowerFails(None) }]));
+                }
+            }
+            done += 1;
+            if !running.act(core) {
+                break;
+            }
+        }
+        None
     }
 
     /// The smallest run that is found to show `finding`, which `schedule` shows.

@@ -26,8 +26,8 @@ pub struct Write<W, const N: usize> {
     pub only: Option<usize>,
     /// When it arrives, for who has a clock.
     pub stamp: u64,
-    /// Which core sent it, for who tells cores of a host apart.
-    pub core: usize,
+    /// Which cores flushed it, a bit each, for who tells cores of a host apart.
+    pub cores: u8,
 }
 
 /// A line that the device has accepted and its media has not.
@@ -188,7 +188,7 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
         self.take_from_others(host, line);
         let mut words = self.memory[line];
         words[word] = value;
-        self.in_flight[host].push(Write { line, words, only: Some(word), stamp: 0, core: 0 });
+        self.in_flight[host].push(Write { line, words, only: Some(word), stamp: 0, cores: 0 });
     }
 
     /// The line leaves for the device where it is dirty; the copy stays, clean.
@@ -198,7 +198,7 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
             return false;
         }
         let words = copy.words;
-        self.in_flight[host].push(Write { line, words, only: None, stamp: 0, core: 0 });
+        self.in_flight[host].push(Write { line, words, only: None, stamp: 0, cores: 0 });
         true
     }
 
@@ -227,8 +227,14 @@ impl<W: Copy + Eq, const N: usize> State<W, N> {
     /// The host's last write is a core's, and arrives then.
     pub fn stamp(&mut self, host: usize, stamp: u64, core: usize) {
         if let Some(write) = self.in_flight[host].last_mut() {
-            (write.stamp, write.core) = (stamp, core);
+            (write.stamp, write.cores) = (stamp, 1 << core);
         }
+    }
+
+    /// A core flushes a line that its host has on its way by then: it is behind that.
+    pub(crate) fn flushed_too(&mut self, host: usize, line: usize, core: usize) {
+        let on_its_way = self.in_flight[host].iter_mut().filter(|write| write.line == line);
+        on_its_way.for_each(|write| write.cores |= 1 << core);
     }
 
     /// What the host has on its way and is due after `now` takes so much longer.

@@ -4,7 +4,7 @@ use crate::explore::SharedSpace;
 use crate::mutant::Mutant;
 use crate::params::SharedParameters;
 use crate::run::Running;
-use crate::schedule::drawn;
+use crate::schedule::{Happens, What, drawn};
 use crate::shadow::{Shadow, Word};
 use crate::state::Keep;
 use crate::world::World;
@@ -142,6 +142,21 @@ fn a_smallest_schedule_leads_to_what_it_was_made_from() {
     assert!(small.steps.iter().any(|s| s.host == reader && s.what == "loads"), "{small:#?}");
 }
 
+/// Of few schedules none may meet the moment after a write that nobody waited for; each access of the first run is tried.
+#[test]
+fn what_a_power_failure_at_any_access_shows_is_found_with_few_schedules() {
+    for name in ["shared-log", "shared-allocator", "shared-pages", "shared-superblock"] {
+        for seed in 1..20 {
+            let outcome = searched(find_shared(name).unwrap(), "relies-on-persistent-flush", seed, 2);
+            let found = outcome.found.first().unwrap_or_else(|| panic!("{name} {seed}"));
+            // What a host that stops had on its way is lost as well.
+            let kinds = [Kind::PowerFailure, Kind::HostCrash];
+            assert!(kinds.contains(&found.finding.kind), "{name} {seed}: {found:#?}");
+            assert!(!found.schedule.is_empty() && !found.steps.is_empty(), "{name} {seed}: {found:#?}");
+        }
+    }
+}
+
 #[test]
 fn a_slow_link_makes_nobody_wait_for_ever() {
     let mut machine = Settings::defaults(SharedParameters::TABLE);
@@ -151,6 +166,39 @@ fn a_slow_link_makes_nobody_wait_for_ever() {
         let outcome =
             Search { machine: &machine, workload, settings: &settings, seed: 3, schedules: 20 }.run();
         assert!(outcome.found.is_empty(), "{}: {:#?}", workload.name, outcome.found);
+    }
+}
+
+#[test]
+fn who_waits_for_a_link_that_is_given_up_late_does_not_wait_for_ever() {
+    let mut machine = Settings::defaults(SharedParameters::TABLE);
+    machine.set("shared.link_timeout_ns", Setting::Number(5_000_000_000));
+    for workload in SHARED_WORKLOADS {
+        let settings = Settings::defaults(workload.params);
+        let outcome =
+            Search { machine: &machine, workload, settings: &settings, seed: 1, schedules: 100 }.run();
+        assert!(outcome.found.is_empty(), "{}: {:#?}", workload.name, outcome.found);
+    }
+}
+
+/// The owner of a page must find it free, in whatever step readers pin it.
+#[test]
+fn readers_of_pages_do_not_starve_their_owner() {
+    let workload = find_shared("shared-pages").unwrap();
+    let mut machine = Settings::defaults(SharedParameters::TABLE);
+    let ns = |ns: u64| Setting::Number(ns * 1000);
+    machine.set("shared.flush_ns", ns(200));
+    machine.set("shared.link_ns", ns(1));
+    machine.set("shared.line_ns", ns(50));
+    machine.set("shared.cache_lines", Setting::Number(4));
+    let mut settings = Settings::defaults(workload.params);
+    settings.set("workload.hosts", Setting::Number(2));
+    settings.set("workload.cores", Setting::Number(4));
+    settings.set("workload.operations", Setting::Number(2));
+    for coherent in ["none", "0-3"] {
+        machine.set("shared.coherent_ranges", Setting::Text(coherent.into()));
+        let ran = run(&machine, workload, &settings.clone().into(), Vec::new(), false);
+        assert!(ran.finding.is_none() && ran.operations == 16, "{coherent}: {:#?}", ran.finding);
     }
 }
 
@@ -188,6 +236,50 @@ fn nothing_is_found_in_programs_on_two_cores_of_each_host() {
         let outcome = on_two_cores(workload, "none", 300);
         assert!(outcome.found.is_empty(), "{}: {:#?}", workload.name, outcome.found);
     }
+}
+
+/// Cores of one host see what is in its caches, before it is on the device and where another core has sent it there.
+#[test]
+fn what_cores_of_a_host_see_of_each_other_survives_a_stop_and_a_power_failure_at_each_access() {
+    let mut machine = Settings::defaults(SharedParameters::TABLE);
+    machine.set("shared.coherent_ranges", Setting::Text("0-63".into()));
+    let runs = |name: &str, cores: u64, operations: u64, happens: &dyn Fn(u64) -> Vec<Happens>| {
+        let workload = find_shared(name).unwrap();
+        let mut settings = Settings::defaults(workload.params);
+        settings.set("workload.hosts", Setting::Number(2));
+        settings.set("workload.cores", Setting::Number(cores));
+        settings.set("workload.operations", Setting::Number(operations));
+        let settings = settings.into();
+        for access in 0..250 {
+            let ran = run(&machine, workload, &settings, happens(access), false);
+            assert!(ran.finding.is_none(), "{name} {access}: {:#?}", ran.finding);
+        }
+    };
+    let pause = Happens { core: 1, access: 1, what: What::Pause(Dur::ns(8190)) };
+    for core in 0..4 {
+        let stops = |access| vec![Happens { core, access, what: What::Crash }];
+        let fails = |access| vec![pause, Happens { core, access, what: What::PowerFails(None) }];
+        runs("shared-log", 3, 9, &stops);
+        runs("shared-allocator", 4, 1, &fails);
+    }
+}
+
+#[test]
+fn a_core_waits_for_a_line_that_its_neighbour_sent_before_it_flushed_it_too() {
+    let spec = SharedParameters::from_settings(&Settings::defaults(SharedParameters::TABLE));
+    let mut world = World::new(spec, (1, 3), 2, Vec::new());
+    let clwb = OpKind::Flush(FlushKind::Clwb);
+    let site = std::panic::Location::caller().into();
+    for line in 0..2 {
+        world.state.store(0, line, 0, Word { value: 1, version: 0 });
+    }
+    // The second core sends both lines; the first one then flushes one of them, which is clean by now.
+    for (core, line) in [(1, 0), (1, 1), (0, 0)] {
+        let op = Op { kind: clwb, address: PM_BASE + line * 64, size: 8, order: Order::Plain, value: 0 };
+        world.flush(core, &op, FlushKind::Clwb, site);
+    }
+    let [first, second, third] = [0, 1, 2].map(|core| world.acknowledged(core));
+    assert!(first.is_some() && first < second && third.is_none(), "{first:?} {second:?} {third:?}");
 }
 
 #[test]

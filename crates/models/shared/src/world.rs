@@ -405,9 +405,10 @@ impl World {
         self.went_on(time + self.spec.detect_ns);
     }
 
-    /// Something happens then.
+    /// Something happens then: whoever waits for it cannot end an operation before.
     pub(crate) fn went_on(&mut self, then: Time) {
         self.progress = self.progress.max(then);
+        self.ended = self.ended.max(then);
     }
 
     /// A host's link is lost for `time` from `now` on.
@@ -474,10 +475,10 @@ impl World {
         }
     }
 
-    /// When a core knows that all it has on its way is there; none where nothing is. What other cores of its host sent is theirs
-    /// to wait for.
+    /// When a core knows that all it flushed is there; none where nothing of it is on its way. What other cores of its host sent
+    /// is theirs to wait for, but for lines that this one flushed after that.
     pub(crate) fn acknowledged(&self, id: usize) -> Option<Time> {
-        let own = self.state.in_flight(self.host_of(id)).iter().filter(|write| write.core == id);
+        let own = self.state.in_flight(self.host_of(id)).iter().filter(|write| write.cores >> id & 1 == 1);
         let last = own.map(|w| w.stamp).max()?;
         Some(Time::from_ps(last) + self.spec.link_ns)
     }
@@ -618,6 +619,7 @@ impl World {
         if self.state.flush(host, line, keep) {
             self.send(id);
         }
+        self.state.flushed_too(host, line, id);
     }
 
     pub(crate) fn keep_step(&mut self, id: usize, time: Time, op: &Op, value: u64, site: SourceLine) {
@@ -659,19 +661,30 @@ impl World {
     }
 
     /// What the hosts that look at words again and again wait for.
-    pub(crate) fn note_stuck(&mut self) {
+    pub(crate) fn note_stuck(&mut self, id: usize) {
         let waiting = self.hosts.iter().filter(|h| h.runs());
         let last_first = |host: &HostCore| {
             let mut looks = host.looks.clone();
             looks.sort_by_key(|look| std::cmp::Reverse(look.nth));
             looks
         };
-        let looks: Vec<Look> = waiting.flat_map(last_first).collect();
-        // One that misses bytes that were stored is the cause; the others may wait for it.
-        let misses = |look: &&Look| self.shadow.latest(look.place) > look.version;
-        if let Some(look) = looks.iter().find(misses).or_else(|| looks.first()) {
-            self.note(Some(self.stuck(look.side, look.place, look.version)), 0);
-        }
+        let waits: Vec<Look> = waiting.flat_map(last_first).collect();
+        // One that misses bytes that were stored is the cause; the others may wait for it. Where words change all the time, it has
+        // missed them for long.
+        let now = self.hosts[id].now;
+        let is_busy = now.since(self.progress) <= self.patience;
+        let misses = |look: &&Look| {
+            let latest = self.shadow.latest(look.place);
+            let is_old = |stored: Time| now.since(stored) > self.patience;
+            latest > look.version && (!is_busy || self.shadow.stored(latest).is_some_and(|s| is_old(s.time)))
+        };
+        let missing = waits.iter().find(misses);
+        let finding = match missing.or_else(|| waits.first()) {
+            Some(look) if missing.is_none() && is_busy => self.starved(look.side, look.place),
+            Some(look) => self.stuck(look.side, look.place, look.version),
+            None => return,
+        };
+        self.note(Some(finding), 0);
     }
 }
 

@@ -110,7 +110,7 @@ async fn replace(host: &Host, page: u64, generation: u64) {
 
 async fn read(host: &Host, page: u64) {
     let own = pin(host, host.id, page);
-    loop {
+    for tries in 1.. {
         host.release(own, 1).await;
         if !host.has("pin-not-flushed") {
             host.flush(own).await;
@@ -136,7 +136,10 @@ async fn read(host: &Host, page: u64) {
                 replace(host, page, now / 2).await;
             }
         } else {
-            host.pause().await;
+            // Ever longer: in step with its owner's looks, the page would be found pinned each time.
+            for _ in 0..tries {
+                host.pause().await;
+            }
         }
     }
 }
