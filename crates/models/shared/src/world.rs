@@ -4,6 +4,7 @@
 
 use crate::device::Cut;
 use crate::finding::{Finding, Side};
+use crate::looks::{self, Look};
 use crate::params::SharedParameters;
 use crate::schedule::{Accesses, Happens, What};
 use crate::shadow::{Shadow, Version, Word};
@@ -16,12 +17,6 @@ use units::{Dur, Time, watch};
 
 /// Accesses of a run of which the last are kept for people.
 const KEPT: usize = 4096;
-/// As long as nothing but looking happens, after which everybody waits for ever; so many accesses of the device where they take
-/// long.
-const PATIENCE: (Dur, u64) = (Dur::ns(100_000), 300);
-/// So many times as long where words change, and yet no operation of any host ends.
-const LONGER: u64 = 5;
-
 /// An access, for people.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
@@ -44,16 +39,6 @@ const LOOK: u64 = 1 << 12;
 
 /// No core, at no time.
 const NOBODY: (Time, usize) = (Time::NEVER, usize::MAX);
-
-/// A word that a host looks at again and again.
-#[derive(Clone, Copy)]
-struct Look {
-    place: (usize, usize),
-    version: Version,
-    side: Side,
-    /// The how many-th look of its core it was.
-    nth: u64,
-}
 
 /// A host's core.
 pub(crate) struct HostCore {
@@ -78,7 +63,7 @@ pub(crate) struct HostCore {
     pub(crate) is_fenced_off: bool,
     fetched: Fetched,
     /// Words that it looks at again and again.
-    looks: Vec<Look>,
+    pub(crate) looks: Vec<Look>,
 }
 
 /// Lines that a host fetched; of some its caches have no copy any more.
@@ -136,15 +121,15 @@ pub(crate) struct World {
     /// The first thing that was wrong, and the store whose bytes were missed.
     pub(crate) found: Option<(Finding, Version)>,
     /// When anything but looking last happened.
-    progress: Time,
+    pub(crate) progress: Time,
     /// When an operation or a host last ended.
-    ended: Time,
+    pub(crate) ended: Time,
     /// Nothing arrives and no link comes back before that.
     due: Time,
     /// Hosts whose links are lost.
     pub(crate) lost_links: usize,
     /// How long only looking may go on.
-    patience: Dur,
+    pub(crate) patience: Dur,
     /// When the device has brought the last line to its media that it has brought there.
     pub(crate) drained: Time,
     /// What the power left when it failed.
@@ -154,8 +139,8 @@ pub(crate) struct World {
     /// The core that comes after the one that is next, and when.
     then: (Time, usize),
     /// Until then at least it has not been too long that nothing but looking happens.
-    patient_until: Time,
-    acted: u64,
+    pub(crate) patient_until: Time,
+    pub(crate) acted: u64,
 }
 
 /// What is done with an access.
@@ -204,7 +189,7 @@ impl World {
             ended: Time::ZERO,
             due: Time::NEVER,
             lost_links: 0,
-            patience: PATIENCE.0.max((spec.link_ns * 2 + spec.device_ns + spec.line_ns) * PATIENCE.1),
+            patience: looks::patience(&spec),
             drained: Time::ZERO,
             power: None,
             runs_ahead: false,
@@ -536,23 +521,6 @@ impl World {
         (time, got.value)
     }
 
-    /// A host looks at a word that tells of others: something happens where it is another word or has another value.
-    fn look(&mut self, id: usize, (site, time): (SourceLine, Time), place: (usize, usize), version: Version) {
-        let side = Side { host: self.host_of(id), site, time };
-        let nth = self.acted;
-        let look = Look { place, version, side, nth };
-        let looks = &mut self.hosts[id].looks;
-        let known = looks.iter_mut().find(|l| l.place == place);
-        let is_news = known.as_ref().is_none_or(|l| l.version != version);
-        match known {
-            Some(known) => *known = look,
-            None => looks.push(look),
-        }
-        if is_news {
-            self.progress = self.progress.max(time);
-        }
-    }
-
     fn store(&mut self, id: usize, op: &Op, site: SourceLine) -> Dur {
         let (place, at) = (place_of(op.address), (site, self.hosts[id].now));
         let time = self.fetch(id, place.0);
@@ -647,61 +615,6 @@ impl World {
         host.looks.clear();
         (self.progress, self.ended) = (self.progress.max(host.now), self.ended.max(host.now));
         self.stats.operations += 1;
-    }
-
-    /// Whether nothing but looking has happened for so long that nothing else will.
-    pub(crate) fn is_stuck(&mut self, id: usize) -> bool {
-        let now = self.hosts[id].now;
-        if now <= self.patient_until {
-            return false;
-        }
-        let patience = self.patience;
-        self.patient_until = (self.progress + patience).min(self.ended + patience * LONGER);
-        now > self.patient_until
-    }
-
-    /// What the hosts that look at words again and again wait for.
-    pub(crate) fn note_stuck(&mut self, id: usize) {
-        let waiting = self.hosts.iter().filter(|h| h.runs());
-        let last_first = |host: &HostCore| {
-            let mut looks = host.looks.clone();
-            looks.sort_by_key(|look| std::cmp::Reverse(look.nth));
-            looks
-        };
-        let waits: Vec<Look> = waiting.flat_map(last_first).collect();
-        // One that misses bytes that were stored is the cause; the others may wait for it. Where words change all the time, it has
-        // missed them for long.
-        let now = self.hosts[id].now;
-        let is_busy = now.since(self.progress) <= self.patience;
-        let misses = |look: &&Look| {
-            let latest = self.shadow.latest(look.place);
-            let is_old = |stored: Time| now.since(stored) > self.patience;
-            latest > look.version && (!is_busy || self.shadow.stored(latest).is_some_and(|s| is_old(s.time)))
-        };
-        let missing = waits.iter().find(misses);
-        let finding = match missing.or_else(|| waits.first()) {
-            Some(look) if missing.is_none() && is_busy => self.starved(look.side, look.place),
-            Some(look) => self.stuck(look.side, look.place, look.version),
-            None => return,
-        };
-        self.note(Some(finding), 0);
-    }
-}
-
-impl World {
-    /// Forgets stores that nobody can be found to miss any more: older ones than any that a cache, the device or what is on
-    /// its way there still has of their word.
-    fn forget(&mut self) {
-        let mut held = self.shadow.newest();
-        self.state.each_word(|(line, word), has| held[line][word] = held[line][word].min(has.version));
-        let mut others: Vec<Version> = self.found.iter().map(|found| found.1).collect();
-        others.extend(self.hosts.iter().flat_map(|host| &host.looks).map(|look| look.version));
-        self.state.each_word(|_, has| others.push(has.version));
-        let numbers = self.shadow.forget(&held, &others);
-        let number = |version: &mut Version| *version = numbers[*version as usize];
-        self.state.each_word(|_, has| number(&mut has.version));
-        self.hosts.iter_mut().flat_map(|host| &mut host.looks).for_each(|look| number(&mut look.version));
-        self.found.iter_mut().for_each(|found| number(&mut found.1));
     }
 }
 
