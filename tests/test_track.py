@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -329,6 +330,79 @@ def test_a_child_that_saves_a_database_is_tracked(cli: Cli, redis: tuple[int, in
     saving = {p["process"] for w in windows for p in w["processes"]} - {pid}
     assert len(saving) == 1
     assert ask("dbsize").split() == ["20000"]
+
+
+def reading(cli: Cli, steps: str, *options: object, before: str = "", seconds: float = 0) -> list[dict[str, Any]]:
+    """The windows of a program whose every read is known, with the pages of its heap and of its file."""
+    program = subprocess.Popen([compiled(cli, "reads"), "pages.dat"], cwd=cli.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def say(step: str) -> None:
+        program.stdin.write(step.encode())
+        program.stdin.flush()
+        assert program.stdout.readline() == b"done\n"
+
+    assert program.stdout.readline() == b"ready\n"
+    for step in before:
+        say(step)
+    command = [COREPLANE, "track", str(program.pid), "--accessed", "--format", "json", *map(str, options)]
+    tracker = subprocess.Popen(command, cwd=cli.folder, stdout=subprocess.PIPE, text=True)
+    while "TracerPid:\t0\n" in Path(f"/proc/{program.pid}/status").read_text():
+        time.sleep(0.01)
+    time.sleep(0.5 + seconds)
+    for step in steps:
+        say(step)
+    tracker.send_signal(signal.SIGINT)
+    windows = json.loads(tracker.communicate(timeout=60)[0])
+    program.stdin.close()
+    assert program.wait(timeout=60) == 0
+    for window in windows:
+        window["of"] = {m["name"]: m for m in window["mappings"]}
+        for key in ("pages_resident", "pages_accessed"):
+            assert window[key] == sum(m[key] for m in window["mappings"]) == sum(p[key] for p in window["processes"])
+    return windows
+
+
+@pytest.mark.parametrize("options", [("--mechanism", "scan"), ("--mechanism", "read"), ("--mode", "nothing")])
+@pytest.mark.parametrize(("steps", "heap", "changed", "file"), [("-", 0, 0, 0), ("r", 700, 0, 0), ("w", 40, 20, 0), ("f", 0, 0, 120), ("rwf", 740, 20, 120)])
+def test_pages_that_are_read_are_counted_by_mapping(cli: Cli, steps: str, heap: int, changed: int, file: int, options: tuple[str, ...]) -> None:
+    (window,) = reading(cli, steps, "--interval", 600, *options)
+    found = window["of"]["[heap]"]
+    assert 3000 <= found["pages_resident"] <= 3010
+    # Besides them a page or two of its C library's.
+    assert heap <= found["pages_accessed"] <= heap + 3
+    assert "nothing" in options or changed <= found["pages"] <= changed + 3
+    found = window["of"][str(cli.folder / "pages.dat")]
+    assert (found["pages_resident"], found["pages_accessed"], found["pages"]) == (500, file, 0)
+
+
+def test_pages_that_are_read_all_the_time_are_hot_in_every_window(cli: Cli) -> None:
+    # Their translations stay in the processor, which sets no bit again unless it is made to forget them.
+    windows = reading(cli, "", "--interval", 0.2, before="l", seconds=1.5)
+    assert len(windows) > 4
+    assert all(64 <= w["of"]["[heap]"]["pages_accessed"] <= 67 for w in windows)
+
+
+def test_a_kernel_that_does_not_tell_accesses_is_named(cli: Cli) -> None:
+    program = started(cli, "dirty")
+    # Another file lies over the one that clears the bits.
+    words = f"mount --bind /proc/version /proc/{program.pid}/clear_refs && exec {COREPLANE} track {program.pid} --accessed --interval 0.05 --windows 2"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", words], cwd=cli.folder, capture_output=True, text=True)
+    program.stdin.close()
+    assert program.wait(timeout=60) == 0
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip("mounts need root")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("the kernel does not tell which pages were accessed") == 1
+    assert "cold" not in done.stdout and "dirty bytes" in done.stdout
+
+
+def test_hot_and_cold_memory_is_drawn(cli: Cli) -> None:
+    code = "import time\nb = bytearray(8 << 20)\nfor n in range(1, 7):\n for i in range(0, 1 << 20, 4096): b[i] = n\n time.sleep(.2)"
+    text = cli("track", "--accessed", "--interval", 0.2, "--out", "t.parquet", "--", sys.executable, "-c", code)
+    assert re.search(r"pages of a window +resident +accessed +changed +cold", text)
+    shown = (cli.folder / "t.html").read_text()
+    assert "Hot and cold" in shown and "share cold" in shown and "was accessed in the mean window" in shown
+    assert (cli.folder / "t-accessed.png").stat().st_size > 5000
 
 
 def test_who_is_traced_already_is_refused(cli: Cli) -> None:

@@ -200,6 +200,7 @@ def track(
     *,
     name: str | Sequence[str] | None = None,
     children: bool = False,
+    accessed: bool = False,
     interval: float = 1.0,
     windows: int | None = None,
     mode: Literal["lines", "write-protect", "nothing"] = "lines",
@@ -207,13 +208,14 @@ def track(
 ) -> Tracking:
     """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of processes with numbers or a ``name``, or of a command that is started.
 
-    With ``children``, of the children too that there are and that come. Numbers are sums over the processes.
+    With ``children``, of the children too that there are and that come. Numbers are sums over the processes. With ``accessed``
+    pages that were read or written are counted too, by mapping.
     Ends with the program, after ``windows`` windows of ``interval`` seconds, or with Ctrl-C: what was seen until then is given.
     """
     if (target is None) == (name is None):
         raise _core.ConfigError("track: give a process's number, a command, or the name of a process")
     processes, command = _processes(target, name)
-    return Tracking(_core.track(processes, children, command, interval, windows, mode, mechanism))
+    return Tracking(_core.track(processes, children, accessed, command, interval, windows, mode, mechanism))
 
 
 def reproduce(

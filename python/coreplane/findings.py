@@ -384,9 +384,15 @@ class Tracking:
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row a window: start_s, end_s, bytes, lines, pages, huge_pages, pause_ms, protect_ms, pages_compared, tracked_bytes."""
+        """A row a window: start_s, end_s, bytes, lines, pages, huge_pages, pause_ms, protect_ms, pages_compared, tracked_bytes; with ``accessed`` pages_resident, pages_accessed."""
         columns = ["start_s", "end_s", "bytes", "lines", "pages", "huge_pages", "pause_ms", "protect_ms", "pages_compared", "tracked_bytes"]
-        return frame(self.data, columns)
+        accessed = ["pages_resident", "pages_accessed"] if any("pages_accessed" in w for w in self.data) else []
+        return frame(self.data, columns + accessed)
+
+    @property
+    def mappings(self) -> pl.DataFrame:
+        """With ``accessed``, a row a window and name of a mapping: window, name, pages_resident, pages_accessed, pages (which changed)."""
+        return frame([{"window": n, **m} for n, w in enumerate(self.data) for m in w.get("mappings", [])], ["window", "name", "pages_resident", "pages_accessed", "pages"])
 
     @property
     def processes(self) -> pl.DataFrame:

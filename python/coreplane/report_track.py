@@ -7,11 +7,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from coreplane import figures, page
+from coreplane import figures, page, report_accessed
 from coreplane.page import quantity, section
 
 #: Bytes of the units that dirty data may be moved in.
 LINE, PAGE = 64, 4096
+#: Processes that a table names.
+PROCESSES = 20
 #: Stretches of memory that a reader can tell apart.
 STRETCHES = 100
 
@@ -19,25 +21,39 @@ STRETCHES = 100
 def track(file: Path) -> Path | None:
     """Writes the report beside the Parquet file of a tracked process."""
     pages = pl.read_parquet(file)
-    if not len(pages):
-        return None
     about = file.with_suffix(".json")
     told = json.loads(about.read_text()) if about.exists() else {}
+    accessed = report_accessed.counted(told.get("windows") or [])
+    if not len(pages) and not accessed:
+        return None
     if "process" not in pages.columns:  # as kept before there were several
         pages = pages.with_columns(pl.lit(0).alias("process"))
     pages = pages.with_columns(pl.col("lines").bitwise_count_ones().cast(pl.Int64).alias("dirty"))
     windows = _windows(pages, told)
     folder, name = file.parent, file.stem
     body = [
-        page.summary(_said(windows)),
-        section("Over time", page.figure(folder, f"{name}-rate", _rates(windows), _busiest(windows))),
-        section("How full dirty pages are", page.figure(folder, f"{name}-lines", _fullness(pages), _full(pages))),
-        section("Where", page.figure(folder, f"{name}-where", _heat(pages), _where(pages))),
-        *([section("Processes", page.table(*_processes(windows)))] if len(_named(windows)) > 1 else []),
+        page.summary([*(_said(windows) if len(pages) else ["Nothing changed."]), *([report_accessed.said(accessed)] if accessed else [])]),
+        *([_accessed(folder, name, accessed)] if accessed else []),
+        *(_changed(folder, name, windows, pages) if len(pages) else []),
+        *([section("Processes", page.table(*_processes(windows), text=2), _others(windows))] if len(_named(windows)) > 1 else []),
         section("Windows", page.table(*_table(windows))),
         page.provenance(told, live=True),
     ]
     return page.write(folder, f"Tracked: {_whom(told, name)}", "A byte is dirty in a window when its value at the end differs from its value at the start.", body, f"{name}.html")
+
+
+def _accessed(folder: Path, name: str, windows: list[dict[str, Any]]) -> str:
+    caption = "Pages that were accessed by the processor's bits, and those of them that changed; what is in memory and was not accessed in a window is cold in it. The table has the mean window."
+    picture = page.figure(folder, f"{name}-accessed", report_accessed.drawn(windows), caption)
+    return section("Hot and cold", picture, page.table(*report_accessed.mappings(windows)))
+
+
+def _changed(folder: Path, name: str, windows: list[dict[str, Any]], pages: pl.DataFrame) -> list[str]:
+    return [
+        section("Over time", page.figure(folder, f"{name}-rate", _rates(windows), _busiest(windows))),
+        section("How full dirty pages are", page.figure(folder, f"{name}-lines", _fullness(pages), _full(pages))),
+        section("Where", page.figure(folder, f"{name}-where", _heat(pages), _where(pages))),
+    ]
 
 
 def _whom(told: dict[str, Any], name: str) -> str:
@@ -63,7 +79,12 @@ def _processes(windows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]
         size, lines, pages = (sum(p[key] for p in there) for key in ("bytes", "lines", "pages"))
         rows.append([number, name, len(there), (quantity(size, "B"), size), (f"{lines:,}", lines), (f"{pages:,}", pages)])
     rows.sort(key=lambda row: -row[3][1])
-    return ["process", "name", "windows", "changed", "dirty lines", "dirty pages"], rows
+    return ["process", "name", "windows", "changed", "dirty lines", "dirty pages"], rows[:PROCESSES]
+
+
+def _others(windows: list[dict[str, Any]]) -> str:
+    others = len(_named(windows)) - PROCESSES
+    return f"<p class='note'>And {others} more processes, which changed less.</p>" if others > 0 else ""
 
 
 def _windows(pages: pl.DataFrame, told: dict[str, Any]) -> list[dict[str, Any]]:

@@ -198,6 +198,9 @@ def test_a_live_program_is_tracked() -> None:
     found = cp.track([sys.executable, "-c", program], interval=0.1, windows=3)
     assert found.table["bytes"].sum() > 0
     assert isinstance(found.plot(), alt.Chart)
+    assert not len(found.mappings)
+    hot = cp.track([sys.executable, "-c", program], interval=0.1, windows=3, accessed=True)
+    assert hot.mappings["pages_accessed"].sum() == hot.table["pages_accessed"].sum() > 0
 
 
 def test_a_program_is_tracked_by_its_name(tmp_path: Path) -> None:

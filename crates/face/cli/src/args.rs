@@ -93,7 +93,7 @@ pub(crate) struct ManArgs {
 pub(crate) struct TrackArgs {
     /// Processes, by number or name (all that are called so), or `-- COMMAND ...` to start one
     #[arg(
-        value_name = "PROCESS",
+        value_name = "PID",
         value_delimiter = ',',
         required_unless_present = "command",
         conflicts_with = "command"
@@ -102,6 +102,9 @@ pub(crate) struct TrackArgs {
     /// Track the children too, those that there are and those that come
     #[arg(long)]
     pub(crate) children: bool,
+    /// Count pages that were read or written too, by mapping: which are hot, which are cold
+    #[arg(long)]
+    pub(crate) accessed: bool,
     /// Length of a window, seconds
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     pub(crate) interval: f64,

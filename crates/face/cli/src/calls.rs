@@ -381,6 +381,8 @@ pub struct Track {
     pub processes: Vec<String>,
     /// Whether the children are tracked too.
     pub children: bool,
+    /// Whether pages are counted that were accessed.
+    pub accessed: bool,
     /// A program and its arguments.
     pub command: Vec<String>,
     /// Seconds of a window.
@@ -404,6 +406,7 @@ pub fn track(t: Track) -> Result<Value, Failure> {
     let args = TrackArgs {
         processes: t.processes,
         children: t.children,
+        accessed: t.accessed,
         interval: t.interval,
         windows: t.windows,
         mode: choice::<TrackMode>("mode", &t.mode)?,

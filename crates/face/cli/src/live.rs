@@ -279,6 +279,7 @@ fn measure(sequential: bool, seed: u64, bar: &Progress) -> Result<Measured, Fail
         mode,
         mechanism: None,
         keep_pages: false,
+        accessed: false,
     };
     let before = clients.requests.load(Ordering::Relaxed);
     let lines = track(&options(Mode::Lines), &mut |_| bar.step());

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
-use track::{Format, LINE, Mechanism, Mode, Options, PAGE, ProcessWindow, Report, TargetChoice, Window};
+use track::{
+    Accessed, Format, LINE, MappingWindow, Mechanism, Mode, Options, PAGE, ProcessWindow, Report,
+    TargetChoice, Window,
+};
 
 /// Bytes of a huge page.
 const HUGE_PAGE: u64 = 2 << 20;
@@ -50,6 +53,7 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
     }
     if output::is_json(&args.common) {
         output::print_json(&windows(&report).into());
+        report.notes.iter().for_each(|note| lines::remark(note));
     } else {
         summary(args, &report);
     }
@@ -70,6 +74,7 @@ fn summarise(path: &Path, report: &Report) -> Result<(), Failure> {
     let total = total(report);
     let all = json!({
         "windows": windows(report),
+        "notes": report.notes,
         "total": {"bytes": total.bytes, "lines": total.lines, "pages": total.pages, "huge_pages": total.huge_pages,
             "pages_compared": total.compared, "pause_ms": total.pause_ms},
         "mechanism": mechanism(report),
@@ -120,6 +125,7 @@ pub(crate) fn options(args: &TrackArgs) -> Result<Options, Failure> {
             TrackMechanism::Read => Mechanism::Read,
         }),
         keep_pages: args.out.is_some(),
+        accessed: args.accessed,
     })
 }
 
@@ -153,7 +159,7 @@ pub(crate) fn format_of(path: &Path) -> Result<Format, Failure> {
 
 /// A window as JSON.
 pub(crate) fn to_json(window: &Window, report: &Report) -> Value {
-    json!({
+    let mut told = json!({
         "start_s": window.start_s,
         "end_s": window.end_s,
         "bytes": window.bytes,
@@ -168,11 +174,28 @@ pub(crate) fn to_json(window: &Window, report: &Report) -> Value {
         "mechanism": report.mechanism.name(),
         "begin_ms": window.begin_ms,
         "processes": window.processes.iter().map(process_to_json).collect::<Vec<_>>(),
-    })
+    });
+    with_accessed(&mut told, window.accessed);
+    if window.accessed.is_some() {
+        let mapping = |m: &MappingWindow| {
+            let mut told = json!({"name": m.name, "pages": m.pages});
+            with_accessed(&mut told, Some(m.counts));
+            told
+        };
+        told["mappings"] = window.mappings.iter().map(mapping).collect();
+    }
+    told
+}
+
+fn with_accessed(told: &mut Value, counts: Option<Accessed>) {
+    if let Some(counts) = counts {
+        told["pages_resident"] = counts.resident.into();
+        told["pages_accessed"] = counts.accessed.into();
+    }
 }
 
 fn process_to_json(process: &ProcessWindow) -> Value {
-    json!({
+    let mut told = json!({
         "process": process.process,
         "name": process.name,
         "bytes": process.bytes,
@@ -181,7 +204,9 @@ fn process_to_json(process: &ProcessWindow) -> Value {
         "huge_pages": process.huge_pages,
         "pages_compared": process.compared,
         "tracked_bytes": process.tracked_bytes,
-    })
+    });
+    with_accessed(&mut told, process.accessed);
+    told
 }
 
 /// Columns of a window's line: head, width, and whether it is there on a narrow terminal too.
@@ -270,6 +295,7 @@ fn summary(args: &TrackArgs, report: &Report) {
     table.row(["pause to begin, ms", &number(report.start_pause_ms), ""]);
     println!();
     table.print();
+    by_mapping(report);
     by_process(report);
     say!("mechanism: {}", mechanism(report));
     for note in &report.notes {
@@ -284,7 +310,40 @@ fn summary(args: &TrackArgs, report: &Report) {
     }
 }
 
-/// The processes that a table names.
+/// Where accessed pages were counted: the mean window, by mapping, the largest first.
+fn by_mapping(report: &Report) {
+    let counted = report.windows.iter().filter(|w| w.accessed.is_some()).count() as f64;
+    let mut sums: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    for mapping in report.windows.iter().flat_map(|w| &w.mappings) {
+        let of_one = [mapping.counts.resident, mapping.counts.accessed, mapping.pages];
+        for name in [mapping.name.as_str(), "all"] {
+            let sum = sums.entry(name).or_default();
+            sum.iter_mut().zip(of_one).for_each(|(sum, one)| *sum += one);
+        }
+    }
+    if sums.is_empty() {
+        return;
+    }
+    let mut sorted: Vec<_> = sums.into_iter().collect();
+    sorted.sort_by_key(|(name, sum)| (*name == "all", std::cmp::Reverse(sum[0])));
+    let others = sorted.len().saturating_sub(SHOWN + 1);
+    sorted.drain(sorted.len() - 1 - others..sorted.len() - 1);
+    let mut table = Table::new(["pages of a window", "resident", "accessed", "changed", "cold"]).left(1);
+    for (name, sum) in sorted {
+        let cells = sum.map(|n| quantity::plain((n as f64 / counted).round()));
+        let cold = format!("{:.1} %", 100.0 - 100.0 * sum[1] as f64 / sum[0].max(1) as f64);
+        let short = name.rsplit('/').next().unwrap_or(name);
+        table.row([short, &cells[0], &cells[1], &cells[2], &cold]);
+    }
+    println!();
+    table.print();
+    if others > 0 {
+        say!("and {others} smaller mappings");
+    }
+    println!();
+}
+
+/// The processes, or mappings, that a table names.
 const SHOWN: usize = 10;
 
 /// Where there are several: what each has changed, the busiest first.

@@ -17,6 +17,7 @@
 //! Sources: PBerry (HotOS 2019) §4.3 (PBSim); Linux `Documentation/admin-guide/mm/pagemap.rst` and `userfaultfd.rst`.
 #![expect(clippy::disallowed_methods, reason = "live tracking is measured by the host's clock")]
 
+mod accessed;
 mod compare;
 mod inject;
 mod kernel;
@@ -55,6 +56,8 @@ pub struct Options {
     pub mechanism: Option<Mechanism>,
     /// Whether [`Window::pages_dirty`] is kept.
     pub keep_pages: bool,
+    /// Whether pages are counted that were accessed.
+    pub accessed: bool,
 }
 
 /// What is tracked.
@@ -121,6 +124,26 @@ pub struct DirtyPage {
     pub bytes: u32,
 }
 
+/// Pages that are in memory, and those of them that were read or written in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accessed {
+    /// Pages of 4 KiB in memory at the window's end, of every mapping, those that cannot be written included.
+    pub resident: u64,
+    /// Those of them that were read or written.
+    pub accessed: u64,
+}
+
+/// The pages of the mappings of one name in a window.
+#[derive(Clone, Debug, Default)]
+pub struct MappingWindow {
+    /// The file, `[heap]`, `[stack]`, or `anonymous`.
+    pub name: String,
+    /// Pages in memory and accessed.
+    pub counts: Accessed,
+    /// Pages that changed, as of [`Window`].
+    pub pages: u64,
+}
+
 /// What one process changed in one window.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessWindow {
@@ -140,6 +163,8 @@ pub struct ProcessWindow {
     pub compared: u64,
     /// As of [`Window`].
     pub tracked_bytes: u64,
+    /// As of [`Window`].
+    pub accessed: Option<Accessed>,
 }
 
 /// What changed in one window: sums over the processes.
@@ -167,6 +192,11 @@ pub struct Window {
     pub compared: u64,
     /// Bytes of memory that are tracked.
     pub tracked_bytes: u64,
+    /// Pages that were accessed, where asked for and told by the kernel. A page that several processes have mapped is counted
+    /// in each.
+    pub accessed: Option<Accessed>,
+    /// The same by mapping, the largest first.
+    pub mappings: Vec<MappingWindow>,
     /// Each process that was there.
     pub processes: Vec<ProcessWindow>,
     /// Each page that changed, by process and address; empty unless asked for.

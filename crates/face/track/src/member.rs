@@ -1,5 +1,6 @@
 //! The memory of one tracked process, from when it came until it ends or replaces itself.
 
+use crate::accessed::{self, Seen};
 use crate::compare::{PAGE, PageBytes};
 use crate::maps::{self, Mapping, Object, SharedPage};
 use crate::protect::Protection;
@@ -33,6 +34,8 @@ pub(crate) struct Part {
     pub(crate) protecting: Duration,
     pub(crate) comparing: Duration,
     pub(crate) unreadable: u64,
+    /// Which pages were accessed; none where nobody asked, or the kernel does not tell.
+    pub(crate) seen: Option<Vec<Seen>>,
 }
 
 /// The memory.
@@ -42,6 +45,9 @@ pub(crate) struct Member {
     pub(crate) mechanism: Mechanism,
     /// Why not by the faster mechanism.
     pub(crate) instead: Option<String>,
+    /// Whether accessed pages are counted, and why not where they cannot be.
+    accessed: bool,
+    pub(crate) refused: Option<String>,
     protection: Option<Protection>,
     pagemap: File,
     shadow: Shadow<u64>,
@@ -65,6 +71,8 @@ impl Member {
             mode: options.mode,
             mechanism: options.mechanism.unwrap_or(Mechanism::Scan),
             instead: None,
+            accessed: options.accessed,
+            refused: None,
             protection: None,
             pagemap: open_pagemap(pid)?,
             shadow: Shadow::default(),
@@ -74,6 +82,7 @@ impl Member {
         };
         if member.mode == Mode::Nothing {
             member.read_maps()?;
+            member.clear();
             return Ok(member);
         }
         if member.mechanism == Mechanism::Scan {
@@ -84,7 +93,16 @@ impl Member {
             member.copy(&member.first(written, shared))?;
             member.keep(shared);
         }
+        // The tracker's own reading counts as an access: it comes before.
+        member.clear();
         Ok(member)
+    }
+
+    /// A window begins: no page was accessed in it yet.
+    fn clear(&mut self) {
+        if self.accessed {
+            self.refused = accessed::clear(self.pid.as_raw()).err().map(|e| e.to_string());
+        }
     }
 
     fn protect(&mut self, insists: bool) -> Result<(), Error> {
@@ -201,6 +219,20 @@ impl Member {
     /// When the memory cannot be read.
     pub(crate) fn look(&mut self, ends: bool, shared: &mut Shared) -> Result<(), Error> {
         self.copied.pages.clear();
+        if self.accessed && self.refused.is_none() {
+            match accessed::read(self.pid.as_raw()) {
+                Ok(seen) => self.part.seen = Some(seen),
+                Err(e) => self.refused = Some(e.to_string()),
+            }
+        }
+        self.look_for_changes(ends, shared)?;
+        if !ends {
+            self.clear();
+        }
+        Ok(())
+    }
+
+    fn look_for_changes(&mut self, ends: bool, shared: &mut Shared) -> Result<(), Error> {
         if self.mode == Mode::Nothing {
             return Ok(());
         }

@@ -1,10 +1,14 @@
 //! Windows, one after the other, until the processes end or the tracker is interrupted.
 
+use crate::accessed::mapping_of;
 use crate::kernel::Asked;
 use crate::member::{Member, Part};
 use crate::shared::Shared;
 use crate::tracees::{Event, Tracees};
-use crate::{DirtyPage, Error, Mechanism, Options, PAGE, ProcessWindow, TargetChoice, Window, processes};
+use crate::{
+    Accessed, DirtyPage, Error, MappingWindow, Mechanism, Options, PAGE, ProcessWindow, TargetChoice, Window,
+    processes,
+};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Child;
@@ -96,6 +100,8 @@ struct Session<'a> {
     compared: u64,
     unreadable: u64,
     notes: Vec<String>,
+    /// Why the kernel does not tell which pages were accessed.
+    refused: Option<String>,
 }
 
 fn milliseconds(duration: Duration) -> f64 {
@@ -120,6 +126,7 @@ impl<'a> Session<'a> {
             compared: 0,
             unreadable: 0,
             notes: Vec::new(),
+            refused: None,
         }
     }
 
@@ -171,6 +178,9 @@ impl<'a> Session<'a> {
                     let (name, why) =
                         (member.mechanism.name(), member.instead.as_deref().unwrap_or("it can be"));
                     self.note(pid, &format!("is tracked by {name}, because {why}"));
+                }
+                if let (Some(why), None) = (&member.refused, &self.refused) {
+                    self.refused = Some(why.clone());
                 }
                 self.members.insert(pid, member);
             }
@@ -277,6 +287,7 @@ impl<'a> Session<'a> {
             }
         }
         parts.sort_by_key(|part| part.process);
+        window.mappings = by_mapping(&parts);
         for part in parts {
             self.comparing += part.comparing;
             self.compared += part.compared;
@@ -289,6 +300,9 @@ impl<'a> Session<'a> {
             window.huge_pages += process.huge_pages;
             window.compared += process.compared;
             window.tracked_bytes += process.tracked_bytes;
+            if let Some(counts) = process.accessed {
+                window.accessed.get_or_insert_default().add(counts);
+            }
             window.processes.push(process);
             if self.options.keep_pages {
                 window.pages_dirty.extend(part.pages_dirty);
@@ -305,6 +319,11 @@ impl<'a> Session<'a> {
         notes.extend(tracees.untracked.iter().map(|pid| {
             format!("process {pid} ({}) is not tracked: no permission to trace it", processes::name_of(*pid))
         }));
+        if let Some(why) = &self.refused {
+            notes.push(format!(
+                "the kernel does not tell which pages were accessed: /proc/PID/clear_refs: {why}"
+            ));
+        }
         Report {
             windows: self.windows,
             mechanism,
@@ -318,6 +337,32 @@ impl<'a> Session<'a> {
     }
 }
 
+impl Accessed {
+    fn add(&mut self, other: Accessed) {
+        self.resident += other.resident;
+        self.accessed += other.accessed;
+    }
+}
+
+/// The pages of all processes by the names of their mappings, the largest first.
+fn by_mapping(parts: &[Part]) -> Vec<MappingWindow> {
+    let mut names: BTreeMap<&str, MappingWindow> = BTreeMap::new();
+    for (part, seen) in parts.iter().filter_map(|part| Some((part, part.seen.as_ref()?))) {
+        for mapping in seen {
+            let sum = names.entry(&mapping.name).or_default();
+            sum.counts.add(Accessed { resident: mapping.resident, accessed: mapping.accessed });
+        }
+        for mapping in part.pages_dirty.iter().filter_map(|dirty| mapping_of(seen, dirty.page)) {
+            names.entry(&mapping.name).or_default().pages += 1;
+        }
+    }
+    let named = |(name, sum): (&str, MappingWindow)| MappingWindow { name: name.to_string(), ..sum };
+    let mut found: Vec<_> =
+        names.into_iter().map(named).filter(|m| m.counts.resident > 0 || m.pages > 0).collect();
+    found.sort_by_key(|m| std::cmp::Reverse(m.counts.resident));
+    found
+}
+
 fn count(part: &Part) -> ProcessWindow {
     let mut counted = ProcessWindow {
         process: part.process,
@@ -326,6 +371,10 @@ fn count(part: &Part) -> ProcessWindow {
         tracked_bytes: part.tracked_bytes,
         ..ProcessWindow::default()
     };
+    for mapping in part.seen.iter().flatten() {
+        let counts = Accessed { resident: mapping.resident, accessed: mapping.accessed };
+        counted.accessed.get_or_insert_default().add(counts);
+    }
     let mut huge = u64::MAX;
     for dirty in &part.pages_dirty {
         counted.bytes += u64::from(dirty.bytes);
