@@ -31,20 +31,29 @@ LOOK = """
     if (!first.getAttribute("aria-sort")) wrong.push(`a table that is not sorted by ${first.textContent}`);
   }
   const paper = getComputedStyle(document.body).backgroundColor;
-  console.log("LOOKED" + JSON.stringify({wrong, paper, figures: document.querySelectorAll("figure").length, tables: document.querySelectorAll("table").length}) + "DEKOOL");
+  console.log("LOOKED" + JSON.stringify({wrong, paper, width: innerWidth, figures: document.querySelectorAll("figure").length, tables: document.querySelectorAll("table").length}) + "DEKOOL");
 });</script>
 """
 
 
+#: A browser without a screen has no narrower window; a frame in it has.
+LEAST_WINDOW = 500
+
+
 def look(page: Path, picture: Path, *, width: int, dark: bool) -> dict[str, object]:
-    """Draws the page into ``picture`` and says what is there: ``wrong``, ``paper`` (its colour), how many ``figures`` and ``tables``."""
+    """Draws the page into ``picture`` and says what is there: ``wrong``, ``paper`` (its colour), ``width``, how many ``figures`` and ``tables``."""
     assert CHROMIUM
     copy = page.with_name(f"{page.stem}.looked-at.html")
     copy.write_text(page.read_text() + LOOK)
+    shown = copy
+    if width < LEAST_WINDOW:
+        shown = page.with_name(f"{page.stem}.framed.html")
+        shown.write_text(f"<!doctype html><body style='margin:0'><iframe src='{copy.name}' style='width:{width}px;height:2400px;border:0'></iframe>")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr", f"--user-data-dir={picture.parent}/browser"]
     flags += [f"--window-size={width},2400", f"--screenshot={picture}", *(["--blink-settings=preferredColorScheme=0"] if dark else [])]
-    done = subprocess.run([CHROMIUM, *flags, f"file://{copy}"], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([CHROMIUM, *flags, f"file://{shown}"], capture_output=True, text=True, timeout=120, check=True)
     copy.unlink()
+    shown.unlink(missing_ok=True)
     assert "LOOKED" in done.stderr, done.stderr
     told = done.stderr.split("LOOKED")[1].split("DEKOOL")[0]
     seen: dict[str, object] = json.loads(told)

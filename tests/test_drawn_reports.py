@@ -21,6 +21,9 @@ KINDS = {
     "sweep": (("sweep", "c.toml", "--out", "r"), 0, "r/report.html", 1, 2),
     "crash": (("crash", "intel", "hashmap", "--set", "workload.bug=token-before-data", "--points", 60, "--out", "r"), 1, "r/report.html", 1, 0),
     "crash of a battery": (("crash", "nvdimmc-poc", "fio", "--points", 20, "--set", "nvdimm.battery_uj=0", "--out", "r"), 1, "r/report.html", 0, 1),
+    "diff": (("diff", "one", "other", "--out", "r"), 0, "r/report.html", 2, 3),
+    "explore": (("explore", "asap", "--mutant", "skip-delay", "--out", "r"), 1, "r/report.html", 1, 0),
+    "explore of many": (("explore", "pmem-spec", "--mutant", "releases-early", "--out", "r"), 1, "r/report.html", 1, 0),
     "track": (("track", "--interval", 0.2, "--windows", 5, "--out", "r.parquet", "--", f"./{PYTHON}", "-c", DIRTY), 0, "r.html", 3, 1),
 }
 
@@ -41,13 +44,17 @@ def test_a_report_is_drawn_as_a_reader_likes_it(cli: Cli, kind: str) -> None:
     (cli.folder / "c.toml").write_text(CAMPAIGN)
     (cli.folder / PYTHON).symlink_to(sys.executable)
     command, code, name, figures, tables = KINDS[kind]
+    if kind == "diff":
+        for machine, place in (("intel", "one"), ("asap-rp", "other")):
+            cli("run", machine, "queue", *SMALL, "--out", place)
     cli(*command, code=code)
     page = cli.folder / name
     paper = set()
-    for width, dark in ((1200, False), (400, True)):
+    for width, dark in ((1200, False), (390, True)):
         picture = Path(cli.folder / f"{width}.png")
         seen = drawn.look(page, picture, width=width, dark=dark)
         assert not seen["wrong"], f"{width} wide: {seen['wrong']}"
+        assert seen["width"] == width
         assert seen["figures"] >= figures and seen["tables"] >= tables, seen
         assert picture.stat().st_size > 15_000
         paper.add(seen["paper"])

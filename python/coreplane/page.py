@@ -30,6 +30,7 @@ td, th { padding: .28rem .8rem; text-align: right; vertical-align: top; white-sp
 th { border-bottom: 2px solid var(--line); color: var(--soft); font-weight: 600; cursor: pointer; user-select: none }
 th[aria-sort=ascending]::after { content: " \\2191" } th[aria-sort=descending]::after { content: " \\2193" }
 th.t, td.t { text-align: left } td.long { white-space: normal; min-width: 16rem; max-width: 34rem }
+td small { display: block; white-space: normal; color: var(--soft); min-width: 15rem; max-width: 24rem; font-size: .85rem; line-height: 1.35 }
 tr:nth-child(even) td { background: var(--shade) }
 .reproduced, .inside { color: var(--good) } .missed { color: var(--bad) } .error, .contradicts { color: var(--error) }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto; overflow: visible } figcaption { color: var(--soft); max-width: 46rem }
@@ -87,18 +88,18 @@ def plain(value: float) -> str:
 
 
 def table(head: list[str], rows: list[list[Any]], *, text: int = 1) -> str:
-    """A table that is sorted by a click. The first ``text`` columns are text; a cell may be (what is shown, what is sorted by)."""
+    """A table that is sorted by a click. The first ``text`` columns are text; a cell may be (what is shown, what is sorted by), and a third may stand below it, smaller."""
     if not rows:
         return ""
 
     longs = {c for row in rows for c, v in enumerate(row) if len(v[0] if isinstance(v, tuple) else str(v)) > 40}
 
     def cell(value: Any, column: int) -> str:
-        shown, key = value if isinstance(value, tuple) else (str(value), None)
+        shown, key, *below = value if isinstance(value, tuple) else (str(value), None)
         words = [w for w, on in (("t", column < text or column in longs), ("long", len(shown) > 40)) if on]
         words += [shown] if shown in ("reproduced", "inside", "missed", "contradicts", "error") else []
-        data = f' data-value="{key!r}"' if key is not None else ""
-        return f'<td class="{" ".join(words)}"{data}>{html.escape(shown)}</td>'
+        data = f' data-value="{html.escape(str(key))}"' if key is not None else ""
+        return f'<td class="{" ".join(words)}"{data}>{html.escape(shown)}{"".join(f"<small>{html.escape(note)}</small>" for note in below)}</td>'
 
     heads = "".join(f'<th class="t">{html.escape(h)}</th>' if c < text or c in longs else f"<th>{html.escape(h)}</th>" for c, h in enumerate(head))
     body = "".join("<tr>" + "".join(cell(v, c) for c, v in enumerate(row)) + "</tr>" for row in rows)

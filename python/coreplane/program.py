@@ -104,8 +104,11 @@ class Program:
         # Rows of a thread stand together: a replay reads it alone.
         frame = pl.DataFrame(columns).sort("thread", maintain_order=True)
         whole = f"{name}.{os.getpid()}.part"
-        frame.write_parquet(whole, compression="zstd", statistics=False, metadata=self._texts())
-        os.replace(whole, name)
+        try:
+            frame.write_parquet(whole, compression="zstd", statistics=False, metadata=self._texts())
+            os.replace(whole, name)
+        except OSError as error:
+            raise _core.ConfigError(f"save: {name}: {error.strerror or error}") from None
         return Trace(name)
 
     @property

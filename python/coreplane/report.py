@@ -141,11 +141,11 @@ def reproduce(folder: Path) -> Path:
     """Writes the report of a paper's evaluation from the reproduce.json in ``folder``."""
     data = json.loads((folder / "reproduce.json").read_text())
     banded = data.get("joint") is not None
-    head = ["claim", "verdict", "published", "ours", "ratio", *(["band", "moved most by"] if banded else []), "says"]
+    head = ["claim", "verdict", "published", "ours", "ratio", *(["band", "moved most by"] if banded else [])]
     rows = []
     for c in data["claims"]:
         band = [bands.ends(c["band"]), c.get("moved_by") or "-"] if banded else []
-        rows.append([c["id"], c["verdict"], _numbers(c["published"]), _numbers(c["ours"]), _numbers(c["ratio"]), *band, c["says"]])
+        rows.append([(c["id"], c["id"], c["says"]), c["verdict"], _numbers(c["published"]), _numbers(c["ours"]), _numbers(c["ratio"]), *band])
     verdicts = [c["verdict"] for c in data["claims"]]
     counted = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
     worst = [c for c in data["claims"] if c["verdict"] == "missed"]

@@ -171,6 +171,8 @@ def test_what_makes_no_sense_is_refused_where_it_is_called(tmp_path: Path) -> No
     main.join(other)
     with pytest.raises(cp.ConfigError, match="thread 1 has ended"):
         other.store(at, 1)
+    with pytest.raises(cp.ConfigError, match=r"save: .*x\.parquet: .*[Nn]o such file"):
+        program.save(tmp_path / "no/x.parquet")
     trace = program.save(tmp_path / "x.parquet")
     assert trace.summary["threads"] == [8, 2] and list(tmp_path.iterdir()) == [tmp_path / "x.parquet"]
     assert pl.read_parquet(tmp_path / "x.parquet").height == 10
