@@ -1,6 +1,8 @@
 """`coreplane shared`: programs of several hosts, from the command line."""
 
+import html
 import json
+import re
 
 import pytest
 from conftest import Cli
@@ -139,3 +141,27 @@ def test_explore_loses_links_and_power(cli: Cli) -> None:
         assert found["complete"] and found["violation"] is None
     for mutant in ("link-forgets", "snoop-skips-lost-links", "drain-forgets", "caches-forgotten", "count-stays"):
         assert cli.run("explore", "shared", "--mutant", mutant).returncode == 1
+
+
+def test_a_page_tells_what_was_found_with_its_smallest_schedule_and_what_flushes_cost(cli: Cli) -> None:
+    done = cli.run("shared", "shared", "shared-log", "--set", "workload.bug=record-not-fenced", "--schedules", "60", "--out", "o")
+    assert done.returncode == 1 and "report: o/report.html" in done.stdout
+    kept = json.loads((cli.folder / "o/shared.json").read_text())
+    written = (cli.folder / "o/report.html").read_text()
+    assert not re.search(r"(src|href)=.?https?:", written)
+    page = html.unescape(written)
+    for number, finding in enumerate(kept["findings"], 1):
+        assert finding["message"] in page and finding["schedule"][0] in page
+        picture = html.unescape((cli.folder / f"o/schedule-{number}.svg").read_text())
+        steps = [step for step in finding["steps"] if f"{step['what']} {step['address']:#x}" in picture and f"log.rs:{step['line']}" in picture]
+        assert steps == finding["steps"] and "where it shows" in picture and "the other side" in picture and (cli.folder / f"o/schedule-{number}.png").exists()
+        assert all(f"host {step['host']}" in picture for step in steps)
+    each = kept["fence_ns"] / kept["fences"]
+    assert kept["hosts"] == 3 and f'data-value="{each!r}"' in written
+
+
+def test_a_page_of_nothing_found_says_so(cli: Cli) -> None:
+    cli("shared", "shared", "shared-ring", "--schedules", "20", "--out", "o", "--quiet")
+    assert "Nothing found in 20 schedules" in (cli.folder / "o/report.html").read_text()
+    (cli.folder / "file").touch()
+    assert "--out file: is a file; give a folder" in cli.refuses("shared", "shared", "shared-ring", "--schedules", "2", "--out", "file")

@@ -1,6 +1,8 @@
 """Programs of several processes that share a file: recorded as hosts, and looked through for what lacks."""
 
+import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -33,8 +35,11 @@ def test_a_ring_of_two_processes_is_mended(cli: Cli) -> None:
     assert code == 1 and finding["kind"] == "stale-read", found
     assert [f"{finding[side]['file']}:{finding[side]['line']}" for side in ("here", "there")] == [load, store]
     assert load in finding["message"] and store in finding["message"] and "never flushed the line" in finding["message"]
-    said = cli("shared", "shared", "trace:t.cpt", code=1)
+    said = cli("shared", "shared", "trace:t.cpt", "--out", "o", code=1)
     assert finding["message"] in said
+    page = html.unescape((cli.folder / "o/report.html").read_text())
+    marked = re.findall(r"<mark>(.*?)</mark>", page)
+    assert finding["message"] in page and any("wrong += slot->words[i]" in line for line in marked) and any("slot->words[i] = n * 8 + i;" in line for line in marked)
     code, found = checked(cli, RING)
     assert code == 0 and found["findings"] == [] and found["fence_ns"] > 0
     about = cli.json("trace", "info", "t.cpt")

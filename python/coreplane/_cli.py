@@ -129,9 +129,9 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
         # Where the compiled core puts a campaign's results.
         campaign = next((Path(a) for a in args[1:] if a.endswith(".toml")), None)
         out = campaign and Path(f"{campaign.stem}.sweep")
-    if out is None or not out.exists() or command not in ("run", "compare", "reproduce", "sweep", "crash", "track", "curve", "holdup", "diff", "explore"):
+    if out is None or not out.exists() or command not in ("run", "compare", "reproduce", "sweep", "crash", "track", "curve", "holdup", "diff", "explore", "shared"):
         return []
-    from coreplane import report, report_diff, report_explore, report_more, report_track
+    from coreplane import report, report_diff, report_explore, report_more, report_shared, report_track
 
     made: list[Path | None]
     match command:
@@ -148,6 +148,8 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
             made = [report_more.curve(out)]
         case "explore":
             made = [report_explore.explore(out)]
+        case "shared":
+            made = [report_shared.shared(out)]
         case "diff":
             made = [report_diff.diff(out)]
         case "holdup":

@@ -264,6 +264,9 @@ pub(crate) struct SharedArgs {
     /// Runs of a workload, each with other pauses, evictions, slow flushes and stops of a host (default 500)
     #[arg(long, value_name = "N")]
     pub(crate) schedules: Option<u64>,
+    /// A folder for the result: shared.json, report.html, PNG and SVG of smallest schedules
+    #[arg(long, short)]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]

@@ -338,6 +338,7 @@ pub fn shared(
         machine: machine.0.name.clone(),
         workload: workload.name.clone(),
         schedules,
+        out: None,
         settings: how.settings(Vec::new()),
         common: QUIET,
     };

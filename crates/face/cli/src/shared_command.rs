@@ -31,7 +31,12 @@ pub(crate) fn shared(args: &SharedArgs) -> Result<(), Failure> {
     let mut machine = output::machine(&args.machine)?;
     let mut workload = output::workload(&args.workload)?;
     output::apply(&args.settings, &mut machine, &mut workload)?;
+    output::make_folder(args.out.as_deref())?;
     let searched = look(args, &machine, &workload)?;
+    if let Some(folder) = &args.out {
+        let kept = searched.kept(args, &workload)?;
+        output::write(folder, "shared.json", format!("{kept:#}\n").as_bytes())?;
+    }
     if output::is_json(&args.common) {
         output::print_json(&searched.json());
     } else {
@@ -99,6 +104,21 @@ impl Searched {
             "remarks": o.remarks,
             "host_seconds": self.seconds,
         })
+    }
+
+    /// The same, with what a page needs to tell it and who wants to see it again.
+    fn kept(&self, args: &SharedArgs, workload: &WorkloadDescription) -> Result<Value, Failure> {
+        let mut kept = self.json();
+        for name in ["flushes", "fences", "fetches"] {
+            kept[name] = (self.outcome.tally.number(&format!("shared.{name}")) as u64).into();
+        }
+        let about = workload.recording().map(trace::Recording::about);
+        kept["is_recorded"] = self.is_recorded.into();
+        kept["hosts"] =
+            about.map_or_else(|| workload.settings.count("workload.hosts"), |a| a.hosts.len()).into();
+        kept["sources"] = json!(about.map(|about| &about.sources));
+        kept["provenance"] = output::provenance_of(&args.workload)?;
+        Ok(kept)
     }
 
     fn print(&self) {
