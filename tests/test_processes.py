@@ -123,6 +123,41 @@ def test_a_child_does_not_wait_for_threads_that_only_its_parent_has(cli: Cli) ->
     assert len(record(cli, "./locks", route="hooks")) == 21
 
 
+#: Does what is not modelled before it forks, and its child does it again.
+EXCHANGES = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long *file(const char *name) {
+    int fd = open(name, O_RDWR | O_CREAT, 0600);
+    if (ftruncate(fd, 4096)) _exit(3);
+    return mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+int main(void) {
+    volatile long *one = file("one.pm"), *other = file("other.pm");
+    one[0] = other[0] = 1;
+    if (renameat2(AT_FDCWD, "one.pm", AT_FDCWD, "other.pm", RENAME_EXCHANGE)) return 4;
+    if (!fork()) {
+        one[1] = 2;
+        return renameat2(AT_FDCWD, "one.pm", AT_FDCWD, "other.pm", RENAME_EXCHANGE);
+    }
+    int status;
+    return wait(&status) < 0 || status;
+}
+"""
+
+
+def test_a_child_says_what_it_does_that_is_not_seen_as_its_parent_did(cli: Cli) -> None:
+    (cli.folder / "exchanges.c").write_text(EXCHANGES)
+    cli("cc", "-O1", "-g", "exchanges.c", "-o", "exchanges")
+    for process in record(cli, "./exchanges"):
+        texts = [unseen["text"] for unseen in process["summary"]["unseen"]]
+        assert "two files exchanged their names" in texts, (process["process"], texts)
+
+
 def test_each_program_of_a_shell_has_its_recording(forks: Cli) -> None:
     by_valgrind = b"coreplane_object" not in (forks.folder / "forks").read_bytes()
     (forks.folder / "one.c").write_text((ROOT / "tests/programs/counted.c").read_text())

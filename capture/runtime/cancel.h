@@ -47,11 +47,12 @@ static void let_library_take_signal(void) {
     REAL(pthread_join)(thread, NULL);
 }
 
+static atomic_flag cancel_lock = ATOMIC_FLAG_INIT;
+
 static void see_cancellations(void) {
-    static atomic_flag lock = ATOMIC_FLAG_INIT;
     static int are_seen;
     uint64_t signals = block_signals();
-    take(&lock);
+    take(&cancel_lock);
     if (!are_seen) {
         are_seen = 1;
         let_library_take_signal();
@@ -61,7 +62,7 @@ static void see_cancellations(void) {
             raw(SYS_rt_sigaction, CANCELS, (long)&ours, 0, 8, 0, 0);
         }
     }
-    give(&lock);
+    give(&cancel_lock);
     restore_signals(signals);
 }
 

@@ -65,18 +65,20 @@ static uint32_t name_number(const char *path) {
     return n->number;
 }
 
+/* Texts of what is not modelled, each written once into a trace. */
+static struct name *unseen_texts;
+static uint32_t unseen_count;
+static atomic_flag unseen_lock = ATOMIC_FLAG_INIT;
+
 static void unseen(struct buffer *b, const char *text, uint64_t address, uint64_t bytes, uint32_t location) {
-    static struct name *texts;
-    static uint32_t count;
-    static atomic_flag lock = ATOMIC_FLAG_INIT;
-    take(&lock);
-    struct name *n = texts;
+    take(&unseen_lock);
+    struct name *n = unseen_texts;
     while (n && strcmp(n->path, text)) n = n->next;
     if (!n && (n = keep(sizeof *n + strlen(text) + 1))) {
         __real_memcpy(n->path, text, strlen(text) + 1);
-        n->number = count++;
-        n->next = texts;
-        texts = n;
+        n->number = unseen_count++;
+        n->next = unseen_texts;
+        unseen_texts = n;
         char numbered_text[600];
         int at = numbered(numbered_text, "", n->number);
         numbered_text[at++] = '\n';
@@ -84,7 +86,7 @@ static void unseen(struct buffer *b, const char *text, uint64_t address, uint64_
         numbered_text[(size_t)at + strnlen(text, 500)] = 0;
         write_text("unseen", numbered_text);
     }
-    give(&lock);
+    give(&unseen_lock);
     if (!n) return;
     emit(b, OPERAND, 0, address, location, bytes, 0);
     emit(b, UNSEEN, 0, address, location, n->number, next_stamp());

@@ -176,11 +176,13 @@ static void begin_again(const struct buffer *old) {
     free_buffers = NULL;
     atomic_store(&threads, 0);
     /* Whoever held them is a thread of the parent's. */
-    atomic_flag *locks[] = {&trace_lock, &free_lock, &files_lock, &born_lock, &looking_lock, &streams_lock, &reads_lock, &region_lock};
+    atomic_flag *locks[] = {&trace_lock, &free_lock, &files_lock, &born_lock, &looking_lock, &streams_lock, &reads_lock, &region_lock, &unseen_lock, &cancel_lock};
     for (unsigned n = 0; n < sizeof locks / sizeof *locks; n++) give(locks[n]);
     memset(stamp_locks, 0, sizeof stamp_locks);
     memset(name_heads, 0, sizeof name_heads);
     name_count = 0;
+    unseen_texts = NULL;
+    unseen_count = 0;
     raw_close(trace_fd);
     owner = raw_pid();
     pauses.random = pauses.accesses = 0;

@@ -112,20 +112,20 @@ fn compare(seed: u64) {
     }
 }
 
-// A thousand machines, in two halves that run side by side.
+// Three hundred machines, in two halves that run side by side; by night thousands.
 
 #[test]
 fn fast_and_reference_engine_agree_on_random_machines_of_even_seeds() {
-    (0..600).step_by(2).for_each(compare);
+    (0..300).step_by(2).for_each(compare);
 }
 
 #[test]
 fn fast_and_reference_engine_agree_on_random_machines_of_odd_seeds() {
-    (1..600).step_by(2).for_each(compare);
+    (1..300).step_by(2).for_each(compare);
 }
 
 #[test]
 #[ignore = "minutes: run by night"]
 fn fast_and_reference_engine_agree_on_many_random_machines() {
-    (600..3_000).for_each(compare);
+    (300..3_000).for_each(compare);
 }
