@@ -199,6 +199,7 @@ def track(
     target: int | str | Sequence[int] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     name: str | Sequence[str] | None = None,
+    cgroup: str | os.PathLike[str] | None = None,
     children: bool = False,
     accessed: bool = False,
     interval: float = 1.0,
@@ -206,16 +207,16 @@ def track(
     mode: Literal["lines", "write-protect", "nothing"] = "lines",
     mechanism: Literal["scan", "read"] | None = None,
 ) -> Tracking:
-    """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of processes with numbers or a ``name``, or of a command that is started.
+    """Dirty data of a live program at 64 B, 4 KiB and 2 MiB: of processes with numbers, a ``name`` or a ``cgroup``, or of a command that is started.
 
     With ``children``, of the children too that there are and that come. Numbers are sums over the processes. With ``accessed``
     pages that were read or written are counted too, by mapping.
     Ends with the program, after ``windows`` windows of ``interval`` seconds, or with Ctrl-C: what was seen until then is given.
     """
-    if (target is None) == (name is None):
-        raise _core.ConfigError("track: give a process's number, a command, or the name of a process")
+    if [target, name, cgroup].count(None) != 2:
+        raise _core.ConfigError("track: give one of a process's number, a command, the name of a process and a cgroup")
     processes, command = _processes(target, name)
-    return Tracking(_core.track(processes, children, accessed, command, interval, windows, mode, mechanism))
+    return Tracking(_core.track(processes, None if cgroup is None else os.fspath(cgroup), children, accessed, command, interval, windows, mode, mechanism))
 
 
 def reproduce(

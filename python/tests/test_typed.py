@@ -44,7 +44,7 @@ SMALL = cp.Workload("queue", operations=100)
         (lambda: cp.explore("remote", epochs=2), "does nothing for remote"),
         (lambda: cp.record(["/bin/true"], out="x.txt"), ".parquet or .cpt"),
         (lambda: cp.track(0), "give a process's number"),
-        (lambda: cp.track(), "give a process's number, a command, or the name of a process"),
+        (lambda: cp.track(), "give one of a process's number, a command, the name of a process and a cgroup"),
         (lambda: cp.track(name="no-such-server"), "no-such-server: no process is called that"),
         (lambda: cp.track("true", interval=-1), "interval -1: give 0.001 to 86400 seconds"),
         (lambda: cp.reproduce("nope"), "give one of asap"),

@@ -95,10 +95,13 @@ pub(crate) struct TrackArgs {
     #[arg(
         value_name = "PID",
         value_delimiter = ',',
-        required_unless_present = "command",
-        conflicts_with = "command"
+        required_unless_present_any = ["command", "cgroup"],
+        conflicts_with_all = ["command", "cgroup"]
     )]
     pub(crate) processes: Vec<String>,
+    /// Track the processes of a cgroup (v2) and those below, their children and who joins it
+    #[arg(long, value_name = "PATH", conflicts_with = "command")]
+    pub(crate) cgroup: Option<PathBuf>,
     /// Track the children too, those that there are and those that come
     #[arg(long)]
     pub(crate) children: bool,

@@ -382,6 +382,8 @@ pub struct Track {
     pub processes: Vec<String>,
     /// Whether the children are tracked too.
     pub children: bool,
+    /// A cgroup whose processes are tracked.
+    pub cgroup: Option<PathBuf>,
     /// Whether pages are counted that were accessed.
     pub accessed: bool,
     /// A program and its arguments.
@@ -407,6 +409,7 @@ pub fn track(t: Track) -> Result<Value, Failure> {
     let args = TrackArgs {
         processes: t.processes,
         children: t.children,
+        cgroup: t.cgroup,
         accessed: t.accessed,
         interval: t.interval,
         windows: t.windows,

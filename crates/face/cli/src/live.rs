@@ -274,6 +274,7 @@ fn measure(sequential: bool, seed: u64, bar: &Progress) -> Result<Measured, Fail
     let options = |mode| Options {
         target: TargetChoice::Processes(vec![server.child.id() as i32]),
         follow: false,
+        cgroup: None,
         interval: 1.0,
         windows: Some(WINDOWS),
         mode,

@@ -104,15 +104,24 @@ pub(crate) fn options(args: &TrackArgs) -> Result<Options, Failure> {
         let text = format!("--interval {}: give 0.001 to 86400 seconds", args.interval);
         return Err(Failure::BadInput(text));
     }
-    let target = if args.command.is_empty() {
+    let cgroup = args.cgroup.as_deref().map(track::cgroup).transpose()?;
+    let target = if let Some(folder) = &cgroup {
+        TargetChoice::Processes(track::members(folder)?)
+    } else if args.command.is_empty() {
         let numbers: Result<Vec<_>, _> = args.processes.iter().map(|p| numbers_of(p)).collect();
         TargetChoice::Processes(numbers?.concat())
     } else {
         TargetChoice::Command(args.command.clone())
     };
+    if let (TargetChoice::Processes(numbers), Some(folder)) = (&target, &cgroup)
+        && numbers.is_empty()
+    {
+        return Err(Failure::BadInput(format!("--cgroup {}: no process is in it", folder.display())));
+    }
     Ok(Options {
         target,
-        follow: args.children,
+        follow: args.children || cgroup.is_some(),
+        cgroup,
         interval: args.interval,
         windows: args.windows,
         mode: match args.mode {

@@ -239,11 +239,12 @@ fn trace_summary<'py>(py: Python<'py>, file: PathBuf) -> Any<'py> {
 
 /// Tracks a program's dirty data, window by window.
 ///
-/// (processes: list[str], children: bool, accessed: bool, command: list[str], interval: float, windows: int | None, mode: str, mechanism: str | None) -> list[dict[str, Any]]
+/// (processes: list[str], cgroup: str | None, children: bool, accessed: bool, command: list[str], interval: float, windows: int | None, mode: str, mechanism: str | None) -> list[dict[str, Any]]
 #[pyfunction]
 fn track<'py>(
     py: Python<'py>,
     processes: Vec<String>,
+    cgroup: Option<PathBuf>,
     children: bool,
     accessed: bool,
     command: Vec<String>,
@@ -252,7 +253,8 @@ fn track<'py>(
     mode: String,
     mechanism: Option<String>,
 ) -> Any<'py> {
-    let what = calls::Track { processes, children, accessed, command, interval, windows, mode, mechanism };
+    let what =
+        calls::Track { processes, cgroup, children, accessed, command, interval, windows, mode, mechanism };
     to_python(py, &watched(py, move || calls::track(what))?)
 }
 

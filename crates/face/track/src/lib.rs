@@ -18,6 +18,7 @@
 #![expect(clippy::disallowed_methods, reason = "live tracking is measured by the host's clock")]
 
 mod accessed;
+mod cgroup;
 mod compare;
 mod inject;
 mod kernel;
@@ -32,12 +33,14 @@ mod shared;
 mod tracees;
 mod wait;
 
+pub use cgroup::{cgroup, members};
 pub use compare::{LINE, PAGE, PageBytes, page_difference};
 pub use processes::named;
 pub use save::{Format, save};
 pub use session::{Report, track};
 
 use nix::errno::Errno;
+use std::path::PathBuf;
 
 /// What to track, and how.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub struct Options {
     pub target: TargetChoice,
     /// Whether the children are tracked too.
     pub follow: bool,
+    /// The folder of a cgroup that is looked at for more processes at each window's end.
+    pub cgroup: Option<PathBuf>,
     /// Length of a window, seconds.
     pub interval: f64,
     /// The most windows; none for until the target ends.

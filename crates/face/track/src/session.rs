@@ -225,11 +225,22 @@ impl<'a> Session<'a> {
                 None => {
                     self.close(tracees, begun)?;
                     begun = Instant::now();
+                    self.look_for_more(tracees);
                     let enough = self.options.windows.is_some_and(|n| self.windows.len() as u64 >= n);
                     if asked.is_asked() || enough {
                         return Ok(());
                     }
                 }
+            }
+        }
+    }
+
+    /// Processes that came into the cgroup otherwise than by a fork.
+    fn look_for_more(&self, tracees: &mut Tracees<'_>) {
+        let found = self.options.cgroup.as_deref().map(crate::members);
+        for pid in found.into_iter().flatten().flatten() {
+            if tracees.attach(Pid::from_raw(pid)).is_err() && !processes::is_traced_here(pid) {
+                tracees.untracked.insert(pid);
             }
         }
     }

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -78,8 +78,8 @@ pub(crate) struct Tracees<'a> {
     waiter: Waiter,
     asked: &'a Asked,
     child: Option<Child>,
-    /// Children that could not be attached to.
-    pub(crate) untracked: Vec<i32>,
+    /// Children, and who else came, that could not be attached to.
+    pub(crate) untracked: BTreeSet<i32>,
 }
 
 impl<'a> Tracees<'a> {
@@ -90,8 +90,16 @@ impl<'a> Tracees<'a> {
     pub(crate) fn new(target: &TargetChoice, follow: bool, asked: &'a Asked) -> Result<Tracees<'a>, Error> {
         let waiter = Waiter::new().map_err(|e| Error::at("a timer", e))?;
         let (processes, owners, queue) = Default::default();
-        let mut tracees =
-            Tracees { processes, owners, follow, queue, waiter, asked, child: None, untracked: Vec::new() };
+        let mut tracees = Tracees {
+            processes,
+            owners,
+            follow,
+            queue,
+            waiter,
+            asked,
+            child: None,
+            untracked: BTreeSet::new(),
+        };
         match target {
             TargetChoice::Processes(numbers) => {
                 numbers.iter().try_for_each(|pid| tracees.attach(Pid::from_raw(*pid)))?;
@@ -114,7 +122,7 @@ impl<'a> Tracees<'a> {
         if self.follow { ends | forks } else { ends }
     }
 
-    fn attach(&mut self, pid: Pid) -> Result<(), Error> {
+    pub(crate) fn attach(&mut self, pid: Pid) -> Result<(), Error> {
         if self.processes.contains_key(&pid) {
             return Ok(());
         }
@@ -369,7 +377,7 @@ impl<'a> Tracees<'a> {
         }
         for child in processes::children(pid.as_raw()) {
             if self.attach(Pid::from_raw(child)).is_err() && !processes::is_traced_here(child) {
-                self.untracked.push(child);
+                self.untracked.insert(child);
             }
         }
     }
