@@ -114,7 +114,8 @@ def _said(windows: list[dict[str, Any]]) -> list[str]:
         how = windows[0]["mechanism"]
         seen = f"The kernel saw {compared:,} pages written; {dirty:,} of them had other contents at a window's end." if how == "scan" else f"{compared:,} pages were compared, {dirty:,} had changed."
         pause = sum(w["pause_ms"] for w in windows)
-        said += [seen, f"The program stood still for {quantity(pause * 1e6, 'ns')} of it ({pause / seconds / 10:.1f} %), at most {quantity(1e6 * max(w['pause_ms'] for w in windows), 'ns')} at once."]
+        who = "The program" if len(_named(windows)) < 2 else "All together, or those that ended alone,"
+        said += [seen, f"{who} stood still for {quantity(pause * 1e6, 'ns')} of it ({pause / seconds / 10:.1f} %), at most {quantity(1e6 * max(w['pause_ms'] for w in windows), 'ns')} at once."]
     return said
 
 
