@@ -94,6 +94,8 @@ def test_what_cannot_be_checked_is_refused_in_one_line(cli: Cli) -> None:
     cli("shared", "shared", "trace:five.cpt", "--set", "shared.hosts=5", code=1)
     cli("record", "--quiet", "--out", "one.cpt", "--", "./refused", "alone-indeed")
     assert "one.cpt: is of one host; record the processes with" in cli.refuses("shared", "shared", "trace:one.cpt")
+    for option in ("--schedules", "--seed"):
+        assert f"{option}: does nothing on a recording" in cli.refuses("shared", "shared", "trace:five.cpt", "--set", "shared.hosts=5", option, 7)
     assert "intel: is one host" in cli.refuses("shared", "intel", "trace:five.cpt")
     assert "a recording is for coreplane shared" in cli.refuses("run", "shared", "trace:five.cpt")
     assert "--host-per-process is of programs with hooks" in cli.refuses("record", "--host-per-process", "--memory", "pm", "--", "./refused", "five")

@@ -64,9 +64,13 @@ pub(crate) fn look(
     machine: &Description,
     workload: &WorkloadDescription,
 ) -> Result<Searched, Failure> {
-    if workload.recording().is_some() && args.schedules.is_some() {
-        let text = "--schedules: does nothing on a recording, which has the order in which things happened";
-        return Err(Failure::BadInput(text.into()));
+    let idle = [("--schedules", args.schedules.is_some()), ("--seed", args.settings.seed != 1)];
+    if let Some((option, _)) =
+        idle.into_iter().find(|(_, given)| *given).filter(|_| workload.recording().is_some())
+    {
+        let text =
+            format!("{option}: does nothing on a recording, which has the order in which things happened");
+        return Err(Failure::BadInput(text));
     }
     let schedules = args.schedules.unwrap_or(SCHEDULES);
     if schedules == 0 {
