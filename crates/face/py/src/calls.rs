@@ -241,6 +241,7 @@ fn trace_summary<'py>(py: Python<'py>, file: PathBuf) -> Any<'py> {
 ///
 /// (processes: list[str], cgroup: str | None, children: bool, accessed: bool, command: list[str], interval: float, windows: int | None, mode: str, mechanism: str | None) -> list[dict[str, Any]]
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one a keyword of the function in Python")]
 fn track<'py>(
     py: Python<'py>,
     processes: Vec<String>,
