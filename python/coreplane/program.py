@@ -4,13 +4,15 @@ import contextlib
 import os
 import sys
 from array import array
+from bisect import bisect_right
+from operator import itemgetter
 from typing import Final
 
 import polars as pl
 
 from coreplane import _core, program_thread
 from coreplane.inputs import Trace
-from coreplane.program_thread import FILE_SHIFT, FILE_SPACE, Thread, pieces
+from coreplane.program_thread import FILE_SHIFT, FILE_SPACE, Thread, bytes_of, number, pieces
 
 # Numbers of the file format: docs/reference/files.md.
 _KINDS: Final = {
@@ -69,35 +71,41 @@ class Program:
 
     def map(self, path: str | os.PathLike[str], size: int, contents: bytes = b"") -> int:
         """Maps a file of ``size`` bytes as persistent memory; gives the address of its first byte. ``contents`` is what it holds before the program starts."""
-        name = os.fspath(path)
-        if any(name == known for known, _ in self._files):
+        name, held = _named(path), bytes_of("map: contents", contents)
+        self.main._goes_on("map")
+        if any(os.path.abspath(name) == os.path.abspath(known) for known, _ in self._files):
             raise _core.ConfigError(f"map: {name} is mapped already; a file is mapped once")
-        if len(contents) > size:
-            raise _core.ConfigError(f"map: {name} has {size} bytes, its contents {len(contents)}")
+        number("map: size", size, 1, _MOST_BYTES)
+        if len(held) > size:
+            raise _core.ConfigError(f"map: {name} has {size} bytes, its contents {len(held)}")
         place = FILE_SPACE | len(self._files) << FILE_SHIFT
-        address = self._range(name, size, len(self._files))
+        address = self._range("map", size, len(self._files))
         self._files.append((name, size))
-        for offset, piece in pieces(0, contents.rstrip(b"\0")):
+        for offset, piece in pieces(0, held.rstrip(b"\0")):
             self.main._record("contents", address=place + offset, value=piece, size=len(piece), here=False)
-        self._keep(address, contents)
+        self._keep(address, held)
         self.main._record("operand", value=place, here=False)
         self.main._record("map", address=address, value=size, stamped=True)
         return address
 
     def memory(self, size: int) -> int:
         """Memory without a file, which a power failure empties; gives the address of its first byte."""
+        number("memory: size", size, 1, _MOST_BYTES)
         return self._range("memory", size, None)
 
     def contents(self, address: int, size: int) -> bytes:
         """What memory holds now, without an access of any thread."""
-        self._within("contents", address, size)
+        self._within("contents", address, number("contents: size", size, 0, _MOST_BYTES))
         return self._bytes(address, size)
 
     def save(self, path: str | os.PathLike[str]) -> Trace:
         """Ends every thread and keeps the recording as Parquet: a workload wherever one is taken. The program can go no further."""
         name = os.fspath(path)
-        if not name.endswith(".parquet"):
-            raise _core.ConfigError(f"save: {name} does not end in .parquet")
+        if not isinstance(name, str) or not name.endswith(".parquet"):
+            raise _core.ConfigError(f"save: {name!s} does not end in .parquet")
+        # Nothing ends before all of it can.
+        for address, holder in self._locks.items():
+            raise _core.ConfigError(f"save: thread {holder} still holds the lock at {address:#x}")
         for thread in reversed(self._threads):
             thread._end()
         columns = {column: pl.Series(column, values, dtype) for (column, _, dtype), values in zip(_COLUMNS, self._columns, strict=True)}
@@ -108,7 +116,12 @@ class Program:
             frame.write_parquet(whole, compression="zstd", statistics=False, metadata=self._texts())
             os.replace(whole, name)
         except OSError as error:
-            raise _core.ConfigError(f"save: {name}: {error.strerror or error}") from None
+            folder = os.path.dirname(name) or "."
+            why = error.strerror or ("No such folder" if not os.path.isdir(folder) else "it cannot be written")
+            raise _core.ConfigError(f"save: {name}: {why}") from None
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(whole)
         return Trace(name)
 
     @property
@@ -124,23 +137,23 @@ class Program:
         return {"coreplane.source": f"a program in Python, {_shown(sys.argv[0] or 'interactive')}", "coreplane.lacks": "", "coreplane.locations": places} | files
 
     def _range(self, what: str, size: int, file: int | None) -> int:
-        if not 1 <= size <= _MOST_BYTES:
-            raise _core.ConfigError(f"{what}: {size} bytes; accepted: 1 to {_MOST_BYTES}")
         address, end = self._next[file is not None], (_FILES if file is not None else _MEMORY)[1]
         if address + size > end:
             raise _core.ConfigError(f"{what}: {size} bytes do not fit besides what there is; accepted: {end - address} bytes")
         self._next[file is not None] += (size + 2 * _GAP - 1) // _GAP * _GAP
-        self._ranges.append((address, address + size, file))
+        # In the order of addresses: memory without a file lies below the files.
+        self._ranges.insert(bisect_right(self._ranges, address, key=itemgetter(0)), (address, address + size, file))
         return address
 
     def _within(self, what: str, address: int, size: int) -> int | None:
         """The number of the file that these bytes are of."""
-        for start, end, file in self._ranges:
-            if start <= address < end:
-                if address + size <= end:
-                    return file
-                raise _core.ConfigError(f"{what}: {size} bytes at {address:#x} reach {address + size - end} beyond the end of their range, which has {end - start}")
-        raise _core.ConfigError(f"{what}: nothing is mapped at {address:#x}; map(path, size) and memory(size) give addresses")
+        at = bisect_right(self._ranges, number(f"{what}: address", address, 0, (1 << 64) - 1), key=itemgetter(0)) - 1
+        start, end, file = self._ranges[at] if at >= 0 else (0, 0, None)
+        if not start <= address < end:
+            raise _core.ConfigError(f"{what}: nothing is mapped at {address:#x}; map(path, size) and memory(size) give addresses")
+        if address + size > end:
+            raise _core.ConfigError(f"{what}: {size} bytes at {address:#x} reach {address + size - end} beyond the end of their range, which has {end - start}")
+        return file
 
     def _bytes(self, address: int, size: int) -> bytes:
         parts = []
@@ -173,6 +186,17 @@ class Program:
             frame = frame.f_back
         key = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         return self._places.setdefault(key, len(self._places) + 1)
+
+
+def _named(path: str | os.PathLike[str]) -> str:
+    """A file's name, which is a line of a recording."""
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        raise _core.ConfigError(f"map: give a file's name, not {type(path).__name__}") from None
+    if not isinstance(name, str) or not name or any(ord(letter) < 32 for letter in name):
+        raise _core.ConfigError(f"map: {name!r} is no name of a file")
+    return name
 
 
 def _shown(path: str) -> str:

@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -153,29 +154,62 @@ def test_what_makes_no_sense_is_refused_where_it_is_called(tmp_path: Path) -> No
         (lambda: main.store(at, -1), "-1 does not fit 8 bytes"),
         (lambda: main.store(at, 256, 1), "256 does not fit 1 bytes; accepted: 0 to 255"),
         (lambda: main.load(at, 3), "3 bytes; accepted: 1, 2, 4 or 8"),
-        (lambda: main.compute(-1), "-1 instructions"),
+        (lambda: main.compute(-1), "compute: instructions before one access: -1; accepted: 0 to"),
         (lambda: main.join(main), "its own end"),
         (lambda: other.lock(at), "thread 0 holds the lock"),
         (lambda: other.unlock(at), "thread 1 does not hold the lock"),
         (lambda: program.map("f", 64), "f is mapped already"),
-        (lambda: program.map("g", 0), "0 bytes; accepted: 1 to"),
+        (lambda: program.map("g", 0), "map: size: 0; accepted: 1 to"),
         (lambda: program.map("g", 4, b"12345"), "g has 4 bytes, its contents 5"),
         (lambda: main.msync(program.memory(8), 8), "is of no file"),
         (lambda: program.save(tmp_path / "x.txt"), "does not end in .parquet"),
-        (lambda: program.save(tmp_path / "x.parquet"), "ends while it holds the lock"),
+        (lambda: program.save(tmp_path / "x.parquet"), "save: thread 0 still holds the lock"),
     ]
+    anything: Any = main
+    whatever: Any = program
+    refused += [
+        (lambda: main.compute(1 << 32), "compute: instructions before one access: 4294967296; accepted: 0 to 4294967294"),
+        (lambda: main.msync(at, -8), "msync: size: -8; accepted: 0 to"),
+        (lambda: main.read(at, -5), "read: size: -5"),
+        (lambda: main.persist(at, -5), "persist: size: -5"),
+        (lambda: program.contents(at, -5), "contents: size: -5"),
+        (lambda: main.compare_exchange(at, 256, 1, 1), "compare_exchange: expected: 256 does not fit 1 bytes"),
+        (lambda: main.compare_exchange(at, 5, 1 << 70), "does not fit 8 bytes"),
+        (lambda: anything.store(at, 1.5), "store: give a whole number, not float"),
+        (lambda: anything.store(None, 1), "store: address: give a whole number, not NoneType"),
+        (lambda: anything.write(at, "abc"), "write: give bytes, not str"),
+        (lambda: anything.fetch_add(at, 1.5), "fetch_add: give a whole number"),
+        (lambda: anything.mark("a"), "mark: give a whole number"),
+        (lambda: anything.join(None), "join: give a thread of this program"),
+        (lambda: main.join(cp.Program().main), "join: give a thread of this program"),
+        (lambda: other.join(main), "the first thread ends last"),
+        (lambda: whatever.map("x", 4096.5), "map: size: give a whole number, not float"),
+        (lambda: whatever.map("x", 4096, "hello"), "map: contents: give bytes, not str"),
+        (lambda: whatever.map(5, 64), "map: give a file's name, not int"),
+        (lambda: program.map("", 64), "is no name of a file"),
+        (lambda: program.map("a\nb", 64), "is no name of a file"),
+        (lambda: program.map("./f", 64), "is mapped already"),
+        (lambda: whatever.memory("a"), "memory: size: give a whole number, not str"),
+    ]
+    before = [len(column) for column in program._columns]
     for call, says in refused:
         with pytest.raises(cp.ConfigError, match=says):
             call()
+    assert [len(column) for column in program._columns] == before
     main.unlock(at)
+    # What was refused has ended nobody.
+    other.load(at)
     main.join(other)
-    with pytest.raises(cp.ConfigError, match="thread 1 has ended"):
-        other.store(at, 1)
-    with pytest.raises(cp.ConfigError, match=r"save: .*x\.parquet: .*[Nn]o such file"):
+    late = [lambda: other.store(at, 1), lambda: other.write(at, b"Z"), lambda: other.fetch_add(at, 1), lambda: other.lock(at), lambda: other.compute(1), lambda: main.join(other)]
+    for call in late:
+        with pytest.raises(cp.ConfigError, match="thread 1 has ended"):
+            call()
+    assert program.contents(at, 8) == bytes(8) and not program._locks
+    with pytest.raises(cp.ConfigError, match=r"save: .*x\.parquet: No such folder"):
         program.save(tmp_path / "no/x.parquet")
     trace = program.save(tmp_path / "x.parquet")
-    assert trace.summary["threads"] == [8, 2] and list(tmp_path.iterdir()) == [tmp_path / "x.parquet"]
-    assert pl.read_parquet(tmp_path / "x.parquet").height == 10
+    assert trace.summary["threads"] == [8, 3] and list(tmp_path.iterdir()) == [tmp_path / "x.parquet"]
+    assert pl.read_parquet(tmp_path / "x.parquet").height == 11
 
 
 def test_the_example_finds_its_mistake() -> None:
