@@ -60,6 +60,32 @@ def test_one_that_became_slower_ends_with_1_where_that_is_asked(kept: Cli) -> No
     assert kept.run("diff", "intel", "slow", "--slower-than", 100000).returncode == 0
 
 
+def test_what_cannot_be_compared_passes_no_check(kept: Cli) -> None:
+    for percent in ("nan", "1e400", "-5"):
+        assert "give a number of percent, from 0 on" in kept.refuses("diff", "intel", "slow", "--slower-than", percent)
+    assert "--slower-than: bbb only in three" in kept.refuses("diff", "three", "others", "--slower-than", 5)
+    kept("run", "intel", "queue", "--set", "workload.operations=100", "--quiet", "--out", "less")
+    assert "the one did 200 operations, the other 100" in kept("diff", "intel", "less")
+    assert "did 200 operations, the other 100, so that times cannot be compared" in kept.refuses("diff", "intel", "less", "--slower-than", 5)
+    kept("run", "intel", "cceh", "--set", "workload.operations=200", "--quiet", "--out", "another")
+    assert "the workloads are not the same" in kept.refuses("diff", "intel", "another", "--slower-than", 5)
+
+
+def test_recordings_are_told_apart_by_what_they_hold(kept: Cli) -> None:
+    def recorded(stores: int, name: str) -> None:
+        program = cp.Program()
+        at = program.map("f", 4096)
+        for n in range(stores):
+            program.main.store(at + 8 * n, n)
+        program.save(kept.folder / name)
+
+    for stores, name, out in ((5, "t.parquet", "five"), (9, "t.parquet", "nine"), (5, "u.parquet", "again")):
+        recorded(stores, name)
+        kept("run", "intel", f"trace:{name}", "--no-bands", "--quiet", "--out", out)
+    assert "the recordings are not the same" in kept("diff", "five", "nine")
+    assert "not the same" not in kept("diff", "five", "again")
+
+
 def test_fewer_statistics_are_shown_where_they_move_little(kept: Cli) -> None:
     rows = lambda *more: len([line for line in kept("diff", "intel", "slow", *more).splitlines() if re.match(r"^[a-z_0-9]+\.\S+ .*(%|-)$", line)])  # noqa: E731
     assert rows("--at-least", 1000) < rows("--at-least", 5) < rows("--all")

@@ -1,9 +1,10 @@
 """Mistakes at the command line: what was meant is told."""
 
 import json
+import subprocess
 
 import pytest
-from conftest import Cli
+from conftest import COREPLANE, Cli
 
 
 def test_a_file_that_is_given_as_a_workload_is_told_how_recordings_are_given(cli: Cli) -> None:
@@ -81,3 +82,11 @@ def test_a_replay_of_another_programs_finding_is_no_clean_result(cli: Cli) -> No
     assert "not an image of this: the program has" in cli.refuses(*bug, "--replay", f"{model}@99999999:{rest.split(':')[1]}")
     point = rest.split(":")[0]
     assert f"stores to dead40 that are in flight after event {point}: 0" in cli.refuses(*bug, "--replay", f"{model}@{point}:dead40=1")
+
+
+@pytest.mark.parametrize("command", [("run", "intel", "queue", "--set", "workload.operations=50"), ("show", "stats"), ("explore", "nearpm", "--states", "500")])
+def test_output_that_cannot_be_written_is_told_in_one_line(cli: Cli, command: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([COREPLANE, *command], cwd=cli.folder, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and done.stderr.strip().splitlines()[-1].startswith("coreplane: standard output cannot be written: No space left"), done
+    assert "Traceback" not in done.stderr and "panicked" not in done.stderr

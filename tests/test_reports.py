@@ -90,6 +90,9 @@ def test_lines_near_each_other_stand_in_one_piece_and_unknown_files_in_none(tmp_
     sources = [str(tmp_path / "a.c"), str(tmp_path / "gone.c"), "/one/b.c", "/two/b.c"]
     near = report_source.excerpts(["a.c:10 f", "a.c:16 g"], sources)
     assert near.count("<details") == 1 and near.count("<mark>") == 2 and "   20  line 20;" in near and "line 21;" not in near
+    changed = (tmp_path / "a.c").stat().st_mtime
+    said = "changed after the program was recorded"
+    assert said in report_source.excerpts(["a.c:10 f"], sources, changed - 1) and said not in report_source.excerpts(["a.c:10 f"], sources, changed)
     assert report_source.excerpts(["a.c:10 f", "a.c:90 g"], sources).count("<details") == 2
     for site in ("a.c:101 f", "gone.c:1 f", "b.c:1 f", "other.c:3 f", "code offset 0x10", ""):
         assert report_source.excerpts([site], sources) == ""

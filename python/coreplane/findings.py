@@ -99,7 +99,10 @@ class Crash:
     @property
     def notes(self) -> list[str]:
         """What has to be known to read the result, such as what was made shorter."""
-        return list(self.data["notes"])
+        model = self._search
+        tried, there, bounded = model.get("points", 0), model.get("points_in_log", 0), model.get("bounded_points", 0)
+        bounds = [f"{tried:,} of {there:,} points of the model were tried, {bounded:,} with images left out: points and images raise the bounds"] if tried < there or bounded else []
+        return [*self.data["notes"], *bounds]
 
     @property
     def persistence_lint(self) -> pl.DataFrame:

@@ -143,7 +143,7 @@ def crash(folder: Path) -> Path:
         points = f"{tried[0]:,} of {tried[1]:,}" if tried[0] < tried[1] else f"{tried[0]:,}"
         said.append(f"In the model {data['model']}: {points} crash points, {model['images']:,} images{left}; recovery fails at {model['failing_points']:,} of the points.")
     sources = (data.get("recording") or {}).get("sources", [])
-    found = "".join(_failure(n, f, sources) for n, f in enumerate(model.get("failures", []), 1))
+    found = "".join(_failure(n, f, sources, _recorded_at(data["workload"])) for n, f in enumerate(model.get("failures", []), 1))
     failed = timed.get("failures", [])
     at_times = [[(quantity(f["at_ns"], "ns"), f["at_ns"]), *([len(f["lost_pages"])] if _lost(failed) else []), f["message"]] for f in failed]
     head = ["the power fails at", *(["pages not saved"] if _lost(failed) else []), "what recovery says"]
@@ -171,7 +171,13 @@ def _not_saved(failed: list[dict[str, Any]]) -> str:
     return f"<p>The stored energy did not last: {most} were not saved. To mend it: more of it, or less that is dirty.</p>" if lost else ""
 
 
-def _failure(number: int, failure: dict[str, Any], sources: list[str]) -> str:
+def _recorded_at(workload: str) -> float | None:
+    """When a recording was made, seconds; none of other workloads, and where its file has gone."""
+    file = Path(workload.removeprefix("trace:"))
+    return file.stat().st_mtime if workload.startswith("trace:") and file.is_file() else None
+
+
+def _failure(number: int, failure: dict[str, Any], sources: list[str], recorded_at: float | None) -> str:
     """A failure: the order that was possible, the order that was needed, and what gives it."""
     lost = failure["missing"][0] if failure.get("missing") else None
     there = failure["present"][0] if failure.get("present") else None
@@ -183,7 +189,7 @@ def _failure(number: int, failure: dict[str, Any], sources: list[str]) -> str:
         fix = f"<p>To mend it: make the line of <code>{html.escape(lost['site'])}</code> durable before the operation counts as done.</p>"
     said = f"<h3>{number}. {html.escape(failure['why'])}</h3><p>Recovery: {html.escape(failure['message'])}</p>"
     again = f"<details><summary>try this image again</summary><pre>--replay '{html.escape(failure['replay'])}'</pre></details>" if failure.get("replay") else ""
-    shown = report_source.excerpts([store["site"] for store in (lost, there) if store], sources)
+    shown = report_source.excerpts([store["site"] for store in (lost, there) if store], sources, recorded_at)
     return said + drawn + fix + shown + again
 
 

@@ -11,14 +11,14 @@ MOST_BYTES = 1 << 22
 _SITE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)\b")
 
 
-def excerpts(sites: list[str], sources: list[str]) -> str:
-    """What stands at each site ("kv.c:90 put") and around it; nothing of one whose file is not known, not there, or one of several of that name."""
+def excerpts(sites: list[str], sources: list[str], recorded_at: float | None = None) -> str:
+    """What stands at each site ("kv.c:90 put") and around it; nothing of one whose file is not known, not there, or one of several of that name. ``recorded_at`` is when the program was recorded: a file that is newer is said to be."""
     by_file: dict[Path, dict[int, str]] = {}
     for site in sites:
         path, line = _place(site, sources)
         if path is not None:
             by_file.setdefault(path, {})[line] = site
-    return "".join(_of_file(path, own) for path, own in by_file.items())
+    return "".join(_of_file(path, own, is_newer=recorded_at is not None and path.stat().st_mtime > recorded_at) for path, own in by_file.items())
 
 
 def _place(site: str, sources: list[str]) -> tuple[Path | None, int]:
@@ -29,7 +29,7 @@ def _place(site: str, sources: list[str]) -> tuple[Path | None, int]:
     return known[0], int(found["line"])
 
 
-def _of_file(path: Path, sites: dict[int, str]) -> str:
+def _of_file(path: Path, sites: dict[int, str], *, is_newer: bool) -> str:
     """Lines that are near each other stand in one piece."""
     text = path.read_text(errors="replace").splitlines()
     pieces: list[list[int]] = []
@@ -38,7 +38,8 @@ def _of_file(path: Path, sites: dict[int, str]) -> str:
             pieces[-1].append(line)
         else:
             pieces.append([line])
-    return "".join(_piece(path, text, lines, [sites[line] for line in lines]) for lines in pieces)
+    warning = "<p class='note'>The file was changed after the program was recorded: its lines may be others now.</p>" if is_newer and pieces else ""
+    return warning + "".join(_piece(path, text, lines, [sites[line] for line in lines]) for lines in pieces)
 
 
 def _piece(path: Path, text: list[str], lines: list[int], sites: list[str]) -> str:

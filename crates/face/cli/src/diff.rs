@@ -14,7 +14,14 @@ use std::path::Path;
 const SHOWN: usize = 20;
 
 pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
+    let bounds = [("--at-least", Some(args.at_least)), ("--slower-than", args.slower_than)];
+    let unfit =
+        |(_, percent): &(&str, Option<f64>)| percent.is_some_and(|p| !(0.0..f64::INFINITY).contains(&p));
+    if let Some((option, Some(percent))) = bounds.into_iter().find(unfit) {
+        return Err(Failure::BadInput(format!("{option} {percent}: give a number of percent, from 0 on")));
+    }
     let found = between(&args.before, &args.after)?;
+    args.slower_than.map_or(Ok(()), |_| comparable(&found))?;
     if let Some(folder) = &args.out {
         output::make_folder(Some(folder))?;
         let mut kept = found.to_json();
@@ -103,13 +110,22 @@ fn read(path: &Path) -> Result<Vec<Kept>, Failure> {
     let text = std::fs::read_to_string(&file).map_err(|e| fail(e.to_string()))?;
     let value: Value = serde_json::from_str(&text).map_err(|e| fail(format!("it is no JSON: {e}")))?;
     let runs: Vec<Option<Kept>> = match value.get("machines").and_then(Value::as_array) {
-        Some(machines) => machines.iter().map(kept).collect(),
+        // What recordings they are of stands beside them.
+        Some(machines) => machines.iter().map(|run| kept(&with_provenance(run, &value))).collect(),
         None => vec![kept(&value)],
     };
     let whole: Option<Vec<Kept>> = runs.into_iter().collect();
     whole
         .filter(|runs| !runs.is_empty())
         .ok_or_else(|| fail("it is no result of run or compare (machine, workload, time_ns, stats)".into()))
+}
+
+fn with_provenance(run: &Value, of: &Value) -> Value {
+    let mut run = run.clone();
+    if let (Some(fields), Some(provenance)) = (run.as_object_mut(), of.get("provenance")) {
+        fields.entry("provenance").or_insert_with(|| provenance.clone());
+    }
+    run
 }
 
 fn kept(run: &Value) -> Option<Kept> {
@@ -125,6 +141,14 @@ fn kept(run: &Value) -> Option<Kept> {
         configuration: run.get("configuration").and_then(Value::as_object).cloned().unwrap_or_default(),
         whole: run.clone(),
     })
+}
+
+impl Kept {
+    /// The contents of the recordings that it is of, as far as it says.
+    fn recordings(&self) -> Vec<&str> {
+        let listed = self.whole.get("provenance").and_then(|p| p.get("recordings")).and_then(Value::as_array);
+        listed.into_iter().flatten().filter_map(|one| one.get("xxh3")?.as_str()).collect()
+    }
 }
 
 impl Pair {
@@ -153,6 +177,22 @@ impl Pair {
         let order = |c: &Change| if c.moved().is_finite() { -c.moved() } else { 0.0 };
         changes.sort_by(|a, b| order(a).total_cmp(&order(b)).then_with(|| a.name.cmp(&b.name)));
         changes
+    }
+
+    /// Why the two did not do the same work, where that is known.
+    fn other_work(&self) -> Option<String> {
+        let (old, new) = (&self.before, &self.after);
+        let recordings = [old, new].map(|kept| kept.recordings());
+        if recordings.iter().any(|own| !own.is_empty()) {
+            return (recordings[0] != recordings[1]).then(|| "the recordings are not the same".into());
+        }
+        if old.workload != new.workload {
+            return Some("the workloads are not the same".into());
+        }
+        let name = "cpu.operations";
+        let count = |kept: &Kept| kept.stats.get(name).copied().unwrap_or(0.0);
+        let differ = (count(old) - count(new)).abs() >= 0.5;
+        differ.then(|| format!("the one did {} operations, the other {}", count(old), count(new)))
     }
 
     /// How many times as fast the second is.
@@ -210,6 +250,21 @@ impl Found {
     }
 }
 
+/// What is to be checked has to be of the same work, and there on both sides.
+fn comparable(found: &Found) -> Result<(), Failure> {
+    if let Some(gone) = found.alone.first() {
+        return Err(Failure::BadInput(format!(
+            "--slower-than: {gone}, so that there is nothing to compare it with"
+        )));
+    }
+    let other = found.pairs.iter().find_map(|pair| Some((pair, pair.other_work()?)));
+    if let Some((pair, why)) = other {
+        let text = format!("--slower-than: {why}, so that times cannot be compared: {}", title(&pair.after));
+        return Err(Failure::BadInput(text));
+    }
+    Ok(())
+}
+
 /// A result that is slower by more than is allowed does not hold.
 fn slower(found: &Found, args: &DiffArgs) -> Result<(), Failure> {
     let Some(percent) = args.slower_than else { return Ok(()) };
@@ -241,8 +296,8 @@ fn print(found: &Found, args: &DiffArgs) {
         let [before, after] = [&pair.before, &pair.after].map(title);
         say!("before: {before}: {}", time(pair.before.time_ns));
         say!("after:  {after}: {}, {}\n", time(pair.after.time_ns), how(pair.speedup()));
-        if pair.before.workload != pair.after.workload {
-            say!("the workloads are not the same\n");
+        if let Some(why) = pair.other_work() {
+            say!("{why}\n");
         }
         if let Some(table) = causes(pair) {
             table.print();

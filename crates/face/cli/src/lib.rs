@@ -124,6 +124,10 @@ fn end_quietly_when_nobody_reads() {
         if text.starts_with("failed printing to") && text.contains("Broken pipe") {
             std::process::exit(141);
         }
+        if let Some((_, why)) = text.split_once("failed printing to stdout: ") {
+            lines::remark(&format!("standard output cannot be written: {why}"));
+            std::process::exit(2);
+        }
         usual(info);
     }));
 }
