@@ -191,10 +191,16 @@ pub(super) fn spread(points: &[usize], most: usize) -> Vec<usize> {
     chosen(points.len(), most).map(|n| points[n]).collect()
 }
 
-/// At most `most` of `n` points by number, the last one among them.
+/// At most `most` of `n` points by number, the last one among them: one of each of as many stretches, at a place that
+/// differs from stretch to stretch. Even steps would meet the same point of each turn of a loop.
 fn chosen(n: usize, most: usize) -> impl Iterator<Item = usize> {
-    let most = most.clamp(1, n.max(1));
-    (1..=most.min(n)).map(move |i| (i as u128 * n as u128 / most as u128) as usize - 1)
+    let most = most.clamp(1, n.max(1)).min(n);
+    let end = move |i: usize| (i as u128 * n as u128 / most as u128) as usize;
+    (1..=most).map(move |i| {
+        let (first, end) = (end(i - 1), end(i));
+        let apart = if i < most { units::Random::new(i as u64, 17).below((end - first) as u64) } else { 0 };
+        end - 1 - apart as usize
+    })
 }
 
 /// One image's decision: a unit, what it may keep, and which of these is tried.
@@ -269,5 +275,32 @@ fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize,
             Some(_) if images >= most => return (images, true, None),
             Some(last) => last.tried += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chosen;
+
+    #[test]
+    fn points_of_a_bound_meet_every_point_of_a_loops_turn() {
+        for (n, most, turn) in
+            [(2001, 1000, 2), (201, 100, 2), (3001, 1000, 3), (501, 100, 5), (1000, 100, 10)]
+        {
+            let points: Vec<usize> = chosen(n, most).collect();
+            assert_eq!((points.len(), points.last()), (most, Some(&(n - 1))));
+            assert!(points.is_sorted_by(|a, b| a < b));
+            let met: Vec<usize> =
+                (0..turn).map(|at| points.iter().filter(|p| *p % turn == at).count()).collect();
+            assert!(met.iter().all(|times| *times > most / turn / 3), "{n}, {most}: {met:?}");
+        }
+    }
+
+    #[test]
+    fn all_points_are_taken_where_there_are_no_more() {
+        for (n, most) in [(0, 5), (1, 1), (7, 7), (7, 100)] {
+            assert!(chosen(n, most).eq(0..n), "{n} {most}");
+        }
+        assert!(chosen(9, 0).eq([8]));
     }
 }
