@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -222,10 +222,8 @@ def compiled(cli: Cli, name: str) -> Path:
     return cli.folder / name
 
 
-def family(cli: Cli, before: str, after: str, *options: object) -> tuple[dict, pl.DataFrame, pl.DataFrame]:
-    """What a process and its child change in one window, some of it in memory that they share: the window, and the rows of
-    pages of their own and of shared ones."""
-    program = subprocess.Popen([compiled(cli, "family")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def steps_of(program: subprocess.Popen) -> Callable[[str], None]:
+    """Has a program that is ready take a step, and waits until it has."""
 
     def say(step: str) -> None:
         program.stdin.write(step.encode())
@@ -233,6 +231,14 @@ def family(cli: Cli, before: str, after: str, *options: object) -> tuple[dict, p
         assert program.stdout.readline() == b"done\n"
 
     assert program.stdout.readline() == b"ready\n"
+    return say
+
+
+def family(cli: Cli, before: str, after: str, *options: object) -> tuple[dict, pl.DataFrame, pl.DataFrame]:
+    """What a process and its child change in one window, some of it in memory that they share: the window, and the rows of
+    pages of their own and of shared ones."""
+    program = subprocess.Popen([compiled(cli, "family")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    say = steps_of(program)
     for step in before:
         say(step)
     command = [COREPLANE, "track", str(program.pid), "--interval", "600", "--out", "t.parquet", "--format", "json", *map(str, options)]
@@ -340,13 +346,7 @@ def test_a_child_that_saves_a_database_is_tracked(cli: Cli, redis: tuple[int, in
 def reading(cli: Cli, steps: str, *options: object, before: str = "", seconds: float = 0) -> list[dict[str, Any]]:
     """The windows of a program whose every read is known, with the pages of its heap and of its file."""
     program = subprocess.Popen([compiled(cli, "reads"), "pages.dat"], cwd=cli.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def say(step: str) -> None:
-        program.stdin.write(step.encode())
-        program.stdin.flush()
-        assert program.stdout.readline() == b"done\n"
-
-    assert program.stdout.readline() == b"ready\n"
+    say = steps_of(program)
     for step in before:
         say(step)
     command = [COREPLANE, "track", str(program.pid), "--accessed", "--format", "json", *map(str, options)]

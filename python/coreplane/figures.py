@@ -70,6 +70,11 @@ def cause_colour(named: list[str]) -> alt.Color:
     return alt.Color("cause:N", title=None, sort=named, scale=alt.Scale(domain=named, range=[CAUSES[c] for c in named]), legend=alt.Legend(orient="top"))
 
 
+def time_scale(longest: float) -> tuple[float, str]:
+    """The unit of an axis on which times up to ``longest`` ns stand, and how many ns it has."""
+    return next(((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "us")) if longest >= s), (1.0, "ns"))
+
+
 def causes_of(
     runs: list[dict[str, Any]],
     causes: Callable[[dict[str, Any]], dict[str, float]],
@@ -77,7 +82,7 @@ def causes_of(
 ) -> alt.Chart:
     """Time of a core, a bar a machine, stacked by what it was spent on: the bars are as long as the runs."""
     longest = max(r["time_ns"] for r in runs)
-    size, unit = next(((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "us")) if longest >= s), (1.0, "ns"))
+    size, unit = time_scale(longest)
     rows = [{"machine": r["machine"], "cause": c, "time": v / cores(r) / size} for r in runs for c, v in causes(r).items()]
     machines = [r["machine"] for r in runs]
     named = [c for c in CAUSES if any(row["cause"] == c for row in rows)]

@@ -26,8 +26,7 @@ def drawn(folder: Path, runs: list[dict[str, Any]]) -> str:
     rows = [{"machine": r["machine"], "share": words, "value": time} for r in runs for words, _, time in told(r) if time > 0]
     if len({row["share"] for row in rows}) < 2:
         return ""
-    longest = max(row["value"] for row in rows)
-    size, unit = next(((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "us")) if longest >= s), (1.0, "ns"))
+    size, unit = figures.time_scale(max(row["value"] for row in rows))
     names = [r["machine"] for r in runs if told(r)]
     chart = (
         alt.Chart(pl.DataFrame([row | {"value": row["value"] / size} for row in rows]))

@@ -7,7 +7,7 @@ use crate::output::{self, Table};
 use crate::quantity::{time, with_unit};
 use machine::STATISTICS;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Rows that are shown unless all are asked for.
@@ -155,9 +155,7 @@ impl Pair {
     /// Keys whose values differ.
     fn parameters(&self) -> Vec<(&str, Option<&Value>, Option<&Value>)> {
         let (old, new) = (&self.before.configuration, &self.after.configuration);
-        let mut keys: Vec<&str> = old.keys().chain(new.keys()).map(String::as_str).collect();
-        keys.sort_unstable();
-        keys.dedup();
+        let keys: BTreeSet<&str> = old.keys().chain(new.keys()).map(String::as_str).collect();
         let differ = keys.into_iter().map(|key| (key, old.get(key), new.get(key)));
         differ.filter(|(_, before, after)| before != after).collect()
     }
@@ -165,9 +163,7 @@ impl Pair {
     /// Statistics that differ: those that moved by most first, then those that one side lacks or has none of.
     fn statistics(&self) -> Vec<Change> {
         let (old, new) = (&self.before.stats, &self.after.stats);
-        let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         let all = names.into_iter().map(|name| Change {
             name: name.clone(),
             before: old.get(name).copied(),
@@ -327,10 +323,8 @@ fn causes(pair: &Pair) -> Option<Table> {
         own.collect()
     };
     let sides = [of(&pair.before), of(&pair.after)];
-    let mut names: Vec<&String> =
+    let names: BTreeSet<&String> =
         sides.iter().flatten().filter(|(_, ns)| *ns > 0.0).map(|(name, _)| name).collect();
-    names.sort_unstable();
-    names.dedup();
     let sums = sides.each_ref().map(|side| side.iter().map(|(_, ns)| ns).sum::<f64>());
     if names.is_empty() || sums.iter().any(|sum| *sum <= 0.0) {
         return None;
