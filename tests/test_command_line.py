@@ -129,6 +129,7 @@ def test_completions_are_generated(cli: Cli, shell: str) -> None:
         ("show ordering.persist_b", ["ordering.persist_buffer"]),
         ("show protoc", ["protocols"]),
         ("explore near", ["nearpm"]),
+        ("explore asap --mutant skip-d", ["skip-delay"]),
         ("reproduce am", ["amf"]),
     ],
 )

@@ -98,7 +98,11 @@ def test_what_is_no_result_is_refused(kept: Cli) -> None:
     assert "neither run.json nor compare.json" in kept.refuses("diff", "empty", "intel")
     assert "nope: No such file" in kept.refuses("diff", "intel", "nope")
     assert "text.json: it is no JSON" in kept.refuses("diff", "text.json", "intel")
-    for name in ("list.json", "odd.json", "none.json"):
+    run = json.loads((kept.folder / "intel/run.json").read_text())
+    (kept.folder / "no-time.json").write_text(json.dumps(run | {"time_ns": 0}))
+    (kept.folder / "bell.json").write_text(json.dumps(run | {"machine": "a\x1b[2Jb"}))
+    assert "\x1b" not in kept("diff", "bell.json", "intel")
+    for name in ("list.json", "odd.json", "none.json", "no-time.json"):
         assert f"{name}: it is no result of run or compare" in kept.refuses("diff", "intel", name)
 
 
@@ -106,11 +110,14 @@ def test_a_page_shows_both_sides(kept: Cli) -> None:
     assert "report: d/report.html" in kept("diff", "intel", "asap", "--out", "d")
     page = (kept.folder / "d/report.html").read_text()
     assert re.search(r"queue on asap-rp, seed 1: \d\.\d\d times as fast as before \([^)]* before, [^)]* after\)\. What changed most: each core spends \S+ \w+ less on \w+", page)
+    assert "coreplane run intel queue" in page and page.count(f"<td class=\"t\">{cp.__version__}</td>") == 2
     for heading in ("Where the time went", "How long operations take", "Parameters that differ", "Statistics that differ", "Provenance"):
         assert heading in page, heading
     assert "flush instructions that left a core" in page and (kept.folder / "d/time.svg").exists()
     kept("diff", "three", "others", "--out", "several", "--quiet")
-    assert "Statistics that differ: eadr" in (kept.folder / "several/report.html").read_text()
+    several = (kept.folder / "several/report.html").read_text()
+    places = re.findall(r'<h2 id="([^"]+)"', several)
+    assert "Statistics that differ: eadr" in several and len(places) == len(set(places))
     assert json.loads((kept.folder / "several/diff.json").read_text())["provenance"]["command"].startswith("coreplane diff three others")
 
 
@@ -119,5 +126,7 @@ def test_python_gives_frames(kept: Cli) -> None:
     assert found.parameters.rows() == [("intel", "memory.pm.read_ns", "175", "400")] and found.speedup["intel"] < 1
     assert set(found.statistics.columns) == {"machine", "name", "unit", "before", "after", "change_percent"}
     assert "times as fast" in repr(found) and "memory.pm.read_ns" in found._repr_html_()
+    same = cp.diff(kept.folder / "intel", kept.folder / "intel")
+    assert not len(same.statistics) and same.statistics.schema == found.statistics.schema and same.parameters.schema == found.parameters.schema
     with pytest.raises(cp.ConfigError, match="nope"):
         cp.diff(kept.folder / "nope", kept.folder / "slow")

@@ -25,6 +25,8 @@ def test_names_are_found_whatever_the_case_of_their_letters(cli: Cli) -> None:
         (("compare", "cceh", "intel", "asap-rp"), "--on intel,asap-rp"),
         (("compare", "cceh", "--on", "intel", "asap-rp"), "--on intel,asap-rp"),
         (("track", "no-such-server"), "no-such-server: no process is called that (`ps -A` lists names); a program to start is given as a command"),
+        (("track",), "coreplane track [OPTIONS] -- <COMMAND>..."),
+        (("track",), "--cgroup <PATH>"),
     ],
 )
 def test_arguments_that_are_not_accepted_come_with_what_was_meant(cli: Cli, args: tuple[str, ...], hint: str) -> None:

@@ -42,6 +42,7 @@ def test_a_recording_goes_to_gem5_and_back(cli: Cli) -> None:
         ("damon", b"x damon_aggregated: y\n", "line 1"),
         ("perf-mem", b"a\nb 2 z |OP LOAD|\n", "line 2"),
         ("oracle-general", bytes(25), "byte 24"),
+        ("ktracker", bytes(8) + b"\x01" * 8, "byte 8"),
         ("oracle-general", b"what anybody may have written, such as this text " * 24, "byte 24: not oracleGeneral: a time of"),
     ],
 )  # fmt: skip

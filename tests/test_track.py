@@ -149,6 +149,12 @@ def test_the_end_of_a_short_command_is_seen(cli: Cli) -> None:
     assert len(json.loads(cli("track", "--interval", 600, "--format", "json", "--", "sh", "-c", "exec true"))) <= 1
 
 
+@pytest.mark.parametrize(("end", "told"), [("exit 3", "the program ended with exit code 3"), ("kill -9 $$", "the program ended by signal 9"), ("exit 0", None)])
+def test_how_a_command_ended_is_told(cli: Cli, end: str, told: str | None) -> None:
+    text = cli("track", "--interval", 600, "--", "sh", "-c", end)
+    assert told in text if told else "ended" not in text
+
+
 def test_children_signals_and_replaced_programs_are_survived(cli: Cli) -> None:
     script = "for i in 1 2 3 4 5 6 7 8; do sleep 0.02; (true); done; kill -STOP $$; exit 0"
     tracker = subprocess.Popen(
@@ -179,6 +185,20 @@ def test_the_binary_log_has_the_same_pages(cli: Cli) -> None:
     assert words[3::2].count(3) >= 1000
 
 
+def test_what_was_dirty_runs_on_a_machine(cli: Cli) -> None:
+    dirty = Dirty(cli, "--interval", 600, "--out", "t.ktracker", "--quiet")
+    dirty.say("s")
+    dirty.stop_tracker()
+    dirty.end()
+    words = struct.unpack(f"<{(cli.folder / 't.ktracker').stat().st_size // 8}Q", (cli.folder / "t.ktracker").read_bytes())
+    cli("trace", "convert", "--quiet", "--from", "ktracker", "t.ktracker", "t.cpt")
+    kinds = cli.json("trace", "info", "t.cpt")["kinds"]
+    assert kinds == {"store": sum(lines.bit_count() for lines in words[3::2]), "mark": 1}
+    for machine in ("intel", "pberry"):
+        run = cli.json("run", machine, "trace:t.cpt", "--set", "workload.pm=all", "--no-bands")
+        assert run["stats"]["cpu.pm_stores"] == kinds["store"] and run["stats"]["cpu.operations"] == 1
+
+
 def test_what_cannot_be_tracked_is_refused(cli: Cli) -> None:
     assert "there is none" in cli.refuses("track", 999_999_999)
     assert "no-such-program" in cli.refuses("track", "--", "./no-such-program")
@@ -206,6 +226,7 @@ def test_a_process_is_given_by_its_name(cli: Cli) -> None:
         assert window["mechanism"] in ("scan", "read")
     # A part of a name is none, and the tracker's own arguments are not a process of that name.
     assert f"{long[:-1]}: no process is called that" in cli.refuses("track", long[:-1])
+    assert f"did you mean {short}" in cli.refuses("track", short.replace("by", "yb"))
     # All that are called so, once each; and some by numbers, as pidof and pgrep list them.
     again = started(cli, short)
     both = sorted([names[short].pid, again.pid])

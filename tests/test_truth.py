@@ -93,6 +93,17 @@ def test_verdicts_are_the_truth(cli: Cli, name: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize(("name", "verdict"), [("nontemporal", "clean"), ("nontemporal_no_fence", "loses"), ("log_no_flush", "clean")])
+@pytest.mark.parametrize("machine", ["eadr", "bbb"])
+def test_a_store_past_the_caches_needs_its_fence_where_caches_survive(cli: Cli, name: str, verdict: str, machine: str) -> None:
+    build(cli, name, PROGRAMS[name])
+    assert record(cli, name, PROGRAMS[name]).returncode == 0
+    done = cli.run("crash", machine, "trace:t.cpt", "--check", f"{cli.folder}/{name} --check {{image}} {{acknowledged}}", "--format", "json")
+    assert BY_CODE[done.returncode] == verdict
+    if verdict == "loses":
+        assert names_the_store(json.loads(done.stdout), str(lost_line(name))) and "no fence after the non-temporal store" in done.stdout
+
+
 def test_every_program_has_a_truth() -> None:
     files = {f.stem for f in FOLDER.iterdir() if f.suffix in (".c", ".cpp")}
     assert files == set(PROGRAMS) and len(files) >= 40

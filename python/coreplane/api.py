@@ -12,7 +12,7 @@ import polars as pl
 
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
-from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, core_of, frame, machine_of, pairs, workload_of
+from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, frame, machine_of, pairs, workload_of
 from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
@@ -67,6 +67,7 @@ def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | Non
 
     With ``resume``, runs whose results are in ``out`` are not made again. Raises ConfigError when the campaign is not accepted.
     """
+    accept(isinstance(campaign, str | os.PathLike), f"a campaign is the path of its TOML file, not {campaign!r}")
     return Sweep(_core.sweep(os.fspath(campaign), None if out is None else os.fspath(out), resume, jobs))
 
 
@@ -128,6 +129,7 @@ def crash(
     goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """
     of = workload_of(workload)
+    accept(at is None or isinstance(at, str), f"at is one instant as text, such as \"12.5 us\", not {at!r}")
     how: dict[str, Any] = {"at": at, "every": every, "all": all, "check": check, "file": file, "after": after, "accept_unseen": accept_unseen, "model": model}
     how |= {"points": points, "images": images, "time_limit": time_limit, "minimise_seconds": minimise_seconds, "replay": replay}
     if resume and out is None:

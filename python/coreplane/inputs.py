@@ -170,8 +170,15 @@ class Trace:
         return notebook.title(repr(self), about) + notebook.table(self.kinds)
 
 
+def accept(fits: bool, otherwise: str) -> None:
+    """Raises TypeError with what is accepted where an argument's type does not fit."""
+    if not fits:
+        raise TypeError(otherwise)
+
+
 def machine_of(machine: Machine | str | os.PathLike[str]) -> Machine:
     """A machine, given or by name."""
+    accept(isinstance(machine, Machine | str | os.PathLike), f"a machine is a name, a path or a Machine, not {machine!r}")
     return machine if isinstance(machine, Machine) else Machine(machine)
 
 
@@ -179,6 +186,9 @@ def workload_of(workload: Workload | Trace | str) -> Workload:
     """A workload, given or by name."""
     if isinstance(workload, Trace):
         return workload.workload()
+    program = hasattr(workload, "save") and hasattr(workload, "main")
+    accept(not program, "a Program is a workload once it is kept: give the Trace that its save(\"FILE.parquet\") returns")
+    accept(isinstance(workload, Workload | str), f"a workload is a name, a Workload or a Trace, not {workload!r}")
     return workload if isinstance(workload, Workload) else Workload(workload)
 
 

@@ -21,8 +21,8 @@ def told(run: dict[str, Any]) -> list[tuple[str, str, float]]:
     return [(words, name, stats[f"{_NAME}.{name}"]) for words, name, least in SHARES if f"{_NAME}.{name}" in stats and count >= least]
 
 
-def drawn(folder: Path, runs: list[dict[str, Any]]) -> str:
-    """The section of a report; nothing where no machine has operations that are timed."""
+def drawn(folder: Path, runs: list[dict[str, Any]], of: str = "") -> str:
+    """The section of a report, its heading with ``of`` behind; nothing where no machine has operations that are timed."""
     rows = [{"machine": r["machine"], "share": words, "value": time} for r in runs for words, _, time in told(r) if time > 0]
     if len({row["share"] for row in rows}) < 2:
         return ""
@@ -38,7 +38,7 @@ def drawn(folder: Path, runs: list[dict[str, Any]]) -> str:
         )
         .properties(width=560, height=280)
     )
-    return page.section("How long operations take", page.figure(folder, "operations", chart, said(runs)))
+    return page.section(f"How long operations take{of}", page.figure(folder, "operations", chart, said(runs)))
 
 
 def said(runs: list[dict[str, Any]]) -> str:

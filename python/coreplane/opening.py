@@ -43,12 +43,13 @@ def drawn(folder: Path, runs: list[dict[str, Any]]) -> str:
 
 
 def until(runs: list[dict[str, Any]]) -> float:
-    """The end of the picture: all that is drawn was kept to here, and the first core has no more stretches than can be told apart."""
+    """The end of the picture: all that is drawn was kept to here, and no core of the first run has more stretches than can be told apart."""
     # A core with fewer stretches than another was seen to its end, or all of them were.
     most = max(len(core) for r in runs for core in r["opening"])
     full = [core[-1][2] for r in runs for core in r["opening"] if len(core) == most]
-    first = next(core for core in runs[0]["opening"] if core)
-    return float(min(*full, first[: STRETCHES + 1][-1][2], max(r["time_ns"] for r in runs)))
+    busiest = max(runs[0]["opening"], key=len)
+    told_apart = [busiest[: STRETCHES + 1][-1][2]] if busiest else []
+    return float(min(*full, *told_apart, max(r["time_ns"] for r in runs)))
 
 
 #: What a core does that has nothing to do yet: it waits for others, or has no program.

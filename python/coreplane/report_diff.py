@@ -16,7 +16,7 @@ def diff(folder: Path) -> Path:
     body = [page.summary([*(said(pair) for pair in data["pairs"]), *data["alone"]])]
     for pair in data["pairs"]:
         body += _of_pair(folder, pair, several=several)
-    body.append(page.provenance(data))
+    body += [_sides(data["pairs"]), page.provenance(data)]
     return page.write(folder, "Before and after", "; ".join(_title(pair[side]) for pair in data["pairs"][:1] for side in ("before", "after")), body)
 
 
@@ -61,10 +61,16 @@ def _of_pair(folder: Path, pair: dict[str, Any], *, several: bool) -> list[str]:
     name = f": {pair['after']['machine']}" if several else ""
     return [
         section(f"Where the time went{name}", drawn, report.account(runs)),
-        latencies.drawn(place, runs),
+        latencies.drawn(place, runs, name),
         section(f"Parameters that differ{name}", page.table(["parameter", "before", "after"], parameters, text=3)) if parameters else "",
         section(f"Statistics that differ{name}", page.table(["statistic", "before", "after", "change", "meaning"], statistics)),
     ]
+
+
+def _sides(pairs: list[dict[str, Any]]) -> str:
+    """Which version made each of the two results, and by which command; the same for all machines of a result."""
+    told = [[side, (of := pairs[0][side].get("provenance") or {}).get("version", "-"), of.get("command", "-")] for side in ("before", "after")]
+    return section("The two results", page.table(["side", "version", "command"], told, text=3))
 
 
 def _value(value: Any) -> str:

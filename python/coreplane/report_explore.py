@@ -25,7 +25,7 @@ def explore(folder: Path) -> Path | None:
         return None
     data = json.loads((folder / "explore.json").read_text())
     violation = data.get("violation")
-    mistake = f"; with the mistake {data['mutant']}" if data.get("mutant") else ""
+    mistake = f"; with a mistake put in, {data['mutant']}: {data.get('mutant_meaning') or ''}" if data.get("mutant") else ""
     body = [page.summary(_said(data))]
     if violation and violation["trace"]:
         trace = violation["trace"]
@@ -35,7 +35,8 @@ def explore(folder: Path) -> Path | None:
             again = f"coreplane explore {data['protocol']}{''.join(f' --{name} {value}' for name, value in data['bounds'])}"
             again += f" --mutant {data['mutant']}" if data.get("mutant") else ""
             body.append(section("The same way again", f"<p><code>{again} --replay {','.join(map(str, violation['choices']))}</code></p>"))
-    body.append(page.provenance(data))
+    bounds = [[bound["name"], bound["value"], bound["meaning"]] for bound in data.get("within", [])]
+    body += [section("Within these bounds", page.table(["bound", "value", "meaning"], bounds, text=3)), page.provenance(data)]
     return page.write(folder, f"Exploration of {data['protocol']}", f"{data['meaning']}{mistake}", body)
 
 

@@ -297,7 +297,10 @@ class Difference:
 
     def _table(self, what: str, columns: list[str], shown: Callable[[Any], Any]) -> pl.DataFrame:
         rows = [{"machine": pair["after"]["machine"]} | {column: shown(entry[column]) for column in columns} for pair in self.data["pairs"] for entry in pair[what]]
-        return frame(rows, ["machine", *columns])
+        numbers = [column for column in columns if what == "statistics" and column not in ("name", "unit")]
+        # Where nothing differs the columns have types all the same: frames of several results are put together.
+        types = pl.Schema({column: pl.Float64 if column in numbers else pl.String for column in ("machine", *columns)})
+        return frame(rows, ["machine", *columns]).cast(types)
 
     def __repr__(self) -> str:
         return f"<{', '.join(f'{machine}: {speedup:.2f} times as fast' for machine, speedup in self.speedup.items())}>"

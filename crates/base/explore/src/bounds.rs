@@ -165,6 +165,15 @@ impl Given {
         self.0.iter().rev().find(|(name, _)| *name == bound.name).map(|(_, value)| *value)
     }
 
+    /// The value of a bound in words, also where nobody gave one.
+    pub fn told(&self, bound: &Bound) -> String {
+        match bound.kind {
+            Kind::Number { .. } | Kind::Among { .. } => self.number::<u64>(bound).to_string(),
+            Kind::Word { accepted, .. } => accepted[self.place(bound)].into(),
+            Kind::Flag => if self.said(bound) { "yes" } else { "no" }.into(),
+        }
+    }
+
     /// A number. All that are accepted fit into any type that a harness counts in.
     pub fn number<N: TryFrom<u64> + Default>(&self, bound: &Bound) -> N {
         let number = match (self.value(bound), bound.kind) {

@@ -17,7 +17,7 @@ pub enum Persistency {
     Strand,
     /// Epochs persist in order, and after those that they acquired from.
     Release,
-    /// Every store persists when it becomes visible.
+    /// Every store persists when it becomes visible; a non-temporal one at the next fence of its thread.
     Strict,
 }
 

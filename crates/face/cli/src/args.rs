@@ -90,6 +90,9 @@ pub(crate) struct ManArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "coreplane track [OPTIONS] <PID>...\n       coreplane track [OPTIONS] --cgroup <PATH>\n       coreplane track [OPTIONS] -- <COMMAND>..."
+)]
 pub(crate) struct TrackArgs {
     /// Processes, by number or name (all that are called so), or `-- COMMAND ...` to start one
     #[arg(
@@ -380,8 +383,8 @@ pub(crate) enum TraceCommand {
     Convert {
         input: PathBuf,
         output: PathBuf,
-        /// The input's format: lackey, champsim, ramulator, ramulator-data, pmemcheck, drmemtrace, gem5, damon, perf-mem or
-        /// oracle-general; packed with gzip, zstd or zip as it is
+        /// The input's format: lackey, champsim, ramulator, ramulator-data, pmemcheck, drmemtrace, gem5, damon, perf-mem,
+        /// oracle-general or ktracker (what track --out NAME.ktracker keeps); packed with gzip, zstd or zip as it is
         #[arg(long)]
         from: Option<String>,
         /// The format to write: ramulator, ramulator-data, pmemcheck or gem5; packed with gzip where the output ends in .gz

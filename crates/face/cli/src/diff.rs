@@ -115,9 +115,9 @@ fn read(path: &Path) -> Result<Vec<Kept>, Failure> {
         None => vec![kept(&value)],
     };
     let whole: Option<Vec<Kept>> = runs.into_iter().collect();
-    whole
-        .filter(|runs| !runs.is_empty())
-        .ok_or_else(|| fail("it is no result of run or compare (machine, workload, time_ns, stats)".into()))
+    whole.filter(|runs| !runs.is_empty()).ok_or_else(|| {
+        fail("it is no result of run or compare (machine, workload, seed, time_ns above 0, stats)".into())
+    })
 }
 
 fn with_provenance(run: &Value, of: &Value) -> Value {
@@ -129,14 +129,15 @@ fn with_provenance(run: &Value, of: &Value) -> Value {
 }
 
 fn kept(run: &Value) -> Option<Kept> {
-    let text = |key: &str| Some(run.get(key)?.as_str()?.to_string());
+    // What stands in a file is shown on a terminal.
+    let text = |key: &str| Some(run.get(key)?.as_str()?.replace(char::is_control, " "));
     let stats =
         run.get("stats")?.as_object()?.iter().map(|(name, value)| Some((name.clone(), value.as_f64()?)));
     Some(Kept {
         machine: text("machine")?,
         workload: text("workload")?,
         seed: run.get("seed")?.as_u64()?,
-        time_ns: run.get("time_ns")?.as_f64().filter(|time| *time >= 0.0)?,
+        time_ns: run.get("time_ns")?.as_f64().filter(|time| *time > 0.0)?,
         stats: stats.collect::<Option<_>>()?,
         configuration: run.get("configuration").and_then(Value::as_object).cloned().unwrap_or_default(),
         whole: run.clone(),

@@ -30,7 +30,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
         }
         (mutant, Some(choices)) => {
             let replay = harness.replay(&given, mutant, choices).map_err(Failure::BadInput)?;
-            replayed(args, harness, &replay)
+            replayed(args, harness, &given, &replay)
         }
         (mutant, None) => visit(args, harness, &given, mutant),
     }
@@ -116,7 +116,7 @@ fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&s
     let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, args.states));
     drop(bar);
     let outcome = outcome.map_err(Failure::BadInput)?;
-    keep(args, harness, json(&args.protocol, args.mutant.as_deref(), &outcome, seconds))?;
+    keep(args, harness, given, json(&args.protocol, args.mutant.as_deref(), &outcome, seconds))?;
     if output::is_json(&args.common) {
         output::print_json(&json(&args.protocol, args.mutant.as_deref(), &outcome, seconds));
     } else {
@@ -128,21 +128,33 @@ fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&s
     }
 }
 
+/// Every bound with the value that counted, and what it means.
+fn within(args: &ExploreArgs, harness: &Harness, given: &Given) -> Result<Value, Failure> {
+    let larger = args.mutant.as_deref().map_or(&[][..], |mutant| harness.shown_with(mutant));
+    let given = Given::read(harness.bounds, larger.iter().copied()).map_err(Failure::BadInput)?.then(given);
+    let rows =
+        harness.bounds.iter().map(|b| json!({"name": b.name, "value": given.told(b), "meaning": b.meaning}));
+    Ok(rows.collect())
+}
+
 /// Keeps a result with what it takes to see it again.
-fn keep(args: &ExploreArgs, harness: &Harness, mut result: Value) -> Result<(), Failure> {
+fn keep(args: &ExploreArgs, harness: &Harness, given: &Given, mut result: Value) -> Result<(), Failure> {
     let Some(folder) = &args.out else { return Ok(()) };
     output::make_folder(Some(folder))?;
     result["meaning"] = harness.meaning.into();
     result["bounds"] = args.bounds.0.iter().map(|(name, value)| json!([name, value])).collect();
+    result["within"] = within(args, harness, given)?;
+    let mutant = harness.mutants().into_iter().find(|(name, _)| Some(*name) == args.mutant.as_deref());
+    result["mutant_meaning"] = mutant.map(|(_, meaning)| meaning).into();
     result["provenance"] = output::provenance();
     output::write(folder, "explore.json", format!("{result:#}\n").as_bytes())
 }
 
-fn replayed(args: &ExploreArgs, harness: &Harness, replay: &Replay) -> Result<(), Failure> {
+fn replayed(args: &ExploreArgs, harness: &Harness, given: &Given, replay: &Replay) -> Result<(), Failure> {
     let way = json!({"message": replay.message, "trace": replay.trace, "choices": args.replay});
     let violation = replay.message.as_ref().map(|_| way);
     let kept = json!({"protocol": args.protocol, "mutant": args.mutant, "violation": violation});
-    keep(args, harness, kept)?;
+    keep(args, harness, given, kept)?;
     if output::is_json(&args.common) {
         output::print_json(&json!({"trace": replay.trace, "message": replay.message}));
     } else {

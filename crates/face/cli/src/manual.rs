@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 use machine::PRESETS;
-use std::io::Write;
+use std::collections::BTreeSet;
 
 /// Prints a shell's completion script: commands, options, and names of machines, workloads and keys.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     if args.shell == Shell::Fish {
         script = after_commas(&script, &named) + &by_place(&command, &named);
     }
-    std::io::stdout().write_all(script.as_bytes())?;
+    print!("{script}");
     Ok(())
 }
 
@@ -33,10 +33,12 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 type Named = [(&'static str, Vec<&'static str>)];
 
 /// What is offered where.
-fn named() -> [(&'static str, Vec<&'static str>); 7] {
+fn named() -> [(&'static str, Vec<&'static str>); 8] {
     let keys: Vec<&'static str> = show::all_keys().into_iter().map(|param| param.key).collect();
     let machines: Vec<&'static str> = PRESETS.iter().map(|p| p.name).collect();
     let workloads = show::plain_workloads();
+    let mutants: BTreeSet<&str> =
+        machine::protocols().flat_map(|p| p.mutants()).map(|(name, _)| name).collect();
     let shown = show::TOPICS.iter().chain(&machines).chain(&workloads).chain(&keys).copied().collect();
     [
         ("machine", machines.clone()),
@@ -45,6 +47,7 @@ fn named() -> [(&'static str, Vec<&'static str>); 7] {
         ("set", keys.iter().map(|key| &*format!("{key}=").leak()).collect()),
         ("what", shown),
         ("paper", evaluate::PAPERS.iter().map(|p| p.name).chain(["all"]).collect()),
+        ("mutant", mutants.into_iter().chain(["list"]).collect()),
         ("protocol", machine::protocols().map(|p| p.name).chain(["list"]).collect()),
     ]
 }

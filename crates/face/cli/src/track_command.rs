@@ -148,8 +148,12 @@ fn numbers_of(process: &str) -> Result<Vec<i32>, Failure> {
     }
     let found = track::named(process);
     if found.is_empty() {
+        let names = track::names();
+        let near = protocol::params::nearest(process, names.iter().map(String::as_str));
+        let meant =
+            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
         return refused(format!(
-            "{process}: no process is called that (`ps -A` lists names); a program to start is given as a command"
+            "{process}: no process is called that (`ps -A` lists names); a program to start is given as a command{meant}"
         ));
     }
     Ok(found)

@@ -35,7 +35,7 @@ mod wait;
 
 pub use cgroup::{cgroup, members};
 pub use compare::{LINE, PAGE, PageBytes, page_difference};
-pub use processes::named;
+pub use processes::{named, names};
 pub use save::{Format, save};
 pub use session::{Report, track};
 

@@ -1,5 +1,6 @@
 //! Processes, their names, threads and children, from `/proc`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,13 @@ pub fn named(name: &str) -> Vec<i32> {
     let mut found: Vec<i32> = all().into_iter().filter(|pid| *pid != own && is_called(*pid, name)).collect();
     found.sort_unstable();
     found
+}
+
+/// What the kernel calls each process but the caller, each name once, in order.
+pub fn names() -> Vec<String> {
+    let own = std::process::id() as i32;
+    let others = all().into_iter().filter(|pid| *pid != own).map(name_of);
+    others.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn all() -> Vec<i32> {

@@ -11,7 +11,8 @@ use crate::{
 };
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Child;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report,
     let asked = Asked::new().map_err(|e| Error::at("signals cannot be waited for", e))?;
     let (send, windows) = std::sync::mpsc::channel();
     // A thread of its own: who it traces is nobody else's, and the kernel lets go of them all when it ends.
-    let (report, command) = std::thread::scope(|scope| {
+    let (mut report, command) = std::thread::scope(|scope| {
         let tracker = scope.spawn(|| traced(options, &asked, send));
         windows.iter().for_each(|window| each(&window));
         tracker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -56,9 +57,18 @@ pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report,
         if runs {
             crate::kernel::send(Pid::from_raw(child.id() as i32), nix::libc::SIGTERM);
         }
-        _ = child.wait();
+        let ended = child.wait().ok().filter(|_| !runs);
+        if let (Ok(report), Some(how)) = (&mut report, ended.and_then(ended_badly)) {
+            report.notes.push(format!("the program ended {how}"));
+        }
     }
     report
+}
+
+/// How a program ended, in words, where it was not well.
+fn ended_badly(status: ExitStatus) -> Option<String> {
+    let by_signal = status.signal().map(|signal| format!("by signal {signal}"));
+    by_signal.or_else(|| status.code().filter(|code| *code != 0).map(|code| format!("with exit code {code}")))
 }
 
 /// The result, and the command that was started, with whether it may still run.

@@ -80,7 +80,7 @@ fn damaged_parquet_is_refused_or_read() {
 
 #[test]
 fn damaged_traces_of_other_tools_are_refused_or_read() {
-    let seeds: [&[u8]; 9] = [
+    let seeds: [&[u8]; 10] = [
         b"==1== x\nI  0400,3\n L 1ffe,8\n S 20,4\n M 30,1\n",
         b"0x12345680 R\n0x4cbd56c0 W\nLD 0x1234\nST 4096\n# note\n",
         &[0; 256],
@@ -88,6 +88,7 @@ fn damaged_traces_of_other_tools_are_refused_or_read() {
         include_bytes!("../../../../fuzz/seeds/foreign/gem5"),
         include_bytes!("../../../../fuzz/seeds/foreign/oracle-general"),
         include_bytes!("../../../../fuzz/seeds/foreign/perf-mem"),
+        include_bytes!("../../../../fuzz/seeds/foreign/ktracker"),
         include_bytes!("../../../../fuzz/seeds/foreign/damon.json"),
         include_bytes!("../../../../fuzz/seeds/foreign/damon.txt"),
     ];

@@ -126,9 +126,8 @@ impl<'a> Tracker<'a> {
                     Persistency::Px86 | Persistency::Px86Line => self.step_x86(index, &event),
                     Persistency::Strand => self.step_strands(index, &event),
                     Persistency::Armv8 => self.step_arm(index, &event),
-                    Persistency::Epoch | Persistency::Release | Persistency::Strict => {
-                        self.step_epochs(index, &event);
-                    }
+                    Persistency::Epoch | Persistency::Release => self.step_epochs(index, &event),
+                    Persistency::Strict => self.step_strict(index, &event),
                 }
             }
         }
@@ -161,6 +160,9 @@ impl<'a> Tracker<'a> {
                 !self.changes.is_empty() || self.in_flight.range(event.address..end).next().is_some()
             }
             Kind::Fence(_) if self.model.needs_flushes() => !self.flushed[thread].is_empty(),
+            Kind::Fence(_) | Kind::Locked { .. } if self.model == Persistency::Strict => {
+                !self.in_flight.is_empty()
+            }
             Kind::Locked { .. } if self.is_x86() && !self.flushed[thread].is_empty() => true,
             Kind::Locked { .. } if self.waits_for_flushes(event.thread) => true,
             Kind::Flush(FlushKind::Clflush) if self.is_x86() => {
@@ -431,11 +433,6 @@ impl<'a> Tracker<'a> {
                 if self.model == Persistency::Epoch || locked {
                     self.epochs.leaves(thread, line);
                 }
-                if self.model == Persistency::Strict {
-                    for unit in self.units(event.address, event.size.into()).collect::<Vec<_>>() {
-                        self.settle_out_of_turn(unit, |p| p.epoch != KERNEL);
-                    }
-                }
             }
             Kind::Load if self.model == Persistency::Epoch => self.epochs.after(thread, line),
             Kind::Synchronise(order) => {
@@ -458,6 +455,25 @@ impl<'a> Tracker<'a> {
             | Kind::Written
             | Kind::Sync
             | Kind::Change => {}
+        }
+    }
+
+    /// What is visible is durable, but for a non-temporal store: until a fence of its thread, or another store to its
+    /// line, a write-combining buffer has it, which is no cache (Intel's manual, volume 1, 10.4.6.2).
+    fn step_strict(&mut self, index: usize, event: &Event) {
+        let thread = event.thread;
+        if matches!(event.kind, Kind::Fence(_) | Kind::Locked { .. }) {
+            for unit in self.in_flight.keys().copied().collect::<Vec<_>>() {
+                self.settle_out_of_turn(unit, |p| p.epoch != KERNEL && p.store.thread == thread);
+            }
+        }
+        if writes(event.kind) {
+            self.push_own(index, event);
+        }
+        if writes(event.kind) && event.kind != Kind::NonTemporal {
+            for unit in self.units(event.address, event.size.into()).collect::<Vec<_>>() {
+                self.settle_out_of_turn(unit, |p| p.epoch != KERNEL);
+            }
         }
     }
 

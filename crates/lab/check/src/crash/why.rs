@@ -166,6 +166,9 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
         return no_sync(log, lost, until);
     }
     let mut after = log.pass().map(|h| h.event).enumerate().skip(lost.index + 1);
+    if model == Persistency::Strict && store.kind == Kind::NonTemporal {
+        return "no fence after the non-temporal store".into();
+    }
     if !model.needs_flushes() {
         let own_fence =
             |e: &Event| e.thread == store.thread && matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. });

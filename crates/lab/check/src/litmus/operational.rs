@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Buffered {
-    Write(Location, i64),
+    /// Whether it is non-temporal comes last.
+    Write(Location, i64, bool),
     Flush(Flush, usize),
     Fence,
 }
@@ -35,7 +36,8 @@ pub(super) fn images(
     failed_rmw_fences: bool,
 ) -> Result<BTreeSet<ImageValues>, Unfinished> {
     let machine = AbstractMachine { test, model, failed_rmw_fences };
-    let units = if model == Model::Px86Line { test.line_count() } else { test.locations.len() };
+    let by_line = matches!(model, Model::Px86Line | Model::Strict);
+    let units = if by_line { test.line_count() } else { test.locations.len() };
     let first = State {
         threads: test.start(),
         buffers: vec![Vec::new(); test.threads.len()],
@@ -65,7 +67,8 @@ pub(super) fn images(
 
 impl AbstractMachine<'_> {
     fn unit(&self, location: Location) -> usize {
-        if self.model == Model::Px86Line { self.test.lines[location.0] } else { location.0 }
+        let by_line = matches!(self.model, Model::Px86Line | Model::Strict);
+        if by_line { self.test.lines[location.0] } else { location.0 }
     }
 
     fn execute(&self, state: &State, t: usize, todo: &mut Vec<State>) -> Result<(), Unfinished> {
@@ -76,7 +79,7 @@ impl AbstractMachine<'_> {
         match instruction {
             Instruction::Write { to, value, nontemporal } => {
                 let value = next.threads[t].value(value);
-                next.buffers[t].push(Buffered::Write(to, value));
+                next.buffers[t].push(Buffered::Write(to, value, nontemporal));
                 if nontemporal {
                     next.buffers[t].push(Buffered::Flush(Flush::Weak, self.test.lines[to.0]));
                 }
@@ -91,7 +94,7 @@ impl AbstractMachine<'_> {
                     let written = next.threads[t].rmw(kind, operand, value);
                     next.threads[t].set(old, value);
                     if let Some(new) = written {
-                        self.write(&mut next, at, new);
+                        self.write(&mut next, at, new, false);
                     }
                     todo.push(next);
                     return Ok(());
@@ -117,12 +120,15 @@ impl AbstractMachine<'_> {
         Ok(())
     }
 
-    fn write(&self, state: &mut State, to: Location, value: i64) {
+    fn write(&self, state: &mut State, to: Location, value: i64, nontemporal: bool) {
         state.memory[to.0] = value;
-        if self.model == Model::Strict {
-            state.persistent[to.0] = value;
-        } else {
-            state.in_flight[self.unit(to)].push((to, value));
+        let unit = self.unit(to);
+        state.in_flight[unit].push((to, value));
+        if self.model == Model::Strict && !nontemporal {
+            // What a write-combining buffer has of the line goes before a store to it.
+            for (to, value) in state.in_flight[unit].drain(..) {
+                state.persistent[to.0] = value;
+            }
         }
     }
 
@@ -136,7 +142,7 @@ impl AbstractMachine<'_> {
             let mut next = state.clone();
             next.buffers[t].remove(index);
             match entry {
-                Buffered::Write(to, value) => self.write(&mut next, to, value),
+                Buffered::Write(to, value, nontemporal) => self.write(&mut next, to, value, nontemporal),
                 Buffered::Flush(_, line) if !self.drained(state, line) => continue,
                 Buffered::Flush(..) | Buffered::Fence => {}
             }
@@ -153,7 +159,7 @@ impl AbstractMachine<'_> {
         match (before, entry) {
             (Buffered::Fence, _) | (_, Buffered::Fence) => true,
             (Buffered::Flush(Flush::Weak, _), Buffered::Write(..) | Buffered::Flush(..)) => false,
-            (Buffered::Write(to, _), Buffered::Flush(Flush::Weak, line)) => self.test.lines[to.0] == line,
+            (Buffered::Write(to, ..), Buffered::Flush(Flush::Weak, line)) => self.test.lines[to.0] == line,
             (Buffered::Flush(Flush::Ordered, flushed), Buffered::Flush(Flush::Weak, line)) => flushed == line,
             (
                 Buffered::Write(..) | Buffered::Flush(Flush::Ordered, _),
@@ -174,7 +180,7 @@ impl AbstractMachine<'_> {
 
 fn load(state: &State, t: usize, from: Location) -> i64 {
     let own = state.buffers[t].iter().rev().find_map(|b| match b {
-        Buffered::Write(to, value) if *to == from => Some(*value),
+        Buffered::Write(to, value, _) if *to == from => Some(*value),
         Buffered::Write(..) | Buffered::Flush(..) | Buffered::Fence => None,
     });
     own.unwrap_or(state.memory[from.0])

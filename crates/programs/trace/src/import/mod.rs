@@ -5,6 +5,7 @@ mod chunks;
 mod damon;
 mod drmemtrace;
 pub(crate) mod gem5;
+mod ktracker;
 mod lackey;
 mod oracle_general;
 mod packed;
@@ -48,11 +49,13 @@ pub enum Format {
     PerfMem,
     /// libCacheSim's oracleGeneral: requests for objects.
     OracleGeneral,
+    /// KTracker's log: dirty lines of a process by windows, as `coreplane track` writes it.
+    KTracker,
 }
 
 impl Format {
     /// The formats by name.
-    pub const ALL: [(&'static str, Format); 10] = [
+    pub const ALL: [(&'static str, Format); 11] = [
         ("lackey", Format::Lackey),
         ("champsim", Format::ChampSim),
         ("ramulator", Format::Ramulator),
@@ -63,6 +66,7 @@ impl Format {
         ("damon", Format::Damon),
         ("perf-mem", Format::PerfMem),
         ("oracle-general", Format::OracleGeneral),
+        ("ktracker", Format::KTracker),
     ];
 
     /// What a trace of this format does not say.
@@ -82,6 +86,10 @@ impl Format {
             }
             Format::PerfMem => {
                 "whatever lies between its samples, sizes, store values, flushes, fences and persistent ranges"
+            }
+            Format::KTracker => {
+                "loads, store values, the order of stores within a window, how often a line was stored to, threads, flushes, \
+                 fences, instructions, source places and persistent ranges"
             }
             Format::OracleGeneral => {
                 "which bytes of a page were touched, store values, and whether it stored"
@@ -160,6 +168,7 @@ fn read(format: Format, input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<
         Format::Damon => damon::read(input, &mut counted),
         Format::PerfMem => perf_mem::read(input, &mut counted),
         Format::OracleGeneral => oracle_general::read(input, &mut counted),
+        Format::KTracker => ktracker::read(input, &mut counted),
     }?;
     if done > 0 { Ok(()) } else { Err(TraceError::foreign("it has no memory access")) }
 }

@@ -242,6 +242,29 @@ fn requests_for_objects_are_visits_of_their_pages() {
 }
 
 #[test]
+fn dirty_lines_of_windows_are_stores_with_a_mark_a_window() {
+    let words = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let file = words(&[0, 2, 0x5000, 0b101, 0x9000, 1 << 63, 1, 0, 2, 1, 0x5000, 2]);
+    let trace = of(Format::KTracker, &file);
+    let told: Vec<(Kind, u64)> = trace.records().map(|r| (r.kind, r.address + r.value)).collect();
+    let expected = [
+        (Kind::Store, 0x5000),
+        (Kind::Store, 0x5080),
+        (Kind::Store, 0x9fc0),
+        (Kind::Mark, 1),
+        (Kind::Mark, 2),
+        (Kind::Store, 0x5040),
+        (Kind::Mark, 3),
+    ];
+    assert_eq!(told, expected);
+    assert!(!trace.about.pages && trace.about.lacks.contains("loads"));
+    refused(Format::KTracker, &file[..40], "byte 40: it ends in the midst of window 0");
+    refused(Format::KTracker, &words(&[0, 1, 0x5008, 1]), "byte 16: 0x5008 is no page's address");
+    refused(Format::KTracker, &words(&[0, 1 << 40]), "byte 8: a window of 1099511627776 pages");
+    refused(Format::KTracker, &words(&[7, 1]), "byte 0: not KTracker's log: window 7 where 0 is next");
+}
+
+#[test]
 fn a_trace_of_pages_says_so_in_both_files_and_has_no_time_at_line_fidelity() {
     let trace = of(Format::Damon, DAMON.as_bytes());
     for bytes in [crate::write_block_file(&trace).unwrap(), crate::write_parquet(&trace).unwrap()] {
