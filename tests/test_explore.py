@@ -56,6 +56,7 @@ def test_a_way_to_a_violation_is_drawn_and_can_be_gone_again(cli: Cli, protocol:
     page = html.unescape((cli.folder / "e/report.html").read_text())
     kept = json.loads((cli.folder / "e/explore.json").read_text())
     assert kept["violation"]["message"] in page and kept["violation"]["trace"][-1] in (cli.folder / "e/trace.svg").read_text()
+    assert ("the power fails: this " in (cli.folder / "e/trace.svg").read_text()) == kept["violation"]["message"].startswith("a power failure")
     meaning = next(m["meaning"] for m in protocols(cli)[protocol]["mutants"] if m["name"] == mutant)
     assert meaning in page and all(bound["meaning"] in page for bound in kept["within"]) and len(kept["within"]) >= len(kept["bounds"])
     command = re.search(r"<code>coreplane (explore .*?)</code>", page)

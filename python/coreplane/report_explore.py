@@ -30,7 +30,7 @@ def explore(folder: Path) -> Path | None:
     if violation and violation["trace"]:
         trace = violation["trace"]
         caption = f"The {len(trace)} steps in their order, from above. A step stands under who takes it; an arrow comes from whom it hears."
-        body.append(section("The shortest way there", page.figure(folder, "trace", drawn(trace), caption)))
+        body.append(section("The shortest way there", page.figure(folder, "trace", drawn(trace, violation["message"]), caption)))
         if violation.get("choices"):
             again = f"coreplane explore {data['protocol']}{''.join(f' --{name} {value}' for name, value in data['bounds'])}"
             again += f" --mutant {data['mutant']}" if data.get("mutant") else ""
@@ -57,8 +57,8 @@ def parties(step: str) -> list[str]:
     return [_ALSO.get(name, name) for name in found] or ["elsewhere"]
 
 
-def drawn(trace: list[str]) -> alt.LayerChart | alt.FacetChart:
-    """Lanes of parties, steps downwards."""
+def drawn(trace: list[str], message: str = "") -> alt.LayerChart | alt.FacetChart:
+    """Lanes of parties, steps downwards; where the message is of a power failure, that below them."""
     taking = [parties(step) for step in trace]
     lanes = sorted({name for each in taking for name in each[: 1 if len(each) == 1 else 2]}, key=lambda name: (_kind(name), name))
     place = {name: n for n, name in enumerate(lanes)}
@@ -85,6 +85,10 @@ def drawn(trace: list[str]) -> alt.LayerChart | alt.FacetChart:
         layers.append(heard.mark_rule(strokeWidth=1.5, color="#7f7f7f").encode(x=alt.X("from:Q", scale=scale, axis=axis), x2="head:Q", y=y))
         head = heard.mark_point(shape="triangle-up", filled=True, size=60, opacity=1, color="#7f7f7f")
         layers.append(head.encode(x=alt.X("head:Q", scale=scale, axis=axis), y=y, angle=alt.Angle("angle:Q", scale=None)))
+    if message.startswith("a power failure "):
+        failed = alt.Chart(pl.DataFrame([{"step": len(trace) + 1, "text": f"the power fails: this {message.removeprefix('a power failure ')}"}]))
+        layers.append(failed.mark_rule(strokeWidth=2, strokeDash=[6, 4], color="#cb181d").encode(x=alt.value(0), x2=alt.value(width), y=y))
+        layers.append(failed.mark_text(align="left", fontSize=11, color="#cb181d").encode(x=alt.value(width + 12), y=y, text="text:N"))
     return alt.layer(*layers, points, texts).properties(width=width, height=alt.Step(22))
 
 

@@ -109,7 +109,7 @@ fn figures(runs: &Runs) -> Vec<Figure> {
         of(
             "speedups",
             "Speedup over waiting for flushes",
-            "4 threads, 2 controllers: the time of `intel` over each machine's.",
+            "4 threads, 2 controllers: the time of intel over each machine's.",
             "speedup over intel",
         )
         .figure("grouped", bars(|m, w| runs.time("intel", w, 4) / runs.time(m, w, 4))),
@@ -123,7 +123,7 @@ fn figures(runs: &Runs) -> Vec<Figure> {
         of(
             "writes",
             "Writes to persistent memory",
-            "4 threads: what reaches the media, over what `intel` writes. Where caches persist, what is in them at the end is never written.",
+            "4 threads: what reaches the media, over what intel writes. Where caches persist, what is in them at the end is never written.",
             "writes over intel's",
         )
         .figure("grouped", bars(writes)),
@@ -142,7 +142,7 @@ fn scaling(runs: &Runs) -> Figure {
     Lines {
         name: "threads",
         title: "Orderings with more and more threads",
-        caption: "The mean over fifteen workloads of the time of `intel` over each machine's, with as many threads.",
+        caption: "The mean over fifteen workloads of the time of intel over each machine's, with as many threads.",
         axis: "speedup over intel",
         x: "threads",
         order: &MACHINES,
