@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 
 mod parse;
+mod spread;
 pub mod watch;
 
 pub use parse::{ParseError, parse_bytes, parse_dur};
+pub use spread::spread;
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};

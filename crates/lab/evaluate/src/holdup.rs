@@ -9,7 +9,7 @@ use machine::{drain_line_nj, events_to_cut, hosts_with_crashes, run_with_crashes
 use serde_json::{Value, json};
 use units::Time;
 
-/// Power failures of a run.
+/// Power failures of a run, at most.
 const FAILURES: u64 = 200;
 /// Steps of energy, from none to as much as every failure asks for.
 const STEPS: u64 = 20;
@@ -53,7 +53,7 @@ pub fn drained(
     let options = RunOptions { seed, ..RunOptions::default() };
     let events = events_to_cut(machine, workload, &options, &[])?;
     let mut found = Vec::new();
-    let every = CrashEvery::Events((events / FAILURES).max(1));
+    let every = CrashEvery::Among { events, most: FAILURES };
     run_with_crashes(machine, workload, &options, every, &mut |point| {
         found.push(point.drained);
         true
@@ -65,7 +65,7 @@ pub fn drained(
 fn drained_by_hosts(machine: &Description, workload: &WorkloadDescription) -> Result<Vec<u64>, RunError> {
     let whole = hosts_with_crashes(machine, workload, CrashEvery::At(Time::ZERO), &mut |_| false)?;
     let mut found = Vec::new();
-    let every = CrashEvery::Events((whole.accesses / FAILURES).max(1));
+    let every = CrashEvery::Among { events: whole.accesses, most: FAILURES };
     hosts_with_crashes(machine, workload, every, &mut |failure| {
         found.push(failure.lines);
         true

@@ -21,6 +21,14 @@ pub enum CrashEvery {
     Event,
     /// After every so many events.
     Events(u64),
+    /// At most `most` times in a run of so many events, at places that do not fall into step with a loop; its end is
+    /// one of them.
+    Among {
+        /// Events of the run that count.
+        events: u64,
+        /// Power failures.
+        most: u64,
+    },
     /// Once.
     At(Time),
 }
@@ -189,7 +197,8 @@ fn run_to_crashes(
     if let CrashEvery::At(at) = every {
         m.engine.stop_after(at);
     }
-    let (mut done, mut next, mut counts) = (0, 0, Counts::new(workload, after));
+    let (mut done, mut counts, mut steps) = (0, Counts::new(workload, after), Steps::new(every));
+    let mut next = steps.after(0);
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
@@ -200,15 +209,14 @@ fn run_to_crashes(
             continue;
         }
         done = match every {
-            CrashEvery::Event | CrashEvery::Events(_) => done + 1,
+            CrashEvery::Event | CrashEvery::Events(_) | CrashEvery::Among { .. } => done + 1,
             CrashEvery::At(_) => continue,
             CrashEvery::Persists(_) => m.controllers.iter().map(|device| device.persists()).sum(),
         };
         if done < next {
             continue;
         }
-        let step = if let CrashEvery::Persists(n) | CrashEvery::Events(n) = every { n } else { 1 };
-        next = done + step;
+        next = steps.after(done);
         if !visit(m.crash(now, threads)) {
             return m.check_promises();
         }
@@ -222,7 +230,7 @@ fn run_to_crashes(
             return Err(ConfigError::new(text).into());
         }
         CrashEvery::At(at) => at,
-        CrashEvery::Persists(_) | CrashEvery::Event | CrashEvery::Events(_) => {
+        CrashEvery::Persists(_) | CrashEvery::Event | CrashEvery::Events(_) | CrashEvery::Among { .. } => {
             m.check_finished()?;
             m.cores.iter().map(Core::now).max().unwrap_or(Time::ZERO)
         }
@@ -230,6 +238,33 @@ fn run_to_crashes(
     visit(m.crash(end, threads));
     // Devices that replay may have found what must not be, at this last point too.
     m.check_promises()
+}
+
+/// At which count the power fails next.
+enum Steps {
+    Even(u64),
+    Spread(Box<dyn Iterator<Item = u64>>),
+}
+
+impl Steps {
+    fn new(every: CrashEvery) -> Steps {
+        match every {
+            CrashEvery::Persists(n) | CrashEvery::Events(n) => Steps::Even(n),
+            CrashEvery::Event | CrashEvery::At(_) => Steps::Even(1),
+            // The number after the last event's is the end, which comes by itself.
+            CrashEvery::Among { events, most } => {
+                Steps::Spread(Box::new(units::spread(events + 1, most).map(|n| n + 1).chain([u64::MAX])))
+            }
+        }
+    }
+
+    fn after(&mut self, done: u64) -> u64 {
+        match self {
+            Steps::Even(_) if done == 0 => 0,
+            Steps::Even(step) => done + *step,
+            Steps::Spread(numbers) => numbers.next().unwrap_or(u64::MAX),
+        }
+    }
 }
 
 /// How many events the part of a run has at which its power can fail.

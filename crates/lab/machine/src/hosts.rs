@@ -141,6 +141,7 @@ pub fn hosts_with_crashes(
     let program = workload_of(machine, workload)?;
     let instants = match every {
         CrashEvery::Persists(n) => Instants::Writes(n),
+        CrashEvery::Among { events, most } => Instants::Among { accesses: events, most },
         CrashEvery::Events(n) => Instants::Accesses(n),
         CrashEvery::Event => Instants::Accesses(1),
         CrashEvery::At(at) => Instants::At(at),

@@ -16,6 +16,14 @@ pub enum Instants {
     Writes(u64),
     /// After every so many accesses.
     Accesses(u64),
+    /// At most `most` times in a run of so many accesses, at places that do not fall into step with a loop; its end is
+    /// one of them.
+    Among {
+        /// Accesses of the run.
+        accesses: u64,
+        /// Power failures.
+        most: u64,
+    },
     /// Once.
     At(Time),
 }
@@ -64,6 +72,12 @@ pub fn run_with_cuts(
         visit(told(cut, finding))
     };
     let (mut done, mut next, mut goes_on) = (0, 0, true);
+    // The number after the last access's is the end, which comes by itself.
+    let mut among = match instants {
+        Instants::Among { accesses, most } => Some(units::spread(accesses + 1, most)),
+        Instants::At(_) | Instants::Writes(_) | Instants::Accesses(_) => None,
+    };
+    let mut number = among.as_mut().and_then(Iterator::next);
     while let Some(id) = running.next() {
         let at = running.side(id);
         let is_now = match instants {
@@ -79,6 +93,14 @@ pub fn run_with_cuts(
             Instants::Accesses(n) => {
                 done += 1;
                 (done - 1).is_multiple_of(n)
+            }
+            Instants::Among { .. } => {
+                let is_now = number == Some(done);
+                if is_now {
+                    number = among.as_mut().and_then(Iterator::next);
+                }
+                done += 1;
+                is_now
             }
         };
         if is_now && goes_on {

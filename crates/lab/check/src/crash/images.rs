@@ -14,7 +14,7 @@ use workloads::Persistent;
 /// How far a search goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Crash points, spread evenly over the log.
+    /// Crash points, spread over the log.
     pub points: usize,
     /// Images at each point.
     pub images: usize,
@@ -109,7 +109,7 @@ fn over_points(
 ) -> Search {
     let in_log = Points::new(log, model).count();
     let mut found = Search { points_in_log: in_log, ..Search::default() };
-    let mut chosen = chosen(in_log, bounds.points).skip(bounds.skip).peekable();
+    let mut chosen = numbers(in_log, bounds.points).skip(bounds.skip).peekable();
     let mut points = Points::new(log, model);
     let mut number = 0;
     while let Some(point) = points.next() {
@@ -180,7 +180,7 @@ impl Iterator for Points<'_> {
 /// How many crash points a log has, and at most `most` of them, by the number of events before each.
 pub(super) fn crash_points(log: &Log, model: Persistency, most: usize) -> (usize, Vec<usize>) {
     let in_log = Points::new(log, model).count();
-    let mut chosen = chosen(in_log, most).peekable();
+    let mut chosen = numbers(in_log, most).peekable();
     let points = Points::new(log, model).enumerate();
     let points = points.filter(|(n, _)| chosen.next_if_eq(n).is_some());
     (in_log, points.take(most.clamp(1, in_log.max(1))).map(|(_, at)| at).collect())
@@ -188,19 +188,12 @@ pub(super) fn crash_points(log: &Log, model: Persistency, most: usize) -> (usize
 
 /// At most `most` of `points`, the last one among them.
 pub(super) fn spread(points: &[usize], most: usize) -> Vec<usize> {
-    chosen(points.len(), most).map(|n| points[n]).collect()
+    numbers(points.len(), most).map(|n| points[n]).collect()
 }
 
-/// At most `most` of `n` points by number, the last one among them: one of each of as many stretches, at a place that
-/// differs from stretch to stretch. Even steps would meet the same point of each turn of a loop.
-fn chosen(n: usize, most: usize) -> impl Iterator<Item = usize> {
-    let most = most.clamp(1, n.max(1)).min(n);
-    let end = move |i: usize| (i as u128 * n as u128 / most as u128) as usize;
-    (1..=most).map(move |i| {
-        let (first, end) = (end(i - 1), end(i));
-        let apart = if i < most { units::Random::new(i as u64, 17).below((end - first) as u64) } else { 0 };
-        end - 1 - apart as usize
-    })
+/// At most `most` of `n` crash points by number, the last one among them.
+fn numbers(n: usize, most: usize) -> impl Iterator<Item = usize> {
+    units::spread(n as u64, most as u64).map(|n| n as usize)
 }
 
 /// One image's decision: a unit, what it may keep, and which of these is tried.
@@ -275,32 +268,5 @@ fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize,
             Some(_) if images >= most => return (images, true, None),
             Some(last) => last.tried += 1,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::chosen;
-
-    #[test]
-    fn points_of_a_bound_meet_every_point_of_a_loops_turn() {
-        for (n, most, turn) in
-            [(2001, 1000, 2), (201, 100, 2), (3001, 1000, 3), (501, 100, 5), (1000, 100, 10)]
-        {
-            let points: Vec<usize> = chosen(n, most).collect();
-            assert_eq!((points.len(), points.last()), (most, Some(&(n - 1))));
-            assert!(points.is_sorted_by(|a, b| a < b));
-            let met: Vec<usize> =
-                (0..turn).map(|at| points.iter().filter(|p| *p % turn == at).count()).collect();
-            assert!(met.iter().all(|times| *times > most / turn / 3), "{n}, {most}: {met:?}");
-        }
-    }
-
-    #[test]
-    fn all_points_are_taken_where_there_are_no_more() {
-        for (n, most) in [(0, 5), (1, 1), (7, 7), (7, 100)] {
-            assert!(chosen(n, most).eq(0..n), "{n} {most}");
-        }
-        assert!(chosen(9, 0).eq([8]));
     }
 }

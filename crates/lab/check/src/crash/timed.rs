@@ -76,7 +76,7 @@ fn exact(machine: &Description, options: &RunOptions) -> RunOptions {
     RunOptions { mode: if exact { Mode::Reference } else { options.mode }, ..*options }
 }
 
-/// Instants spread evenly over the events of a run, at most `most`, of those after `after` (see [`Cuts`]). Costs a run.
+/// Instants spread over the events of a run, at most `most`, of those after `after` (see [`Cuts`]). Costs a run.
 ///
 /// # Errors
 /// As [`machine::run`].
@@ -88,9 +88,7 @@ pub fn spread(
     after: Vec<(usize, u64)>,
 ) -> Result<Cuts, RunError> {
     let events = events_to_cut(machine, workload, &exact(machine, options), &after)?;
-    // The end of the run is one of them.
-    let every = CrashEvery::Events(events.div_ceil(most.saturating_sub(1).max(1) as u64).max(1));
-    Ok(Cuts { every, after })
+    Ok(Cuts { every: CrashEvery::Among { events, most: most as u64 }, after })
 }
 
 /// What recovery that is a program of its own does with what is left. Called from several threads.
