@@ -59,6 +59,13 @@ def test_a_curve_is_the_same_twice_and_its_folder_holds_it(cli: Cli, tmp_path: A
         (("run", "cmmh", "queue", "--set", "memory.cxl.lanes=12"), "1, 2, 4, 8, 16"),
         (("run", "asap-rp", "queue", "--set", "memory.kind=ddr4"), "memory.pm.media = ddr4"),
         (("run", "cascade-lake", "queue", "--set", "memory.refresh.trfc_ns=100"), "need at least"),
+        (("run", "asap-rp", "queue", "--set", "memory.kind=ddr5"), "memory.pm.media = ddr5"),
+        (("crash", "intel", "queue", "--set", "memory.kind=ddr5"), "DRAM forgets"),
+        (("run", "intel", "queue", "--set", "memory.kind=ddr5", "--set", "memory.ddr.ranks=4"), "takes 1 or 2"),
+        (("run", "intel", "queue", "--set", "memory.kind=ddr5", "--set", "memory.ddr5.trefi_ns=100"), "memory.ddr5.trefi_ns = 100"),
+        (("run", "intel", "queue", "--set", "memory.kind=ddr5", "--set", "memory.ddr5.postponed=5"), "0 to 4"),
+        (("run", "intel", "queue", "--set", "memory.kind=ddr5", "--set", "memory.ddr.speed=2400"), "memory.ddr.speed"),
+        (("run", "intel", "queue", "--set", "memory.ddr5.refresh=same-bank"), "memory.ddr5.refresh"),
         (("run", "intel", "queue", "--set", "memory.cxl.lanes=4"), "memory.cxl.lanes"),
     ],
 )
@@ -66,7 +73,7 @@ def test_what_cannot_be_is_refused_with_what_is_accepted(cli: Cli, args: tuple[s
     assert says in cli.refuses(*args)
 
 
-@pytest.mark.parametrize("sets", [("memory.kind=ddr4",), ("memory.pm.media=ddr4",), ("memory.dram.media=ddr4",), ("memory.link=cxl",), ("memory.kind=ddr4", "memory.link=cxl")])
+@pytest.mark.parametrize("sets", [("memory.kind=ddr4",), ("memory.pm.media=ddr4",), ("memory.dram.media=ddr4",), ("memory.link=cxl",), ("memory.kind=ddr4", "memory.link=cxl"), ("memory.kind=ddr5",), ("memory.pm.media=ddr5", "memory.ddr5.refresh=same-bank"), ("memory.dram.media=ddr5",), ("memory.kind=ddr5", "memory.link=cxl")])
 def test_both_engines_give_the_same_bytes(cli: Cli, sets: tuple[str, ...]) -> None:
     args = [word for s in (*sets, "workload.operations=150") for word in ("--set", s)]
     runs = [cli.json("run", "intel", "hashmap", *args, "--engine", engine) for engine in ("fast", "reference")]
@@ -94,8 +101,28 @@ def test_ddr4_answers_faster_from_a_faster_speed_and_counts_what_it_does(cli: Cl
     assert fast["stats"]["ddr4.activates"] >= 50 and fast["stats"]["ddr4.read_time"] > 0
 
 
-def test_a_crash_behind_a_link_and_on_saved_ddr4_recovers(cli: Cli) -> None:
-    for sets in (("memory.link=cxl",), ("memory.pm.media=ddr4",)):
+def test_ddr5_answers_a_load_alone_in_the_times_of_the_standard_and_refreshes_as_often_as_it_is_told(cli: Cli) -> None:
+    stats, time_ns = {}, {}
+    for refresh in ("all-banks", "same-bank"):
+        found = cli.json("run", "intel", *CHAIN, "--set", "memory.kind=ddr5", "--set", f"memory.ddr5.refresh={refresh}", "--set", "memory.ddr.controller_ns=0", "--set", "memory.ddr.ranks=1")
+        stats[refresh], time_ns[refresh] = found["stats"], found["time_ns"]
+    # A row that is open already, or one that has to be closed first; a burst is eight clocks.
+    alone = stats["all-banks"]["ddr5.read_time"] / stats["all-banks"]["memory.reads"]
+    assert 48 * 0.416 <= alone <= (77 + 39 + 39 + 48) * 0.416
+    # Two channels of two sub-channels.
+    for refresh, between in (("all-banks", 3900), ("same-bank", 3900 / 8)):
+        assert stats[refresh]["ddr5.refreshes"] == pytest.approx(4 * time_ns[refresh] / between, abs=8)
+
+
+def test_a_channel_of_ddr5_moves_no_more_than_its_pins_carry(cli: Cli) -> None:
+    points = cli.json("curve", "intel", "--reads", "100", "--set", "memory.kind=ddr5", "--set", "memory.controllers=1", "--set", "workload.operations=150", "--set", "cpu.cores=8")
+    highest = max(p["gb_per_s"] for p in points)
+    # 64 bytes in eight clocks of 416 ps, in two sub-channels.
+    assert 0.5 < highest / (2 * 64 / (8 * 0.416)) <= 1
+
+
+def test_a_crash_behind_a_link_and_on_saved_channels_recovers(cli: Cli) -> None:
+    for sets in (("memory.link=cxl",), ("memory.pm.media=ddr4",), ("memory.pm.media=ddr5", "memory.ddr5.refresh=same-bank")):
         args = [word for s in (*sets, "workload.operations=40") for word in ("--set", s)]
         found = cli.json("crash", "intel", "hashmap", *args, "--points", 40)
         assert found["clean"] is True and found["timed"]["points"] > 1

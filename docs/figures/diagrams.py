@@ -110,6 +110,21 @@ DIAGRAMS = {
         [("reads", "scheduler", ""), ("writes", "scheduler", ""), ("scheduler", "banks", "row, column"), ("banks", "pins", "bursts"), ("scheduler", "checker", "log"), ("refresh", "scheduler", "")],
         about="One channel of DDR4",
     ),
+    "ddr5": Diagram(
+        {
+            "lines": Box(0, 0.5, "lines of a channel", "in turn"),
+            "even": Box(1, 0, "sub-channel", "queues, FR-FCFS"),
+            "odd": Box(1, 1, "sub-channel", "queues, FR-FCFS"),
+            "banks": Box(2, 0, "banks", "8 groups of 4 a rank"),
+            "others": Box(2, 1, "banks", "8 groups of 4 a rank"),
+            "pins": Box(3, 0, "32 data pins", ""),
+            "more": Box(3, 1, "32 data pins", ""),
+            "refresh": Box(1, 2, "refresh", "all banks, or one of each group"),
+            "checker": Box(2, 2, "second reading", "of JESD79-5"),
+        },
+        [("lines", "even", ""), ("lines", "odd", ""), ("even", "banks", "row, column"), ("odd", "others", "row, column"), ("banks", "pins", "bursts"), ("others", "more", "bursts"), ("refresh", "odd", ""), ("odd", "checker", "log")],
+        about="One channel of DDR5",
+    ),
     "nand": Diagram(
         {
             "host": Box(0, 0, "host pages", "writes"),

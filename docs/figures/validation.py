@@ -177,6 +177,16 @@ def ddr4() -> tuple[Any, Rows]:
     return figures.lines(rows, "One channel at 12.8 GB/s", "threads", "GB/s"), rows
 
 
+def ddr5() -> tuple[Any, Rows]:
+    """The highest bandwidth of one channel by the share of reads: of a Graviton3 with eight, and of two before sixteen cores."""
+    measured = {int(reads): value for reads, value in pl.read_csv(ROOT / "validation/hardware/ddr5-highest.csv").iter_rows()}
+    found = ask("curve", "ddr5", "--reads", ",".join(map(str, measured)))
+    rows: Rows = []
+    for share, value in measured.items():
+        rows += pair(f"{share} % reads", value / 8, max(p["gb_per_s"] for p in found if p["read_percent"] == share) / 2, ("measured", "simulated"))
+    return two_bars(rows, "GB/s", "One channel at 38.4 GB/s"), rows
+
+
 def lambert(x: float) -> float:
     """W(x) on its main branch, by Newton's method."""
     w = 0.0 if x > -0.3 else -0.7
@@ -369,7 +379,7 @@ def shared() -> tuple[Any, Rows]:
 
 
 MEASURED: dict[str, Callable[[], tuple[Any, Rows]]] = {
-    f.__name__.replace("_", "-"): f for f in (core, memory, optane, curve, cxl, cmmh, holdup, ddr4, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track, shared)
+    f.__name__.replace("_", "-"): f for f in (core, memory, optane, curve, cxl, cmmh, holdup, ddr4, ddr5, nand, strandweaver, dpo, pmem_spec, lazy_barriers, regions, vorpal, composition, workloads, recorder, crash, litmus, explore, track, shared)
 }  # fmt: skip
 
 

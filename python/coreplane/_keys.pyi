@@ -95,9 +95,16 @@ class MemoryDdr(TypedDict, total=False):
     ranks: int
     speed: Literal["1600", "2400", "2933"]
 
+class MemoryDdr5(TypedDict, total=False):
+    density_gbit: Literal["16", "32"]
+    mapping: Literal["groups-by-line", "groups-by-row"]
+    postponed: int
+    refresh: Literal["all-banks", "same-bank"]
+    trefi_ns: float | str
+
 class MemoryDram(TypedDict, total=False):
     controllers: int
-    media: Literal["fixed", "ddr4"]
+    media: Literal["fixed", "ddr4", "ddr5"]
     read_ns: float | str
     service_ns: float | str
 
@@ -130,7 +137,7 @@ class MemoryPm(TypedDict, total=False):
     buffer_read_ns: float | str
     buffer_service_ns: float | str
     drain_threshold: int
-    media: Literal["fixed", "ddr4"]
+    media: Literal["fixed", "ddr4", "ddr5"]
     read_ns: float | str
     read_service_ns: float | str
     write_service_ns: float | str
@@ -144,11 +151,12 @@ class Memory(TypedDict, total=False):
     controllers: int
     cxl: MemoryCxl
     ddr: MemoryDdr
+    ddr5: MemoryDdr5
     dimms: int
     drain_line_nj: int
     dram: MemoryDram
     interleave_bytes: int
-    kind: Literal["pm", "ddr4", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
+    kind: Literal["pm", "ddr4", "ddr5", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
     link: Literal["direct", "cxl"]
     optane: MemoryOptane
     pm: MemoryPm
@@ -393,11 +401,12 @@ class MemoryEntry(TypedDict, total=False):
     controllers: int
     cxl: MemoryCxl
     ddr: MemoryDdr
+    ddr5: MemoryDdr5
     dimms: int
     drain_line_nj: int
     dram: MemoryDram
     interleave_bytes: int
-    kind: Literal["pm", "ddr4", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
+    kind: Literal["pm", "ddr4", "ddr5", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
     link: Literal["direct", "cxl"]
     optane: MemoryOptane
     pm: MemoryPm

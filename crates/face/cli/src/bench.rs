@@ -30,7 +30,7 @@ const MACHINES: [&str; 11] = [
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     /// What is measured beside machines.
-    const OTHERS: usize = 7;
+    const OTHERS: usize = 8;
     if let Some(other) = &args.against {
         return bench_against::bench(args, other);
     }
@@ -58,6 +58,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let recorder = bar.stepped(crate::bench_recorder::slowdown())?;
     let lab = bar.stepped(crate::bench_lab::rates())?;
     let ddr4 = bar.stepped(crate::bench_ddr4::rates())?;
+    let ddr5 = bar.stepped(crate::bench_ddr4::rates_of_ddr5())?;
     let ftl = bar.stepped(crate::bench_ftl::rates())?;
     let track = bar.stepped(crate::bench_track::rates());
     let pages = bar.stepped(crate::bench_pages::rates())?;
@@ -79,6 +80,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "model_images_per_second": lab.images,
             "explorer_states_per_second": lab.states,
             "ddr4": ddr4,
+            "ddr5": ddr5,
             "ftl": ftl,
             "track": track,
             "pages": pages,
@@ -134,6 +136,13 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             number(&rate, "million_requests_per_second"),
             number(&rate, "times_reference"),
             crate::bench_ddr4::GOAL
+        );
+    }
+    for rate in ddr5 {
+        say!(
+            "DDR5, {} requests to a sub-channel: {:.1} million a second",
+            rate["pattern"].as_str().unwrap_or(""),
+            number(&rate, "million_requests_per_second"),
         );
     }
     for rate in ftl {

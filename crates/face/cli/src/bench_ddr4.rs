@@ -1,8 +1,9 @@
-//! Speed of the DDR4 channel alone.
+//! Speed of a channel alone: of DDR4, and a sub-channel of DDR5.
 
 use crate::Failure;
 use crate::output;
 use memory::ddr4::{Channel, Request, Spec};
+use memory::ddr5::DDR5_4800;
 use serde_json::json;
 use units::{Random, Time};
 
@@ -13,15 +14,14 @@ pub(crate) const GOAL: f64 = 20.0;
 
 const REQUESTS: u64 = 1_000_000;
 
-/// Requests as fast as the queues take them, a third of them writes: for each pattern its name, million a second,
-/// and how many times that is the reference.
+const PATTERNS: [&str; 2] = ["sequential", "random"];
+
+/// DDR4: for each pattern its name, million requests a second, and how many times that is the reference.
 pub(crate) fn rates() -> Result<Vec<serde_json::Value>, Failure> {
-    let patterns = ["sequential", "random"].into_iter().zip(REFERENCE);
+    let patterns = PATTERNS.into_iter().zip(REFERENCE);
     patterns
         .map(|(pattern, reference)| {
-            let done = output::fastest(3, || saturate(pattern == "random"));
-            let (_, seconds) = done.map_err(Failure::BadInput)?;
-            let rate = REQUESTS as f64 / seconds / 1e6;
+            let rate = rate(Spec::DDR4_1600, pattern)?;
             Ok(json!({
                 "pattern": pattern,
                 "million_requests_per_second": rate,
@@ -31,8 +31,24 @@ pub(crate) fn rates() -> Result<Vec<serde_json::Value>, Failure> {
         .collect()
 }
 
-fn saturate(random: bool) -> Result<u64, String> {
-    let mut channel = Channel::new(Spec::DDR4_1600)?;
+/// The same of DDR5, of which nobody has published how fast it is simulated.
+pub(crate) fn rates_of_ddr5() -> Result<Vec<serde_json::Value>, Failure> {
+    let one = |pattern| {
+        let rate = rate(DDR5_4800, pattern)?;
+        Ok(json!({"pattern": pattern, "million_requests_per_second": rate}))
+    };
+    PATTERNS.into_iter().map(one).collect()
+}
+
+/// Million requests a second, as fast as the queues take them, a third of them writes.
+fn rate(spec: Spec, pattern: &str) -> Result<f64, Failure> {
+    let (_, seconds) =
+        output::fastest(3, || saturate(spec, pattern == "random")).map_err(Failure::BadInput)?;
+    Ok(REQUESTS as f64 / seconds / 1e6)
+}
+
+fn saturate(spec: Spec, random: bool) -> Result<u64, String> {
+    let mut channel = Channel::new(spec)?;
     let (mut r, mut now) = (Random::new(1, 0), Time::ZERO);
     for n in 0..REQUESTS {
         let line = if random { r.below(1 << 26) } else { n % (1 << 26) };

@@ -75,10 +75,9 @@ impl Description {
     /// The tables beside the memories'.
     fn line_tables(&self, has_registers: bool) -> Vec<&'static [Param]> {
         let mut tables = LINES.to_vec();
-        if memory::plug::dram_is_ddr4(&self.settings) {
-            tables.extend(memory::plug::DDR4_TABLES);
-        } else {
-            tables.push(DramTimeParameters::TABLE);
+        match memory::plug::dram_tables(&self.settings) {
+            Some(channels) => tables.extend(channels),
+            None => tables.push(DramTimeParameters::TABLE),
         }
         let model = ordering::models::registered(&self.settings);
         let asks = model.model.capabilities();

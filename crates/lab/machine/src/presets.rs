@@ -80,6 +80,7 @@ presets!(
     "optane",
     "optane-memory-mode",
     "cascade-lake",
+    "ddr5",
     "cxl-expander",
     "cmmh",
     "intel@optane",

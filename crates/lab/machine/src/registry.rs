@@ -7,12 +7,13 @@ use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
 
 /// Every system, and the parts of every machine.
-pub(crate) const SYSTEMS: [System; 12] = [
+pub(crate) const SYSTEMS: [System; 13] = [
     ANY,
     cpu::SYSTEM,
     ordering::models::SYSTEM,
     memory::SYSTEM,
     memory::DDR4,
+    memory::DDR5,
     nearpm::SYSTEM,
     nvdimmc::SYSTEM,
     optane::SYSTEM,

@@ -103,7 +103,8 @@ fn what_does_not_fit_together_is_refused_with_its_reason_and_place() {
     assert!(e.contains("memory 1 (nvdimmc)") && e.contains("another page may be there"), "{e}");
     let e = refused(&list("[[memory]]\nkind = \"flash\"\n"));
     assert!(
-        e.contains("mine.toml:3") && e.contains("one of pm, ddr4, nearpm, nvdimmc, optane, cmmh, remote"),
+        e.contains("mine.toml:3")
+            && e.contains("one of pm, ddr4, ddr5, nearpm, nvdimmc, optane, cmmh, remote"),
         "{e}"
     );
     let e = refused(&list("[[memory]]\nsize = \"1 GiB\"\n"));

@@ -251,7 +251,11 @@ impl Bus {
             Kind::Write => c.clock + s.cwl + BURST,
             Kind::Precharge | Kind::PrechargeAll => c.clock + s.rp,
             Kind::Activate => c.clock,
-            Kind::Refresh | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {
+            Kind::Refresh
+            | Kind::PrechargeSame
+            | Kind::RefreshSame
+            | Kind::SelfRefreshEntry
+            | Kind::SelfRefreshExit => {
                 return Some(("the device neither refreshes nor puts to sleep", self.last));
             }
         };
@@ -262,7 +266,13 @@ impl Bus {
             Kind::Activate => self.open |= 1 << c.bank,
             Kind::Precharge => self.open &= !(1 << c.bank),
             Kind::PrechargeAll => self.open = 0,
-            Kind::Read | Kind::Write | Kind::Refresh | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
+            Kind::Read
+            | Kind::Write
+            | Kind::Refresh
+            | Kind::PrechargeSame
+            | Kind::RefreshSame
+            | Kind::SelfRefreshEntry
+            | Kind::SelfRefreshExit => {}
         }
         let before = self.device.map_or(0, |(_, idle_from)| idle_from);
         self.device = Some((*c, before.max(idle_from)));

@@ -1,7 +1,7 @@
 //! Parameters of NVDIMM-C: the module, its driver, and faults that are put into it.
 
 use crate::Replacement;
-use memory::ddr4::params::{DdrParameters, RefreshParameters};
+use memory::ddr4::params::{ControllerParameters, DdrParameters, RefreshParameters};
 use memory::nand::params::NandParameters;
 use memory::params::{ControllersParameters, QueueParameters};
 use params::{Dur, Param, Parameters, Settings, Words, ns};
@@ -188,6 +188,7 @@ pub fn tables(settings: &Settings) -> Vec<&'static [Param]> {
         ControllersParameters::TABLE,
         QueueParameters::TABLE,
         DdrParameters::TABLE,
+        ControllerParameters::TABLE,
         RefreshParameters::TABLE,
         KindParameters::TABLE,
         NvdimmParameters::TABLE,

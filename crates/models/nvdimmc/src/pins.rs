@@ -32,7 +32,8 @@ impl Pins {
             Kind::Write => (true, true, false, false),
             Kind::Precharge | Kind::PrechargeAll => (true, false, true, false),
             Kind::Refresh | Kind::SelfRefreshEntry => (true, false, false, true),
-            Kind::SelfRefreshExit => return Pins::DESELECT,
+            // DDR4 has no command for one bank of every group.
+            Kind::SelfRefreshExit | Kind::PrechargeSame | Kind::RefreshSame => return Pins::DESELECT,
         };
         let cke = !matches!(kind, Kind::SelfRefreshEntry);
         Pins { cke, cs_n: false, act_n, ras_n, cas_n, we_n }

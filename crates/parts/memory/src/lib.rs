@@ -4,6 +4,7 @@
 pub mod controller;
 pub mod cxl;
 pub mod ddr4;
+pub mod ddr5;
 pub mod nand;
 pub mod params;
 pub mod plug;
@@ -13,5 +14,5 @@ pub use controller::{
     Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media,
     PassThrough, QueuedMedia,
 };
-pub use plug::{DDR4, SYSTEM};
+pub use plug::{DDR4, DDR5, SYSTEM};
 pub use replacement::Replacement;

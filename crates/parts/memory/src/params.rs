@@ -78,7 +78,7 @@ pub struct PmParameters {
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.pm")]
 pub struct PmMediaParameters {
-    /// fixed: constant times; ddr4: a channel behind each controller, whose module saves its contents when the power fails
+    /// fixed: constant times; ddr4, ddr5: a channel behind each controller, whose module saves its contents when the power fails
     #[param(default = "fixed", source = "paper: ASAP Table II gives times")]
     pub media: MediaWord,
 }
@@ -87,7 +87,7 @@ pub struct PmMediaParameters {
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.dram")]
 pub struct DramMediaParameters {
-    /// fixed: constant times; ddr4: a channel behind each controller
+    /// fixed: constant times; ddr4, ddr5: a channel behind each controller
     #[param(default = "fixed", source = "open fixed|ddr4: not published")]
     pub media: MediaWord,
 }

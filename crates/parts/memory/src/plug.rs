@@ -3,15 +3,21 @@
 use crate::controller::STATISTICS;
 use crate::cxl::LinkStats;
 use crate::cxl::params::{CxlParameters, WhichLinkParameters};
-use crate::ddr4::params::{ChannelParameters, DdrParameters, MediaWord, RefreshParameters, own_channel};
+use crate::ddr4::params::{
+    ChannelParameters, ControllerParameters, DdrParameters, MediaWord, RefreshParameters, own_channel,
+};
 use crate::ddr4::{ChannelStats, Ddr4, Interleave};
+use crate::ddr5::params::{Ddr5Parameters, sub_channel};
+use crate::ddr5::{self, Ddr5};
 use crate::nand::params::NandParameters;
 use crate::nand::stats::STATISTICS as FLASH;
 use crate::params::{
     ControllersParameters, DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters,
     KindParameters, PmMediaParameters, PmParameters, PmTimeParameters, QueueParameters, TABLES,
 };
-use crate::{Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough};
+use crate::{
+    Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough, QueuedMedia,
+};
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use params::{Parameters, Statistics};
 use protocol::{
@@ -33,8 +39,10 @@ pub const SYSTEM: System = System {
         DramMediaParameters::TABLE,
         QueueParameters::TABLE,
         DdrParameters::TABLE,
+        ControllerParameters::TABLE,
         ChannelParameters::TABLE,
         RefreshParameters::TABLE,
+        Ddr5Parameters::TABLE,
         NandParameters::TABLE,
         WhichLinkParameters::TABLE,
         CxlParameters::TABLE,
@@ -49,21 +57,65 @@ pub const SYSTEM: System = System {
 pub const DDR4: System = System {
     statistics: &[ChannelStats::TABLE, LinkStats::TABLE, FLASH[0], FLASH[1]],
     derived: Some(crate::nand::stats::derived),
-    memory: Some(&PlainDram),
+    memory: Some(&PlainDram(Standard::Ddr4)),
+    ..System::NOTHING
+};
+
+/// Channels of DDR5 as a memory of their own.
+pub const DDR5: System = System {
+    statistics: &[ddr5::ChannelStats::TABLE],
+    memory: Some(&PlainDram(Standard::Ddr5)),
     ..System::NOTHING
 };
 
 /// The tables that act where there are channels of DDR4.
 pub const DDR4_TABLES: &[&[Param]] =
-    &[DdrParameters::TABLE, ChannelParameters::TABLE, RefreshParameters::TABLE];
+    &[DdrParameters::TABLE, ControllerParameters::TABLE, ChannelParameters::TABLE, RefreshParameters::TABLE];
 
-fn is_ddr4(s: &Settings, key: &str) -> bool {
-    s.read::<MediaWord>(key) == MediaWord::Ddr4
+/// A standard that channels of DRAM follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standard {
+    Ddr4,
+    Ddr5,
 }
 
-/// Whether the machine's DRAM is channels of DDR4.
-pub fn dram_is_ddr4(s: &Settings) -> bool {
-    is_ddr4(s, "memory.dram.media")
+impl Standard {
+    /// That of the media that `key` names; none where they take constant times.
+    fn of(s: &Settings, key: &str) -> Option<Standard> {
+        match s.read::<MediaWord>(key) {
+            MediaWord::Fixed => None,
+            MediaWord::Ddr4 => Some(Standard::Ddr4),
+            MediaWord::Ddr5 => Some(Standard::Ddr5),
+        }
+    }
+
+    /// The tables that act where there are channels of it.
+    fn tables(self) -> &'static [&'static [Param]] {
+        match self {
+            Standard::Ddr4 => DDR4_TABLES,
+            Standard::Ddr5 => &[Ddr5Parameters::TABLE, ControllerParameters::TABLE, ChannelParameters::TABLE],
+        }
+    }
+
+    fn check(self, s: &Settings) -> Result<(), String> {
+        match self {
+            Standard::Ddr4 => own_channel(s),
+            Standard::Ddr5 => sub_channel(s),
+        }
+        .map(|_| ())
+    }
+
+    fn channel(self, s: &Settings, interleave: Interleave) -> Result<Box<dyn QueuedMedia>, String> {
+        Ok(match self {
+            Standard::Ddr4 => Box::new(Ddr4::new(own_channel(s)?, interleave)?),
+            Standard::Ddr5 => Box::new(Ddr5::new(sub_channel(s)?, interleave)?),
+        })
+    }
+}
+
+/// The tables that act where the machine's DRAM is channels; none where it takes constant times.
+pub fn dram_tables(s: &Settings) -> Option<&'static [&'static [Param]]> {
+    Standard::of(s, DRAM_MEDIA).map(Standard::tables)
 }
 
 /// Persistent memory behind plain controllers.
@@ -82,7 +134,10 @@ impl MemoryKind for PersistentMemory {
         let own: &[&[Param]] = &[ControllersParameters::TABLE, PmMediaParameters::TABLE];
         // Channels have times of their own.
         let queued: &[&[Param]] = &[PmParameters::TABLE, QueueParameters::TABLE];
-        if is_ddr4(s, PM_MEDIA) { [queued, own, DDR4_TABLES].concat() } else { [TABLES, own].concat() }
+        match Standard::of(s, PM_MEDIA) {
+            Some(standard) => [queued, own, standard.tables()].concat(),
+            None => [TABLES, own].concat(),
+        }
     }
 
     fn waited_for(&self) -> &'static [&'static str] {
@@ -90,10 +145,7 @@ impl MemoryKind for PersistentMemory {
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
-        if is_ddr4(around.settings, PM_MEDIA) {
-            own_channel(around.settings)?;
-        }
-        Ok(())
+        Standard::of(around.settings, PM_MEDIA).map_or(Ok(()), |standard| standard.check(around.settings))
     }
 
     fn controllers(&self, s: &Settings) -> usize {
@@ -104,13 +156,9 @@ impl MemoryKind for PersistentMemory {
         let s = place.settings;
         let acknowledge = s.dur("memory.pm.acknowledge_ns");
         each(place, self.controllers(s), |base, turns| {
-            if is_ddr4(s, PM_MEDIA) {
-                return channel(
-                    s,
-                    spec(s, base, Some(turns), acknowledge),
-                    (base, turns),
-                    (place.ordering)(),
-                );
+            if let Some(standard) = Standard::of(s, PM_MEDIA) {
+                let spec = spec(s, base, Some(turns), acknowledge);
+                return channel(s, standard, spec, (base, turns), (place.ordering)());
             }
             Ok(of_part(s, base, Some(turns), (place.ordering)()))
         })
@@ -118,32 +166,40 @@ impl MemoryKind for PersistentMemory {
 }
 
 const PM_MEDIA: &str = "memory.pm.media";
+const DRAM_MEDIA: &str = "memory.dram.media";
 
 /// DRAM behind controllers of its own: programs have it where others have persistent memory, and nothing of it is left.
-struct PlainDram;
+struct PlainDram(Standard);
 
 impl MemoryKind for PlainDram {
     fn name(&self) -> &'static str {
-        "ddr4"
+        match self.0 {
+            Standard::Ddr4 => "ddr4",
+            Standard::Ddr5 => "ddr5",
+        }
     }
 
     fn about(&self) -> &'static str {
-        "channels of DDR4, of which a power failure leaves nothing"
+        match self.0 {
+            Standard::Ddr4 => "channels of DDR4, of which a power failure leaves nothing",
+            Standard::Ddr5 => "channels of DDR5, of which a power failure leaves nothing",
+        }
     }
 
     fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
-        [DDR4_TABLES, &[ControllersParameters::TABLE, QueueParameters::TABLE]].concat()
+        [self.0.tables(), &[ControllersParameters::TABLE, QueueParameters::TABLE]].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
         if around.capabilities.persist_path {
             return Err(format!(
-                "ordering.model = {}: DRAM has nothing that a persist path could order; give memory.kind = pm with memory.pm.media = ddr4, whose modules save it, or {}",
+                "ordering.model = {}: DRAM has nothing that a persist path could order; give memory.kind = pm with memory.pm.media = {}, whose modules save it, or {}",
                 around.ordering,
+                self.name(),
                 (around.models)(&|asks| !asks.persist_path)
             ));
         }
-        own_channel(around.settings).map(|_| ())
+        self.0.check(around.settings)
     }
 
     fn controllers(&self, s: &Settings) -> usize {
@@ -158,7 +214,7 @@ impl MemoryKind for PlainDram {
         let s = place.settings;
         let acknowledge = s.dur("memory.ddr.acknowledge_ns");
         each(place, self.controllers(s), |base, turns| {
-            channel(s, spec(s, base, Some(turns), acknowledge), (base, turns), (place.ordering)())
+            channel(s, self.0, spec(s, base, Some(turns), acknowledge), (base, turns), (place.ordering)())
         })
     }
 }
@@ -219,16 +275,17 @@ fn spec(s: &Settings, base: u64, turns: Option<Turns>, acknowledge: Dur) -> Cont
     }
 }
 
-/// A controller with a channel of DDR4 behind it, for its part of a memory that begins at `first`.
+/// A controller with a channel behind it, for its part of a memory that begins at `first`.
 fn channel(
     s: &Settings,
+    standard: Standard,
     spec: ControllerSpec,
     (first, turns): (u64, Turns),
     ordering: Box<dyn ControllerOrdering>,
 ) -> Result<Controller, String> {
     let (lines, channels) = (turns.bytes / LINE_BYTES, turns.of);
-    let media = Ddr4::new(own_channel(s)?, Interleave { first: first / LINE_BYTES, lines, channels })?;
-    Ok(Controller::of_queued(spec, Box::new(media), ordering))
+    let media = standard.channel(s, Interleave { first: first / LINE_BYTES, lines, channels })?;
+    Ok(Controller::of_queued(spec, media, ordering))
 }
 
 /// Controller `nth` of the `of` that share the machine's DRAM.
@@ -246,10 +303,10 @@ pub fn dram(s: &Settings, nth: u64, of: u64) -> Result<Controller, String> {
         drain: Drain::First,
         admission: Admission::InTurn,
     };
-    if dram_is_ddr4(s) {
+    if let Some(standard) = Standard::of(s, DRAM_MEDIA) {
         // Who has which block of DRAM is counted from address zero.
         let turns = Turns { bytes: s.number("memory.interleave_bytes"), of, nth };
-        return channel(s, spec, (0, turns), Box::new(PassThrough));
+        return channel(s, standard, spec, (0, turns), Box::new(PassThrough));
     }
     let service = s.dur("memory.dram.service_ns");
     let read = s.dur("memory.dram.read_ns");

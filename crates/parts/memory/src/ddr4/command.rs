@@ -1,6 +1,6 @@
 //! The commands on a channel's command bus, and where a line lies.
 
-use super::spec::{BANKS, GROUPS, LINES_PER_ROW, Spec};
+use super::spec::{BANKS, GROUPS, GroupBits, Spec};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,8 +15,12 @@ pub enum Kind {
     Precharge,
     /// Closes the rows of all banks of a rank.
     PrechargeAll,
+    /// Closes the row of the same bank in every bank group (DDR5's PREsb).
+    PrechargeSame,
     /// Refreshes some rows of every bank of a rank.
     Refresh,
+    /// Refreshes some rows of the same bank in every bank group (DDR5's REFsb).
+    RefreshSame,
     /// The rank refreshes itself from here on, its clock enable low (SRE).
     SelfRefreshEntry,
     /// It does no longer (SRX).
@@ -40,7 +44,7 @@ pub struct Command {
     pub kind: Kind,
     /// The rank.
     pub rank: u8,
-    /// The bank in its rank; the low two bits name the bank group.
+    /// The bank in its rank: see [`Place::bank`]. For [`Kind::PrechargeSame`] and [`Kind::RefreshSame`] that of the first group.
     pub bank: u8,
     /// The row, for [`Kind::Activate`].
     pub row: u32,
@@ -51,7 +55,7 @@ pub struct Command {
 pub struct Place {
     /// The rank.
     pub rank: u8,
-    /// The bank in its rank; the low two bits name the bank group.
+    /// The bank in its rank: the low two bits name the bank group, and bit 4 the groups beyond the fourth.
     pub bank: u8,
     /// The row.
     pub row: u32,
@@ -60,25 +64,37 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of line number `line` of the channel: from the low bits up column, rank, bank group, bank, row
-    /// (RoBaRaCoCh), so that neighbouring rows are in different bank groups; or with the bank group above the row
-    /// ([`Spec::groups_on_top`]).
+    /// The place of line number `line` of the channel. From the low bits up: column, rank, bank, row (RoBaRaCoCh), with
+    /// the bank group where [`Spec::groups`] has it.
     pub fn of(line: u64, spec: &Spec) -> Place {
-        let (column, rest) = (line % LINES_PER_ROW, line / LINES_PER_ROW);
-        // Ranks and rows are powers of two.
-        let (rank, rest) = (rest & (spec.ranks as u64 - 1), rest >> spec.ranks.trailing_zeros());
-        let (groups, banks) = (GROUPS as u64, BANKS as u64);
-        let (bank, row) = if spec.groups_on_top {
-            let above = rest / (banks / groups);
-            ((rest % (banks / groups)) * groups + (above / spec.rows) % groups, above & (spec.rows - 1))
-        } else {
-            (rest % banks, (rest / banks) & (spec.rows - 1))
+        // Every divisor is a power of two.
+        let take = |rest: &mut u64, of: u64| {
+            let part = *rest & (of - 1);
+            *rest >>= of.trailing_zeros();
+            part
         };
+        let (groups, mut rest) = ((GROUPS * spec.sets) as u64, line);
+        let lowest = if spec.groups == GroupBits::Lines { take(&mut rest, groups) } else { 0 };
+        let column = take(&mut rest, spec.lines_per_row);
+        let rank = take(&mut rest, spec.ranks as u64);
+        let above_rows = if spec.groups == GroupBits::Rows { take(&mut rest, groups) } else { 0 };
+        let bank = take(&mut rest, (BANKS / GROUPS) as u64);
+        let row = take(&mut rest, spec.rows);
+        let highest = if spec.groups == GroupBits::Top { rest & (groups - 1) } else { 0 };
+        let group = lowest | above_rows | highest;
+        let (set, lane) = (group / GROUPS as u64, group % GROUPS as u64);
+        let bank = set * BANKS as u64 + bank * GROUPS as u64 + lane;
         Place { rank: rank as u8, bank: bank as u8, row: row as u32, column: column as u8 }
     }
 }
 
-/// The bank group of a bank.
+/// The bank group of a bank, among the four of its set.
 pub(super) fn group(bank: u8) -> usize {
     bank as usize % GROUPS
+}
+
+/// The banks of a set that are the same in its groups, as bits: of that of `bank`.
+pub(super) fn same_banks(bank: u8) -> u32 {
+    let nth = bank as usize % BANKS / GROUPS;
+    ((1 << GROUPS) - 1) << (nth * GROUPS)
 }

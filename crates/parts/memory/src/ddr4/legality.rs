@@ -9,7 +9,7 @@ use std::fmt;
 /// Two commands that are too close, or one that finds its bank in the wrong state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule, as JESD79-4 names it.
+    /// The rule, as the standard names it.
     pub rule: &'static str,
     /// The command that set the bound; none when the state alone is wrong.
     pub earlier: Option<Command>,
@@ -83,7 +83,7 @@ impl Legality {
             Kind::Precharge => self.precharge(c, c.bank)?,
             Kind::PrechargeAll => (0..BANKS as u8).try_for_each(|bank| self.precharge(c, bank))?,
             Kind::Refresh | Kind::SelfRefreshEntry => self.refresh(c)?,
-            Kind::SelfRefreshExit => {}
+            Kind::PrechargeSame | Kind::RefreshSame | Kind::SelfRefreshExit => {}
         }
         self.note(c);
         Ok(())
@@ -126,6 +126,7 @@ impl Legality {
             Kind::Activate if open => "ACTIVATE of an open bank",
             Kind::Read | Kind::Write if !open => "column command to a closed bank",
             Kind::SelfRefreshExit if rank.entry.is_none() => "exit from no self-refresh",
+            Kind::PrechargeSame | Kind::RefreshSame => "a command that DDR4 does not have",
             Kind::Refresh | Kind::SelfRefreshEntry if rank.banks.iter().any(|b| b.open.is_some()) => {
                 "REFRESH with an open bank"
             }
@@ -225,11 +226,12 @@ impl Legality {
             Kind::Write => bank.write = Some(*c),
             Kind::Precharge => (bank.open, bank.precharge) = (None, Some(*c)),
             Kind::PrechargeAll => {
-                for bank in rank.banks.iter_mut().filter(|b| b.open.is_some()) {
+                for bank in &mut rank.banks {
                     (bank.open, bank.precharge) = (None, Some(*c));
                 }
             }
             Kind::Refresh => rank.refresh = Some(*c),
+            Kind::PrechargeSame | Kind::RefreshSame => {}
             Kind::SelfRefreshEntry => rank.entry = Some(*c),
             Kind::SelfRefreshExit => (rank.entry, rank.exit) = (None, Some(*c)),
         }

@@ -1,6 +1,6 @@
 //! A channel behind a controller's queues.
 
-use super::{BURST, Channel, Request, Spec};
+use super::{Channel, Counts, Request, Spec};
 use crate::controller::QueuedMedia;
 use params::{Dur, StatSink, Statistics};
 use protocol::Line;
@@ -57,6 +57,16 @@ impl Ddr4 {
     fn clocks(&self, clocks: u64) -> Dur {
         Dur::ps(clocks * self.channel.spec().clock_ps)
     }
+
+    /// What the channel has done.
+    pub(crate) fn counts(&self) -> Counts {
+        self.channel.counts()
+    }
+
+    /// From arrival to data, over all reads.
+    pub(crate) fn read_time(&self) -> Dur {
+        self.clocks(self.counts().read_clocks)
+    }
 }
 
 impl QueuedMedia for Ddr4 {
@@ -81,7 +91,11 @@ impl QueuedMedia for Ddr4 {
             return Time::NEVER;
         }
         let next = self.channel.next_at();
-        if for_room { next + Dur::ps(1) } else { next + self.clocks(self.channel.spec().cl + BURST) }
+        if for_room {
+            next + Dur::ps(1)
+        } else {
+            next + self.clocks(self.channel.spec().cl + self.channel.spec().burst)
+        }
     }
 
     fn least_read(&self) -> Dur {
@@ -89,12 +103,12 @@ impl QueuedMedia for Ddr4 {
     }
 
     fn stats(&self, sink: &mut dyn StatSink) {
-        let counts = self.channel.counts();
+        let counts = self.counts();
         let all = ChannelStats {
             activates: counts.activates,
             refreshes: counts.refreshes,
             forwarded: counts.forwarded,
-            read_time: self.clocks(counts.read_clocks),
+            read_time: self.read_time(),
         };
         all.hand_up(sink);
     }
@@ -103,7 +117,7 @@ impl QueuedMedia for Ddr4 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ddr4::Legality;
+    use crate::ddr4::{BURST, Legality};
     use units::Random;
 
     const ALONE: Interleave = Interleave { first: 0, lines: 4, channels: 1 };

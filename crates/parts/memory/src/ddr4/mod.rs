@@ -1,4 +1,5 @@
-//! A DDR4 channel: ranks of banks that open rows, a scheduler, and refresh.
+//! A DDR4 channel: ranks of banks that open rows, a scheduler, and refresh. What [`Spec`] says of shape and times is the
+//! standard; with other numbers the same is a sub-channel of DDR5 (`crate::ddr5`).
 //!
 //! ```text
 //!   push --> read queue  --+
@@ -21,6 +22,7 @@
 //!
 //! Sources: JESD79-4 (timing tables, §4.26 refresh); Rixner et al. (ISCA 2000) for FR-FCFS.
 
+mod bank_set;
 mod command;
 mod lanes;
 mod legality;
@@ -28,7 +30,6 @@ mod media;
 mod needs;
 pub mod params;
 mod queue;
-mod rank;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -37,13 +38,14 @@ pub use command::{Command, Kind, Place};
 pub use legality::{Legality, Violation};
 pub(crate) use media::ChannelStats;
 pub use media::{Ddr4, Interleave};
-pub use spec::{BANKS, BURST, LINES_PER_ROW, Spec};
+pub(crate) use spec::GROUPS;
+pub use spec::{BANKS, BURST, GroupBits, LINES_PER_ROW, Spec};
 
+use bank_set::{ALL, BankSet, Rank};
 use lanes::NEVER;
 use needs::First;
 use protocol::WouldBlock;
 use queue::{Queue, Waiting};
-use rank::Rank;
 use spec::SHORTEST_SLEEP;
 use units::Time;
 
@@ -89,7 +91,7 @@ pub struct Counts {
     pub activates: u64,
     /// PRECHARGE commands for one bank.
     pub precharges: u64,
-    /// REFRESH commands.
+    /// REFRESH commands, of all banks of a rank or of one of each group.
     pub refreshes: u64,
     /// Reads answered from the write queue.
     pub forwarded: u64,
@@ -103,6 +105,8 @@ pub struct Counts {
 pub struct Channel {
     spec: Spec,
     ranks: Vec<Rank>,
+    /// Of each rank as many.
+    sets: Vec<BankSet>,
     /// Reads, and writes.
     queues: [Queue; 2],
     writing: bool,
@@ -142,9 +146,11 @@ impl Channel {
     /// What is impossible about `spec`.
     pub fn new(spec: Spec) -> Result<Channel, String> {
         spec.check()?;
-        let banks = spec.ranks * BANKS;
+        let sets = spec.ranks * spec.sets;
+        let banks = sets * BANKS;
         Ok(Channel {
             ranks: vec![Rank::new(spec.refi); spec.ranks],
+            sets: vec![BankSet::new(); sets],
             queues: [Queue::new(banks, spec.queue), Queue::new(banks, spec.queue)],
             writing: false,
             owed: [0; 2],
@@ -206,7 +212,7 @@ impl Channel {
         let clock = at.ps().div_ceil(self.spec.clock_ps);
         self.wake(clock);
         let place = Place::of(request.line, &self.spec);
-        let bank = place.rank as usize * BANKS + place.bank as usize;
+        let bank = place.rank as usize * self.spec.sets * BANKS + place.bank as usize;
         if self.queues[1].holds(bank, place) {
             if request.write {
                 return None;
@@ -223,11 +229,11 @@ impl Channel {
             column: place.column,
         };
         let direction = usize::from(request.write);
-        let rank = &self.ranks[place.rank as usize];
+        let set = &self.sets[bank / BANKS];
         let is_first = self.queues[direction].banks >> bank & 1 == 0;
         // A younger request changes what a bank needs where it alone finds its row open.
         let is_news =
-            (is_first | rank.would_close(place.bank, place.row)) & (self.serves(bank) == request.write);
+            (is_first | set.would_close(bank % BANKS, place.row)) & (self.serves(bank) == request.write);
         self.stale |= u64::from(is_news) << bank;
         self.queues[direction].push(bank, waiting);
         self.sequence += 1;
@@ -247,12 +253,13 @@ impl Channel {
         }
         self.free = self.free.max(at.ps().div_ceil(self.spec.clock_ps));
         for rank in 0..self.spec.ranks {
-            if self.ranks[rank].open_banks > 0 {
-                let clock = self.free.max(self.ranks[rank].precharge_all_from());
-                (0..BANKS as u8).for_each(|bank| self.ranks[rank].precharge(clock, bank, &self.spec));
+            if self.open(rank, ALL) {
+                let clock = self.free.max(self.precharge_from(rank, ALL));
+                self.precharge(clock, rank, ALL);
                 self.send(Command { clock, kind: Kind::PrechargeAll, rank: rank as u8, bank: 0, row: 0 });
             }
-            let clock = self.free.max(self.ranks[rank].refresh_from());
+            let closed = self.sets_of(rank).iter().map(|set| set.refresh_from(ALL)).max().unwrap_or(0);
+            let clock = self.free.max(closed);
             self.send(Command { clock, kind: Kind::SelfRefreshEntry, rank: rank as u8, bank: 0, row: 0 });
         }
         (self.asleep, self.is_chosen, self.stale) = (Some(self.free - 1), false, u64::MAX);
@@ -265,6 +272,8 @@ impl Channel {
         self.free = self.free.max(clock).max(since + SHORTEST_SLEEP);
         for rank in 0..self.spec.ranks {
             self.ranks[rank].wake(self.free, &self.spec);
+            let own = self.own_sets(rank);
+            self.sets[own].iter_mut().for_each(|set| set.wake(self.free, &self.spec));
             let (clock, kind) = (self.free, Kind::SelfRefreshExit);
             self.send(Command { clock, kind, rank: rank as u8, bank: 0, row: 0 });
         }
@@ -273,7 +282,7 @@ impl Channel {
 
     /// A command takes its clock of the bus, and its place in the log.
     fn send(&mut self, command: Command) {
-        self.free = command.clock + 1;
+        self.free = command.clock + self.spec.command;
         if let Some(log) = &mut self.log {
             log.push(command);
         }
@@ -296,31 +305,28 @@ impl Channel {
         self.choose();
         self.is_chosen = false;
         let c = self.next;
-        let (number, bank_of_rank) = (c.bank / BANKS, (c.bank % BANKS) as u8);
-        let (s, rank) = (&self.spec, &mut self.ranks[number]);
+        let of_rank = self.spec.sets * BANKS;
+        let (rank, bank_of_rank) = (c.bank / of_rank, (c.bank % of_rank) as u8);
         let (bank, mut row) = (c.bank, 0);
         match c.kind {
             Kind::Activate => {
                 row = self.queues[usize::from(c.write)].oldest(bank).row;
-                self.owed[usize::from(c.write)] |= 1 << bank;
-                rank.activate(c.clock, bank_of_rank, row, s);
-                rank.follow(bank_of_rank, Kind::column(c.write), self.free);
-                self.counts.activates += 1;
+                self.activate(&c, row);
             }
             Kind::Precharge => {
-                rank.precharge(c.clock, bank_of_rank, s);
-                rank.follow(bank_of_rank, Kind::Activate, self.free);
+                let (set, bank) = (&mut self.sets[bank / BANKS], (bank % BANKS) as u8);
+                set.precharge(c.clock, bank, &self.spec);
+                set.follow(bank, Kind::Activate, self.free);
                 self.counts.precharges += 1;
             }
-            Kind::PrechargeAll => {
-                (0..BANKS as u8).for_each(|bank| rank.precharge(c.clock, bank, s));
-                let all = 0xFFFF << (number * BANKS);
-                self.owed.iter_mut().for_each(|owed| *owed &= !all);
-                self.stale |= all;
+            Kind::PrechargeAll | Kind::PrechargeSame => {
+                self.precharge(c.clock, rank, self.ranks[rank].held(&self.spec));
             }
-            Kind::Refresh => {
+            Kind::Refresh | Kind::RefreshSame => {
                 self.stale = u64::MAX;
-                rank.refresh(c.clock, s);
+                let (own, held) = (self.own_sets(rank), self.ranks[rank].held(&self.spec));
+                self.sets[own].iter_mut().for_each(|set| set.refresh(c.clock, held, &self.spec));
+                self.ranks[rank].refreshed(c.clock, &self.spec);
                 self.counts.refreshes += 1;
             }
             Kind::Read | Kind::Write | Kind::SelfRefreshEntry | Kind::SelfRefreshExit => {}
@@ -328,7 +334,7 @@ impl Channel {
         // A request whose bank is closed and opened for it is followed; after others nothing is known of the bank.
         let is_followed = matches!(c.kind, Kind::Activate | Kind::Precharge);
         self.stale |= u64::from(!is_followed) << bank;
-        let command = Command { clock: c.clock, kind: c.kind, rank: number as u8, bank: bank_of_rank, row };
+        let command = Command { clock: c.clock, kind: c.kind, rank: rank as u8, bank: bank_of_rank, row };
         self.send(command);
         if !matches!(c.kind, Kind::Read | Kind::Write) {
             return Some(Issued { command, tag: None, done: None });
@@ -346,16 +352,68 @@ impl Channel {
         }
     }
 
+    /// The sets of a rank.
+    #[inline]
+    fn own_sets(&self, rank: usize) -> std::ops::Range<usize> {
+        rank * self.spec.sets..(rank + 1) * self.spec.sets
+    }
+
+    fn sets_of(&self, rank: usize) -> &[BankSet] {
+        &self.sets[self.own_sets(rank)]
+    }
+
+    /// Whether one of the `banks` of each set of a rank is open.
+    fn open(&self, rank: usize, banks: u32) -> bool {
+        self.sets_of(rank).iter().any(|set| set.open & banks != 0)
+    }
+
+    /// When those that are may be closed.
+    fn precharge_from(&self, rank: usize, banks: u32) -> u64 {
+        self.sets_of(rank).iter().map(|set| set.precharge_from(banks)).max().unwrap_or(0)
+    }
+
+    /// Closes them.
+    fn precharge(&mut self, clock: u64, rank: usize, banks: u32) {
+        for number in self.own_sets(rank) {
+            self.sets[number].precharge_all(clock, banks, &self.spec);
+            let bits = u64::from(banks) << (number * BANKS);
+            self.owed.iter_mut().for_each(|owed| *owed &= !bits);
+            self.stale |= bits;
+        }
+    }
+
+    /// Opens `row` for the oldest request of its bank.
+    fn activate(&mut self, c: &Chosen, row: u32) {
+        let (s, number, bank) = (&self.spec, c.bank / BANKS, (c.bank % BANKS) as u8);
+        let rank = number / s.sets;
+        let by_window = self.ranks[rank].activate(c.clock, s);
+        for (n, set) in self.sets.iter_mut().enumerate().skip(rank * s.sets).take(s.sets) {
+            if n == number {
+                set.activate(c.clock, bank, row, by_window, s);
+                set.follow(bank, Kind::column(c.write), self.free);
+            } else {
+                set.activated_beside(c.clock, by_window, s);
+            }
+        }
+        self.owed[usize::from(c.write)] |= 1 << c.bank;
+        self.counts.activates += 1;
+    }
+
     /// The request that a column command serves: its tag, and when a read's data is there.
     fn column(&mut self, c: &Chosen) -> (u32, Option<Done>) {
         let (s, write) = (&self.spec, c.write);
         let number = c.bank / BANKS;
-        self.ranks[number].column(c.clock, (c.bank % BANKS) as u8, write, s);
-        let free = c.clock + BURST + if write { s.cwl } else { s.cl };
-        for (_, other) in self.ranks.iter_mut().enumerate().filter(|(rank, _)| *rank != number) {
-            other.bus_taken(free, s);
+        let free = c.clock + s.burst + if write { s.cwl } else { s.cl };
+        for (n, set) in self.sets.iter_mut().enumerate() {
+            if n == number {
+                set.column(c.clock, (c.bank % BANKS) as u8, write, s);
+            } else if n / s.sets == number / s.sets {
+                set.column_beside(c.clock, write, s);
+            } else {
+                set.bus_taken(free, s);
+            }
         }
-        let (bank, index) = (c.bank, self.ranks[number].needs.index[c.bank % BANKS]);
+        let (bank, index) = (c.bank, self.sets[number].needs.index[c.bank % BANKS]);
         self.owed.iter_mut().for_each(|owed| *owed &= !(1 << bank));
         let waiting = self.queues[usize::from(write)].take(bank, index);
         if write {
@@ -396,7 +454,7 @@ impl Channel {
                 return;
             }
         }
-        let kind = self.ranks[best.bank / BANKS].needs.kind[best.bank % BANKS];
+        let kind = self.sets[best.bank / BANKS].needs.kind[best.bank % BANKS];
         self.next = Chosen { clock, kind, write: self.serves(best.bank), bank: best.bank };
     }
 
@@ -411,16 +469,31 @@ impl Channel {
     #[inline]
     fn first_of(&self, banks: u64) -> (First, u64) {
         let (mut best, mut first_refresh, postponed) = (First::NONE, u64::MAX, self.postponed());
-        for (number, rank) in self.ranks.iter().enumerate() {
-            let refresh = rank.due + postponed;
+        for (number, set) in self.sets.iter().enumerate() {
+            let refresh = self.ranks[number / self.spec.sets].due + postponed;
             first_refresh = first_refresh.min(refresh);
-            let first = rank.first((banks >> (number * BANKS)) as u32 & 0xFFFF, self.free, self.sequence);
-            if first.goes_before(&best) && self.free + (first.wait as u64) < refresh {
+            let own = (banks >> (number * BANKS)) as u32 & ALL;
+            let mut first = set.first(own, self.free, self.sequence);
+            if self.spec.same_bank.is_some() && self.free + (first.wait as u64) >= refresh {
+                first = set.first(own & self.beside_refresh(number), self.free, self.sequence);
+            } else if self.free + (first.wait as u64) >= refresh {
+                continue;
+            }
+            if first.goes_before(&best) {
                 best = first;
                 best.bank += number * BANKS;
             }
         }
         (best, first_refresh)
+    }
+
+    /// The banks of a set that go on being served while the refresh of one of each group is due. Once those are closed,
+    /// no row is opened before the refresh has gone: each ACTIVATE would put it off.
+    fn beside_refresh(&self, number: usize) -> u32 {
+        let rank = number / self.spec.sets;
+        let held = self.ranks[rank].held(&self.spec);
+        let opens = if self.open(rank, held) { 0 } else { self.sets[number].needs.activates() };
+        !(held | opens)
     }
 
     /// Writes wait until many are there, or nothing else is.
@@ -440,14 +513,20 @@ impl Channel {
     }
 
     fn next_refresh(&self) -> Chosen {
+        let kinds = match self.spec.same_bank {
+            Some(_) => [Kind::PrechargeSame, Kind::RefreshSame],
+            None => [Kind::PrechargeAll, Kind::Refresh],
+        };
         let each = self.ranks.iter().enumerate().map(|(number, rank)| {
-            let (kind, from) = if rank.open_banks > 0 {
-                (Kind::PrechargeAll, rank.precharge_all_from())
+            let held = rank.held(&self.spec);
+            let (kind, from) = if self.open(number, held) {
+                (kinds[0], self.precharge_from(number, held))
             } else {
-                (Kind::Refresh, rank.refresh_from())
+                (kinds[1], rank.refresh_from(self.sets_of(number), &self.spec))
             };
             let clock = (rank.due + self.postponed()).max(from).max(self.free);
-            Chosen { clock, kind, write: false, bank: number * BANKS }
+            let bank = self.own_sets(number).start * BANKS + rank.next as usize;
+            Chosen { clock, kind, write: false, bank }
         });
         each.min_by_key(|c| c.clock).expect("a channel has a rank")
     }
@@ -465,17 +544,17 @@ impl Channel {
 
     fn find_need(&mut self, number: usize) {
         let write = self.serves(number);
-        let (rank, bank) = (&mut self.ranks[number / BANKS], number % BANKS);
+        let (set, bank) = (&mut self.sets[number / BANKS], number % BANKS);
         let queue = &self.queues[usize::from(write)];
         let oldest = queue.oldest(number).sequence;
-        let (kind, sequence, index) = match rank.banks[bank].open {
+        let (kind, sequence, index) = match set.banks[bank].open {
             None => (Kind::Activate, oldest, 0),
             Some(row) => match queue.hit(number, row) {
                 Some((index, sequence)) => (Kind::column(write), sequence, index),
                 None => (Kind::Precharge, oldest, 0),
             },
         };
-        let from = rank.bank_allows(bank as u8, kind).max(self.free);
-        rank.needs.set(bank, kind, from, sequence, index);
+        let from = set.bank_allows(bank as u8, kind).max(self.free);
+        set.needs.set(bank, kind, from, sequence, index);
     }
 }

@@ -59,6 +59,11 @@ impl Needs {
         self.index[bank] = index;
     }
 
+    /// The banks that need an ACTIVATE next.
+    pub(super) fn activates(&self) -> u32 {
+        self.of_rank[0]
+    }
+
     /// The same for the request that it is for already, which is the oldest.
     #[inline]
     pub(super) fn follow(&mut self, bank: usize, kind: Kind, from: u64) {

@@ -1,6 +1,6 @@
 //! Parameters of a DDR4 channel.
 
-use super::Spec;
+use super::{GroupBits, Spec};
 use params::{Dur, Parameters, Settings, Words, ns};
 
 /// Data rates that are known, in MT/s.
@@ -57,6 +57,12 @@ pub struct DdrParameters {
         source = "open groups-below|groups-above: hosts interleave groups; which bits name them is not published"
     )]
     pub mapping: Mapping,
+}
+
+/// What a controller adds to a channel, of whichever standard.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.ddr")]
+pub struct ControllerParameters {
     /// time that the channel's controller adds to a read
     #[param(default = "1.25", source = "open 1.25..10: one clock at least; stands at that, with which software was fitted to nvdimmc.baseline.4k", range = ns::NS)]
     pub controller_ns: Dur,
@@ -65,11 +71,11 @@ pub struct DdrParameters {
     pub acknowledge_ns: Dur,
 }
 
-/// What a channel of a machine's own has besides; an NVDIMM-C brings its own.
+/// What a channel of a machine's own has besides, of whichever standard; an NVDIMM-C brings its own.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.ddr")]
 pub struct ChannelParameters {
-    /// ranks of a channel: 1, 2 or 4
+    /// ranks of a channel: 1, 2 or 4; of DDR5 1 or 2
     #[param(default = "2", source = "open 1|2|4: hosts take one to four", min = 1, max = 4, power_of_two)]
     pub ranks: usize,
     /// requests that a channel puts in order, of reads and of writes each
@@ -89,6 +95,8 @@ pub enum MediaWord {
     Fixed,
     /// A channel of DDR4.
     Ddr4,
+    /// A channel of DDR5.
+    Ddr5,
 }
 
 /// Its refreshes, as the host has programmed them.
@@ -126,8 +134,11 @@ pub fn channel(s: &Settings) -> Result<Spec, String> {
     Ok(Spec {
         refi: spec.clocks(s.dur("memory.refresh.trefi_ns")),
         postponed: s.number("memory.refresh.postponed"),
-        controller: spec.clocks(ddr.controller_ns),
-        groups_on_top: ddr.mapping == Mapping::GroupsAbove,
+        controller: spec.clocks(ControllerParameters::from_settings(s).controller_ns),
+        groups: match ddr.mapping {
+            Mapping::GroupsBelow => GroupBits::Rows,
+            Mapping::GroupsAbove => GroupBits::Top,
+        },
         ..spec
     })
 }

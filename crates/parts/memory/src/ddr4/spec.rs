@@ -1,8 +1,19 @@
-//! Timing and shape of a DDR4 channel.
+//! Timing and shape of a channel.
 
 use units::Dur;
 
-/// Timing in memory clocks (tCK), named as in JESD79-4; shape of one channel of 64 data bits.
+/// Which part of an address names the bank group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBits {
+    /// The lowest: neighbouring lines are in different groups.
+    Lines,
+    /// The lowest above a row: neighbouring rows are.
+    Rows,
+    /// The highest: what is near is in one group.
+    Top,
+}
+
+/// Timing in memory clocks (tCK), named as in JESD79-4; shape of one channel of 64 data bits, or of a sub-channel of DDR5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Picoseconds of one memory clock (tCK).
@@ -21,6 +32,8 @@ pub struct Spec {
     pub ccd_s: u64,
     /// Column command to column command, same bank group (tCCD_L).
     pub ccd_l: u64,
+    /// WRITE to WRITE, same bank group: more than tCCD_L on DDR5 (tCCD_L_WR).
+    pub ccd_l_wr: u64,
     /// ACTIVATE to ACTIVATE, other bank group (tRRD_S).
     pub rrd_s: u64,
     /// ACTIVATE to ACTIVATE, same bank group (tRRD_L).
@@ -37,34 +50,47 @@ pub struct Spec {
     pub rtp: u64,
     /// Data of one rank to data of another (tCS).
     pub cs: u64,
+    /// Clocks between a read's data and a write's: the pins turn round.
+    pub turn: u64,
+    /// Data clocks of a burst.
+    pub burst: u64,
+    /// Clocks that a command takes of the command bus.
+    pub command: u64,
     /// Average time between REFRESH commands (tREFI).
     pub refi: u64,
     /// REFRESH to the next command (tRFC).
     pub rfc: u64,
+    /// Where a REFRESH takes the same bank of every group: clocks until the others may open a row (tREFSBRD).
+    pub same_bank: Option<u64>,
     /// REFRESH commands that may be put off while requests wait: 0 to 8 (JESD79-4 §4.26).
     pub postponed: u64,
     /// Clocks that the controller adds to a read: queueing the request and handing the data up.
     pub controller: u64,
-    /// Ranks: 1, 2 or 4.
+    /// Ranks: 1, 2 or 4; of DDR5 1 or 2.
     pub ranks: usize,
+    /// Sets of 16 banks in four groups that a rank has: DDR5 has two.
+    pub sets: usize,
+    /// Lines of a row, a power of two.
+    pub lines_per_row: u64,
     /// Rows of a bank, a power of two.
     pub rows: u64,
     /// Requests that wait to be read, and as many to be written.
     pub queue: usize,
-    /// The bank group is the highest part of an address, so that what is near is in one group; otherwise neighbouring rows
-    /// are in different ones.
-    pub groups_on_top: bool,
+    /// Where an address has its bank group.
+    pub groups: GroupBits,
 }
 
-/// Data clocks of a burst of eight.
+/// Data clocks of DDR4's burst of eight.
 pub const BURST: u64 = 4;
-/// Bank groups of a rank (x4 and x8 devices).
-pub(super) const GROUPS: usize = 4;
-/// Banks of a rank.
+/// Bank groups of a set, which a rank of DDR4 (x4 and x8 devices) has one of.
+pub(crate) const GROUPS: usize = 4;
+/// Banks of a set.
 pub const BANKS: usize = 16;
+/// Banks of a channel's ranks at most: they are bits of a word.
+const MOST_BANKS: usize = 64;
 /// The shortest self-refresh (tCKESR): tCKE of 5 ns or 3 clocks, and one.
 pub(super) const SHORTEST_SLEEP: u64 = 8;
-/// Lines of a row: 1,024 columns of eight bytes.
+/// Lines of a row of DDR4: 1,024 columns of eight bytes.
 pub const LINES_PER_ROW: u64 = 128;
 
 impl Spec {
@@ -78,6 +104,7 @@ impl Spec {
         ras: 28,
         ccd_s: 4,
         ccd_l: 5,
+        ccd_l_wr: 5,
         rrd_s: 4,
         rrd_l: 5,
         faw: 20,
@@ -86,14 +113,20 @@ impl Spec {
         wtr_l: 6,
         rtp: 6,
         cs: 2,
+        turn: 2,
+        burst: BURST,
+        command: 1,
         refi: 6240,
         rfc: 280,
+        same_bank: None,
         postponed: 0,
         controller: 1,
         ranks: 1,
+        sets: 1,
+        lines_per_row: LINES_PER_ROW,
         rows: 1 << 16,
         queue: 32,
-        groups_on_top: false,
+        groups: GroupBits::Rows,
     };
 
     /// DDR4-2400T (17-17-17), 8 Gb x8, tRFC 350 ns.
@@ -105,6 +138,7 @@ impl Spec {
         rp: 17,
         ras: 39,
         ccd_l: 6,
+        ccd_l_wr: 6,
         rrd_l: 6,
         faw: 26,
         wr: 18,
@@ -125,6 +159,7 @@ impl Spec {
         rp: 21,
         ras: 47,
         ccd_l: 8,
+        ccd_l_wr: 8,
         rrd_l: 8,
         faw: 31,
         wr: 22,
@@ -157,7 +192,7 @@ impl Spec {
 
     /// Lines of the channel.
     pub fn lines(&self) -> u64 {
-        self.ranks as u64 * BANKS as u64 * self.rows * LINES_PER_ROW
+        (self.ranks * self.sets * BANKS) as u64 * self.rows * self.lines_per_row
     }
 
     /// Exit from self-refresh to the next command (tXS): tRFC and 10 ns.
@@ -167,12 +202,16 @@ impl Spec {
 
     /// READ to WRITE: the bus turns round.
     pub fn read_to_write(&self) -> u64 {
-        self.cl + BURST + 2 - self.cwl
+        self.cl + self.burst + self.turn - self.cwl
     }
 
     /// A REFRESH waits for PRECHARGE, something has to fit between two of them, and waits are counted in 15 bits.
     fn longest_refresh(&self) -> u64 {
         self.refi.saturating_sub(self.ras + 2 * self.rp + self.wr + self.cl).min(16_384)
+    }
+
+    fn most_ranks(&self) -> usize {
+        MOST_BANKS / (BANKS * self.sets)
     }
 
     /// Whether the numbers can be those of a device.
@@ -182,13 +221,14 @@ impl Spec {
     pub fn check(&self) -> Result<(), String> {
         let bounds = [
             ("tck_ps", self.clock_ps, 1, 10_000),
-            ("cl", self.cl, self.cwl.saturating_sub(BURST + 2).max(1), 64),
+            ("cl", self.cl, self.cwl.saturating_sub(self.burst + self.turn).max(1), 64),
             ("cwl", self.cwl, 1, 64),
             ("trcd", self.rcd, 1, 64),
             ("trp", self.rp, 1, 64),
             ("tras", self.ras, self.rcd, 255),
-            ("tccd_s", self.ccd_s, BURST, 64),
+            ("tccd_s", self.ccd_s, self.burst, 64),
             ("tccd_l", self.ccd_l, self.ccd_s, 64),
+            ("tccd_l_wr", self.ccd_l_wr, self.ccd_l, 64),
             ("trrd_s", self.rrd_s, 1, 64),
             ("trrd_l", self.rrd_l, self.rrd_s, 64),
             ("tfaw", self.faw, self.rrd_s, 255),
@@ -201,7 +241,7 @@ impl Spec {
             ("trfc", self.rfc, 1, self.longest_refresh()),
             ("postponed", self.postponed, 0, 8),
             ("controller", self.controller, 0, 1000),
-            ("ranks", self.ranks as u64, 1, 4),
+            ("ranks", self.ranks as u64, 1, self.most_ranks() as u64),
             ("rows", self.rows, 1, 1 << 20),
             ("queue", self.queue as u64, 1, 64),
         ];
@@ -211,7 +251,8 @@ impl Spec {
             }
             Some((key, value, low, high)) => Err(format!("{key} = {value}: accepted are {low} to {high}")),
             None if !self.ranks.is_power_of_two() => {
-                Err(format!("ranks = {}: accepted are 1, 2, 4", self.ranks))
+                let known = if self.most_ranks() > 2 { "1, 2, 4" } else { "1, 2" };
+                Err(format!("ranks = {}: accepted are {known}", self.ranks))
             }
             None if !self.rows.is_power_of_two() => {
                 Err(format!("rows = {}: accepted are powers of two", self.rows))
