@@ -144,6 +144,20 @@ def test_names_of_cxx_are_readable_and_exceptions_arrive(cli: Cli) -> None:
     assert any(p.startswith("x.cpp:4 store::Table::insert") for p in places), places
 
 
+def test_files_of_one_name_are_told_apart(cli: Cli) -> None:
+    for folder in ("one", "two"):
+        (cli.folder / folder).mkdir()
+        (cli.folder / folder / "put.c").write_text(f"void {folder}(volatile long *at) {{\n    *at = 1;\n}}\n")
+    main = "#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nvoid one(volatile long *), two(volatile long *);\n"
+    main += 'int main(void) {\n    int fd = open("f.pm", O_RDWR | O_CREAT, 0600);\n    if (ftruncate(fd, 4096)) return 3;\n'
+    main += "    long *at = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);\n    one(at), two(at + 8), *(volatile long *)at = 2;\n}\n"
+    (cli.folder / "main.c").write_text(main)
+    cli("cc", "-g", "main.c", "one/put.c", "two/put.c", "-o", "put")
+    cli("record", "--quiet", "--out", "p.cpt", "--", "./put")
+    places = {r["location"] for r in cli.json("trace", "head", "p.cpt", "-n", 1000) if r["kind"] == "store"}
+    assert {"one/put.c:2 one", "two/put.c:2 two", "main.c:9 main"} <= places, places
+
+
 def instructions(cli: Cli, *command: object) -> int:
     cli("record", "--quiet", "--out", "w.parquet", "--", *command)
     return int(pl.read_parquet(cli.folder / "w.parquet")["instructions"].sum())

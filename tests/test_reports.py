@@ -96,6 +96,10 @@ def test_lines_near_each_other_stand_in_one_piece_and_unknown_files_in_none(tmp_
     assert report_source.excerpts(["a.c:10 f", "a.c:90 g"], sources).count("<details") == 2
     for site in ("a.c:101 f", "gone.c:1 f", "b.c:1 f", "other.c:3 f", "code offset 0x10", ""):
         assert report_source.excerpts([site], sources) == ""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/b.c").write_text("first\nsecond\n")
+    sources += [str(tmp_path / "one/b.c")]
+    assert "<mark>    2  second</mark>" in report_source.excerpts([f"{tmp_path.name}/one/b.c:2 f"], sources)
 
 
 def test_tables_are_sorted_by_a_click(cli: Cli) -> None:

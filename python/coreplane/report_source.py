@@ -23,7 +23,7 @@ def excerpts(sites: list[str], sources: list[str], recorded_at: float | None = N
 
 def _place(site: str, sources: list[str]) -> tuple[Path | None, int]:
     found = _SITE.match(site)
-    known = [Path(path) for path in sources if found and Path(path).name == Path(found["file"]).name]
+    known = [Path(path) for path in sources if found and f"/{path}".endswith(f"/{found['file']}")]
     if not found or len(known) != 1 or not known[0].is_file() or known[0].stat().st_size > MOST_BYTES:
         return None, 0
     return known[0], int(found["line"])

@@ -1,5 +1,6 @@
 //! Source places of a recording's code offsets, from addr2line.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use trace::hosts::CALLED;
@@ -52,6 +53,40 @@ fn name_by(about: &mut About, locations: &[u32], named: Named) {
             })
         });
     }
+    shorten(about, locations);
+}
+
+/// Files stand under their own names; of several of one name, each with as many of its folders as tell it from the others.
+fn shorten(about: &mut About, locations: &[u32]) {
+    let own = || locations.iter().filter_map(|location| Some((*location, about.locations.get(location)?)));
+    let paths: BTreeSet<&str> = own()
+        .flat_map(|(_, place)| place.split(CALLED))
+        .filter_map(|frame| Some(path_of(frame)?.0))
+        .collect();
+    let shorter: BTreeMap<&str, String> = paths.iter().map(|path| (*path, apart(path, &paths))).collect();
+    let frame = |frame: &str| match path_of(frame) {
+        Some((path, rest)) => format!("{}{rest}", shorter[path]),
+        None => frame.into(),
+    };
+    let named: Vec<(u32, String)> = own()
+        .map(|(l, place)| (l, place.split(CALLED).map(frame).collect::<Vec<_>>().join(CALLED)))
+        .collect();
+    about.locations.extend(named);
+}
+
+/// A whole path at the beginning of a place, and what follows it, the line first.
+fn path_of(frame: &str) -> Option<(&str, &str)> {
+    let colons = frame.match_indices(':').map(|(at, _)| at);
+    let is_line = |at: &usize| frame[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let end = colons.into_iter().find(is_line).filter(|_| frame.starts_with('/'))?;
+    Some(frame.split_at(end))
+}
+
+/// The end of `path` that no other of `paths` has.
+fn apart(path: &str, paths: &BTreeSet<&str>) -> String {
+    let ends = path.rmatch_indices('/').map(|(at, _)| &path[at..]);
+    let is_alone = |end: &&str| paths.iter().filter(|other| other.ends_with(end)).count() == 1;
+    ends.into_iter().find(is_alone).map_or(path, |end| &end[1..]).into()
 }
 
 /// Names the locations of one file, given with their addresses there; where no line is known as `unknown` says.
@@ -116,8 +151,7 @@ fn innermost<'a, 'b>(frames: &'b [Frame<'a>]) -> Option<(Frame<'a>, &'b [Frame<'
 
 fn spelled((function, at): Frame<'_>) -> Option<String> {
     let at = at.split(" (discriminator").next().unwrap_or(at);
-    let name = Path::new(at).file_name()?.to_string_lossy();
-    Some(format!("{name} {function}"))
+    Some(format!("{at} {function}"))
 }
 
 fn is_header_of_compiler(at: &str) -> bool {
@@ -132,19 +166,45 @@ mod tests {
     use super::*;
 
     #[test]
+    fn files_of_one_name_are_told_apart_by_their_folders() {
+        let given = [
+            (1, "/srv/a/log.c:5 put"),
+            (2, "/srv/b/log.c:7 ns::get(int) < /srv/x y/main.cpp:3 main"),
+            (3, "/srv/a/log.c:9 put"),
+            (4, "libz.so deflate"),
+            (5, "kv.c:5 put"),
+        ];
+        let mut about = About::default();
+        about.locations.extend(given.map(|(location, place)| (location, place.to_string())));
+        shorten(&mut about, &[1, 2, 3, 4, 5]);
+        let named: Vec<&str> = about.locations.values().map(String::as_str).collect();
+        let expected = [
+            "a/log.c:5 put",
+            "b/log.c:7 ns::get(int) < main.cpp:3 main",
+            "a/log.c:9 put",
+            "libz.so deflate",
+            "kv.c:5 put",
+        ];
+        assert_eq!(named, expected);
+    }
+
+    #[test]
     fn a_place_is_the_innermost_frame_that_is_the_programs() {
         let intrinsic = ("_mm_clwb", "/usr/lib/gcc/x86_64-linux-gnu/12/include/clwbintrin.h:41");
         let flush = ("flush", "/srv/x/kv.c:52 (discriminator 3)");
-        assert_eq!(place(&[intrinsic, flush, ("put", "/srv/x/kv.c:90")]).as_deref(), Some("kv.c:52 flush"));
-        assert_eq!(place(&[intrinsic]).as_deref(), Some("clwbintrin.h:41 _mm_clwb"));
+        assert_eq!(
+            place(&[intrinsic, flush, ("put", "/srv/x/kv.c:90")]).as_deref(),
+            Some("/srv/x/kv.c:52 flush")
+        );
+        assert!(place(&[intrinsic]).is_some_and(|p| p.ends_with("clwbintrin.h:41 _mm_clwb")));
         let atomic = ("std::__atomic_base<int>::fetch_add", "/usr/include/c++/12/bits/atomic_base.h:618");
-        assert_eq!(place(&[atomic, ("count", "/srv/x/a.cpp:7")]).as_deref(), Some("a.cpp:7 count"));
+        assert_eq!(place(&[atomic, ("count", "/srv/x/a.cpp:7")]).as_deref(), Some("/srv/x/a.cpp:7 count"));
         assert_eq!(place(&[("main", "??:0")]), None);
         assert_eq!(source(flush.1).as_deref(), Some("/srv/x/kv.c"));
         assert_eq!((source(intrinsic.1), source("??:0"), source("kv.c:5")), (None, None, None));
         let with_caller = named_with_caller(&[intrinsic, flush, ("put", "/srv/x/kv.c:90")]);
-        assert_eq!(with_caller.as_deref(), Some("kv.c:52 flush < kv.c:90 put"));
-        assert_eq!(named_with_caller(&[flush]).as_deref(), Some("kv.c:52 flush"));
+        assert_eq!(with_caller.as_deref(), Some("/srv/x/kv.c:52 flush < /srv/x/kv.c:90 put"));
+        assert_eq!(named_with_caller(&[flush]).as_deref(), Some("/srv/x/kv.c:52 flush"));
         assert_eq!(place(&[("_start", ":?")]), None);
         assert_eq!(place(&[]), None);
     }
