@@ -35,6 +35,20 @@ def test_persist_instructions_are_seen_in_every_form(cli: Cli, flags: list[str])
     assert len(lines) == 12, "eleven lines of the file, and one of the stack"
 
 
+def test_what_a_locked_instruction_stores_is_recorded(cli: Cli) -> None:
+    cli("cc", "-O1", PROGRAMS / "locked.c", "-o", "locked")
+    cli("record", "--quiet", "--out", "l.cpt", "--", "./locked", "l.pm")
+    records = pl.DataFrame(cli.json("trace", "head", "l.cpt", "-n", 1000))
+    start = records.filter(pl.col("kind") == "map")["address"][-1]
+    stores = records.filter((pl.col("kind") == "store") & pl.col("address").is_between(start, start + 95))
+    seen = [((r["address"] - start) // 8, r["size"], r["value"]) for r in stores.iter_rows(named=True)]
+    sizes = [(1, 8), (2, 4), (3, 1), (4, 2), (5, 1), (6, 4), (7, 8), (8, 8), (9, 8), (10, 8)]
+    assert seen == [(n, size, 0 if n == 9 else n) for n, size in sizes]
+    assert records.filter(pl.col("kind") == "mfence").height == 10, "each waits for flushes, the one on the stack too"
+    info = cli.json("trace", "info", "l.cpt")
+    assert (info["unseen"], info["files"][0]["observed_bytes"]) == ([], 0)
+
+
 def test_what_is_not_understood_is_said_where_it_stands(cli: Cli) -> None:
     (cli.folder / "x.c").write_text(
         'int main(int n, char **v) {\n  __asm__ volatile(".byte 0x66,0x0f,0xae,0x35; .long 0f-.-4; 0:");\n'

@@ -181,7 +181,8 @@ static size_t decode_raw(void) {
     return i;
 }
 
-enum { OPERAND16 = 1, LOCK_PREFIX = 2, LOCKED = 0x200, SYSCALL = 0x201 };
+/* LOCKED_STORE + n: a locked instruction that stores n bytes. */
+enum { OPERAND16 = 1, LOCK_PREFIX = 2, LOCKED = 0x200, SYSCALL = 0x201, LOCKED_STORE = 0x210 };
 
 /* Ends the bytes; which prefixes are left for the instruction `next`. */
 static int end_raw(const struct statement *next, size_t *at) {
@@ -264,23 +265,7 @@ static int is_exchange(const char *s) {
     return 0;
 }
 
-/* A locked instruction waits for flushes; its place among those of other threads is that of its memory, where it is
- * plain to see. */
-static void locked(const struct statement *s, size_t at, const char *operands) {
-    const char *open = strpbrk(operands, "([");
-    char *memory = open && !strchr(operands, '\\') ? memory_operand(operands, s->intel) : NULL;
-    /* An exchange may name its register last. */
-    if (memory && !strpbrk(memory, "([")) {
-        free(memory);
-        memory = NULL;
-    }
-    if (memory && (strcasestr(memory, "fs:") || strcasestr(memory, "gs:"))) {
-        free(memory);
-        memory = NULL;
-    }
-    hook(s, at, memory ? LOCKED : MFENCE, memory);
-    free(memory);
-}
+#include "locked.h"
 
 static void instruction(const struct statement *s) {
     char *name = mnemonic(s);
@@ -292,7 +277,7 @@ static void instruction(const struct statement *s) {
     const char *operands = name + strcspn(name, " \t");
     operands += strspn(operands, " \t");
     if (kind == HARMLESS) {
-        if (left & LOCK_PREFIX || (is_exchange(name) && strpbrk(operands, "([\\"))) locked(s, at, operands);
+        if (left & LOCK_PREFIX || (is_exchange(name) && strpbrk(operands, "([\\"))) locked(s, at, name, operands);
         if (is_word(name, "syscall")) hook(s, at, SYSCALL, s->intel ? s->noprefix ? "[rax]" : "[%rax]" : "(%rax)");
         return;
     }

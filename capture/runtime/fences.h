@@ -6,19 +6,20 @@ static void flush_line(struct buffer *b, enum kind k, uint64_t address, uint32_t
     emit(b, k, 0, address, location, 0, 0);
 }
 
-/* Locked instructions and system calls of inline assembly. */
-enum { LOCKED = 0x200, SYSCALL = 0x201 };
+/* Locked instructions and system calls of inline assembly; LOCKED_STORE + n stores n bytes. */
+enum { LOCKED = 0x200, SYSCALL = 0x201, LOCKED_STORE = 0x210 };
 static void called_by_hand(struct buffer *b, long number, uint32_t location);
 
 __attribute__((noinline, used, visibility("hidden"))) void coreplane_on_persist(uint64_t kind, uint64_t address, const void *pc) {
     struct buffer *b = begin();
     if (!b) return;
-    /* A non-temporal store of kind - 0x100 bytes: settled like any store, then named as what it is. */
-    if (kind == LOCKED) {
-        /* It waits for flushes as a fence does; what it stores, a comparison finds. */
+    if (kind == LOCKED || kind > LOCKED_STORE) {
+        /* It waits for flushes as a fence does. What it stores is settled like any store, or found by a comparison. */
         emit(b, MFENCE, 0, 0, place(pc), 0, 0);
         if (meets() && address) turn(b, address, place(pc), next_stamp(), 1);
+        if (kind > LOCKED_STORE) pend(b, STORE, address, (uint32_t)kind - LOCKED_STORE, place(pc));
     } else if (kind == SYSCALL) called_by_hand(b, (long)address, place(pc));
+    /* A non-temporal store of kind - 0x100 bytes: settled like any store, then named as what it is. */
     else if (kind >= 0x100) pend(b, STORE_NT, address, (uint32_t)kind - 0x100, place(pc));
     else if (kind == SFENCE || kind == MFENCE) {
         emit(b, (enum kind)kind, 0, address, place(pc), 0, 0);
