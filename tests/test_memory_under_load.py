@@ -51,7 +51,11 @@ def test_a_curve_is_the_same_twice_and_its_folder_holds_it(cli: Cli, tmp_path: A
         (("crash", "optane-memory-mode", "queue"), "in memory mode nothing is promised"),
         (("run", "asap-rp@optane", "queue", "--set", "memory.optane.mode=memory"), "memory.optane.mode = app-direct"),
         (("run", "optane", "queue", "--set", "memory.optane.cache_bytes=1 MiB"), "it acts on optane-memory-mode"),
-        (("run", "nvdimmc-poc", "queue", "--set", "memory.link=cxl"), "cannot carry nvdimmc"),
+        (("run", "remote-pages", "queue", "--set", "memory.link=cxl"), "no agent is there"),
+        (("run", "nearpm-md@cxl", "queue", "--set", "neardata.devices=4"), "1 to 3"),
+        (("run", "nearpm-md@asap", "queue", "--set", "memory.link=cxl"), "persist path"),
+        (("run", "pberry@cxl", "queue", "--set", "remote.link_ns=49"), "remote.link_ns: does nothing on pberry@cxl"),
+        (("run", "nearpm-md@cxl", "queue", "--set", "neardata.link_ns=60"), "neardata.link_ns: does nothing on nearpm-md@cxl"),
         (("run", "asap-rp", "queue", "--set", "memory.link=cxl"), "persist path"),
         (("run", "cmmh", "queue", "--set", "cmmh.ways=0"), "1 to 4096"),
         (("run", "cmmh", "queue", "--set", "cmmh.cache_mib=9000"), "at most cmmh.capacity_mib = 8192"),
@@ -92,6 +96,39 @@ def test_a_link_adds_its_flits_ports_and_wires_to_a_load_to_the_picosecond(cli: 
     stats, reads = linked["stats"], linked["stats"]["cxl.reads"]
     assert stats["cxl.port_time"] / reads == pytest.approx(2 * (40 + switches * 50))
     assert stats.get("cxl.credit_time", 0) == 0
+
+
+BEHIND = [("nvdimmc-poc", "hashmap"), ("nearpm-md@cxl", "tpcc"), ("pberry@cxl", "redis-random")]
+
+
+@pytest.mark.parametrize(("machine", "workload"), BEHIND)
+def test_devices_of_their_own_kind_run_behind_a_link_and_tell_where_a_reads_time_went(cli: Cli, machine: str, workload: str) -> None:
+    args = ("run", machine, workload, "--set", "memory.link=cxl", "--set", "workload.operations=60")
+    runs = [cli.json(*args, "--engine", engine) for engine in ("fast", "reference")]
+    for found in runs:
+        found.pop("host_seconds")
+    assert runs[0] == runs[1]
+    stats = runs[0]["stats"]
+    assert stats["cxl.reads"] > 50 and stats["cxl.writes"] > 50
+    # Two ports each way; a request has a flit at least, a line two.
+    assert stats["cxl.port_time"] == pytest.approx(80 * stats["cxl.reads"])
+    assert stats["cxl.request_time"] >= 2.159 * stats["cxl.reads"] - 1 and stats["cxl.data_time"] >= 2 * 2.159 * stats["cxl.reads"] - 1
+    # At least the way to the device's controllers and back.
+    assert stats["cxl.device_time"] > 2 * 35 * stats["cxl.reads"]
+    assert (stats["cxl.commands"] > 0) == machine.startswith("nearpm")
+
+
+@pytest.mark.parametrize("machine", ["nearpm-md@cxl", "pberry@cxl", "nvdimmc-poc"])
+def test_a_slower_link_makes_them_slower(cli: Cli, machine: str) -> None:
+    args = ("run", machine, "queue", "--set", "memory.link=cxl", "--set", "workload.operations=60")
+    fast, slow = (cli.json(*args, "--set", f"memory.cxl.switches={switches}")["time_ns"] for switches in (0, 8))
+    assert slow > fast
+
+
+@pytest.mark.parametrize(("machine", "workload"), [("nvdimmc-poc", "hashmap"), ("nearpm-md@cxl", "btree")])
+def test_what_devices_of_their_own_kind_keep_behind_a_link_recovers(cli: Cli, machine: str, workload: str) -> None:
+    found = cli.json("crash", machine, workload, "--set", "memory.link=cxl", "--set", "workload.operations=30", "--points", 30)
+    assert found["clean"] is True and found["timed"]["points"] > 1
 
 
 def test_ddr4_answers_faster_from_a_faster_speed_and_counts_what_it_does(cli: Cli) -> None:

@@ -127,7 +127,8 @@ pub trait MemoryKind: Sync {
     }
 
     /// Why a link to a device cannot carry it; none where it can.
-    fn needs_the_host(&self) -> Option<&'static str> {
+    fn needs_the_host(&self, settings: &Settings) -> Option<&'static str> {
+        let _ = settings;
         None
     }
 

@@ -219,7 +219,7 @@ fn why_not_on_one(key: &str, entry: &Entry) -> String {
     if InterleaveParameters::TABLE.iter().any(|p| p.key == key) {
         return "on a memory of one controller; it acts on those of several".into();
     }
-    if entry.kind.needs_the_host().is_none()
+    if entry.kind.needs_the_host(&entry.settings).is_none()
         && memory::cxl::TABLES.iter().copied().flatten().any(|p| p.key == key)
     {
         return "here; it acts with memory.link=cxl".into();
@@ -250,7 +250,7 @@ fn controllers_of(entry: &Entry) -> usize {
 /// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable.
 fn keys_of(entry: &Entry, waits: bool) -> impl Iterator<Item = &'static str> {
     let mut tables = entry.kind.tables(&entry.settings);
-    if entry.kind.needs_the_host().is_none() || memory::cxl::is_linked(&entry.settings) {
+    if entry.kind.needs_the_host(&entry.settings).is_none() || memory::cxl::is_linked(&entry.settings) {
         tables.extend(memory::cxl::tables(&entry.settings));
     }
     let acting = tables.into_iter().flatten().filter(|p| p.acts_with(&entry.settings)).map(|p| p.key);

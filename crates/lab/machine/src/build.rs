@@ -167,10 +167,14 @@ impl Plan<'_> {
         &self.entries[self.map.memory_of_controller(controller)]
     }
 
-    /// The wires of a controller to the command port and to its peers.
+    /// The wires of a controller, or of the link before it, to the command port; and those to its peers, which are behind the same link.
     fn command_wires(&self, controller: usize) -> [Dur; 2] {
         let entry = self.entry(controller);
-        entry.kind.command_links(&entry.settings)
+        let [to_port, to_peer] = entry.kind.command_links(&entry.settings);
+        if cxl::is_linked(&entry.settings) {
+            return [entry.settings.dur("wires.directory_controller_ns"), to_peer];
+        }
+        [to_port, to_peer]
     }
 
     fn directory(&self) -> NodeId {
@@ -221,14 +225,20 @@ impl Plan<'_> {
         let near = s.dur("wires.core_directory_ns");
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::COMMANDS, near));
         let arrives = ports::commands(self.cores);
-        let device = |i| link(self.controller(i), arrives, self.command_wires(i)[0]);
+        let device = |i| match self.link_before(i) {
+            Some((node, own)) => {
+                let port = CxlLink::command_down(own, self.controllers_beside(i), self.cores);
+                link(node, port, self.command_wires(i)[0])
+            }
+            None => link(self.controller(i), arrives, self.command_wires(i)[0]),
+        };
         let devices = (0..self.map.pm_controllers).map(device);
         cores.chain(devices).collect()
     }
 
-    /// One way between the directory and a controller: some memories are behind a link of their own.
+    /// One way between the directory and a controller, or the link before it: some memories are behind a way of their own.
     fn to_controller(&self, s: &Settings, index: usize) -> Dur {
-        if index >= self.map.pm_controllers {
+        if index >= self.map.pm_controllers || cxl::is_linked(&self.entry(index).settings) {
             return s.dur("wires.directory_controller_ns");
         }
         let entry = self.entry(index);
@@ -257,13 +267,22 @@ impl Plan<'_> {
         let ups = std::iter::once(first).chain(cores).enumerate();
         let behind = self.link_before(index).map(|(node, own)| {
             let (entry, controllers) = (self.entry(index), self.controllers_beside(index));
-            let device = cxl::spec(&entry.settings).device;
-            move |to| link(node, CxlLink::port_up(own, to, controllers, self.cores), device)
+            (node, own, controllers, cxl::spec(&entry.settings).device)
         });
-        let ups = ups.map(|(to, direct)| behind.as_ref().map_or(direct, |linked| linked(to)));
+        let ups = ups.map(|(to, direct)| match behind {
+            Some((node, own, controllers, device)) => {
+                link(node, CxlLink::port_up(own, to, controllers, self.cores), device)
+            }
+            None => direct,
+        });
         // As many links as there are cores, then the command port and the other controllers.
         let [to_port, to_peer] = self.command_wires(index);
-        let commands = link(self.commands(), ports::command_to_device(index, self.cores), to_port);
+        let commands = match behind {
+            Some((node, own, controllers, device)) => {
+                link(node, CxlLink::command_up(own, controllers, self.cores), device)
+            }
+            None => link(self.commands(), ports::command_to_device(index, self.cores), to_port),
+        };
         let from = ports::device(index, self.cores);
         let peers = (0..self.map.pm_controllers).map(|i| link(self.controller(i), from, to_peer));
         ups.chain([commands]).chain(peers).collect()
@@ -296,19 +315,24 @@ impl Plan<'_> {
         self.map.memory(self.map.memory_of_controller(controller)).controllers
     }
 
-    /// A link's: to each controller, and for each of these to the directory and to all cores.
+    /// A link's: to each controller; for each of these to the directory and to all cores; commands to each, and back from it.
     fn links_of_link(&self, s: &Settings, memory: usize) -> Vec<Link> {
         let (place, device) = (self.map.memory(memory), cxl::spec(&self.entries[memory].settings).device);
         let own = place.first..place.first + place.controllers;
         let down = own.clone().map(|i| link(self.controller(i), PortId(0), device));
         let far = s.dur("wires.core_controller_ns");
-        let up = own.flat_map(|i| {
+        let up = own.clone().flat_map(|i| {
             let back = ports::directory_to_controller(i, self.cores);
             let directory = link(self.directory(), back, self.to_controller(s, i));
             let cores = (0..self.cores as u16).map(move |h| link(NodeId(h), ports::controller(i), far));
             std::iter::once(directory).chain(cores)
         });
-        down.chain(up).collect()
+        let arrives = ports::commands(self.cores);
+        let commands = own.clone().map(|i| link(self.controller(i), arrives, device));
+        let answers = own.map(|i| {
+            link(self.commands(), ports::command_to_device(i, self.cores), self.command_wires(i)[0])
+        });
+        down.chain(up).chain(commands).chain(answers).collect()
     }
 
     /// How long the directory and the devices take at least to answer a core, wires included; zero where a device answers

@@ -4,7 +4,7 @@ use crate::describe::Description;
 use crate::error::ConfigError;
 use crate::memory_list::{MemoryDescription, kind_called};
 use crate::params::MACHINE;
-use crate::registry::{memory_kind, memory_kinds};
+use crate::registry::memory_kind;
 use plug::{Around, MemoryKind};
 use protocol::{AddressMap, MEMORIES, MemoryPlace, PAGE_BYTES, Settings, TURN};
 use units::Dur;
@@ -159,11 +159,9 @@ fn check_link(entry: &Entry, around: &Around<'_>) -> Result<(), String> {
     if !memory::cxl::is_linked(&entry.settings) {
         return Ok(());
     }
-    if let Some(reason) = entry.kind.needs_the_host() {
-        let can = memory_kinds().filter(|kind| kind.needs_the_host().is_none()).map(|kind| kind.name());
-        let can = can.collect::<Vec<_>>().join(", ");
+    if let Some(reason) = entry.kind.needs_the_host(&entry.settings) {
         return Err(format!(
-            "memory.link = cxl: a link cannot carry {}: {reason}; it carries {can}",
+            "memory.link = cxl: a link cannot carry this {} memory: {reason}",
             entry.kind.name()
         ));
     }

@@ -11,6 +11,7 @@ use ::plug::{
     UncachedPort,
 };
 use explore::Harness;
+use memory::cxl::is_linked;
 use memory::plug::{own_lines, persistent};
 use params::Parameters;
 use protocol::{
@@ -84,7 +85,7 @@ impl MemoryKind for NearMemory {
         }
         let (core, port) = (s.dur("wires.core_controller_ns"), s.dur("wires.core_directory_ns"));
         let link = s.dur("neardata.link_ns");
-        if around.capabilities.persist_path && core < port + link {
+        if around.capabilities.persist_path && core < port + link && !is_linked(s) {
             return Err(format!(
                 "wires.core_controller_ns = {}: a persist path must not be shorter than that of commands; give at least {}",
                 core.as_ns(),
@@ -92,12 +93,6 @@ impl MemoryKind for NearMemory {
             ));
         }
         Ok(())
-    }
-
-    fn needs_the_host(&self) -> Option<&'static str> {
-        Some(
-            "programs reach its registers through a port of their own (neardata.link_ns is what is between them)",
-        )
     }
 
     fn controllers(&self, s: &Settings) -> usize {

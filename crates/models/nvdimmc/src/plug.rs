@@ -62,10 +62,6 @@ impl MemoryKind for NvdimmC {
         bus(s).map(|_| ())
     }
 
-    fn needs_the_host(&self) -> Option<&'static str> {
-        Some("its device works in the refreshes of the host's own channel")
-    }
-
     fn controllers(&self, _: &Settings) -> usize {
         1
     }

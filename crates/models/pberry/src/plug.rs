@@ -68,8 +68,9 @@ impl MemoryKind for RemoteMemory {
         check(around.settings, around.is_alone())
     }
 
-    fn needs_the_host(&self) -> Option<&'static str> {
-        Some("its agent has a link of its own (remote.link_ns)")
+    fn needs_the_host(&self, s: &Settings) -> Option<&'static str> {
+        (kind(s) == Kind::Pages)
+            .then_some("pages go to the host's own memory (remote.kind = pages), no agent is there")
     }
 
     fn controllers(&self, _: &Settings) -> usize {

@@ -3,14 +3,16 @@
 //! ```text
 //!   directory --Read, Write--> [credits] --> flits down --> port, switches, port --> controllers of the device
 //!   directory <--ReadReply---- port, switches, port <------ flits up <-------------- (and CleanAck to cores)
+//!   command port --commands--> the same flits, and answers back
 //! ```
 //!
 //! Modelled: flits of 68 bytes, of which 64 are four slots: one for a header, three for data or for further headers; a line is four
 //! slots of data. Both directions at the rate that lanes and transfers give, with what the encoding takes; messages share flits, and
 //! wait for those before them. Reads that the device has on their way at once, by credits. A time for each port, and for each switch.
+//! Commands to near-data devices, which take as many slots as a line. Lines that an agent recalls from the host.
 //!
 //! Not modelled: retries of flits, credits of writes (what the device's controllers have no room for waits there), completions of
-//! evictions and credits themselves, whose headers ride in flits that carry data; coherence that the device asks for.
+//! evictions and credits themselves, whose headers ride in flits that carry data.
 //!
 //! Sources: the Compute Express Link specification 2.0, chapters 3 and 4 (68-byte flits, slots); PCI Express 5.0 (lanes, 128b/130b).
 
@@ -29,11 +31,13 @@ use protocol::{Line, Msg, Node, PostCrash, StatSink, View};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
-/// Slots of a line's data.
+/// Slots of a line's data, and of a command with its words.
 const DATA: u64 = 4;
+/// Slots of an answer of one word.
+const WORD: u64 = 1;
 
-/// A link with its ports. Its own ports: `controllers` of the device, and then for each of these what it sends up, the
-/// directory first and then the cores.
+/// A link with its ports. Its own ports: `controllers` of the device; then for each of these what it sends up, the
+/// directory first and then the cores; then what the command port sends to each, and what each sends there.
 pub struct CxlLink {
     spec: LinkSpec,
     controllers: usize,
@@ -75,9 +79,19 @@ impl CxlLink {
         PortId((controllers + index * (1 + cores) + to) as u8)
     }
 
+    /// The port on which it hears the command port's messages to controller `index`.
+    pub fn command_down(index: usize, controllers: usize, cores: usize) -> PortId {
+        PortId((controllers * (2 + cores) + index) as u8)
+    }
+
+    /// The port on which it hears controller `index`'s messages to the command port.
+    pub fn command_up(index: usize, controllers: usize, cores: usize) -> PortId {
+        PortId((controllers * (3 + cores) + index) as u8)
+    }
+
     /// Ports that a link has.
     pub fn ports(controllers: usize, cores: usize) -> usize {
-        controllers * (2 + cores)
+        controllers * (4 + cores)
     }
 
     /// The least time that a message spends in it.
@@ -89,10 +103,8 @@ impl CxlLink {
     fn down(&mut self, now: Time, port: u8, msg: Msg, out: &mut Out<'_, Msg>) {
         let waits = if matches!(msg, Msg::Read { .. }) {
             self.reading.len() >= self.spec.requests || !self.waiting.is_empty()
-        } else if let Msg::Write { line, .. } = msg {
-            self.waiting.iter().any(|(_, _, m)| line_of(m) == Some(line))
         } else {
-            false
+            line_of(&msg).is_some_and(|line| self.waiting.iter().any(|(_, _, m)| line_of(m) == Some(line)))
         };
         if waits {
             self.waiting.push_back((now, port, msg));
@@ -102,8 +114,7 @@ impl CxlLink {
     }
 
     fn send_down(&mut self, now: Time, port: u8, msg: Msg, out: &mut Out<'_, Msg>) {
-        let data = if matches!(msg, Msg::Write { .. }) { DATA } else { 0 };
-        let sent = self.down.send(now, data);
+        let sent = self.down.send(now, slots(&msg));
         let there = sent + self.spec.way;
         if let Msg::Read { line } = msg {
             self.stats.reads += 1;
@@ -111,14 +122,15 @@ impl CxlLink {
             self.stats.ports += self.spec.way;
             self.reading.push(Reading { line, there });
         }
-        self.stats.writes += u64::from(data > 0);
+        self.stats.writes += u64::from(matches!(msg, Msg::Write { .. }));
+        self.stats.commands += u64::from(matches!(msg, Msg::Near(_)));
         out.send_at(there, PortId(port), msg);
     }
 
     /// From the device.
     fn up(&mut self, now: Time, port: u8, msg: Msg, out: &mut Out<'_, Msg>) {
         let reply = if let Msg::ReadReply { line, .. } = msg { Some(line) } else { None };
-        let sent = self.up.send(now, if reply.is_some() { DATA } else { 0 });
+        let sent = self.up.send(now, slots(&msg));
         out.send_at(sent + self.spec.way, PortId(port), msg);
         let Some(line) = reply else { return };
         self.stats.up += sent.since(now);
@@ -146,19 +158,30 @@ impl CxlLink {
     }
 }
 
-/// The line of a message that goes to memory.
-#[expect(clippy::wildcard_enum_match_arm, reason = "a link carries any message, and knows two")]
+/// The line of a message that goes to memory: what is said of a line stays in its order.
+#[expect(clippy::wildcard_enum_match_arm, reason = "a link carries any message, and knows few")]
 fn line_of(msg: &Msg) -> Option<Line> {
     match *msg {
-        Msg::Read { line } | Msg::Write { line, .. } => Some(line),
+        Msg::Read { line } | Msg::Write { line, .. } | Msg::Recalled { line } => Some(line),
         _ => None,
+    }
+}
+
+/// Slots that a message takes beside its header.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most messages are a header alone")]
+fn slots(msg: &Msg) -> u64 {
+    match *msg {
+        Msg::Write { .. } | Msg::ReadReply { .. } | Msg::Near(_) => DATA,
+        Msg::NearStatusReply { .. } => WORD,
+        _ => 0,
     }
 }
 
 impl Device<Msg> for CxlLink {
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
-        assert!(usize::from(port.0) < self.controllers * (1 + self.ups), "a link has no such port");
-        if usize::from(port.0) < self.controllers {
+        let (own, commands) = (usize::from(port.0), self.controllers * (1 + self.ups));
+        assert!(own < commands + 2 * self.controllers, "a link has no such port");
+        if own < self.controllers || (commands..commands + self.controllers).contains(&own) {
             self.down(now, port.0, *msg, out);
         } else {
             self.up(now, port.0, *msg, out);

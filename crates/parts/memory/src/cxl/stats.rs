@@ -10,6 +10,8 @@ pub(crate) struct LinkStats {
     pub(crate) reads: u64,
     /// writes that crossed a link
     pub(crate) writes: u64,
+    /// commands to near-data devices that crossed a link
+    pub(crate) commands: u64,
     /// flits from the host to the device
     pub(crate) flits_down: u64,
     /// flits from the device to the host

@@ -125,26 +125,57 @@ fn credits_bound_what_the_device_has_and_the_wires_what_comes_back() {
     assert!((22.1..22.3).contains(&rate), "{rate}");
 }
 
-#[test]
-fn a_write_does_not_pass_a_read_of_its_line_that_waits() {
+/// What reaches a device that answers nothing, behind a link with one credit, in its order: port and line.
+fn at_device(sent: &[(PortId, Msg)]) -> Vec<(u8, Option<u64>, Time)> {
     let spec = LinkSpec { flit: FLIT, requests: 1, way: Dur::ns(40), device: Dur::ns(25) };
     let to = |node, port| Link { to: NodeId(node), port, latency: Dur::ns(1) };
-    let links = vec![vec![to(1, PortId(0))], vec![to(2, PortId(0)), to(0, PortId(0))]];
+    // The host sends memory and commands by its two ports.
+    let command = CxlLink::command_down(0, 1, 0);
+    let of_link = [to(2, PortId(0)), to(0, PortId(0)), to(2, PortId(1)), to(0, PortId(1))];
+    let links = vec![vec![to(1, PortId(0)), to(1, command)], of_link.to_vec()];
     let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
     let mut link = CxlLink::new(spec, 1, 0);
-    let line = |n: u64| Line(PM_BASE / 64 + n);
-    let write = |n| Msg::Write { line: line(n), data: [1; 64], mask: Mask::MAX, ack: None };
-    for msg in [Msg::Read { line: line(0) }, Msg::Read { line: line(1) }, write(1), write(2)] {
-        engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, msg);
+    for (port, msg) in sent {
+        engine.out(NodeId(0), Time::ZERO).send(*port, Dur::ZERO, *msg);
     }
     let (mut msg, mut at_device) = (Msg::Wake, Vec::new());
     while let Some((now, node, port)) = engine.next(&mut msg) {
         if node.0 == 1 {
             link.on(now, port, &msg, &mut engine.out(node, now));
         } else {
-            at_device.push(super::line_of(&msg).unwrap().0 - PM_BASE / 64);
+            at_device.push((port.0, super::line_of(&msg).map(|line| line.0 - PM_BASE / 64), now));
         }
     }
+    at_device
+}
+
+fn line(n: u64) -> Line {
+    Line(PM_BASE / 64 + n)
+}
+
+fn write(n: u64) -> Msg {
+    Msg::Write { line: line(n), data: [1; 64], mask: Mask::MAX, ack: None }
+}
+
+#[test]
+fn a_write_does_not_pass_a_read_of_its_line_that_waits_nor_what_is_said_of_the_line_afterwards() {
+    let down = |msg| (PortId(0), msg);
+    let reads = [down(Msg::Read { line: line(0) }), down(Msg::Read { line: line(1) })];
+    let later = [down(write(1)), down(Msg::Recalled { line: line(1) }), down(write(2))];
+    let found: Vec<_> =
+        at_device(&[&reads[..], &[later[0], later[2]]].concat()).iter().map(|found| found.1).collect();
     // The device answers nothing: the second read waits, and the write of its line behind it; the other write has gone.
-    assert_eq!(at_device, [0, 2]);
+    assert_eq!(found, [Some(0), Some(2)]);
+    let found: Vec<_> = at_device(&[&reads[..], &later].concat()).iter().map(|found| found.1).collect();
+    assert_eq!(found, [Some(0), Some(2)], "a line that was recalled is given back after its last write");
+}
+
+#[test]
+fn what_is_asked_of_a_devices_registers_goes_to_its_port_for_them_and_shares_the_flits() {
+    let status = (PortId(1), Msg::NearStatus { core: 0 });
+    let alone = at_device(&[status]);
+    // Two wires and 40 ns.
+    assert_eq!(alone, [(1, None, Time::ZERO + Dur::ns(42) + FLIT)]);
+    let behind = at_device(&[(PortId(0), write(3)), status]);
+    assert_eq!(behind[1], (1, None, Time::ZERO + Dur::ns(42) + FLIT * 2), "it shares the line's second flit");
 }
