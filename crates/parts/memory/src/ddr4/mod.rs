@@ -305,8 +305,8 @@ impl Channel {
         self.choose();
         self.is_chosen = false;
         let c = self.next;
-        let of_rank = self.spec.sets * BANKS;
-        let (rank, bank_of_rank) = (c.bank / of_rank, (c.bank % of_rank) as u8);
+        let rank = self.spec.rank_of(c.bank / BANKS);
+        let bank_of_rank = (c.bank - self.own_sets(rank).start * BANKS) as u8;
         let (bank, mut row) = (c.bank, 0);
         match c.kind {
             Kind::Activate => {
@@ -385,7 +385,7 @@ impl Channel {
     /// Opens `row` for the oldest request of its bank.
     fn activate(&mut self, c: &Chosen, row: u32) {
         let (s, number, bank) = (&self.spec, c.bank / BANKS, (c.bank % BANKS) as u8);
-        let rank = number / s.sets;
+        let rank = s.rank_of(number);
         let by_window = self.ranks[rank].activate(c.clock, s);
         for (n, set) in self.sets.iter_mut().enumerate().skip(rank * s.sets).take(s.sets) {
             if n == number {
@@ -407,7 +407,7 @@ impl Channel {
         for (n, set) in self.sets.iter_mut().enumerate() {
             if n == number {
                 set.column(c.clock, (c.bank % BANKS) as u8, write, s);
-            } else if n / s.sets == number / s.sets {
+            } else if s.rank_of(n) == s.rank_of(number) {
                 set.column_beside(c.clock, write, s);
             } else {
                 set.bus_taken(free, s);
@@ -470,12 +470,12 @@ impl Channel {
     fn first_of(&self, banks: u64) -> (First, u64) {
         let (mut best, mut first_refresh, postponed) = (First::NONE, u64::MAX, self.postponed());
         for (number, set) in self.sets.iter().enumerate() {
-            let refresh = self.ranks[number / self.spec.sets].due + postponed;
+            let refresh = self.ranks[self.spec.rank_of(number)].due + postponed;
             first_refresh = first_refresh.min(refresh);
             let own = (banks >> (number * BANKS)) as u32 & ALL;
             let mut first = set.first(own, self.free, self.sequence);
             if self.spec.same_bank.is_some() && self.free + (first.wait as u64) >= refresh {
-                first = set.first(own & self.beside_refresh(number), self.free, self.sequence);
+                first = self.first_beside_refresh(number, own);
             } else if self.free + (first.wait as u64) >= refresh {
                 continue;
             }
@@ -487,10 +487,17 @@ impl Channel {
         (best, first_refresh)
     }
 
+    /// The first of the commands that `banks` of a set need, of those that go on being served. Apart, so that what is asked for
+    /// every command stays short.
+    #[cold]
+    fn first_beside_refresh(&self, number: usize, banks: u32) -> First {
+        self.sets[number].first(banks & self.beside_refresh(number), self.free, self.sequence)
+    }
+
     /// The banks of a set that go on being served while the refresh of one of each group is due. Once those are closed,
     /// no row is opened before the refresh has gone: each ACTIVATE would put it off.
     fn beside_refresh(&self, number: usize) -> u32 {
-        let rank = number / self.spec.sets;
+        let rank = self.spec.rank_of(number);
         let held = self.ranks[rank].held(&self.spec);
         let opens = if self.open(rank, held) { 0 } else { self.sets[number].needs.activates() };
         !(held | opens)

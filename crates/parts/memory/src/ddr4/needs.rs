@@ -76,7 +76,7 @@ impl Needs {
 
     /// The first of the commands that `banks` need, none of them before `free`. `allowed`: clocks from there until the
     /// rank allows an ACTIVATE, a READ, a WRITE. `sequence` is the next request's number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn first(&self, banks: u32, allowed: [Shorts; 3], free: u64, sequence: u64) -> First {
         let [activates, reads, writes] =
             std::array::from_fn(|n| allowed[n].and(Shorts::members(self.of_rank[n])));

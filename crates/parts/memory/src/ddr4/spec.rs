@@ -185,6 +185,12 @@ impl Spec {
         Ok(Spec { rows, rfc: self.clocks(Dur::ns(rfc_ns)), ..self })
     }
 
+    /// The rank of a set, all ranks' being counted through: a rank has one or two, and a shift is no division.
+    #[inline]
+    pub(super) fn rank_of(&self, set: usize) -> usize {
+        set >> (self.sets - 1)
+    }
+
     /// A stretch of time in clocks, rounded up as JESD79-4 does.
     pub fn clocks(&self, time: Dur) -> u64 {
         time.as_ps().div_ceil(self.clock_ps)
@@ -241,6 +247,7 @@ impl Spec {
             ("trfc", self.rfc, 1, self.longest_refresh()),
             ("postponed", self.postponed, 0, 8),
             ("controller", self.controller, 0, 1000),
+            ("sets", self.sets as u64, 1, 2),
             ("ranks", self.ranks as u64, 1, self.most_ranks() as u64),
             ("rows", self.rows, 1, 1 << 20),
             ("queue", self.queue as u64, 1, 64),
