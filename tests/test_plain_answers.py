@@ -1,10 +1,14 @@
 """What a newcomer is told: help begins with what the tool is, refusals come before the work and say what to give, evidence agrees with what it is given for."""
 
 import json
+import re
 import subprocess
+from collections.abc import Callable
 
 import pytest
 from conftest import COREPLANE, Cli
+
+import coreplane as cp
 
 CAMPAIGN = 'machines = ["intel"]\nworkloads = ["queue"]\nset.workload.operations = 50\n'
 
@@ -142,3 +146,47 @@ def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
     for command in (f"{COREPLANE} run intel queue --set workload.operations=50 --quiet --out r", f"{COREPLANE} show parameters"):
         done = subprocess.run(["bash", "-c", f"{command} | head -n 1"], cwd=cli.folder, capture_output=True, text=True, timeout=60)
         assert done.stderr == "" and len(done.stdout.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: cp.Machine(3), "a machine is a name or the path of its file, not 3"),
+        (lambda: cp.Machine("intel", 3), "settings are a mapping of keys and values, not 3"),
+        (lambda: cp.Machine("intel", memory=["pm"]), "a memory of the list is a mapping such as {'kind': 'pm'}, not 'pm'"),
+        (lambda: cp.Workload(None), "a workload is its name, not None"),
+        (lambda: cp.Trace(3), "a trace is the path of its file, not 3"),
+        (lambda: cp.run("intel", cp.Program()), "a Program is a workload once it is kept"),
+        (lambda: cp.run("intel", "queue", bands="x"), "bands is True or False, not 'x'"),
+        (lambda: cp.run("intel", "queue")[3], "a statistic is its name, not 3"),
+        (lambda: cp.compare("queue", on=None), "on is a machine or a list of machines, not None"),
+        (lambda: cp.crash("intel", "queue", at=["1 us"]), "at is one instant as text"),
+        (lambda: cp.sweep({}), "a campaign is the path of its TOML file, not {}"),
+        (lambda: cp.show(3), "what is a name, a Machine or a Workload, not 3"),
+        (lambda: cp.litmus(3), "give the path of a file or folder, not 3"),
+        (lambda: cp.record(3), "a command is text or a list of words, not 3"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_told_what_is_accepted(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        call()
+
+
+def test_numbers_that_make_no_sense_are_refused_in_python() -> None:
+    with pytest.raises(cp.ConfigError, match="states -1: give at least 1"):
+        cp.explore("intel", states=-1)
+    with pytest.raises(cp.ConfigError, match="seed '1': give a whole number"):
+        cp.run("intel", "queue", seed="1")
+
+
+def test_the_family_is_compared_by_its_name_in_python_too() -> None:
+    assert len(cp.compare(cp.Workload("queue", operations=50), on="family").runs) == 16
+
+
+def test_a_failure_that_the_machine_makes_is_said_to_be_its_own(cli: Cli) -> None:
+    small = ("hashmap", "--set", "workload.operations=200", "--format", "json", "--points", 50)
+    done = cli.run("crash", "nvdimmc-poc", *small)
+    told = json.loads(done.stdout)
+    assert told["timed"]["failures"] and any("may be the machine's fault" in note for note in told["notes"])
+    done = cli.run("crash", "nvdimmc-poc", *small, "--set", "nvdimm.write_queue_survives=true")
+    assert done.returncode == 0 and "machine's fault" not in done.stdout

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -86,6 +86,7 @@ def diff(before: str | os.PathLike[str], after: str | os.PathLike[str]) -> Diffe
 
     Raises ConfigError when one is no such result, or they have no machine in common.
     """
+    _are_paths(before, after)
     return Difference(_core.diff(os.fspath(before), os.fspath(after)))
 
 
@@ -152,6 +153,7 @@ def litmus(*files: str | os.PathLike[str], text: str | None = None, model: str |
     """Runs persistency litmus tests: those of ``files``, of ``text``, or the project's own specifications."""
     if method not in ("view", "operational"):
         raise _core.ConfigError(f"method {method}: give view or operational")
+    _are_paths(*files)
     return Litmus(_core.litmus([os.fspath(file) for file in files], text, model, method == "operational", failed_rmw_fences))
 
 
@@ -160,6 +162,9 @@ def explore(protocol: str, *, mutant: str | None = None, states: int = 5_000_000
 
     ``bounds`` are the protocol's (``protocols()`` lists them), with ``_`` for ``-``. Raises ConfigError when one is not known.
     """
+    accept(isinstance(protocol, str), f"a protocol is its name, not {protocol!r}")
+    if states < 1:
+        raise _core.ConfigError(f"states {states}: give at least 1")
     return Exploration(_core.explore(protocol, _bounds(bounds), mutant, states, None))
 
 
@@ -244,6 +249,7 @@ def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame:
     """
     if what is None:
         return _list("overview")
+    accept(isinstance(what, Machine | Workload | str | os.PathLike), f"what is a name, a Machine or a Workload, not {what!r}")
     if not isinstance(what, str):
         return parameters(what)
     if what in _LISTS:
@@ -322,7 +328,14 @@ def _several(on: AMachine | Sequence[AMachine]) -> list[AMachine]:
     if isinstance(on, str) and "," in on and not Path(on).exists():
         raise _core.ConfigError(f"on {on}: give a list of machines: on={[name.strip() for name in on.split(',')]}")
     # A name is a sequence too, of letters.
-    return [on] if isinstance(on, (Machine, str, os.PathLike)) else list(on)
+    accept(isinstance(on, Machine | str | os.PathLike | Iterable), f"on is a machine or a list of machines, not {on!r}")
+    listed = [on] if isinstance(on, Machine | str | os.PathLike) else list(on)
+    return [machine for given in listed for machine in (_family() if given == "family" else [given])]
+
+
+def _family() -> list[AMachine]:
+    """Every machine that differs from the usual one in its ordering alone."""
+    return list(_core.listing("family"))
 
 
 def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | None) -> int:
@@ -367,7 +380,13 @@ def _processes(target: int | str | Sequence[int] | Sequence[str | os.PathLike[st
     return [], _command(cast("str | Sequence[str | os.PathLike[str]]", target))
 
 
+def _are_paths(*given: object) -> None:
+    for path in given:
+        accept(isinstance(path, str | os.PathLike), f"give the path of a file or folder, not {path!r}")
+
+
 def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
+    accept(isinstance(command, Iterable), f"a command is text or a list of words, not {command!r}")
     words = shlex.split(command) if isinstance(command, str) else [os.fspath(word) for word in command]
     if not words:
         raise _core.ConfigError("command: give the program and its arguments")
@@ -376,12 +395,13 @@ def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def _seed(seed: int) -> int:
     if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
-        raise _core.ConfigError(f"seed {seed}: give a whole number from 0 to {2**64 - 1}")
+        raise _core.ConfigError(f"seed {seed!r}: give a whole number from 0 to {2**64 - 1}")
     return int(seed)
 
 
 def _bands(bands: bool, runs: int | None, no_bands: bool) -> tuple[str, int | None]:
     """What is told beside the one time, as the core names it, and in how many runs at most."""
+    accept(isinstance(bands, bool), f"bands is True or False, not {bands!r}")
     if runs is not None and not bands:
         raise _core.ConfigError("runs: how many runs bands takes; give bands=True too")
     if runs is not None and runs < 1:

@@ -43,11 +43,15 @@ class Machine:
         label: str | None = None,
         **sections: "Unpack[MachineKeys]",
     ) -> None:
+        accept(isinstance(source, str | os.PathLike), f"a machine is a name or the path of its file, not {source!r}")
+        accept(settings is None or isinstance(settings, Mapping), f"settings are a mapping of keys and values, not {settings!r}")
         given: dict[str, Any] = dict(sections)
         listed = _is_list(given.get("memory"))
         memories: Sequence[MemoryEntry] = given.pop("memory") if listed else []
         if listed and not memories:
             raise _core.ConfigError("memory: the list is empty; give its memories, or leave it away")
+        for memory in memories:
+            accept(isinstance(memory, Mapping), f"a memory of the list is a mapping such as {{'kind': 'pm'}}, not {memory!r}")
         #: Its name, or the path of its file.
         self.source = os.fspath(source)
         #: What differs from it, by dotted key, as text.
@@ -108,6 +112,7 @@ class Workload:
     """
 
     def __init__(self, name: str, /, **parameters: "Unpack[WorkloadKeys]") -> None:
+        accept(isinstance(name, str), f"a workload is its name, not {name!r}")
         #: Its name, or ``trace:`` and the files.
         self.name = name
         #: Its parameters that were given, as text.
@@ -141,6 +146,8 @@ class Trace:
     def __init__(self, *paths: str | os.PathLike[str]) -> None:
         if not paths:
             raise _core.ConfigError("Trace: give at least one file")
+        for path in paths:
+            accept(isinstance(path, str | os.PathLike), f"a trace is the path of its file, not {path!r}")
         #: Its files.
         self.paths = [Path(path) for path in paths]
         #: What the first one holds: records, threads, kinds, files, remarks.

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from coreplane import _core, figures, notebook, spent
-from coreplane.inputs import frame
+from coreplane.inputs import accept, frame
 
 SPENT = {"cause": pl.String, "time_ns": pl.Float64, "share": pl.Float64}
 STATISTICS = {"name": pl.String, "value": pl.Float64, "unit": pl.String, "description": pl.String}
@@ -91,6 +91,7 @@ class Run:
     def __getitem__(self, name: str) -> int | float:
         """A statistic by name; whole numbers are int. Raises KeyError when this machine does not report it."""
         stats: dict[str, int | float] = self.data["stats"]
+        accept(isinstance(name, str), f"a statistic is its name, not {name!r}")
         if name in stats:
             return stats[name]
         if name in meanings():

@@ -102,6 +102,11 @@ pub trait MemoryKind: Sync {
     /// Its controllers.
     fn controllers(&self, settings: &Settings) -> usize;
 
+    /// Whether there may be more of them than one, or fewer, as `memory.controllers` says.
+    fn counts_controllers(&self) -> bool {
+        true
+    }
+
     /// One way between the directory and one of its controllers.
     fn link(&self, settings: &Settings) -> Dur {
         settings.dur("wires.directory_controller_ns")
@@ -134,6 +139,12 @@ pub trait MemoryKind: Sync {
 
     /// Why nothing of it is left when the power fails; none where it is persistent.
     fn is_volatile(&self, settings: &Settings) -> Option<&'static str> {
+        let _ = settings;
+        None
+    }
+
+    /// What a power failure takes that a program was told is durable; none where it takes nothing.
+    fn forgets(&self, settings: &Settings) -> Option<&'static str> {
         let _ = settings;
         None
     }

@@ -182,7 +182,7 @@ pub(crate) struct CrashArgs {
     /// Go on although a recording does not explain all that happened to its files
     #[arg(long)]
     pub(crate) accept_unseen: bool,
-    /// px86-line, px86, armv8, epoch, release or strict; the machine's own unless given
+    /// px86-line, px86, armv8, strand, epoch, release or strict; the machine's own unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The most crash points, of the run and of the model each

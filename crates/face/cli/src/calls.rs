@@ -513,6 +513,7 @@ pub fn sweep(
 pub fn list(what: &str) -> Result<Value, Failure> {
     Ok(match what {
         "machines" => show::machine_list(),
+        "family" => machine::family().into(),
         "workloads" => show::workload_list(),
         "statistics" => show::statistic_list(),
         "parameters" => show::key_list(&show::all_keys()),

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_found::{SO_FAR, keeper, resumed};
-use crate::crash_lab::Lab;
+use crate::crash_lab::{Lab, of_the_machine};
 use crate::crash_options::{WRITES, bounds, every, replay};
 use crate::{crash_hosts, crash_recorded, interrupt, output, progress, races};
 use check::crash::{self, Persistency};
@@ -223,6 +223,7 @@ fn built_in_lab(
         ..Lab::of(model)
     };
     lab.notes.extend(races::of_log(model, &log));
+    lab.notes.extend(of_the_machine(machine, lab.timed.as_ref())?);
     if log.cut {
         lab.notes.push(format!(
             "the model's images are of the program's first {} events only: no log is longer; make the program shorter",

@@ -1,11 +1,13 @@
 //! What `coreplane crash` found: as JSON, and for people.
 
+use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_found::{Found, print_failure};
 use crate::lines::say;
 use crate::output::Table;
 use crate::quantity::{self, count};
 use check::crash::{self, Persistency, Timed, TimedFailure};
+use machine::Description;
 use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -181,4 +183,17 @@ fn print_lost(pages: &[u64]) {
     let more = if pages.len() > SHOWN { ", ..." } else { "" };
     let (all, shown) = (pages.len(), shown.join(", "));
     say!("    not saved, the battery being empty: {all} pages, at {shown}{more}");
+}
+
+/// Where recovery failed in the run: what the machine itself takes, so that the program need not be at fault.
+pub(crate) fn of_the_machine(machine: &Description, timed: Option<&Timed>) -> Result<Vec<String>, Failure> {
+    if timed.is_none_or(|timed| timed.failures.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let told = machine::takes_what_was_durable(machine)?.into_iter();
+    Ok(told
+        .map(|what| {
+            format!("{what}: what fails in the run may be the machine's fault, and no mistake of the program")
+        })
+        .collect())
 }

@@ -4,7 +4,7 @@ use crate::args::CrashArgs;
 use crate::crash_check::External;
 use crate::crash_files::{Left, Names, Place, Said};
 use crate::crash_found::{keeper, resumed};
-use crate::crash_lab::Lab;
+use crate::crash_lab::{Lab, of_the_machine};
 use crate::crash_refused as refused;
 use crate::crash_time::Budget;
 use crate::races;
@@ -162,6 +162,7 @@ fn search(
         None | Some(Reads::Unknown) => {}
     }
     notes.extend(races::of_log(model, log));
+    notes.extend(of_the_machine(machine, timed.as_ref())?);
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(log) } else { Vec::new() };

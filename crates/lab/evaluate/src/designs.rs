@@ -77,7 +77,8 @@ impl<'a> Design<'a> {
 
     /// Who has to do what before programs go on.
     fn recovery(&self) -> &'static str {
-        match (self.machine.ordering().resumes(), self.nature.speculates) {
+        // Programs that know of no persistence go on from a region that hardware draws.
+        match (self.machine.acts("ordering.region_stores"), self.nature.speculates) {
             (true, Speculates::Writes) => "undone, from its region",
             (true, Speculates::Nothing | Speculates::Reads) => "from its region",
             (false, Speculates::Writes) => "undone, its own",
@@ -129,7 +130,7 @@ pub fn needs(designs: &[Design]) -> Grid {
     let head = ["machine", "controllers", "threads", "speculates", "saved", "recovery"];
     Grid {
         title: "What each needs".into(),
-        caption: "As the models' halves do it when they are driven: whether a later write waits for an earlier one that goes to another controller, leaves at once, or leaves at once to the same controller only; and whether writes, which controllers undo, or reads, for which cores go back, may turn out wrong. What orders one thread's persists after another's; what a power failure saves beside controllers' queues; and whether the program recovers by itself or goes on from its region, once controllers have undone what they have to.".into(),
+        caption: "As the models' halves do it when they are driven: whether a later write waits for an earlier one that goes to another controller, leaves at once, or leaves at once to the same controller only; and whether writes, which controllers undo, or reads, for which cores go back, may turn out wrong. By what they declare: what orders one thread's persists after another's; what a power failure saves beside controllers' queues; and whether the program recovers by itself or goes on from its region, once controllers have undone what they have to.".into(),
         head: head.map(String::from).to_vec(),
         rows: designs.iter().map(Design::needs).collect(),
     }

@@ -149,3 +149,16 @@ fn scaling(runs: &Runs) -> Figure {
     }
     .figure("lines", rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::MACHINES;
+
+    #[test]
+    fn the_report_has_every_machine_of_the_family() {
+        let (mut own, mut family) = (MACHINES.to_vec(), machine::family());
+        own.sort_unstable();
+        family.sort_unstable();
+        assert_eq!(own, family);
+    }
+}

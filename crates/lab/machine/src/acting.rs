@@ -15,7 +15,8 @@ use cpu::params::{
     PersistPathParameters, RateParameters, SfenceParameters, WireParameters,
 };
 use memory::params::{
-    DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters, KindParameters,
+    ControllersParameters, DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters,
+    KindParameters,
 };
 use plug::MemoryKind;
 use std::collections::BTreeSet;
@@ -62,7 +63,12 @@ impl Description {
             add(&[InterleaveParameters::TABLE], &self.settings);
         }
         let waits = self.waits_for_writes(has_registers);
-        entries.iter().for_each(|entry| keys.extend(keys_of(entry, waits)));
+        for (index, entry) in entries.iter().enumerate() {
+            // What a memory of a list says of itself, nothing said of the machine changes.
+            let own = self.memories.get(index).map(|described| &described.settings);
+            let of_entry = keys_of(entry, waits, own.is_some());
+            keys.extend(of_entry.filter(|key| own.is_none_or(|own| !own.contains_key(*key))));
+        }
         keys
     }
 
@@ -200,7 +206,7 @@ impl Description {
         let entries = self.entries()?;
         let waits = self.waits_for_writes(has_registers(&entries));
         for (index, (described, entry)) in self.memories.iter().zip(&entries).enumerate() {
-            let mut own: BTreeSet<&str> = keys_of(entry, waits).collect();
+            let mut own: BTreeSet<&str> = keys_of(entry, waits, true).collect();
             if controllers_of(entry) > 1 {
                 own.extend(InterleaveParameters::TABLE.iter().map(|p| p.key));
             }
@@ -247,14 +253,20 @@ fn controllers_of(entry: &Entry) -> usize {
     entry.kind.controllers(&entry.settings)
 }
 
-/// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable.
-fn keys_of(entry: &Entry, waits: bool) -> impl Iterator<Item = &'static str> {
+/// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable; `listed`: it is one
+/// of a list. Alone, a memory says how many controllers the machine has.
+fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator<Item = &'static str> {
     let mut tables = entry.kind.tables(&entry.settings);
     if entry.kind.needs_the_host(&entry.settings).is_none() || memory::cxl::is_linked(&entry.settings) {
         tables.extend(memory::cxl::tables(&entry.settings));
     }
     let acting = tables.into_iter().flatten().filter(|p| p.acts_with(&entry.settings)).map(|p| p.key);
-    acting.filter(move |key| waits || !entry.kind.waited_for().contains(key))
+    let is_fixed = move |key: &str| {
+        listed
+            && !entry.kind.counts_controllers()
+            && ControllersParameters::TABLE.iter().any(|p| p.key == key)
+    };
+    acting.filter(move |key| (waits || !entry.kind.waited_for().contains(key)) && !is_fixed(key))
 }
 
 /// That `key` does nothing on `machines`, and where it acts.

@@ -166,6 +166,21 @@ pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
     }
 }
 
+/// What a power failure takes on this machine that programs may rely on elsewhere, memory by memory.
+///
+/// # Errors
+/// When the list of its memories is not accepted.
+pub fn takes_what_was_durable(machine: &Description) -> Result<Vec<String>, ConfigError> {
+    let entries = machine.entries()?;
+    let told = entries.iter().enumerate().filter_map(|(n, e)| {
+        let why = e.kind.forgets(&e.settings).or_else(|| e.kind.is_volatile(&e.settings))?;
+        let which =
+            if entries.len() > 1 { format!("memory {n} ({}): ", e.kind.name()) } else { String::new() };
+        Some(format!("{which}{why}"))
+    });
+    Ok(told.collect())
+}
+
 /// Simulates `workload` on `machine`, and shows what a power failure would leave at many instants of the part that
 /// counts. Costs, for each, what changed since the one before. `visit` says whether to go on.
 ///

@@ -39,7 +39,9 @@ pub use acting::does_nothing;
 pub use arenas::within_arenas;
 pub use campaign::{Assignment, Campaign, Point, comparable, twice};
 pub use cpu::Stretch;
-pub use crash::{CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes};
+pub use crash::{
+    CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes, takes_what_was_durable,
+};
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;

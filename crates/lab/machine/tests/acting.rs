@@ -241,3 +241,31 @@ fn a_memory_has_a_size_or_a_share() {
     let error = Description::parse("mine", "mine.toml", text).unwrap_err().to_string();
     assert!(error.contains("has a size and a share"), "{error}");
 }
+
+#[test]
+fn what_one_memory_of_a_list_cannot_have_is_refused_there_and_beside_the_list() {
+    for (machine, kind) in [("compose-nvdimmc-x2", "nvdimmc"), ("compose-nearpm-remote", "remote")] {
+        let index = usize::from(kind == "remote");
+        let said = refused(machine, &format!("memory.{index}.controllers"), "7");
+        assert!(
+            said.contains(&format!("memory {index} ({kind}): memory.controllers: does nothing")),
+            "{said}"
+        );
+        assert!(refused(machine, "memory.controllers", "4").contains("does nothing on"), "{machine}");
+    }
+    assert!(refused("lrp", "wires.core_core_ns", "5").contains("does nothing on lrp"));
+}
+
+#[test]
+fn what_every_memory_of_a_list_says_itself_the_machine_does_not_show() {
+    let text = |second: &str| {
+        format!(
+            "extends = \"intel\"\n[[memory]]\nkind = \"pm\"\npm.read_ns = 100\n[[memory]]\nkind = \"pm\"\n{second}"
+        )
+    };
+    let shows = |text: &str| {
+        let machine = Description::parse("mine", "mine.toml", text).unwrap();
+        machine.rows().any(|(param, ..)| param.key == "memory.pm.read_ns")
+    };
+    assert!(shows(&text("")) && !shows(&text("pm.read_ns = 200\n")));
+}

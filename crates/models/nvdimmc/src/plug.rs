@@ -66,6 +66,16 @@ impl MemoryKind for NvdimmC {
         1
     }
 
+    fn counts_controllers(&self) -> bool {
+        false
+    }
+
+    fn forgets(&self, s: &Settings) -> Option<&'static str> {
+        (!s.flag("nvdimm.write_queue_survives")).then_some(
+            "its write pending queue is lost when the power fails, as the published device's (nvdimm.write_queue_survives=false)",
+        )
+    }
+
     fn translates(&self, _: &Settings) -> bool {
         true
     }

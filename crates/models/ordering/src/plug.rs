@@ -34,11 +34,6 @@ pub trait OrderingModel: Sync {
     /// among it, without a bit of their own.
     fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure>;
 
-    /// Whether a program goes on where it was, without a recovery of its own.
-    fn resumes(&self) -> bool {
-        false
-    }
-
     /// Whether parameters that are accepted one by one fit together.
     ///
     /// # Errors

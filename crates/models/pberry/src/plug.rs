@@ -77,6 +77,10 @@ impl MemoryKind for RemoteMemory {
         1
     }
 
+    fn counts_controllers(&self) -> bool {
+        false
+    }
+
     fn link(&self, s: &Settings) -> Dur {
         s.dur("remote.link_ns")
     }

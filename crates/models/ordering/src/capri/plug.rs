@@ -41,10 +41,6 @@ impl OrderingModel for Capri {
         vec![persist_buffer(settings, regions, Fate::Saved(LINE_BYTES)), kept_registers(settings)]
     }
 
-    fn resumes(&self) -> bool {
-        true
-    }
-
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let regions = RegionParameters::from_settings(settings);
         let path = path_spec(settings, core, map);

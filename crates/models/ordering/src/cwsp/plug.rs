@@ -53,10 +53,6 @@ impl OrderingModel for Cwsp {
         core.into_iter().chain(records("undo log", entries, settings, around)).collect()
     }
 
-    fn resumes(&self) -> bool {
-        true
-    }
-
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let regions = RegionParameters::from_settings(settings);
         let core = EarlyCore::new(path_spec(settings, core, map), EarlySpec::EAGER);

@@ -28,10 +28,6 @@ impl OrderingModel for Lrp {
         CAPABILITIES
     }
 
-    fn tells_other_cores(&self) -> bool {
-        true
-    }
-
     fn persistency(&self, settings: &Settings) -> Persistency {
         persistency(settings)
     }

@@ -41,10 +41,6 @@ impl OrderingModel for Ppa {
         vec![persist_buffer(settings, 2, Fate::Saved(LINE_BYTES)), registers(settings)]
     }
 
-    fn resumes(&self) -> bool {
-        true
-    }
-
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let regions = RegionParameters::from_settings(settings);
         let path = path_spec(settings, core, map);
