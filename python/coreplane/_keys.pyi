@@ -294,6 +294,7 @@ class Ordering(TypedDict, total=False):
     track_dependences: bool
     undo_log: int
     undo_reads: bool
+    unfinished_lines: int
     write_back_buffer: int
     write_pending_queue: int
 

@@ -9,7 +9,7 @@ import coreplane as cp
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: cp.run("intel", "queue", seed="x"), "seed x: give a whole number from 0 to"),  # type: ignore[arg-type]
+        (lambda: cp.run("intel", "queue", seed="x"), "seed 'x': give a whole number from 0 to"),  # type: ignore[arg-type]
         (lambda: cp.run("intel", "queue", seed=1.5), "seed 1.5: give a whole number"),  # type: ignore[arg-type]
         (lambda: cp.Machine("asap-rp", ordering=8), '"ordering" is a group of keys; give one of them, such as ordering.'),  # type: ignore[arg-type]
         (lambda: cp.compare("queue", on="intel,asap-rp"), r"on intel,asap-rp: give a list of machines: on=\['intel', 'asap-rp'\]"),

@@ -31,7 +31,7 @@ pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL
 pub use node::{Depth, Lost, Node, PostCrash, View};
 pub use ordering::{
     Accepted, Capabilities, Checkpoints, ControllerOrdering, CoreOrdering, Evicted, Flushed, Outbox, Peer,
-    Retired, WouldBlock,
+    Records, Retired, WouldBlock,
 };
 // What stands in this crate's own interface.
 pub use params::{self, Occupancy, Param, Settings, StatSink, Tally, Value};

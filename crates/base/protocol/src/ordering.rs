@@ -268,6 +268,28 @@ pub enum Evicted {
 /// Lines that a commit sends to the media. Reused between calls.
 pub type Retired = Vec<Line>;
 
+/// What a controller keeps of flushes that came before they were safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Records {
+    /// Undo and delay records.
+    RecoveryTable,
+    /// What was there before, for regions that have not committed.
+    UndoLog,
+    /// Writes that are not written yet.
+    Held,
+}
+
+impl Records {
+    /// Their name on a timeline.
+    pub fn name(self) -> &'static str {
+        match self {
+            Records::RecoveryTable => "recovery table",
+            Records::UndoLog => "undo log",
+            Records::Held => "held writes",
+        }
+    }
+}
+
 /// The half at a controller. It changes the functional image at once; the controller adds time.
 pub trait ControllerOrdering {
     /// Whether it is told of time, reads and arrivals, as models are whose cores can go back.
@@ -317,9 +339,9 @@ pub trait ControllerOrdering {
     /// The power fails: puts the image into the state that this controller leaves.
     fn power_fail(&self, image: &mut Image);
 
-    /// Whether it keeps records whose number is worth a statistic.
-    fn keeps_records(&self) -> bool {
-        false
+    /// The records that it keeps, where it keeps any.
+    fn records(&self) -> Option<Records> {
+        None
     }
 
     /// Hands up statistics.

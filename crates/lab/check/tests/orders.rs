@@ -61,7 +61,7 @@ fn structures_survive_where_epochs_wait_in_the_caches() {
     survives("lb++", &[]);
     survives("lb++", &lazy);
     survives("lrp", &[]);
-    survives("lrp", &[("ordering.persistency", "epoch"), ("ordering.persist_buffer", "4")]);
+    survives("lrp", &[("ordering.persistency", "epoch"), ("ordering.unfinished_lines", "4")]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The list of ordering models. A model's word stands in its own folder, in presets and in docs; whoever wires, checks or
 //! cuts a machine asks this list.
 
-use crate::early::RecoveryStats;
+use crate::early::{EarlyStats, RecordStats};
+use crate::in_caches::LineParameters;
 use crate::path::{
-    BlockedShare, BufferParameters, BufferStats, DependenceParameters, DropStats, EpochParameters,
-    EpochStats, FlushStats, RegionParameters, RegisterParameters, StallShare,
+    BlockedShare, BufferParameters, BufferStats, DependenceParameters, DependenceStats, DropStats,
+    EpochParameters, EpochStats, FlushStats, PaceParameters, RegionParameters, RegisterParameters,
+    StallShare,
 };
 use crate::plug::{OrderingModel, Registered};
 use ::plug::System;
@@ -62,8 +64,8 @@ pub const SYSTEM: System = System {
 };
 
 /// What several models read, and then what single ones do.
-const PARAMETERS: [&[Param]; 7 + MODELS.len()] = {
-    let mut tables: [&[Param]; 7 + MODELS.len()] = [&[]; 7 + MODELS.len()];
+const PARAMETERS: [&[Param]; 9 + MODELS.len()] = {
+    let mut tables: [&[Param]; 9 + MODELS.len()] = [&[]; 9 + MODELS.len()];
     tables[0] = &[MODEL];
     tables[1] = BufferParameters::TABLE;
     tables[2] = EpochParameters::TABLE;
@@ -71,27 +73,31 @@ const PARAMETERS: [&[Param]; 7 + MODELS.len()] = {
     tables[4] = RegionParameters::TABLE;
     tables[5] = DependenceParameters::TABLE;
     tables[6] = RegisterParameters::TABLE;
+    tables[7] = PaceParameters::TABLE;
+    tables[8] = LineParameters::TABLE;
     let mut at = 0;
     while at < MODELS.len() {
-        tables[7 + at] = MODELS[at].own;
+        tables[9 + at] = MODELS[at].own;
         at += 1;
     }
     tables
 };
 
 /// What several models report, and then what single ones do.
-const STATISTICS: [&[StatisticInfo]; 7 + MODELS.len()] = {
-    let mut tables: [&[StatisticInfo]; 7 + MODELS.len()] = [&[]; 7 + MODELS.len()];
+const STATISTICS: [&[StatisticInfo]; 9 + MODELS.len()] = {
+    let mut tables: [&[StatisticInfo]; 9 + MODELS.len()] = [&[]; 9 + MODELS.len()];
     tables[0] = StallShare::TABLE;
     tables[1] = BlockedShare::TABLE;
     tables[2] = EpochStats::TABLE;
-    tables[3] = BufferStats::TABLE;
-    tables[4] = FlushStats::TABLE;
-    tables[5] = DropStats::TABLE;
-    tables[6] = RecoveryStats::TABLE;
+    tables[3] = DependenceStats::TABLE;
+    tables[4] = BufferStats::TABLE;
+    tables[5] = FlushStats::TABLE;
+    tables[6] = DropStats::TABLE;
+    tables[7] = EarlyStats::TABLE;
+    tables[8] = RecordStats::TABLE;
     let mut at = 0;
     while at < MODELS.len() {
-        tables[7 + at] = MODELS[at].statistics;
+        tables[9 + at] = MODELS[at].statistics;
         at += 1;
     }
     tables

@@ -5,17 +5,23 @@ use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table, records};
 use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, path_spec, persistency,
+    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, PaceParameters, path_spec,
+    persistency,
 };
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use memory::params::CommitParameters;
 use params::{Param, Parameters};
-use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
+use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Records, Settings};
 
 /// Its commits are messages, which HOPS's are not.
-const PATH: &[&[Param]] =
-    &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE, CommitParameters::TABLE];
+const PATH: &[&[Param]] = &[
+    BufferParameters::TABLE,
+    PaceParameters::TABLE,
+    EpochParameters::TABLE,
+    DependenceParameters::TABLE,
+    CommitParameters::TABLE,
+];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -63,6 +69,7 @@ impl OrderingModel for Asap {
             undo_reads: asap.undo_reads,
             delay_writes: asap.delay_writes,
             nack_following: asap.nack_following,
+            records: Records::RecoveryTable,
             mutant: None,
         }))
     }

@@ -3,7 +3,7 @@
 use super::{BatteryBuffer, CAPABILITIES};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Fate, Structure, persist_buffer};
-use crate::path::{BufferParameters, Direct, path_spec};
+use crate::path::{BufferParameters, Direct, PaceParameters, path_spec};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::Parameters;
@@ -14,7 +14,7 @@ use protocol::{
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
     name: "bbb",
-    shared: &[BufferParameters::TABLE],
+    shared: &[BufferParameters::TABLE, PaceParameters::TABLE],
     own: &[],
     statistics: &[],
     protocol: Harness::of::<PathSpace<super::explore::Bbb>>(),

@@ -2,7 +2,7 @@
 
 use super::Mutant;
 use super::stats::RegionStats;
-use crate::path::{Asked, HandOver, Path, PathCore, Policy};
+use crate::path::{Asked, BufferStats, HandOver, Path, PathCore, Policy};
 use crate::spec::PathSpec;
 use protocol::{EpochId, Line, LineWrite, Msg, Outbox, StatSink};
 use std::hash::{Hash, Hasher};
@@ -103,7 +103,12 @@ impl Policy for Atomic {
         saved.for_each(|entry| save(entry.at, &entry.write));
     }
 
-    fn stats(&self, sink: &mut dyn StatSink) {
+    fn depends(&self) -> bool {
+        false
+    }
+
+    fn stats(&self, waits: &BufferStats, sink: &mut dyn StatSink) {
+        waits.hand_up(sink);
         self.stats.hand_up(sink);
     }
 }

@@ -4,7 +4,9 @@ use super::CapriCore;
 use super::stats::RegionStats;
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Fate, Structure, kept_registers, persist_buffer};
-use crate::path::{BufferParameters, CAPABILITIES, Direct, RegionParameters, RegisterParameters, path_spec};
+use crate::path::{
+    BufferParameters, CAPABILITIES, Direct, PaceParameters, RegionParameters, RegisterParameters, path_spec,
+};
 use crate::plug::{OrderingModel, Registered};
 use crate::spec::PathSpec;
 use explore::Harness;
@@ -13,7 +15,8 @@ use protocol::{
     AddressMap, Capabilities, ControllerOrdering, CoreOrdering, LINE_BYTES, Persistency, Settings,
 };
 
-const SHARED: &[&[Param]] = &[BufferParameters::TABLE, RegionParameters::TABLE, RegisterParameters::TABLE];
+const SHARED: &[&[Param]] =
+    &[BufferParameters::TABLE, PaceParameters::TABLE, RegionParameters::TABLE, RegisterParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {

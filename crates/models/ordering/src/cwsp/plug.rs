@@ -5,8 +5,8 @@ use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table, records};
 use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, RegionParameters, path_spec,
-    persistency,
+    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, PaceParameters, RegionParameters,
+    path_spec, persistency,
 };
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
@@ -16,6 +16,7 @@ use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persi
 
 const PATH: &[&[Param]] = &[
     BufferParameters::TABLE,
+    PaceParameters::TABLE,
     EpochParameters::TABLE,
     DependenceParameters::TABLE,
     CommitParameters::TABLE,

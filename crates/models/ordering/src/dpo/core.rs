@@ -2,7 +2,7 @@
 
 use super::Mutant;
 use super::stats::DelegatedStats;
-use crate::path::{Awaited, Path, PathCore, Policy};
+use crate::path::{Awaited, BufferStats, Path, PathCore, Policy};
 use crate::spec::PathSpec;
 use protocol::{Msg, Outbox, StatSink};
 use std::hash::{Hash, Hasher};
@@ -103,7 +103,8 @@ impl Policy for Delegated {
         self.awaited.is_any()
     }
 
-    fn stats(&self, sink: &mut dyn StatSink) {
+    fn stats(&self, waits: &BufferStats, sink: &mut dyn StatSink) {
+        waits.hand_up(sink);
         self.stats.hand_up(sink);
     }
 }

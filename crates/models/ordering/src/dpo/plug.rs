@@ -5,14 +5,16 @@ use super::stats::DelegatedStats;
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table};
 use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, path_spec, persistency,
+    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, PaceParameters, path_spec,
+    persistency,
 };
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
-const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
+const PATH: &[&[Param]] =
+    &[BufferParameters::TABLE, PaceParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {

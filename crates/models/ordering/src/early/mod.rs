@@ -27,4 +27,4 @@ pub use member::EarlyMember;
 pub use mutant::Mutant;
 pub use recovery::{RecoverySpec, RecoveryTable};
 pub use spec::EarlySpec;
-pub(crate) use stats::RecoveryStats;
+pub(crate) use stats::{EarlyStats, KeptStats, RecordStats};

@@ -2,11 +2,11 @@
 
 use super::Mutant;
 use super::bloom::CountingBloom;
-use super::stats::RecoveryStats;
+use super::stats::{EarlyStats, KeptStats, RecordStats};
 use crate::path::DropStats;
 use protocol::{
     Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Mask,
-    Retired, StatSink,
+    Records, Retired, StatSink,
 };
 use std::hash::{Hash, Hasher};
 
@@ -23,6 +23,8 @@ pub struct RecoverySpec {
     pub delay_writes: bool,
     /// After a refusal, every early flush of that core is refused until the refused one has come back.
     pub nack_following: bool,
+    /// What its records are called.
+    pub records: Records,
     /// A seeded mistake; none in every machine.
     pub mutant: Option<Mutant>,
 }
@@ -36,6 +38,7 @@ impl RecoverySpec {
             undo_reads: true,
             delay_writes: true,
             nack_following: false,
+            records: if speculates { Records::UndoLog } else { Records::Held },
             mutant: None,
         }
     }
@@ -73,15 +76,25 @@ pub struct RecoveryTable {
     refused: CountingBloom,
     waiting_cores: u64,
     held: Vec<LineWrite>,
-    stats: RecoveryStats,
+    stats: EarlyStats,
+    records: RecordStats,
     stale_drops: u64,
 }
 
 /// What decides about the future, without counts.
 impl Hash for RecoveryTable {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let RecoveryTable { spec: _, undo, delay, refused, waiting_cores, held, stats: _, stale_drops: _ } =
-            self;
+        let RecoveryTable {
+            spec: _,
+            undo,
+            delay,
+            refused,
+            waiting_cores,
+            held,
+            stats: _,
+            records: _,
+            stale_drops: _,
+        } = self;
         (undo, delay, refused, waiting_cores, held).hash(into);
     }
 }
@@ -95,7 +108,8 @@ impl RecoveryTable {
             refused: CountingBloom::new(),
             waiting_cores: 0,
             held: Vec::new(),
-            stats: RecoveryStats::default(),
+            stats: EarlyStats::default(),
+            records: RecordStats::default(),
             stale_drops: 0,
             spec,
         }
@@ -143,13 +157,13 @@ impl RecoveryTable {
         }
         if collides {
             self.delay.push(Delay { owner, write: request.write });
-            self.stats.delay_records += 1;
+            self.records.delay_records += 1;
             self.stats.absorbed_flushes += 1;
             return Accepted::Absorbed;
         }
         let old = image.read(line);
         self.undo.push(Undo { owner, line, speculated: request.write.mask, old });
-        self.stats.undo_records += 1;
+        self.records.undo_records += 1;
         image.write(line, &request.write.data, request.write.mask);
         if self.spec.undo_reads { Accepted::ReadThenWrite } else { Accepted::Write }
     }
@@ -253,8 +267,8 @@ impl ControllerOrdering for RecoveryTable {
         self.undo.len() + self.delay.len()
     }
 
-    fn keeps_records(&self) -> bool {
-        true
+    fn records(&self) -> Option<Records> {
+        Some(self.spec.records)
     }
 
     fn undo_level(&self) -> usize {
@@ -270,6 +284,10 @@ impl ControllerOrdering for RecoveryTable {
 
     fn stats(&self, sink: &mut dyn StatSink) {
         self.stats.hand_up(sink);
+        match self.spec.records {
+            Records::Held => KeptStats { kept_writes: self.records.delay_records }.hand_up(sink),
+            Records::RecoveryTable | Records::UndoLog => self.records.hand_up(sink),
+        }
         DropStats { stale_drops: self.stale_drops }.hand_up(sink);
     }
 }

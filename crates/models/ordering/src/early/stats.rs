@@ -1,16 +1,30 @@
-//! What recovery tables count.
+//! What controllers count that get flushes early.
 
 use params::Statistics;
 
-/// A recovery table.
+/// Records of what may have to be undone.
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "ordering")]
-pub(crate) struct RecoveryStats {
+pub(crate) struct RecordStats {
     /// undo records created
     pub(crate) undo_records: u64,
     /// delay records created
     pub(crate) delay_records: u64,
-    /// early flushes refused for want of room in a recovery table
+}
+
+/// Writes that wait where nothing is undone.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct KeptStats {
+    /// writes that a controller kept until what they come after was durable
+    pub(crate) kept_writes: u64,
+}
+
+/// Flushes that come early.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct EarlyStats {
+    /// early flushes refused for want of room at a controller
     #[stat(explains = "time.fences time.buffer_full")]
     pub(crate) nacks: u64,
     /// flushes of epochs that were not safe yet

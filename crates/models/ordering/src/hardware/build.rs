@@ -44,9 +44,13 @@ pub(crate) fn epoch_buffer(settings: &Settings) -> Structure {
 /// The epochs of a core: writes that are not acknowledged, the epoch of another core that comes first, cores that wait for
 /// it, and two bits of its state. Those whose flushes leave early also know the controllers that have them.
 pub(crate) fn epoch_table(settings: &Settings, around: &Around, early: bool) -> Structure {
-    let buffer = BufferParameters::from_settings(settings).persist_buffer as u64;
+    epochs_of(BufferParameters::from_settings(settings).persist_buffer as u64, settings, around, early)
+}
+
+/// The same where so many writes may wait.
+pub(crate) fn epochs_of(writes: u64, settings: &Settings, around: &Around, early: bool) -> Structure {
     let epochs = EpochParameters::from_settings(settings).epoch_table as u64;
-    let pending = bits_for(buffer + 1);
+    let pending = bits_for(writes + 1);
     let dependence = 1 + bits_for(around.cores) + bits_for(epochs);
     let commits = if early { around.controllers + bits_for(around.controllers + 1) } else { 0 };
     structure(

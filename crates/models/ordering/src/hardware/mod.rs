@@ -11,7 +11,7 @@ mod nature;
 mod tests;
 
 pub(crate) use build::{
-    EPOCH_BITS, LINE_ADDRESS_BITS, WRITE_BITS, clocked, epoch_buffer, epoch_table, held_writes,
+    EPOCH_BITS, LINE_ADDRESS_BITS, WRITE_BITS, clocked, epoch_buffer, epoch_table, epochs_of, held_writes,
     kept_registers, line_tags, persist_buffer, records, registers, structure,
 };
 pub use nature::{Across, Nature, Speculates};

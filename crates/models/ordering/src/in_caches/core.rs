@@ -1,7 +1,7 @@
 //! The core side: which lines may go.
 
 use super::{LineStats, Mutant};
-use crate::path::{Asked, Awaited, HandOver, Path, PathCore, Policy};
+use crate::path::{Asked, Awaited, BufferStats, HandOver, Path, PathCore, Policy};
 use crate::spec::{CrossCore, PathSpec};
 use protocol::{EpochId, Line, Msg, Outbox, StatSink};
 use std::hash::{Hash, Hasher};
@@ -165,7 +165,14 @@ impl Policy for InCaches {
         self.awaited.is_any()
     }
 
-    fn stats(&self, sink: &mut dyn StatSink) {
-        self.stats.hand_up(sink);
+    fn depends(&self) -> bool {
+        self.rules.tracks
+    }
+
+    fn stats(&self, waits: &BufferStats, sink: &mut dyn StatSink) {
+        let BufferStats { entries, coalesced_stores, persist_buffer } = waits.clone();
+        let (epoch_lines, joined_stores) = (entries, coalesced_stores);
+        LineStats { epoch_lines, joined_stores, unfinished_lines: persist_buffer, ..self.stats.clone() }
+            .hand_up(sink);
     }
 }

@@ -12,6 +12,7 @@
 
 mod core;
 pub mod mutant;
+mod params;
 mod stats;
 
 #[cfg(test)]
@@ -19,4 +20,5 @@ mod tests;
 
 pub use core::{InCaches, LinesCore, Rules};
 pub use mutant::Mutant;
+pub(crate) use params::LineParameters;
 pub(crate) use stats::LineStats;

@@ -1,9 +1,7 @@
 //! LB++'s cores, every interleaving of them. What is promised is what HOPS promises: committed epochs are in memory, and no
 //! write is without what came before it.
 
-use crate::explore::{
-    CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
-};
+use crate::explore::{CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PathSpace, Promise, STORES};
 use crate::in_caches::{LinesCore, Mutant, Rules, mutant};
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
@@ -39,11 +37,13 @@ impl Member for Lb {
     }
 }
 
+const UNFINISHED: Bound =
+    Bound::number("unfinished-lines", 1, 1, 64, "Lines of a core that unfinished epochs may have");
+
 impl Explored for PathSpace<Lb> {
     const NAME: &'static str = "lb++";
     const MEANING: &'static str = "LB++: epochs whose lines wait in the caches, and who depends on them";
-    const BOUNDS: &'static [Bound] =
-        &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE];
+    const BOUNDS: &'static [Bound] = &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, UNFINISHED, EPOCH_TABLE];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &[
         mutant::IGNORES_DEPENDENCE,
@@ -53,6 +53,7 @@ impl Explored for PathSpace<Lb> {
     ];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Lb> {
-        PathSpace::of(given, Lb { rules: Lb::RULES, mutant })
+        let space = PathSpace::of(given, Lb { rules: Lb::RULES, mutant });
+        PathSpace { persist_buffer: given.number(&UNFINISHED), ..space }
     }
 }

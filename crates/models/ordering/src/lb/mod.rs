@@ -12,7 +12,7 @@
 //! waited for, and epochs that end where another core depends on them, so that no two wait for each other. Without
 //! `ordering.proactive_flush` and `ordering.track_dependences` it is the lazy barrier that LB++ improves.
 //!
-//! Where sources are silent: how many lines a core's epochs may have (`ordering.persist_buffer`; then the open epoch ends); a
+//! Where sources are silent: how many lines a core's epochs may have (`ordering.unfinished_lines`; then the open epoch ends); a
 //! dfence, which the paper has none of, waits for every epoch.
 //!
 //! Not modelled: tags in the shared cache, where lines of an older epoch may wait while a younger one has the line already: here

@@ -2,17 +2,18 @@
 
 use super::params::BarrierParameters;
 use crate::explore::PathSpace;
-use crate::hardware::{Around, Structure, epoch_table, line_tags};
-use crate::in_caches::{LineStats, LinesCore, Rules};
+use crate::hardware::{Around, Structure, epochs_of, line_tags};
+use crate::in_caches::{LineParameters, LineStats, LinesCore, Rules};
 use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, path_spec, persistency,
+    CAPABILITIES, DependenceParameters, Direct, EpochParameters, PaceParameters, path_spec_of, persistency,
 };
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
 
-const PATH: &[&[Param]] = &[BufferParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
+const PATH: &[&[Param]] =
+    &[LineParameters::TABLE, PaceParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
@@ -25,6 +26,11 @@ pub const MODEL: Registered = Registered {
 };
 
 struct Lb;
+
+/// Lines that unfinished epochs may have.
+fn lines(settings: &Settings) -> usize {
+    LineParameters::from_settings(settings).unfinished_lines
+}
 
 impl OrderingModel for Lb {
     fn capabilities(&self) -> Capabilities {
@@ -41,13 +47,13 @@ impl OrderingModel for Lb {
 
     fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
         let tags = line_tags(settings, around, true);
-        tags.into_iter().chain([epoch_table(settings, around, false)]).collect()
+        tags.into_iter().chain([epochs_of(lines(settings) as u64, settings, around, false)]).collect()
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let own = BarrierParameters::from_settings(settings);
         let rules = Rules { proactive: own.proactive_flush, tracks: own.track_dependences };
-        Box::new(LinesCore::new(path_spec(settings, core, map), rules, None))
+        Box::new(LinesCore::new(path_spec_of(lines(settings), settings, core, map), rules, None))
     }
 
     fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {

@@ -1,9 +1,7 @@
 //! LRP's cores, every interleaving of them. What is promised is what HOPS promises: committed epochs are in memory, and no
 //! write is without what came before it.
 
-use crate::explore::{
-    CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
-};
+use crate::explore::{CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PathSpace, Promise, STORES};
 use crate::in_caches::{LinesCore, Mutant, mutant};
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
@@ -33,12 +31,13 @@ impl Member for Lrp {
 }
 
 /// Lines of two epochs at once.
-const BUFFER: Bound = Bound::number("persist-buffer", 2, 1, 64, PERSIST_BUFFER.meaning);
+const UNFINISHED: Bound =
+    Bound::number("unfinished-lines", 2, 1, 64, "Lines of a core that unfinished epochs may have");
 
 impl Explored for PathSpace<Lrp> {
     const NAME: &'static str = "lrp";
     const MEANING: &'static str = "LRP: epochs that stay in the caches until somebody waits for them";
-    const BOUNDS: &'static [Bound] = &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, BUFFER, EPOCH_TABLE];
+    const BOUNDS: &'static [Bound] = &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, UNFINISHED, EPOCH_TABLE];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &[
         mutant::PASSES_EPOCHS,
@@ -48,6 +47,6 @@ impl Explored for PathSpace<Lrp> {
     ];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Lrp> {
-        PathSpace { persist_buffer: given.number(&BUFFER), ..PathSpace::of(given, Lrp { mutant }) }
+        PathSpace { persist_buffer: given.number(&UNFINISHED), ..PathSpace::of(given, Lrp { mutant }) }
     }
 }

@@ -11,7 +11,7 @@
 //! the request for a released line that waits until what came before the release, and the release, are durable. So no core ever
 //! depends on what another has still to write, and nobody is told of anything.
 //!
-//! Where sources are silent: how many lines a core's epochs may have (`ordering.persist_buffer`; then the oldest goes). Programs
+//! Where sources are silent: how many lines a core's epochs may have (`ordering.unfinished_lines`; then the oldest goes). Programs
 //! with barriers get them as they mean them: an ofence orders both ways.
 //!
 //! Not modelled: that a release orders what came before it alone. Here what a core stores after a release comes after it, as programs

@@ -1,7 +1,10 @@
 //! The core side of a persist path: what all of them do alike. A policy says which entry may go, what a message
 //! means to it, and what commits.
 
-use super::{Blocked, CAPABILITIES, EpochStats, FlushStats, Pace, PersistBuffer, Regions, Tracker};
+use super::{
+    Blocked, BufferStats, CAPABILITIES, DependenceStats, EpochStats, FlushStats, Pace, PersistBuffer,
+    Regions, Tracker,
+};
 use crate::spec::PathSpec;
 use protocol::{
     Capabilities, CoreOrdering, EpochId, EpochTag, FenceKind, FlushRequest, Line, LineWrite, Msg, Outbox,
@@ -143,9 +146,13 @@ pub trait Policy {
     fn power_fail(&self, path: &Path, save: &mut dyn FnMut(Time, &LineWrite)) {
         let _ = (path, save);
     }
-    /// Hands up what only this policy counts.
-    fn stats(&self, sink: &mut dyn StatSink) {
-        let _ = sink;
+    /// Whether an epoch may have to wait for another core's.
+    fn depends(&self) -> bool {
+        true
+    }
+    /// Hands up what waits, and what only this policy counts.
+    fn stats(&self, waits: &BufferStats, sink: &mut dyn StatSink) {
+        waits.hand_up(sink);
     }
 }
 
@@ -394,14 +401,12 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         path.blocked.pass(now);
         path.buffer.stats.persist_buffer.pass(now);
         let epochs = &path.tracker.epochs;
-        let counted = EpochStats {
-            epochs: epochs.closed_count,
-            cross_dependences: epochs.dependence_count,
-            blocked: path.blocked.total,
-        };
+        let counted = EpochStats { epochs: epochs.closed_count, blocked: path.blocked.total };
         counted.hand_up(sink);
+        if self.policy.depends() {
+            DependenceStats { cross_dependences: epochs.dependence_count }.hand_up(sink);
+        }
         FlushStats { safe_flushes: path.safe_flushes }.hand_up(sink);
-        path.buffer.stats.hand_up(sink);
-        self.policy.stats(sink);
+        self.policy.stats(&path.buffer.stats, sink);
     }
 }

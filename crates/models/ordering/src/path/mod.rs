@@ -17,10 +17,14 @@ pub use core::{Asked, HandOver, Path, PathCore, Policy};
 pub(crate) use direct::Direct;
 pub(crate) use epochs::{Epoch, Epochs};
 pub(crate) use pace::{Blocked, Pace};
-pub(crate) use params::{BufferParameters, DependenceParameters, EpochParameters, RegisterParameters};
+pub(crate) use params::{
+    BufferParameters, DependenceParameters, EpochParameters, PaceParameters, RegisterParameters,
+};
 pub(crate) use regions::{RegionParameters, Regions};
-pub(crate) use settings::{CAPABILITIES, path_spec, persistency};
-pub(crate) use stats::{BlockedShare, BufferStats, DropStats, EpochStats, FlushStats, StallShare};
+pub(crate) use settings::{CAPABILITIES, path_spec, path_spec_of, persistency};
+pub(crate) use stats::{
+    BlockedShare, BufferStats, DependenceStats, DropStats, EpochStats, FlushStats, StallShare,
+};
 
 use crate::spec::{CrossCore, Dependences, PathSpec};
 use protocol::{EpochId, EpochTag, Line, Msg, Outbox, Peer, WouldBlock};

@@ -3,14 +3,20 @@
 use crate::spec::{CrossCore, Dependences};
 use params::{Dur, Parameters, ns};
 
-/// The buffer beside each core, and its pace.
+/// The buffer beside each core.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "ordering")]
 pub(crate) struct BufferParameters {
     /// entries of each core's persist buffer
     #[param(default = "32", source = "paper: ASAP Table II", min = 1, max = 1024)]
     pub(crate) persist_buffer: usize,
-    /// unflushed entries from which on a persist buffer flushes
+}
+
+/// When what waits beside a core, or in its caches, leaves.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub(crate) struct PaceParameters {
+    /// writes that wait from which on a core flushes them
     #[param(
         default = "2",
         source = "artifact: the paper says only as soon as possible",
@@ -21,7 +27,7 @@ pub(crate) struct BufferParameters {
     /// below the trigger, one entry is flushed after so long
     #[param(acts = "ordering.flush_trigger!=1", default = "500", source = "artifact", range = ns::SERVICE)]
     pub(crate) flush_timer_ns: Dur,
-    /// time from one flush of a persist buffer to the next
+    /// time from one flush of a core to the next
     #[param(default = "1", source = "artifact", range = ns::STEP)]
     pub(crate) flush_issue_ns: Dur,
 }

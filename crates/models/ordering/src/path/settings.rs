@@ -1,6 +1,6 @@
 //! A persist path from a machine's parameters, and what HOPS and ASAP declare alike.
 
-use super::{BufferParameters, DependenceParameters, EpochParameters};
+use super::{BufferParameters, DependenceParameters, EpochParameters, PaceParameters};
 use crate::spec::{CrossCore, PathSpec};
 use params::Parameters;
 use protocol::{AddressMap, Capabilities, Persistency, Settings};
@@ -19,16 +19,21 @@ pub(crate) fn persistency(settings: &Settings) -> Persistency {
 
 /// The parameters that persist paths have in common.
 pub(crate) fn path_spec(settings: &Settings, core: u8, map: AddressMap) -> PathSpec {
-    let buffer = BufferParameters::from_settings(settings);
+    path_spec_of(BufferParameters::from_settings(settings).persist_buffer, settings, core, map)
+}
+
+/// The same of a path with room for so many writes.
+pub(crate) fn path_spec_of(writes: usize, settings: &Settings, core: u8, map: AddressMap) -> PathSpec {
+    let pace = PaceParameters::from_settings(settings);
     let epochs = EpochParameters::from_settings(settings);
     PathSpec {
         core,
         map,
-        persist_buffer: buffer.persist_buffer,
+        persist_buffer: writes,
         epoch_table: epochs.epoch_table,
-        flush_issue: buffer.flush_issue_ns,
-        flush_trigger: buffer.flush_trigger.min(buffer.persist_buffer),
-        flush_timer: buffer.flush_timer_ns,
+        flush_issue: pace.flush_issue_ns,
+        flush_trigger: pace.flush_trigger.min(writes),
+        flush_timer: pace.flush_timer_ns,
         cross_core: epochs.persistency,
         dependences: DependenceParameters::from_settings(settings).dependences,
     }

@@ -5,7 +5,7 @@ use params::{Dur, Occupancy, Statistics};
 /// A persist buffer.
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "ordering")]
-pub(crate) struct BufferStats {
+pub struct BufferStats {
     /// persist-buffer entries used
     #[stat(explains = "time.buffer_full")]
     pub(crate) entries: u64,
@@ -31,11 +31,17 @@ pub(crate) struct EpochStats {
     /// epochs that wrote and were closed
     #[stat(column = "epochs")]
     pub(crate) epochs: u64,
+    /// the same time, summed over cores
+    pub(crate) blocked: Dur,
+}
+
+/// Epochs where cores depend on each other.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(crate) struct DependenceStats {
     /// epochs that had to wait for an epoch of another core
     #[stat(column = "cross deps", explains = "time.buffer_full")]
     pub(crate) cross_dependences: u64,
-    /// the same time, summed over cores
-    pub(crate) blocked: Dur,
 }
 
 /// Evicted lines, whose writes went beside the caches.
@@ -50,7 +56,7 @@ pub(crate) struct DropStats {
 #[derive(Statistics)]
 #[statistics(prefix = "ordering")]
 pub(crate) struct BlockedShare {
-    /// share of core time in which a persist buffer with work cannot flush because of ordering
+    /// share of core time in which writes that wait beside a core, or in its caches, cannot leave because of ordering
     #[stat(column = "blocked")]
     pub(crate) blocked_share: f64,
 }
@@ -59,7 +65,7 @@ pub(crate) struct BlockedShare {
 #[derive(Statistics)]
 #[statistics(prefix = "ordering")]
 pub(crate) struct StallShare {
-    /// share of core time lost to fences and full persist buffers, also while a lock is taken, which the cores' time
+    /// share of core time lost to fences and where there is no room for another write, also while a lock is taken, which the cores' time
     /// counts under locks
     #[stat(column = "stalled")]
     pub(crate) stall_share: f64,

@@ -31,8 +31,13 @@ mod stats;
 mod tests;
 
 /// What controllers report.
-pub(crate) const STATISTICS: &[&[StatisticInfo]] =
-    &[stats::Stats::TABLE, stats::Records::TABLE, stats::Dram::TABLE];
+pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
+    stats::Stats::TABLE,
+    stats::RecoveryTable::TABLE,
+    stats::UndoLog::TABLE,
+    stats::HeldWrites::TABLE,
+    stats::Dram::TABLE,
+];
 
 pub use media::{Cost, FixedMedia, Media};
 pub use queued::QueuedMedia;
@@ -44,7 +49,7 @@ use engine::{Device, Mark, Out, PortId, Track};
 use params::{StatisticInfo, Statistics};
 use protocol::{
     Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
-    Node, PAGE_BYTES, PM_BASE, PostCrash, Retired, SharedPage, StatSink, View, ports, tell_durable,
+    Node, PAGE_BYTES, PM_BASE, PostCrash, Records, Retired, SharedPage, StatSink, View, ports, tell_durable,
 };
 use queued::Taken;
 use std::collections::VecDeque;
@@ -332,7 +337,8 @@ impl Controller {
         let (at, value) = (out.now(), self.ordering.level());
         self.stats.records.table.set(at, value);
         self.stats.records.undo.set(at, self.ordering.undo_level());
-        out.mark(|| Mark::Level { track: Track("recovery table"), at, value: value as u64 });
+        let name = self.ordering.records().map_or("", Records::name);
+        out.mark(|| Mark::Level { track: Track(name), at, value: value as u64 });
     }
 
     /// Starts what the media can start now, and sets the next timer.
@@ -550,7 +556,7 @@ impl Node for Controller {
             (self.stats.bytes_read, self.stats.bytes_written) = (read, written);
         }
         if self.is_pm() {
-            self.stats.of_pm(self.ordering.keeps_records(), sink);
+            self.stats.of_pm(self.ordering.records(), sink);
         } else {
             self.stats.of_dram(sink);
         }

@@ -2,6 +2,7 @@
 
 use super::media::Cost;
 use params::{Occupancy, StatSink, Statistics};
+use protocol::Records;
 
 /// What a controller of persistent memory does.
 #[derive(Clone, Debug, Default, Statistics)]
@@ -40,13 +41,13 @@ pub(super) struct Stats {
     #[stat(name = "input_queue", most = "most writes waiting at a controller")]
     pub(super) input: Occupancy,
     #[stat(skip)]
-    pub(super) records: Records,
+    pub(super) records: RecoveryTable,
 }
 
 /// Records that a controller keeps for its ordering model.
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "ordering")]
-pub(super) struct Records {
+pub(super) struct RecoveryTable {
     /// filling of a recovery table
     #[stat(name = "recovery_table")]
     pub(super) table: Occupancy,
@@ -56,6 +57,24 @@ pub(super) struct Records {
         most = "most undo records in a recovery table: what a power failure writes back"
     )]
     pub(super) undo: Occupancy,
+}
+
+/// The same where they are of regions.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(super) struct UndoLog {
+    /// filling of an undo log
+    #[stat(name = "undo_log")]
+    pub(super) table: Occupancy,
+}
+
+/// The same where nothing is undone.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "ordering")]
+pub(super) struct HeldWrites {
+    /// number of writes that a controller keeps
+    #[stat(name = "held_writes")]
+    pub(super) table: Occupancy,
 }
 
 /// What a controller of DRAM does.
@@ -77,11 +96,15 @@ impl Stats {
         self.buffer_misses += u64::from(cost.hit == Some(false));
     }
 
-    /// What a controller of persistent memory hands up; `records` tells whether its ordering model keeps any.
-    pub(super) fn of_pm(&self, records: bool, sink: &mut dyn StatSink) {
+    /// What a controller of persistent memory hands up; `records` are those that its ordering model keeps.
+    pub(super) fn of_pm(&self, records: Option<Records>, sink: &mut dyn StatSink) {
         Stats { reads: self.reads + self.undo_reads, ..self.clone() }.hand_up(sink);
-        if records {
-            self.records.hand_up(sink);
+        let table = || self.records.table.clone();
+        match records {
+            Some(Records::RecoveryTable) => self.records.hand_up(sink),
+            Some(Records::UndoLog) => UndoLog { table: table() }.hand_up(sink),
+            Some(Records::Held) => HeldWrites { table: table() }.hand_up(sink),
+            None => {}
         }
     }
 
