@@ -147,6 +147,13 @@ impl Agent {
     pub fn as_addressed(&self, local: &Image) -> Image {
         let mut seen = self.far.clone();
         for page in self.state.local() {
+            let first = line_at(page, 0);
+            if self.state.present(page) == u64::MAX
+                && let Some(whole) = local.page(first.address())
+            {
+                seen.put_page(first.address(), Some(whole));
+                continue;
+            }
             for line in bits(self.state.present(page)).map(|index| line_at(page, index)) {
                 seen.write(line, &local.read(line), Mask::MAX);
             }

@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod by_page;
 mod command;
 mod daemon;
 mod dirty;
@@ -36,6 +37,7 @@ mod network;
 mod packet;
 pub mod params;
 pub mod plug;
+mod requests;
 mod shared_daemon;
 mod spec;
 mod state;

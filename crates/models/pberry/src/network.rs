@@ -2,7 +2,7 @@
 
 use crate::packet::Packet;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use units::{Dur, Time};
 
 /// What goes wrong: one in so many packets, none for 0. Which ones is a count, so that every run is the same.
@@ -40,7 +40,10 @@ struct Flying {
 #[derive(Clone, Debug)]
 pub struct Network {
     spec: NetworkSpec,
-    flying: BinaryHeap<Reverse<Flying>>,
+    /// By direction: each arrives after those before it.
+    flying: [VecDeque<Flying>; 2],
+    /// Those that come late or twice.
+    apart: BinaryHeap<Reverse<Flying>>,
     /// When each direction can begin with the next packet.
     free: [Time; 2],
     sent: u64,
@@ -53,7 +56,8 @@ impl Network {
     /// An idle network.
     pub fn new(spec: NetworkSpec) -> Network {
         Network {
-            flying: BinaryHeap::new(),
+            flying: [VecDeque::new(), VecDeque::new()],
+            apart: BinaryHeap::new(),
             free: [Time::ZERO; 2],
             sent: 0,
             order: 0,
@@ -71,17 +75,21 @@ impl Network {
         self.bytes[way] += packet.bytes();
         self.sent += 1;
         let faults = self.spec.faults;
-        let hits = |one_in: u64| one_in > 0 && self.sent.is_multiple_of(one_in);
+        let sent = self.sent;
+        let hits = |one_in: u64| one_in > 0 && sent.is_multiple_of(one_in);
         if hits(faults.lose_one_in) {
             self.lost += 1;
             return;
         }
         let arrives = self.free[way] + self.spec.latency;
-        let late = if hits(faults.late_one_in) { faults.late } else { Dur::ZERO };
-        if hits(faults.duplicate_one_in) {
-            self.put(arrives + faults.late, packet.clone());
+        let again = hits(faults.duplicate_one_in).then(|| packet.clone());
+        again.into_iter().for_each(|packet| self.put_apart(arrives + faults.late, packet));
+        if hits(faults.late_one_in) {
+            self.put_apart(arrives + faults.late, packet);
+        } else {
+            let flying = self.flies(arrives, packet);
+            self.flying[way].push_back(flying);
         }
-        self.put(arrives + late, packet);
     }
 
     /// So many bytes go to the remote host beside packets, whose answers nobody waits for.
@@ -90,19 +98,42 @@ impl Network {
         self.bytes[0] += bytes;
     }
 
-    fn put(&mut self, arrives: Time, packet: Packet) {
+    fn flies(&mut self, arrives: Time, packet: Packet) -> Flying {
         self.order += 1;
-        self.flying.push(Reverse(Flying { arrives, order: self.order, packet }));
+        Flying { arrives, order: self.order, packet }
+    }
+
+    fn put_apart(&mut self, arrives: Time, packet: Packet) {
+        let flying = self.flies(arrives, packet);
+        self.apart.push(Reverse(flying));
+    }
+
+    /// When the next packet of each kind arrives, and its place among all that were sent.
+    fn heads(&self) -> [(Time, u64); 3] {
+        let head = |flying: Option<&Flying>| flying.map_or((Time::NEVER, 0), |f| (f.arrives, f.order));
+        let [there, back] = &self.flying;
+        [head(there.front()), head(back.front()), head(self.apart.peek().map(|f| &f.0))]
     }
 
     /// When the next packet arrives.
     pub fn next(&self) -> Time {
-        self.flying.peek().map_or(Time::NEVER, |f| f.0.arrives)
+        let [there, back, apart] = self.heads();
+        there.min(back).min(apart).0
     }
 
     /// The next packet that has arrived by `now`.
     pub fn take(&mut self, now: Time) -> Option<Packet> {
-        (self.next() <= now).then(|| self.flying.pop().map(|f| f.0.packet)).flatten()
+        let [there, back, apart] = self.heads();
+        let first = there.min(back).min(apart);
+        if first.0 > now || first.0 == Time::NEVER {
+            return None;
+        }
+        let flying = if first == apart {
+            self.apart.pop().map(|f| f.0)
+        } else {
+            self.flying[usize::from(first == back)].pop_front()
+        };
+        flying.map(|f| f.packet)
     }
 
     /// Bytes to the remote host, bytes from it, packets, packets lost.

@@ -1,7 +1,7 @@
 //! What travels between the agent and the remote host, and the remote host itself.
 
+use crate::by_page::ByPage;
 use protocol::{Block, Line, PM_BASE, SharedPage};
-use std::collections::BTreeMap;
 use units::bits;
 
 /// Lines of a page.
@@ -118,10 +118,10 @@ pub trait Bytes {
 }
 
 /// The host whose memory it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RemoteHost {
     /// The newest write of each page that was written.
-    newest: BTreeMap<u32, u64>,
+    newest: ByPage<u64>,
     /// A mistake: writes that a later one has overtaken are taken.
     takes_old: bool,
 }
@@ -129,7 +129,7 @@ pub struct RemoteHost {
 impl RemoteHost {
     /// A host that keeps writes in order; with the mistake `takes_old`, in the order in which they arrive.
     pub fn new(takes_old: bool) -> RemoteHost {
-        RemoteHost { newest: BTreeMap::new(), takes_old }
+        RemoteHost { newest: ByPage::default(), takes_old }
     }
 
     /// Carries out a request on the host's `memory`, and gives the answer. A write that refaults twice is acknowledged twice and
@@ -141,7 +141,7 @@ impl RemoteHost {
                 Some(Packet::Data { number: *number, page: *page, lines: *lines, data })
             }
             Packet::Store { number, page, lines, data } => {
-                let newest = self.newest.entry(*page).or_insert(0);
+                let newest = self.newest.get_or_default(*page);
                 if *number > *newest || self.takes_old {
                     *newest = *number;
                     data.write(memory, *page, *lines, *lines);

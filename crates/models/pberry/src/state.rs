@@ -1,9 +1,11 @@
 //! The agent's protocol: a state machine without clock or queue. What it wants done leaves as effects.
 
+use crate::by_page::ByPage;
 use crate::command::{Command, What};
 use crate::packet::{Bytes, Lines, Packet};
+use crate::requests::{Pending, Requests};
 use crate::spec::{AgentStateSpec, Mutant, Walks};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use units::bits;
 
 /// What the state machine wants.
@@ -43,35 +45,20 @@ struct Reclaim {
     what: What,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Pending {
-    Fetch { page: u32, lines: u64, sent: u32 },
-    Store { page: u32, lines: u64 },
-}
-
-impl Pending {
-    fn fetches(&self, wanted: u32) -> u64 {
-        match self {
-            Pending::Fetch { page, lines, .. } if *page == wanted => *lines,
-            Pending::Fetch { .. } | Pending::Store { .. } => 0,
-        }
-    }
-}
-
 /// The agent's state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgentState {
     spec: AgentStateSpec,
     /// The local pages: as many as there are frames.
-    frames: BTreeMap<u32, Frame>,
-    pending: BTreeMap<u64, Pending>,
+    frames: ByPage<Frame>,
+    pending: Requests,
     next_number: u64,
     /// Reads whose line is not here: page and line of it.
     reads: Vec<(u32, u32)>,
     /// Pages whose walks wait.
     walks: Vec<u32>,
     /// Pages that commands fetch, with the command's number.
-    fetches: Vec<(u32, u64)>,
+    fetches: VecDeque<(u32, u64)>,
     /// Pages that wait for a frame, or until they themselves are gone.
     homeless: VecDeque<u32>,
     /// Whether each command from `first_command` on is carried out; they are told in order.
@@ -83,12 +70,12 @@ impl AgentState {
     /// With every frame free.
     pub fn new(spec: AgentStateSpec) -> AgentState {
         AgentState {
-            frames: BTreeMap::new(),
-            pending: BTreeMap::new(),
+            frames: ByPage::default(),
+            pending: Requests::default(),
             next_number: 1,
             reads: Vec::new(),
             walks: Vec::new(),
-            fetches: Vec::new(),
+            fetches: VecDeque::new(),
             homeless: VecDeque::new(),
             commands: VecDeque::new(),
             first_command: 0,
@@ -103,33 +90,33 @@ impl AgentState {
 
     /// The lines of a page that are here.
     pub fn present(&self, page: u32) -> u64 {
-        self.frames.get(&page).map_or(0, |f| f.present)
+        self.frames.get(page).map_or(0, |f| f.present)
     }
 
     /// The lines of a page that caches have written back since it refaults.
     pub fn dirty(&self, page: u32) -> u64 {
-        self.frames.get(&page).map_or(0, |f| f.dirty)
+        self.frames.get(page).map_or(0, |f| f.dirty)
     }
 
     /// Lines that caches may hold, of pages that stay.
     pub fn granted(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let staying = self.frames.iter().filter(|(_, frame)| frame.reclaim.is_none());
-        staying.flat_map(|(page, frame)| bits(frame.granted).map(|index| (*page, index)))
+        staying.flat_map(|(page, frame)| bits(frame.granted).map(move |index| (page, index)))
     }
 
     /// The local pages.
     pub fn local(&self) -> impl Iterator<Item = u32> + '_ {
-        self.frames.keys().copied()
+        self.frames.iter().map(|(page, _)| page)
     }
 
     /// Whether a request still waits for its answer.
     pub fn is_pending(&self, number: u64) -> bool {
-        self.pending.contains_key(&number)
+        self.pending.get(number).is_some()
     }
 
     /// Requests without an answer.
     pub fn pending(&self) -> impl Iterator<Item = u64> + '_ {
-        self.pending.keys().copied()
+        self.pending.numbers()
     }
 
     /// Whether nothing waits: no read, no walk, no command.
@@ -139,7 +126,7 @@ impl AgentState {
 
     /// Whether the page has a frame, and keeps it; one is taken where one is free.
     fn house(&mut self, page: u32) -> bool {
-        if let Some(frame) = self.frames.get(&page) {
+        if let Some(frame) = self.frames.get(page) {
             return frame.reclaim.is_none();
         }
         let room = self.frames.len() < self.spec.frames as usize;
@@ -165,7 +152,7 @@ impl AgentState {
         self.commands.push_back(false);
         match command {
             Command::Fetch { page } => {
-                self.fetches.push((page, number));
+                self.fetches.push_back((page, number));
                 self.want(page, 0, out);
                 self.settle(page, out);
             }
@@ -175,10 +162,10 @@ impl AgentState {
 
     fn reclaim(&mut self, page: u32, what: What, command: u64, out: &mut Vec<Effect>) {
         if self.spec.mutant != Some(Mutant::StaleReplyTaken) {
-            self.pending.retain(|_, p| p.fetches(page) == 0);
+            self.pending.give_up(page);
         }
         let recall = self.spec.mutant != Some(Mutant::NoRecall);
-        let Some(frame) = self.frames.get_mut(&page) else { return self.finish(command, out) };
+        let Some(frame) = self.frames.get_mut(page) else { return self.finish(command, out) };
         frame.reclaim = Some(Reclaim { command, what });
         frame.recalls = if recall { frame.granted } else { 0 };
         let recalls = frame.recalls;
@@ -190,7 +177,7 @@ impl AgentState {
 
     /// No cache holds a line of the page: what is dirty is known.
     fn all_recalled(&mut self, page: u32, out: &mut Vec<Effect>) {
-        let Some(frame) = self.frames.get(&page) else { return };
+        let Some(frame) = self.frames.get(page) else { return };
         let Some(Reclaim { command, what }) = frame.reclaim else { return };
         let lines = match what {
             What::Nothing => 0,
@@ -201,17 +188,17 @@ impl AgentState {
             return self.free(page, out);
         }
         let number = self.number();
-        self.pending.insert(number, Pending::Store { page, lines });
+        self.pending.push(number, Pending::Store { page, lines });
         out.push(Effect::Send(Packet::Store { number, page, lines, data: Lines::NONE }));
         if self.spec.mutant == Some(Mutant::FreeBeforeAcknowledged) {
-            self.frames.remove(&page);
+            self.frames.remove(page);
             self.finish(command, out);
             self.house_next(out);
         }
     }
 
     fn free(&mut self, page: u32, out: &mut Vec<Effect>) {
-        if let Some(Frame { reclaim: Some(Reclaim { command, .. }), .. }) = self.frames.remove(&page) {
+        if let Some(Frame { reclaim: Some(Reclaim { command, .. }), .. }) = self.frames.remove(page) {
             self.finish(command, out);
         }
         self.house_next(out);
@@ -249,14 +236,17 @@ impl AgentState {
 
     /// Asks for those of `lines` that are neither here nor on their way.
     fn fetch(&mut self, page: u32, lines: u64, out: &mut Vec<Effect>) {
-        let under_way = self.pending.values().fold(0, |m, p| m | p.fetches(page));
-        self.request(page, lines & !self.present(page) & !under_way, out);
+        let missing = lines & !self.present(page);
+        if missing != 0 {
+            let under_way = self.pending.fetches(page).fold(0, |all, lines| all | lines);
+            self.request(page, missing & !under_way, out);
+        }
     }
 
     fn request(&mut self, page: u32, lines: u64, out: &mut Vec<Effect>) {
         if lines != 0 {
             let number = self.number();
-            self.pending.insert(number, Pending::Fetch { page, lines, sent: 1 });
+            self.pending.push(number, Pending::Fetch { page, lines, sent: 1 });
             out.push(Effect::Send(Packet::Fetch { number, page, lines }));
         }
     }
@@ -264,7 +254,7 @@ impl AgentState {
     /// A cache reads a line.
     pub fn read(&mut self, page: u32, index: u32, out: &mut Vec<Effect>) {
         let bit = 1 << index;
-        if let Some(frame) = self.frames.get_mut(&page)
+        if let Some(frame) = self.frames.get_mut(page)
             && frame.reclaim.is_none()
             && frame.present & bit != 0
         {
@@ -275,7 +265,7 @@ impl AgentState {
         self.reads.push((page, index));
         if self.spec.critical_line_first && self.house(page) {
             // Ahead of its page, which may be on its way.
-            let alone = self.pending.values().any(|p| p.fetches(page) == bit);
+            let alone = self.pending.fetches(page).any(|lines| lines == bit);
             self.request(page, if alone { 0 } else { bit }, out);
         }
         self.want(page, 0, out);
@@ -292,7 +282,7 @@ impl AgentState {
 
     /// Whether as much of a page is here as a walk has to wait for.
     fn is_here(&self, page: u32) -> bool {
-        let staying = self.frames.get(&page).is_some_and(|f| f.reclaim.is_none());
+        let staying = self.frames.get(page).is_some_and(|f| f.reclaim.is_none());
         match self.spec.walks {
             Walks::WholePage => staying && self.present(page) == self.all(),
             Walks::FirstLine => staying && self.present(page) != 0,
@@ -301,7 +291,7 @@ impl AgentState {
     }
 
     fn settle_walks(&mut self, page: u32, failed: bool, out: &mut Vec<Effect>) {
-        if failed || self.is_here(page) {
+        if !self.walks.is_empty() && (failed || self.is_here(page)) {
             let before = self.walks.len();
             self.walks.retain(|p| *p != page);
             out.extend((self.walks.len()..before).map(|_| Effect::Walk { page, failed }));
@@ -310,11 +300,11 @@ impl AgentState {
 
     /// An answer of the remote host. Answers of requests that are not pending any more are old, and not taken.
     pub fn answer(&mut self, packet: &Packet, memory: &mut dyn Bytes, out: &mut Vec<Effect>) {
-        let Some(pending) = self.pending.remove(&packet.number()) else { return };
+        let Some(pending) = self.pending.remove(packet.number()) else { return };
         match (pending, packet) {
             (Pending::Fetch { page, .. }, Packet::Data { lines, data, .. }) => {
                 let overwrites = self.spec.mutant == Some(Mutant::ReplyOverwrites);
-                let Some(frame) = self.frames.get_mut(&page) else { return };
+                let Some(frame) = self.frames.get_mut(page) else { return };
                 // A line may come twice, alone and with its page: what is here may have been changed since.
                 let missing = if overwrites { u64::MAX } else { !frame.present };
                 frame.present |= lines;
@@ -328,7 +318,7 @@ impl AgentState {
 
     /// Lines have come: whoever waits for them is answered.
     fn settle(&mut self, page: u32, out: &mut Vec<Effect>) {
-        let Some(frame) = self.frames.get_mut(&page) else { return };
+        let Some(frame) = self.frames.get_mut(page) else { return };
         let present = frame.present;
         self.reads.retain(|(p, index)| {
             let here = *p == page && present >> index & 1 == 1;
@@ -339,30 +329,27 @@ impl AgentState {
             !here
         });
         if present == self.all() {
-            let mut done = Vec::new();
-            self.fetches.retain(|(p, command)| {
-                if *p == page {
-                    done.push(*command);
+            while let Some(at) = self.fetches.iter().position(|(p, _)| *p == page) {
+                if let Some((_, command)) = self.fetches.remove(at) {
+                    self.finish(command, out);
                 }
-                *p != page
-            });
-            done.into_iter().for_each(|command| self.finish(command, out));
+            }
         }
         self.settle_walks(page, false, out);
     }
 
     /// No answer has come in time: asks again, or gives up a page that nothing but walks waits for.
     pub fn late(&mut self, number: u64, out: &mut Vec<Effect>) {
-        match self.pending.get(&number).copied() {
+        match self.pending.get(number) {
             Some(Pending::Fetch { page, lines, sent }) => {
                 let wanted = self.reads.iter().any(|(p, _)| *p == page)
                     || self.fetches.iter().any(|(p, _)| *p == page);
                 if sent >= self.spec.attempts && !wanted && self.spec.mutant != Some(Mutant::WalkNeverFails) {
-                    self.pending.retain(|_, p| p.fetches(page) == 0);
+                    self.pending.give_up(page);
                     return self.settle_walks(page, true, out);
                 }
                 let sent = (sent + 1).min(self.spec.attempts);
-                self.pending.insert(number, Pending::Fetch { page, lines, sent });
+                self.pending.sent_again(number, sent);
                 out.push(Effect::Send(Packet::Fetch { number, page, lines }));
             }
             Some(Pending::Store { page, lines }) => {
@@ -374,14 +361,14 @@ impl AgentState {
 
     /// A cache has written a line back.
     pub fn written(&mut self, page: u32, index: u32) {
-        if let Some(frame) = self.frames.get_mut(&page) {
+        if let Some(frame) = self.frames.get_mut(page) {
             frame.dirty |= 1 << index;
         }
     }
 
     /// A line that was to be recalled is in no cache any more.
     pub fn recalled(&mut self, page: u32, index: u32, out: &mut Vec<Effect>) {
-        let Some(frame) = self.frames.get_mut(&page) else { return };
+        let Some(frame) = self.frames.get_mut(page) else { return };
         let before = frame.recalls;
         frame.recalls &= !(1 << index);
         frame.granted &= !(1 << index);
@@ -395,7 +382,7 @@ impl AgentState {
     pub fn packet(&self, packet: Packet, memory: &dyn Bytes, know: impl Fn(u32) -> u64) -> Packet {
         let Packet::Store { number, page, lines, .. } = packet else { return packet };
         let lines =
-            if self.frames.contains_key(&page) { (lines | know(page)) & self.present(page) } else { lines };
+            if self.frames.get(page).is_some() { (lines | know(page)) & self.present(page) } else { lines };
         let data = Lines::read(memory, page, lines);
         Packet::Store { number, page, lines, data }
     }

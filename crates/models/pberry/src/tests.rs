@@ -1,7 +1,7 @@
 //! The network's times, the protocol's answers, and words from memory.
 
 use super::*;
-use protocol::{Block, Line};
+use protocol::{Block, Image, Line, Mask, PM_BASE};
 use std::collections::BTreeMap;
 use units::{Dur, Time};
 
@@ -56,6 +56,83 @@ fn a_packet_arrives_after_its_latency_and_its_bytes_and_not_before() {
     // The other direction is free.
     net.send(at(0), Packet::Stored { number: 1 });
     assert_eq!(net.next(), at(first));
+}
+
+/// However late packets come and however often, they are taken by time, and of those that arrive at once the one that was
+/// sent first.
+#[test]
+fn packets_are_taken_in_the_order_in_which_they_arrive() {
+    for (late_one_in, duplicate_one_in, late) in
+        [(0, 0, 0), (3, 0, 700), (0, 2, 0), (4, 3, 64), (2, 2, 5_000)]
+    {
+        let faults = Faults { lose_one_in: 0, late_one_in, duplicate_one_in, late: Dur::ns(late) };
+        let (mut net, mut random) = (network(faults), units::Random::new(7, late));
+        // When each is due: a line for each way, as the times say.
+        let (mut free, mut due, mut taken) = ([0; 2], Vec::new(), Vec::new());
+        for number in 1..=3_000 {
+            let now = number * 9_000;
+            while let Some(packet) = net.take(at(now)) {
+                taken.push(packet.number());
+            }
+            let packet = if random.below(2) == 0 { fetch(number) } else { Packet::Stored { number } };
+            let way = usize::from(matches!(packet, Packet::Stored { .. }));
+            net.send(at(now), packet);
+            free[way] = now.max(free[way]) + 6_400;
+            let hits = |one_in: u64| one_in > 0 && number % one_in == 0;
+            let (arrives, late) = (free[way] + 1_000_000, late * 1_000);
+            if hits(duplicate_one_in) {
+                due.push((arrives + late, due.len(), number));
+            }
+            due.push((arrives + if hits(late_one_in) { late } else { 0 }, due.len(), number));
+        }
+        while let Some(packet) = net.take(at(u64::MAX / 2)) {
+            taken.push(packet.number());
+        }
+        due.sort_unstable();
+        assert!(taken.into_iter().eq(due.into_iter().map(|(_, _, number)| number)), "late by {late} ns");
+    }
+}
+
+/// An image that moves lines alone.
+struct LineByLine(Image);
+
+impl Bytes for LineByLine {
+    fn read(&self, line: Line) -> Block {
+        self.0.read(line)
+    }
+
+    fn write(&mut self, line: Line, data: &Block) {
+        self.0.write(line, data, Mask::MAX);
+    }
+}
+
+/// Whole pages are shared: whoever writes one afterwards writes its own. Contents, masks and the order of moves are random.
+#[test]
+fn pages_that_move_whole_have_the_bytes_of_pages_that_move_line_by_line() {
+    const PAGES: u64 = 5;
+    let mut random = units::Random::new(11, 0);
+    let mut whole = [Image::new(PM_BASE), Image::new(PM_BASE)];
+    let mut lines = [0, 1].map(|_| LineByLine(Image::new(PM_BASE)));
+    let mut shared = 0;
+    for step in 0..4_000 {
+        let (from, page) = (random.below(2) as usize, random.below(PAGES) as u32);
+        let to = 1 - from;
+        if random.below(3) > 0 {
+            let line = packet::line_at(page, random.below(64) as u32);
+            let block = [random.below(4) as u8; 64];
+            Bytes::write(&mut whole[from], line, &block);
+            lines[from].write(line, &block);
+        } else {
+            let sent = if random.below(2) == 0 { u64::MAX } else { random.below(u64::MAX) };
+            let wanted = if random.below(2) == 0 { sent } else { sent & random.below(u64::MAX) };
+            let data = packet::Lines::read(&whole[from], page, sent);
+            shared += u64::from(matches!(data, packet::Lines::All(Some(_))) && wanted == u64::MAX);
+            data.write(&mut whole[to], page, sent, wanted);
+            packet::Lines::read(&lines[from], page, sent).write(&mut lines[to], page, sent, wanted);
+        }
+        assert!(whole[0] == lines[0].0 && whole[1] == lines[1].0, "step {step}");
+    }
+    assert!(shared > 100, "{shared} moves shared a page with bytes in it");
 }
 
 #[test]

@@ -55,6 +55,8 @@ use queued::Taken;
 use std::collections::VecDeque;
 use units::{Dur, Random, Time};
 
+const PAGE_LINES: u64 = PAGE_BYTES / 64;
+
 /// A memory controller.
 pub struct Controller {
     spec: ControllerSpec,
@@ -191,15 +193,15 @@ impl Controller {
 
     /// As [`Controller::present`], of a whole page, shared and not copied; none where something of it may be on its way.
     pub fn present_page(&self, first: Line) -> Option<Option<SharedPage>> {
-        let mut lines = (0..PAGE_BYTES / 64).map(|n| Line(first.0 + n));
-        let settled = self.input.is_empty() && lines.all(|l| self.ordering.held(l).is_none());
+        let mut settled = self.input.is_empty();
+        self.ordering.each_held(&mut |write| settled &= write.line.0 / PAGE_LINES != first.0 / PAGE_LINES);
         settled.then(|| self.image.page(first.address()))
     }
 
     /// As [`Controller::write_near`], of a whole page.
     pub fn put_page_near(&mut self, first: Line, page: Option<SharedPage>) {
         self.image.put_page(first.address(), page);
-        self.persists += PAGE_BYTES / 64;
+        self.persists += PAGE_LINES;
     }
 
     /// Time from a write's acceptance to its acknowledgement.
