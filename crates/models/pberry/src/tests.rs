@@ -70,7 +70,8 @@ fn packets_are_taken_in_the_order_in_which_they_arrive() {
         // When each is due: a line for each way, as the times say.
         let (mut free, mut due, mut taken) = ([0; 2], Vec::new(), Vec::new());
         for number in 1..=3_000 {
-            let now = number * 9_000;
+            // Two at once: one each way, they arrive together.
+            let now = number / 2 * 9_000;
             while let Some(packet) = net.take(at(now)) {
                 taken.push(packet.number());
             }
