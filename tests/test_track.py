@@ -219,14 +219,14 @@ def started(cli: Cli, name: str, argument: str | None = None) -> subprocess.Pope
 
 
 def test_a_process_is_given_by_its_name(cli: Cli) -> None:
-    short, long = f"by{os.getpid()}", f"a-name-longer-than-the-kernel-keeps-{os.getpid()}"
+    short, long = f"by-name-{os.getpid() % 10**6}", f"a-name-longer-than-the-kernel-keeps-{os.getpid()}"
     names = {short: started(cli, short), long: started(cli, long), f"argument-{os.getpid()}": started(cli, short + "x", f"/a/argument-{os.getpid()}")}
     for name in [*names, str(cli.folder / short), f"./{short}"]:
         (window,) = cli.json("track", name, "--interval", 0.05, "--windows", 1)
         assert window["mechanism"] in ("scan", "read")
     # A part of a name is none, and the tracker's own arguments are not a process of that name.
     assert f"{long[:-1]}: no process is called that" in cli.refuses("track", long[:-1])
-    assert f"did you mean {short}" in cli.refuses("track", short.replace("by", "yb"))
+    assert f"did you mean {short}" in cli.refuses("track", short.replace("-n", "n"))
     # All that are called so, once each; and some by numbers, as pidof and pgrep list them.
     again = started(cli, short)
     both = sorted([names[short].pid, again.pid])

@@ -59,11 +59,17 @@ static char *locked_memory(const char *operands, int intel) {
     return NULL;
 }
 
+static int is_on_stack(const char *memory) {
+    for (const char *at = memory; *at; at++)
+        if ((at == memory || !in_name(at[-1])) && (is_word(at, "rsp") || is_word(at, "esp") || is_word(at, "sp"))) return 1;
+    return 0;
+}
+
 /* A locked instruction waits for flushes; its place among those of other threads is that of its memory, where it is
  * plain to see, and then it is a store too. One to the stack is a fence alone. */
 static void locked(const struct statement *s, size_t at, const char *name, const char *operands) {
     char *memory = locked_memory(operands, s->intel);
-    int bytes = memory && !strcasestr(memory, "sp") ? locked_bytes(name, operands, s->intel) : 0;
+    int bytes = memory && !is_on_stack(memory) ? locked_bytes(name, operands, s->intel) : 0;
     hook(s, at, !memory ? MFENCE : bytes ? LOCKED_STORE + bytes : LOCKED, memory);
     free(memory);
 }

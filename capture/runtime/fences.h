@@ -14,10 +14,11 @@ __attribute__((noinline, used, visibility("hidden"))) void coreplane_on_persist(
     struct buffer *b = begin();
     if (!b) return;
     if (kind == LOCKED || kind > LOCKED_STORE) {
-        /* It waits for flushes as a fence does. What it stores is settled like any store, or found by a comparison. */
+        /* It waits for flushes as a fence does. What it stores is settled like any store; where another thread may store there before
+         * it is settled, or its bytes are not known, a comparison finds it. */
         emit(b, MFENCE, 0, 0, place(pc), 0, 0);
         if (meets() && address) turn(b, address, place(pc), next_stamp(), 1);
-        if (kind > LOCKED_STORE) pend(b, STORE, address, (uint32_t)kind - LOCKED_STORE, place(pc));
+        if (kind > LOCKED_STORE && !meets()) pend(b, STORE, address, (uint32_t)kind - LOCKED_STORE, place(pc));
     } else if (kind == SYSCALL) called_by_hand(b, (long)address, place(pc));
     /* A non-temporal store of kind - 0x100 bytes: settled like any store, then named as what it is. */
     else if (kind >= 0x100) pend(b, STORE_NT, address, (uint32_t)kind - 0x100, place(pc));

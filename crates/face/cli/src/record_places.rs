@@ -74,11 +74,11 @@ fn shorten(about: &mut About, locations: &[u32]) {
     about.locations.extend(named);
 }
 
-/// A whole path at the beginning of a place, and what follows it, the line first.
+/// A path at the beginning of a place, and what follows it, the line first.
 fn path_of(frame: &str) -> Option<(&str, &str)> {
     let colons = frame.match_indices(':').map(|(at, _)| at);
     let is_line = |at: &usize| frame[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-    let end = colons.into_iter().find(is_line).filter(|_| frame.starts_with('/'))?;
+    let end = colons.into_iter().find(is_line).filter(|end| frame[..*end].contains('/'))?;
     Some(frame.split_at(end))
 }
 
@@ -173,10 +173,11 @@ mod tests {
             (3, "/srv/a/log.c:9 put"),
             (4, "libz.so deflate"),
             (5, "kv.c:5 put"),
+            (6, "./src/put.c:3 one"),
         ];
         let mut about = About::default();
         about.locations.extend(given.map(|(location, place)| (location, place.to_string())));
-        shorten(&mut about, &[1, 2, 3, 4, 5]);
+        shorten(&mut about, &[1, 2, 3, 4, 5, 6]);
         let named: Vec<&str> = about.locations.values().map(String::as_str).collect();
         let expected = [
             "a/log.c:5 put",
@@ -184,6 +185,7 @@ mod tests {
             "a/log.c:9 put",
             "libz.so deflate",
             "kv.c:5 put",
+            "put.c:3 one",
         ];
         assert_eq!(named, expected);
     }

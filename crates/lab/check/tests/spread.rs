@@ -1,7 +1,9 @@
 //! Where a bounded search cuts the power of a machine that runs a loop.
 
 use check::crash::{Whole, spread, timed_whole};
-use machine::{CrashPoint, Description, RunOptions, WorkloadDescription, events_to_cut};
+use machine::{
+    CrashEvery, CrashPoint, Description, RunOptions, WorkloadDescription, events_to_cut, run_with_crashes,
+};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use trace::{FILE_SHIFT, FILE_SPACE, Kind, Record, Recording, Trace};
@@ -49,4 +51,20 @@ fn instants_of_a_bound_meet_every_part_of_a_loops_turn() {
     let places = places.into_inner().unwrap();
     assert_eq!(found.points, most);
     assert!(places.len() as u64 >= RECORDS_A_TURN / 3, "places of a turn: {places:?}");
+}
+
+/// Where no write reaches a controller, none is counted: the power fails at the beginning and at the end, and not at every
+/// event in between.
+#[test]
+fn cuts_by_writes_are_few_where_nothing_is_written() {
+    let (machine, options) = (Description::preset("eadr").unwrap(), RunOptions::default());
+    let mut workload = WorkloadDescription::named("queue").unwrap();
+    workload.set("workload.operations", "50").unwrap();
+    let mut points = 0;
+    run_with_crashes(&machine, &workload, &options, CrashEvery::Persists(100), &mut |_| {
+        points += 1;
+        true
+    })
+    .unwrap();
+    assert_eq!(points, 2);
 }

@@ -66,7 +66,7 @@ impl Description {
         for (index, entry) in entries.iter().enumerate() {
             // What a memory of a list says of itself, nothing said of the machine changes.
             let own = self.memories.get(index).map(|described| &described.settings);
-            let of_entry = keys_of(entry, waits, own.is_some());
+            let of_entry = keys_of(entry, waits, self.memories.len() > 1);
             keys.extend(of_entry.filter(|key| own.is_none_or(|own| !own.contains_key(*key))));
         }
         keys
@@ -206,7 +206,7 @@ impl Description {
         let entries = self.entries()?;
         let waits = self.waits_for_writes(has_registers(&entries));
         for (index, (described, entry)) in self.memories.iter().zip(&entries).enumerate() {
-            let mut own: BTreeSet<&str> = keys_of(entry, waits, true).collect();
+            let mut own: BTreeSet<&str> = keys_of(entry, waits, entries.len() > 1).collect();
             if controllers_of(entry) > 1 {
                 own.extend(InterleaveParameters::TABLE.iter().map(|p| p.key));
             }
@@ -254,7 +254,7 @@ fn controllers_of(entry: &Entry) -> usize {
 }
 
 /// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable; `listed`: it is one
-/// of a list. Alone, a memory says how many controllers the machine has.
+/// of several. Alone, a memory says how many controllers the machine has.
 fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator<Item = &'static str> {
     let mut tables = entry.kind.tables(&entry.settings);
     if entry.kind.needs_the_host(&entry.settings).is_none() || memory::cxl::is_linked(&entry.settings) {

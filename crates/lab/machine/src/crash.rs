@@ -213,7 +213,7 @@ fn run_to_crashes(
         m.engine.stop_after(at);
     }
     let (mut done, mut counts, mut steps) = (0, Counts::new(workload, after), Steps::new(every));
-    let mut next = steps.after(0);
+    let mut next = steps.first();
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
@@ -273,10 +273,16 @@ impl Steps {
         }
     }
 
+    fn first(&mut self) -> u64 {
+        match self {
+            Steps::Even(_) => 0,
+            Steps::Spread(_) => self.after(0),
+        }
+    }
+
     fn after(&mut self, done: u64) -> u64 {
         match self {
-            Steps::Even(_) if done == 0 => 0,
-            Steps::Even(step) => done + *step,
+            Steps::Even(step) => done.saturating_add(*step),
             Steps::Spread(numbers) => numbers.next().unwrap_or(u64::MAX),
         }
     }

@@ -269,3 +269,11 @@ fn what_every_memory_of_a_list_says_itself_the_machine_does_not_show() {
     };
     assert!(shows(&text("")) && !shows(&text("pm.read_ns = 200\n")));
 }
+
+#[test]
+fn a_list_of_one_memory_says_how_many_controllers_it_has() {
+    for (kind, extends) in [("nvdimmc", "nvdimmc-poc"), ("remote", "intel")] {
+        let text = format!("extends = \"{extends}\"\n[[memory]]\nkind = \"{kind}\"\ncontrollers = 1\n");
+        Description::parse("mine", "mine.toml", &text).unwrap().check().unwrap();
+    }
+}

@@ -68,11 +68,9 @@ const HOPS: &str = "\
 1.000  core 0/stall: fence for 217.000
 216.000  core 0/persist buffer = 1
 217.000  core 0/persist buffer = 2
-221.000  pm 0/recovery table = 0
 221.000  pm 0/write pending queue = 1
 221.000  pm 0/write pending queue = 0
 316.000  core 0/persist buffer = 1
-321.000  pm 1/recovery table = 0
 321.000  pm 1/write pending queue = 1
 321.000  pm 1/write pending queue = 0
 416.000  core 0/persist buffer = 0

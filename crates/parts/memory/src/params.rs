@@ -88,7 +88,7 @@ pub struct PmMediaParameters {
 #[parameters(prefix = "memory.dram")]
 pub struct DramMediaParameters {
     /// fixed: constant times; ddr4, ddr5: a channel behind each controller
-    #[param(default = "fixed", source = "open fixed|ddr4: not published")]
+    #[param(default = "fixed", source = "open fixed|ddr4: not published; ddr5 is later than the papers")]
     pub media: MediaWord,
 }
 

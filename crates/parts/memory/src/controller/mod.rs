@@ -60,6 +60,8 @@ const PAGE_LINES: u64 = PAGE_BYTES / 64;
 /// A memory controller.
 pub struct Controller {
     spec: ControllerSpec,
+    /// The records that it keeps, known from the start.
+    records: Option<Records>,
     ordering: Box<dyn ControllerOrdering>,
     /// Whether that side is told of time, reads and arrivals.
     watches: bool,
@@ -164,6 +166,7 @@ impl Controller {
             persists: 0,
             stats: stats::Stats::default(),
             watches: ordering.watches_reads(),
+            records: ordering.records(),
             recalled: Vec::new(),
             ordering,
             spec,
@@ -339,8 +342,9 @@ impl Controller {
         let (at, value) = (out.now(), self.ordering.level());
         self.stats.records.table.set(at, value);
         self.stats.records.undo.set(at, self.ordering.undo_level());
-        let name = self.ordering.records().map_or("", Records::name);
-        out.mark(|| Mark::Level { track: Track(name), at, value: value as u64 });
+        if let Some(records) = self.records {
+            out.mark(|| Mark::Level { track: Track(records.name()), at, value: value as u64 });
+        }
     }
 
     /// Starts what the media can start now, and sets the next timer.
@@ -558,7 +562,7 @@ impl Node for Controller {
             (self.stats.bytes_read, self.stats.bytes_written) = (read, written);
         }
         if self.is_pm() {
-            self.stats.of_pm(self.ordering.records(), sink);
+            self.stats.of_pm(self.records, sink);
         } else {
             self.stats.of_dram(sink);
         }

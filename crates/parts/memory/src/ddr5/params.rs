@@ -89,7 +89,12 @@ pub fn sub_channel(s: &Settings) -> Result<Spec, String> {
         return Err(format!("memory.ddr.ranks = {}: a channel of DDR5 takes 1 or 2", spec.ranks));
     }
     if let Err(why) = spec.check() {
-        return Err(format!("memory.ddr5.trefi_ns = {}: {why}", ddr5.trefi_ns.as_ns()));
+        let what = if why.starts_with("controller") {
+            "memory.ddr.controller_ns".into()
+        } else {
+            format!("memory.ddr5.trefi_ns = {}", ddr5.trefi_ns.as_ns())
+        };
+        return Err(format!("{what}: {why}"));
     }
     Ok(spec)
 }
