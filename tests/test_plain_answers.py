@@ -190,3 +190,9 @@ def test_a_failure_that_the_machine_makes_is_said_to_be_its_own(cli: Cli) -> Non
     assert told["timed"]["failures"] and any("may be the machine's fault" in note for note in told["notes"])
     done = cli.run("crash", "nvdimmc-poc", *small, "--set", "nvdimm.write_queue_survives=true")
     assert done.returncode == 0 and "machine's fault" not in done.stdout
+
+
+@pytest.mark.parametrize(("kind", "ns", "clocks"), [("ddr5", 500, 1202), ("ddr4", 5000, 4000)])
+def test_a_controller_that_takes_too_long_is_told_by_its_own_key(cli: Cli, kind: str, ns: int, clocks: int) -> None:
+    said = cli.refuses("run", "intel", "queue", "--set", f"memory.kind={kind}", "--set", f"memory.ddr.controller_ns={ns}")
+    assert f"memory.ddr.controller_ns = {ns}: {clocks} clocks; give at most 1000" in said

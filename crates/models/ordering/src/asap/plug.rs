@@ -1,32 +1,19 @@
 //! ASAP as the list of models knows it.
 
 use super::params::AsapParameters;
-use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
+use crate::early::{EARLY, EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table, records};
-use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, PaceParameters, path_spec,
-    persistency,
-};
+use crate::path::{CAPABILITIES, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
-use memory::params::CommitParameters;
-use params::{Param, Parameters};
+use params::Parameters;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Records, Settings};
-
-/// Its commits are messages, which HOPS's are not.
-const PATH: &[&[Param]] = &[
-    BufferParameters::TABLE,
-    PaceParameters::TABLE,
-    EpochParameters::TABLE,
-    DependenceParameters::TABLE,
-    CommitParameters::TABLE,
-];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
     name: "asap",
-    shared: PATH,
+    shared: EARLY,
     own: AsapParameters::TABLE,
     statistics: &[],
     protocol: Harness::of::<PathSpace<super::explore::Asap>>(),

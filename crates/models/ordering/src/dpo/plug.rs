@@ -4,22 +4,16 @@ use super::DpoCore;
 use super::stats::DelegatedStats;
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table};
-use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, PaceParameters, path_spec,
-    persistency,
-};
+use crate::path::{BUFFERED, CAPABILITIES, Direct, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
-use params::{Param, Parameters, Statistics};
+use params::Statistics;
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
-
-const PATH: &[&[Param]] =
-    &[BufferParameters::TABLE, PaceParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
     name: "dpo",
-    shared: PATH,
+    shared: BUFFERED,
     own: &[],
     statistics: DelegatedStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Dpo>>(),

@@ -21,6 +21,19 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+use crate::path::{BufferParameters, DependenceParameters, EpochParameters, PaceParameters};
+use ::memory::params::CommitParameters;
+use ::params::{Param, Parameters};
+
+/// The parameters of a path whose commits are messages.
+pub(crate) const EARLY: &[&[Param]] = &[
+    BufferParameters::TABLE,
+    PaceParameters::TABLE,
+    EpochParameters::TABLE,
+    DependenceParameters::TABLE,
+    CommitParameters::TABLE,
+];
+
 pub(crate) use bloom::COUNTERS as FILTER_COUNTERS;
 pub use core::{Eager, EarlyCore};
 pub use member::EarlyMember;

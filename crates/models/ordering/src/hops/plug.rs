@@ -5,22 +5,16 @@ use super::params::HopsParameters;
 use super::{HopsCore, PollStats, TimestampRegister};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, EPOCH_BITS, Fate, Place, Structure, epoch_buffer, epoch_table, structure};
-use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, Direct, EpochParameters, PaceParameters, path_spec,
-    persistency,
-};
+use crate::path::{BUFFERED, CAPABILITIES, Direct, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
-use params::{Param, Parameters, Statistics};
+use params::{Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Node, Persistency, Settings};
-
-const PATH: &[&[Param]] =
-    &[BufferParameters::TABLE, PaceParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
     name: "hops",
-    shared: PATH,
+    shared: BUFFERED,
     own: HopsParameters::TABLE,
     statistics: PollStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Hops>>(),

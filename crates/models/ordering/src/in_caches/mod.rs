@@ -20,5 +20,5 @@ mod tests;
 
 pub use core::{InCaches, LinesCore, Rules};
 pub use mutant::Mutant;
-pub(crate) use params::LineParameters;
+pub(crate) use params::{LineParameters, epochs_of_lines, lines_spec, unfinished};
 pub(crate) use stats::LineStats;

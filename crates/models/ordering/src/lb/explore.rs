@@ -2,7 +2,7 @@
 //! write is without what came before it.
 
 use crate::explore::{CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PathSpace, Promise, STORES};
-use crate::in_caches::{LinesCore, Mutant, Rules, mutant};
+use crate::in_caches::{LinesCore, Mutant, Rules, mutant, unfinished};
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use memory::PassThrough;
@@ -37,8 +37,7 @@ impl Member for Lb {
     }
 }
 
-const UNFINISHED: Bound =
-    Bound::number("unfinished-lines", 1, 1, 64, "Lines of a core that unfinished epochs may have");
+const UNFINISHED: Bound = unfinished(1);
 
 impl Explored for PathSpace<Lb> {
     const NAME: &'static str = "lb++";

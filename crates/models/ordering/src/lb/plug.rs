@@ -2,11 +2,9 @@
 
 use super::params::BarrierParameters;
 use crate::explore::PathSpace;
-use crate::hardware::{Around, Structure, epochs_of, line_tags};
-use crate::in_caches::{LineParameters, LineStats, LinesCore, Rules};
-use crate::path::{
-    CAPABILITIES, DependenceParameters, Direct, EpochParameters, PaceParameters, path_spec_of, persistency,
-};
+use crate::hardware::{Around, Structure, line_tags};
+use crate::in_caches::{LineParameters, LineStats, LinesCore, Rules, epochs_of_lines, lines_spec};
+use crate::path::{CAPABILITIES, DependenceParameters, Direct, EpochParameters, PaceParameters, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
@@ -27,11 +25,6 @@ pub const MODEL: Registered = Registered {
 
 struct Lb;
 
-/// Lines that unfinished epochs may have.
-fn lines(settings: &Settings) -> usize {
-    LineParameters::from_settings(settings).unfinished_lines
-}
-
 impl OrderingModel for Lb {
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
@@ -47,13 +40,13 @@ impl OrderingModel for Lb {
 
     fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
         let tags = line_tags(settings, around, true);
-        tags.into_iter().chain([epochs_of(lines(settings) as u64, settings, around, false)]).collect()
+        tags.into_iter().chain([epochs_of_lines(settings, around)]).collect()
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let own = BarrierParameters::from_settings(settings);
         let rules = Rules { proactive: own.proactive_flush, tracks: own.track_dependences };
-        Box::new(LinesCore::new(path_spec_of(lines(settings), settings, core, map), rules, None))
+        Box::new(LinesCore::new(lines_spec(settings, core, map), rules, None))
     }
 
     fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {

@@ -2,7 +2,7 @@
 //! write is without what came before it.
 
 use crate::explore::{CONTROLLERS, CORES, EPOCH_TABLE, EPOCHS, LINES, Member, PathSpace, Promise, STORES};
-use crate::in_caches::{LinesCore, Mutant, mutant};
+use crate::in_caches::{LinesCore, Mutant, mutant, unfinished};
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants};
 use memory::PassThrough;
@@ -31,8 +31,7 @@ impl Member for Lrp {
 }
 
 /// Lines of two epochs at once.
-const UNFINISHED: Bound =
-    Bound::number("unfinished-lines", 2, 1, 64, "Lines of a core that unfinished epochs may have");
+const UNFINISHED: Bound = unfinished(2);
 
 impl Explored for PathSpace<Lrp> {
     const NAME: &'static str = "lrp";

@@ -1,9 +1,9 @@
 //! LRP as the list of models knows it.
 
 use crate::explore::PathSpace;
-use crate::hardware::{Around, Structure, epochs_of, line_tags};
-use crate::in_caches::{LineParameters, LineStats, LinesCore};
-use crate::path::{CAPABILITIES, Direct, EpochParameters, PaceParameters, path_spec_of, persistency};
+use crate::hardware::{Around, Structure, line_tags};
+use crate::in_caches::{LineParameters, LineStats, LinesCore, epochs_of_lines, lines_spec};
+use crate::path::{CAPABILITIES, Direct, EpochParameters, PaceParameters, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
@@ -23,11 +23,6 @@ pub const MODEL: Registered = Registered {
 
 struct Lrp;
 
-/// Lines that unfinished epochs may have.
-fn lines(settings: &Settings) -> usize {
-    LineParameters::from_settings(settings).unfinished_lines
-}
-
 impl OrderingModel for Lrp {
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
@@ -39,11 +34,11 @@ impl OrderingModel for Lrp {
 
     fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
         let tags = line_tags(settings, around, false);
-        tags.into_iter().chain([epochs_of(lines(settings) as u64, settings, around, false)]).collect()
+        tags.into_iter().chain([epochs_of_lines(settings, around)]).collect()
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
-        Box::new(LinesCore::new(path_spec_of(lines(settings), settings, core, map), super::RULES, None))
+        Box::new(LinesCore::new(lines_spec(settings, core, map), super::RULES, None))
     }
 
     fn controller_side(&self, _: &Settings) -> Box<dyn ControllerOrdering> {

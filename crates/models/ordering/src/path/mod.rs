@@ -21,7 +21,7 @@ pub(crate) use params::{
     BufferParameters, DependenceParameters, EpochParameters, PaceParameters, RegisterParameters,
 };
 pub(crate) use regions::{RegionParameters, Regions};
-pub(crate) use settings::{CAPABILITIES, path_spec, path_spec_of, persistency};
+pub(crate) use settings::{BUFFERED, CAPABILITIES, path_spec, path_spec_of, persistency};
 pub(crate) use stats::{
     BlockedShare, BufferStats, DependenceStats, DropStats, EpochStats, FlushStats, StallShare,
 };

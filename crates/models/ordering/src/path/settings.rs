@@ -2,8 +2,12 @@
 
 use super::{BufferParameters, DependenceParameters, EpochParameters, PaceParameters};
 use crate::spec::{CrossCore, PathSpec};
-use params::Parameters;
+use params::{Param, Parameters};
 use protocol::{AddressMap, Capabilities, Persistency, Settings};
+
+/// The parameters of a path of epochs with a buffer beside each core.
+pub(crate) const BUFFERED: &[&[Param]] =
+    &[BufferParameters::TABLE, PaceParameters::TABLE, EpochParameters::TABLE, DependenceParameters::TABLE];
 
 /// What a buffered persist path asks of cores and caches.
 pub(crate) const CAPABILITIES: Capabilities =

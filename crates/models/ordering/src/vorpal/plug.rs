@@ -1,33 +1,21 @@
 //! Vorpal as the list of models knows it.
 
 use super::params::HeldParameters;
-use crate::early::{EarlyCore, EarlySpec, KeptStats, RecoverySpec, RecoveryTable};
+use crate::early::{EARLY, EarlyCore, EarlySpec, KeptStats, RecoverySpec, RecoveryTable};
 use crate::explore::PathSpace;
 use crate::hardware::{
     Around, Fate, Place, Structure, clocked, epoch_buffer, epoch_table, held_writes, structure,
 };
-use crate::path::{
-    BufferParameters, CAPABILITIES, DependenceParameters, EpochParameters, PaceParameters, path_spec,
-    persistency,
-};
+use crate::path::{CAPABILITIES, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
-use memory::params::CommitParameters;
-use params::{Param, Parameters, Statistics};
+use params::{Parameters, Statistics};
 use protocol::{AddressMap, Capabilities, ControllerOrdering, CoreOrdering, Persistency, Settings};
-
-const PATH: &[&[Param]] = &[
-    BufferParameters::TABLE,
-    PaceParameters::TABLE,
-    EpochParameters::TABLE,
-    DependenceParameters::TABLE,
-    CommitParameters::TABLE,
-];
 
 /// The model, by its word.
 pub const MODEL: Registered = Registered {
     name: "vorpal",
-    shared: PATH,
+    shared: EARLY,
     own: HeldParameters::TABLE,
     statistics: KeptStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Vorpal>>(),

@@ -117,7 +117,7 @@ pub struct RefreshParameters {
 /// A channel as `s` describes it: its DRAM's own numbers, and the refresh interval that the host has programmed.
 ///
 /// # Errors
-/// A density that is not known.
+/// A density that is not known, or a controller that takes too long.
 pub fn channel(s: &Settings) -> Result<Spec, String> {
     let ddr = DdrParameters::from_settings(s);
     let speed = match ddr.speed {
@@ -134,13 +134,30 @@ pub fn channel(s: &Settings) -> Result<Spec, String> {
     Ok(Spec {
         refi: spec.clocks(s.dur("memory.refresh.trefi_ns")),
         postponed: s.number("memory.refresh.postponed"),
-        controller: spec.clocks(ControllerParameters::from_settings(s).controller_ns),
+        controller: controller_clocks(s, &spec)?,
         groups: match ddr.mapping {
             Mapping::GroupsBelow => GroupBits::Rows,
             Mapping::GroupsAbove => GroupBits::Top,
         },
         ..spec
     })
+}
+
+/// What the controller adds to a read, in clocks of `spec`, whichever standard that is of.
+///
+/// # Errors
+/// It is more than a controller may add.
+pub(crate) fn controller_clocks(s: &Settings, spec: &Spec) -> Result<u64, String> {
+    let takes = ControllerParameters::from_settings(s).controller_ns;
+    let clocks = spec.clocks(takes);
+    if clocks > Spec::MOST_CONTROLLER {
+        let most = Spec::MOST_CONTROLLER;
+        return Err(format!(
+            "memory.ddr.controller_ns = {}: {clocks} clocks; give at most {most}",
+            takes.as_ns()
+        ));
+    }
+    Ok(clocks)
 }
 
 /// `dram` as a host refreshes it that sends nothing for `memory.refresh.trfc_ns`.

@@ -94,6 +94,9 @@ pub(super) const SHORTEST_SLEEP: u64 = 8;
 pub const LINES_PER_ROW: u64 = 128;
 
 impl Spec {
+    /// The most clocks that a controller may add to a read.
+    pub const MOST_CONTROLLER: u64 = 1000;
+
     /// DDR4-1600K (11-11-11), 8 Gb x8, tRFC 350 ns.
     pub const DDR4_1600: Spec = Spec {
         clock_ps: 1250,
@@ -246,7 +249,7 @@ impl Spec {
             ("trefi", self.refi, 1, 1 << 24),
             ("trfc", self.rfc, 1, self.longest_refresh()),
             ("postponed", self.postponed, 0, 8),
-            ("controller", self.controller, 0, 1000),
+            ("controller", self.controller, 0, Spec::MOST_CONTROLLER),
             ("sets", self.sets as u64, 1, 2),
             ("ranks", self.ranks as u64, 1, self.most_ranks() as u64),
             ("rows", self.rows, 1, 1 << 20),

@@ -1,7 +1,7 @@
 //! Parameters of a DDR5 channel.
 
 use super::{DDR5_4800, Refresh, with};
-use crate::ddr4::params::{ChannelParameters, ControllerParameters};
+use crate::ddr4::params::{ChannelParameters, controller_clocks};
 use crate::ddr4::{GroupBits, Spec};
 use params::{Dur, Parameters, Settings, Words};
 
@@ -80,7 +80,7 @@ pub fn sub_channel(s: &Settings) -> Result<Spec, String> {
             Mapping::GroupsByRow => GroupBits::Rows,
         },
         postponed: ddr5.postponed,
-        controller: DDR5_4800.clocks(ControllerParameters::from_settings(s).controller_ns),
+        controller: controller_clocks(s, &DDR5_4800)?,
         ranks: own.ranks,
         queue: own.queue,
         ..with(DDR5_4800, gigabits, refresh, ddr5.trefi_ns)?
@@ -89,12 +89,7 @@ pub fn sub_channel(s: &Settings) -> Result<Spec, String> {
         return Err(format!("memory.ddr.ranks = {}: a channel of DDR5 takes 1 or 2", spec.ranks));
     }
     if let Err(why) = spec.check() {
-        let what = if why.starts_with("controller") {
-            "memory.ddr.controller_ns".into()
-        } else {
-            format!("memory.ddr5.trefi_ns = {}", ddr5.trefi_ns.as_ns())
-        };
-        return Err(format!("{what}: {why}"));
+        return Err(format!("memory.ddr5.trefi_ns = {}: {why}", ddr5.trefi_ns.as_ns()));
     }
     Ok(spec)
 }
