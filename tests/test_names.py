@@ -6,21 +6,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 #: Each system's words, and the folders that are its own.
+ORDERINGS = ROOT / "crates/models/ordering/src"
 SYSTEMS = {
-    "asap": "crates/models/ordering/src/asap/",
-    "hops": "crates/models/ordering/src/hops/",
-    "bbb": "crates/models/ordering/src/bbb/",
-    "eadr": "crates/models/ordering/src/eadr/",
-    "dpo": "crates/models/ordering/src/dpo/",
-    "pmem-spec": "crates/models/ordering/src/pmem_spec/",
-    "strandweaver": "crates/models/ordering/src/strandweaver/",
-    r"lb\+\+": "crates/models/ordering/src/lb/",
-    "lrp": "crates/models/ordering/src/lrp/",
-    "vorpal": "crates/models/ordering/src/vorpal/",
-    "ppa": "crates/models/ordering/src/ppa/",
-    "capri": "crates/models/ordering/src/capri/",
-    "cwsp": "crates/models/ordering/src/cwsp/",
-    '"intel"': "crates/models/ordering/src/intel/",
+    # Alone, a maker of processors.
+    '"intel"' if word == "intel" else re.escape(word): f"{folder.relative_to(ROOT)}/"
+    for folder in sorted(ORDERINGS.iterdir())
+    for word in re.findall(r'^pub const MODEL: Registered = Registered \{\n    name: "([^"]+)"', "".join(p.read_text() for p in folder.glob("*.rs")), re.M)
+} | {
     "nvdimmc": "crates/models/nvdimmc/",
     "nvdimm": "crates/models/nvdimmc/",
     "nearpm": "crates/models/nearpm/",

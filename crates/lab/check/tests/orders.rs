@@ -35,6 +35,10 @@ const STRUCTURES: [&str; 16] = [
 ];
 
 fn survives(preset: &str, own: &[(&str, &str)]) {
+    survives_at(CrashEvery::Persists(5), preset, own);
+}
+
+fn survives_at(every: CrashEvery, preset: &str, own: &[(&str, &str)]) {
     let mut machine = Description::preset(preset).unwrap();
     TINY.iter().chain(own).for_each(|(key, value)| machine.set(key, value).unwrap());
     for name in STRUCTURES {
@@ -42,25 +46,27 @@ fn survives(preset: &str, own: &[(&str, &str)]) {
         workload.set("workload.operations", "150").unwrap();
         let options = RunOptions { seed: 3, ..RunOptions::default() };
         let mut recover = workload.recovery(3).unwrap();
-        let found =
-            timed(&machine, &workload, &options, CrashEvery::Persists(5), 1000, &mut recover).unwrap();
-        assert!(found.points > 50, "{preset}, {name}: {}", found.points);
+        let found = timed(&machine, &workload, &options, every, 1000, &mut recover).unwrap();
+        assert!(found.points > 25, "{preset}, {name}: {}", found.points);
         assert!(found.failures.is_empty(), "{preset}, {name}: {:?}", found.failures);
     }
 }
 
 #[test]
+fn structures_survive_on_every_machine_of_the_family() {
+    // Where caches persist, few writes reach a controller.
+    machine::family().into_iter().for_each(|preset| survives_at(CrashEvery::Events(41), preset, &[]));
+}
+
+#[test]
 fn structures_survive_where_the_controller_keeps_the_order() {
-    survives("dpo", &[]);
     survives("dpo", &[("memory.controllers", "1"), ("ordering.persist_buffer", "4")]);
 }
 
 #[test]
 fn structures_survive_where_epochs_wait_in_the_caches() {
     let lazy = [("ordering.proactive_flush", "false"), ("ordering.track_dependences", "false")];
-    survives("lb++", &[]);
     survives("lb++", &lazy);
-    survives("lrp", &[]);
     survives("lrp", &[("ordering.persistency", "epoch"), ("ordering.unfinished_lines", "4")]);
 }
 
@@ -74,7 +80,6 @@ fn structures_survive_where_regions_end_on_their_own() {
 
 #[test]
 fn structures_survive_where_controllers_keep_what_comes_too_early() {
-    survives("vorpal", &[]);
     survives("vorpal", &[("ordering.held_writes", "1")]);
 }
 

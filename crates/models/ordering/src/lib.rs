@@ -1,4 +1,4 @@
-//! Persist ordering: fourteen answers to the question when a store to persistent memory is durable.
+//! Persist ordering: answers to the question when a store to persistent memory is durable.
 //!
 //! | model | core side | controller side | source |
 //! |---|---|---|---|
@@ -48,8 +48,26 @@ pub mod strandweaver;
 pub mod vorpal;
 
 pub use hardware::{Around, Hardware, Nature};
-pub use models::{MODELS, NAMES};
+pub use models::NAMES;
 pub use no_path::NoPath;
 pub use path::{Asked, HandOver, Path, PathCore, Policy};
 pub use plug::{OrderingModel, Registered};
 pub use spec::{CrossCore, Dependences, PathSpec};
+
+/// Every model: a line each, and everything else follows from what it says of itself.
+pub const MODELS: &[Registered] = &[
+    intel::MODEL,
+    hops::MODEL,
+    asap::MODEL,
+    bbb::MODEL,
+    eadr::MODEL,
+    dpo::MODEL,
+    lb::MODEL,
+    lrp::MODEL,
+    strandweaver::MODEL,
+    pmem_spec::MODEL,
+    ppa::MODEL,
+    capri::MODEL,
+    cwsp::MODEL,
+    vorpal::MODEL,
+];

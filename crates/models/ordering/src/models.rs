@@ -1,6 +1,7 @@
-//! The list of ordering models. A model's word stands in its own folder, in presets and in docs; whoever wires, checks or
-//! cuts a machine asks this list.
+//! What follows from the list of ordering models ([`MODELS`]). A model's word stands in its own folder, in presets and in docs; whoever
+//! wires, checks or cuts a machine asks that list.
 
+use crate::MODELS;
 use crate::early::{EarlyStats, RecordStats};
 use crate::in_caches::LineParameters;
 use crate::path::{
@@ -14,24 +15,6 @@ use explore::Harness;
 use memory::params::CommitParameters;
 use params::{Kind, Param, Parameters, StatisticInfo, Statistics, Tally};
 use protocol::{Capabilities, Settings};
-
-/// Every model.
-pub const MODELS: [Registered; 14] = [
-    crate::intel::MODEL,
-    crate::hops::MODEL,
-    crate::asap::MODEL,
-    crate::bbb::MODEL,
-    crate::eadr::MODEL,
-    crate::dpo::MODEL,
-    crate::lb::MODEL,
-    crate::lrp::MODEL,
-    crate::strandweaver::MODEL,
-    crate::pmem_spec::MODEL,
-    crate::ppa::MODEL,
-    crate::capri::MODEL,
-    crate::cwsp::MODEL,
-    crate::vorpal::MODEL,
-];
 
 /// The words of [`MODELS`]: what `ordering.model` accepts.
 pub const NAMES: [&str; MODELS.len()] = {

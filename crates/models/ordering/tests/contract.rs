@@ -367,8 +367,7 @@ impl Bench {
 }
 
 fn each_model(mut verb: impl FnMut(&'static Registered, u64)) {
-    static ALL: [Registered; MODELS.len()] = MODELS;
-    for model in &ALL {
+    for model in MODELS {
         (0..8).for_each(|seed| verb(model, seed));
     }
 }
