@@ -9,6 +9,7 @@ from conftest import Cli
 
 def test_only_one_paper_is_measured_live(cli: Cli) -> None:
     assert "give pberry" in cli.refuses("reproduce", "asap", "--live")
+    assert "give one paper" in cli.refuses("reproduce", "all", "--live")
 
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")

@@ -98,3 +98,13 @@ def test_the_page_on_new_orderings_counts_the_files_of_each_folder() -> None:
     assert {*registered, "path", "early", "in_caches"} == set(told)
     found = {name: len([*(source / name).rglob("*.rs")]) for name in told}
     assert found == told
+
+
+def test_the_page_on_statistics_shows_code_that_is_there() -> None:
+    page = (ROOT / "docs/extend/statistic.md").read_text()
+    [file] = set(re.findall(r"`(crates/\S+/policies/\S+\.rs)`", page))
+    code = (ROOT / file).read_text()
+    blocks = re.findall(r"```rust\n(.*?)```", page, re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        assert block in code, f"not in {file}:\n{block}"

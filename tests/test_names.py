@@ -33,7 +33,6 @@ SYSTEMS = {
 LISTS = (
     "crates/lab/machine/src/registry.rs",
     "crates/face/cli/src/bench",
-    "crates/face/cli/src/live.rs",
     "crates/lab/machine/src/presets.rs",
     "crates/models/ordering/src/models.rs",
     "crates/models/ordering/src/lib.rs",

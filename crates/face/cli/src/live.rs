@@ -1,4 +1,4 @@
-//! `coreplane reproduce pberry --live`: table 1's two Redis loads on a real Redis of this machine, tracked as it runs, beside
+//! `coreplane reproduce PAPER --live`: a paper's Redis loads on a real Redis of this machine, tracked as it runs, beside
 //! what is published and what is simulated.
 //!
 //! The load is the artifact's: 200 connections in ten threads, batches of 1,000 requests, a SET of 300 random bytes for each
@@ -11,8 +11,7 @@ use crate::args::ReproduceArgs;
 use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress::{self, Progress};
-use evaluate::Claims;
-use evaluate::pberry::definitions::{Load, Shares, loads};
+use evaluate::{Claims, Load, Paper, Shares};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -46,15 +45,12 @@ struct Measured {
     requests_per_window: f64,
 }
 
-pub(crate) fn table(args: &ReproduceArgs, claims: &Claims) -> Result<(), Failure> {
-    if args.paper != "pberry" {
-        return Err(Failure::BadInput(format!("reproduce {} --live: give pberry", args.paper)));
-    }
-    let simulated = loads(args.seed).map_err(output::failed)?;
+pub(crate) fn table(args: &ReproduceArgs, paper: &Paper, claims: &Claims) -> Result<(), Failure> {
+    let simulated = paper.live(args.seed).map_err(output::failed)?;
     let mut rows = Vec::new();
     let bar = progress::bar(&args.common, simulated.len() * 2 * WINDOWS as usize, "windows of 1 s");
     for load in &simulated {
-        let measured = measure(load.workload == "redis-seq", args.seed, &bar)?;
+        let measured = measure(load.in_order, args.seed, &bar)?;
         let published = claims.list.iter().find(|c| c.id == load.claim);
         rows.push((load, published.map(|c| c.values.clone()).unwrap_or_default(), measured));
     }
@@ -141,14 +137,14 @@ impl Server {
         command.arg("--dir").arg(&folder).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|e| {
             _ = std::fs::remove_dir_all(&folder);
-            format!("reproduce pberry --live: redis-server does not start ({e}); install it (Debian: redis-server)")
+            format!("reproduce --live: redis-server does not start ({e}); install it (Debian: redis-server)")
         })?;
         let mut server = Server { child, folder };
         let until = Instant::now() + PATIENCE;
         while UnixStream::connect(server.socket()).is_err() {
             let ended = server.child.try_wait().ok().flatten();
             if let Some(status) = ended.map(|s| s.to_string()).or_else(|| late(until)) {
-                return Err(Failure::BadInput(format!("reproduce pberry --live: redis-server: {status}")));
+                return Err(Failure::BadInput(format!("reproduce --live: redis-server: {status}")));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -288,7 +284,7 @@ fn measure(sequential: bool, seed: u64, bar: &Progress) -> Result<Measured, Fail
     let pages = track(&options(Mode::WriteProtect), &mut |_| bar.step());
     let ended = clients.end();
     let (lines, pages) = (lines?, pages?);
-    ended.map_err(|e| format!("reproduce pberry --live: the load on redis-server ended: {e}"))?;
+    ended.map_err(|e| format!("reproduce --live: the load on redis-server ended: {e}"))?;
     let sum = |of: fn(&track::Window) -> u64| lines.windows.iter().map(of).sum::<u64>().max(1) as f64;
     let bytes = sum(|w| w.bytes);
     let written = pages.windows.iter().map(|w| w.pages).sum::<u64>() as f64;

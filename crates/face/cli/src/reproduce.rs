@@ -15,7 +15,11 @@ use std::path::PathBuf;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.live {
-        return crate::live::table(args, &claims(args)?);
+        let papers = papers(args)?;
+        let [paper] = papers.as_slice() else {
+            return Err(Failure::BadInput(format!("reproduce {} --live: give one paper", args.paper)));
+        };
+        return crate::live::table(args, paper, &claims(args)?);
     }
     let evaluations = look(args)?;
     if output::is_json(&args.common) {
@@ -37,10 +41,9 @@ fn claims(args: &ReproduceArgs) -> Result<Claims, Failure> {
     })
 }
 
-/// Makes the evaluations.
-pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
-    let claims = claims(args)?;
-    let papers = match args.paper.as_str() {
+/// What is to be evaluated.
+fn papers(args: &ReproduceArgs) -> Result<Vec<Paper>, Failure> {
+    Ok(match args.paper.as_str() {
         "all" => PAPERS.to_vec(),
         name => {
             let known = PAPERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
@@ -49,7 +52,13 @@ pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
             })?;
             vec![*one]
         }
-    };
+    })
+}
+
+/// Makes the evaluations.
+pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
+    let claims = claims(args)?;
+    let papers = papers(args)?;
     output::make_folder(args.out.as_deref())?;
     let mut evaluations = Vec::new();
     for paper in papers {

@@ -58,6 +58,7 @@ pub(crate) const PAPER: Paper = Paper {
     figures: figures::all,
     tables: crate::no_tables,
     runs: 60,
+    live: None,
 };
 
 fn experiment(number: usize) -> String {

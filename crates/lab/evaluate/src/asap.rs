@@ -65,6 +65,7 @@ pub const PAPER: Paper = Paper {
     figures,
     tables: crate::no_tables,
     runs: 100,
+    live: None,
 };
 
 fn declare(effort: Effort) -> Result<Runs, ConfigError> {

@@ -26,6 +26,7 @@ pub const PAPER: Paper = Paper {
     figures,
     tables: crate::no_tables,
     runs: 20,
+    live: None,
 };
 
 /// The machine that stands for the host of the measurements.

@@ -16,7 +16,7 @@ pub mod holdup;
 pub mod nearpm;
 pub mod nvdimmc;
 pub mod orderings;
-pub mod pberry;
+mod pberry;
 mod power;
 mod replacement;
 mod runs;
@@ -27,6 +27,7 @@ pub use bands::band::{Band, Effect, Joint, Spans};
 pub use bands::space::Dimension;
 pub use claims::{Claim, Claims};
 pub use figure::{Cell, Figure, Grid, Row};
+pub use pberry::definitions::{Load, Shares};
 pub use runs::{Kept, Key, Runs};
 pub use verdict::{Finding, Scored, Verdict};
 
@@ -42,6 +43,9 @@ pub enum Effort {
     Design,
 }
 
+/// Simulates loads with a seed.
+type Loads = fn(u64) -> Result<Vec<Load>, RunError>;
+
 /// How a paper is evaluated.
 #[derive(Clone, Copy)]
 pub struct Paper {
@@ -55,6 +59,8 @@ pub struct Paper {
     tables: fn(&Runs) -> Vec<Grid>,
     /// Runs of a design for bands, unless another number is wanted: such that they end within an hour on two cores.
     runs: usize,
+    /// Loads that can be measured on this host too, simulated with a seed.
+    live: Option<Loads>,
 }
 
 /// Every paper that can be evaluated.
@@ -74,6 +80,20 @@ pub(crate) fn no_tables(_: &Runs) -> Vec<Grid> {
 }
 
 impl Paper {
+    /// Loads of it that can be measured on this host too, simulated.
+    ///
+    /// # Errors
+    /// When it has none, or a run cannot be done.
+    pub fn live(&self, seed: u64) -> Result<Vec<Load>, RunError> {
+        let Some(loads) = self.live else {
+            let with: Vec<&str> = PAPERS.iter().filter(|p| p.live.is_some()).map(|p| p.name).collect();
+            return Err(
+                ConfigError(format!("reproduce {} --live: give {}", self.name, with.join(" or "))).into()
+            );
+        };
+        loads(seed)
+    }
+
     /// Does everything; `begin` gets the number of runs, `step` is called after each. What is `kept` of an earlier call by the
     /// same program, which its name says, is not run again.
     ///

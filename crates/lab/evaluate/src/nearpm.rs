@@ -45,6 +45,7 @@ pub const PAPER: Paper = Paper {
     figures: figures::all,
     tables: crate::no_tables,
     runs: 100,
+    live: None,
 };
 
 /// Transactions: enough for a steady state, and few where each takes long.

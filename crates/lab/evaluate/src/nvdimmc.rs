@@ -66,6 +66,7 @@ pub const PAPER: Paper = Paper {
     figures: figures::all,
     tables: crate::no_tables,
     runs: 80,
+    live: None,
 };
 
 /// Which of fio's runs: on what, reading or writing, found or not, bytes of a block.

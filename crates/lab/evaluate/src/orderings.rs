@@ -25,6 +25,7 @@ pub const PAPER: Paper = Paper {
     figures,
     tables: tables::tables,
     runs: 10,
+    live: None,
 };
 
 /// The programs of ASAP's evaluation, and one that does nothing but write.

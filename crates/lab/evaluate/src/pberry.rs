@@ -1,7 +1,7 @@
 //! Project PBerry (HotOS 2019), §2 and §7: tables 1 and 3 by their own definitions of dirty, run time by mechanism, and what
 //! it hangs on.
 
-pub mod definitions;
+pub(crate) mod definitions;
 mod figures;
 
 use crate::claims::Claim;
@@ -69,7 +69,7 @@ const USES: [&str; 7] =
     ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "encrypt", "log"];
 
 /// How it is evaluated.
-pub const PAPER: Paper = Paper {
+pub(crate) const PAPER: Paper = Paper {
     name: "pberry",
     about: |seed| {
         format!(
@@ -81,6 +81,7 @@ pub const PAPER: Paper = Paper {
     figures: figures::all,
     tables: crate::no_tables,
     runs: 60,
+    live: Some(definitions::loads),
 };
 
 type Sets = Vec<(&'static str, String)>;

@@ -221,7 +221,7 @@ impl Runs {
         all
     }
 
-    /// A statistic of a run that was done; 0 when the machine does not report it. A name that no statistic has is told by
+    /// A statistic of a run that was done; before, 0. A name that no statistic has, or that the run does not report, is told by
     /// [`Runs::all_known`].
     pub fn get(&self, machine: &str, workload: &str, threads: u64, name: &str) -> f64 {
         if name != "time_ns"
@@ -231,9 +231,17 @@ impl Runs {
             _ = self.unknown.set(unknown);
         }
         let key = Key::new(machine, workload, threads);
-        let done = self.done.get(&key);
+        let Some(done) = self.done.get(&key) else {
+            self.asked_so_far().entry(key).or_default().insert(name.to_string());
+            return 0.0;
+        };
+        let value = done.stats.get(name).copied().unwrap_or_else(|| {
+            let missing = format!("{machine} does not report {name} of {workload} on {threads} threads");
+            _ = self.unknown.set(ConfigError(missing));
+            f64::NAN
+        });
         self.asked_so_far().entry(key).or_default().insert(name.to_string());
-        done.and_then(|d| d.stats.get(name)).copied().unwrap_or(0.0)
+        value
     }
 
     /// Whether a run counted something.
@@ -367,5 +375,16 @@ mod tests {
         runs.get("asap-rp", "cceh", 4, "ordering.nack");
         let error = runs.all_known().unwrap_err().to_string();
         assert!(error.contains("\"ordering.nack\"; did you mean ordering.nacks"), "{error}");
+    }
+
+    #[test]
+    fn a_statistic_that_a_run_does_not_report_is_an_error_and_not_zero() {
+        let mut runs = Runs::default();
+        runs.insert(Key::new("intel", "cceh", 4), BTreeMap::from([("time_ns".to_string(), 1.0)]));
+        runs.time("intel", "cceh", 4);
+        assert_eq!(runs.all_known(), Ok(()));
+        assert!(runs.get("intel", "cceh", 4, "ordering.nacks").is_nan());
+        let error = runs.all_known().unwrap_err().to_string();
+        assert_eq!(error, "intel does not report ordering.nacks of cceh on 4 threads");
     }
 }

@@ -183,6 +183,7 @@ mod tests {
         figures: |_| Vec::new(),
         tables: |_| Vec::new(),
         runs: 50,
+        live: None,
     };
 
     #[derive(Default)]

@@ -12,6 +12,8 @@ pub type Shares = [f64; 3];
 pub struct Load {
     /// The workload.
     pub workload: &'static str,
+    /// Whether each connection takes its keys in order; else at random.
+    pub in_order: bool,
     /// The claim that has what is published.
     pub claim: &'static str,
     /// A byte is dirty when it was stored.
@@ -22,17 +24,20 @@ pub struct Load {
     pub written_back: Shares,
 }
 
-const LOADS: [(&str, &str); 2] =
-    [("redis-random", "pberry.amplification.redis-random"), ("redis-seq", "pberry.amplification.redis-seq")];
+/// Workloads, whether their keys are in order, and their claims.
+const LOADS: [(&str, bool, &str); 2] = [
+    ("redis-random", false, "pberry.amplification.redis-random"),
+    ("redis-seq", true, "pberry.amplification.redis-seq"),
+];
 
 /// Both loads. Stores and differences are of programs of 128 MB, write-backs of a small one on a machine with caches.
 ///
 /// # Errors
 /// When a run cannot be done.
-pub fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
+pub(crate) fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     let mut runs = Runs::default();
-    declare_tracks(&mut runs, Effort::Whole, |workload| LOADS.iter().any(|(w, _)| *w == workload))?;
-    for (workload, _) in LOADS {
+    declare_tracks(&mut runs, Effort::Whole, |workload| LOADS.iter().any(|(w, ..)| *w == workload))?;
+    for (workload, ..) in LOADS {
         // Caches that hold a part of the program, or nothing would be written back.
         let local = [("remote.local_kib", "65536"), ("llc.size_bytes", "1 MiB"), ("l2.size_bytes", "64 KiB")];
         runs.add(Key::new(TRACKED, workload, 1), LINES, &sized(Effort::Whole, workload, &local))?;
@@ -41,8 +46,9 @@ pub fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     let shares = |machine: &str, workload: &str, definition: &str| {
         BLOCKS.map(|block| clean(&runs, machine, workload, definition, block))
     };
-    let load = |(workload, claim): (&'static str, &'static str)| Load {
+    let load = |(workload, in_order, claim)| Load {
         workload,
+        in_order,
         claim,
         stored: shares(SLOWED, workload, "tracking"),
         changed: shares(FUNCTIONAL, workload, "tracking.changed"),
