@@ -15,14 +15,14 @@ use std::hash::{Hash, Hasher};
 
 /// The device's memory.
 pub trait Bytes {
-    /// The bytes of a line.
-    fn read(&self, line: Line) -> Block;
+    /// The bytes of a line, which it may take time to read.
+    fn read(&mut self, line: Line) -> Block;
     /// Changes masked bytes of a line; durable at once.
     fn write(&mut self, line: Line, data: &Block, mask: Mask);
 }
 
 impl Bytes for protocol::Image {
-    fn read(&self, line: Line) -> Block {
+    fn read(&mut self, line: Line) -> Block {
         protocol::Image::read(self, line)
     }
 

@@ -71,9 +71,15 @@ impl fmt::Display for Step {
 #[derive(Clone, Default, Hash)]
 struct Lines(BTreeMap<u64, Block>);
 
-impl Bytes for Lines {
-    fn read(&self, line: Line) -> Block {
+impl Lines {
+    fn at(&self, line: Line) -> Block {
         self.0.get(&line.0).copied().unwrap_or([0; 64])
+    }
+}
+
+impl Bytes for Lines {
+    fn read(&mut self, line: Line) -> Block {
+        self.at(line)
     }
 
     fn write(&mut self, line: Line, data: &Block, _: Mask) {
@@ -304,7 +310,7 @@ impl NearSpace {
     /// A read of a shadow has to give the object's last contents.
     fn read(&self, state: &mut State, d: usize, line: Line) {
         let core = ((line.address() - SHADOWS) / 4096) as usize;
-        let value = state.memories[d].read(line)[0];
+        let value = state.memories[d].at(line)[0];
         let wanted = state.scripts[core].committed;
         if value != wanted {
             let what = format!("core {core} reads {value} from its shadow on device {d}, not {wanted}");
@@ -318,15 +324,15 @@ impl NearSpace {
         let area = self.layout().area(PM_BASE, core as u64);
         let whole = |d: usize| {
             let line = |offset| line_of(self.layout().address(area, d as u64, offset));
-            let block = memories[d].read(line(0));
+            let block = memories[d].at(line(0));
             let word = |i: usize| u64::from_le_bytes(block.as_chunks::<8>().0[i]);
             let header = LogHeader::decode([0, 1, 2, 3, 4].map(word))?;
-            let data = memories[d].read(line(64));
+            let data = memories[d].at(line(64));
             let mut sum = LogChecksum::new(header.address, header.size, header.transaction);
             sum.block(&data);
             (sum.value() == header.checksum).then_some(data[0])
         };
-        let now = |d: usize| memories[d].read(line_of(self.line(OBJECTS, core, d)))[0];
+        let now = |d: usize| memories[d].at(line_of(self.line(OBJECTS, core, d)))[0];
         (0..self.devices).map(|d| whole(d).unwrap_or_else(|| now(d))).collect()
     }
 }

@@ -14,13 +14,19 @@ use memory::Controller;
 use protocol::{Block, Line, Mask, Msg, Node, PostCrash, StatSink, View, ports, tell_durable};
 use units::{Dur, Time};
 
-impl Bytes for Controller {
-    fn read(&self, line: Line) -> Block {
-        self.present(line)
+/// The controller at an instant, as a unit uses it: its media are busy for what a unit reads and writes.
+struct Beside<'a> {
+    memory: &'a mut Controller,
+    now: Time,
+}
+
+impl Bytes for Beside<'_> {
+    fn read(&mut self, line: Line) -> Block {
+        self.memory.read_near(self.now, line)
     }
 
     fn write(&mut self, line: Line, data: &Block, mask: Mask) {
-        self.write_near(line, data, mask);
+        self.memory.write_near(self.now, line, data, mask);
     }
 }
 
@@ -119,16 +125,22 @@ impl NearDevice {
         self.spec.stops_after.is_some_and(|n| self.stats.requests > n)
     }
 
-    /// Units whose next line is due take it.
+    /// Units whose next line is due take it, when the media are free: whatever the host waits for has gone there first.
     fn work(&mut self, out: &mut Out<'_, Msg>) {
         let now = out.now();
         for unit in 0..self.next.len() {
             if self.next[unit] > now {
                 continue;
             }
+            let free = self.memory.media_free();
+            if free > now {
+                self.next[unit] = free;
+                continue;
+            }
             self.next[unit] = Time::NEVER;
             if !self.has_stopped() {
-                self.dispatcher.step(unit, &mut self.memory, &mut self.effects);
+                let mut beside = Beside { memory: &mut self.memory, now };
+                self.dispatcher.step(unit, &mut beside, &mut self.effects);
                 self.plan(unit, self.spec.line, now);
             }
         }

@@ -1,4 +1,4 @@
-use crate::dispatcher::{Bytes, Dispatcher, Effect, Event};
+use crate::dispatcher::{Dispatcher, Effect, Event};
 use crate::dump::{HOST_BYTES, REQUEST_BYTES, recover};
 use crate::ppo::{Checker, Invariant};
 use crate::spec::{DispatcherSpec, Mutant, Sync};
@@ -220,7 +220,7 @@ fn a_deletion_leaves_a_younger_log_alone() {
         (0..4).rev().for_each(|unit| bench.step(unit));
     }
     bench.finish();
-    let head = Bytes::read(&bench.image, line_of(PM_BASE + POOL_HEADER));
+    let head = Image::read(&bench.image, line_of(PM_BASE + POOL_HEADER));
     assert_eq!(u64::from_le_bytes(head.as_chunks::<8>().0[3]), 2, "the second transaction's entry is there");
 }
 

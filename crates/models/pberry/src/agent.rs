@@ -25,7 +25,7 @@ impl Bytes for Controller {
     }
 
     fn write(&mut self, line: Line, data: &Block) {
-        self.write_near(line, data, Mask::MAX);
+        self.put_near(line, data, Mask::MAX);
     }
 
     fn page(&self, first: Line) -> Option<WholePage> {

@@ -103,6 +103,18 @@ fn reads_follow_each_other_at_the_rate_of_the_media() {
 }
 
 #[test]
+fn the_host_waits_for_the_media_that_a_unit_beside_it_uses() {
+    let mut b = Bench::new(spec());
+    b.controller.read_near(Time::ZERO + Dur::ns(10), line(3));
+    assert_eq!(b.controller.media_free(), Time::ZERO + Dur::ns(19));
+    b.controller.write_near(Time::ZERO + Dur::ns(10), line(4), &[7; 64], Mask::MAX);
+    assert_eq!(b.controller.media_free(), Time::ZERO + Dur::ns(19 + 26));
+    // Behind the read and the write of the unit.
+    assert_eq!(b.arrive(10, 0, read(0)).run(), [45 + 175 + 5]);
+    assert_eq!(b.controller.present(line(4)), [7; 64]);
+}
+
+#[test]
 fn a_flush_is_acknowledged_after_its_acceptance_whatever_the_media_do() {
     let times = Bench::new(spec()).arrive(10, 1, flush(0)).arrive(10, 1, flush(1)).run();
     assert_eq!(times, [105, 105]);
