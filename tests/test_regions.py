@@ -105,6 +105,24 @@ def test_windows_say_how_far_they_stand_for_the_rest(loop: Cli) -> None:
     assert error < 5
 
 
+def test_windows_alone_are_counted_and_what_comes_before_each_warms_up(loop: Cli) -> None:
+    windows = ["--every", "500K", "--window", "50K"]
+    cold = recorded(loop, *windows)
+    told = loop.json("run", "intel", "trace:t.cpt", "--no-bands", "--quiet")
+    warm = recorded(loop, *windows, "--warm-up", "100K")
+    assert cold["kinds"]["region"] == warm["kinds"]["region"] >= 10
+    assert warm["records"] > 2.5 * cold["records"], "three times as many instructions"
+    warmed = loop.json("run", "intel", "trace:t.cpt", "--no-bands", "--quiet")
+    for run in (told, warmed):
+        assert run["stats"]["sampling.windows"] == cold["kinds"]["region"] // 2
+        assert run["stats"]["cpu.references"] < 1.1 * cold["records"], "what is outside of windows is not counted"
+    assert warmed["stats"]["cpu.references"] == pytest.approx(told["stats"]["cpu.references"], rel=0.05)
+    for stats, time in ((told["stats"], told["time_ns"]), (warmed["stats"], warmed["time_ns"])):
+        # One more may be open when the program ends.
+        ended = stats["sampling.windows"] * stats["sampling.window_time"]
+        assert ended * (1 - 1e-6) <= time <= ended + stats["sampling.window_time"]
+
+
 #: Rounds until there is a file: a signal comes meanwhile.
 ENDLESS = """
 #include <stdio.h>
@@ -144,7 +162,7 @@ def test_signals_bound_a_region(cli: Cli, route: str, request: pytest.FixtureReq
 def test_options_that_make_no_region_are_refused(loop: Cli) -> None:
     for options in (["--every", "10"], ["--every", "10", "--window", "10"], ["--skip", "x"], ["--count", "0"], ["--region", "--skip", "1"]):
         assert options[0] in loop.refuses("record", *options, "--", "./loop")
-    for options in (["--warm-up", "5"], ["--warm-up", "5", "--skip", "9", "--every", "9", "--window", "2"], ["--region-signal", "--skip", "1"]):
+    for options in (["--warm-up", "5"], ["--warm-up", "8", "--every", "9", "--window", "2"], ["--region-signal", "--skip", "1"]):
         assert options[0] in loop.refuses("record", *options, "--", "./loop")
 
 

@@ -11,7 +11,8 @@ enum stage { OUTSIDE, WARMING, INSIDE };
 enum bound { WARMS, BEGINS, ENDS, TURNS };
 
 static struct region {
-    /* As it was asked for: where it begins, how long it is, what comes before it; or windows of a length, one each so many instructions. */
+    /* As it was asked for: where it begins, how long it is, what comes before it; or windows of a length, one each so many instructions,
+     * of which the next one begins at `skip`. */
     uint64_t skip, count, warm_up, every, window;
     /* Whether the program or a signal says where it begins and ends. */
     int said;
@@ -43,23 +44,27 @@ static void enter_stage(enum stage stage, uint64_t at) {
     int was_inside = region.stage == INSIDE, is_inside = stage == INSIDE;
     if (was_inside) close_window(at);
     region.stage = stage;
-    /* Windows stand for all of the program: none is its region. */
-    stage_changed(region.every || was_inside == is_inside ? -1 : is_inside);
+    stage_changed(was_inside == is_inside ? -1 : is_inside);
     region.from = at;
     region.records = all_records();
     if (is_inside && !region.windows) region.first = at;
 }
 
+/* Where what comes before the region or the next window begins. */
+static uint64_t warm_up_edge(void) { return region.skip < region.warm_up ? 0 : region.skip - region.warm_up; }
+
 /* At its next edge. */
 static void turn_region(uint64_t at) {
     if (region.stage == INSIDE) {
-        region.edge = region.every ? region.edge + region.every - region.window : NO_EDGE;
+        region.skip += region.every;
+        region.edge = region.every ? warm_up_edge() : NO_EDGE;
         enter_stage(OUTSIDE, at);
     } else if (region.stage == OUTSIDE && region.edge < region.skip) {
         region.edge = region.skip;
         enter_stage(WARMING, at);
     } else {
-        region.edge = region.every ? region.edge + region.window : region.count ? region.edge + region.count : NO_EDGE;
+        uint64_t instructions = region.every ? region.window : region.count;
+        region.edge = instructions ? region.edge + instructions : NO_EDGE;
         enter_stage(INSIDE, at);
     }
 }
@@ -68,7 +73,7 @@ static void begin_region(void) {
     if (!region.asked) return;
     write_text("lacks", "plain loads and stores of ordinary memory outside of its region");
     stage_changed(-1);
-    region.edge = region.said ? NO_EDGE : region.skip < region.warm_up ? 0 : region.skip - region.warm_up;
+    region.edge = region.said ? NO_EDGE : warm_up_edge();
     while (!region.edge) turn_region(0);
 }
 

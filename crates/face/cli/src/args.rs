@@ -295,7 +295,7 @@ pub(crate) struct RegionArgs {
     /// So many instructions, and no more
     #[arg(long)]
     pub(crate) count: Option<String>,
-    /// So many instructions before those that --skip leads to are recorded too, and simulated without being counted
+    /// So many instructions before those that --skip leads to, or before each window, are recorded too, and simulated without being counted
     #[arg(long)]
     pub(crate) warm_up: Option<String>,
     /// A window each so many instructions; how far windows stand for the rest is said

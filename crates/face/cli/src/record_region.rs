@@ -24,13 +24,20 @@ pub(crate) fn words(args: &RegionArgs) -> Result<Vec<String>, Failure> {
             "--region, --region-signal: the program or a signal says where the region is, and coreplane_roi_warm_up what comes before it; give them without --skip, --count, --warm-up, --every and --window",
         );
     }
-    if warm_up.is_some() && (every.is_some() || skip.is_none()) {
-        return refuse("--warm-up: is of what --skip leads to; give --skip, and no --every and --window");
+    if warm_up.is_some() && skip.is_none() && every.is_none() {
+        return refuse(
+            "--warm-up: is of what --skip leads to, or of each window; give --skip, or --every and --window",
+        );
     }
     if every.is_some() != window.is_some() || every <= window && every.is_some() {
         return refuse(
             "--every N --window M: give both, and a window that is shorter than what it stands for",
         );
+    }
+    if let (Some(every), Some(window), Some(warm_up)) = (every, window, warm_up)
+        && warm_up > every - window
+    {
+        return refuse("--warm-up: is longer than what lies between two windows (--every less --window)");
     }
     if every.is_some() && count.is_some() {
         return refuse("--count: is of one region; with --every and --window give --skip alone");
@@ -87,6 +94,19 @@ mod tests {
             "--skip=7 --every=100000000 --window=500000"
         );
         assert_eq!(asked("", "", "", "", true).unwrap(), "--region=yes");
+    }
+
+    fn windows_after(warm_up: &str) -> Result<String, String> {
+        let some = |text: &str| Some(text.to_string());
+        let (every, window, warm_up) = (some("100"), some("10"), some(warm_up));
+        let args = RegionArgs { every, window, warm_up, ..RegionArgs::default() };
+        words(&args).map(|words| words.join(" ")).map_err(|_| String::new())
+    }
+
+    #[test]
+    fn a_warm_up_fits_between_two_windows() {
+        assert_eq!(windows_after("90").unwrap(), "--warm-up=90 --every=100 --window=10");
+        assert!(windows_after("91").is_err());
     }
 
     #[test]

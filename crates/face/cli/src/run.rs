@@ -159,6 +159,15 @@ fn print(report: &Report, band: Option<((f64, f64), String)>, host_seconds: f64)
         let (records, of) = (quantity::count(records), quantity::count(of));
         say!("{records} of the recording's {of} records were replayed, until the run ended");
     }
+    if let Some(error) = report.get("sampling.error_percent") {
+        let [windows, time] =
+            ["sampling.windows", "sampling.window_time"].map(|name| report.get(name).unwrap_or(0.0));
+        say!(
+            "{} windows of {} each, standard error {error:.1} %",
+            quantity::plain(windows),
+            quantity::time(time)
+        );
+    }
     if let Some(text) = accounts::sentence(report) {
         paragraph(&format!("the cores' time: {text}"));
     }

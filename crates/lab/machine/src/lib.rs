@@ -14,6 +14,7 @@ mod fidelity;
 mod hosts;
 mod hosts_recorded;
 mod image;
+mod interest;
 mod measured;
 mod memories;
 mod memory_list;

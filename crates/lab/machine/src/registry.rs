@@ -1,6 +1,7 @@
 //! The systems that there are: a line each. Nothing else here knows one by name.
 
 use crate::fidelity::FidelityParameters;
+use crate::interest::Sampling;
 use crate::throughput::Throughput;
 use explore::Harness;
 use params::{Param, Parameters, Statistics, join, rows};
@@ -27,7 +28,7 @@ pub(crate) const SYSTEMS: [System; 13] = [
 const ANY: System = System {
     parameters: &[FidelityParameters::TABLE],
     groups: &[("machine", "the machine")],
-    statistics: &[Throughput::TABLE],
+    statistics: &[Throughput::TABLE, Sampling::TABLE],
     ..System::NOTHING
 };
 

@@ -2,6 +2,7 @@
 
 use crate::build::WiredMachine;
 use crate::describe::{Description, WorkloadDescription};
+use crate::interest::Interest;
 use crate::options::RunOptions;
 use crate::stats::{STATISTICS, derived, is_reported};
 use cpu::{Stretch, TimeStats};
@@ -183,10 +184,10 @@ fn number(value: f64) -> serde_json::Value {
 }
 
 impl WiredMachine {
-    /// Where the time of the cores with a program went, from `began` to `end`.
-    fn time_spent(&self, began: Time, end: Time) -> TimeStats {
+    /// Where the time of the cores with a program went, of so much on the machine.
+    fn time_spent(&self, all: Dur) -> TimeStats {
         let mut time = TimeStats::default();
-        self.of_interest().for_each(|core| core.add_time(began, end, &mut time));
+        self.of_interest().for_each(|core| core.add_time(all, &mut time));
         time
     }
 
@@ -212,23 +213,32 @@ impl WiredMachine {
         workload: &WorkloadDescription,
         options: &RunOptions,
         threads: usize,
-        shared_before: Tally,
+        mut interest: Interest,
     ) -> Report {
         let last = self.cores.iter().map(cpu::Core::now).max().unwrap_or(Time::ZERO);
         let end = self.region_ended().or(options.power_fails_at).unwrap_or(last);
         let began = self.region_began().unwrap_or(Time::ZERO);
         let mut tally = self.tally(last.max(end));
-        let mut before = shared_before;
-        self.cores.iter().for_each(|h| before.add(&h.before_region()));
+        if self.is_bounded() {
+            interest.finish(self.shared_tally(last.max(end)));
+            self.cores.iter_mut().for_each(|core| core.close_region(last.max(end)));
+        }
+        let mut before = std::mem::take(&mut interest.outside);
+        self.cores.iter().for_each(|h| before.add(&h.outside_region()));
         if self.is_bounded() && self.region_began().is_some() {
             // A thread that ended before the region has counted nothing in it.
             let untold = self.cores.iter_mut().filter(|core| core.region().0.is_none());
             untold.for_each(|core| core.stats(last.max(end), &mut before));
         }
         tally.subtract(&before);
-        let time = end.since(began);
+        let time = end.since(began) - interest.gaps;
         // A run that was cut short leaves programs in the middle of something.
-        let spent = options.power_fails_at.is_none().then(|| self.time_spent(began, end));
+        let spent = options.power_fails_at.is_none().then(|| self.time_spent(time));
+        let mut stats = statistics(&tally, time, threads, spent);
+        if let Some(sampling) = interest.sampling() {
+            sampling.each(&mut |name, value| stats.push(Statistic { name: name.into(), value }));
+            in_order(&mut stats);
+        }
         Report {
             machine: machine.name.clone(),
             workload: workload.name.clone(),
@@ -236,7 +246,7 @@ impl WiredMachine {
             time,
             references: self.cores.iter().map(cpu::Core::references).sum(),
             events: self.engine.events(),
-            stats: statistics(&tally, time, threads, spent),
+            stats,
             durable: if options.without_images { Image::default() } else { self.image(View::Durable) },
             visible: if options.without_images { Image::default() } else { self.image(View::Visible) },
             description: machine.clone(),

@@ -5,6 +5,7 @@ use crate::build::WiredMachine;
 use crate::describe::{Description, Source, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::image::{Caches, shared};
+use crate::interest::Interest;
 use crate::options::RunOptions;
 use crate::preload::contents;
 use crate::report::Report;
@@ -58,12 +59,12 @@ fn run_lines(
     let threads = workload.threads();
     // What files hold at the end is to be known, or what comes after the region of interest is of no use.
     m.ends_with_region = options.power_fails_at.is_none() && options.without_images && m.is_bounded();
-    let before = m.run(options.power_fails_at);
+    let interest = m.run(options.power_fails_at);
     m.check_promises()?;
     if options.power_fails_at.is_none() && !m.is_over() {
         m.check_finished()?;
     }
-    Ok(m.report(machine, workload, options, threads, before))
+    Ok(m.report(machine, workload, options, threads, interest))
 }
 
 impl WiredMachine {
@@ -158,22 +159,24 @@ impl WiredMachine {
         Ok(())
     }
 
-    /// Runs until nothing is left to do, or the power fails. Gives what the shared devices had counted when
-    /// the region of interest began.
-    fn run(&mut self, power_fails_at: Option<Time>) -> Tally {
+    /// Runs until nothing is left to do, or the power fails. Gives what is known of the region of interest.
+    fn run(&mut self, power_fails_at: Option<Time>) -> Interest {
         if let Some(at) = power_fails_at {
             self.engine.stop_after(at);
         }
-        let (mut before, mut began) = (None, Time::NEVER);
+        let mut interest = Interest::default();
+        let is_bounded = self.is_bounded();
         let mut msg = Msg::Wake;
         while let Some((now, to, port)) = self.engine.next(&mut msg) {
-            if before.is_none() && now > began {
-                self.begin_uses(began);
-                before = Some(self.shared_tally(began));
+            if now > interest.bound() {
+                self.meet_bound(&mut interest);
             }
             self.dispatch(now, to, port, &msg);
-            if before.is_none() {
-                began = began.min(self.region_began_on(to));
+            if !interest.has_begun {
+                interest.begins(self.region_began_on(to));
+            }
+            if is_bounded {
+                self.look_for_bound(to, &mut interest);
             }
             if self.is_broken(to) || self.is_over() {
                 break;
@@ -189,11 +192,35 @@ impl WiredMachine {
                 }
             }
         }
-        match before {
-            Some(before) => before,
-            None if began == Time::NEVER => Tally::default(),
-            // Nothing reached a shared device after the beginning.
-            None => self.shared_tally(began),
+        // Nothing reached a shared device after the last bound.
+        self.meet_bound(&mut interest);
+        interest
+    }
+
+    /// Asks shared devices at a bound of the region of interest.
+    fn meet_bound(&mut self, interest: &mut Interest) {
+        let at = interest.bound();
+        if at == Time::NEVER {
+            return;
+        }
+        if !interest.has_begun {
+            self.begin_uses(at);
+        }
+        interest.meet(self.shared_tally(at));
+    }
+
+    /// Whether core `to` has come to a bound of the recording's region. Where the first begins, cores tell.
+    fn look_for_bound(&mut self, to: NodeId, interest: &mut Interest) {
+        let Some(region) = self.replay.as_ref().map(|replay| replay.region()) else { return };
+        if region == interest.seen {
+            return;
+        }
+        let is_first = !interest.has_begun && region.is_open();
+        interest.seen = region;
+        if let (false, Some(core)) = (is_first, self.cores.get(to.0 as usize)) {
+            let at = core.region_turned();
+            self.meet_bound(interest);
+            interest.turns(at, region.is_open());
         }
     }
 
@@ -245,7 +272,7 @@ impl WiredMachine {
         }
     }
 
-    fn shared_tally(&mut self, now: Time) -> Tally {
+    pub(crate) fn shared_tally(&mut self, now: Time) -> Tally {
         let mut tally = Tally::default();
         self.hand_up_shared(now, &mut tally);
         tally

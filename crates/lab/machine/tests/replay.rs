@@ -255,3 +255,78 @@ fn accesses_over_the_end_of_a_line_are_two() {
         );
     }
 }
+
+/// Windows of `inside` persists each; before each, and after the last, `outside` which are not of it.
+fn windows(count: u64, outside: u64, inside: u64) -> Writer {
+    let mut w = Writer::new(1 << 20);
+    let persists = |w: &mut Writer, from: u64, n: u64| {
+        for i in from..from + n {
+            let at = FILE + i % 16 * NODE;
+            w.put(0, Kind::Store, at, i, 100);
+            w.put(0, Kind::Clwb, at, 0, 1);
+            w.put(0, Kind::Sfence, 0, 0, 1);
+        }
+    };
+    persists(&mut w, 0, 16);
+    for _ in 0..count {
+        persists(&mut w, 0, outside);
+        w.put(0, Kind::Region, 0, 1, 0);
+        persists(&mut w, 0, inside);
+        w.put(0, Kind::Region, 0, 0, 0);
+    }
+    persists(&mut w, 0, outside);
+    w
+}
+
+#[test]
+fn what_lies_between_windows_is_not_counted() {
+    for machine in ["intel", "asap-rp", "eadr", "nvdimmc-poc", "pberry"] {
+        let [few, many] = [10, 500].map(|outside| runs(machine, &windows(8, outside, 100), &[]));
+        for name in ["cpu.fences", "cpu.references", "cpu.stores"] {
+            assert_eq!(few.get(name), many.get(name), "{machine}: {name}");
+        }
+        assert_eq!(many.get("cpu.fences"), Some(800.0), "{machine}");
+        let (a, b) = (few.time.as_ns(), many.time.as_ns());
+        assert!((a - b).abs() < a * 0.05, "{machine}: {a} ns and {b} ns");
+        assert_eq!(many.get("sampling.windows"), Some(8.0), "{machine}");
+        let mean = many.get("sampling.window_time").unwrap();
+        assert!((mean * 8.0 - b).abs() < 1e-3 * b, "{machine}: {mean} ns of {b} ns");
+        let spent: f64 = many.stats.iter().filter(|s| s.name.starts_with("time.")).map(|s| s.value).sum();
+        assert!((spent - b).abs() < 1e-3 * b, "{machine}: causes are {spent} ns of {b} ns");
+    }
+}
+
+#[test]
+fn the_error_of_sampling_is_that_of_the_windows_times() {
+    let alike = runs("intel", &windows(8, 10, 100), &[]).get("sampling.error_percent").unwrap();
+    assert!(alike < 1.0, "{alike} %");
+    let mut w = windows(4, 10, 100);
+    w.put(0, Kind::Region, 0, 1, 0);
+    for i in 0..400 {
+        w.put(0, Kind::Store, FILE + i % 16 * NODE, i, 100);
+        w.put(0, Kind::Clwb, FILE + i % 16 * NODE, 0, 1);
+        w.put(0, Kind::Sfence, 0, 0, 1);
+    }
+    w.put(0, Kind::Region, 0, 0, 0);
+    // Four windows of about 1 and one of about 4: the mean is 1.6, its standard error 0.6.
+    let unlike = runs("intel", &w, &[]).get("sampling.error_percent").unwrap();
+    assert!((unlike - 37.5).abs() < 1.5, "{unlike} %");
+    assert_eq!(runs("intel", &windows(1, 10, 100), &[]).get("sampling.windows"), None, "one is no sample");
+    let adjoining = runs("intel", &windows(8, 0, 100), &[]);
+    assert_eq!(adjoining.get("sampling.windows"), Some(8.0), "with nothing between them");
+    assert_eq!(adjoining.get("cpu.fences"), Some(800.0));
+}
+
+#[test]
+fn what_is_simulated_after_a_region_is_not_counted() {
+    let w = windows(1, 300, 100);
+    let all = RunOptions { seed: 1, ..RunOptions::default() };
+    let short = RunOptions { without_images: true, ..all };
+    let [whole, cut] = [all, short]
+        .map(|options| run(&Description::preset("intel").unwrap(), &w.workload(), &options).unwrap());
+    assert!(cut.references < whole.references, "the rest is simulated for its files alone");
+    for name in ["cpu.fences", "cpu.references", "memory.writes"] {
+        assert_eq!(whole.get(name), cut.get(name), "{name}");
+    }
+    assert_eq!(whole.time, cut.time);
+}

@@ -35,7 +35,7 @@ pub use parquet_file::{is_parquet, write_parquet};
 pub use places::{Places, Turns};
 pub use record::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Resizes, Syncs, Trace};
 pub use recording::{InOrder, Recording, Thread};
-pub use replay::{FileSync, Options as ReplayOptions, PARAMS as REPLAY_PARAMS, Replay, Survey};
+pub use replay::{FileSync, Options as ReplayOptions, PARAMS as REPLAY_PARAMS, Region, Replay, Survey};
 pub use scan::{Counts, FileCounts, UnseenCounts};
 pub use source::ReadAt;
 pub use summary::{Described, FileSummary, Summary};

@@ -216,6 +216,16 @@ impl Account {
         self.opening.iter_mut().for_each(|opening| opening.stretches.clear());
     }
 
+    /// It goes on: what was charged since its end is not of it.
+    pub(super) fn begin_again(&mut self, now: Time) {
+        self.charge(now, Cause::Compute);
+        if let (Some(began), Some(ended)) = (&mut self.began, self.ended.take()) {
+            for (began, (spent, ended)) in began.0.iter_mut().zip(self.spent.0.iter().zip(ended.0)) {
+                *began += *spent - ended;
+            }
+        }
+    }
+
     /// It ends, as far as this core knows; a later end counts.
     pub(super) fn end(&mut self, now: Time) {
         self.charge(now, Cause::Compute);

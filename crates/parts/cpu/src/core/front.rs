@@ -95,7 +95,13 @@ pub(super) struct Front {
     last_level: usize,
     pub(super) region_began: Option<Time>,
     pub(super) region_ended: Option<Time>,
-    pub(super) before_region: Tally,
+    /// Of the time since it began, what lay between its parts.
+    pub(super) region_gaps: Dur,
+    pub(super) outside_region: Tally,
+    /// What was counted when it last ended, if that was told and it has not begun again.
+    at_region_end: Option<Tally>,
+    /// When this core was last told that it begins or ends.
+    pub(super) region_turned: Time,
     pub(super) failure: Option<String>,
     /// What comes after now waits for the engine's next event.
     pub(super) halts: bool,
@@ -145,7 +151,10 @@ impl Front {
             last_level: 0,
             region_began: None,
             region_ended: None,
-            before_region: Tally::default(),
+            region_gaps: Dur::ZERO,
+            outside_region: Tally::default(),
+            at_region_end: None,
+            region_turned: Time::ZERO,
             failure: None,
             halts: false,
             spec,
@@ -368,20 +377,43 @@ impl Front {
         self.account.charge(self.now, Cause::Compute);
     }
 
+    /// The region of interest begins or ends. One that begins once more leaves out what lay between.
     pub(super) fn region(&mut self, starts: bool) {
         if !starts {
             self.region_ended = Some(self.now);
             self.account.end(self.now);
+            self.at_region_end = Some(self.counted(self.now));
         } else if self.region_began.is_none() {
             self.region_began = Some(self.now);
             self.operation_ended = None;
             self.account.begin(self.now);
-            let mut before = Tally::default();
-            self.hand_up(self.now, &mut before);
-            self.before_region = before;
-            // Shared devices are asked what they had counted until now.
-            (self.safe_time, self.clear_until) = (self.safe_time.min(self.now), Time::ZERO);
-            self.halts = true;
+            self.outside_region = self.counted(self.now);
+        } else if let Some(ended) = self.region_ended.take() {
+            self.region_gaps += self.now.since(ended);
+            self.operation_ended = None;
+            self.account.begin_again(self.now);
+            self.close_region(self.now);
+        } else {
+            return;
+        }
+        self.region_turned = self.now;
+        // Shared devices are asked what they had counted until now.
+        (self.safe_time, self.clear_until) = (self.safe_time.min(self.now), Time::ZERO);
+        self.halts = true;
+    }
+
+    fn counted(&mut self, now: Time) -> Tally {
+        let mut counted = Tally::default();
+        self.hand_up(now, &mut counted);
+        counted
+    }
+
+    /// What was counted since the region ended is not of it.
+    pub(super) fn close_region(&mut self, now: Time) {
+        if let Some(before) = self.at_region_end.take() {
+            let mut counted = self.counted(now);
+            counted.subtract(&before);
+            self.outside_region.add(&counted);
         }
     }
 

@@ -186,9 +186,9 @@ impl Core {
         (f.region_began, f.region_ended)
     }
 
-    /// Adds where this core's time went, in a region of interest from `began` to `ended` on the machine, if a program was
+    /// Adds where this core's time went, in a region of interest of so much time on the machine, if a program was
     /// loaded. Time outside the core's own region is idle.
-    pub fn add_time(&self, began: Time, ended: Time, time: &mut TimeStats) {
+    pub fn add_time(&self, all: Dur, time: &mut TimeStats) {
         let f = self.port.0.borrow();
         if !f.loaded {
             return;
@@ -196,12 +196,22 @@ impl Core {
         let (from, to) = f.account.region();
         time.add(&from, &to);
         let own = (f.region_began.unwrap_or(Time::ZERO), f.region_ended.unwrap_or(f.now));
-        time.idle += own.0.since(began) + ended.since(own.1);
+        time.idle += all - (own.1.since(own.0) - f.region_gaps);
     }
 
-    /// What this core had counted when the region of interest began.
-    pub fn before_region(&self) -> Tally {
-        self.port.0.borrow().before_region.clone()
+    /// When this core was last told that the region of interest begins or ends.
+    pub fn region_turned(&self) -> Time {
+        self.port.0.borrow().region_turned
+    }
+
+    /// What this core counted from the end of the region of interest to `now`, if an end was told, is not of it.
+    pub fn close_region(&mut self, now: Time) {
+        self.port.0.borrow_mut().close_region(now);
+    }
+
+    /// What this core had counted when the region of interest began, and where it was not open.
+    pub fn outside_region(&self) -> Tally {
+        self.port.0.borrow().outside_region.clone()
     }
 
     /// What the program found that must not be.

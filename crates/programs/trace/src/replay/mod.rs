@@ -49,13 +49,19 @@ pub struct Replay {
     bounds_passed: Cell<u64>,
 }
 
-/// The region of interest, where the recording bounds it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Region {
-    #[default]
-    Unsaid,
-    Began,
-    Ended,
+/// How often the region of interest has begun or ended, where the recording bounds it: it is open after an odd number of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region(u64);
+
+impl Region {
+    /// Whether what happens now is of it.
+    pub fn is_open(self) -> bool {
+        self.0 % 2 == 1
+    }
+
+    fn has_begun(self) -> bool {
+        self.0 > 0
+    }
 }
 
 /// When the value of a remembered load is there.
@@ -136,9 +142,14 @@ impl Replay {
         self.bounds > 0
     }
 
+    /// How far the region of interest is.
+    pub fn region(&self) -> Region {
+        self.region.get()
+    }
+
     /// Whether the region of interest has ended for the last time: nothing that comes is counted.
     pub fn is_over(&self) -> bool {
-        self.region.get() == Region::Ended && self.bounds_passed.get() == self.bounds
+        self.bounds > 0 && !self.region.get().is_open() && self.bounds_passed.get() == self.bounds
     }
 
     /// The program of one core: its threads, one after the other.
@@ -323,22 +334,27 @@ impl Replay {
 
     /// The region of interest begins or ends, on this core here and on others at their next records.
     fn bound(&self, cpu: &Cpu, begins: bool, seen: &mut Region) {
-        *seen = self.region.get().max(if begins { Region::Began } else { Region::Ended });
-        self.region.set(*seen);
         self.bounds_passed.set(self.bounds_passed.get() + 1);
-        if begins { cpu.region_begins() } else { cpu.region_ends() }
+        let Region(passed) = self.region.get();
+        if begins != self.region.get().is_open() {
+            self.region.set(Region(passed + 1));
+            self.follow_region(cpu, seen);
+        }
     }
 
     /// Follows what another core said of the region. A core that is told of its end only later was not in it meanwhile.
     fn follow_region(&self, cpu: &Cpu, seen: &mut Region) {
         let now = self.region.get();
-        if *seen < Region::Began && now >= Region::Began {
-            cpu.region_begins();
+        let before = std::mem::replace(seen, now);
+        match (before.is_open(), now.is_open()) {
+            (false, true) => cpu.region_begins(),
+            (true, false) => cpu.region_ends(),
+            (false, false) if !before.has_begun() => {
+                cpu.region_begins();
+                cpu.region_ends();
+            }
+            _ => {}
         }
-        if now == Region::Ended {
-            cpu.region_ends();
-        }
-        *seen = now;
     }
 
     /// What a store leaves. No time hangs on it: where nobody looks, it is zero, which takes no room in memory.
