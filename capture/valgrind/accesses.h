@@ -52,17 +52,29 @@ static __attribute__((noinline)) void access_slowly(uint64_t what, uint64_t addr
     else emit_what(self, what, address, value, 0, work);
 }
 
-/* A record as it was foretold: with the instructions of former blocks, whatever they were. */
+/* Of a tenth of all records, which are not foretold: where a loop ends or a branch goes the other way. */
+static __attribute__((noinline)) void append_load(struct buffer *b, uint64_t what, uint64_t address, uint64_t work) {
+    append(b, LOAD, what, address, 0, 0, work);
+}
+static __attribute__((noinline)) void append_store(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint64_t work) {
+    append(b, STORE, what, address, value, 0, work);
+}
+
+/* A record with the instructions of former blocks, whatever they were: as it was foretold, or else whole. */
 static inline __attribute__((always_inline)) void accessed(uint64_t what, uint64_t address, uint64_t value, int valued) {
     enum { MOST_WORK_BITS = 23 };
     struct buffer *b = self;
     uint64_t work = own_work;
-    if (__builtin_expect(special | work >> MOST_WORK_BITS | ((what + (work << 40)) ^ b->last->next), 0)
-        || __builtin_expect(!put_foretold(b, what, address, value, valued), 0)) {
+    if (__builtin_expect(special | work >> MOST_WORK_BITS, 0)) {
         access_slowly(what, address, value);
         return;
     }
     own_work = 0;
+    if (__builtin_expect((what + (work << 40)) ^ b->last->next, 0) || __builtin_expect(!put_foretold(b, what, address, value, valued), 0)) {
+        work += what >> 40;
+        if (valued) append_store(b, WHAT(what), address, value, work);
+        else append_load(b, WHAT(what), address, work);
+    }
     if (__builtin_expect(b->at > b->limit, 0)) write_out(b);
 }
 
