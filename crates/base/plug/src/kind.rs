@@ -26,6 +26,8 @@ pub struct Around<'a> {
     pub index: usize,
     /// Whether it takes every page that is in no range.
     pub is_rest: bool,
+    /// Whether it has a range of its own.
+    pub is_sized: bool,
     /// The kinds of all memories of the machine, in the order of the list.
     pub kinds: &'a [&'static str],
 }
@@ -141,6 +143,11 @@ pub trait MemoryKind: Sync {
     fn is_volatile(&self, settings: &Settings) -> Option<&'static str> {
         let _ = settings;
         None
+    }
+
+    /// Whether a power failure of the host empties it. What is volatile elsewhere, with power of its own, is not.
+    fn is_emptied(&self, settings: &Settings) -> bool {
+        self.is_volatile(settings).is_some()
     }
 
     /// What a power failure takes that a program was told is durable; none where it takes nothing.

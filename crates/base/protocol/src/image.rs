@@ -113,6 +113,11 @@ impl Image {
         Image { turns: (turns.of > 1).then_some(turns), ..Image::new(base) }
     }
 
+    /// Forgets every byte.
+    pub fn clear(&mut self) {
+        *self = Image { base: self.base, turns: self.turns, ..Image::default() };
+    }
+
     /// The address of the first byte.
     pub fn base(&self) -> u64 {
         self.base

@@ -31,6 +31,8 @@ pub(crate) struct WiredMachine {
     pub(crate) is_watched: bool,
     /// Who watches devices has found something wrong.
     pub(crate) has_failed: bool,
+    /// Memories, by their place in the list, that a power failure empties.
+    pub(crate) emptied: Vec<usize>,
     /// Links that memories are behind.
     pub(crate) links: Vec<CxlLink>,
     /// Whether one is a driver, whose tables cores share.
@@ -97,6 +99,11 @@ impl WiredMachine {
             controllers: built.devices,
             register: ordering.shared_node(s, cores).unwrap_or_else(|| Box::new(NoDevice::default())),
             map,
+            emptied: (0..)
+                .zip(&entries)
+                .filter(|(_, e)| e.kind.is_emptied(&e.settings))
+                .map(|(n, _)| n)
+                .collect(),
             links,
             is_shared: shared,
             has_failed: false,

@@ -341,7 +341,7 @@ impl Counts {
 impl WiredMachine {
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
         let (parts, lost, drained) = self.power_fails();
-        let ended = self.cores.iter().take(threads).map(Core::operations).collect();
+        let ended = self.cores.iter().take(threads).map(Core::told_operations).collect();
         let passed = self.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
         CrashPoint { at, ended, passed, lost, drained, parts, map: self.map }
     }

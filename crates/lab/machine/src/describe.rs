@@ -198,10 +198,10 @@ impl Description {
         let s = &self.settings;
         cpu::params::check(s).map_err(ConfigError::new)?;
         ordering::models::of(s).check(s).map_err(ConfigError::new)?;
-        if self.is_page() {
-            self.check_page_memory()?;
-        } else if self.is_line() {
+        if self.is_line() {
             self.check_memories()?;
+        } else {
+            self.check_no_memories(if self.is_page() { &pagesim::SYSTEM } else { &::shared::SYSTEM })?;
         }
         fidelity::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")

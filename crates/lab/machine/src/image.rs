@@ -86,6 +86,14 @@ impl WiredMachine {
         }
     }
 
+    /// The controllers of memories that lose everything with their power.
+    fn emptied(&self) -> impl Iterator<Item = usize> + '_ {
+        self.emptied.iter().flat_map(|index| {
+            let memory = self.map.memory(*index);
+            memory.first..memory.first + memory.controllers
+        })
+    }
+
     /// What a power failure leaves now: the images of the controllers of persistent memory, what was lost, and how many lines
     /// stored energy has to bring to the media for that.
     pub(crate) fn power_fails(&mut self) -> (Vec<Image>, Vec<Lost>, u64) {
@@ -94,6 +102,7 @@ impl WiredMachine {
         let lost = std::mem::take(&mut post_crash.lost);
         let mut parts = post_crash.settle_in_place(&self.map);
         self.recover(&mut parts);
+        self.emptied().for_each(|controller| parts[controller].clear());
         (parts, lost, drained)
     }
 
@@ -106,6 +115,9 @@ impl WiredMachine {
             post_crash.parts = parts;
         }
         let mut images = post_crash.settle(&self.map);
+        if view == View::Durable {
+            self.emptied.iter().for_each(|index| images[*index].clear());
+        }
         let (devices, dram) = self.controllers.split_at(self.map.pm_controllers);
         let caches = Caches { cores: &self.cores, directory: &self.directory, dram, map: &self.map };
         for (index, companion) in &self.companions {

@@ -5,7 +5,7 @@ use crate::error::ConfigError;
 use crate::memory_list::{MemoryDescription, kind_called};
 use crate::params::MACHINE;
 use crate::registry::memory_kind;
-use plug::{Around, MemoryKind};
+use plug::{Around, MemoryKind, System};
 use protocol::{AddressMap, MEMORIES, MemoryPlace, PAGE_BYTES, Settings, TURN};
 use units::Dur;
 
@@ -104,18 +104,19 @@ impl Description {
         Ok(address_map(&self.settings, &self.entries()?))
     }
 
-    /// At page fidelity memory is what `fusion.` says.
-    pub(crate) fn check_page_memory(&self) -> Result<(), ConfigError> {
+    /// Whether nothing is said of memories where `simulator` has its own: at page fidelity, and between hosts.
+    pub(crate) fn check_no_memories(&self, simulator: &System) -> Result<(), ConfigError> {
         let kind = self.settings.text("memory.kind");
         if self.memories.is_empty() && memory::SYSTEM.memory.is_some_and(|plain| plain.name() == kind) {
             return Ok(());
         }
         let given =
             if self.memories.is_empty() { format!("memory.kind = {kind}") } else { "[[memory]]".into() };
-        let own: Vec<String> =
-            pagesim::SYSTEM.groups.iter().map(|(prefix, _)| format!("{prefix}.*")).collect();
-        let own = own.join(", ");
-        let text = format!("{given}: a machine at page fidelity has its memory from {own}; leave it away");
+        let own: Vec<String> = simulator.groups.iter().map(|(prefix, _)| format!("{prefix}.*")).collect();
+        let (fidelity, own) = (self.settings.text("machine.fidelity"), own.join(", "));
+        let text = format!(
+            "{given}: a machine of machine.fidelity = {fidelity} has its memory from {own}; leave it away"
+        );
         Err(ConfigError::new(text))
     }
 
@@ -132,6 +133,7 @@ impl Description {
                 models: &|fits| ordering::models::those(fits),
                 index,
                 is_rest: entry.pages.is_none() && sharing == 1,
+                is_sized: entry.pages.is_some(),
                 kinds: &kinds,
             };
             let place = || {

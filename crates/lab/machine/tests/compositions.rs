@@ -127,3 +127,67 @@ fn what_does_not_fit_together_is_refused_with_its_reason_and_place() {
     let e = machine.set("memory.3.pm.read_ns", "4").unwrap_err().to_string();
     assert!(e.contains("its memories are 0 to 0"), "{e}");
 }
+
+#[test]
+fn a_power_failure_empties_dram_in_a_list_and_on_its_own() {
+    let text =
+        "extends = \"intel\"\n[[memory]]\nkind = \"ddr4\"\nsize = \"64 GiB\"\n[[memory]]\nkind = \"pm\"\n";
+    let machine = parsed(text).unwrap();
+    let work = workload("hashmap", &[("operations", "20")]);
+    let recover = work.recovery(3).unwrap();
+    let options = RunOptions { seed: 3, ..RunOptions::default() };
+    let mut lost = 0;
+    run_with_crashes(&machine, &work, &options, CrashEvery::Persists(20), &mut |point| {
+        lost += u64::from(recover(&mut point.words(), &point.ended).is_err());
+        true
+    })
+    .unwrap();
+    assert!(lost > 0, "all of the program lies in memory that forgets");
+    for name in ["ddr5", "optane-memory-mode"] {
+        let report = ran(&Description::preset(name).unwrap(), &work, engine::Mode::Fast);
+        assert!(report.durable.to_vec().iter().all(|byte| *byte == 0), "{name}");
+        assert!(report.visible.to_vec().iter().any(|byte| *byte != 0), "{name}");
+    }
+}
+
+#[test]
+fn near_data_devices_that_share_pages_with_another_memory_are_refused() {
+    let text = |size: &str| {
+        format!("extends = \"nearpm-md\"\n[[memory]]\nkind = \"nearpm\"\n{size}[[memory]]\nkind = \"pm\"\n")
+    };
+    let why = parsed(&text("")).and_then(|m| m.check().map_err(|e| e.to_string())).unwrap_err();
+    assert!(why.contains("memory 0 (nearpm): size: programs have to know"), "{why}");
+    parsed(&text("size = \"8 MiB\"\n")).unwrap().check().unwrap();
+}
+
+#[test]
+fn copies_outside_the_range_of_the_devices_are_the_cores() {
+    for name in compositions().filter(|name| name.contains("near")) {
+        let machine = Description::preset(name).unwrap();
+        ran(&machine, &workload("copy", &[("operations", "24"), ("threads", "6")]), engine::Mode::Fast);
+    }
+}
+
+#[test]
+fn hosts_take_no_list_of_memories() {
+    let text = "extends = \"shared\"\n[[memory]]\nkind = \"pm\"\n";
+    let why = parsed(text).and_then(|m| m.check().map_err(|e| e.to_string())).unwrap_err();
+    assert!(why.contains("[[memory]]: a machine of machine.fidelity = hosts"), "{why}");
+}
+
+#[test]
+fn nobody_is_told_of_an_operation_whose_fence_still_waits() {
+    // There an sfence holds later stores and not the core, which goes on to the next operation.
+    let mut machine = Description::preset("intel").unwrap();
+    machine.set("ordering.sfence_blocks", "stores").unwrap();
+    for program in ["hashmap", "btree"] {
+        let work = workload(program, &[("operations", "30")]);
+        let recover = work.recovery(3).unwrap();
+        let options = RunOptions { seed: 3, ..RunOptions::default() };
+        run_with_crashes(&machine, &work, &options, CrashEvery::Events(7), &mut |point| {
+            assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "{program} at {}", point.at);
+            true
+        })
+        .unwrap();
+    }
+}

@@ -59,6 +59,12 @@ impl MemoryKind for NearMemory {
                 "memory: nearpm comes first in the list: its devices are the first controllers".into()
             );
         }
+        if s.flag("neardata.offload") && !around.is_alone() && !around.is_sized {
+            return Err(
+                "size: programs have to know what lies in these devices; give one, or neardata.offload = false"
+                    .into(),
+            );
+        }
         let fits = |asks: &Capabilities| {
             !asks.rolls_back && !asks.takes_flushes && (asks.fences || !s.flag("neardata.offload"))
         };

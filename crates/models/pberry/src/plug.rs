@@ -89,6 +89,11 @@ impl MemoryKind for RemoteMemory {
         Some("remote memory is volatile")
     }
 
+    /// The other host keeps its power, and what it acknowledged.
+    fn is_emptied(&self, _: &Settings) -> bool {
+        false
+    }
+
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
         let memory = persistent(place.settings, place.map.base(place.index), (place.ordering)());
         let mut parts = MemoryParts::of(vec![Box::new(agent(place.settings, kind(place.settings), memory))]);

@@ -200,6 +200,7 @@ mod tests {
                 ready,
                 progress,
                 refused: false,
+                untold: 0,
             },
             old,
         );

@@ -354,6 +354,10 @@ impl Front {
     /// One of the program's operations is done. What came before a core's first operation is no operation's time.
     pub(super) fn operation_done(&mut self) {
         self.stats.operations += 1;
+        // Whoever tells the world does so by a store or more, and where a fence holds only these, behind it.
+        if !self.spec.sfence_blocks && !self.capabilities.orders_stores {
+            self.store_buffer.end_operation();
+        }
         if !self.times_operations {
             return;
         }

@@ -147,6 +147,12 @@ impl Core {
         self.port.0.borrow().stats.operations
     }
 
+    /// Operations of which the world has been told: of none that waits for a fence which holds later stores alone.
+    pub fn told_operations(&self) -> u64 {
+        let core = self.port.0.borrow();
+        core.stats.operations - core.store_buffer.untold()
+    }
+
     /// Gives the core its program; it starts with the first timer.
     pub fn load(&mut self, program: Program) {
         self.program = Some(program);

@@ -229,6 +229,7 @@ impl Front {
             ready,
             progress: 0,
             refused: false,
+            untold: 0,
         });
     }
 

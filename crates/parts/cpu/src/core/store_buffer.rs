@@ -32,6 +32,8 @@ pub(super) struct Entry {
     pub(super) progress: u8,
     /// Its line could not be asked for: no miss register was free.
     pub(super) refused: bool,
+    /// Operations of the program that ended behind it, which nobody is told of before.
+    pub(super) untold: u32,
 }
 
 impl Entry {
@@ -124,6 +126,18 @@ impl StoreBuffer {
         }
     }
 
+    /// An operation ended behind the youngest entry, if there is one.
+    pub(super) fn end_operation(&mut self) {
+        if let Some(last) = self.entries.back_mut() {
+            last.untold += 1;
+        }
+    }
+
+    /// Operations that ended behind what waits.
+    pub(super) fn untold(&self) -> u64 {
+        self.entries.iter().map(|entry| u64::from(entry.untold)).sum()
+    }
+
     /// The line of the youngest entry could not be asked for.
     pub(super) fn refuse_last(&mut self) {
         if let Some(last) = self.entries.back_mut() {
@@ -194,6 +208,7 @@ mod tests {
             ready: Time::ZERO,
             progress: 0,
             refused: false,
+            untold: 0,
         }
     }
 

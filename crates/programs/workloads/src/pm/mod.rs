@@ -441,9 +441,14 @@ impl Pm {
         self.durable().await;
     }
 
+    /// Whether devices take this pool's part of crash consistency over.
+    pub(crate) fn has_devices(&self) -> bool {
+        self.near.is_some()
+    }
+
     /// What has been flushed is durable: devices read memory, not caches.
     async fn durable(&self) {
-        if self.near.is_some() {
+        if self.has_devices() {
             self.c.cpu.dfence().await;
         } else {
             self.c.cpu.ofence().await;

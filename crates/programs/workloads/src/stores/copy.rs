@@ -41,7 +41,7 @@ pub(crate) async fn run(c: Context) {
     sync::start(&c).await;
     for n in 0..count {
         let (from, began) = (block(n), c.cpu.now());
-        if c.near.is_some() {
+        if pm.has_devices() {
             pm.command(NearKind::Copy, from, from + AWAY, size).await;
             pm.poll().await;
         } else {
