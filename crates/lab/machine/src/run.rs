@@ -12,14 +12,14 @@ use crate::report::Report;
 use crate::work::Work;
 use crate::{fidelity, hosts, page};
 use cpu::Core;
-use engine::{Device, NodeId, Timeline};
+use engine::{Device, Mode, NodeId, Timeline};
 use plug::Companion;
 use protocol::params::Setting;
 use protocol::{Cpu, FenceKind, Msg, Node, Tally};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use trace::{Replay, ReplayOptions};
+use trace::{Kind, Replay, ReplayOptions};
 use units::{Time, watch};
 use workloads::Context;
 
@@ -86,7 +86,10 @@ impl WiredMachine {
             // The recording tells the others.
             counts.settings.set("cpu.instructions_per_reference", Setting::Number(1));
         }
-        let mut m = WiredMachine::build(&counts, cores, options.mode)?;
+        // What one thread says of the region concerns others from that time on: none may be past it.
+        let bounds = workload.recording().map_or(0, |recording| recording.counts().kind(Kind::Region));
+        let mode = if bounds > 0 && threads > 1 { Mode::Reference } else { options.mode };
+        let mut m = WiredMachine::build(&counts, cores, mode)?;
         workload.check(m.pm_cache_bytes)?;
         m.load(machine, workload, threads, options)?;
         Ok(m)

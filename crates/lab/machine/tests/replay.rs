@@ -297,6 +297,42 @@ fn what_lies_between_windows_is_not_counted() {
 }
 
 #[test]
+fn windows_of_several_threads_are_the_same_with_either_engine() {
+    let mut w = Writer::new(1 << 20);
+    w.put(0, Kind::Create, 0, 1, 0);
+    w.put(1, Kind::Start, 0, 0, 0);
+    // Each has a line of its own, so that it may run far ahead of the other.
+    let work = |w: &mut Writer| {
+        for i in 0..60 {
+            for thread in 0..2 {
+                let at = FILE + u64::from(thread) * NODE;
+                w.put(
+                    thread,
+                    if i % 3 == 0 { Kind::Store } else { Kind::Load },
+                    at,
+                    i,
+                    100 + 40 * u32::from(thread),
+                );
+            }
+        }
+    };
+    // One thread says where a window begins, the other, which is slower, where it ends.
+    for _ in 0..6 {
+        work(&mut w);
+        w.put(0, Kind::Region, 0, 1, 0);
+        work(&mut w);
+        w.put(1, Kind::Region, 0, 0, 0);
+    }
+    for machine in ["intel", "asap-rp", "pberry"] {
+        let told = runs(machine, &w, &[]);
+        assert!(told.get("cpu.references").unwrap() >= 6.0 * 60.0, "{machine}");
+        let time = told.time.as_ns();
+        let spent: f64 = told.stats.iter().filter(|s| s.name.starts_with("time.")).map(|s| s.value).sum();
+        assert!((spent - 2.0 * time).abs() < 0.1 * time, "{machine}: causes are {spent} ns of {time} ns");
+    }
+}
+
+#[test]
 fn the_error_of_sampling_is_that_of_the_windows_times() {
     let alike = runs("intel", &windows(8, 10, 100), &[]).get("sampling.error_percent").unwrap();
     assert!(alike < 1.0, "{alike} %");

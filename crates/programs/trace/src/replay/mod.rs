@@ -47,6 +47,8 @@ pub struct Replay {
     region: Cell<Region>,
     bounds: u64,
     bounds_passed: Cell<u64>,
+    /// How many more of these were beginnings than ends: a thread may come to the next part before another has left this one.
+    depth: Cell<i64>,
 }
 
 /// How often the region of interest has begun or ended, where the recording bounds it: it is open after an odd number of times.
@@ -114,6 +116,7 @@ impl Replay {
             region: Cell::default(),
             bounds,
             bounds_passed: Cell::default(),
+            depth: Cell::default(),
         })
     }
 
@@ -335,9 +338,10 @@ impl Replay {
     /// The region of interest begins or ends, on this core here and on others at their next records.
     fn bound(&self, cpu: &Cpu, begins: bool, seen: &mut Region) {
         self.bounds_passed.set(self.bounds_passed.get() + 1);
-        let Region(passed) = self.region.get();
-        if begins != self.region.get().is_open() {
-            self.region.set(Region(passed + 1));
+        self.depth.set(self.depth.get() + if begins { 1 } else { -1 });
+        let region = self.region.get();
+        if region.is_open() != (self.depth.get() > 0) {
+            self.region.set(Region(region.0 + 1));
             self.follow_region(cpu, seen);
         }
     }
