@@ -253,7 +253,9 @@ impl Node for NearDevice {
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
         let s = &mut self.stats;
         [&mut s.fifo, &mut s.host_queue, &mut s.units].into_iter().for_each(|o| o.pass(now));
-        s.hand_up(sink);
+        if self.spec.offloads {
+            s.hand_up(sink);
+        }
         self.memory.stats(now, sink);
     }
 }

@@ -123,16 +123,12 @@ impl MemoryKind for NearMemory {
             let memory = persistent(s, place.map.base(place.index), (place.ordering)());
             Box::new(NearDevice::new(device(s, place.cores, map, index), memory)) as Box<dyn MemoryDevice>
         };
-        let range = place.map.memory(place.index).range;
+        let (range, offloads) = (place.map.memory(place.index).range, s.flag("neardata.offload"));
         Ok(MemoryParts {
             devices: (0..map.pm_controllers).map(device).collect(),
-            companion: Some(Rc::new(RefCell::new(Watch {
-                checker: Checker::new(map.pm_controllers),
-                works: vec![false; map.pm_controllers],
-                at_work: Occupancy::default(),
-            }))),
+            companion: offloads.then(|| watch(map.pm_controllers)),
             port: Some(Box::new(port(s, place.cores, map))),
-            offload: s.flag("neardata.offload").then(|| NearInterface {
+            offload: offloads.then(|| NearInterface {
                 devices: map.pm_controllers as u64,
                 interleave: map.interleave_bytes,
                 words: s.count("neardata.command_words"),
@@ -142,6 +138,12 @@ impl MemoryKind for NearMemory {
             cache_bytes: None,
         })
     }
+}
+
+/// Who watches `devices` devices that get commands.
+fn watch(devices: usize) -> Rc<RefCell<dyn Companion>> {
+    let (checker, works) = (Checker::new(devices), vec![false; devices]);
+    Rc::new(RefCell::new(Watch { checker, works, at_work: Occupancy::default() }))
 }
 
 /// The state machine of device `index` as parameters describe it.
@@ -175,6 +177,7 @@ fn device(s: &Settings, cores: usize, map: AddressMap, index: usize) -> DeviceSp
     DeviceSpec {
         dispatcher: dispatcher(s, map, index as u8),
         cores,
+        offloads: s.flag("neardata.offload"),
         start: s.dur("neardata.start_ns"),
         fine_start: s.dur("neardata.fine_start_ns"),
         line: s.dur("neardata.line_ns"),

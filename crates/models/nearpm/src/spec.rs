@@ -79,6 +79,8 @@ pub struct DeviceSpec {
     pub dispatcher: DispatcherSpec,
     /// Cores of the machine, which decide about port numbers.
     pub cores: usize,
+    /// Whether programs give it commands; otherwise it is memory, and counts none.
+    pub offloads: bool,
     /// From a request's dispatch to its first line: decoding, address look-up, setting up the DMA engine.
     pub start: Dur,
     /// The same for a request of up to a line, which the load/store unit moves.

@@ -199,6 +199,10 @@ impl Media for Dimm {
         self.spec.hit
     }
 
+    fn has_buffer(&self) -> bool {
+        true
+    }
+
     fn stats(&self, sink: &mut dyn StatSink) {
         self.stats.hand_up(sink);
     }

@@ -28,6 +28,10 @@ pub trait Media {
     fn write(&mut self, now: Time, line: Line) -> Cost;
     /// How long a read takes at least.
     fn least_read(&self) -> Dur;
+    /// Whether a buffer of the module's answers some accesses.
+    fn has_buffer(&self) -> bool {
+        false
+    }
     /// Hands up statistics of its own.
     fn stats(&self, sink: &mut dyn StatSink) {
         let _ = sink;
@@ -70,6 +74,10 @@ impl Media for FixedMedia {
 
     fn least_read(&self) -> Dur {
         self.spec.buffer.map_or(self.spec.read, |buffer| self.spec.read.min(buffer.read))
+    }
+
+    fn has_buffer(&self) -> bool {
+        self.spec.buffer.is_some()
     }
 }
 

@@ -33,6 +33,8 @@ mod tests;
 /// What controllers report.
 pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
     stats::Stats::TABLE,
+    stats::UndoReads::TABLE,
+    stats::Buffer::TABLE,
     stats::RecoveryTable::TABLE,
     stats::UndoLog::TABLE,
     stats::HeldWrites::TABLE,
@@ -451,7 +453,7 @@ impl Controller {
         if read.answer {
             self.stats.reads += 1;
         } else {
-            self.stats.undo_reads += 1;
+            self.stats.undo.undo_reads += 1;
         }
         self.answer(read, out.now() + cost.latency, out);
     }
@@ -593,7 +595,12 @@ impl Node for Controller {
             self.stats.of_dram(sink);
         }
         match &self.media {
-            Behind::Server(media) => media.stats(sink),
+            Behind::Server(media) => {
+                if self.is_pm() && media.has_buffer() {
+                    self.stats.buffer.hand_up(sink);
+                }
+                media.stats(sink);
+            }
             Behind::Queue(media) => media.stats(sink),
         }
         self.ordering.stats(sink);

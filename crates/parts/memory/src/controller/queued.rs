@@ -81,7 +81,7 @@ impl Controller {
             if read.answer {
                 self.stats.reads += 1;
             } else {
-                self.stats.undo_reads += 1;
+                self.stats.undo.undo_reads += 1;
             }
             match answered {
                 Ok(at) => self.answer(read, at, out),

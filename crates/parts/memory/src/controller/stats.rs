@@ -14,8 +14,8 @@ pub(super) struct Stats {
     /// 64-byte reads of persistent memory, those for undo records included
     #[stat(column = "PM reads", explains = "time.memory")]
     pub(super) reads: u64,
-    /// 64-byte reads of persistent memory for undo records
-    pub(super) undo_reads: u64,
+    #[stat(skip)]
+    pub(super) undo: UndoReads,
     /// bytes written to the media of persistent memory
     #[stat(unit = "B")]
     pub(super) bytes_written: u64,
@@ -28,12 +28,8 @@ pub(super) struct Stats {
     /// writes that found the write pending queue full
     #[stat(name = "write_pending_queue.waits")]
     pub(super) waits: u64,
-    /// accesses that hit the module's internal buffer
-    #[stat(name = "buffer.hits")]
-    pub(super) buffer_hits: u64,
-    /// accesses that missed the module's internal buffer
-    #[stat(name = "buffer.misses")]
-    pub(super) buffer_misses: u64,
+    #[stat(skip)]
+    pub(super) buffer: Buffer,
     /// filling of a write pending queue
     #[stat(name = "write_pending_queue")]
     pub(super) queue: Occupancy,
@@ -42,6 +38,24 @@ pub(super) struct Stats {
     pub(super) input: Occupancy,
     #[stat(skip)]
     pub(super) records: RecoveryTable,
+}
+
+/// What undo records read, where there are any.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "memory")]
+pub(super) struct UndoReads {
+    /// 64-byte reads of persistent memory for undo records
+    pub(super) undo_reads: u64,
+}
+
+/// The internal buffer of a module that has one.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "memory.buffer")]
+pub(super) struct Buffer {
+    /// accesses that hit the module's internal buffer
+    pub(super) hits: u64,
+    /// accesses that missed the module's internal buffer
+    pub(super) misses: u64,
 }
 
 /// Records that a controller keeps for its ordering model.
@@ -92,13 +106,16 @@ impl Stats {
     pub(super) fn accessed(&mut self, cost: &Cost) {
         self.bytes_read += cost.bytes_read;
         self.bytes_written += cost.bytes_written;
-        self.buffer_hits += u64::from(cost.hit == Some(true));
-        self.buffer_misses += u64::from(cost.hit == Some(false));
+        self.buffer.hits += u64::from(cost.hit == Some(true));
+        self.buffer.misses += u64::from(cost.hit == Some(false));
     }
 
     /// What a controller of persistent memory hands up; `records` are those that its ordering model keeps.
     pub(super) fn of_pm(&self, records: Option<Records>, sink: &mut dyn StatSink) {
-        Stats { reads: self.reads + self.undo_reads, ..self.clone() }.hand_up(sink);
+        Stats { reads: self.reads + self.undo.undo_reads, ..self.clone() }.hand_up(sink);
+        if matches!(records, Some(Records::RecoveryTable | Records::UndoLog)) {
+            self.undo.hand_up(sink);
+        }
         let table = || self.records.table.clone();
         match records {
             Some(Records::RecoveryTable) => self.records.hand_up(sink),
