@@ -40,6 +40,12 @@ pub(crate) fn own_setting(key: &str, value: &str) -> Result<(&'static str, Setti
     let known = |key: &str| MACHINE.iter().find(|p| p.key == key);
     let param = known(&of_memory).or_else(|| known(key)).filter(|p| p.key != "memory.kind");
     let Some(param) = param else {
+        if ["kind", "size", "share"].contains(&key) {
+            let text = format!(
+                "\"{key}\" of a memory: is what the list is made of; give it in a file with [[memory]]"
+            );
+            return Err(ConfigError::new(text));
+        }
         let near = suggestion(key, MACHINE.iter().map(|p| p.key.strip_prefix("memory.").unwrap_or(p.key)));
         return Err(ConfigError::new(format!("unknown key \"{key}\" of a memory{near}")));
     };

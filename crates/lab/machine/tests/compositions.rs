@@ -191,3 +191,12 @@ fn nobody_is_told_of_an_operation_whose_fence_still_waits() {
         .unwrap();
     }
 }
+
+#[test]
+fn what_a_list_is_made_of_is_given_in_a_file() {
+    let mut machine = Description::preset("compose-bbb-two-media").unwrap();
+    for (key, value) in [("memory.1.kind", "optane"), ("memory.1.share", "2"), ("memory.0.size", "1 MiB")] {
+        let why = machine.set(key, value).unwrap_err().to_string();
+        assert!(why.contains("is what the list is made of"), "{why}");
+    }
+}
