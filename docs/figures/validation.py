@@ -317,7 +317,6 @@ SHOWS_ON = {
     ("shared", "caches-forgotten"): "--lines 1 --global-flush",
     ("shared", "count-stays"): "--lines 1 --buffer 1",
     ("hops", "flushes-past-epochs"): "--persist-buffer 2",
-    ("lrp", "passes-epochs"): "--persist-buffer 2",
     ("pmem-spec", "forgets-reads"): "--cores 1 --evictions 2",
     ("capri", "sends-open-region"): "--cores 1 --epochs 1 --stores 3 --persist-buffer 3 --region-stores 3",
 }  # fmt: skip

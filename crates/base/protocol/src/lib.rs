@@ -30,8 +30,8 @@ pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};
 pub use node::{Depth, Lost, Node, PostCrash, View};
 pub use ordering::{
-    Accepted, Capabilities, Checkpoints, ControllerOrdering, CoreOrdering, Evicted, Flushed, Outbox, Peer,
-    Records, Retired, WouldBlock,
+    Accepted, Among, Capabilities, Checkpoints, Clocks, ControllerOrdering, CoreOrdering, Evicted, Flushed,
+    Outbox, Peer, Records, Retired, WouldBlock,
 };
 // What stands in this crate's own interface.
 pub use params::{self, Occupancy, Param, Settings, StatSink, Tally, Value};

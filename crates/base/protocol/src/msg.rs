@@ -86,6 +86,11 @@ pub enum Msg {
     Commit { epoch: EpochId },
     /// The controller has acted on `Commit`.
     CommitAck { epoch: EpochId },
+    /// Everything that an epoch of the sender wrote is at its controllers; it comes after `after`. Answered by `CommitAck` once
+    /// what it wrote is durable at the receiver.
+    Complete { epoch: EpochId, after: Option<EpochTag> },
+    /// One controller tells another: what the core of `tag` wrote up to that epoch is durable at the sender.
+    Clock { tag: EpochTag },
     /// The line was read before a store of the receiver that was on its way: the core goes back to its checkpoint. `Recalled`
     /// follows.
     Misread { line: Line },
@@ -152,7 +157,8 @@ impl engine::Message for Msg {
                 | Untag { .. }
                 | Written { .. }
         );
-        let asks_controller = matches!(self, Read { .. } | Write { .. } | Flush(_) | Commit { .. });
+        let asks_controller =
+            matches!(self, Read { .. } | Write { .. } | Flush(_) | Commit { .. } | Complete { .. });
         let tells_core =
             matches!(self, Data { .. } | CleanAck { .. } | Ack { .. } | Nack { .. } | CommitAck { .. });
         asks_directory || asks_controller || tells_core || matches!(self, Wake)

@@ -290,6 +290,42 @@ impl Records {
     }
 }
 
+/// A place among the controllers of persistent memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Among {
+    /// Which it is.
+    pub own: usize,
+    /// How many there are.
+    pub controllers: usize,
+    /// Cores of the machine.
+    pub cores: usize,
+}
+
+/// A half at a controller that writes what comes once clocks allow it: for each core and controller, up to which epoch everything is
+/// durable. Lines that must then be written to the media go to `retired`.
+pub trait Clocks {
+    /// Other controllers are told at whole multiples of this; at once where it is zero.
+    fn interval(&self) -> Dur;
+
+    /// Where it stands.
+    fn place(&self) -> Among;
+
+    /// Everything that an epoch wrote is at its controllers; it comes after `after`.
+    fn complete(&mut self, tag: EpochTag, after: Option<EpochTag>, image: &mut Image, retired: &mut Retired);
+
+    /// Controller `from` tells up to which epoch everything of a core is durable there.
+    fn hears(&mut self, from: usize, tag: EpochTag, image: &mut Image, retired: &mut Retired);
+
+    /// The next epoch that has become durable here, of which its core is to hear.
+    fn durable(&mut self) -> Option<EpochTag>;
+
+    /// Whether other controllers have something to hear.
+    fn has_news(&self) -> bool;
+
+    /// How far a core is here, which other controllers have not heard.
+    fn untold(&mut self) -> Option<EpochTag>;
+}
+
 /// The half at a controller. It changes the functional image at once; the controller adds time.
 pub trait ControllerOrdering {
     /// Whether it is told of time, reads and arrivals, as models are whose cores can go back.
@@ -312,6 +348,16 @@ pub trait ControllerOrdering {
     fn arrives(&mut self, request: &FlushRequest) -> bool {
         let _ = request;
         false
+    }
+
+    /// Told before anything else which of the machine's controllers it stands at.
+    fn among(&mut self, among: Among) {
+        let _ = among;
+    }
+
+    /// What it compares with other controllers, where it does: it then hears of complete epochs and not of commits.
+    fn clocks(&mut self) -> Option<&mut dyn Clocks> {
+        None
     }
 
     /// A flush is at the head of the controller's queue.

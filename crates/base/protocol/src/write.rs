@@ -52,6 +52,8 @@ pub struct FlushRequest {
     pub early: bool,
     /// Whether this flush was refused before, or is of a store that a core repeats.
     pub retry: bool,
+    /// The epoch of another core that it comes after, where that is still to be compared.
+    pub after: Option<EpochTag>,
     /// The write.
     pub write: LineWrite,
 }

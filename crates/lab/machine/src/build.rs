@@ -9,8 +9,8 @@ use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::cxl::{self, CxlLink};
 use plug::{Companion, MemoryDevice, MemoryParts, NoDevice, Place, UncachedPort};
-use protocol::{AddressMap, Msg, NearInterface, Node, Settings, ports};
-use std::cell::RefCell;
+use protocol::{AddressMap, Among, Msg, NearInterface, Node, Settings, ports};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use trace::Replay;
 use units::Dur;
@@ -75,7 +75,17 @@ impl WiredMachine {
         };
         let mut built = Built::new();
         for (index, entry) in entries.iter().enumerate() {
-            let half = || ordering.controller_side(&entry.settings);
+            // Halves are asked for in the order of their controllers.
+            let next = Cell::new(map.memory(index).first);
+            let half = || {
+                let mut half = ordering.controller_side(&entry.settings);
+                half.among(Among {
+                    own: next.replace(next.get() + 1),
+                    controllers: map.pm_controllers,
+                    cores,
+                });
+                half
+            };
             let place = Place { settings: &entry.settings, cores, index, map, ordering: &half };
             built.add(index, entry.kind.build(&place).map_err(ConfigError::new)?);
         }

@@ -13,7 +13,7 @@
 //! | `ppa` | a path that keeps what stores need, in regions | none | Zeng et al. (MICRO 2023) |
 //! | `capri` | battery-backed buffer of regions | none | Jeong et al. (HPDC 2022) |
 //! | `cwsp` | persist buffer, regions, eager flushing | undo log | Zeng et al. (ISCA 2024) |
-//! | `vorpal` | persist buffer, epoch table, eager flushing | held writes | Korgaonkar et al. (PODC 2019) |
+//! | `vorpal` | persist buffer, epoch table, eager flushing | vector clocks, held writes | Korgaonkar et al. (PODC 2019) |
 //! | `strandweaver` | persist queue, strand buffers | none | Gogte et al. (ISCA 2020) |
 //! | `pmem-spec` | persist path; goes back to a checkpoint | speculation buffer | Jeong and Jung (ASPLOS 2021) |
 //!

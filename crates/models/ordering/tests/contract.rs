@@ -8,8 +8,8 @@ use ordering::{MODELS, Registered, models};
 use protocol::params::Parameters;
 use protocol::params::{Kind, Setting, Settings};
 use protocol::{
-    Accepted, AddressMap, Capabilities, ControllerOrdering, CoreOrdering, FenceKind, Flushed, Image, Line,
-    LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, Persistency, Tally, line_of,
+    Accepted, AddressMap, Among, Capabilities, ControllerOrdering, CoreOrdering, EpochTag, FenceKind,
+    Flushed, Image, Line, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, Persistency, Tally, line_of,
 };
 use std::collections::VecDeque;
 use units::{Random, Time};
@@ -68,6 +68,8 @@ struct Bench {
     /// From each core to each controller, and back.
     there: Vec<VecDeque<Sent>>,
     back: Vec<VecDeque<Msg>>,
+    /// From one controller to another.
+    clocks: VecDeque<(usize, usize, EpochTag)>,
     random: Random,
 }
 
@@ -121,7 +123,11 @@ impl Bench {
             flying: Vec::new(),
         };
         let cores = (0..CORES).map(|id| core(id, &mut random)).collect();
-        let controller = |_| (model.model.controller_side(&settings), Image::new(PM_BASE));
+        let controller = |own| {
+            let mut side = model.model.controller_side(&settings);
+            side.among(Among { own, controllers: CONTROLLERS, cores: CORES });
+            (side, Image::new(PM_BASE))
+        };
         Bench {
             model,
             now: Time::ZERO,
@@ -129,6 +135,7 @@ impl Bench {
             controllers: (0..CONTROLLERS).map(controller).collect(),
             there: vec![VecDeque::new(); CORES * CONTROLLERS],
             back: vec![VecDeque::new(); CORES * CONTROLLERS],
+            clocks: VecDeque::new(),
             random,
             settings,
         }
@@ -230,9 +237,35 @@ impl Bench {
                 side.commit((wire / CONTROLLERS) as u8, epoch, image, &mut Vec::new());
                 Msg::CommitAck { epoch }
             }
+            Sent::Msg(Msg::Complete { epoch, after }) => {
+                let tag = EpochTag { core: (wire / CONTROLLERS) as u8, epoch };
+                let clocks = side.clocks().expect("clocks");
+                clocks.complete(tag, after, image, &mut Vec::new());
+                return self.moved(wire % CONTROLLERS);
+            }
             Sent::Msg(other) => panic!("{other:?} to a controller"),
         };
         self.back[wire].push_back(answer);
+    }
+
+    /// Clocks of a controller have moved.
+    fn moved(&mut self, own: usize) {
+        let Some(clocks) = self.controllers[own].0.clocks() else { return };
+        while let Some(EpochTag { core, epoch }) = clocks.durable() {
+            self.back[usize::from(core) * CONTROLLERS + own].push_back(Msg::CommitAck { epoch });
+        }
+        while let Some(tag) = clocks.untold() {
+            let others = (0..CONTROLLERS).filter(|other| *other != own);
+            self.clocks.extend(others.map(|other| (own, other, tag)));
+        }
+    }
+
+    /// A controller hears of another's clock.
+    fn hears(&mut self) {
+        let Some((from, to, tag)) = self.clocks.pop_front() else { return };
+        let (side, image) = &mut self.controllers[to];
+        side.clocks().expect("clocks").hears(from, tag, image, &mut Vec::new());
+        self.moved(to);
     }
 
     /// An answer arrives at a core.
@@ -282,7 +315,7 @@ impl Bench {
     fn is_idle(&self) -> bool {
         let idle = |c: &Core| c.steps.is_empty() && c.side.next() == Time::NEVER;
         let empty = self.there.iter().all(VecDeque::is_empty) && self.back.iter().all(VecDeque::is_empty);
-        empty && self.cores.iter().all(idle)
+        empty && self.clocks.is_empty() && self.cores.iter().all(idle)
     }
 
     /// Runs to the end, `each` after every move.
@@ -291,7 +324,7 @@ impl Bench {
             if self.is_idle() {
                 return;
             }
-            match self.random.below(4) {
+            match self.random.below(5) {
                 0 => {
                     let core = self.random.below(CORES as u64) as usize;
                     self.step(core);
@@ -304,6 +337,7 @@ impl Bench {
                     let wire = self.random.below((CORES * CONTROLLERS) as u64) as usize;
                     self.returns(wire);
                 }
+                3 => self.hears(),
                 _ => self.tick(),
             }
             each(self);

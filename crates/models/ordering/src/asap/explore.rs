@@ -24,7 +24,7 @@ impl Asap {
 
     fn sides(self) -> EarlyMember {
         let Asap { recovery_table: records, mutant } = self;
-        EarlyMember { records, speculates: true, region_stores: None, mutant }
+        EarlyMember { records, region_stores: None, mutant }
     }
 }
 

@@ -62,7 +62,7 @@ impl BatteryBuffer {
     fn flush(&mut self, now: Time, slot: u16, out: &mut Outbox) {
         let write = self.buffer.send(slot).write;
         let core = self.spec.core;
-        let request = FlushRequest { core, slot, epoch: ONE, early: false, retry: false, write };
+        let request = FlushRequest { core, slot, epoch: ONE, early: false, retry: false, after: None, write };
         out.send(now, Peer::Controller(self.spec.map.controller(write.line)), Msg::Flush(request));
         self.flushes += 1;
     }

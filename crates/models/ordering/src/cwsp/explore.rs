@@ -14,8 +14,7 @@ pub struct Cwsp(pub EarlyMember);
 
 impl Cwsp {
     /// Two records at each controller.
-    pub const SMALL: Cwsp =
-        Cwsp(EarlyMember { records: 2, speculates: true, region_stores: Some(1), mutant: None });
+    pub const SMALL: Cwsp = Cwsp(EarlyMember { records: 2, region_stores: Some(1), mutant: None });
 }
 
 const REGION_STORES: Bound = Bound::number("region-stores", 1, 1, 8, "Stores after which a region ends");
@@ -49,7 +48,6 @@ impl Explored for PathSpace<Cwsp> {
             records: given.number(&RECORDS),
             region_stores: Some(given.number(&REGION_STORES)),
             mutant,
-            ..Cwsp::SMALL.0
         };
         PathSpace { epochs: given.number(&EPOCHS), ..PathSpace::of(given, Cwsp(sides)) }
     }

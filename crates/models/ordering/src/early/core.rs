@@ -52,11 +52,11 @@ impl Eager {
     }
 }
 
-/// Tells the controllers that have early flushes of an epoch, `at` some time not before now.
-fn send_commits(path: &mut Path, at: Time, id: EpochId, out: &mut Outbox) {
+/// Tells the controllers that have early flushes of an epoch.
+fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
     let Some(epoch) = path.tracker.epochs.get_mut(id) else { return };
     for controller in bits(epoch.early) {
-        out.send(at, Peer::Controller(controller as usize), Msg::Commit { epoch: id });
+        out.send(now, Peer::Controller(controller as usize), Msg::Commit { epoch: id });
     }
     epoch.committing = true;
     epoch.commits_left = epoch.early.count_ones();
@@ -87,7 +87,8 @@ impl Policy for Eager {
         let retry = entry.refused;
         self.refused -= usize::from(retry);
         let core = path.spec.core;
-        let request = FlushRequest { core, slot, epoch: entry.epoch, early, retry, write: entry.write };
+        let request =
+            FlushRequest { core, slot, epoch: entry.epoch, early, retry, after: None, write: entry.write };
         out.send(now, Peer::Controller(controller), Msg::Flush(request));
     }
 
@@ -102,14 +103,14 @@ impl Policy for Eager {
             if self.spec.mutant == Some(Mutant::UndoOnComplete)
                 && let Some(id) = path.tracker.epochs.complete()
             {
-                send_commits(path, self.spec.committed_at(now), id, out);
+                send_commits(path, now, id, out);
                 continue;
             }
             let next = self.next_to_commit(path);
             if next.committing || !next.may_commit() {
                 break;
             }
-            send_commits(path, self.spec.committed_at(now), next.id, out);
+            send_commits(path, now, next.id, out);
         }
     }
 

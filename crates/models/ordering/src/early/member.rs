@@ -9,8 +9,6 @@ use explore::Bound;
 pub struct EarlyMember {
     /// Records of a controller.
     pub records: usize,
-    /// As [`RecoverySpec::speculates`].
-    pub speculates: bool,
     /// Stores after which a region ends; none where the program draws epochs.
     pub region_stores: Option<usize>,
     /// A seeded mistake.
@@ -35,7 +33,7 @@ impl EarlyMember {
 
     /// A controller's side, empty.
     pub(crate) fn table(&self) -> RecoveryTable {
-        let spec = RecoverySpec::of(self.records, self.speculates);
+        let spec = RecoverySpec::of(self.records, true);
         RecoveryTable::new(RecoverySpec { mutant: self.mutant, ..spec })
     }
 }

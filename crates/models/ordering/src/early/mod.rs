@@ -1,4 +1,4 @@
-//! Flushes that leave before they are safe, and controllers that make up for it: what ASAP, cWSP and Vorpal do alike.
+//! Flushes that leave before they are safe, and controllers that make up for it: what ASAP and cWSP do alike, and whose records Vorpal's controllers keep.
 //!
 //! ```text
 //!   stores -> persist buffer --Flush(safe|early)--> controller: records (undo, delay) -> WPQ

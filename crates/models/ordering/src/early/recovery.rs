@@ -115,6 +115,11 @@ impl RecoveryTable {
         }
     }
 
+    /// Whether every early flush of a core is refused until one that was refused has come back.
+    pub(crate) fn awaits(&self, core: u8) -> bool {
+        self.spec.nack_following && self.waiting_cores >> core & 1 == 1
+    }
+
     fn has_room(&self) -> bool {
         self.undo.len() + self.delay.len() < self.spec.entries
     }
@@ -138,7 +143,7 @@ impl RecoveryTable {
         self.stats.early_flushes += 1;
         let owner = Owner { core: request.core, epoch: request.epoch };
         let line = request.write.line;
-        let waits = self.spec.nack_following && self.waiting_cores >> request.core & 1 == 1;
+        let waits = self.awaits(request.core);
         if let Some(d) = self.delay.iter_mut().find(|d| d.owner == owner && d.write.line == line) {
             d.write.merge(&request.write);
             self.stats.absorbed_flushes += 1;

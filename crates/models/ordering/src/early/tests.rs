@@ -18,7 +18,7 @@ fn write(n: u64, value: u8) -> LineWrite {
 }
 
 fn request(core: u8, epoch: u32, early: bool, write: LineWrite) -> FlushRequest {
-    FlushRequest { core, slot: 0, epoch, early, retry: false, write }
+    FlushRequest { core, slot: 0, epoch, early, retry: false, after: None, write }
 }
 
 struct Table {
@@ -204,23 +204,6 @@ fn a_later_epoch_is_flushed_early_and_commits_after_its_predecessor() {
     );
     h.on(at(160), Peer::Controller(1), &Msg::CommitAck { epoch: 2 }, &mut out);
     assert_eq!(h.committed(), 2);
-}
-
-#[test]
-fn controllers_hear_of_a_commit_when_clocks_are_told() {
-    let told = |acknowledged: u64| {
-        let spec = EarlySpec { commit_interval: Dur::ns(50), ..EarlySpec::EAGER };
-        let (mut h, mut out) = (core_of(8, spec), Outbox::default());
-        for n in 0..2 {
-            h.store(at(0), &write(n, 1), &mut out).unwrap();
-            h.fence(at(0), FenceKind::Ofence, &mut out).unwrap();
-            h.tick(at(n), &mut out);
-        }
-        h.on(at(40), Peer::Controller(1), &Msg::Ack { slot: 1 }, &mut out);
-        h.on(at(acknowledged), Peer::Controller(0), &Msg::Ack { slot: 0 }, &mut out);
-        out.0.iter().find(|(_, _, m)| matches!(m, Msg::Commit { .. })).map(|(when, ..)| *when)
-    };
-    assert_eq!((told(101), told(150)), (Some(at(150)), Some(at(150))));
 }
 
 #[test]

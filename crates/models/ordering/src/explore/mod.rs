@@ -25,7 +25,7 @@ pub use step::{Step, Wire};
 
 use crate::{CrossCore, Dependences, PathSpec};
 use explore::{Bound, Given, Protocol};
-use protocol::{AddressMap, ControllerOrdering, CoreOrdering, Line, Msg, PM_BASE, line_of};
+use protocol::{AddressMap, Among, ControllerOrdering, CoreOrdering, Line, Msg, PM_BASE, line_of};
 use std::fmt::Debug;
 use std::hash::Hash;
 use units::{Dur, Time};
@@ -178,7 +178,12 @@ impl<M: Member> Protocol for PathSpace<M> {
 
     fn start(&self) -> State<M> {
         let cores = (0..self.cores as u8).map(|core| self.model.core(self.path(core))).collect();
-        let tables = (0..self.controllers).map(|_| self.model.table()).collect();
+        let table = |own| {
+            let mut table = self.model.table();
+            table.among(Among { own, controllers: self.controllers, cores: self.cores });
+            table
+        };
+        let tables = (0..self.controllers).map(table).collect();
         State::new(cores, tables, M::TimestampRegister::of(self.cores), self.map(), self.lines)
     }
 
@@ -199,6 +204,7 @@ impl<M: Member> Protocol for PathSpace<M> {
                 steps.push(Step::Timer(core));
             }
         }
+        steps.extend(state.has_news.then_some(Step::Tell));
         steps.extend(state.wires.ends().map(Step::Deliver));
     }
 
@@ -222,6 +228,7 @@ impl<M: Member> Protocol for PathSpace<M> {
                 next.clock.reach(core, M::timer(&next.cores[core]));
                 next.tick(core);
             }
+            Step::Tell => next.tell(),
             Step::Deliver(wire) => next.deliver(wire),
         }
         next

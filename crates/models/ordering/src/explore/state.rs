@@ -4,8 +4,8 @@ use super::step::Wire;
 use super::{MOST_CORES, Member, TimestampRegister, line};
 use explore::{Aside, Wires};
 use protocol::{
-    Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, FenceKind, Image, LineWrite, Mask, Msg,
-    Outbox, PM_BASE, Peer,
+    Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, EpochTag, FenceKind, Image, LineWrite,
+    Mask, Msg, Outbox, PM_BASE, Peer,
 };
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -30,6 +30,8 @@ pub struct State<M: Member> {
     tables: Vec<M::Table>,
     register: M::TimestampRegister,
     memory: Media,
+    /// A controller has something to tell others.
+    pub(super) has_news: bool,
     /// Messages, each with the core that sends or gets it.
     pub(super) wires: Wires<Wire, (usize, Msg)>,
     /// For each line its writes, in the order in which they became visible; the first writes 1, the second 2.
@@ -92,6 +94,7 @@ impl<M: Member> State<M> {
             memory: Media { images: vec![Image::new(PM_BASE); tables.len()], map, lines },
             tables,
             register,
+            has_news: false,
             wires: Wires::new(),
             log: vec![Vec::new(); lines],
             after: BTreeSet::new(),
@@ -218,7 +221,41 @@ impl<M: Member> State<M> {
                 table.commit(core as u8, *epoch, image, &mut Vec::new());
                 self.send(Wire::Committed(c, core), core, Msg::CommitAck { epoch: *epoch });
             }
+            Msg::Complete { epoch, after } => {
+                let tag = EpochTag { core: core as u8, epoch: *epoch };
+                if let Some(clocks) = table.clocks() {
+                    clocks.complete(tag, *after, image, &mut Vec::new());
+                }
+                self.moved(c);
+            }
             _ => protocol::unexpected("a controller", msg),
+        }
+    }
+
+    /// Clocks of a controller have moved. Cores hear at once: what they hear later, they claim later.
+    fn moved(&mut self, c: usize) {
+        let Some(clocks) = self.tables[c].clocks() else { return };
+        self.has_news |= clocks.has_news();
+        let durable: Vec<EpochTag> = std::iter::from_fn(|| clocks.durable()).collect();
+        for EpochTag { core, epoch } in durable {
+            self.core(Peer::Controller(c), core.into(), &Msg::CommitAck { epoch });
+        }
+    }
+
+    /// The time has come at which controllers tell each other their clocks: when that is, is what is explored.
+    pub(super) fn tell(&mut self) {
+        self.has_news = false;
+        let mut told = Vec::new();
+        for (c, table) in self.tables.iter_mut().enumerate() {
+            let Some(clocks) = table.clocks() else { return };
+            told.extend(std::iter::from_fn(|| clocks.untold()).map(|tag| (c, tag)));
+        }
+        for c in 0..self.tables.len() {
+            for (from, tag) in told.iter().filter(|(from, _)| *from != c) {
+                let Some(clocks) = self.tables[c].clocks() else { return };
+                clocks.hears(*from, *tag, &mut self.memory.images[c], &mut Vec::new());
+            }
+            self.moved(c);
         }
     }
 

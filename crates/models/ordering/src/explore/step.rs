@@ -18,6 +18,8 @@ pub enum Step {
     Flush(usize),
     /// A core's timer ends.
     Timer(usize),
+    /// Controllers tell each other their clocks.
+    Tell,
     /// The first message of a wire arrives.
     Deliver(Wire),
 }
@@ -50,6 +52,7 @@ impl fmt::Display for Step {
             Step::Fence(core) => write!(f, "core {core} reaches a fence"),
             Step::Flush(core) => write!(f, "core {core} flushes an entry"),
             Step::Timer(core) => write!(f, "core {core} asks the register"),
+            Step::Tell => write!(f, "controller 0 and the others tell each other how far each core is"),
             Step::Deliver(wire) => wire.fmt(f),
         }
     }

@@ -26,7 +26,15 @@ fn write(n: u64, value: u8) -> LineWrite {
 }
 
 fn flush(n: u64, value: u8) -> FlushRequest {
-    FlushRequest { core: 0, slot: 0, epoch: 1, early: false, retry: false, write: write(n, value) }
+    FlushRequest {
+        core: 0,
+        slot: 0,
+        epoch: 1,
+        early: false,
+        retry: false,
+        after: None,
+        write: write(n, value),
+    }
 }
 
 /// What a core sends from `now` on, as far as nothing answers, and when.

@@ -1,49 +1,55 @@
 //! Vorpal's cores and controllers, every interleaving of them. What is promised is what ASAP promises.
 
+use super::{ClockedCore, ClockedTable, Mutant};
 use crate::early::member::{EPOCHS, RECORDS};
-use crate::early::{EarlyCore, EarlyMember, Mutant, RecoveryTable};
 use crate::explore::{
     CONTROLLERS, CORES, EPOCH_TABLE, LINES, Member, PERSIST_BUFFER, PathSpace, Promise, STORES,
 };
 use crate::spec::PathSpec;
-use explore::{Bound, Explored, Given, Mutants};
+use explore::{Bound, Explored, Given, Mutants, Texts};
+use units::Dur;
 
 /// Vorpal, as it is explored.
 #[derive(Clone, Copy, Debug, Hash)]
-pub struct Vorpal(pub EarlyMember);
+pub struct Vorpal {
+    /// Writes that a controller may hold.
+    pub held_writes: usize,
+    /// A seeded mistake.
+    pub mutant: Option<Mutant>,
+}
 
 impl Vorpal {
-    /// Two records at each controller.
-    pub const SMALL: Vorpal =
-        Vorpal(EarlyMember { records: 2, speculates: false, region_stores: None, mutant: None });
+    /// Two writes at each controller.
+    pub const SMALL: Vorpal = Vorpal { held_writes: 2, mutant: None };
 }
 
 impl Member for Vorpal {
-    type Core = EarlyCore;
-    type Table = RecoveryTable;
+    type Core = ClockedCore;
+    type Table = ClockedTable;
     type TimestampRegister = ();
 
     const PROMISE: Promise = Promise::Epochs;
 
-    fn core(&self, path: PathSpec) -> EarlyCore {
-        self.0.core(path)
+    fn core(&self, path: PathSpec) -> ClockedCore {
+        ClockedCore::new(path, self.mutant)
     }
 
-    fn table(&self) -> RecoveryTable {
-        self.0.table()
+    fn table(&self) -> ClockedTable {
+        ClockedTable::new(self.held_writes, Dur::ZERO, self.mutant)
     }
 }
 
 impl Explored for PathSpace<Vorpal> {
     const NAME: &'static str = "vorpal";
-    const MEANING: &'static str = "Vorpal: controllers that keep writes until their order allows them";
+    const MEANING: &'static str = "Vorpal: controllers that keep writes until clocks allow them";
     const BOUNDS: &'static [Bound] =
         &[CORES, CONTROLLERS, LINES, EPOCHS, STORES, PERSIST_BUFFER, EPOCH_TABLE, RECORDS];
     type Mutant = Mutant;
     const MUTANTS: Mutants<Mutant> = &Mutant::ALL;
+    const SHOWN_WITH: &'static [(&'static str, Texts)] = &[("forgets-refused", &[("records", "0")])];
 
     fn new(given: &Given, mutant: Option<Mutant>) -> PathSpace<Vorpal> {
-        let sides = EarlyMember { records: given.number(&RECORDS), mutant, ..Vorpal::SMALL.0 };
-        PathSpace { epochs: given.number(&EPOCHS), ..PathSpace::of(given, Vorpal(sides)) }
+        let sides = Vorpal { held_writes: given.number(&RECORDS), mutant };
+        PathSpace { epochs: given.number(&EPOCHS), ..PathSpace::of(given, sides) }
     }
 }

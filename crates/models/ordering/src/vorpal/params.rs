@@ -22,7 +22,7 @@ pub(super) struct HeldParameters {
         max = 8
     )]
     pub(super) clock_bytes: u64,
-    /// time from one telling of clocks to the next, at which writes that waited for one may be written
+    /// time from one telling of a controller's clock to the others to the next
     #[param(
         default = "100",
         source = "open 10..1000: ASAP §III says that how often decides on progress, nobody how often that is; a decade either way of a write's acknowledgement",

@@ -1,12 +1,13 @@
 //! Vorpal as the list of models knows it.
 
 use super::params::HeldParameters;
-use crate::early::{EARLY, EarlyCore, EarlySpec, KeptStats, RecoverySpec, RecoveryTable};
+use super::{ClockedCore, ClockedTable};
+use crate::early::{EARLY, KeptStats};
 use crate::explore::PathSpace;
 use crate::hardware::{
     Around, Fate, Place, Structure, clocked, epoch_buffer, epoch_table, held_writes, structure,
 };
-use crate::path::{CAPABILITIES, path_spec, persistency};
+use crate::path::{CAPABILITIES, EpochParameters, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Parameters, Statistics};
@@ -41,23 +42,29 @@ impl OrderingModel for Vorpal {
         let own = HeldParameters::from_settings(settings);
         let [held, filter] = held_writes(own.held_writes, settings, around);
         let clock = 8 * own.clock_bytes;
+        let epochs = EpochParameters::from_settings(settings).epoch_table as u64;
         vec![
             clocked(epoch_buffer(settings), around, own.clock_bytes),
             epoch_table(settings, around, true),
             clocked(held, around, own.clock_bytes),
             filter,
-            structure("vector clock", Place::Controller, around.cores, clock, Fate::Lost),
+            structure(
+                "vector clocks",
+                Place::Controller,
+                around.cores * around.controllers,
+                clock,
+                Fate::Lost,
+            ),
+            structure("complete epochs", Place::Controller, around.cores * epochs, 2 * clock, Fate::Lost),
         ]
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
-        let commit_interval = HeldParameters::from_settings(settings).clock_interval_ns;
-        let spec = EarlySpec { commit_interval, ..EarlySpec::EAGER };
-        Box::new(EarlyCore::new(path_spec(settings, core, map), spec))
+        Box::new(ClockedCore::new(path_spec(settings, core, map), None))
     }
 
     fn controller_side(&self, settings: &Settings) -> Box<dyn ControllerOrdering> {
-        let records = HeldParameters::from_settings(settings).held_writes;
-        Box::new(RecoveryTable::new(RecoverySpec::of(records, false)))
+        let own = HeldParameters::from_settings(settings);
+        Box::new(ClockedTable::new(own.held_writes, own.clock_interval_ns, None))
     }
 }

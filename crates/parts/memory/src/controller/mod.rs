@@ -4,7 +4,8 @@
 //!   directory --Read-----------------------------> reads --+
 //!   directory --Write--> +                                 +--> media (one server) --> ReadReply
 //!   cores     --Flush--> + input queue -> ordering -> WPQ -+
-//!   cores     --Commit----------------> ordering -> retired lines
+//!   cores     --Commit, Complete------> ordering -> retired lines
+//!   controllers <--Clock--> controllers
 //! ```
 //!
 //! Modelled: the write pending queue (WPQ) with coalescing; arrivals wait in the order in which they came while
@@ -50,8 +51,9 @@ use blocks::BLOCK_LINES;
 use engine::{Device, Mark, Out, PortId, Track};
 use params::{StatisticInfo, Statistics};
 use protocol::{
-    Accepted, Block, ControllerOrdering, Depth, Evicted, FlushRequest, Image, Line, LineWrite, Mask, Msg,
-    Node, PAGE_BYTES, PM_BASE, PostCrash, Records, Retired, SharedPage, StatSink, View, ports, tell_durable,
+    Accepted, Among, Block, ControllerOrdering, Depth, EpochTag, Evicted, FlushRequest, Image, Line,
+    LineWrite, Mask, Msg, Node, PAGE_BYTES, PM_BASE, PostCrash, Records, Retired, SharedPage, StatSink, View,
+    ports, tell_durable,
 };
 use queued::Taken;
 use std::collections::VecDeque;
@@ -67,6 +69,8 @@ pub struct Controller {
     ordering: Box<dyn ControllerOrdering>,
     /// Whether that side is told of time, reads and arrivals.
     watches: bool,
+    /// When other controllers are told of its clocks: [`Time::NEVER`] while there is nothing to tell.
+    tells_at: Time,
     /// Lines that are taken out of caches, and the core that is told.
     recalled: Vec<(Line, u8)>,
     image: Image,
@@ -163,6 +167,7 @@ impl Controller {
             chance: Random::new(spec.base, 0),
             busy_until: Time::ZERO,
             wakes_at: Time::NEVER,
+            tells_at: Time::NEVER,
             wrote_last: false,
             answered: 0,
             persists: 0,
@@ -499,6 +504,49 @@ impl Controller {
         out.send(ports::from_core(core), self.spec.acknowledge, Msg::Recalled { line });
     }
 
+    /// Clocks have moved: cores hear at once of what is durable here, other controllers when it is time.
+    fn moved(&mut self, out: &mut Out<'_, Msg>) {
+        let Some(clocks) = self.ordering.clocks() else { return };
+        while let Some(EpochTag { core, epoch }) = clocks.durable() {
+            out.send(ports::from_core(core), self.spec.commit, Msg::CommitAck { epoch });
+        }
+        if clocks.has_news() && self.tells_at == Time::NEVER {
+            let (now, interval) = (out.now(), clocks.interval().as_ps().max(1));
+            self.tells_at = Time::from_ps(now.ps().next_multiple_of(interval));
+            if self.tells_at > now {
+                out.wake(self.tells_at, Msg::Wake);
+            } else {
+                self.tell(out);
+            }
+        }
+        self.note_table(out);
+    }
+
+    /// Tells the other controllers how far each core is here.
+    fn tell(&mut self, out: &mut Out<'_, Msg>) {
+        self.tells_at = Time::NEVER;
+        let Some(clocks) = self.ordering.clocks() else { return };
+        let Among { own, controllers, cores } = clocks.place();
+        while let Some(tag) = clocks.untold() {
+            for other in (0..controllers).filter(|c| *c != own) {
+                out.send(ports::device(other, cores), Dur::ZERO, Msg::Clock { tag });
+            }
+        }
+    }
+
+    fn complete(&mut self, tag: EpochTag, after: Option<EpochTag>, out: &mut Out<'_, Msg>) {
+        let clocks = self.ordering.clocks().expect("cores tell of complete epochs where clocks are compared");
+        clocks.complete(tag, after, &mut self.image, &mut self.retired);
+        self.moved(out);
+    }
+
+    fn hears(&mut self, port: PortId, tag: EpochTag, out: &mut Out<'_, Msg>) {
+        let clocks = self.ordering.clocks().expect("controllers tell each other where clocks are compared");
+        let from = usize::from(port.0 - ports::device(0, clocks.place().cores).0);
+        clocks.hears(from, tag, &mut self.image, &mut self.retired);
+        self.moved(out);
+    }
+
     /// Something else uses the media for so long, behind what they do now.
     pub fn occupy(&mut self, now: Time, time: Dur) {
         self.busy_until = self.busy_until.max(now) + time;
@@ -530,6 +578,9 @@ impl Device<Msg> for Controller {
         if self.watches {
             self.ordering.passes(now);
         }
+        if now >= self.tells_at {
+            self.tell(out);
+        }
         match *msg {
             Msg::Read { line } => self.reads.push_back(Read { line, answer: true }),
             Msg::Write { line, data, mask, ack } => {
@@ -547,6 +598,10 @@ impl Device<Msg> for Controller {
                 self.note_table(out);
                 out.send(port, self.spec.commit, Msg::CommitAck { epoch });
             }
+            Msg::Complete { epoch, after } => {
+                self.complete(EpochTag { core: port.0 - 1, epoch }, after, out);
+            }
+            Msg::Clock { tag } => self.hears(port, tag, out),
             Msg::Wake => {}
             _ => protocol::unexpected("a controller", msg),
         }

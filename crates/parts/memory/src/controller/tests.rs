@@ -4,7 +4,10 @@ use super::{
     Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media, PassThrough,
 };
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
-use protocol::{FlushRequest, Line, LineWrite, Mask, Msg, Node, PM_BASE, PostCrash, View, line_of, ports};
+use protocol::{
+    Accepted, Among, Block, Clocks, ControllerOrdering, EpochTag, Evicted, FlushRequest, Image, Line,
+    LineWrite, Mask, Msg, Node, PM_BASE, PostCrash, Retired, StatSink, View, line_of, ports,
+};
 use units::{Dur, Time};
 
 /// Node 0 is the directory, node 1 core 0, node 2 the controller; every wire takes 5 ns.
@@ -50,13 +53,17 @@ impl Bench {
     }
 
     fn of(spec: ControllerSpec, media: impl Media + 'static) -> Bench {
+        Bench::with(Controller::new(spec, Box::new(media), Box::new(PassThrough)))
+    }
+
+    /// What goes to the command port and to other controllers comes out at the directory.
+    fn with(controller: Controller) -> Bench {
         let to = |n, port| Link { to: NodeId(n), port, latency: WIRE };
         let links = vec![
             vec![to(2, PortId(0))],
             vec![to(2, ports::from_core(0))],
-            vec![to(0, PortId(9)), to(1, PortId(9))],
+            vec![to(0, PortId(9)), to(1, PortId(9)), to(0, PortId(9)), to(0, PortId(9)), to(0, PortId(9))],
         ];
-        let controller = Controller::new(spec, Box::new(media), Box::new(PassThrough));
         Bench { controller, engine: Engine::new(links, 0, Mode::Fast, Dur::ZERO), answers: Vec::new() }
     }
 
@@ -88,7 +95,100 @@ fn read(n: u64) -> Msg {
 
 fn flush(n: u64) -> Msg {
     let write = LineWrite { line: line(n), mask: Mask::MAX, data: [n as u8; 64] };
-    Msg::Flush(FlushRequest { core: 0, slot: n as u16, epoch: 1, early: false, retry: false, write })
+    Msg::Flush(FlushRequest {
+        core: 0,
+        slot: n as u16,
+        epoch: 1,
+        early: false,
+        retry: false,
+        after: None,
+        write,
+    })
+}
+
+/// What is complete is durable at once, and is told every 100 ns.
+#[derive(Default)]
+struct AtOnce {
+    durable: Option<EpochTag>,
+    untold: Option<EpochTag>,
+}
+
+impl ControllerOrdering for AtOnce {
+    fn clocks(&mut self) -> Option<&mut dyn Clocks> {
+        Some(self)
+    }
+
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+        PassThrough.flush(request, image)
+    }
+
+    fn commit(&mut self, _: u8, _: u32, _: &mut Image, _: &mut Retired) {}
+
+    fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted {
+        PassThrough.evict(write, image)
+    }
+
+    fn held(&self, _: Line) -> Option<Block> {
+        None
+    }
+
+    fn each_held(&self, _: &mut dyn FnMut(&LineWrite)) {}
+
+    fn level(&self) -> usize {
+        0
+    }
+
+    fn undo_level(&self) -> usize {
+        0
+    }
+
+    fn power_fail(&self, _: &mut Image) {}
+
+    fn stats(&self, _: &mut dyn StatSink) {}
+}
+
+impl Clocks for AtOnce {
+    fn interval(&self) -> Dur {
+        Dur::ns(100)
+    }
+
+    fn place(&self) -> Among {
+        Among { own: 0, controllers: 2, cores: 1 }
+    }
+
+    fn complete(&mut self, tag: EpochTag, _: Option<EpochTag>, _: &mut Image, _: &mut Retired) {
+        (self.durable, self.untold) = (Some(tag), Some(tag));
+    }
+
+    fn hears(&mut self, _: usize, tag: EpochTag, _: &mut Image, _: &mut Retired) {
+        self.durable = Some(tag);
+    }
+
+    fn durable(&mut self) -> Option<EpochTag> {
+        self.durable.take()
+    }
+
+    fn has_news(&self) -> bool {
+        self.untold.is_some()
+    }
+
+    fn untold(&mut self) -> Option<EpochTag> {
+        self.untold.take()
+    }
+}
+
+#[test]
+fn cores_hear_of_what_is_durable_at_once_and_other_controllers_when_clocks_are_told() {
+    let mut b = Bench::with(Controller::new(spec(), Box::new(media(None)), Box::new(AtOnce::default())));
+    for (ns, epoch) in [(10, 1), (60, 2), (100, 3)] {
+        b.arrive(ns, 1, Msg::Complete { epoch, after: None });
+    }
+    b.run();
+    let to = |node: u16| b.answers.iter().filter(move |(_, to, _)| *to == NodeId(node));
+    assert_eq!(to(1).map(|(at, ..)| *at).collect::<Vec<_>>(), [65, 115, 155]);
+    let told: Vec<_> = to(0).map(|(at, _, msg)| (*at, format!("{msg:?}"))).collect();
+    let clock = |epoch| format!("{:?}", Msg::Clock { tag: EpochTag { core: 0, epoch } });
+    assert_eq!(told, [(105, clock(2)), (105, clock(3))], "the third comes when the time has");
 }
 
 #[test]
