@@ -78,6 +78,10 @@ def test_what_is_measured_again_is_what_stands_on_the_page() -> None:
 ORDERINGS = [name for name, measure in validation.MEASURED.items() if "return family(" in inspect.getsource(measure)]
 
 
+def test_pages_of_orderings_are_looked_at() -> None:
+    assert len(ORDERINGS) >= 6
+
+
 @pytest.mark.parametrize("page", ORDERINGS)
 def test_an_ordering_is_as_fast_today_as_its_page_says(page: str) -> None:
     measured, drawn = ({(r["workload"], r["machine"]): r["value"] for r in rows} for rows in (validation.MEASURED[page]()[1], NUMBERS[page]))

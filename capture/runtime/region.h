@@ -29,7 +29,8 @@ static struct region {
 } region;
 
 static uint64_t all_records(void);
-/* Makes the recorder do what the stage asks for, after a record of the region's beginning (1) or end (0), or of none (-1). */
+/* Makes the recorder do what the stage asks for, after a record of the region's bound, or of none (-1): bounds are numbered from 1 on,
+ * so that the odd ones begin it and threads keep their order. */
 static void stage_changed(int bound);
 
 static void close_window(uint64_t at) {
@@ -44,7 +45,7 @@ static void enter_stage(enum stage stage, uint64_t at) {
     int was_inside = region.stage == INSIDE, is_inside = stage == INSIDE;
     if (was_inside) close_window(at);
     region.stage = stage;
-    stage_changed(was_inside == is_inside ? -1 : is_inside);
+    stage_changed(was_inside == is_inside ? -1 : (int)(2 * region.windows) + is_inside);
     region.from = at;
     region.records = all_records();
     if (is_inside && !region.windows) region.first = at;

@@ -52,8 +52,34 @@ pub struct FlushRequest {
     pub early: bool,
     /// Whether this flush was refused before, or is of a store that a core repeats.
     pub retry: bool,
-    /// The epoch of another core that it comes after, where that is still to be compared.
-    pub after: Option<EpochTag>,
+    /// The core whose epoch it comes after, where that is still to be compared: [`FlushRequest::after`].
+    pub after_core: u8,
+    /// That epoch; 0 where it comes after none. Apart from its core, since every message is as large as the largest.
+    pub after_epoch: EpochId,
     /// The write.
     pub write: LineWrite,
+}
+
+impl FlushRequest {
+    /// The epoch of another core that it comes after, where that is still to be compared.
+    pub fn after(&self) -> Option<EpochTag> {
+        (self.after_epoch > 0).then_some(EpochTag { core: self.after_core, epoch: self.after_epoch })
+    }
+
+    /// The same flush, after that epoch.
+    #[must_use]
+    pub fn behind(self, after: Option<EpochTag>) -> FlushRequest {
+        let EpochTag { core, epoch } = after.unwrap_or(EpochTag { core: 0, epoch: 0 });
+        FlushRequest { after_core: core, after_epoch: epoch, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_message_is_as_large_as() {
+        assert_eq!(size_of::<FlushRequest>(), 96);
+    }
 }

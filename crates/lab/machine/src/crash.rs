@@ -55,7 +55,7 @@ pub struct CrashPoint {
     pub at: Time,
     /// For each core: operations that it had ended.
     pub ended: Vec<u64>,
-    /// Of a recording: records that each thread had passed.
+    /// Of a recording: records that each thread had passed, before the first mark of which nobody was told yet.
     pub passed: Vec<u64>,
     /// What the program had been told was durable, and is not.
     pub lost: Vec<Lost>,
@@ -342,7 +342,8 @@ impl WiredMachine {
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
         let (parts, lost, drained) = self.power_fails();
         let ended = self.cores.iter().take(threads).map(Core::told_operations).collect();
-        let passed = self.replay.as_ref().map(|r| r.passed()).unwrap_or_default();
+        let untold = || self.cores.iter().map(|core| core.operations() - core.told_operations());
+        let passed = self.replay.as_ref().map(|r| r.told(untold())).unwrap_or_default();
         CrashPoint { at, ended, passed, lost, drained, parts, map: self.map }
     }
 }

@@ -57,7 +57,7 @@ pub struct Report {
     pub workload: String,
     /// The seed.
     pub seed: u64,
-    /// Time of the region of interest: from the first program's start of it to the last one's end.
+    /// Time of the region of interest, or the sum of its parts: each from the first program's start of it to the last one's end.
     pub time: Dur,
     /// References of all programs, setting-up included.
     pub references: u64,

@@ -67,7 +67,8 @@ pub enum Kind {
     /// The thread's next record has this place in the order of all hosts, each a process of its own; `value` is what it
     /// found where it is a load.
     Turn = 27,
-    /// The region of interest, which is what a run counts, begins (`value` 1) or ends (0) here.
+    /// The region of interest, which is what a run counts, has the bound of this number here (`value`, from 1 on): it begins with the odd
+    /// ones. Where they are not numbered it begins with 1 and ends with 0.
     Region = 28,
 }
 

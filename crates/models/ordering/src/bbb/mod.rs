@@ -62,7 +62,16 @@ impl BatteryBuffer {
     fn flush(&mut self, now: Time, slot: u16, out: &mut Outbox) {
         let write = self.buffer.send(slot).write;
         let core = self.spec.core;
-        let request = FlushRequest { core, slot, epoch: ONE, early: false, retry: false, after: None, write };
+        let request = FlushRequest {
+            core,
+            slot,
+            epoch: ONE,
+            early: false,
+            retry: false,
+            after_core: 0,
+            after_epoch: 0,
+            write,
+        };
         out.send(now, Peer::Controller(self.spec.map.controller(write.line)), Msg::Flush(request));
         self.flushes += 1;
     }

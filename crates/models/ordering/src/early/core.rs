@@ -87,8 +87,16 @@ impl Policy for Eager {
         let retry = entry.refused;
         self.refused -= usize::from(retry);
         let core = path.spec.core;
-        let request =
-            FlushRequest { core, slot, epoch: entry.epoch, early, retry, after: None, write: entry.write };
+        let request = FlushRequest {
+            core,
+            slot,
+            epoch: entry.epoch,
+            early,
+            retry,
+            after_core: 0,
+            after_epoch: 0,
+            write: entry.write,
+        };
         out.send(now, Peer::Controller(controller), Msg::Flush(request));
     }
 

@@ -18,7 +18,7 @@ fn write(n: u64, value: u8) -> LineWrite {
 }
 
 fn request(core: u8, epoch: u32, early: bool, write: LineWrite) -> FlushRequest {
-    FlushRequest { core, slot: 0, epoch, early, retry: false, after: None, write }
+    FlushRequest { core, slot: 0, epoch, early, retry: false, after_core: 0, after_epoch: 0, write }
 }
 
 struct Table {

@@ -106,7 +106,16 @@ fn sent(to: Peer, msg: &Msg) -> Option<FlushRequest> {
     }
     let (Peer::Caches, Msg::WriteBack { line, data }) = (to, *msg) else { return None };
     let write = LineWrite { line, mask: Mask::MAX, data };
-    Some(FlushRequest { core: 0, slot: 0, epoch: 0, early: false, retry: false, after: None, write })
+    Some(FlushRequest {
+        core: 0,
+        slot: 0,
+        epoch: 0,
+        early: false,
+        retry: false,
+        after_core: 0,
+        after_epoch: 0,
+        write,
+    })
 }
 
 /// Whether a controller writes an early flush, and would have to undo it.

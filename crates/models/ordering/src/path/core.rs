@@ -41,7 +41,16 @@ impl Path {
     pub(crate) fn send(&mut self, now: Time, slot: u16, out: &mut Outbox) -> EpochId {
         let entry = self.buffer.send(slot);
         let (core, epoch, write) = (self.spec.core, entry.epoch, entry.write);
-        let request = FlushRequest { core, slot, epoch, early: false, retry: false, after: None, write };
+        let request = FlushRequest {
+            core,
+            slot,
+            epoch,
+            early: false,
+            retry: false,
+            after_core: 0,
+            after_epoch: 0,
+            write,
+        };
         out.send(now, Peer::Controller(self.spec.map.controller(write.line)), Msg::Flush(request));
         self.safe_flushes += 1;
         epoch

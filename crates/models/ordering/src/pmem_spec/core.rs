@@ -200,8 +200,16 @@ impl CoreOrdering for SpecCore {
         if let Some(index) = self.sendable() {
             self.gone += 1;
             let Entry { slot, write, careful: retry, .. } = self.path[index];
-            let request =
-                FlushRequest { core: self.core, slot, epoch: ONE, early: false, retry, after: None, write };
+            let request = FlushRequest {
+                core: self.core,
+                slot,
+                epoch: ONE,
+                early: false,
+                retry,
+                after_core: 0,
+                after_epoch: 0,
+                write,
+            };
             let to = Peer::Controller(self.map.controller(write.line));
             out.send(now + self.spec.persist_path_ns, to, Msg::Flush(request));
             self.free_at = now + self.spec.persist_path_issue_ns;

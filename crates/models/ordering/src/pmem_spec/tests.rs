@@ -32,7 +32,8 @@ fn flush(n: u64, value: u8) -> FlushRequest {
         epoch: 1,
         early: false,
         retry: false,
-        after: None,
+        after_core: 0,
+        after_epoch: 0,
         write: write(n, value),
     }
 }

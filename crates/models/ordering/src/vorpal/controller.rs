@@ -90,7 +90,7 @@ impl ControllerOrdering for ClockedTable {
 
     fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
         let tag = EpochTag { core: request.core, epoch: request.epoch };
-        let allowed = !self.table.awaits(request.core) && self.clock.allows(tag, request.after);
+        let allowed = !self.table.awaits(request.core) && self.clock.allows(tag, request.after());
         let early = request.early && !allowed;
         let accepted = self.table.flush(&FlushRequest { early, ..*request }, image);
         if !early {
@@ -100,7 +100,7 @@ impl ControllerOrdering for ClockedTable {
                 self.find_oldest(tag.core);
             }
         } else if accepted == Accepted::Absorbed && !self.kept.iter().any(|k| k.tag == tag) {
-            self.kept.push(Kept { tag, after: request.after });
+            self.kept.push(Kept { tag, after: request.after() });
             self.find_oldest(tag.core);
         }
         accepted

@@ -65,7 +65,8 @@ impl Policy for Clocked {
         let early = self.refused == 0;
         self.refused -= usize::from(retry);
         let after = path.tracker.epochs.get_mut(epoch).and_then(|e| e.waits_on);
-        let request = FlushRequest { core, slot, epoch, early, retry, after, write };
+        let request = FlushRequest { core, slot, epoch, early, retry, after_core: 0, after_epoch: 0, write }
+            .behind(after);
         out.send(now, Peer::Controller(path.spec.map.controller(write.line)), Msg::Flush(request));
     }
 

@@ -16,7 +16,8 @@ fn tag(core: u8, epoch: u32) -> EpochTag {
 fn flush(tag: EpochTag, after: Option<EpochTag>) -> FlushRequest {
     let write = LineWrite { line: line_of(PM_BASE), mask: Mask::MAX, data: [tag.epoch as u8; 64] };
     let EpochTag { core, epoch } = tag;
-    FlushRequest { core, slot: 0, epoch, early: true, retry: false, after, write }
+    FlushRequest { core, slot: 0, epoch, early: true, retry: false, after_core: 0, after_epoch: 0, write }
+        .behind(after)
 }
 
 /// The first of two controllers.

@@ -101,7 +101,8 @@ fn flush(n: u64) -> Msg {
         epoch: 1,
         early: false,
         retry: false,
-        after: None,
+        after_core: 0,
+        after_epoch: 0,
         write,
     })
 }

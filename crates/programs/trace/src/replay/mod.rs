@@ -28,11 +28,14 @@ use order::Running;
 use protocol::{Cpu, FenceKind, FlushKind, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Touched};
 use scout::{FORGOTTEN, NO_WORD, Places, Scout, Step};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use survey::MOST_CORES;
 use units::Time;
+
+/// Marks of a thread that are remembered: more than wait behind a store buffer.
+const MOST_MARKS: usize = 1024;
 
 /// A recording, ready to run on a machine.
 pub struct Replay {
@@ -43,6 +46,8 @@ pub struct Replay {
     births: Vec<(u64, u64)>,
     /// For each thread: records done.
     passed: Vec<Cell<u64>>,
+    /// For each thread: records done before each of its last marks, the latest last.
+    marks: Vec<RefCell<VecDeque<u64>>>,
     /// How far the region of interest is, how many bounds of it there are, and how many have been passed.
     region: Cell<Region>,
     bounds: u64,
@@ -106,6 +111,7 @@ impl Replay {
         }
         let passed = vec![Cell::new(0); recording.threads()];
         let bounds = recording.counts().kind(Kind::Region);
+        let marks = vec![RefCell::default(); recording.threads()];
         let scout = RefCell::new(Scout::new(&recording, &survey, &options, places));
         Ok(Replay {
             survey,
@@ -113,6 +119,7 @@ impl Replay {
             scout,
             births,
             passed,
+            marks,
             region: Cell::default(),
             bounds,
             bounds_passed: Cell::default(),
@@ -133,6 +140,21 @@ impl Replay {
     /// Records done of each thread, in the order of `Recording::thread`.
     pub fn passed(&self) -> Vec<u64> {
         self.passed.iter().map(Cell::get).collect()
+    }
+
+    /// The same as the world has been told of, where a core has not told of its last `untold` marks: as if the thread stood before
+    /// the first of these.
+    pub fn told(&self, untold: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut told = self.passed();
+        for (lane, untold) in self.survey.lanes.iter().zip(untold) {
+            let Some(thread) = lane.iter().rev().find(|thread| told[**thread] > 0) else { continue };
+            let marks = self.marks[*thread].borrow();
+            let first = marks.len().saturating_sub(untold as usize);
+            if let Some(before) = marks.get(first) {
+                told[*thread] = told[*thread].min(*before);
+            }
+        }
+        told
     }
 
     /// Records done of all threads.
@@ -198,6 +220,14 @@ impl Replay {
         }
         self.settle(cpu, step.record.kind, running).await;
         match step.record.kind {
+            Kind::Region if step.word == NO_WORD => self.act(cpu, step, running).await,
+            Kind::Region => {
+                let seen = self.options.bound(cpu, step, running).await;
+                self.act(cpu, step, running).await;
+                if seen <= step.turn {
+                    cpu.store_release(step.word, step.turn + 1).await;
+                }
+            }
             Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw if self.options.simulated => {
                 let seen = self.options.turn(cpu, step, running).await;
                 self.act(cpu, step, running).await;
@@ -241,8 +271,7 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Order
-            | Kind::Turn
-            | Kind::Region => self.act(cpu, step, running).await,
+            | Kind::Turn => self.act(cpu, step, running).await,
         }
     }
 
@@ -321,7 +350,14 @@ impl Replay {
             Kind::Unlock => _ = cpu.store_release(r.address & !7, 0).await,
             Kind::Create => self.signal(cpu, r.value, |(born, _)| born, true).await,
             Kind::Join => self.signal(cpu, r.value, |(_, ended)| ended, false).await,
-            Kind::Mark => cpu.operation_done(),
+            Kind::Mark => {
+                cpu.operation_done();
+                let mut marks = self.marks[usize::from(r.thread)].borrow_mut();
+                if marks.len() == MOST_MARKS {
+                    marks.pop_front();
+                }
+                marks.push_back(step.passed - 1);
+            }
             Kind::Call => self.call(cpu, step).await,
             Kind::Map
             | Kind::Unmap
@@ -331,14 +367,14 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Turn => {}
-            Kind::Region => self.bound(cpu, r.value != 0, &mut running.region),
+            Kind::Region => self.bound(cpu, r.value % 2 == 1, &mut running.region),
         }
     }
 
     /// The region of interest begins or ends, on this core here and on others at their next records.
     fn bound(&self, cpu: &Cpu, begins: bool, seen: &mut Region) {
         self.bounds_passed.set(self.bounds_passed.get() + 1);
-        self.depth.set(self.depth.get() + if begins { 1 } else { -1 });
+        self.depth.set((self.depth.get() + if begins { 1 } else { -1 }).max(0));
         let region = self.region.get();
         if region.is_open() != (self.depth.get() > 0) {
             self.region.set(Region(region.0 + 1));

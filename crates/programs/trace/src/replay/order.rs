@@ -98,6 +98,16 @@ impl Options {
         }
     }
 
+    /// Waits for a bound's turn among those of the region of interest, which other threads tell of too: they are whole windows then.
+    /// Whoever holds a lock that another may need on its way there does not wait.
+    pub(super) async fn bound(&self, cpu: &Cpu, step: &Step, running: &Running) -> u64 {
+        if !running.held.is_empty() {
+            return cpu.load_acquire(step.word).await;
+        }
+        let turn = wait_until(cpu, step.word, step.turn, self.patience * FOR_LOCKS);
+        cpu.charged(Activity::Locks, turn).await
+    }
+
     /// Takes a lock. Its word is followed by how often it was unlocked: who comes back from a wait for a condition goes
     /// on after as many as in the recording.
     pub(super) async fn lock(&self, cpu: &Cpu, step: &Step, running: &mut Running) {

@@ -67,6 +67,8 @@ pub(super) struct Scout {
     kept: FxHashMap<u64, (u64, u64)>,
     kept_last: Vec<(u64, u64)>,
     locks: FxHashMap<u64, Lock>,
+    /// The word that shows how many bounds of the region of interest were met, where several threads tell of them.
+    bounds: Option<u64>,
     /// For each thread, the unlocking that was its last record: of what, and where in the program.
     unlocked: Vec<Option<(u64, u32)>>,
     simulated: bool,
@@ -90,6 +92,7 @@ impl Scout {
             kept: FxHashMap::default(),
             kept_last: vec![(NO_WORD, 0); threads],
             locks: FxHashMap::default(),
+            bounds: None,
             unlocked: vec![None; threads],
             simulated: options.simulated,
             sync: options.sync,
@@ -116,6 +119,10 @@ impl Scout {
             self.call(record);
         } else if record.kind == Kind::Turn && !self.simulated {
             self.keep_place(record);
+        } else if record.kind == Kind::Region && record.value > 0 && self.passed.len() > 1 {
+            let places = &mut self.places;
+            let word = *self.bounds.get_or_insert_with(|| places.word());
+            self.push(Step { word, turn: record.value - 1, ..step(record) });
         } else if record.kind == Kind::Contents {
             let place = self.space.place(record.address).unwrap_or(record.address);
             self.pointers.stored(place, record.size, record.value);
