@@ -210,6 +210,10 @@ pub trait CorePort {
     fn operation_done(&self);
     /// A bound of the region of interest: the first call of any core starts it, the last call ends it.
     fn region(&self, starts: bool);
+    /// Notes that the region of interest was not open for so long of what this core took for it: it waited across its bounds.
+    fn region_skipped(&self, gap: Dur) {
+        let _ = gap;
+    }
     /// Notes that a replay did not wait any longer for its recorded turn.
     fn gave_up(&self) {}
     /// Notes that the program has read or written so many bytes of its data.
@@ -286,6 +290,10 @@ impl<T: Translator> CorePort for Translated<T> {
 
     fn region(&self, starts: bool) {
         if starts { self.core.region_begins() } else { self.core.region_ends() }
+    }
+
+    fn region_skipped(&self, gap: Dur) {
+        self.core.region_skipped(gap);
     }
 
     fn gave_up(&self) {
@@ -597,6 +605,11 @@ impl Cpu {
     /// The region of interest ends on this core.
     pub fn region_ends(&self) {
         self.0.region(false);
+    }
+
+    /// The region of interest was not open for so long of what this core took for it.
+    pub fn region_skipped(&self, gap: Dur) {
+        self.0.region_skipped(gap);
     }
 
     /// Flushes every line of `size` bytes from `address` on.

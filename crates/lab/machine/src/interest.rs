@@ -14,8 +14,11 @@ pub(crate) struct Interest {
     pub(crate) seen: Region,
     /// What shared devices had counted outside of it.
     pub(crate) outside: Tally,
-    /// Since when it is open.
+    /// Since when it is open, and when it was for the first time.
     opened: Time,
+    first: Option<Time>,
+    /// When it last ended, where it is not open.
+    ended: Option<Time>,
     /// When it ended, where it is not open, and what they had counted by then.
     closed: Option<(Time, Tally)>,
     /// Time between its parts.
@@ -54,6 +57,8 @@ impl Default for Interest {
             seen: Region::default(),
             outside: Tally::default(),
             opened: Time::ZERO,
+            first: None,
+            ended: None,
             closed: None,
             gaps: Dur::ZERO,
             parts: Parts::default(),
@@ -94,7 +99,7 @@ impl Interest {
         let at = std::mem::replace(&mut self.bound, Time::NEVER);
         if !self.opens {
             self.part_ends(at);
-            self.closed = Some((at, counted));
+            (self.closed, self.ended) = (Some((at, counted)), Some(at));
             return;
         }
         if let Some((ended, before)) = self.closed.take() {
@@ -102,7 +107,13 @@ impl Interest {
             counted.subtract(&before);
         }
         self.outside.add(&counted);
-        (self.opened, self.has_begun) = (at, true);
+        (self.opened, self.has_begun, self.ended) = (at, true, None);
+        self.first = self.first.or(Some(at));
+    }
+
+    /// The time that is counted, where the recording bounds it; open parts end at `end`.
+    pub(crate) fn time(&self, end: Time) -> Option<Dur> {
+        Some(self.ended.unwrap_or(end).since(self.first?) - self.gaps)
     }
 
     /// The run is over, with devices having counted `counted`.

@@ -231,7 +231,8 @@ impl WiredMachine {
             untold.for_each(|core| core.stats(last.max(end), &mut before));
         }
         tally.subtract(&before);
-        let time = end.since(began) - interest.gaps;
+        let bounded = if self.is_bounded() { interest.time(end) } else { None };
+        let time = bounded.unwrap_or_else(|| end.since(began));
         // A run that was cut short leaves programs in the middle of something.
         let spent = options.power_fails_at.is_none().then(|| self.time_spent(time));
         let mut stats = statistics(&tally, time, threads, spent);

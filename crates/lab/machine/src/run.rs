@@ -179,7 +179,7 @@ impl WiredMachine {
                 interest.begins(self.region_began_on(to));
             }
             if is_bounded {
-                self.look_for_bound(to, &mut interest);
+                self.look_for_bound(&mut interest);
             }
             if self.is_broken(to) || self.is_over() {
                 break;
@@ -212,16 +212,13 @@ impl WiredMachine {
         interest.meet(self.shared_tally(at));
     }
 
-    /// Whether core `to` has come to a bound of the recording's region. Where the first begins, cores tell.
-    fn look_for_bound(&mut self, to: NodeId, interest: &mut Interest) {
-        let Some(region) = self.replay.as_ref().map(|replay| replay.region()) else { return };
-        if region == interest.seen {
-            return;
-        }
+    /// Whether a core has come to a bound of the recording's region. Where the first begins, cores tell.
+    fn look_for_bound(&mut self, interest: &mut Interest) {
+        let told = self.replay.as_ref().map(|replay| (replay.region(), replay.region_turned()));
+        let Some((region, at)) = told.filter(|(region, _)| *region != interest.seen) else { return };
         let is_first = !interest.has_begun && region.is_open();
         interest.seen = region;
-        if let (false, Some(core)) = (is_first, self.cores.get(to.0 as usize)) {
-            let at = core.region_turned();
+        if !is_first {
             self.meet_bound(interest);
             interest.turns(at, region.is_open());
         }

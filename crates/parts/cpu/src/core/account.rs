@@ -226,6 +226,18 @@ impl Account {
         }
     }
 
+    /// So much of what was charged was not of it: the core waited across its bounds, for somebody else as a rule.
+    pub(super) fn skip(&mut self, now: Time, gap: Dur) {
+        self.charge(now, Cause::Compute);
+        let Some(began) = &mut self.began else { return };
+        let mut left = gap;
+        for cause in [Cause::Locks, Cause::Memory, Cause::Compute] {
+            let skipped = left.min(self.spent.0[cause as usize] - began.0[cause as usize]);
+            began.0[cause as usize] += skipped;
+            left = left - skipped;
+        }
+    }
+
     /// It ends, as far as this core knows; a later end counts.
     pub(super) fn end(&mut self, now: Time) {
         self.charge(now, Cause::Compute);

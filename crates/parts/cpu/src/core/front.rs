@@ -100,8 +100,6 @@ pub(super) struct Front {
     pub(super) outside_region: Tally,
     /// What was counted when it last ended, if that was told and it has not begun again.
     at_region_end: Option<Tally>,
-    /// When this core was last told that it begins or ends.
-    pub(super) region_turned: Time,
     pub(super) failure: Option<String>,
     /// What comes after now waits for the engine's next event.
     pub(super) halts: bool,
@@ -154,7 +152,6 @@ impl Front {
             region_gaps: Dur::ZERO,
             outside_region: Tally::default(),
             at_region_end: None,
-            region_turned: Time::ZERO,
             failure: None,
             halts: false,
             spec,
@@ -400,10 +397,15 @@ impl Front {
         } else {
             return;
         }
-        self.region_turned = self.now;
         // Shared devices are asked what they had counted until now.
         (self.safe_time, self.clear_until) = (self.safe_time.min(self.now), Time::ZERO);
         self.halts = true;
+    }
+
+    /// The region of interest was not open for so long of what this core took for it.
+    pub(super) fn skipped(&mut self, gap: Dur) {
+        self.region_gaps += gap;
+        self.account.skip(self.now, gap);
     }
 
     fn counted(&mut self, now: Time) -> Tally {

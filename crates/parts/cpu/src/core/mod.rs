@@ -97,6 +97,10 @@ impl CorePort for Port {
         self.0.borrow_mut().region(starts);
     }
 
+    fn region_skipped(&self, gap: Dur) {
+        self.0.borrow_mut().skipped(gap);
+    }
+
     fn gave_up(&self) {
         self.0.borrow_mut().stats.given_up += 1;
     }
@@ -203,11 +207,6 @@ impl Core {
         time.add(&from, &to);
         let own = (f.region_began.unwrap_or(Time::ZERO), f.region_ended.unwrap_or(f.now));
         time.idle += all - (own.1.since(own.0) - f.region_gaps);
-    }
-
-    /// When this core was last told that the region of interest begins or ends.
-    pub fn region_turned(&self) -> Time {
-        self.port.0.borrow().region_turned
     }
 
     /// What this core counted from the end of the region of interest to `now`, if an end was told, is not of it.

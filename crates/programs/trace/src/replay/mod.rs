@@ -32,7 +32,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use survey::MOST_CORES;
-use units::Time;
+use units::{Dur, Time};
 
 /// Marks of a thread that are remembered: more than wait behind a store buffer.
 const MOST_MARKS: usize = 1024;
@@ -54,6 +54,9 @@ pub struct Replay {
     bounds_passed: Cell<u64>,
     /// How many more of these were beginnings than ends: a thread may come to the next part before another has left this one.
     depth: Cell<i64>,
+    /// When the region last began or ended, and how long it was not open between its parts.
+    turned: Cell<Time>,
+    gaps: Cell<Dur>,
 }
 
 /// How often the region of interest has begun or ended, where the recording bounds it: it is open after an odd number of times.
@@ -69,6 +72,13 @@ impl Region {
     fn has_begun(self) -> bool {
         self.0 > 0
     }
+}
+
+/// What a core has been told of the region of interest: how far it is, and how long it was not open between its parts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    region: Region,
+    gaps: Dur,
 }
 
 /// When the value of a remembered load is there.
@@ -124,6 +134,8 @@ impl Replay {
             bounds,
             bounds_passed: Cell::default(),
             depth: Cell::default(),
+            turned: Cell::default(),
+            gaps: Cell::default(),
         })
     }
 
@@ -172,6 +184,11 @@ impl Replay {
         self.region.get()
     }
 
+    /// When the region of interest last began or ended.
+    pub fn region_turned(&self) -> Time {
+        self.turned.get()
+    }
+
     /// Whether the region of interest has ended for the last time: nothing that comes is counted.
     pub fn is_over(&self) -> bool {
         self.bounds > 0 && !self.region.get().is_open() && self.bounds_passed.get() == self.bounds
@@ -179,27 +196,27 @@ impl Replay {
 
     /// The program of one core: its threads, one after the other.
     pub async fn run(self: Rc<Replay>, cpu: Cpu, core: usize) {
-        let mut region = Region::default();
+        let mut told = Told::default();
         for thread in &self.survey.lanes[core] {
-            region = self.thread(&cpu, *thread, region).await;
+            told = self.thread(&cpu, *thread, told).await;
         }
     }
 
-    /// Gives how far the region of interest is, as its core has been told.
-    async fn thread(&self, cpu: &Cpu, thread: usize, region: Region) -> Region {
+    /// Gives what its core has been told of the region of interest.
+    async fn thread(&self, cpu: &Cpu, thread: usize, told: Told) -> Told {
         let (born, ended) = self.births[thread];
         if born != NO_WORD {
             order::wait_for(cpu, born, 1).await;
         }
-        let mut running = Running::new(region);
+        let mut running = Running::new(told);
         loop {
             let steps = self.scout.borrow_mut().take(thread);
             if steps.is_empty() {
                 break;
             }
             for step in &steps {
-                if running.region != self.region.get() {
-                    self.follow_region(cpu, &mut running.region);
+                if running.told.region != self.region.get() {
+                    self.follow_region(cpu, &mut running.told);
                 }
                 self.step(cpu, step, &mut running).await;
                 self.passed[thread].set(step.passed);
@@ -210,7 +227,7 @@ impl Replay {
             cpu.fence(FenceKind::Sfence).await;
         }
         cpu.store_release(ended, 1).await;
-        running.region
+        running.told
     }
 
     async fn step(&self, cpu: &Cpu, step: &Step, running: &mut Running) {
@@ -367,33 +384,42 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Turn => {}
-            Kind::Region => self.bound(cpu, r.value % 2 == 1, &mut running.region),
+            Kind::Region => self.bound(cpu, r.value % 2 == 1, &mut running.told),
         }
     }
 
     /// The region of interest begins or ends, on this core here and on others at their next records.
-    fn bound(&self, cpu: &Cpu, begins: bool, seen: &mut Region) {
+    fn bound(&self, cpu: &Cpu, begins: bool, told: &mut Told) {
         self.bounds_passed.set(self.bounds_passed.get() + 1);
         self.depth.set((self.depth.get() + if begins { 1 } else { -1 }).max(0));
         let region = self.region.get();
         if region.is_open() != (self.depth.get() > 0) {
+            let before = self.turned.replace(cpu.now());
+            if begins && region.has_begun() {
+                self.gaps.set(self.gaps.get() + cpu.now().since(before));
+            }
             self.region.set(Region(region.0 + 1));
-            self.follow_region(cpu, seen);
+            self.follow_region(cpu, told);
         }
     }
 
-    /// Follows what another core said of the region. A core that is told of its end only later was not in it meanwhile.
-    fn follow_region(&self, cpu: &Cpu, seen: &mut Region) {
-        let now = self.region.get();
-        let before = std::mem::replace(seen, now);
-        match (before.is_open(), now.is_open()) {
+    /// Follows what another core said of the region. A core that is told of its end only later was not in it meanwhile: it waited.
+    fn follow_region(&self, cpu: &Cpu, told: &mut Told) {
+        let (now, gaps) = (self.region.get(), self.gaps.get());
+        let before = std::mem::replace(told, Told { region: now, gaps });
+        let skipped = gaps - before.gaps;
+        match (before.region.is_open(), now.is_open()) {
+            (true, true) => cpu.region_skipped(skipped),
             (false, true) => cpu.region_begins(),
-            (true, false) => cpu.region_ends(),
-            (false, false) if !before.has_begun() => {
+            (true, false) => {
+                cpu.region_skipped(skipped + cpu.now().since(self.turned.get()));
+                cpu.region_ends();
+            }
+            (false, false) if !before.region.has_begun() => {
                 cpu.region_begins();
                 cpu.region_ends();
             }
-            _ => {}
+            (false, false) => {}
         }
     }
 

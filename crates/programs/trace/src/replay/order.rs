@@ -3,7 +3,7 @@
 use super::pointers::KEPT;
 use super::scout::Step;
 use super::settings::Options;
-use super::{Arrival, Region};
+use super::{Arrival, Told};
 use protocol::{Activity, Cpu, Order};
 use units::Dur;
 
@@ -22,16 +22,16 @@ pub(super) struct Running {
     pub(super) flushed: bool,
     /// The kernel wrote past the caches since.
     pub(super) written: bool,
-    /// How far the region of interest is, as its core has been told.
-    pub(super) region: Region,
+    /// What its core has been told of the region of interest.
+    pub(super) told: Told,
     /// The words of the locks that it holds, how often, and whether it really got them.
     held: Vec<(u64, u32, bool)>,
 }
 
 impl Running {
     /// At its beginning.
-    pub(super) fn new(region: Region) -> Running {
-        Running { region, ..Running::default() }
+    pub(super) fn new(told: Told) -> Running {
+        Running { told, ..Running::default() }
     }
 }
 
