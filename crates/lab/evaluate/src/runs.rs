@@ -231,17 +231,13 @@ impl Runs {
             _ = self.unknown.set(unknown);
         }
         let key = Key::new(machine, workload, threads);
-        let Some(done) = self.done.get(&key) else {
-            self.asked_so_far().entry(key).or_default().insert(name.to_string());
-            return 0.0;
-        };
-        let value = done.stats.get(name).copied().unwrap_or_else(|| {
+        let reported = self.done.get(&key).map(|done| done.stats.get(name).copied());
+        self.asked_so_far().entry(key).or_default().insert(name.to_string());
+        reported.unwrap_or(Some(0.0)).unwrap_or_else(|| {
             let missing = format!("{machine} does not report {name} of {workload} on {threads} threads");
             _ = self.unknown.set(ConfigError(missing));
             f64::NAN
-        });
-        self.asked_so_far().entry(key).or_default().insert(name.to_string());
-        value
+        })
     }
 
     /// Whether a run counted something.

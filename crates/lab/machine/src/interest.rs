@@ -14,15 +14,12 @@ pub(crate) struct Interest {
     pub(crate) seen: Region,
     /// What shared devices had counted outside of it.
     pub(crate) outside: Tally,
-    /// Since when it is open, and when it was for the first time.
+    /// Since when it is open.
     opened: Time,
-    first: Option<Time>,
-    /// When it last ended, where it is not open.
-    ended: Option<Time>,
-    /// When it ended, where it is not open, and what they had counted by then.
-    closed: Option<(Time, Tally)>,
-    /// Time between its parts.
-    pub(crate) gaps: Dur,
+    /// Where it is not open, what they had counted by its end.
+    closed: Option<Tally>,
+    /// Time of its parts that have ended.
+    counted: Dur,
     parts: Parts,
 }
 
@@ -57,10 +54,8 @@ impl Default for Interest {
             seen: Region::default(),
             outside: Tally::default(),
             opened: Time::ZERO,
-            first: None,
-            ended: None,
             closed: None,
-            gaps: Dur::ZERO,
+            counted: Dur::ZERO,
             parts: Parts::default(),
         }
     }
@@ -91,7 +86,9 @@ impl Interest {
     }
 
     fn part_ends(&mut self, at: Time) {
-        self.parts.add(at.since(self.opened));
+        let time = at.since(self.opened);
+        self.counted += time;
+        self.parts.add(time);
     }
 
     /// The bound is met; `counted` is what shared devices had counted by then.
@@ -99,26 +96,25 @@ impl Interest {
         let at = std::mem::replace(&mut self.bound, Time::NEVER);
         if !self.opens {
             self.part_ends(at);
-            (self.closed, self.ended) = (Some((at, counted)), Some(at));
+            self.closed = Some(counted);
             return;
         }
-        if let Some((ended, before)) = self.closed.take() {
-            self.gaps += at.since(ended);
+        if let Some(before) = self.closed.take() {
             counted.subtract(&before);
         }
         self.outside.add(&counted);
-        (self.opened, self.has_begun, self.ended) = (at, true, None);
-        self.first = self.first.or(Some(at));
+        (self.opened, self.has_begun) = (at, true);
     }
 
-    /// The time that is counted, where the recording bounds it; open parts end at `end`.
+    /// The time that is counted, where it has begun; an open part ends at `end`. Asked before the run is over.
     pub(crate) fn time(&self, end: Time) -> Option<Dur> {
-        Some(self.ended.unwrap_or(end).since(self.first?) - self.gaps)
+        let open = if self.closed.is_none() { end.since(self.opened) } else { Dur::ZERO };
+        self.has_begun.then(|| self.counted + open)
     }
 
     /// The run is over, with devices having counted `counted`.
     pub(crate) fn finish(&mut self, mut counted: Tally) {
-        if let Some((_, before)) = self.closed.take() {
+        if let Some(before) = self.closed.take() {
             counted.subtract(&before);
             self.outside.add(&counted);
         }

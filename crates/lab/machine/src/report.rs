@@ -219,6 +219,7 @@ impl WiredMachine {
         let end = self.region_ended().or(options.power_fails_at).unwrap_or(last);
         let began = self.region_began().unwrap_or(Time::ZERO);
         let mut tally = self.tally(last.max(end));
+        let bounded = if self.is_bounded() { interest.time(end) } else { None };
         if self.is_bounded() {
             interest.finish(self.shared_tally(last.max(end)));
             self.cores.iter_mut().for_each(|core| core.close_region(last.max(end)));
@@ -231,7 +232,6 @@ impl WiredMachine {
             untold.for_each(|core| core.stats(last.max(end), &mut before));
         }
         tally.subtract(&before);
-        let bounded = if self.is_bounded() { interest.time(end) } else { None };
         let time = bounded.unwrap_or_else(|| end.since(began));
         // A run that was cut short leaves programs in the middle of something.
         let spent = options.power_fails_at.is_none().then(|| self.time_spent(time));

@@ -122,28 +122,9 @@ impl Policy for Eager {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
-        match *msg {
-            Msg::Nack { slot } if self.spec.mutant == Some(Mutant::NoNackFallback) => {
-                let epoch = path.buffer.acknowledge(now, slot);
-                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
-                    e.pending -= 1;
-                }
-            }
-            Msg::Nack { slot } => {
-                path.buffer.refuse(slot);
-                self.refused += 1;
-            }
-            Msg::CommitAck { epoch } => {
-                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
-                    e.commits_left -= 1;
-                }
-            }
-            Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
-            Msg::AddDependent { epoch, dependent } => self.awaited.add(path, now, epoch, dependent, out),
-            _ => protocol::unexpected("a persist buffer", msg),
-        }
+        let forgets = self.spec.mutant == Some(Mutant::NoNackFallback);
+        self.awaited.hears(path, (&mut self.refused, forgets), now, msg, out);
     }
 
     fn has_pending_replies(&self) -> bool {

@@ -32,6 +32,39 @@ impl Awaited {
         }
     }
 
+    /// What a core hears whose controllers refuse flushes and acknowledge epochs. `refused`: flushes that have to be sent again,
+    /// and whether, by mistake, they are taken for done.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
+    pub(crate) fn hears(
+        &mut self,
+        path: &mut Path,
+        (refused, forgets): (&mut usize, bool),
+        now: Time,
+        msg: &Msg,
+        out: &mut Outbox,
+    ) {
+        match *msg {
+            Msg::Nack { slot } if forgets => {
+                let epoch = path.buffer.acknowledge(now, slot);
+                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
+                    e.pending -= 1;
+                }
+            }
+            Msg::Nack { slot } => {
+                path.buffer.refuse(slot);
+                *refused += 1;
+            }
+            Msg::CommitAck { epoch } => {
+                if let Some(e) = path.tracker.epochs.get_mut(epoch) {
+                    e.commits_left -= 1;
+                }
+            }
+            Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
+            Msg::AddDependent { epoch, dependent } => self.add(path, now, epoch, dependent, out),
+            _ => protocol::unexpected("a persist buffer", msg),
+        }
+    }
+
     /// The oldest epoch has committed: whoever waits for it is told. False where only the open one is left.
     pub(crate) fn commit(&mut self, path: &mut Path, now: Time, out: &mut Outbox) -> bool {
         let Some(epoch) = path.tracker.epochs.pop() else { return false };

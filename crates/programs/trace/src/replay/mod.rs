@@ -237,15 +237,9 @@ impl Replay {
         }
         self.settle(cpu, step.record.kind, running).await;
         match step.record.kind {
-            Kind::Region if step.word == NO_WORD => self.act(cpu, step, running).await,
-            Kind::Region => {
-                let seen = self.options.bound(cpu, step, running).await;
-                self.act(cpu, step, running).await;
-                if seen <= step.turn {
-                    cpu.store_release(step.word, step.turn + 1).await;
-                }
-            }
-            Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw if self.options.simulated => {
+            kind @ (Kind::Region | Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw)
+                if if kind == Kind::Region { step.word != NO_WORD } else { self.options.simulated } =>
+            {
                 let seen = self.options.turn(cpu, step, running).await;
                 self.act(cpu, step, running).await;
                 if seen <= step.turn {
@@ -288,7 +282,8 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Order
-            | Kind::Turn => self.act(cpu, step, running).await,
+            | Kind::Turn
+            | Kind::Region => self.act(cpu, step, running).await,
         }
     }
 

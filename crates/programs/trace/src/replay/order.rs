@@ -4,6 +4,7 @@ use super::pointers::KEPT;
 use super::scout::Step;
 use super::settings::Options;
 use super::{Arrival, Told};
+use crate::record::Kind;
 use protocol::{Activity, Cpu, Order};
 use units::Dur;
 
@@ -91,21 +92,13 @@ impl Options {
     /// be another one than recorded, and so may be that of what it guards.
     pub(super) async fn turn(&self, cpu: &Cpu, step: &Step, running: &Running) -> u64 {
         if running.held.is_empty() {
-            let turn = wait_until(cpu, step.word, step.turn, self.patience);
+            // Bounds of the region of interest make whole windows in their order alone.
+            let times = if step.record.kind == Kind::Region { FOR_LOCKS } else { 1 };
+            let turn = wait_until(cpu, step.word, step.turn, self.patience * times);
             cpu.charged(Activity::Locks, turn).await
         } else {
             cpu.load_acquire(step.word).await
         }
-    }
-
-    /// Waits for a bound's turn among those of the region of interest, which other threads tell of too: they are whole windows then.
-    /// Whoever holds a lock that another may need on its way there does not wait.
-    pub(super) async fn bound(&self, cpu: &Cpu, step: &Step, running: &Running) -> u64 {
-        if !running.held.is_empty() {
-            return cpu.load_acquire(step.word).await;
-        }
-        let turn = wait_until(cpu, step.word, step.turn, self.patience * FOR_LOCKS);
-        cpu.charged(Activity::Locks, turn).await
     }
 
     /// Takes a lock. Its word is followed by how often it was unlocked: who comes back from a wait for a condition goes
