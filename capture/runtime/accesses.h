@@ -79,6 +79,12 @@ static inline void volatile_turn(uint64_t address, const void *pc, int stores) {
     struct buffer *b = meets() ? begin() : NULL;
     if (b) turn(b, address, place(pc), next_stamp(), stores);
 }
+static inline void volatile_read(uint64_t address, unsigned size, const void *pc) {
+    if (by_host) volatile_turn(address, pc, 0);
+    struct buffer *b = meets() ? begin() : NULL;
+    on_read(address, size, pc);
+    if (b) look(b, address, place(pc));
+}
 
 /* One of each, by all the names that the compilers know. */
 #define SAME(other, one) EXPORT void other(void *p) __attribute__((alias(#one)));
@@ -90,8 +96,7 @@ static inline void volatile_turn(uint64_t address, const void *pc, int stores) {
         on_write((uint64_t)p, n, __builtin_return_address(0)); \
     } \
     EXPORT void __tsan_volatile_read##n(void *p) { \
-        volatile_turn((uint64_t)p, __builtin_return_address(0), 0); \
-        on_read((uint64_t)p, n, __builtin_return_address(0)); \
+        volatile_read((uint64_t)p, n, __builtin_return_address(0)); \
     } \
     EXPORT void __tsan_volatile_write##n(void *p) { \
         volatile_turn((uint64_t)p, __builtin_return_address(0), 1); \

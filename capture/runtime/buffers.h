@@ -10,6 +10,22 @@ static inline void turn(struct buffer *b, uint64_t address, uint32_t location, u
     emit(b, TURN, 0, address, location, (uint64_t)stores, stamp);
 }
 
+/* Every access goes the slow way where each has a place among those of all hosts, or is perhaps left out. */
+static uint64_t bytes_of_code(void) { return by_host || is_region_asked() ? 0 : (uint64_t)(_end - __ehdr_start); }
+
+/* A hook runs before the read that it tells of, and the thread may have waited in between: whoever stored what was read was
+ * first. So the place of such a read is that of the next record, which goes the slow way. */
+static void look(struct buffer *b, uint64_t address, uint32_t location) {
+    b->looked = address;
+    b->looked_location = location;
+    b->code_bytes = 0;
+}
+static void tell_look(struct buffer *b) {
+    uint64_t address = b->looked;
+    b->looked = 0;
+    b->code_bytes = bytes_of_code();
+    turn(b, address, b->looked_location, next_stamp(), 0);
+}
 
 /* One record of packed bytes: what decoding needs. Returns where the next begins, NULL when it is not whole. */
 struct unpacked {
@@ -237,8 +253,7 @@ static struct buffer *fresh_buffer(void) {
         return NULL;
     }
     give(&b->handing);
-    /* Every access goes the slow way where each has a place among those of all hosts, or is perhaps left out. */
-    b->code_bytes = by_host || is_region_asked() ? 0 : (uint64_t)(_end - __ehdr_start);
+    b->code_bytes = bytes_of_code();
     forget(b);
     return b;
 }

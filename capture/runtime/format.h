@@ -49,6 +49,9 @@ struct buffer {
     uint32_t pending_work;
     /* What memory held before it, where each process is a host (hosts.h). */
     uint64_t pending_was;
+    /* A volatile variable that the program reads now: its place in the order is told with what follows. 0 while there is none. */
+    uint64_t looked;
+    uint32_t looked_location;
     /* The lock of an atomic operation that is under way: this buffer's while it is there. */
     stamp_lock *held;
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */

@@ -250,11 +250,14 @@ static inline void pend(struct buffer *b, enum kind k, uint64_t address, uint32_
 }
 
 static struct buffer *new_buffer(void);
+static void tell_look(struct buffer *b);
 
 /* The thread's buffer; none while not recording. */
 static inline struct buffer *current(void) {
     struct buffer *b = self;
-    return __builtin_expect(!b, 0) ? new_buffer() : b;
+    if (__builtin_expect(!b, 0)) return new_buffer();
+    if (__builtin_expect(b->looked != 0, 0)) tell_look(b);
+    return b;
 }
 
 /* The same, with nothing pending. */

@@ -1,0 +1,25 @@
+/* As volatile.c, but whoever waits stands still between the recorder's look at the variable and its own. Clean everywhere. */
+#include "two_threads.h"
+
+static volatile int turn = WRITER;
+
+extern void __tsan_volatile_read4(void *) __attribute__((weak));
+extern void __tsan_volatile_write4(void *) __attribute__((weak));
+
+__attribute__((no_sanitize("thread"), noinline)) static void tell(enum who other) {
+    if (__tsan_volatile_write4) __tsan_volatile_write4((void *)&turn);
+    usleep(1000);
+    turn = other;
+}
+__attribute__((no_sanitize("thread"), noinline)) static void await(enum who self) {
+    int seen;
+    do {
+        if (__tsan_volatile_read4) __tsan_volatile_read4((void *)&turn);
+        usleep(3000);
+        seen = turn;
+    } while (seen != (int)self);
+}
+
+static void work(const char *file) { both(file); }
+
+LOG_PROGRAM
