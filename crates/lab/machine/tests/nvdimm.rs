@@ -1,5 +1,6 @@
 //! NVDIMM-C as a whole machine: every byte that a program reads is checked by the program.
 
+use engine::Mode;
 use machine::{Description, Report, RunError, RunOptions, WorkloadDescription, run};
 
 fn prepared(machine: &str, workload: &str, sets: &[(&str, &str)]) -> (Description, WorkloadDescription) {
@@ -181,4 +182,17 @@ fn what_cannot_be_names_the_key_and_its_bound() {
     }
     let beyond = violation("fio", &[("nvdimm.capacity_mib", "4")]);
     assert_eq!(beyond, "core 0 accesses byte 4194304 of a device of 4 MiB (nvdimm.capacity_mib)");
+}
+
+#[test]
+fn no_core_runs_over_the_bound_of_the_region_that_it_begins_itself() {
+    let (machine, workload) = prepared("nvdimmc-poc", "queue", &[("workload.operations", "20")]);
+    for seed in 1..40 {
+        let visits = |mode| {
+            let report =
+                run(&machine, &workload, &RunOptions { seed, mode, ..RunOptions::default() }).unwrap();
+            report.get("nvdimm.line_visits")
+        };
+        assert_eq!(visits(Mode::Fast), visits(Mode::Reference), "seed {seed}");
+    }
 }

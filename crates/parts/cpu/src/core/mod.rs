@@ -293,11 +293,11 @@ impl Core {
         let port = Rc::clone(&self.port);
         let mut front = port.0.borrow_mut();
         let shortest = out.shortest_wire();
-        let (mut first, mut exact) = (true, Time::ZERO);
+        let (mut first, mut exact, mut halt) = (true, Time::ZERO, Time::NEVER);
         loop {
             // The queue, and with it the safe time, changes by what is sent alone.
             if self.hand_over(&mut front, out) || first {
-                exact = out.safe_time();
+                exact = out.safe_time().min(halt);
                 let end = exact.min(front.now + LEG);
                 front.set_safe_time(end, shortest);
                 first = false;
@@ -325,7 +325,8 @@ impl Core {
                 self.poll_program();
                 front = port.0.borrow_mut();
                 if std::mem::take(&mut front.halts) {
-                    exact = exact.min(front.safe_time);
+                    halt = front.safe_time;
+                    exact = exact.min(halt);
                 }
             }
         }
