@@ -59,15 +59,24 @@ pub(crate) fn arguments(attributes: &[Attribute], name: &str) -> Result<Vec<Argu
 
 /// `prefix` of `#[name(prefix = "...")]`.
 pub(crate) fn prefix(input: &DeriveInput, name: &str) -> Result<String> {
-    let mut prefix = None;
+    prefix_and(input, name, None).map(|(prefix, _)| prefix)
+}
+
+/// The same, and whether the word `flag` stands beside it.
+pub(crate) fn prefix_and(input: &DeriveInput, name: &str, flag: Option<&str>) -> Result<(String, bool)> {
+    let (mut prefix, mut has_flag) = (None, false);
     for argument in arguments(&input.attrs, name)? {
-        if argument.name != "prefix" {
-            return Err(argument.unknown("prefix"));
+        if argument.name == "prefix" {
+            prefix = Some(argument.text()?.value());
+        } else if flag.is_some_and(|flag| argument.name == flag) {
+            has_flag = true;
+        } else {
+            let known = flag.map_or_else(String::new, |flag| format!(", {flag}"));
+            return Err(argument.unknown(&format!("prefix{known}")));
         }
-        prefix = Some(argument.text()?.value());
     }
     let missing = || Error::new_spanned(&input.ident, format!("#[{name}(prefix = \"...\")] is missing"));
-    prefix.ok_or_else(missing)
+    Ok((prefix.ok_or_else(missing)?, has_flag))
 }
 
 /// The named fields of a struct.

@@ -1,6 +1,6 @@
 //! `Statistics`.
 
-use crate::attributes::{arguments, dotted, fields, meaning, prefix};
+use crate::attributes::{arguments, dotted, fields, meaning, prefix_and};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Error, Field, LitStr, Result, Type};
@@ -16,13 +16,15 @@ struct Row {
     unreported: bool,
     skip: bool,
     unless_zero: bool,
+    /// Of the whole struct.
+    sometimes: bool,
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
-    let prefix = prefix(input, "statistics")?;
+    let (prefix, sometimes) = prefix_and(input, "statistics", Some("sometimes"))?;
     let (mut rows, mut hands, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     for field in fields(input)? {
-        let row = Row::read(field)?;
+        let row = Row { sometimes, ..Row::read(field)? };
         if row.skip {
             continue;
         }
@@ -149,7 +151,7 @@ impl Row {
     fn one(&self, name: &str, unit: &str, meaning: &str, first: bool) -> TokenStream {
         let column = if first { self.column.as_str() } else { "" };
         let explains = self.explains.split_whitespace();
-        let reported = !self.unreported;
+        let (reported, sometimes) = (!self.unreported, self.sometimes || self.unless_zero);
         quote!(::params::StatisticInfo {
             name: #name,
             unit: #unit,
@@ -157,6 +159,7 @@ impl Row {
             column: #column,
             explains: &[#(#explains),*],
             reported: #reported,
+            sometimes: #sometimes,
         })
     }
 }

@@ -18,12 +18,14 @@ pub struct StatisticInfo {
     pub explains: &'static [&'static str],
     /// Whether reports tell it. What only others are derived from is not told.
     pub reported: bool,
+    /// Whether a report may be without it, where nothing of the kind has happened.
+    pub sometimes: bool,
 }
 
 /// A struct whose fields are statistics; derived.
 ///
-/// `#[statistics(prefix = "...")]` on the struct says what stands before each name, a field's doc comment is the
-/// meaning. A `u64` is a count, a `Dur` a time, an [`crate::Occupancy`] three rows (mean, p99, max), whose meanings
+/// `#[statistics(prefix = "...")]` on the struct says what stands before each name, and with `sometimes` that who hands it up
+/// may leave all of it out; a field's doc comment is the meaning. A `u64` is a count, a `Dur` a time, an [`crate::Occupancy`] three rows (mean, p99, max), whose meanings
 /// follow from one ("filling of a persist buffer"), a [`crate::Distribution`] six (mean, p10 to p999); the struct gets `hand_up`, which tells a [`crate::StatSink`]. A struct
 /// of `f64` has what a report computes, and gets `each` instead.
 ///

@@ -1,7 +1,8 @@
 //! Kinds of memory.
 
 use crate::{Companion, MemoryDevice, UncachedPort};
-use protocol::{AddressMap, Capabilities, ControllerOrdering, NearInterface, Param, Settings};
+use params::StatisticInfo;
+use protocol::{AddressMap, Capabilities, ControllerOrdering, NearInterface, Param, Records, Settings};
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::Dur;
@@ -89,6 +90,10 @@ pub trait MemoryKind: Sync {
 
     /// The tables of parameters that act on it as `settings` describe it.
     fn tables(&self, settings: &Settings) -> Vec<&'static [Param]>;
+
+    /// The tables of statistics that it reports as `settings` describe it; `records` are what the halves of the ordering model keep at its
+    /// controllers. What follows from counts is among it.
+    fn statistics(&self, settings: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]>;
 
     /// Keys of these that act only where somebody waits for a write to be durable: a fence, a persist path, a device.
     fn waited_for(&self) -> &'static [&'static str] {

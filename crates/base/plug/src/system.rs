@@ -15,6 +15,8 @@ pub struct System {
     pub renamed: &'static [(&'static str, &'static str)],
     /// Every statistic that it reports, table by table.
     pub statistics: &'static [&'static [StatisticInfo]],
+    /// Those among them that programs make, on whatever machine they run.
+    pub of_programs: &'static [&'static [StatisticInfo]],
     /// Tells what follows from these.
     pub derived: Option<Derive>,
     /// The kind of memory that it is.
@@ -30,6 +32,7 @@ impl System {
         groups: &[],
         renamed: &[],
         statistics: &[],
+        of_programs: &[],
         derived: None,
         memory: None,
         protocols: &[],

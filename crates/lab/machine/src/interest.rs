@@ -33,7 +33,7 @@ struct Parts {
 
 /// How far the parts of a recording stand for the rest.
 #[derive(Statistics)]
-#[statistics(prefix = "sampling")]
+#[statistics(prefix = "sampling", sometimes)]
 pub(crate) struct Sampling {
     /// parts of the recording that are counted, where it has several, and have ended
     pub(crate) windows: f64,

@@ -26,6 +26,7 @@ mod presets;
 mod reader;
 mod registry;
 mod report;
+mod reported;
 mod restored;
 mod run;
 mod stats;

@@ -8,9 +8,9 @@ use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, 
 use memory::ddr4::params::own_channel;
 use memory::nand;
 use memory::nand::params::NandParameters;
-use memory::plug::DDR4_TABLES;
-use params::Parameters;
-use protocol::{Block, Line, PAGE_BYTES, Param, Settings};
+use memory::plug::{DDR4_STATISTICS, DDR4_TABLES};
+use params::{Parameters, StatisticInfo};
+use protocol::{Block, Line, PAGE_BYTES, Param, Records, Settings};
 
 /// The system.
 pub const SYSTEM: System = System {
@@ -38,6 +38,10 @@ impl MemoryKind for DramBeforeNand {
 
     fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
         [DDR4_TABLES, &[CmmhParameters::TABLE, NandParameters::TABLE]].concat()
+    }
+
+    fn statistics(&self, _: &Settings, _: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+        [STATISTICS, &[DDR4_STATISTICS], &nand::STATISTICS].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! NearPM as a kind of memory: its devices, the port that commands pass, and the checker that watches them.
 
 use crate::params::{Conflicts, HostWrites, NearParameters, PersistOrdering, TABLES};
-use crate::stats::{STATISTICS, derived};
+use crate::stats::{DeviceStats, ParallelShare, PortStats, RegionStats, STATISTICS, WorkStats, derived};
 use crate::{
     Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, NearSpace,
     PortSpec, Sync, recover,
@@ -12,10 +12,11 @@ use ::plug::{
 };
 use explore::Harness;
 use memory::cxl::is_linked;
-use memory::plug::{own_lines, persistent};
-use params::Parameters;
+use memory::plug::{own_lines, persistent, persistent_statistics};
+use params::{Parameters, StatisticInfo, Statistics};
 use protocol::{
-    AddressMap, Capabilities, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Settings, StatSink,
+    AddressMap, Capabilities, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Records, Settings,
+    StatSink,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -27,6 +28,7 @@ pub const SYSTEM: System = System {
     parameters: TABLES,
     groups: &[("neardata", "near-data devices")],
     statistics: STATISTICS,
+    of_programs: &[RegionStats::TABLE],
     renamed: &[
         ("neardata.fault.dark_ns", "neardata.fault.power_off_ns"),
         ("neardata.kind", "memory.kind (nearpm)"),
@@ -50,6 +52,15 @@ impl MemoryKind for NearMemory {
 
     fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
         [memory::params::TABLES, TABLES].concat()
+    }
+
+    fn statistics(&self, s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+        let own: &[&[StatisticInfo]] = if s.flag("neardata.offload") {
+            &[DeviceStats::TABLE, PortStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE]
+        } else {
+            &[PortStats::TABLE]
+        };
+        [&persistent_statistics(s, records), own].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

@@ -35,7 +35,7 @@ pub(crate) struct DeviceStats {
 
 /// The command port.
 #[derive(Clone, Debug, Default, Statistics)]
-#[statistics(prefix = "neardata")]
+#[statistics(prefix = "neardata", sometimes)]
 pub(crate) struct PortStats {
     /// commands of programs to near-data devices
     #[stat(explains = "time.devices")]
@@ -68,7 +68,7 @@ pub(crate) struct ParallelShare {
 
 /// What follows of programs.
 #[derive(Statistics)]
-#[statistics(prefix = "neardata")]
+#[statistics(prefix = "neardata", sometimes)]
 pub(crate) struct RegionStats {
     /// time that programs spent on their crash-consistency mechanism, summed over cores
     #[stat(unit = "ns")]

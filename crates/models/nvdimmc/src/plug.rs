@@ -1,7 +1,7 @@
 //! NVDIMM-C as a kind of memory: the DIMM, its device side, and the driver.
 
 use crate::params::{Kind, TABLES, tables};
-use crate::stats::{STATISTICS, derived};
+use crate::stats::{HOST_STATISTICS, STATISTICS, derived};
 use crate::{
     BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, HandshakeSpace,
     PAGE_SIZE, PowerSpec, Replacement, SharedDriver, SharedDriverSpec, Window,
@@ -11,7 +11,10 @@ use explore::Harness;
 use memory::ddr4::Spec;
 use memory::ddr4::params::{channel, refreshed};
 use memory::nand;
-use protocol::{AddressMap, Cpu, Image, Line, PAGE_BYTES, Param, PostCrash, Settings, StatSink, View};
+use params::StatisticInfo;
+use protocol::{
+    AddressMap, Cpu, Image, Line, PAGE_BYTES, Param, PostCrash, Records, Settings, StatSink, View,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Dur, Time};
@@ -23,6 +26,7 @@ pub const SYSTEM: System = System {
     renamed: &[("nvdimm.kind = none", "memory.kind = pm")],
     statistics: STATISTICS,
     derived: Some(derived),
+    of_programs: &[],
     protocols: &[Harness::of::<HandshakeSpace>()],
     memory: Some(&NvdimmC),
 };
@@ -41,6 +45,13 @@ impl MemoryKind for NvdimmC {
 
     fn tables(&self, settings: &Settings) -> Vec<&'static [Param]> {
         tables(settings)
+    }
+
+    fn statistics(&self, s: &Settings, _: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+        match s.read("nvdimm.kind") {
+            Kind::Cached => [STATISTICS, &nand::STATISTICS].concat(),
+            Kind::Dram | Kind::Hypothetical => HOST_STATISTICS.to_vec(),
+        }
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

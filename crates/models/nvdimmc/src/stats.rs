@@ -6,6 +6,10 @@ use params::{Dur, StatisticInfo, Statistics, Tally};
 pub(crate) const STATISTICS: &[&[StatisticInfo]] =
     &[ChannelStats::TABLE, DeviceStats::TABLE, DriverStats::TABLE, HitShares::TABLE];
 
+/// What one without a device side reports.
+pub(crate) const HOST_STATISTICS: &[&[StatisticInfo]] =
+    &[ChannelStats::TABLE, DriverStats::TABLE, HitShares::TABLE];
+
 /// The channel.
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "memory")]

@@ -1,15 +1,15 @@
 //! What machines need to know of Optane.
 
 use crate::params::{DimmsParameters, Mode, ModeParameters, OptaneParameters, dimm_spec};
-use crate::stats::STATISTICS;
+use crate::stats::{CacheStats, DimmStats, STATISTICS};
 use crate::{CacheSpec, CachedDimm, Dimm};
 use ::plug::{Around, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use memory::ddr4::params::own_channel;
 use memory::ddr4::{Ddr4, Interleave};
-use memory::plug::DDR4_TABLES;
-use memory::{Admission, Controller, ControllerSpec, Drain};
-use params::Parameters;
-use protocol::{LINE_BYTES, Param, Settings};
+use memory::plug::{DDR4_STATISTICS, DDR4_TABLES};
+use memory::{Admission, Controller, ControllerSpec, Drain, controller};
+use params::{Parameters, StatisticInfo, Statistics};
+use protocol::{LINE_BYTES, Param, Records, Settings};
 
 /// Optane DIMMs.
 pub const SYSTEM: System = System {
@@ -34,6 +34,12 @@ impl MemoryKind for Optane {
         let own: &[&[Param]] = &[DimmsParameters::TABLE, ModeParameters::TABLE, OptaneParameters::TABLE];
         let cache = if has_cache(s) { DDR4_TABLES } else { &[] };
         [own, cache].concat()
+    }
+
+    fn statistics(&self, s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+        let before: &[&[StatisticInfo]] =
+            if has_cache(s) { &[CacheStats::TABLE, DDR4_STATISTICS] } else { &[controller::OF_BUFFER] };
+        [&controller::statistics(records), &[DimmStats::TABLE][..], before].concat()
     }
 
     fn waited_for(&self) -> &'static [&'static str] {

@@ -86,6 +86,9 @@ const STATISTICS: [&[StatisticInfo]; 9 + MODELS.len()] = {
     tables
 };
 
+/// What is reported with every model.
+pub const EVERY_MODEL: &[StatisticInfo] = StallShare::TABLE;
+
 const PROTOCOLS: [Harness; MODELS.len()] = {
     let (mut protocols, mut at) = ([MODELS[0].protocol; MODELS.len()], 0);
     while at < MODELS.len() {

@@ -53,6 +53,8 @@ pub struct Registered {
     pub shared: &'static [&'static [Param]],
     /// Parameters that no other model reads.
     pub own: &'static [Param],
+    /// Tables of statistics that other models report too.
+    pub shared_statistics: &'static [&'static [StatisticInfo]],
     /// Statistics that no other model reports.
     pub statistics: &'static [StatisticInfo],
     /// Its protocol, for exploration.

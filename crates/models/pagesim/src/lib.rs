@@ -47,7 +47,7 @@ pub const SYSTEM: System = System {
     ..System::NOTHING
 };
 
-pub use crate::tables::{PARAMETERS, acts, tables};
+pub use crate::tables::{PARAMETERS, acts, statistics, tables};
 pub use curve::Curve;
 pub use error::Error;
 use plug::System;

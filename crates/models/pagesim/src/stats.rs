@@ -75,7 +75,7 @@ pub(crate) struct Run {
 
 /// A cache in front of persistent memory.
 #[derive(Statistics)]
-#[statistics(prefix = "fusion")]
+#[statistics(prefix = "fusion", sometimes)]
 pub(crate) struct Front {
     /// visits that hit the cache in front of persistent memory
     pub(crate) cache_hits: f64,

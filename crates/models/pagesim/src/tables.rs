@@ -2,7 +2,8 @@
 
 use crate::params::{Cost, KernelParameters, MemoryParameters};
 use crate::policies::{self, DesignParameters, POLICIES};
-use params::{Param, Parameters, Settings, join, rows};
+use crate::stats;
+use params::{Param, Parameters, Settings, StatisticInfo, Statistics, join, rows};
 
 /// Every parameter: of the machine, of its kernel, then of each policy.
 pub const PARAMETERS: &[Param] = &described(&join::<_, { rows(PARTS) }>(PARTS));
@@ -12,6 +13,12 @@ pub fn tables(settings: &Settings) -> [&'static [Param]; 2] {
     let policy = DesignParameters::from_settings(settings).design.0;
     let shared = PARAMETERS.split_at(SHARED).0;
     [shared, policy.params]
+}
+
+/// What a run on such a machine reports.
+pub fn statistics(settings: &Settings) -> Vec<&'static [StatisticInfo]> {
+    let policy = DesignParameters::from_settings(settings).design.0;
+    vec![stats::Run::TABLE, stats::Front::TABLE, policy.statistics]
 }
 
 /// Whether a key of these does anything, besides what its own row says.

@@ -1,7 +1,7 @@
 //! Remote memory as a kind of memory: the agent with its network, and the daemon.
 
 use crate::params::{RemoteParameters, TABLES};
-use crate::stats::STATISTICS;
+use crate::stats::{HOST_STATISTICS, STATISTICS, USE_STATISTICS};
 use crate::{
     Agent, AgentSpec, AgentStateSpec, Daemon, DaemonSpec, Faults, FilterSpec, Kind, Layout, NetworkSpec,
     RemoteSpace, SharedDaemon, SharedDaemonSpec, UseCosts, UseSpec, Walks,
@@ -10,10 +10,11 @@ use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts
 use explore::Harness;
 use memory::Controller;
 use memory::params::ControllersParameters;
-use memory::plug::{own_lines, persistent};
-use params::Parameters;
+use memory::plug::{own_lines, persistent, persistent_statistics};
+use params::{Parameters, StatisticInfo};
 use protocol::{
-    AddressMap, Cpu, Image, Line, Mask, PAGE_BYTES, PM_BASE, Param, Settings, StatSink, View, line_of,
+    AddressMap, Cpu, Image, Line, Mask, PAGE_BYTES, PM_BASE, Param, Records, Settings, StatSink, View,
+    line_of,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -52,6 +53,12 @@ impl MemoryKind for RemoteMemory {
 
     fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
         [memory::params::TABLES, &[ControllersParameters::TABLE], TABLES].concat()
+    }
+
+    fn statistics(&self, s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+        let uses = RemoteParameters::from_settings(s).r#use.map(|_| USE_STATISTICS);
+        let own = HOST_STATISTICS.iter().copied().chain(uses);
+        persistent_statistics(s, records).into_iter().chain(own).collect()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

@@ -3,7 +3,20 @@
 use crate::DirtySet;
 use params::{Dur, Occupancy, StatisticInfo, Statistics};
 
-/// What remote memory reports.
+/// What a machine with remote memory reports whatever it uses tracking for.
+pub(crate) const HOST_STATISTICS: &[&[StatisticInfo]] = &[
+    DaemonStats::TABLE,
+    AgentStats::TABLE,
+    StoredStats::TABLE,
+    ChangedStats::TABLE,
+    WrittenStats::TABLE,
+    WindowStats::TABLE,
+];
+
+/// What one reports that uses it for something.
+pub(crate) const USE_STATISTICS: &[StatisticInfo] = UseStats::TABLE;
+
+/// All of it.
 pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
     DaemonStats::TABLE,
     AgentStats::TABLE,
@@ -11,7 +24,7 @@ pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
     ChangedStats::TABLE,
     WrittenStats::TABLE,
     WindowStats::TABLE,
-    UseStats::TABLE,
+    USE_STATISTICS,
 ];
 
 /// The daemon, and the operating system around it.

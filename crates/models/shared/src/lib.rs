@@ -71,18 +71,21 @@ pub use state::{Keep, State};
 pub use world::Step;
 
 use ::explore::Harness;
-use ::params::{Param, Parameters};
+use ::params::{Param, Parameters, StatisticInfo};
 use plug::System;
 
 /// Every parameter of hosts and of what they share.
 pub const PARAMETERS: &[Param] = params::SharedParameters::TABLE;
+
+/// Every statistic.
+pub const STATISTICS: &[&[StatisticInfo]] = stats::STATISTICS;
 
 /// Hosts that share memory.
 pub const SYSTEM: System = System {
     parameters: &[PARAMETERS],
     groups: &[("shared", "hosts that share memory")],
     renamed: &[("shared.coherent_lines", "shared.coherent_ranges")],
-    statistics: stats::STATISTICS,
+    statistics: STATISTICS,
     protocols: &[Harness::of::<explore::SharedSpace>()],
     ..System::NOTHING
 };

@@ -1,6 +1,6 @@
 //! Plain memories: controllers with nothing of their own behind the media.
 
-use crate::controller::STATISTICS;
+use crate::controller::{OF_BUFFER, OF_DRAM, STATISTICS, statistics};
 use crate::cxl::LinkStats;
 use crate::cxl::params::{CxlParameters, WhichLinkParameters};
 use crate::ddr4::params::{
@@ -19,9 +19,10 @@ use crate::{
     Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough, QueuedMedia,
 };
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
-use params::{Parameters, Statistics};
+use params::{Parameters, StatisticInfo, Statistics};
 use protocol::{
-    Block, ControllerOrdering, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, Param, Settings, Turns, line_of,
+    Block, ControllerOrdering, DRAM_BASE, LINE_BYTES, Line, PAGE_BYTES, Param, Records, Settings, Turns,
+    line_of,
 };
 use units::Dur;
 
@@ -97,6 +98,14 @@ impl Standard {
         }
     }
 
+    /// What a channel of it reports.
+    fn statistics(self) -> &'static [StatisticInfo] {
+        match self {
+            Standard::Ddr4 => ChannelStats::TABLE,
+            Standard::Ddr5 => ddr5::ChannelStats::TABLE,
+        }
+    }
+
     fn check(self, s: &Settings) -> Result<(), String> {
         match self {
             Standard::Ddr4 => own_channel(s),
@@ -118,6 +127,24 @@ pub fn dram_tables(s: &Settings) -> Option<&'static [&'static [Param]]> {
     Standard::of(s, DRAM_MEDIA).map(Standard::tables)
 }
 
+/// What the machine's DRAM reports.
+pub fn dram_statistics(s: &Settings) -> Vec<&'static [StatisticInfo]> {
+    let channel = Standard::of(s, DRAM_MEDIA).map(Standard::statistics);
+    [OF_DRAM].into_iter().chain(channel).collect()
+}
+
+/// What persistent memory behind a plain controller with media of constant times reports.
+pub fn persistent_statistics(s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+    let buffer = (s.count("memory.pm.buffer_blocks") > 0).then_some(OF_BUFFER);
+    statistics(records).into_iter().chain(buffer).collect()
+}
+
+/// What channels of DDR4 report.
+pub const DDR4_STATISTICS: &[StatisticInfo] = ChannelStats::TABLE;
+
+/// What a link to a device reports.
+pub const LINK_STATISTICS: &[StatisticInfo] = LinkStats::TABLE;
+
 /// Persistent memory behind plain controllers.
 struct PersistentMemory;
 
@@ -137,6 +164,13 @@ impl MemoryKind for PersistentMemory {
         match Standard::of(s, PM_MEDIA) {
             Some(standard) => [queued, own, standard.tables()].concat(),
             None => [TABLES, own].concat(),
+        }
+    }
+
+    fn statistics(&self, s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+        match Standard::of(s, PM_MEDIA) {
+            Some(standard) => [statistics(records), vec![standard.statistics()]].concat(),
+            None => persistent_statistics(s, records),
         }
     }
 
@@ -188,6 +222,10 @@ impl MemoryKind for PlainDram {
 
     fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
         [self.0.tables(), &[ControllersParameters::TABLE, QueueParameters::TABLE]].concat()
+    }
+
+    fn statistics(&self, _: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+        [statistics(records), vec![self.0.statistics()]].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! ASAP as the list of models knows it.
 
 use super::params::AsapParameters;
-use crate::early::{EARLY, EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
+use crate::early::{EARLY, EarlyCore, EarlySpec, RecoverySpec, RecoveryTable, WITH_RECORDS};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table, records};
 use crate::path::{CAPABILITIES, path_spec, persistency};
@@ -15,6 +15,7 @@ pub const MODEL: Registered = Registered {
     name: "asap",
     shared: EARLY,
     own: AsapParameters::TABLE,
+    shared_statistics: WITH_RECORDS,
     statistics: &[],
     protocol: Harness::of::<PathSpace<super::explore::Asap>>(),
     model: &Asap,

@@ -3,10 +3,10 @@
 use super::{BatteryBuffer, CAPABILITIES};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Fate, Structure, persist_buffer};
-use crate::path::{BufferParameters, Direct, PaceParameters, path_spec};
+use crate::path::{BufferParameters, BufferStats, Direct, DropStats, FlushStats, PaceParameters, path_spec};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
-use params::Parameters;
+use params::{Parameters, Statistics};
 use protocol::{
     AddressMap, Capabilities, ControllerOrdering, CoreOrdering, LINE_BYTES, Persistency, Settings,
 };
@@ -16,6 +16,7 @@ pub const MODEL: Registered = Registered {
     name: "bbb",
     shared: &[BufferParameters::TABLE, PaceParameters::TABLE],
     own: &[],
+    shared_statistics: &[FlushStats::TABLE, BufferStats::TABLE, DropStats::TABLE],
     statistics: &[],
     protocol: Harness::of::<PathSpace<super::explore::Bbb>>(),
     model: &Bbb,

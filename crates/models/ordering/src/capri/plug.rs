@@ -5,7 +5,8 @@ use super::stats::RegionStats;
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Fate, Structure, kept_registers, persist_buffer};
 use crate::path::{
-    BufferParameters, CAPABILITIES, Direct, PaceParameters, RegionParameters, RegisterParameters, path_spec,
+    ALONE, BufferParameters, CAPABILITIES, Direct, PaceParameters, RegionParameters, RegisterParameters,
+    path_spec,
 };
 use crate::plug::{OrderingModel, Registered};
 use crate::spec::PathSpec;
@@ -23,6 +24,7 @@ pub const MODEL: Registered = Registered {
     name: "capri",
     shared: SHARED,
     own: &[],
+    shared_statistics: ALONE,
     statistics: RegionStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Capri>>(),
     model: &Capri,

@@ -1,7 +1,7 @@
 //! cWSP as the list of models knows it.
 
 use super::params::LogParameters;
-use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable};
+use crate::early::{EarlyCore, EarlySpec, RecoverySpec, RecoveryTable, WITH_RECORDS};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table, records};
 use crate::path::{
@@ -28,6 +28,7 @@ pub const MODEL: Registered = Registered {
     name: "cwsp",
     shared: PATH,
     own: LogParameters::TABLE,
+    shared_statistics: WITH_RECORDS,
     statistics: &[],
     protocol: Harness::of::<PathSpace<super::explore::Cwsp>>(),
     model: &Cwsp,

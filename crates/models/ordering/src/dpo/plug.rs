@@ -4,7 +4,7 @@ use super::DpoCore;
 use super::stats::DelegatedStats;
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, epoch_buffer, epoch_table};
-use crate::path::{BUFFERED, CAPABILITIES, Direct, path_spec, persistency};
+use crate::path::{BUFFERED, CAPABILITIES, DEPENDING, Direct, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::Statistics;
@@ -15,6 +15,7 @@ pub const MODEL: Registered = Registered {
     name: "dpo",
     shared: BUFFERED,
     own: &[],
+    shared_statistics: DEPENDING,
     statistics: DelegatedStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Dpo>>(),
     model: &Dpo,

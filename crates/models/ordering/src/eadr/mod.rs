@@ -24,6 +24,7 @@ pub const MODEL: Registered = Registered {
     name: "eadr",
     shared: &[],
     own: &[],
+    shared_statistics: &[],
     statistics: &[],
     protocol: Harness::of::<SavingSpace>(),
     model: &Eadr,

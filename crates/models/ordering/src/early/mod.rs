@@ -40,4 +40,4 @@ pub use member::EarlyMember;
 pub use mutant::Mutant;
 pub use recovery::{RecoverySpec, RecoveryTable};
 pub use spec::EarlySpec;
-pub(crate) use stats::{EarlyStats, KeptStats, RecordStats};
+pub(crate) use stats::{COUNTED, EarlyStats, KeptStats, RecordStats, WITH_RECORDS};

@@ -1,6 +1,30 @@
 //! What controllers count that get flushes early.
 
-use params::Statistics;
+use crate::path::{BlockedShare, BufferStats, DependenceStats, DropStats, EpochStats, FlushStats};
+use params::{StatisticInfo, Statistics};
+
+/// What every model with early flushes reports.
+pub(crate) const COUNTED: &[&[StatisticInfo]] = &[
+    EpochStats::TABLE,
+    BlockedShare::TABLE,
+    FlushStats::TABLE,
+    DropStats::TABLE,
+    BufferStats::TABLE,
+    DependenceStats::TABLE,
+    EarlyStats::TABLE,
+];
+
+/// The same where controllers undo.
+pub(crate) const WITH_RECORDS: &[&[StatisticInfo]] = &[
+    EpochStats::TABLE,
+    BlockedShare::TABLE,
+    FlushStats::TABLE,
+    DropStats::TABLE,
+    BufferStats::TABLE,
+    DependenceStats::TABLE,
+    EarlyStats::TABLE,
+    RecordStats::TABLE,
+];
 
 /// Records of what may have to be undone.
 #[derive(Clone, Debug, Default, Statistics)]

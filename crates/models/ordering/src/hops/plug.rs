@@ -5,7 +5,7 @@ use super::params::HopsParameters;
 use super::{HopsCore, PollStats, TimestampRegister};
 use crate::explore::PathSpace;
 use crate::hardware::{Around, EPOCH_BITS, Fate, Place, Structure, epoch_buffer, epoch_table, structure};
-use crate::path::{BUFFERED, CAPABILITIES, Direct, path_spec, persistency};
+use crate::path::{BUFFERED, CAPABILITIES, DEPENDING, Direct, path_spec, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Parameters, Statistics};
@@ -16,6 +16,7 @@ pub const MODEL: Registered = Registered {
     name: "hops",
     shared: BUFFERED,
     own: HopsParameters::TABLE,
+    shared_statistics: DEPENDING,
     statistics: PollStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Hops>>(),
     model: &Hops,

@@ -25,6 +25,7 @@ pub const MODEL: Registered = Registered {
     name: "intel",
     shared: &[],
     own: &[],
+    shared_statistics: &[],
     statistics: &[],
     protocol: Harness::of::<FlushSpace>(),
     model: &Intel,

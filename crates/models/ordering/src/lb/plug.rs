@@ -4,7 +4,10 @@ use super::params::BarrierParameters;
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, line_tags};
 use crate::in_caches::{LineParameters, LineStats, LinesCore, Rules, epochs_of_lines, lines_spec};
-use crate::path::{CAPABILITIES, DependenceParameters, Direct, EpochParameters, PaceParameters, persistency};
+use crate::path::{
+    BlockedShare, CAPABILITIES, DependenceParameters, DependenceStats, Direct, DropStats, EpochParameters,
+    EpochStats, FlushStats, PaceParameters, persistency,
+};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
@@ -18,6 +21,13 @@ pub const MODEL: Registered = Registered {
     name: "lb++",
     shared: PATH,
     own: BarrierParameters::TABLE,
+    shared_statistics: &[
+        EpochStats::TABLE,
+        BlockedShare::TABLE,
+        FlushStats::TABLE,
+        DropStats::TABLE,
+        DependenceStats::TABLE,
+    ],
     statistics: LineStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Lb>>(),
     model: &Lb,

@@ -3,7 +3,7 @@
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Structure, line_tags};
 use crate::in_caches::{LineParameters, LineStats, LinesCore, epochs_of_lines, lines_spec};
-use crate::path::{CAPABILITIES, Direct, EpochParameters, PaceParameters, persistency};
+use crate::path::{CAPABILITIES, Direct, EPOCHS, EpochParameters, PaceParameters, persistency};
 use crate::plug::{OrderingModel, Registered};
 use explore::Harness;
 use params::{Param, Parameters, Statistics};
@@ -16,6 +16,7 @@ pub const MODEL: Registered = Registered {
     name: "lrp",
     shared: PATH,
     own: &[],
+    shared_statistics: EPOCHS,
     statistics: LineStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Lrp>>(),
     model: &Lrp,

@@ -23,7 +23,8 @@ pub(crate) use params::{
 pub(crate) use regions::{RegionParameters, Regions};
 pub(crate) use settings::{BUFFERED, CAPABILITIES, path_spec, path_spec_of, persistency};
 pub(crate) use stats::{
-    BlockedShare, BufferStats, DependenceStats, DropStats, EpochStats, FlushStats, StallShare,
+    ALONE, BlockedShare, BufferStats, DEPENDING, DependenceStats, DropStats, EPOCHS, EpochStats, FlushStats,
+    StallShare,
 };
 
 use crate::spec::{CrossCore, Dependences, PathSpec};

@@ -1,6 +1,24 @@
 //! What persist paths count.
 
-use params::{Dur, Occupancy, Statistics};
+use params::{Dur, Occupancy, StatisticInfo, Statistics};
+
+/// What every path of epochs reports.
+pub(crate) const EPOCHS: &[&[StatisticInfo]] =
+    &[EpochStats::TABLE, BlockedShare::TABLE, FlushStats::TABLE, DropStats::TABLE];
+
+/// The same with a persist buffer, whose epochs depend on nobody's.
+pub(crate) const ALONE: &[&[StatisticInfo]] =
+    &[EpochStats::TABLE, BlockedShare::TABLE, FlushStats::TABLE, DropStats::TABLE, BufferStats::TABLE];
+
+/// The same where they depend on other cores'.
+pub(crate) const DEPENDING: &[&[StatisticInfo]] = &[
+    EpochStats::TABLE,
+    BlockedShare::TABLE,
+    FlushStats::TABLE,
+    DropStats::TABLE,
+    BufferStats::TABLE,
+    DependenceStats::TABLE,
+];
 
 /// A persist buffer.
 #[derive(Clone, Debug, Default, Statistics)]

@@ -19,6 +19,7 @@ pub const MODEL: Registered = Registered {
     name: "pmem-spec",
     shared: &[],
     own: SpecParameters::TABLE,
+    shared_statistics: &[],
     statistics: STATISTICS,
     protocol: Harness::of::<super::explore::SpecSpace>(),
     model: &PmemSpec,

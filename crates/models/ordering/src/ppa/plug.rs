@@ -5,7 +5,8 @@ use super::stats::KeptStats;
 use crate::explore::PathSpace;
 use crate::hardware::{Around, Fate, Structure, persist_buffer, registers};
 use crate::path::{
-    BufferParameters, CAPABILITIES, Direct, PaceParameters, RegionParameters, RegisterParameters, path_spec,
+    ALONE, BufferParameters, CAPABILITIES, Direct, PaceParameters, RegionParameters, RegisterParameters,
+    path_spec,
 };
 use crate::plug::{OrderingModel, Registered};
 use crate::spec::PathSpec;
@@ -23,6 +24,7 @@ pub const MODEL: Registered = Registered {
     name: "ppa",
     shared: SHARED,
     own: &[],
+    shared_statistics: ALONE,
     statistics: KeptStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Ppa>>(),
     model: &Ppa,

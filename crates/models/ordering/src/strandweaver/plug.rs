@@ -15,6 +15,7 @@ pub const MODEL: Registered = Registered {
     name: "strandweaver",
     shared: &[],
     own: StrandSpec::TABLE,
+    shared_statistics: &[],
     statistics: Counts::TABLE,
     protocol: Harness::of::<super::explore::StrandSpace>(),
     model: &StrandWeaver,

@@ -2,7 +2,7 @@
 
 use super::params::HeldParameters;
 use super::{ClockedCore, ClockedTable};
-use crate::early::{EARLY, KeptStats};
+use crate::early::{COUNTED, EARLY, KeptStats};
 use crate::explore::PathSpace;
 use crate::hardware::{
     Around, Fate, Place, Structure, clocked, epoch_buffer, epoch_table, held_writes, structure,
@@ -18,6 +18,7 @@ pub const MODEL: Registered = Registered {
     name: "vorpal",
     shared: EARLY,
     own: HeldParameters::TABLE,
+    shared_statistics: COUNTED,
     statistics: KeptStats::TABLE,
     protocol: Harness::of::<PathSpace<super::explore::Vorpal>>(),
     model: &Vorpal,

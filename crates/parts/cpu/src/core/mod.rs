@@ -38,6 +38,18 @@ mod tests;
 pub(crate) const STATISTICS: [&[StatisticInfo]; 4] =
     [stats::Stats::TABLE, TimeStats::TABLE, stats::PathStats::TABLE, checkpoint::RollbackStats::TABLE];
 
+/// What every core reports.
+pub const OF_ALL: [&[StatisticInfo]; 2] = [stats::Stats::TABLE, TimeStats::TABLE];
+
+/// Where the time of all cores went.
+pub const TIMES: &[StatisticInfo] = TimeStats::TABLE;
+
+/// What one with a persist path reports besides.
+pub const OF_PATH: &[StatisticInfo] = stats::PathStats::TABLE;
+
+/// What one that goes back reports besides.
+pub const OF_ROLLBACK: &[StatisticInfo] = checkpoint::RollbackStats::TABLE;
+
 pub use account::{Stretch, TimeStats};
 
 pub use spec::{CoreSpec, FlushSpec};

@@ -27,7 +27,7 @@ mod stats;
 mod tests;
 
 /// What the directory reports.
-pub(crate) const STATISTICS: &[StatisticInfo] = stats::Stats::TABLE;
+pub const STATISTICS: &[StatisticInfo] = stats::Stats::TABLE;
 
 pub use mutant::Mutant;
 pub use spec::{DirectorySpec, Replacement};

@@ -31,16 +31,8 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-/// What controllers report.
-pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
-    stats::Stats::TABLE,
-    stats::UndoReads::TABLE,
-    stats::Buffer::TABLE,
-    stats::RecoveryTable::TABLE,
-    stats::UndoLog::TABLE,
-    stats::HeldWrites::TABLE,
-    stats::Dram::TABLE,
-];
+pub use stats::{OF_BUFFER, statistics};
+pub(crate) use stats::{OF_DRAM, STATISTICS};
 
 pub use media::{Cost, FixedMedia, Media};
 pub use queued::QueuedMedia;
@@ -49,7 +41,6 @@ pub use spec::{Admission, BufferSpec, ControllerSpec, Drain, FixedSpec};
 use ::plug::LeastAnswer;
 use blocks::BLOCK_LINES;
 use engine::{Device, Mark, Out, PortId, Track};
-use params::{StatisticInfo, Statistics};
 use protocol::{
     Accepted, Among, Block, ControllerOrdering, Depth, EpochTag, Evicted, FlushRequest, Image, Line,
     LineWrite, Mask, Msg, Node, PAGE_BYTES, PM_BASE, PostCrash, Records, Retired, SharedPage, StatSink, View,

@@ -1,8 +1,36 @@
 //! What a controller counts.
 
 use super::media::Cost;
-use params::{Occupancy, StatSink, Statistics};
+use params::{Occupancy, StatSink, StatisticInfo, Statistics};
 use protocol::Records;
+
+/// What controllers report.
+pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
+    Stats::TABLE,
+    UndoReads::TABLE,
+    Buffer::TABLE,
+    RecoveryTable::TABLE,
+    UndoLog::TABLE,
+    HeldWrites::TABLE,
+    Dram::TABLE,
+];
+
+/// What a controller of DRAM reports, its media aside.
+pub(crate) const OF_DRAM: &[StatisticInfo] = Dram::TABLE;
+
+/// What a controller of persistent memory reports, its media aside; `records` are what the ordering model's half keeps there.
+pub fn statistics(records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
+    let of_records: &[&[StatisticInfo]] = match records {
+        Some(Records::RecoveryTable) => &[UndoReads::TABLE, RecoveryTable::TABLE],
+        Some(Records::UndoLog) => &[UndoReads::TABLE, UndoLog::TABLE],
+        Some(Records::Held) => &[HeldWrites::TABLE],
+        None => &[],
+    };
+    [&[Stats::TABLE], of_records].concat()
+}
+
+/// What media with a buffer report.
+pub const OF_BUFFER: &[StatisticInfo] = Buffer::TABLE;
 
 /// What a controller of persistent memory does.
 #[derive(Clone, Debug, Default, Statistics)]

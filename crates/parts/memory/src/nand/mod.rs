@@ -36,7 +36,7 @@ pub use array::{Array, Errors};
 pub use described::flash;
 pub use ftl::{Collection, Counts, Ftl, FtlSpec};
 pub use media::{Media, MediaSpec};
-pub use stats::hand_up;
+pub use stats::{STATISTICS, hand_up};
 pub use timed::Timed;
 
 /// A page of the flash, counted over all dies.

@@ -4,7 +4,7 @@ use super::{Ftl, Timed};
 use params::{StatSink, StatisticInfo, Statistics, Tally};
 
 /// What flash reports, and what follows from that.
-pub(crate) const STATISTICS: [&[StatisticInfo]; 2] = [FlashStats::TABLE, FlashShare::TABLE];
+pub const STATISTICS: [&[StatisticInfo]; 2] = [FlashStats::TABLE, FlashShare::TABLE];
 
 /// The flash.
 #[derive(Clone, Debug, Default, Statistics)]
@@ -24,7 +24,7 @@ struct FlashStats {
 
 /// What follows of the flash.
 #[derive(Statistics)]
-#[statistics(prefix = "nand")]
+#[statistics(prefix = "nand", sometimes)]
 struct FlashShare {
     /// pages programmed for each page written to the translation layer
     #[stat(column = "write ampl.")]
