@@ -94,7 +94,7 @@ fn both_engines_are_one_on_a_machine_with_a_driver() {
             run(&machine, &workload, &RunOptions { seed: 1, mode, ..RunOptions::default() }).unwrap();
         (report.time, report.references, report.durable.to_vec())
     };
-    assert!(of(engine::Mode::Fast) == of(engine::Mode::Reference));
+    assert!(of(Mode::Fast) == of(Mode::Reference));
 }
 
 fn violation(workload: &str, sets: &[(&str, &str)]) -> String {
