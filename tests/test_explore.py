@@ -18,7 +18,7 @@ def test_every_protocol_is_listed_with_its_bounds_and_mutants(cli: Cli) -> None:
     listed = protocols(cli)
     (model,) = (p for p in cli.json("show", "ordering.model")["parameters"] if p["key"] == "ordering.model")
     orderings = model["accepts"].removeprefix("one of ").split(", ")
-    assert {*orderings, "nearpm", "nvdimmc", "remote", "shared"} == set(listed)
+    assert {*orderings, "nearpm", "nvdimmc", "optane", "cmmh", "remote", "shared"} == set(listed)
     assert all(p["bounds"] and len(p["mutants"]) >= 4 for p in listed.values())
     shown = cli("explore", "list")
     assert "Entries of each recovery table" in shown and "  --units Units of each device: 1 to 4 [default: 2]" in shown
@@ -36,7 +36,7 @@ def test_a_bound_of_another_protocol_is_refused_and_told_whose_it_is(cli: Cli) -
     assert "asap" in cli.refuses("explore", "remote", "--recovery-table", 2)
 
 
-@pytest.mark.parametrize(("protocol", "mutant"), [("hops", "ignores-dependence"), ("bbb", "no-battery"), ("asap", "skip-delay"), ("intel", "flush-skips-owner"), ("nvdimmc", "no-flush")])
+@pytest.mark.parametrize(("protocol", "mutant"), [("hops", "ignores-dependence"), ("bbb", "no-battery"), ("asap", "skip-delay"), ("intel", "flush-skips-owner"), ("nvdimmc", "no-flush"), ("optane", "joins-late"), ("cmmh", "fills-twice")])
 def test_a_trace_replays(cli: Cli, protocol: str, mutant: str) -> None:
     seeded = ("explore", protocol, "--mutant", mutant, "--format", "json")
     found = cli.run(*seeded)

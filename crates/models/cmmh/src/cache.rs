@@ -1,11 +1,13 @@
 //! The DRAM as a cache of pages: which page is in which slot, and the bytes.
 
+use crate::mutant::Mutant;
 use memory::Replacement;
 use memory::replacement::Order;
 use protocol::{Block, Image, Line, LineWrite, PAGE_BYTES, SharedPage};
+use std::hash::{Hash, Hasher};
 
 /// What is in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Slot {
     Free,
     /// Kept for a page that is on its way.
@@ -23,6 +25,14 @@ pub(crate) struct Evicted {
     pub(crate) changed: Option<SharedPage>,
 }
 
+/// What stored energy does for a page when the power fails.
+pub(crate) enum Kept {
+    /// It brings it to the NAND; no bytes where all of them are zero.
+    Saved(Option<SharedPage>),
+    /// None is left for it.
+    Lost,
+}
+
 /// Slots in sets. Bytes are kept by the host's address.
 #[derive(Clone)]
 pub(crate) struct Cache {
@@ -31,13 +41,33 @@ pub(crate) struct Cache {
     slots: Vec<Slot>,
     order: Order,
     bytes: Image,
+    mutant: Option<Mutant>,
+}
+
+/// Bytes are those of the pages in it.
+impl Hash for Cache {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Cache { sets: _, ways: _, slots, order, bytes: _, mutant: _ } = self;
+        (slots, order).hash(into);
+        self.pages().for_each(|page| page.hash(into));
+    }
 }
 
 impl Cache {
     /// Empty, of a memory that begins at `base`.
     pub(crate) fn new(base: u64, sets: u32, ways: u32, rule: Replacement) -> Cache {
         let slots = vec![Slot::Free; (sets * ways) as usize];
-        Cache { sets, ways, slots, order: Order::of_sets(rule, sets, ways), bytes: Image::new(base) }
+        let order = Order::of_sets(rule, sets, ways);
+        Cache { sets, ways, slots, order, bytes: Image::new(base), mutant: None }
+    }
+
+    /// The same with a mistake in it.
+    pub(crate) fn seeded(self, mutant: Option<Mutant>) -> Cache {
+        Cache { mutant, ..self }
+    }
+
+    pub(crate) fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
     }
 
     fn address(&self, page: u32) -> u64 {
@@ -61,6 +91,11 @@ impl Cache {
         self.slots_of(page).find(has)
     }
 
+    /// Whether a page that is in no slot could get one.
+    pub(crate) fn has_room(&self, page: u32) -> bool {
+        self.slots_of(page).any(|slot| self.slots[slot as usize] != Slot::Filling)
+    }
+
     /// A slot for a page that is in none, and the page that has to leave it; none where every slot of its set is being
     /// filled.
     pub(crate) fn make_room(&mut self, page: u32) -> Option<(u32, Option<Evicted>)> {
@@ -73,6 +108,7 @@ impl Cache {
                 let bytes = self.bytes.page(address);
                 self.bytes.put_page(address, None);
                 let blank = || SharedPage::new([0; PAGE_BYTES as usize]);
+                let is_changed = is_changed && !self.is(Mutant::DropsChanged);
                 Some(Evicted { page: number, changed: is_changed.then(|| bytes.unwrap_or_else(blank)) })
             }
         };
@@ -97,7 +133,7 @@ impl Cache {
     pub(crate) fn write(&mut self, slot: u32, write: &LineWrite) {
         self.order.touch(slot);
         if let Slot::Page { is_changed, .. } = &mut self.slots[slot as usize] {
-            *is_changed = true;
+            *is_changed = self.mutant != Some(Mutant::KeepsClean);
         }
         self.bytes.write(write.line, &write.data, write.mask);
     }
@@ -105,6 +141,18 @@ impl Cache {
     /// A line as it is, whoever used it last.
     pub(crate) fn peek(&self, line: Line) -> Block {
         self.bytes.read(line)
+    }
+
+    /// The power fails: changed pages are saved slot by slot, `energy` of them; each is told.
+    pub(crate) fn power_fails(&self, energy: u64, each: &mut dyn FnMut(u32, Kept)) {
+        let pages = self.pages().filter(|(_, is_changed, _)| *is_changed || self.is(Mutant::SavesUnchanged));
+        for (nth, (page, _, bytes)) in (0..).zip(pages) {
+            match nth < energy {
+                true => each(page, Kept::Saved(bytes)),
+                false if self.is(Mutant::LosesQuietly) => {}
+                false => each(page, Kept::Lost),
+            }
+        }
     }
 
     /// The pages in it, slot by slot: whether each was changed, and its bytes; none where all of them are zero.

@@ -2,6 +2,7 @@
 
 use crate::cache::{Cache, Evicted};
 use crate::channels::Channels;
+use crate::pages::{Asked, Pages};
 use crate::power::PowerSpec;
 use crate::stats::DeviceStats;
 use crate::tags::Tags;
@@ -13,7 +14,6 @@ use protocol::{
     Depth, Image, Line, LineWrite, Msg, Node, PAGE_BYTES, PostCrash, SharedPage, StatSink, View, ports,
     tell_durable,
 };
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use units::{Dur, Time};
 
@@ -62,28 +62,15 @@ pub(crate) struct Request {
     write: Option<(LineWrite, Option<u8>)>,
 }
 
-/// A page on its way from the NAND.
-struct Fill {
-    page: u32,
-    slot: u32,
-    done: Time,
-    bytes: SharedPage,
-    waiting: Vec<Request>,
-}
-
 /// The device.
 pub struct Cmmh {
     pub(crate) spec: CmmhSpec,
-    pub(crate) cache: Cache,
+    pub(crate) pages: Pages<Request, Time>,
     tags: Tags,
     channels: Channels,
     pub(crate) ftl: Ftl<Timed>,
     /// Pages that the translation layer has been given at least once, in order of the first time.
     pub(crate) written: Vec<u32>,
-    fills: Vec<Fill>,
-    /// Pages for which there was no fill or no slot, in the order in which they were asked for, and their requests.
-    stalled: VecDeque<u32>,
-    stalled_requests: BTreeMap<u32, Vec<Request>>,
     /// When each page of the write buffer is on the NAND.
     programs: Vec<Time>,
     persists: u64,
@@ -99,14 +86,11 @@ impl Cmmh {
     /// What is impossible about the DRAM's channels.
     pub fn new(spec: CmmhSpec, ftl: Ftl<Timed>) -> Result<Cmmh, String> {
         Ok(Cmmh {
-            cache: Cache::new(spec.base, spec.sets, spec.ways, spec.replacement),
+            pages: Pages::new(Cache::new(spec.base, spec.sets, spec.ways, spec.replacement), spec.fills),
             tags: Tags::new(spec.tags, spec.tag),
             channels: Channels::new(spec.channel, spec.channels)?,
             ftl,
             written: Vec::new(),
-            fills: Vec::with_capacity(spec.fills),
-            stalled: VecDeque::new(),
-            stalled_requests: BTreeMap::new(),
             programs: Vec::with_capacity(spec.write_buffer),
             persists: 0,
             failure: None,
@@ -157,15 +141,8 @@ impl Cmmh {
         };
         self.stats.reads += u64::from(request.write.is_none());
         self.stats.writes += u64::from(request.write.is_some_and(|(write, _)| write.mask != 0));
-        if let Some(before) = self.stalled_requests.get_mut(&page) {
-            before.push(request);
-        } else if self.begin(page, request, out) {
-            return;
-        } else {
-            self.stalled.push_back(page);
-            self.stalled_requests.insert(page, vec![request]);
-        }
-        self.stats.stalls += 1;
+        let asked = self.pages.arrives(page, request);
+        self.begin(page, asked, out);
     }
 
     /// The program uses more than there is: it goes on, so that the run can end and say so.
@@ -187,30 +164,25 @@ impl Cmmh {
         }
     }
 
-    /// Does a request, or has it wait for its page; false where neither can be.
-    fn begin(&mut self, page: u32, request: Request, out: &mut Out<'_, Msg>) -> bool {
+    /// What has become of a request of `page` takes its course.
+    fn begin(&mut self, page: u32, asked: Asked<Request>, out: &mut Out<'_, Msg>) {
         let now = out.now();
-        if let Some(fill) = self.fills.iter_mut().find(|fill| fill.page == page) {
-            fill.waiting.push(request);
-            self.stats.joined += 1;
-            return true;
+        match asked {
+            Asked::Joins => self.stats.joined += 1,
+            Asked::Waits => self.stats.stalls += 1,
+            Asked::Here(slot, request) => {
+                self.stats.hits += 1;
+                let known = self.tags.look_up(now, page);
+                self.access(known, slot, &request, out);
+            }
+            Asked::Misses(slot, evicted, request) => {
+                self.stats.misses += 1;
+                let known = self.tags.look_up(now, page);
+                let begins = self.write_back(known + self.spec.firmware, evicted);
+                let coming = self.read_page(begins, page);
+                self.pages.begins(page, slot, coming, request);
+            }
         }
-        if let Some(slot) = self.cache.find(page) {
-            self.stats.hits += 1;
-            let known = self.tags.look_up(now, page);
-            self.access(known, slot, &request, out);
-            return true;
-        }
-        if self.fills.len() >= self.spec.fills {
-            return false;
-        }
-        let Some((slot, evicted)) = self.cache.make_room(page) else { return false };
-        self.stats.misses += 1;
-        let known = self.tags.look_up(now, page);
-        let begins = self.write_back(known + self.spec.firmware, evicted);
-        let (bytes, done) = self.read_page(begins, page);
-        self.fills.push(Fill { page, slot, done, bytes, waiting: vec![request] });
-        true
     }
 
     /// A line of a page that is in `slot`, whose place is known at `known`.
@@ -218,12 +190,12 @@ impl Cmmh {
         let line = request.line;
         let place = Line(u64::from(slot) * PAGE_LINES + line.0 % PAGE_LINES);
         let Some((write, core)) = &request.write else {
-            let data = self.cache.read(slot, line);
+            let data = self.pages.cache.read(slot, line);
             return self.channels.read(known, place, line, data);
         };
         if write.mask != 0 {
             self.persists += 1;
-            self.cache.write(slot, write);
+            self.pages.cache.write(slot, write);
             self.channels.write(known, place);
         }
         if let Some(core) = core {
@@ -278,10 +250,9 @@ impl Cmmh {
     fn end_fills(&mut self, out: &mut Out<'_, Msg>) {
         let now = out.now();
         let mut is_any = false;
-        while let Some(index) = self.fills.iter().position(|fill| fill.done <= now) {
-            let fill = self.fills.remove(index);
+        while let Some(index) = self.pages.fills.iter().position(|fill| fill.done <= now) {
+            let fill = self.pages.ends(index);
             is_any = true;
-            self.cache.fill(fill.slot, fill.page, fill.bytes);
             let first = u64::from(fill.slot) * PAGE_LINES;
             (first..first + PAGE_LINES).for_each(|place| self.channels.fill(Line(place)));
             for request in &fill.waiting {
@@ -296,18 +267,10 @@ impl Cmmh {
 
     /// In order, as long as there are fills.
     fn serve_stalled(&mut self, out: &mut Out<'_, Msg>) {
-        let mut index = 0;
-        while self.fills.len() < self.spec.fills && index < self.stalled.len() {
-            let page = self.stalled[index];
-            let first = self.stalled_requests.get(&page).and_then(|requests| requests.first().copied());
-            if first.is_some_and(|request| !self.begin(page, request, out)) {
-                index += 1;
-                continue;
-            }
-            self.stalled.remove(index);
-            for request in self.stalled_requests.remove(&page).unwrap_or_default().into_iter().skip(1) {
-                // Its fill has begun: they join it.
-                self.begin(page, request, out);
+        while let Some((page, requests)) = self.pages.next_stalled() {
+            for request in requests {
+                let asked = self.pages.resumes(page, request);
+                self.begin(page, asked, out);
             }
         }
     }
@@ -317,7 +280,7 @@ impl Cmmh {
         let next = self.channels.serve(out.now(), &mut |line, data, at| {
             out.send_at(at, ports::DIRECTORY, Msg::ReadReply { line, data, waits: false });
         });
-        let fill = self.fills.iter().map(|fill| fill.done).min().unwrap_or(Time::NEVER);
+        let fill = self.pages.fills.iter().map(|fill| fill.done).min().unwrap_or(Time::NEVER);
         let next = next.min(fill);
         if next < self.wakes_at {
             self.wakes_at = next;
@@ -327,16 +290,17 @@ impl Cmmh {
 
     /// Writes that wait for their pages, or for room, with when they came; those of one page in order.
     fn waiting(&self) -> impl Iterator<Item = (Time, &LineWrite)> {
-        let stalled = self.stalled_requests.values().flatten();
-        let all = self.fills.iter().flat_map(|fill| &fill.waiting).chain(stalled);
-        all.filter_map(|request| Some((request.at, &request.write.as_ref()?.0)))
+        self.pages.waiting().filter_map(|request| Some((request.at, &request.write.as_ref()?.0)))
     }
 
     /// A line as whoever reads it next sees it.
     pub(crate) fn latest(&self, line: Line) -> protocol::Block {
         let page = self.page_of(line) as u32;
-        let data =
-            if self.cache.find(page).is_some() { self.cache.peek(line) } else { self.on_nand(page, line) };
+        let data = if self.pages.cache.find(page).is_some() {
+            self.pages.cache.peek(line)
+        } else {
+            self.on_nand(page, line)
+        };
         let mut whole = LineWrite { line, mask: protocol::Mask::MAX, data };
         self.waiting().filter(|(_, write)| write.line == line).for_each(|(_, write)| whole.merge(write));
         whole.data

@@ -25,6 +25,9 @@
 mod cache;
 mod channels;
 mod device;
+mod explore;
+mod mutant;
+mod pages;
 mod params;
 mod plug;
 mod power;
@@ -34,4 +37,6 @@ mod tags;
 mod tests;
 
 pub use device::{Cmmh, CmmhSpec};
+pub use explore::PagesSpace;
+pub use mutant::Mutant;
 pub use plug::SYSTEM;

@@ -3,8 +3,9 @@
 use crate::params::CmmhParameters;
 use crate::power::PowerSpec;
 use crate::stats::{STATISTICS, derived};
-use crate::{Cmmh, CmmhSpec};
+use crate::{Cmmh, CmmhSpec, PagesSpace};
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
+use explore::Harness;
 use memory::ddr4::params::own_channel;
 use memory::nand;
 use memory::nand::params::NandParameters;
@@ -19,6 +20,7 @@ pub const SYSTEM: System = System {
     statistics: STATISTICS,
     derived: Some(derived),
     memory: Some(&DramBeforeNand),
+    protocols: &[Harness::of::<PagesSpace>()],
     ..System::NOTHING
 };
 

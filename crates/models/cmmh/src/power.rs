@@ -1,5 +1,6 @@
 //! What a power failure leaves: the NAND, and as many changed pages as stored energy lasts for.
 
+use crate::cache::Kept;
 use crate::device::{Cmmh, PAGE_LINES};
 use protocol::{Image, Lost, PAGE_BYTES, PostCrash, SharedPage};
 
@@ -27,21 +28,19 @@ impl Cmmh {
 
     /// Every page that the DRAM has, over that.
     pub(crate) fn lay_out_cache(&self, image: &mut Image) {
-        for (page, _, bytes) in self.cache.pages() {
+        for (page, _, bytes) in self.pages.cache.pages() {
             image.put_page(self.address(page), bytes);
         }
     }
 
-    /// Changed pages are saved slot by slot; for the rest there is no energy, and the NAND's old bytes stay.
+    /// Changed pages are saved as long as there is energy; of the rest the NAND's old bytes stay.
     pub(crate) fn power_fails(&self, image: &mut Image, post_crash: &mut PostCrash) {
-        let changed = self.cache.pages().filter(|(_, is_changed, _)| *is_changed);
-        for (nth, (page, _, bytes)) in (0..).zip(changed) {
+        self.pages.cache.power_fails(self.spec.power.saved_pages, &mut |page, kept| {
             post_crash.keep(PAGE_LINES);
-            if nth < self.spec.power.saved_pages {
-                image.put_page(self.address(page), bytes);
-            } else {
-                post_crash.lost.push(Lost::Page(self.address(page)));
+            match kept {
+                Kept::Saved(bytes) => image.put_page(self.address(page), bytes),
+                Kept::Lost => post_crash.lost.push(Lost::Page(self.address(page))),
             }
-        }
+        });
     }
 }

@@ -1,21 +1,23 @@
 //! A DIMM: its buffer of blocks, and the media behind it.
 
 use crate::DimmSpec;
+use crate::mutant::Mutant;
 use crate::stats::DimmStats;
 use crate::translation::Translation;
 use crate::wear::Wear;
 use memory::controller::blocks::{BLOCK_BYTES, Block, BlockBuffer, Entered, WHOLE, bit_of};
 use memory::{Cost, Media};
 use protocol::{Line, StatSink};
+use std::hash::{Hash, Hasher};
 use units::{Dur, Time};
 
 /// A block that was whole.
-#[derive(Clone, Copy, Debug)]
-struct Leaving {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leaving {
     /// Until then, what is written to it goes with it.
-    joined_until: Time,
+    pub(crate) joined_until: Time,
     /// When it is in the media: until then nobody reads it there.
-    settled: Time,
+    pub(crate) settled: Time,
     /// Its lines have left the buffer.
     forgotten: bool,
 }
@@ -44,6 +46,7 @@ pub struct Dimm {
     translation: Translation,
     wear: Wear,
     stats: DimmStats,
+    mutant: Option<Mutant>,
 }
 
 impl Dimm {
@@ -60,13 +63,40 @@ impl Dimm {
             translation: Translation::new(spec.translation),
             wear: Wear::new(spec.wear),
             stats: DimmStats::default(),
+            mutant: None,
+        }
+    }
+
+    /// The same with a mistake in it.
+    pub(crate) fn seeded(spec: DimmSpec, mutant: Option<Mutant>) -> Dimm {
+        Dimm { mutant, ..Dimm::new(spec) }
+    }
+
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// The blocks in its buffer, place by place: the number, what the buffer has of it, and what is on its way to the media.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, Block, Leaving)> + '_ {
+        self.buffer.blocks().zip(&self.leaving).map(|((number, block), leaving)| (number, block, *leaving))
+    }
+
+    /// All that what it does next hangs on, where the media take no time and translations and wear cost nothing.
+    pub(crate) fn hash_at<H: Hasher>(&self, now: Time, into: &mut H) {
+        let Dimm { spec: _, buffer, ready, leaving, media_free, backlog: _, buffer_free, .. } = self;
+        let Dimm { translation: _, wear: _, stats: _, mutant: _, .. } = self;
+        let until = |at: &Time| at.since(now);
+        buffer.hash(into);
+        ready.iter().chain([media_free, buffer_free]).for_each(|at| until(at).hash(into));
+        for Leaving { joined_until, settled, forgotten } in leaving {
+            (until(joined_until), until(settled), forgotten).hash(into);
         }
     }
 
     /// A line's block in the buffer: a new one has waited for nothing yet.
     fn enter(&mut self, line: Line) -> Entered {
         let entered = self.buffer.enter(line);
-        if !entered.found {
+        if !entered.found && !self.is(Mutant::InheritsPlace) {
             self.ready[entered.index] = Time::ZERO;
             self.leaving[entered.index] = Leaving::default();
         }
@@ -125,7 +155,7 @@ impl Dimm {
 
     /// A block that is whole, or leaves the buffer, is to be written, where anything of it was.
     fn write_block(&mut self, now: Time, block: Block, cost: &mut Cost) {
-        if block.dirty == 0 {
+        if block.dirty == 0 || block.dirty != WHOLE && self.is(Mutant::DropsPartial) {
             return;
         }
         self.catch_up(now);
@@ -151,9 +181,14 @@ impl Media for Dimm {
         if !is_here {
             let translated = self.translation.look_up(line);
             self.stats.translation_misses += u64::from(translated > Dur::ZERO);
-            let begins = self.read_block(now, &mut cost).max(self.leaving[index].settled);
+            let begins = self.read_block(now, &mut cost);
+            let settled = self.leaving[index].settled;
+            let begins = if self.is(Mutant::ReadsUnsettled) { begins } else { begins.max(settled) };
             self.ready[index] = begins + translated + self.spec.array;
             self.buffer.at(index).valid = WHOLE;
+            if self.is(Mutant::FillsOver) {
+                self.buffer.at(index).dirty = 0;
+            }
         }
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);
@@ -171,7 +206,8 @@ impl Media for Dimm {
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);
         }
-        let joins = now < self.leaving[index].joined_until;
+        let Leaving { joined_until, settled, .. } = self.leaving[index];
+        let joins = now < if self.is(Mutant::JoinsLate) { settled } else { joined_until };
         let own = self.buffer.at(index);
         own.valid |= bit_of(line);
         if !joins {

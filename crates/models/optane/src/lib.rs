@@ -23,6 +23,8 @@
 mod cached;
 mod dimm;
 mod dimm_queue;
+mod explore;
+mod mutant;
 mod params;
 mod plug;
 mod spec;
@@ -38,5 +40,7 @@ mod tests;
 
 pub use cached::{CacheSpec, CachedDimm};
 pub use dimm::Dimm;
+pub use explore::BufferSpace;
+pub use mutant::Mutant;
 pub use plug::SYSTEM;
 pub use spec::{DimmSpec, TranslationSpec, WearSpec};

@@ -2,8 +2,9 @@
 
 use crate::params::{DimmsParameters, Mode, ModeParameters, OptaneParameters, dimm_spec};
 use crate::stats::{CacheStats, DimmStats, STATISTICS};
-use crate::{CacheSpec, CachedDimm, Dimm};
+use crate::{BufferSpace, CacheSpec, CachedDimm, Dimm};
 use ::plug::{Around, MemoryDevice, MemoryKind, MemoryParts, Place, System};
+use explore::Harness;
 use memory::ddr4::params::own_channel;
 use memory::ddr4::{Ddr4, Interleave};
 use memory::plug::{DDR4_STATISTICS, DDR4_TABLES};
@@ -16,6 +17,7 @@ pub const SYSTEM: System = System {
     parameters: &[DimmsParameters::TABLE, ModeParameters::TABLE, OptaneParameters::TABLE],
     statistics: STATISTICS,
     memory: Some(&Optane),
+    protocols: &[Harness::of::<BufferSpace>()],
     ..System::NOTHING
 };
 

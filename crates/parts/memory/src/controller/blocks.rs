@@ -1,6 +1,7 @@
 //! A module's buffer of media blocks, the least recently used of which leaves.
 
 use protocol::Line;
+use std::hash::{Hash, Hasher};
 
 /// Lines of a media block: 256 bytes.
 pub const BLOCK_LINES: u64 = 4;
@@ -10,7 +11,7 @@ pub const BLOCK_BYTES: u64 = 64 * BLOCK_LINES;
 pub const WHOLE: u8 = (1 << BLOCK_LINES) - 1;
 
 /// A block in the buffer; a bit for each line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Block {
     /// Lines that the media does not have yet.
     pub dirty: u8,
@@ -38,6 +39,15 @@ pub struct BlockBuffer {
     ages: Vec<u64>,
     blocks: Vec<Block>,
     tick: u64,
+}
+
+/// Of ages their order counts alone.
+impl Hash for BlockBuffer {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let BlockBuffer { room: _, numbers, ages, blocks, tick: _ } = self;
+        (numbers, blocks).hash(into);
+        ages.iter().for_each(|age| ages.iter().filter(|other| *other < age).count().hash(into));
+    }
 }
 
 impl BlockBuffer {
@@ -69,6 +79,11 @@ impl BlockBuffer {
         (self.numbers[index], self.ages[index]) = (number, self.tick);
         let evicted = Some(std::mem::take(&mut self.blocks[index]));
         Entered { index, found: false, evicted }
+    }
+
+    /// The blocks in it, place by place, each with its number.
+    pub fn blocks(&self) -> impl Iterator<Item = (u64, Block)> + '_ {
+        self.numbers.iter().copied().zip(self.blocks.iter().copied())
     }
 
     /// The block at a place that [`BlockBuffer::enter`] gave.
