@@ -3,7 +3,7 @@
 use crate::attributes::{arguments, dotted, fields, meaning, prefix_and};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Error, Field, LitStr, Result, Type};
+use syn::{DeriveInput, Error, Field, GenericArgument, LitStr, PathArguments, Result, Type};
 
 /// What a field's attribute says.
 #[derive(Default)]
@@ -16,7 +16,7 @@ struct Row {
     unreported: bool,
     skip: bool,
     unless_zero: bool,
-    /// Of the whole struct.
+    /// Of the whole struct, or of a part that a machine may lack.
     sometimes: bool,
 }
 
@@ -24,6 +24,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let (prefix, sometimes) = prefix_and(input, "statistics", Some("sometimes"))?;
     let (mut rows, mut hands, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     for field in fields(input)? {
+        let sometimes = sometimes || inside(&field.ty, "Option").is_some();
         let row = Row { sometimes, ..Row::read(field)? };
         if row.skip {
             continue;
@@ -45,6 +46,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         });
         if is(&field.ty, "f64") {
             numbers.push(quote!(each(#name, self.#ident);));
+        } else if inside(&field.ty, "Option").is_some_and(|ty| is(ty, "f64")) {
+            numbers.push(quote!(if let Some(number) = self.#ident { each(#name, number); }));
         }
     }
     let table = &input.ident;
@@ -100,14 +103,29 @@ impl Row {
 
     /// The rows of the table, and how the value is handed up.
     fn rows(&self, field: &Field, name: &str, meaning: &str) -> Result<(Vec<TokenStream>, TokenStream)> {
-        let (ident, ty) = (&field.ident, &field.ty);
+        let ident = &field.ident;
+        let Some(ty) = inside(&field.ty, "Option") else {
+            return self.rows_of(&field.ty, &quote!(&self.#ident), name, meaning);
+        };
+        let (rows, hand) = self.rows_of(ty, &quote!(counted), name, meaning)?;
+        Ok((rows, quote!(if let Some(counted) = &self.#ident { #hand })))
+    }
+
+    /// The same of a type, and of an expression that refers to its value.
+    fn rows_of(
+        &self,
+        ty: &Type,
+        value: &TokenStream,
+        name: &str,
+        meaning: &str,
+    ) -> Result<(Vec<TokenStream>, TokenStream)> {
         let unit = |usual: &str| self.unit.as_ref().map_or_else(|| usual.to_string(), LitStr::value);
         if is(ty, "u64") {
-            let hand = quote!(::params::StatSink::count(sink, #name, self.#ident););
+            let hand = quote!(::params::StatSink::count(sink, #name, *#value););
             return Ok((vec![self.one(name, &unit("1"), meaning, true)], hand));
         }
         if is(ty, "Dur") {
-            let hand = quote!(::params::StatSink::time(sink, #name, self.#ident););
+            let hand = quote!(::params::StatSink::time(sink, #name, *#value););
             return Ok((vec![self.one(name, &unit("ns"), meaning, true)], hand));
         }
         if is(ty, "f64") {
@@ -123,7 +141,7 @@ impl Row {
             let own = |n: usize| self.one(&format!("{name}{}", rows[n].0), &unit("1"), &rows[n].1, n == 0);
             return Ok((
                 (0..rows.len()).map(own).collect(),
-                quote!(::params::StatSink::occupancy(sink, #name, &self.#ident);),
+                quote!(::params::StatSink::occupancy(sink, #name, #value);),
             ));
         }
         if is(ty, "Distribution") {
@@ -138,12 +156,12 @@ impl Row {
             let own = |n: usize| self.one(&format!("{name}{}", rows[n].0), &unit("ns"), &rows[n].1, n == 0);
             return Ok((
                 (0..rows.len()).map(own).collect(),
-                quote!(::params::StatSink::distribution(sink, #name, &self.#ident);),
+                quote!(::params::StatSink::distribution(sink, #name, #value);),
             ));
         }
         Err(Error::new_spanned(
             ty,
-            "a statistic is a u64, a Dur, an Occupancy, a Distribution or an f64; else give skip",
+            "a statistic is a u64, a Dur, an Occupancy, a Distribution, an f64 or an Option of one; else give skip",
         ))
     }
 
@@ -167,4 +185,12 @@ impl Row {
 /// Whether the type's last word is `name`.
 fn is(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == name))
+}
+
+/// What stands in `name<...>`.
+fn inside<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|s| s.ident == name)?;
+    let PathArguments::AngleBracketed(of) = &last.arguments else { return None };
+    of.args.iter().find_map(|argument| if let GenericArgument::Type(ty) = argument { Some(ty) } else { None })
 }

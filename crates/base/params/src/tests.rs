@@ -146,6 +146,10 @@ struct Counts {
     waited: Dur,
     /// filling of a queue
     queue: Occupancy,
+    /// time in a cache, where there is one
+    cached: Option<Dur>,
+    /// filling of a filter
+    filter: Option<Occupancy>,
     #[stat(skip)]
     _own: u8,
 }
@@ -156,6 +160,9 @@ struct Computed {
     /// energy
     #[stat(unit = "J")]
     energy_j: f64,
+    /// energy of a battery
+    #[stat(unit = "J")]
+    battery_j: Option<f64>,
 }
 
 #[test]
@@ -168,6 +175,10 @@ fn a_statistic_is_said_once_and_handed_up_under_its_name() {
         ("device.queue.mean", "1", "mean filling of a queue over time"),
         ("device.queue.p99", "1", "filling of a queue not exceeded in 99 % of the time"),
         ("device.queue.max", "1", "highest filling of a queue"),
+        ("device.cached", "ns", "time in a cache, where there is one"),
+        ("device.filter.mean", "1", "mean filling of a filter over time"),
+        ("device.filter.p99", "1", "filling of a filter not exceeded in 99 % of the time"),
+        ("device.filter.max", "1", "highest filling of a filter"),
     ];
     assert_eq!(rows, expected);
     let mut counts = Counts { requests: 3, waited: Dur::ns(2), ..Counts::default() };
@@ -177,8 +188,12 @@ fn a_statistic_is_said_once_and_handed_up_under_its_name() {
     counts.hand_up(&mut tally);
     let names: Vec<_> = tally.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["device.requests", "cpu.waited", "device.queue"]);
+    let with_cache = Counts { cached: Some(Dur::ZERO), ..Counts::default() };
+    let mut tally = Tally::default();
+    with_cache.hand_up(&mut tally);
+    assert!(tally.get("device.cached").is_some(), "a part that is there is told, whatever it counted");
     let mut seen = Vec::new();
-    Computed { energy_j: 1.5 }.each(&mut |name, value| seen.push((name, value.to_string())));
+    Computed { energy_j: 1.5, battery_j: None }.each(&mut |name, value| seen.push((name, value.to_string())));
     assert_eq!(seen, [("energy_j", "1.5".to_string())]);
     assert_eq!(Computed::TABLE[0].unit, "J");
 }

@@ -15,8 +15,8 @@ use cpu::params::{
     PersistPathParameters, RateParameters, SfenceParameters, WireParameters,
 };
 use memory::params::{
-    ControllersParameters, DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters,
-    KindParameters,
+    ControllersParameters, DrainParameters, DramMediaParameters, DramParameters, DramTimeParameters,
+    InterleaveParameters, KindParameters,
 };
 use plug::MemoryKind;
 use std::collections::BTreeSet;
@@ -61,6 +61,9 @@ impl Description {
             entries.iter().map(controllers_of).chain([self.settings.count("memory.dram.controllers")]);
         if controllers.max() > Some(1) {
             add(&[InterleaveParameters::TABLE], &self.settings);
+        }
+        if entries.iter().any(|entry| entry.kind.is_volatile(&entry.settings).is_none()) {
+            add(&[DrainParameters::TABLE], &self.settings);
         }
         let waits = self.waits_for_writes(has_registers);
         for (index, entry) in entries.iter().enumerate() {

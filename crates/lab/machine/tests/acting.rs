@@ -22,6 +22,7 @@ fn a_key_that_does_nothing_is_refused_with_the_machines_on_which_it_acts() {
     assert!(refused("amf", "l1.ways", "4").contains("it acts on intel, "));
     assert!(refused("intel", "os.cores", "4").contains("it acts on unified, amf"));
     assert!(refused("amf", "nand.dies", "4").contains("does nothing on amf"));
+    assert!(refused("ddr5", "memory.drain_line_nj", "4").contains("does nothing on ddr5"));
 }
 
 #[test]
@@ -32,6 +33,15 @@ fn what_a_key_acts_on_follows_from_everything_that_is_set_whatever_the_order() {
     ] {
         let mut machine = Description::preset("intel").unwrap();
         sets.iter().for_each(|(key, value)| machine.set(key, value).unwrap());
+        machine.check().unwrap();
+    }
+}
+
+#[test]
+fn what_a_power_failure_costs_is_asked_of_every_machine_that_keeps_something() {
+    for machine in ["compose-nearpm-remote", "intel", "cmmh"] {
+        let mut machine = Description::preset(machine).unwrap();
+        machine.set("memory.drain_line_nj", "5").unwrap();
         machine.check().unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! NVDIMM-C as a kind of memory: the DIMM, its device side, and the driver.
 
 use crate::params::{Kind, TABLES, tables};
-use crate::stats::{HOST_STATISTICS, STATISTICS, derived};
+use crate::stats::{DRAM_STATISTICS, HOST_STATISTICS, STATISTICS, derived};
 use crate::{
     BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, HandshakeSpace,
     PAGE_SIZE, PowerSpec, Replacement, SharedDriver, SharedDriverSpec, Window,
@@ -50,7 +50,8 @@ impl MemoryKind for NvdimmC {
     fn statistics(&self, s: &Settings, _: Option<Records>) -> Vec<&'static [StatisticInfo]> {
         match s.read("nvdimm.kind") {
             Kind::Cached => [STATISTICS, &nand::STATISTICS].concat(),
-            Kind::Dram | Kind::Hypothetical => HOST_STATISTICS.to_vec(),
+            Kind::Hypothetical => HOST_STATISTICS.to_vec(),
+            Kind::Dram => DRAM_STATISTICS.to_vec(),
         }
     }
 

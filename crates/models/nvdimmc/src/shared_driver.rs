@@ -12,7 +12,7 @@
 //! Cores of a machine share the driver's tables on the host: the machine therefore runs every action in order of time,
 //! none past the next event of anybody.
 
-use crate::driver::{Driver, DriverCounts};
+use crate::driver::Driver;
 use crate::faults::{self, Why};
 use crate::firmware::{PAGE_LINES, PAGE_SIZE};
 use crate::stats::DriverStats;
@@ -190,14 +190,13 @@ impl SharedDriver {
     /// Hands up what the driver counted.
     pub fn stats(&self, sink: &mut dyn StatSink) {
         let shared = self.0.borrow();
-        let counts = shared.driver.as_ref().map(Driver::counts).unwrap_or_default();
-        let DriverCounts { misses, failed, .. } = counts;
+        let counts = shared.driver.as_ref().map(Driver::counts);
         let driver = DriverStats {
             page_visits: shared.visits,
             line_visits: shared.lines,
-            faults: misses,
+            faults: counts.map(|c| c.misses),
             first_touches: shared.first_touches,
-            io_errors: failed,
+            io_errors: counts.map(|c| c.failed),
         };
         driver.hand_up(sink);
     }

@@ -10,6 +10,9 @@ pub(crate) const STATISTICS: &[&[StatisticInfo]] =
 pub(crate) const HOST_STATISTICS: &[&[StatisticInfo]] =
     &[ChannelStats::TABLE, DriverStats::TABLE, HitShares::TABLE];
 
+/// What one that is DRAM alone reports, whose driver looks for no slots.
+pub(crate) const DRAM_STATISTICS: &[&[StatisticInfo]] = &[ChannelStats::TABLE, DriverStats::TABLE];
+
 /// The channel.
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "memory")]
@@ -62,11 +65,11 @@ pub(crate) struct DriverStats {
     pub(crate) line_visits: u64,
     /// page faults: the page was in no slot
     #[stat(column = "DIMM faults", explains = "time.kernel")]
-    pub(crate) faults: u64,
+    pub(crate) faults: Option<u64>,
     /// page faults that put a page into the page table: its first touch since the program mapped it, or since it came back
     pub(crate) first_touches: u64,
     /// faults that ended with an I/O error
-    pub(crate) io_errors: u64,
+    pub(crate) io_errors: Option<u64>,
 }
 
 /// What follows of the driver.
@@ -83,7 +86,7 @@ pub(crate) struct HitShares {
 
 /// What follows from what was counted.
 pub(crate) fn derived(tally: &Tally, _: f64, each: &mut dyn FnMut(&'static str, f64)) {
-    if tally.get("nvdimm.page_visits").is_some() {
+    if tally.get("nvdimm.faults").is_some() {
         let share =
             |visits: f64| if visits > 0.0 { 1.0 - tally.number("nvdimm.faults") / visits } else { 0.0 };
         let [page, line] = ["nvdimm.page_visits", "nvdimm.line_visits"].map(|name| share(tally.number(name)));

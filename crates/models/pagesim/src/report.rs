@@ -130,30 +130,32 @@ fn run_statistics(m: &PageMachine) -> stats::Run {
     let (read, written) = memory.swap_traffic();
     let seconds = (t.time.as_ns() * 1e-9).max(f64::MIN_POSITIVE);
     let whole = |n: u64| n as f64;
+    let of_pm = |n: u64| memory.has_pm().then_some(whole(n));
+    let of_swap = |n: u64| memory.has_swap().then_some(whole(n));
     stats::Run {
         operations_per_second: whole(operations) / seconds,
         operations: whole(operations),
         major_faults: whole(c.major),
         minor_faults: whole(c.minor),
         visits: whole(t.visits),
-        readahead_pages: whole(c.readahead),
+        readahead_pages: of_swap(c.readahead),
         kswapd_pages: whole(c.by_kswapd),
         direct_reclaim_pages: whole(c.by_direct),
         scanned_pages: whole(c.scanned),
-        swap_bytes_max: whole(memory.swap_bytes().1),
-        swap_read_pages: whole(read),
-        swap_written_pages: whole(written),
+        swap_bytes_max: of_swap(memory.swap_bytes().1),
+        swap_read_pages: of_swap(read),
+        swap_written_pages: of_swap(written),
         user_share: t.user.as_ns() / core_time,
         system_share: t.system.as_ns() / core_time,
         user_time: t.user.as_ns(),
         system_time: t.system.as_ns(),
-        pm_integrated_bytes_max: whole(memory.pm_online_most),
+        pm_integrated_bytes_max: of_pm(memory.pm_online_most),
         descriptor_bytes_max: whole(m.samples().iter().map(|s| s.descriptors).max().unwrap_or(0)),
         programs_ended: whole(t.ended),
         oom_kills: whole(t.out_of_memory),
         signals: whole(t.signals),
-        bytes_written: whole(c.pm_written),
-        section_bytes_written_max: whole(memory.most_worn()),
+        bytes_written: of_pm(c.pm_written),
+        section_bytes_written_max: of_pm(memory.most_worn()),
         energy_j: t.joules,
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Run {
     #[stat(explains = "os.user_time")]
     pub(crate) visits: f64,
     /// pages read from the swap device besides the one that was wanted
-    pub(crate) readahead_pages: f64,
+    pub(crate) readahead_pages: Option<f64>,
     /// pages that kswapd sent away
     #[stat(explains = "os.system_time")]
     pub(crate) kswapd_pages: f64,
@@ -33,12 +33,12 @@ pub(crate) struct Run {
     pub(crate) scanned_pages: f64,
     /// most bytes on the swap device at once
     #[stat(unit = "B", column = "swap max")]
-    pub(crate) swap_bytes_max: f64,
+    pub(crate) swap_bytes_max: Option<f64>,
     /// pages read from the swap device
     #[stat(explains = "time.idle")]
-    pub(crate) swap_read_pages: f64,
+    pub(crate) swap_read_pages: Option<f64>,
     /// pages written to the swap device
-    pub(crate) swap_written_pages: f64,
+    pub(crate) swap_written_pages: Option<f64>,
     /// the kernel's time as a share of the cores' time
     pub(crate) system_share: f64,
     /// time of programs, summed over cores
@@ -49,7 +49,7 @@ pub(crate) struct Run {
     pub(crate) system_time: f64,
     /// most bytes of persistent memory known to the allocator at once
     #[stat(unit = "B", column = "PM online max")]
-    pub(crate) pm_integrated_bytes_max: f64,
+    pub(crate) pm_integrated_bytes_max: Option<f64>,
     /// most bytes of page descriptors at once
     #[stat(unit = "B", column = "descriptors")]
     pub(crate) descriptor_bytes_max: f64,
@@ -61,10 +61,10 @@ pub(crate) struct Run {
     pub(crate) signals: f64,
     /// bytes written to the media
     #[stat(name = ".memory.bytes_written", unit = "B")]
-    pub(crate) bytes_written: f64,
+    pub(crate) bytes_written: Option<f64>,
     /// bytes written to the most written section of persistent memory
     #[stat(name = ".fusion.section_bytes_written_max", unit = "B")]
-    pub(crate) section_bytes_written_max: f64,
+    pub(crate) section_bytes_written_max: Option<f64>,
     /// share of the cores' time that programs had
     #[stat(column = "user share")]
     pub(crate) user_share: f64,

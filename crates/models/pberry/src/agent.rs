@@ -392,28 +392,28 @@ impl Node for Agent {
         written.take(&self.window);
         WrittenStats::from(&written).hand_up(sink);
         let (sent, received, packets, lost) = self.network.counts();
-        let filters = self.tracker.counts();
-        let s = &self.stats;
+        let (s, filters) = (&self.stats, self.tracker.counts());
+        let by_lines = |count: u64| (self.kind == Kind::Lines).then_some(count);
         let counted = AgentStats {
             sent,
             received,
             packets,
             lost,
             fetches: s.fetches,
-            critical: s.critical,
+            critical: by_lines(s.critical),
             lines_fetched: s.lines_fetched,
             lines_sent: s.lines_sent,
             clean_lines_sent: s.clean_lines_sent,
             retries: s.retries,
-            walks_held: s.walks_held,
-            walks_failed: s.failed_walks,
+            walks_held: by_lines(s.walks_held),
+            walks_failed: by_lines(s.failed_walks),
             recalls: s.recalls,
-            held: s.held.clone(),
-            reported_lines: filters.lines,
-            reported_pages: filters.pages,
-            false_pages: filters.false_pages,
-            false_lines: filters.false_lines,
-            overflows: filters.overflows,
+            held: Some(s.held.clone()).filter(|_| self.kind == Kind::Lines),
+            reported_lines: by_lines(filters.lines),
+            reported_pages: by_lines(filters.pages),
+            false_pages: by_lines(filters.false_pages),
+            false_lines: by_lines(filters.false_lines),
+            overflows: by_lines(filters.overflows),
         };
         counted.hand_up(sink);
         self.uses.iter().for_each(|u| u.stats(sink));

@@ -5,7 +5,7 @@ use crate::daemon::Daemon;
 use crate::dirty::DirtyWindows;
 use crate::faults::{self, Miss};
 use crate::local_tier;
-use crate::spec::Kind;
+use crate::spec::{Kind, Prefetch};
 use crate::stats::DaemonStats;
 use crate::uses::{UseSpec, Using};
 use kernel::{Caller, CoreState, Kernel, Port, Step};
@@ -230,19 +230,22 @@ impl SharedDaemon {
     /// Hands up what the daemon counted, and what programs changed.
     pub fn stats(&self, sink: &mut dyn StatSink) {
         let shared = self.0.borrow();
-        let counts = shared.daemon.counts;
+        let (counts, near) = (shared.daemon.counts, &shared.daemon.local_tier);
+        let protected = Some(shared.protected).filter(|_| shared.spec.protect > Dur::ZERO);
+        let spec = shared.daemon.spec();
+        let (places, prefetches) = (spec.local_frames > 0, spec.prefetch != Prefetch::None);
         let counted = DaemonStats {
             major_faults: counts.major,
             write_faults: counts.write,
             shootdowns: counts.shootdowns,
             page_walks: shared.walks,
-            protections: shared.protected.times,
-            protected_pages: shared.protected.pages,
-            protect_time: shared.protected.time,
+            protections: protected.map(|p| p.times),
+            protected_pages: protected.map(|p| p.pages),
+            protect_time: protected.map(|p| p.time),
             reclaimed: counts.reclaimed,
-            placed: shared.daemon.local_tier.placements,
-            returned: shared.daemon.local_tier.returns,
-            prefetched: counts.prefetched,
+            placed: places.then_some(near.placements),
+            returned: places.then_some(near.returns),
+            prefetched: prefetches.then_some(counts.prefetched),
         };
         counted.hand_up(sink);
         shared.dirty.stats(sink);

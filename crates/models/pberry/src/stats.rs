@@ -43,23 +43,23 @@ pub(crate) struct DaemonStats {
     /// accesses without a translation
     pub(crate) page_walks: u64,
     /// times that all local pages were protected against writes again
-    pub(crate) protections: u64,
+    pub(crate) protections: Option<u64>,
     /// pages that were, summed over these times
-    pub(crate) protected_pages: u64,
+    pub(crate) protected_pages: Option<u64>,
     /// time that this took, the program waiting
-    pub(crate) protect_time: Dur,
+    pub(crate) protect_time: Option<Dur>,
     /// pages that went back to the remote host
     #[stat(name = ".remote.pages_reclaimed")]
     pub(crate) reclaimed: u64,
     /// pages moved to memory attached to the processor
     #[stat(name = ".remote.pages_placed")]
-    pub(crate) placed: u64,
+    pub(crate) placed: Option<u64>,
     /// pages that went back from there changed
     #[stat(name = ".remote.pages_returned")]
-    pub(crate) returned: u64,
+    pub(crate) returned: Option<u64>,
     /// pages mapped or fetched before a program wanted them
     #[stat(name = ".remote.pages_prefetched")]
-    pub(crate) prefetched: u64,
+    pub(crate) prefetched: Option<u64>,
 }
 
 /// The agent and its network.
@@ -81,7 +81,7 @@ pub(crate) struct AgentStats {
     pub(crate) fetches: u64,
     /// reads that found their line missing, and had it fetched before its page
     #[stat(name = "critical_lines")]
-    pub(crate) critical: u64,
+    pub(crate) critical: Option<u64>,
     /// lines fetched from the remote host
     #[stat(column = "lines fetched")]
     pub(crate) lines_fetched: u64,
@@ -92,29 +92,29 @@ pub(crate) struct AgentStats {
     /// requests sent again for want of an answer
     pub(crate) retries: u64,
     /// page walks that waited for a page
-    pub(crate) walks_held: u64,
+    pub(crate) walks_held: Option<u64>,
     /// entries marked not present because their page could not be fetched
-    pub(crate) walks_failed: u64,
+    pub(crate) walks_failed: Option<u64>,
     /// lines taken out of caches so that their page could go
     pub(crate) recalls: u64,
     /// number of reads that wait in the agent
     #[stat(name = "held_reads", most = "most reads that waited in the agent")]
-    pub(crate) held: Occupancy,
+    pub(crate) held: Option<Occupancy>,
     /// lines reported to the daemon
     #[stat(name = "reports.lines")]
-    pub(crate) reported_lines: u64,
+    pub(crate) reported_lines: Option<u64>,
     /// pages reported whole
     #[stat(name = "reports.pages")]
-    pub(crate) reported_pages: u64,
+    pub(crate) reported_pages: Option<u64>,
     /// pages among them that a filter took for busy ones
     #[stat(name = "reports.false_pages")]
-    pub(crate) false_pages: u64,
+    pub(crate) false_pages: Option<u64>,
     /// lines that a filter took for reported ones
     #[stat(name = "reports.false_lines")]
-    pub(crate) false_lines: u64,
+    pub(crate) false_lines: Option<u64>,
     /// pages among them because the report buffer was full
     #[stat(name = "reports.overflows")]
-    pub(crate) overflows: u64,
+    pub(crate) overflows: Option<u64>,
 }
 
 /// Bytes that programs stored to.

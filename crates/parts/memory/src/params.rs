@@ -10,6 +10,12 @@ pub struct KindParameters {
     /// the kind of the machine's memory, where it has one; a list of several is `[[memory]]`
     #[param(default = "pm", source = "paper: ASAP Table II")]
     pub kind: String,
+}
+
+/// What a power failure costs.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory")]
+pub struct DrainParameters {
     /// energy that a power failure takes for each line that buffers, caches or queues still hold
     #[param(
         default = "757",

@@ -12,8 +12,9 @@ use crate::ddr5::{self, Ddr5};
 use crate::nand::params::NandParameters;
 use crate::nand::stats::STATISTICS as FLASH;
 use crate::params::{
-    ControllersParameters, DramMediaParameters, DramParameters, DramTimeParameters, InterleaveParameters,
-    KindParameters, PmMediaParameters, PmParameters, PmTimeParameters, QueueParameters, TABLES,
+    ControllersParameters, DrainParameters, DramMediaParameters, DramParameters, DramTimeParameters,
+    InterleaveParameters, KindParameters, PmMediaParameters, PmParameters, PmTimeParameters, QueueParameters,
+    TABLES,
 };
 use crate::{
     Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough, QueuedMedia,
@@ -30,6 +31,7 @@ use units::Dur;
 pub const SYSTEM: System = System {
     parameters: &[
         KindParameters::TABLE,
+        DrainParameters::TABLE,
         ControllersParameters::TABLE,
         InterleaveParameters::TABLE,
         PmTimeParameters::TABLE,

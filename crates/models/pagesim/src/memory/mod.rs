@@ -184,6 +184,17 @@ impl MemoryManager {
         self.sections.iter().map(|s| s.written).max().unwrap_or(0)
     }
 
+    /// Whether there is persistent memory, known to the allocator or not.
+    pub fn has_pm(&self) -> bool {
+        let spec = &self.spec;
+        spec.device_sections > 0 || spec.zones.iter().any(|zone| zone.medium == Medium::Pm)
+    }
+
+    /// Whether there is a swap device.
+    pub fn has_swap(&self) -> bool {
+        self.swap.is_some()
+    }
+
     /// Bytes on the swap device now, and at most so far.
     pub fn swap_bytes(&self) -> (u64, u64) {
         self.swap.as_ref().map_or((0, 0), |s| (s.used() * PAGE, s.most * PAGE))

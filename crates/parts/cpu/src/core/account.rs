@@ -90,8 +90,8 @@ pub struct TimeStats {
     /// stores, summed over cores
     pub fences: Dur,
     /// time in which programs waited because a persist buffer or the ordering model took no more stores, summed over
-    /// cores
-    pub buffer_full: Dur,
+    /// cores; none where the model holds up no stores
+    pub buffer_full: Option<Dur>,
     /// time in which programs took locks and waited for other threads, summed over cores
     pub locks: Dur,
     /// time in which programs waited for registers of devices, summed over cores
@@ -107,7 +107,7 @@ pub struct TimeStats {
 impl TimeStats {
     /// All of it.
     pub fn total(&self) -> Dur {
-        let busy = self.compute + self.memory + self.fences + self.buffer_full;
+        let busy = self.compute + self.memory + self.fences + self.buffer_full.unwrap_or_default();
         busy + self.locks + self.devices + self.kernel + self.idle
     }
 
@@ -117,12 +117,14 @@ impl TimeStats {
     }
 
     /// Counts what a core spent between the two.
-    pub(super) fn add(&mut self, from: &Spent, to: &Spent) {
+    pub(super) fn add(&mut self, from: &Spent, to: &Spent, orders_stores: bool) {
         let of = |cause: Cause| to.0[cause as usize] - from.0[cause as usize];
         self.compute += of(Cause::Compute);
         self.memory += of(Cause::Memory);
         self.fences += of(Cause::Fences);
-        self.buffer_full += of(Cause::BufferFull);
+        if orders_stores {
+            *self.buffer_full.get_or_insert_default() += of(Cause::BufferFull);
+        }
         self.devices += of(Cause::Devices);
         self.locks += of(Cause::Locks);
         self.kernel += of(Cause::Kernel);

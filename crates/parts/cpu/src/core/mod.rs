@@ -216,7 +216,7 @@ impl Core {
             return;
         }
         let (from, to) = f.account.region();
-        time.add(&from, &to);
+        time.add(&from, &to, f.capabilities.orders_stores);
         let own = (f.region_began.unwrap_or(Time::ZERO), f.region_ended.unwrap_or(f.now));
         time.idle += all - (own.1.since(own.0) - f.region_gaps);
     }
