@@ -35,7 +35,7 @@ pub trait MemoryDevice: Node + Any {
     ) -> Result<(), String>;
 
     /// How long it takes at least to answer, whatever it is asked; none where it answers when it will, so that no core may
-    /// run ahead of it by more than a wire.
+    /// run ahead of it by more than a wire. Beside a companion that is shared it would say nothing: cores act in order of time there.
     fn least_answer(&self) -> Option<LeastAnswer> {
         None
     }
