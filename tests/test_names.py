@@ -26,6 +26,7 @@ SYSTEMS = {
     '"hotplug"': "crates/models/pagesim/src/policies/hotplug",
     "memory-mode": "crates/models/pagesim/src/policies/memory_mode",
     "weighted-interleave": "crates/models/pagesim/src/policies/weighted_interleave",
+    "unified": "crates/models/pagesim/src/policies/unified",
     "dram-swap": "crates/models/pagesim/src/policies/dram_swap",
     "pm-block": "crates/models/pagesim/src/policies/pm_block",
 }
@@ -50,7 +51,31 @@ def code(text: str) -> list[tuple[int, str]]:
     """Lines of a Rust file without comments, and without what is for tests."""
     text = FOR_TESTS.sub(lambda found: "\n" * found.group().count("\n"), text)
     # Claims and pages of docs are named after systems.
-    return [(number, re.sub(r"//.*|fitted to [\w.-]+|docs/models/\S+", "", line)) for number, line in enumerate(text.split("\n"), 1)]
+    lines = enumerate(text.replace('\\"', '"').split("\n"), 1)
+    return [(number, re.sub(r"//.*|fitted to [\w.-]+|docs/models/\S+", "", line)) for number, line in lines]
+
+
+#: A struct whose fields' doc comments are what people read of parameters and statistics.
+READ = re.compile(r"#\[derive\([^)]*\b(?:Parameters|Statistics)\b[^)]*\)\](?:\n#\[[^\n]*)*\n[^\n]*\bstruct \w+ \{\n((?:(?!\}).*\n)*)\}")
+
+
+def texts(text: str) -> list[tuple[int, str]]:
+    """Meanings of parameters and statistics, line by line."""
+    found = []
+    for table in READ.finditer(text):
+        first = text.count("\n", 0, table.start(1)) + 1
+        lines = enumerate(table.group(1).split("\n"), first)
+        found += [(number, line.strip().removeprefix("/// ")) for number, line in lines if line.strip().startswith("///")]
+    return found
+
+
+def test_meanings_are_looked_at() -> None:
+    table = "#[derive(Clone, Statistics)]\n#[statistics(prefix = \"a\")]\npub struct A {\n    /// what asap does\n    pub a: u64,\n}\n"
+    assert texts("/// asap\nfn b() {}\n" + table + "/// asap\n") == [(6, "what asap does")]
+
+
+def test_quotes_in_texts_are_quotes() -> None:
+    assert code(r'let a = "extends = \"intel\"";') == [(1, 'let a = "extends = "intel"";')]
 
 
 def test_code_after_tests_is_looked_at_and_tests_are_not() -> None:
@@ -66,6 +91,11 @@ def word(system: str) -> str:
 ANY = re.compile("|".join(map(word, SYSTEMS)))
 
 
+def word_of_a_text(system: str) -> str:
+    """However it is written: a text about every machine cites no paper."""
+    return rf"(?i)(?<![a-z]){system}(?![a-z])" if system != "nvdimmc" else r"(?i)(?<![a-z])nvdimm-?c(?![a-z])"
+
+
 def test_a_systems_name_stands_in_its_own_folder() -> None:
     tracked = subprocess.run(["git", "ls-files", "crates"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     sources = [t for t in tracked if t.endswith(".rs") and "/tests" not in t and not t.startswith(LISTS)]
@@ -76,4 +106,8 @@ def test_a_systems_name_stands_in_its_own_folder() -> None:
             for system, own in SYSTEMS.items() if ANY.search(line) else ():
                 if not name.startswith(own) and re.search(word(system), line):
                     found.append(f"{name}:{number}: {system}: {line.strip()}")
+        for number, line in texts((ROOT / name).read_text()):
+            for system, own in SYSTEMS.items():
+                if not name.startswith(own) and re.search(word_of_a_text(system), line):
+                    found.append(f"{name}:{number}: {system}: {line}")
     assert not found, "\n".join(found)

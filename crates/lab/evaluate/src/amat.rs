@@ -54,7 +54,8 @@ mod tests {
             "3" => include_str!("../../../../validation/kcachesim/amat-vs-rss3.csv"),
             "sweep" => include_str!("../../../../validation/kcachesim/block-sweep-redis.csv"),
             "rdma" => include_str!("../../../../validation/kcachesim/rdma-read-lats.csv"),
-            _ => include_str!("../../../../validation/kcachesim/misses.csv"),
+            "misses" => include_str!("../../../../validation/kcachesim/misses.csv"),
+            other => panic!("no table is called {other}"),
         })
     }
 

@@ -86,19 +86,35 @@ pub(crate) const PAPER: Paper = Paper {
 
 type Sets = Vec<(&'static str, String)>;
 
-/// A design's programs are a quarter of these, and so is the memory that holds a part of them.
-fn sized(effort: Effort, workload: &str, more: &[(&'static str, &str)]) -> Sets {
-    let whole = effort == Effort::Whole;
-    let size: &[_] = match workload {
-        // 16 splits, as Metis has for each core.
-        "linreg" if whole => &[("workload.split_bytes", "1048576")],
-        "linreg" => &[("workload.input_bytes", "4194304"), ("workload.split_bytes", "262144")],
-        "histogram" if whole => &[("workload.split_bytes", "131072")],
-        "histogram" => &[("workload.input_bytes", "524288"), ("workload.split_bytes", "32768")],
-        _ if whole => &[("workload.keys", "20000"), ("workload.operations", "8000")],
-        _ => &[("workload.keys", "5000"), ("workload.operations", "2000")],
-    };
-    size.iter().chain(more).map(|(key, value)| (*key, (*value).to_string())).collect()
+/// How large programs are on machines, and how large for a design: a quarter, as is the memory that holds a part of them.
+const SIZES: [(&str, Changes, Changes); 4] = [
+    ("redis-random", REDIS, REDIS_QUARTER),
+    ("redis-seq", REDIS, REDIS_QUARTER),
+    // 16 splits, as Metis has for each core.
+    (
+        "linreg",
+        &[("workload.split_bytes", "1048576")],
+        &[("workload.input_bytes", "4194304"), ("workload.split_bytes", "262144")],
+    ),
+    (
+        "histogram",
+        &[("workload.split_bytes", "131072")],
+        &[("workload.input_bytes", "524288"), ("workload.split_bytes", "32768")],
+    ),
+];
+
+const REDIS: Changes = &[("workload.keys", "20000"), ("workload.operations", "8000")];
+const REDIS_QUARTER: Changes = &[("workload.keys", "5000"), ("workload.operations", "2000")];
+
+/// What a program of [`SIZES`] is run with.
+///
+/// # Errors
+/// When it is none of them.
+fn sized(effort: Effort, workload: &str, more: &[(&'static str, &str)]) -> Result<Sets, ConfigError> {
+    let unknown = || ConfigError(format!("{workload}: no size is known for it"));
+    let (_, whole, quarter) = SIZES.iter().find(|(name, ..)| *name == workload).ok_or_else(unknown)?;
+    let size = if effort == Effort::Whole { whole } else { quarter };
+    Ok(size.iter().chain(more).map(|(key, value)| (*key, (*value).to_string())).collect())
 }
 
 /// Half the size, for what is varied in many steps: keys at random, two fifths of them local.
@@ -141,7 +157,7 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     declare_tracks(&mut runs, effort, |_| true)?;
     for (workload, local, quarter) in WORKLOADS {
         let mut add = |name: &str, preset: &str, more: &[(&'static str, &str)]| {
-            runs.add(Key::new(name, workload, 1), preset, &sized(effort, workload, more))
+            runs.add(Key::new(name, workload, 1), preset, &sized(effort, workload, more)?)
         };
         let part = if effort == Effort::Whole { local } else { quarter };
         let some = ("remote.local_kib", part);
@@ -260,5 +276,19 @@ fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
         "pberry.wp-pause" => Finding::Values(vec![pause(runs)]),
         "pberry.no-write-faults" => no_write_faults(runs),
         _ => Finding::Open("no measurement stands beside this claim".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_has_a_size_and_one_that_has_none_is_an_error() {
+        for effort in [Effort::Whole, Effort::Design] {
+            assert!(WORKLOADS.iter().all(|(workload, ..)| sized(effort, workload, &[]).is_ok()));
+            let unknown = sized(effort, "linear-regression", &[]).unwrap_err();
+            assert_eq!(unknown.0, "linear-regression: no size is known for it");
+        }
     }
 }

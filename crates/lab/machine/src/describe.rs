@@ -112,8 +112,10 @@ impl Description {
         let root = reader.parse()?;
         let table = root.get_ref();
         if table.is_empty() {
-            let text = "says nothing; name a machine to begin with (extends = \"intel\"), then what differs";
-            return Err(ConfigError::new(format!("{file}: {text}")));
+            let first = PRESETS[0].name;
+            return Err(ConfigError::new(format!(
+                "{file}: says nothing; name a machine to begin with (extends = \"{first}\"), then what differs"
+            )));
         }
         let mut machine = match table.get("extends") {
             Some(parent) => {
@@ -317,8 +319,9 @@ impl WorkloadDescription {
     pub(crate) fn check_line(&self, machine: &str) -> Result<(), ConfigError> {
         if matches!(self.source, Source::Shared(_)) {
             return Err(ConfigError::new(format!(
-                "{}: runs on several hosts; {machine} is one (give a machine with machine.fidelity = hosts, such as shared)",
-                self.name
+                "{}: runs on several hosts; {machine} is one (give a machine with machine.fidelity = hosts, such as {})",
+                self.name,
+                first_preset(Description::is_hosts)
             )));
         }
         let passes_through = self.settings.get("workload.passthrough") == Some(&Setting::Flag(true));
@@ -327,7 +330,8 @@ impl WorkloadDescription {
         }
         let name = if passes_through { "workload.passthrough = true" } else { &self.name };
         Err(ConfigError::new(format!(
-            "{name}: runs at page fidelity; {machine} is a machine at line fidelity (give one with machine.fidelity = page, such as unified)"
+            "{name}: runs at page fidelity; {machine} is a machine at line fidelity (give one with machine.fidelity = page, such as {})",
+            first_preset(Description::is_page)
         )))
     }
 
@@ -508,6 +512,12 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// The first machine that comes with the project and is of a kind.
+fn first_preset(is: fn(&Description) -> bool) -> &'static str {
+    let fits = |name: &&str| Description::preset(name).is_ok_and(|machine| is(&machine));
+    PRESETS.iter().map(|p| p.name).find(fits).unwrap_or_default()
 }
 
 /// The value of a setting for JSON.

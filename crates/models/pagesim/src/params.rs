@@ -32,7 +32,7 @@ pub(crate) struct MemoryParameters {
         max = 1024
     )]
     pub(crate) device_gib: u64,
-    /// what persistent memory is: a medium of its own, an NVDIMM-C (its DRAM caches NAND), or remote memory behind an agent; the costs of a page of the last two are measured on that machine at line fidelity
+    /// what persistent memory is: a medium of its own, or the memory of another machine, on which what a page costs is measured at line fidelity
     #[param(default = "pm", source = "paper: AMF §5, DRAM that stands for persistent memory")]
     pub(crate) hidden: Hidden,
     /// what a line of persistent memory costs: constant: fusion.pm_read_ns and fusion.pm_write_ns, or with fusion.hidden a cache of pages with one time to fill; curve: latencies by load and by working set, measured on the machine that fusion.hidden names at line fidelity

@@ -30,7 +30,7 @@ pub struct DrainParameters {
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory")]
 pub struct ControllersParameters {
-    /// controllers of persistent memory; on machines of near-data devices neardata.devices counts
+    /// controllers of persistent memory; where a memory is devices, their own number counts
     #[param(default = "2", source = "paper: ASAP Table II", min = 1, max = 16)]
     pub controllers: usize,
 }
@@ -57,7 +57,7 @@ pub struct PmTimeParameters {
     /// time that the media is busy with 64 bytes written
     #[param(default = "25.92", source = "artifact: 2.3 GB/s a controller", range = ns::SERVICE)]
     pub write_service_ns: Dur,
-    /// 256-byte blocks of the module's internal buffer; Optane has 64
+    /// 256-byte blocks of the module's internal buffer
     #[param(default = "0", source = "paper: ASAP models none", min = 0, max = 4096)]
     pub buffer_blocks: usize,
     /// time of a read that hits the internal buffer

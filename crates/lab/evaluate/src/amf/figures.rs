@@ -238,7 +238,7 @@ fn designs(runs: &Runs) -> Figure {
 }
 
 fn hidden(runs: &Runs) -> Figure {
-    let names = HIDDEN.map(|(what, _)| hiding(what));
+    let names = HIDDEN.map(|(what, ..)| hiding(what));
     let base = runs.time(&names[0], "spec-mix", 1);
     let rows = names.iter().map(|n| row("time", n, None, runs.time(n, "spec-mix", 1) / base)).collect();
     let order: Vec<&str> = names.iter().map(String::as_str).collect();

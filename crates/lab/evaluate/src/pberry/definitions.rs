@@ -40,7 +40,7 @@ pub(crate) fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     for (workload, ..) in LOADS {
         // Caches that hold a part of the program, or nothing would be written back.
         let local = [("remote.local_kib", "65536"), ("llc.size_bytes", "1 MiB"), ("l2.size_bytes", "64 KiB")];
-        runs.add(Key::new(TRACKED, workload, 1), LINES, &sized(Effort::Whole, workload, &local))?;
+        runs.add(Key::new(TRACKED, workload, 1), LINES, &sized(Effort::Whole, workload, &local)?)?;
     }
     runs.run(seed, || {})?;
     let shares = |machine: &str, workload: &str, definition: &str| {

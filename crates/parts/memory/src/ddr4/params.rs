@@ -106,7 +106,7 @@ pub struct RefreshParameters {
     /// time between refreshes
     #[param(default = "7800", source = "datasheet: JESD79-4, up to 85 C", range = (1, 100_000_000))]
     pub trefi_ns: Dur,
-    /// time after a refresh in which the host sends nothing; an NVDIMM-C stretches it
+    /// time after a refresh in which the host sends nothing; a device that works in refreshes stretches it
     #[param(default = "350", source = "datasheet: JESD79-4, 8 Gb", range = ns::SERVICE)]
     pub trfc_ns: Dur,
     /// refreshes that may be put off while requests wait
