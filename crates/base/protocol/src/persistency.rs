@@ -17,19 +17,23 @@ pub enum Persistency {
     Strand,
     /// Epochs persist in order, and after those that they acquired from.
     Release,
+    /// As [`Persistency::Release`], but what a thread stores after a release comes after nothing of its own: the release alone
+    /// comes after what was stored before. Fences order both ways.
+    OneSided,
     /// Every store persists when it becomes visible; a non-temporal one at the next fence of its thread.
     Strict,
 }
 
 impl Persistency {
     /// All, by name.
-    pub const ALL: [(&'static str, Persistency); 7] = [
+    pub const ALL: [(&'static str, Persistency); 8] = [
         ("px86-line", Persistency::Px86Line),
         ("px86", Persistency::Px86),
         ("armv8", Persistency::Armv8),
         ("strand", Persistency::Strand),
         ("epoch", Persistency::Epoch),
         ("release", Persistency::Release),
+        ("one-sided", Persistency::OneSided),
         ("strict", Persistency::Strict),
     ];
 
@@ -43,6 +47,16 @@ impl Persistency {
         matches!(self, Persistency::Px86 | Persistency::Px86Line | Persistency::Armv8 | Persistency::Strand)
     }
 
+    /// Whether epochs of threads are ordered.
+    pub fn orders_epochs(self) -> bool {
+        matches!(self, Persistency::Epoch | Persistency::Release | Persistency::OneSided)
+    }
+
+    /// Whether it says something of programs without races alone.
+    pub fn needs_no_races(self) -> bool {
+        matches!(self, Persistency::Release | Persistency::OneSided)
+    }
+
     /// What orders the persists of one thread after those of another.
     pub fn across_threads(self) -> &'static str {
         match self {
@@ -50,7 +64,7 @@ impl Persistency {
                 "what is durable"
             }
             Persistency::Epoch => "conflicts",
-            Persistency::Release => "acquires",
+            Persistency::Release | Persistency::OneSided => "acquires",
             Persistency::Strict => "all stores",
         }
     }

@@ -182,7 +182,7 @@ pub(crate) struct CrashArgs {
     /// Go on although a recording does not explain all that happened to its files
     #[arg(long)]
     pub(crate) accept_unseen: bool,
-    /// px86-line, px86, armv8, strand, epoch, release or strict; the machine's own unless given
+    /// px86-line, px86, armv8, strand, epoch, release, one-sided or strict; the machine's own unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The most crash points, of the run and of the model each
@@ -216,7 +216,7 @@ pub(crate) struct CrashArgs {
 pub(crate) struct LitmusArgs {
     /// herd7-style litmus files, or Markdown with litmus blocks; the project's own specifications unless given
     pub(crate) files: Vec<PathBuf>,
-    /// px86, px86-line, armv8, strict or shared; every model of the test's instruction set unless given
+    /// px86, px86-line, armv8, release, one-sided, strict or shared; every model of the test's instruction set unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// How the images of x86 tests and of hosts are found

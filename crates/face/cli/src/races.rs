@@ -9,7 +9,7 @@ pub(crate) const WARNING: &str = "warning: the program races: ";
 
 /// Of what a program did, under a persistency model.
 pub(crate) fn of_log(model: Persistency, log: &Log) -> Option<String> {
-    if model == Persistency::Release { said(&crash::races(log)) } else { None }
+    if model.needs_no_races() { said(&crash::races(log)) } else { None }
 }
 
 /// Accesses of a program that comes with the project that are looked at before it runs: its threads repeat what they do, and to look at all
@@ -22,7 +22,7 @@ pub(crate) fn of_workloads<'a>(
     workloads: &[WorkloadDescription],
     seed: u64,
 ) -> Option<String> {
-    if !machines.any(|machine| machine.is_line() && machine.persistency() == Persistency::Release) {
+    if !machines.any(|machine| machine.is_line() && machine.persistency().needs_no_races()) {
         return None;
     }
     workloads.iter().find_map(|workload| said(&of_workload(workload, seed)))

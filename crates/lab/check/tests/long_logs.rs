@@ -7,12 +7,13 @@ use trace::{File, Kind, Record, Recording, Trace};
 
 const BOUNDS: Bounds = Bounds { points: 40, images: 400, failures: 4, skip: 0 };
 
-const MODELS: [Persistency; 6] = [
+const MODELS: [Persistency; 7] = [
     Persistency::Px86Line,
     Persistency::Px86,
     Persistency::Armv8,
     Persistency::Epoch,
     Persistency::Release,
+    Persistency::OneSided,
     Persistency::Strict,
 ];
 

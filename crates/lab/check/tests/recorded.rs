@@ -119,12 +119,13 @@ fn search(log: &Log, model: Persistency, right: impl Fn(&Candidate<'_>) -> bool 
     crash::search_whole(log, model, BOUNDS, &check, &|| true, &mut |_| {})
 }
 
-const MODELS: [Persistency; 6] = [
+const MODELS: [Persistency; 7] = [
     Persistency::Px86Line,
     Persistency::Px86,
     Persistency::Armv8,
     Persistency::Epoch,
     Persistency::Release,
+    Persistency::OneSided,
     Persistency::Strict,
 ];
 
@@ -251,7 +252,7 @@ fn a_sync_settles_what_is_in_its_range_whoever_stored_it() {
 /// Under epochs a sync brings what comes before what it syncs.
 #[test]
 fn a_sync_keeps_the_order_of_epochs() {
-    for model in [Persistency::Epoch, Persistency::Release] {
+    for model in [Persistency::Epoch, Persistency::Release, Persistency::OneSided] {
         let mut p = Program::new(1);
         p.store(at(0), 1).record(0, Kind::Order, 0, 0).store(at(0) + 4096, 2);
         p.call(Call::Msync, at(0) + 4096, 64).mark(1);

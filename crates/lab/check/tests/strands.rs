@@ -46,7 +46,7 @@ fn a_barrier_orders_a_strand_and_a_new_strand_comes_after_nothing_until_a_join()
 }
 
 #[test]
-fn the_seven_models_read_the_same_log_as_they_promise() {
+fn all_models_read_the_same_log_as_they_promise() {
     use FenceKind::{NewStrand, Ofence};
     for (name, model) in Persistency::ALL {
         assert_eq!(left(&[NewStrand], model), left(&[], model), "{name}");

@@ -2,7 +2,6 @@
 
 use engine::Mode;
 use machine::{Description, PRESETS, Report, RunOptions, WorkloadDescription, run};
-use protocol::Persistency;
 use units::Random;
 
 fn pick<T: Copy>(r: &mut Random, from: &[T]) -> T {
@@ -66,7 +65,7 @@ fn random_machine(r: &mut Random) -> Description {
 
 /// Programs that race are left out where release persistency asks for race-free ones.
 fn random_workload(r: &mut Random, d: &Description) -> WorkloadDescription {
-    let release = d.persistency() == Persistency::Release;
+    let release = d.persistency().needs_no_races();
     let mut w =
         WorkloadDescription::named(pick(r, &["mix", "mix", "queue", "bandwidth", "hashmap"])).unwrap();
     w.set("workload.threads", pick(r, &["1", "2", "3", "5"])).unwrap();

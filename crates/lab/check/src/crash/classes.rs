@@ -191,7 +191,7 @@ impl<'a, 't> Classes<'a, 't> {
                 Some(n) => (n, apart),
                 None => (self.made.len() as f64, self.is_complete()),
             },
-            Persistency::Armv8 => (self.made.len() as f64, self.is_complete()),
+            Persistency::OneSided | Persistency::Armv8 => (self.made.len() as f64, self.is_complete()),
         }
     }
 
@@ -259,7 +259,7 @@ impl<'a, 't> Classes<'a, 't> {
         match self.tracker.model() {
             _ if self.units[unit] == METADATA => &[],
             Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => &[],
-            Persistency::Epoch | Persistency::Release => all,
+            Persistency::Epoch | Persistency::Release | Persistency::OneSided => all,
             Persistency::Armv8 => {
                 let line = self.units[unit] / 64 * 64;
                 let first = all.partition_point(|u| self.units[*u] < line);
@@ -413,7 +413,7 @@ const MOST_PLACES: usize = 8;
 fn independent(model: Persistency) -> bool {
     match model {
         Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => true,
-        Persistency::Epoch | Persistency::Release | Persistency::Armv8 => false,
+        Persistency::Epoch | Persistency::Release | Persistency::OneSided | Persistency::Armv8 => false,
     }
 }
 

@@ -30,8 +30,11 @@ pub(super) struct Epochs {
     first: Vec<u32>,
     /// Epochs that are held before those that are settled are looked for.
     room: usize,
-    /// Who wrote or released a line last.
+    /// Who wrote or released a line last; where releases are one-sided, who released a word.
     last: FxHashMap<u64, (u16, u32)>,
+    /// Where releases are one-sided: what each thread's plain stores come after, and where its release is that is under way.
+    plain: Vec<Before>,
+    releasing: Vec<Option<u64>>,
 }
 
 impl Epochs {
@@ -43,6 +46,8 @@ impl Epochs {
             first: vec![1; threads],
             room: ROOM,
             last: FxHashMap::default(),
+            plain: vec![Before::new(); threads],
+            releasing: vec![None; threads],
         }
     }
 
@@ -124,5 +129,66 @@ impl Epochs {
         let Some(own) = self.before[thread as usize].back_mut() else { return };
         join(own, &source);
         join(own, &[(other, epoch)]);
+    }
+
+    /// A new epoch that comes after `before`, be what was stored among it or not.
+    fn begin(&mut self, thread: u16, before: Before) {
+        let t = thread as usize;
+        self.before[t].push_back(before);
+        self.open[t] += 1;
+        self.wrote[t] = false;
+    }
+
+    /// One-sided: the next store to `address` is a release. It comes after all that the thread stored, and has an epoch of
+    /// its own.
+    pub(super) fn release(&mut self, thread: u16, address: u64) {
+        let t = thread as usize;
+        let mut before = self.plain[t].clone();
+        join(&mut before, &[(thread, self.open[t])]);
+        self.begin(thread, before);
+        self.releasing[t] = Some(address);
+        self.last.insert(address / 8, (thread, self.open[t]));
+    }
+
+    /// One-sided: the thread stores to `address`. Whether that is the release under way, which otherwise stores nothing.
+    pub(super) fn releases(&mut self, thread: u16, address: u64) -> bool {
+        let Some(release) = self.releasing[thread as usize] else { return false };
+        if release != address {
+            self.released(thread);
+        }
+        release == address
+    }
+
+    /// One-sided: a locked operation on `address` fails, which does not release.
+    pub(super) fn stores_nothing(&mut self, thread: u16, address: u64) {
+        if self.releasing[thread as usize] == Some(address) {
+            self.released(thread);
+        }
+    }
+
+    /// One-sided: the release is over, and what follows does not come after it.
+    pub(super) fn released(&mut self, thread: u16) {
+        self.releasing[thread as usize] = None;
+        self.begin(thread, self.plain[thread as usize].clone());
+    }
+
+    /// One-sided: what follows comes after all that the thread stored.
+    pub(super) fn fence(&mut self, thread: u16) {
+        let t = thread as usize;
+        self.releasing[t] = None;
+        join(&mut self.plain[t], &[(thread, self.open[t])]);
+        self.begin(thread, self.plain[t].clone());
+    }
+
+    /// One-sided: what follows comes after what another thread released last to the word of `address`.
+    pub(super) fn acquire(&mut self, thread: u16, address: u64) {
+        self.releasing[thread as usize] = None;
+        let last = self.last.get(&(address / 8)).copied();
+        let Some((other, epoch)) = last.filter(|last| last.0 != thread) else { return };
+        let source = self.before(other, epoch).to_vec();
+        let plain = &mut self.plain[thread as usize];
+        join(plain, &source);
+        join(plain, &[(other, epoch)]);
+        self.begin(thread, self.plain[thread as usize].clone());
     }
 }

@@ -127,6 +127,7 @@ impl<'a> Tracker<'a> {
                     Persistency::Strand => self.step_strands(index, &event),
                     Persistency::Armv8 => self.step_arm(index, &event),
                     Persistency::Epoch | Persistency::Release => self.step_epochs(index, &event),
+                    Persistency::OneSided => self.step_one_sided(index, &event),
                     Persistency::Strict => self.step_strict(index, &event),
                 }
             }
@@ -190,7 +191,7 @@ impl<'a> Tracker<'a> {
     /// become more; but a search that is bounded finds more when it looks in between.
     pub(super) fn closes_next(&self) -> bool {
         let Some(Happened { event, .. }) = &self.next else { return false };
-        matches!(self.model, Persistency::Epoch | Persistency::Release)
+        self.model.orders_epochs()
             && self.epochs.wrote(event.thread)
             && (matches!(event.kind, Kind::Fence(_))
                 || matches!(event.kind, Kind::Synchronise(order) if order.releases()))
@@ -241,7 +242,7 @@ impl<'a> Tracker<'a> {
             .map(|(_, s)| *s)
             .collect();
         let cuts = self.changes.iter().filter(|c| c.change.cuts.is_some()).map(|c| c.event).collect();
-        let by_epoch = matches!(self.model, Persistency::Epoch | Persistency::Release | Persistency::Armv8);
+        let by_epoch = self.model.orders_epochs() || self.model == Persistency::Armv8;
         self.limits.group(stores, &Apart { flushes, cuts, by_epoch });
     }
 
@@ -403,9 +404,9 @@ impl<'a> Tracker<'a> {
         self.log.sfence_settles && self.has_flushed[thread as usize]
     }
 
-    fn step_epochs(&mut self, index: usize, event: &Event) {
+    /// Where a recorded program's full fence or locked operation waits for what was flushed.
+    fn wait_for_flushes(&mut self, event: &Event) {
         let thread = event.thread;
-        let line = event.address / 64;
         let full = matches!(event.kind, Kind::Locked { .. } | Kind::Fence(FenceKind::Mfence));
         if full && self.waits_for_flushes(thread) {
             self.drain(thread);
@@ -422,6 +423,12 @@ impl<'a> Tracker<'a> {
             | Kind::Written
             | Kind::Change => {}
         }
+    }
+
+    fn step_epochs(&mut self, index: usize, event: &Event) {
+        let thread = event.thread;
+        let line = event.address / 64;
+        self.wait_for_flushes(event);
         match event.kind {
             Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
                 let locked = matches!(event.kind, Kind::Locked { .. });
@@ -458,6 +465,42 @@ impl<'a> Tracker<'a> {
         }
     }
 
+    /// A release has an epoch of its own, which what is stored later does not come after.
+    fn step_one_sided(&mut self, index: usize, event: &Event) {
+        let thread = event.thread;
+        self.wait_for_flushes(event);
+        match event.kind {
+            Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
+                let releases = self.epochs.releases(thread, event.address);
+                self.push_own(index, event);
+                self.epochs.stores(thread);
+                if releases {
+                    self.epochs.released(thread);
+                }
+            }
+            Kind::Synchronise(order) => {
+                if order.acquires() {
+                    self.epochs.acquire(thread, event.address);
+                }
+                if order.releases() {
+                    self.epochs.release(thread, event.address);
+                }
+            }
+            Kind::Fence(FenceKind::Dfence) => self.drain(thread),
+            Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => self.drain(thread),
+            Kind::Fence(_) => self.epochs.fence(thread),
+            // It failed, and released nothing.
+            Kind::Locked { wrote: false } => self.epochs.stores_nothing(thread, event.address),
+            Kind::Load
+            | Kind::Flush(_)
+            | Kind::Ended
+            | Kind::Begins
+            | Kind::Written
+            | Kind::Sync
+            | Kind::Change => {}
+        }
+    }
+
     /// What is visible is durable, but for a non-temporal store: until a fence of its thread, or another store to its
     /// line, a write-combining buffer has it, which is no cache (Intel's manual, volume 1, 10.4.6.2).
     fn step_strict(&mut self, index: usize, event: &Event) {
@@ -485,7 +528,11 @@ impl<'a> Tracker<'a> {
             persisted[*t as usize] = *e;
         }
         persisted[thread as usize] = open;
-        self.epochs.close(thread);
+        if self.model == Persistency::OneSided {
+            self.epochs.fence(thread);
+        } else {
+            self.epochs.close(thread);
+        }
         for unit in self.in_flight.keys().copied().collect::<Vec<_>>() {
             self.settle_out_of_turn(unit, |p| p.epoch <= persisted[p.store.thread as usize]);
         }
@@ -496,7 +543,7 @@ impl<'a> Tracker<'a> {
         let lines = from / 64 * 64..to;
         let inside: Vec<Unit> = self.in_flight.range(lines).map(|(u, _)| *u).collect();
         let mut persisted: BTreeMap<u16, u32> = BTreeMap::new();
-        if matches!(self.model, Persistency::Epoch | Persistency::Release) {
+        if self.model.orders_epochs() {
             for store in inside.iter().flat_map(|u| &self.in_flight[u]) {
                 for (thread, epoch) in self.before(store) {
                     let e = persisted.entry(*thread).or_default();
@@ -603,7 +650,9 @@ impl<'a> Tracker<'a> {
     pub(super) fn allows(&self, choice: &BTreeMap<Unit, usize>) -> bool {
         match self.model {
             Persistency::Px86 | Persistency::Px86Line | Persistency::Strand | Persistency::Strict => true,
-            Persistency::Epoch | Persistency::Release => self.is_closed(choice.iter()),
+            Persistency::Epoch | Persistency::Release | Persistency::OneSided => {
+                self.is_closed(choice.iter())
+            }
             // Order on the way to memory holds within a line alone.
             Persistency::Armv8 => {
                 let mut lines: Vec<u64> = choice.keys().map(|unit| unit / 64).collect();

@@ -8,8 +8,8 @@
 //!                     a failing image is made smaller and explained (why); the persistence lint looks at the log alone
 //! ```
 //!
-//! Modelled: x86 (a line's stores persist in order, or each word on its own), epoch and release persistency,
-//! strict persistency (persistent caches). A program is taken in one interleaving of its threads, an access at a
+//! Modelled: x86 (a line's stores persist in order, or each word on its own), epoch and release persistency
+//! (releases that order both ways, or one), strict persistency (persistent caches). A program is taken in one interleaving of its threads, an access at a
 //! time in turn. Only lines that recovery reads multiply, as in Jaaru (ASPLOS 2021).
 //!
 //! Not modelled: stores that are still in a store buffer (a crash before them is a crash earlier in the log).

@@ -169,6 +169,19 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
     if model == Persistency::Strict && store.kind == Kind::NonTemporal {
         return "no fence after the non-temporal store".into();
     }
+    if model == Persistency::OneSided {
+        let own = |e: &&Event| e.thread == store.thread;
+        let released = |e: &Event| matches!(e.kind, Kind::Synchronise(order) if order.releases());
+        let between: Vec<Event> = after.take_while(|(i, _)| *i < until).map(|(_, e)| e).collect();
+        let mut between = between.iter().filter(own);
+        return if between.clone().any(|e| matches!(e.kind, Kind::Fence(_))) {
+            "no dependence orders their epochs".into()
+        } else if between.any(released) {
+            "a release between orders what came before it alone".into()
+        } else {
+            "no fence between".into()
+        };
+    }
     if !model.needs_flushes() {
         let own_fence =
             |e: &Event| e.thread == store.thread && matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. });

@@ -3,7 +3,12 @@
 //! A candidate gives each load a store to read from and each location an order of its stores. It is consistent
 //! when coherence and the "ordered before" relation have no cycle (Arm ARM, B2.3, without devices and mixed
 //! sizes). A power failure cuts an execution at any set of events that is closed under "ordered before"; a DSB
-//! inside the cut makes every DC CVAP before it count (Cho et al., PLDI 2021).
+//! inside the cut makes every DC CVAP before it count (Cho et al., PLDI 2021). Release persistency has the same executions, and
+//! another order of what persists (`released`).
+
+mod released;
+
+pub(super) use released::Sides;
 
 use super::instruction::STEP_LIMIT;
 use super::view::product;
@@ -188,14 +193,15 @@ fn paths(test: &Test) -> Result<Vec<Vec<Vec<Event>>>, Unfinished> {
     }
 }
 
-pub(super) fn images(test: &Test) -> Result<BTreeSet<ImageValues>, Unfinished> {
+/// What DC CVAP makes persistent, or what releases order.
+pub(super) fn images(test: &Test, sides: Option<Sides>) -> Result<BTreeSet<ImageValues>, Unfinished> {
     let all = paths(test)?;
     let mut found = BTreeSet::new();
     let mut choice = vec![0; all.len()];
     let mut work = 0;
     loop {
         let threads: Vec<&[Event]> = choice.iter().zip(&all).map(|(c, p)| p[*c].as_slice()).collect();
-        let mut candidate = Candidate::new(test, &threads).ok_or(Unfinished::TooManyStates)?;
+        let mut candidate = Candidate::new(test, &threads, sides).ok_or(Unfinished::TooManyStates)?;
         candidate.choose_sources(0, &mut work, &mut found)?;
         let Some(next) = (0..all.len()).find(|t| choice[*t] + 1 < all[*t].len()) else { return Ok(found) };
         choice[next] += 1;
@@ -219,10 +225,11 @@ struct Candidate<'a> {
     source: Vec<Option<usize>>,
     /// The stores of each location, oldest first.
     order: Vec<Vec<usize>>,
+    sides: Option<Sides>,
 }
 
 impl<'a> Candidate<'a> {
-    fn new(test: &'a Test, threads: &[&[Event]]) -> Option<Candidate<'a>> {
+    fn new(test: &'a Test, threads: &[&[Event]], sides: Option<Sides>) -> Option<Candidate<'a>> {
         let (mut events, mut thread, mut place) = (Vec::new(), Vec::new(), Vec::new());
         for (t, path) in threads.iter().enumerate() {
             let first = events.len();
@@ -242,7 +249,7 @@ impl<'a> Candidate<'a> {
             order[event.location.0].push(e);
         }
         let source = vec![None; events.len()];
-        Some(Candidate { test, events, thread, place, reads, source, order })
+        Some(Candidate { test, events, thread, place, reads, source, order, sides })
     }
 
     fn choose_sources(
@@ -389,7 +396,7 @@ impl<'a> Candidate<'a> {
         if cyclic(&cut) {
             return;
         }
-        let guarantees = self.guarantees();
+        let guarantees = self.sides.map_or_else(|| self.guarantees(), |sides| self.persist_order(sides));
         self.cuts(0, 0, &cut, &guarantees, found);
     }
 
@@ -433,6 +440,9 @@ impl<'a> Candidate<'a> {
     }
 
     fn leave(&self, happened: Set, guarantees: &[(usize, Set)], found: &mut BTreeSet<ImageValues>) {
+        if self.sides.is_some() {
+            return self.leave_released(happened, guarantees, found);
+        }
         let persisted = guarantees.iter().filter(|(d, _)| happened >> d & 1 == 1).fold(0, |s, (_, w)| s | w);
         let count = self.test.locations.len();
         let choices = (0..count).map(|l| {

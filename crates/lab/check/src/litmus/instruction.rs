@@ -21,6 +21,8 @@ pub enum Isa {
     X86_64,
     /// Armv8-A.
     AArch64,
+    /// Armv8-A, of which releases, acquires and fences order what persists.
+    Release,
     /// x86-64, each thread on a host of its own.
     Hosts,
 }

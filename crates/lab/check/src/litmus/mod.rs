@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Modelled: x86-64 with clflush, clflushopt, clwb, sfence, mfence, locked operations and non-temporal stores;
-//! Armv8 with DC CVAP, DMB and DSB; hosts that share memory without coherence, a thread each, with x86's instructions. A test's condition is asked of the image after a power failure at any time,
+//! Armv8 with DC CVAP, DMB and DSB; release persistency, with Armv8's instructions; hosts that share memory without coherence, a thread each, with x86's instructions. A test's condition is asked of the image after a power failure at any time,
 //! not of the final state of a run.
 //!
 //! Not modelled: accesses of mixed size, devices, instruction fetch; a non-temporal store is a store that flushes
@@ -44,6 +44,10 @@ pub enum Model {
     Px86Line,
     /// Armv8 with DC CVAP.
     Armv8,
+    /// Release persistency: a release comes after what its thread stored before, and what follows after both.
+    Release,
+    /// One-sided release persistency: what follows comes after nothing of its thread.
+    OneSided,
     /// Every store persists when it becomes visible: persistent caches, or strict persistency under TSO.
     Strict,
     /// Hosts with caches of their own in front of a device: what the device holds.
@@ -55,6 +59,8 @@ pub const MODELS: &[(&str, Model)] = &[
     ("px86", Model::Px86),
     ("px86-line", Model::Px86Line),
     ("armv8", Model::Armv8),
+    ("release", Model::Release),
+    ("one-sided", Model::OneSided),
     ("strict", Model::Strict),
     ("shared", Model::Shared),
 ];
@@ -111,7 +117,9 @@ impl std::fmt::Display for Unfinished {
 pub fn images(test: &Test, model: Model, options: Options) -> Result<BTreeSet<ImageValues>, Unfinished> {
     let fences = options.failed_rmw_fences;
     match (test.isa, model, options.method) {
-        (Isa::AArch64, Model::Armv8, _) => arm::images(test),
+        (Isa::AArch64, Model::Armv8, _) => arm::images(test, None),
+        (Isa::Release, Model::Release, _) => arm::images(test, Some(arm::Sides::Both)),
+        (Isa::Release, Model::OneSided, _) => arm::images(test, Some(arm::Sides::One)),
         (Isa::X86_64, Model::Px86 | Model::Px86Line, Method::View) => view::images(test, model, fences),
         (Isa::X86_64, Model::Px86 | Model::Px86Line, Method::Operational) => {
             operational::images(test, model, fences)
@@ -119,11 +127,17 @@ pub fn images(test: &Test, model: Model, options: Options) -> Result<BTreeSet<Im
         (Isa::Hosts, Model::Shared, Method::View) => hosts_by_line::images(test),
         (Isa::Hosts, Model::Shared, Method::Operational) => hosts::images(test, None),
         (Isa::X86_64, Model::Strict, _) => operational::images(test, model, fences),
-        (Isa::AArch64, Model::Px86 | Model::Px86Line | Model::Strict | Model::Shared, _)
-        | (Isa::X86_64, Model::Armv8 | Model::Shared, _)
-        | (Isa::Hosts, Model::Px86 | Model::Px86Line | Model::Armv8 | Model::Strict, _) => {
-            Err(Unfinished::WrongModel)
-        }
+        (
+            Isa::AArch64 | Isa::X86_64 | Isa::Hosts | Isa::Release,
+            Model::Px86
+            | Model::Px86Line
+            | Model::Armv8
+            | Model::Release
+            | Model::OneSided
+            | Model::Strict
+            | Model::Shared,
+            _,
+        ) => Err(Unfinished::WrongModel),
     }
 }
 

@@ -138,10 +138,12 @@ fn heading(first: Piece<'_>) -> Result<(Isa, String), SyntaxError> {
     let isa = match words.next().unwrap_or_default() {
         "X86_64" | "X86" => Isa::X86_64,
         "AArch64" | "ARM8" => Isa::AArch64,
+        "RELEASE" => Isa::Release,
         "HOSTS" => Isa::Hosts,
         other => {
-            return Err(first
-                .error(format!("`{other}` is no instruction set here; accepted: X86_64, AArch64, HOSTS")));
+            return Err(first.error(format!(
+                "`{other}` is no instruction set here; accepted: X86_64, AArch64, RELEASE, HOSTS"
+            )));
         }
     };
     let name = words.collect::<Vec<_>>().join(" ");

@@ -4,6 +4,7 @@
 pub const SPECS: &[(&str, &str)] = &[
     ("docs/spec/litmus-x86.md", include_str!("../../../../../docs/spec/litmus-x86.md")),
     ("docs/spec/litmus-arm.md", include_str!("../../../../../docs/spec/litmus-arm.md")),
+    ("docs/spec/litmus-release.md", include_str!("../../../../../docs/spec/litmus-release.md")),
     ("docs/spec/litmus-shared.md", include_str!("../../../../../docs/spec/litmus-shared.md")),
 ];
 

@@ -11,9 +11,11 @@
 //! store at once where it finds room. Lines are named in the order of their first use where each has a controller
 //! of its own, since they are alike. Modelled: what the core and controller sides do, in any order of delivery, with a power failure
 //! after every step. Coherence is reduced to its effect: a store to a line that another core wrote last gets
-//! that core's epoch tag at once. Not modelled: evictions, loads, release persistency.
+//! that core's epoch tag at once. Under release persistency a store may be an exchange, which acquires and releases; each line
+//! is one core's for plain stores, and all exchange it where nothing races. Not modelled: evictions, loads.
 
 mod promise;
+mod releases;
 mod state;
 mod step;
 #[cfg(test)]
@@ -41,6 +43,8 @@ pub trait Member: Copy + Debug + Hash {
 
     /// What must hold when the power fails.
     const PROMISE: Promise;
+    /// What orders cores.
+    const CROSS_CORE: CrossCore = CrossCore::Conflicts;
     /// Flushes of all cores to a controller arrive in the order in which they were sent, and so do its answers.
     const ONE_WIRE: bool = false;
 
@@ -153,7 +157,7 @@ impl<M> PathSpace<M> {
         self.epochs * (self.stores + 1) + 1
     }
 
-    fn path(&self, core: u8) -> PathSpec {
+    fn path(&self, core: u8, cross_core: CrossCore) -> PathSpec {
         PathSpec {
             core,
             map: self.map(),
@@ -162,9 +166,30 @@ impl<M> PathSpace<M> {
             flush_issue: Dur::ZERO,
             flush_trigger: 1,
             flush_timer: Dur::ZERO,
-            cross_core: CrossCore::Conflicts,
+            cross_core,
             dependences: Dependences::Stores,
         }
+    }
+
+    /// What a core may store next.
+    fn stores(&self, state: &State<M>, core: usize, steps: &mut Vec<Step>)
+    where
+        M: Member,
+    {
+        if M::CROSS_CORE == CrossCore::Acquires {
+            for line in 0..self.lines {
+                let own = self.lines >= self.cores && line % self.cores == core;
+                let known = state.releases.knows(core, state.log[line].last());
+                steps.extend((own && known).then_some(Step::Store { core, line }));
+                let may = known || state.log[line].last().is_some_and(|w| w.releases);
+                steps.extend(may.then_some(Step::Exchange { core, line }));
+            }
+            return;
+        }
+        let unused = state.log.iter().position(Vec::is_empty).unwrap_or(self.lines);
+        let alike = self.lines <= self.controllers;
+        let lines = if alike { self.lines.min(unused + 1) } else { self.lines };
+        steps.extend((0..lines).map(|line| Step::Store { core, line }));
     }
 }
 
@@ -177,7 +202,8 @@ impl<M: Member> Protocol for PathSpace<M> {
     type Step = Step;
 
     fn start(&self) -> State<M> {
-        let cores = (0..self.cores as u8).map(|core| self.model.core(self.path(core))).collect();
+        let cores =
+            (0..self.cores as u8).map(|core| self.model.core(self.path(core, M::CROSS_CORE))).collect();
         let table = |own| {
             let mut table = self.model.table();
             table.among(Among { own, controllers: self.controllers, cores: self.cores });
@@ -190,10 +216,7 @@ impl<M: Member> Protocol for PathSpace<M> {
     fn steps(&self, state: &State<M>, steps: &mut Vec<Step>) {
         for core in 0..self.cores {
             if self.stores_next(state.done[core]) {
-                let unused = state.log.iter().position(Vec::is_empty).unwrap_or(self.lines);
-                let alike = self.lines <= self.controllers;
-                let lines = if alike { self.lines.min(unused + 1) } else { self.lines };
-                steps.extend((0..lines).map(|line| Step::Store { core, line }));
+                self.stores(state, core, steps);
             } else if state.done[core] < self.script() {
                 steps.push(Step::Fence(core));
             }
@@ -212,10 +235,11 @@ impl<M: Member> Protocol for PathSpace<M> {
         let mut next = state.clone();
         next.clock.pass();
         match step {
-            Step::Store { core, line } => {
-                if next.store(core, line).is_none() {
+            Step::Store { core, line } | Step::Exchange { core, line } => {
+                let exchanges = matches!(step, Step::Exchange { .. });
+                if next.store(core, line, exchanges).is_none() {
                     next = state.clone();
-                    next.wait(core, line);
+                    next.wait(core, line, exchanges);
                     return next;
                 }
                 if !self.stores_next(next.done[core]) {

@@ -10,7 +10,9 @@ pub enum Promise {
     /// Every write of a committed epoch is in memory, and no write without all that came before it in epochs (ASAP
     /// §VI-B, Theorem 2).
     Epochs,
-    /// The same, and of each epoch every write or none.
+    /// Every write of a committed epoch is in memory, and no write without those that release persistency puts before it.
+    Releases,
+    /// As epochs, and of each epoch every write or none.
     Regions,
     /// Every visible write is in memory.
     Stores,
@@ -41,6 +43,9 @@ impl Promise {
         if w.epoch <= state.cores[w.core].committed() {
             return Err(format!("a power failure loses {lost}, whose epoch has committed"));
         }
+        if self == Promise::Releases {
+            return may_lose_released(state, memory, w, &lost);
+        }
         for (kept_line, kept) in memory.iter().enumerate().filter(|(_, kept)| **kept > 0) {
             let v = &state.log[kept_line][kept - 1];
             if self == Promise::Regions && (v.core, v.epoch) == (w.core, w.epoch) {
@@ -54,6 +59,23 @@ impl Promise {
         }
         Ok(())
     }
+}
+
+/// Whether none of the writes that are there needs `w`, which is lost; those that others went over have been there.
+fn may_lose_released<M: Member>(
+    state: &State<M>,
+    memory: &[usize],
+    w: &Written,
+    lost: &str,
+) -> Result<(), String> {
+    for (line, writes) in state.log.iter().enumerate() {
+        let mut kept = writes[..memory[line]].iter().enumerate();
+        if let Some((n, v)) = kept.find(|(_, v)| w.place < v.after[w.core]) {
+            let kept = name(n, v, line);
+            return Err(format!("a power failure keeps {kept} and loses {lost}, which comes before it"));
+        }
+    }
+    Ok(())
 }
 
 fn name(n: usize, w: &Written, line: usize) -> String {

@@ -1,7 +1,9 @@
 //! Where cores, controllers, wires and memory stand.
 
+use super::releases::{Releases, Stores};
 use super::step::Wire;
 use super::{MOST_CORES, Member, TimestampRegister, line};
+use crate::spec::CrossCore;
 use explore::{Aside, Wires};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, EpochTag, FenceKind, Image, LineWrite,
@@ -16,6 +18,10 @@ use units::Time;
 pub(super) struct Written {
     pub(super) core: usize,
     pub(super) epoch: EpochId,
+    /// Where releases are explored: its place among its core's stores, the stores that come before it, and whether it releases.
+    pub(super) place: u8,
+    pub(super) after: Stores,
+    pub(super) releases: bool,
 }
 
 /// An epoch of a core.
@@ -38,6 +44,7 @@ pub struct State<M: Member> {
     pub(super) log: Vec<Vec<Written>>,
     /// Which epoch came after which, between cores.
     after: BTreeSet<(Epoch, Epoch)>,
+    pub(super) releases: Releases,
     pub(super) clock: Aside<Clock>,
 }
 
@@ -98,19 +105,21 @@ impl<M: Member> State<M> {
             wires: Wires::new(),
             log: vec![Vec::new(); lines],
             after: BTreeSet::new(),
+            releases: Releases::new(cores.len()),
             clock: Aside(Clock { steps: 0, reached: [Time::ZERO; MOST_CORES] }),
             cores,
         }
     }
 
     /// A core stores to a line; none, and a state to throw away, where it has to wait.
-    pub(super) fn store(&mut self, core: usize, index: usize) -> Option<()> {
+    pub(super) fn store(&mut self, core: usize, index: usize, exchanges: bool) -> Option<()> {
         let at = line(index);
         let now = self.clock.now(core);
         let last = self.log[index].last().copied().filter(|w| w.core != core);
         if let Some(w) = last {
             let mut out = Outbox::default();
-            let tag = self.cores[w.core].snooped(self.clock.now(w.core), at, w.epoch, 0, &mut out).ok()?;
+            let (now, released) = (self.clock.now(w.core), self.released(index));
+            let tag = self.cores[w.core].snooped(now, at, w.epoch, released, &mut out).ok()?;
             self.route(w.core, out);
             if let Some(tag) = tag {
                 let register = Msg::AddDependent { epoch: tag.epoch, dependent: core as u8 };
@@ -123,31 +132,50 @@ impl<M: Member> State<M> {
         let number = self.log[index].len() as u8 + 1;
         let write = LineWrite { line: at, mask: Mask::MAX, data: [number; 64] };
         let mut out = Outbox::default();
-        let epoch = self.cores[core].store(now, &write, &mut out).ok()?;
+        let own = &mut self.cores[core];
+        if exchanges {
+            own.release(now, at, &mut out).ok()?;
+            own.acquire(now, at, &mut out).ok()?;
+        }
+        let epoch = own.store(now, &write, &mut out).ok()?;
         self.route(core, out);
         if let Some(w) = last {
             self.after.insert(((core, epoch), (w.core, w.epoch)));
         }
-        self.log[index].push(Written { core, epoch });
+        let (place, after) = match M::CROSS_CORE {
+            CrossCore::Conflicts => (0, Stores::default()),
+            CrossCore::Acquires => self.releases.store(core, self.log[index].last(), exchanges),
+        };
+        self.log[index].push(Written { core, epoch, place, after, releases: exchanges });
         self.done[core] += 1;
         Some(())
     }
 
     /// A core stores to a line and has to wait: whoever stands in its way remembers that, and nothing else happens.
-    pub(super) fn wait(&mut self, core: usize, index: usize) {
+    pub(super) fn wait(&mut self, core: usize, index: usize, exchanges: bool) {
         let (at, mut out) = (line(index), Outbox::default());
         if let Some(w) = self.log[index].last().copied().filter(|w| w.core != core) {
             let mut owner = self.cores[w.core].clone();
-            if owner.snooped(self.clock.now(w.core), at, w.epoch, 0, &mut out).is_err() {
+            let (now, released) = (self.clock.now(w.core), self.released(index));
+            if owner.snooped(now, at, w.epoch, released, &mut out).is_err() {
                 self.cores[w.core] = owner;
                 return;
             }
         }
         let write = LineWrite { line: at, mask: Mask::MAX, data: [0; 64] };
         let mut own = self.cores[core].clone();
-        if own.store(self.clock.now(core), &write, &mut out).is_err() {
+        let now = self.clock.now(core);
+        let waits = exchanges && own.release(now, at, &mut out).is_err();
+        if waits || own.store(now, &write, &mut out).is_err() {
             self.cores[core] = own;
         }
+    }
+
+    /// The epoch in which the core that has a line released it, since it has it; 0 for none.
+    fn released(&self, index: usize) -> EpochId {
+        let own = self.log[index].last().map(|w| w.core);
+        let mut since = self.log[index].iter().rev().take_while(|w| Some(w.core) == own);
+        since.find(|w| w.releases).map_or(0, |w| w.epoch)
     }
 
     /// A core reaches a fence, and passes it if it may.
@@ -157,6 +185,9 @@ impl<M: Member> State<M> {
         let reached = self.cores[core].fence(self.clock.now(core), kind, &mut out);
         self.route(core, out);
         self.done[core] += usize::from(reached.is_ok());
+        if reached.is_ok() && M::CROSS_CORE == CrossCore::Acquires {
+            self.releases.fence(core);
+        }
     }
 
     /// A core's time has come.

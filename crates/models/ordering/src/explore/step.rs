@@ -12,6 +12,13 @@ pub enum Step {
         /// The line.
         line: usize,
     },
+    /// A core exchanges the value of a line, which acquires and releases.
+    Exchange {
+        /// The core.
+        core: usize,
+        /// The line.
+        line: usize,
+    },
     /// A core reaches the fence at the end of an epoch, or of its program.
     Fence(usize),
     /// A core's persist buffer sends an entry.
@@ -49,6 +56,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Step::Store { core, line } => write!(f, "core {core} stores to line {line}"),
+            Step::Exchange { core, line } => write!(f, "core {core} exchanges line {line}"),
             Step::Fence(core) => write!(f, "core {core} reaches a fence"),
             Step::Flush(core) => write!(f, "core {core} flushes an entry"),
             Step::Timer(core) => write!(f, "core {core} asks the register"),

@@ -3,7 +3,8 @@
 use super::{LineStats, Mutant};
 use crate::path::{Asked, Awaited, BufferStats, HandOver, Path, PathCore, Policy};
 use crate::spec::{CrossCore, PathSpec};
-use protocol::{EpochId, Line, Msg, Outbox, StatSink};
+use protocol::{EpochId, Line, LineWrite, Msg, Outbox, StatSink};
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -17,6 +18,9 @@ pub struct Rules {
     pub proactive: bool,
     /// A line goes to another core at once, whose epoch then depends on this core's; otherwise it stays until it is durable.
     pub tracks: bool,
+    /// Under release persistency a release comes after what the core stored before, and nothing comes after the release but what
+    /// other cores store that acquire it; otherwise what is stored after it does, too.
+    pub one_sided: bool,
 }
 
 /// Sends the oldest epoch once it is complete.
@@ -27,6 +31,9 @@ pub struct InCaches {
     mutant: Option<Mutant>,
     /// Somebody waits for every epoch up to this one.
     wanted: EpochId,
+    /// Where releases are one-sided: epochs that end in a fence, oldest first, and the line of the release that is under way.
+    fences: VecDeque<EpochId>,
+    releasing: Option<Line>,
     /// The stores and requests that wait, each counted once.
     conflict: Option<(Line, EpochId)>,
     held: EpochId,
@@ -38,7 +45,9 @@ impl PathCore<InCaches> {
     /// Nothing in the caches, one epoch open; `mutant` is none on every machine.
     pub fn new(path: PathSpec, rules: Rules, mutant: Option<Mutant>) -> LinesCore {
         let (awaited, stats) = (Awaited::default(), LineStats::default());
-        let policy = InCaches { rules, mutant, wanted: 0, conflict: None, held: 0, awaited, stats };
+        let (fences, releasing, conflict) = (VecDeque::new(), None, None);
+        let policy =
+            InCaches { rules, mutant, wanted: 0, fences, releasing, conflict, held: 0, awaited, stats };
         PathCore::with(path, policy)
     }
 }
@@ -46,8 +55,8 @@ impl PathCore<InCaches> {
 /// Who is awaited stands in the epochs, and what was counted decides nothing.
 impl Hash for InCaches {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let InCaches { rules: _, mutant: _, wanted, conflict: _, held: _, awaited: _, stats: _ } = self;
-        wanted.hash(into);
+        let InCaches { rules: _, mutant: _, wanted, fences, releasing, .. } = self;
+        (wanted, fences, releasing).hash(into);
     }
 }
 
@@ -69,6 +78,25 @@ impl InCaches {
         oldest.closed && (self.rules.proactive || oldest.id <= self.wanted)
     }
 
+    /// Whether releases order one way alone.
+    fn is_one_sided(&self, path: &Path) -> bool {
+        self.rules.one_sided && path.spec.cross_core == CrossCore::Acquires
+    }
+
+    /// The last epoch that no fence keeps back.
+    fn unfenced(&self) -> EpochId {
+        self.fences.front().copied().unwrap_or(EpochId::MAX)
+    }
+
+    /// The entry that may go next where releases are one-sided: they alone, and what follows a fence, wait for what came before.
+    fn next_unordered(&self, path: &Path) -> Option<u16> {
+        let unfenced = if self.is(Mutant::PassesFences) { EpochId::MAX } else { self.unfenced() };
+        let last = self.wanted.min(unfenced);
+        let oldest = path.tracker.epochs.oldest().id;
+        let mut waiting = path.buffer.waiting().take_while(|(_, entry)| entry.epoch <= last);
+        waiting.find(|(_, entry)| !entry.released || entry.epoch == oldest).map(|(slot, _)| slot)
+    }
+
     /// The older epoch that a line still belongs to.
     fn older(path: &Path, line: Line) -> Option<EpochId> {
         path.buffer.oldest_epoch_on(line).filter(|epoch| *epoch < path.tracker.epochs.open())
@@ -76,6 +104,39 @@ impl InCaches {
 }
 
 impl Policy for InCaches {
+    /// What is stored after a release may go with what was stored before.
+    fn joins(&mut self, path: &mut Path, now: Time, write: &LineWrite) -> Option<EpochId> {
+        if !self.is_one_sided(path) {
+            return None;
+        }
+        let releases = self.releasing == Some(write.line);
+        let epoch = path.buffer.oldest_epoch_on(write.line)?;
+        let fenced = self.fences.back().is_some_and(|fence| epoch <= *fence);
+        let may =
+            (!releases || self.is(Mutant::JoinsReleases)) && (!fenced || self.is(Mutant::JoinsOverFences));
+        if may { path.buffer.join(now, write) } else { None }
+    }
+
+    /// A release has an epoch of its own, so that who acquires it waits for nothing that was stored later. Where the table has
+    /// no room it shares one: that orders more, never less.
+    fn stored(&mut self, path: &mut Path, line: Line) {
+        if self.releasing.take() == Some(line) && self.is_one_sided(path) {
+            path.buffer.released();
+            _ = path.tracker.epochs.close();
+        }
+    }
+
+    fn releases(&mut self, line: Line) {
+        self.releasing = Some(line);
+    }
+
+    fn fenced(&mut self, path: &Path) {
+        let last = path.tracker.epochs.last_closed_in_flight();
+        if self.is_one_sided(path) && last > 0 && self.fences.back() != Some(&last) {
+            self.fences.push_back(last);
+        }
+    }
+
     fn admits(&self, path: &Path, line: Line) -> bool {
         InCaches::older(path, line).is_none()
     }
@@ -116,8 +177,10 @@ impl Policy for InCaches {
             return HandOver::Tracked;
         }
         let Asked { line: _, written, released } = asked;
-        let counts = released > 0 || path.spec.cross_core == CrossCore::Conflicts;
-        let last = if counts { written.max(released) } else { 0 };
+        let last = match path.spec.cross_core {
+            CrossCore::Acquires if released == 0 || self.is_one_sided(path) => released,
+            CrossCore::Conflicts | CrossCore::Acquires => written.max(released),
+        };
         if last <= path.tracker.epochs.committed() {
             return HandOver::Free;
         }
@@ -128,6 +191,9 @@ impl Policy for InCaches {
     }
 
     fn would_send(&self, path: &Path) -> bool {
+        if self.is_one_sided(path) {
+            return path.buffer.oldest().is_some_and(|(_, entry)| entry.epoch <= self.wanted);
+        }
         self.is_due(path)
     }
 
@@ -135,6 +201,9 @@ impl Policy for InCaches {
         let (slot, entry) = path.buffer.oldest()?;
         if self.is(Mutant::PassesEpochs) {
             return Some(slot);
+        }
+        if self.is_one_sided(path) {
+            return self.next_unordered(path);
         }
         let oldest = path.tracker.epochs.oldest();
         let waits = oldest.waits_on.is_some() && !self.is(Mutant::IgnoresDependence);
@@ -147,6 +216,9 @@ impl Policy for InCaches {
 
     fn advance(&mut self, path: &mut Path, now: Time, out: &mut Outbox) {
         while self.may_commit(path) && self.awaited.commit(path, now, out) {}
+        while self.fences.front().is_some_and(|fence| *fence <= path.tracker.epochs.committed()) {
+            self.fences.pop_front();
+        }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]

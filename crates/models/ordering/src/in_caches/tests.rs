@@ -1,6 +1,6 @@
 //! What leaves when, who has to wait, and what every interleaving keeps.
 
-use super::{LinesCore, Rules};
+use super::{LinesCore, Mutant, Rules};
 use crate::explore::PathSpace;
 use crate::lb::Lb;
 use crate::lrp::Lrp;
@@ -100,13 +100,53 @@ fn without_tracking_another_core_waits_for_what_was_released_and_for_nothing_els
     let released = core.release(at(2), write(1).line, &mut out).unwrap();
     assert_eq!(released, 1);
     let own = core.store(at(2), &write(1), &mut out).unwrap();
-    assert_eq!(core.snooped(at(3), write(1).line, own, released, &mut out), Err(WouldBlock));
+    assert_eq!(own, 2, "a release has an epoch of its own");
+    core.store(at(2), &write(2), &mut out).unwrap();
+    assert_eq!(core.snooped(at(3), write(1).line, own, own, &mut out), Err(WouldBlock));
     assert_eq!(sent(&mut core, at(9)), [0]);
     core.on(at(50), Peer::Controller(0), &Msg::Ack { slot: 0 }, &mut out);
-    assert_eq!(core.snooped(at(50), write(1).line, own, released, &mut out), Err(WouldBlock));
+    assert_eq!(core.snooped(at(50), write(1).line, own, own, &mut out), Err(WouldBlock));
     assert_eq!(sent(&mut core, at(60)), [1]);
     core.on(at(90), Peer::Controller(1), &Msg::Ack { slot: 1 }, &mut out);
-    assert_eq!(core.snooped(at(90), write(1).line, own, released, &mut out), Ok(None));
+    assert_eq!(
+        core.snooped(at(90), write(1).line, own, own, &mut out),
+        Ok(None),
+        "what came later has still to go"
+    );
+    assert_eq!(core.next(), Time::NEVER);
+}
+
+#[test]
+fn what_follows_a_release_goes_with_what_came_before_and_the_release_goes_last() {
+    let (mut core, mut out) = (core(LAZY, 8, CrossCore::Acquires), Outbox::default());
+    core.store(at(0), &write(0), &mut out).unwrap();
+    core.release(at(1), write(1).line, &mut out).unwrap();
+    core.store(at(1), &write(1), &mut out).unwrap();
+    assert_eq!(core.store(at(2), &write(0), &mut out), Ok(1), "it joins what was stored before");
+    assert_eq!(core.store(at(2), &write(2), &mut out), Ok(3));
+    assert_eq!(core.fence(at(3), FenceKind::Dfence, &mut out), Err(WouldBlock));
+    assert_eq!(sent(&mut core, at(20)), [0, 2]);
+    core.on(at(50), Peer::Controller(0), &Msg::Ack { slot: 2 }, &mut out);
+    assert_eq!(core.next(), Time::NEVER, "the release waits for what came before it");
+    core.on(at(60), Peer::Controller(0), &Msg::Ack { slot: 0 }, &mut out);
+    assert_eq!(sent(&mut core, at(70)), [1]);
+}
+
+#[test]
+fn a_fence_orders_both_ways_and_so_do_epochs() {
+    for (cross_core, fenced) in [(CrossCore::Acquires, true), (CrossCore::Conflicts, false)] {
+        let (mut core, mut out) = (core(LAZY, 8, cross_core), Outbox::default());
+        core.store(at(0), &write(0), &mut out).unwrap();
+        if fenced {
+            core.fence(at(1), FenceKind::Ofence, &mut out).unwrap();
+        } else {
+            core.release(at(1), write(1).line, &mut out).unwrap();
+        }
+        core.store(at(2), &write(1), &mut out).unwrap();
+        assert_eq!(core.store(at(2), &write(0), &mut out), Err(WouldBlock), "{cross_core:?}");
+        _ = core.fence(at(3), FenceKind::Dfence, &mut out);
+        assert_eq!(sent(&mut core, at(20)), [0], "{cross_core:?}");
+    }
 }
 
 #[test]
@@ -129,8 +169,9 @@ fn lb_neither_gets_stuck_nor_loses_anything_and_every_mutant_is_caught() {
             (PathSpace { controllers: 1, ..small }, 83_213),
             (PathSpace { epoch_table: 2, persist_buffer: 1, ..small }, 14_017),
             (PathSpace { cores: 3, epochs: 1, ..small }, 20_839),
-            (lb(Rules { proactive: false, tracks: true }, None), 23_159),
-            (lb(Rules { proactive: true, tracks: false }, None), 23_281),
+            (lb(Rules { proactive: false, tracks: true, one_sided: false }, None), 23_159),
+            (lb(Rules { proactive: true, tracks: false, one_sided: false }, None), 23_281),
+            (lb(Rules { proactive: false, tracks: false, one_sided: true }, None), 5_731),
         ],
         seeded: |mutant| PathSpace {
             persist_buffer: 2,
@@ -143,17 +184,23 @@ fn lb_neither_gets_stuck_nor_loses_anything_and_every_mutant_is_caught() {
 
 #[test]
 fn lrp_neither_gets_stuck_nor_loses_anything_and_every_mutant_is_caught() {
-    let small = PathSpace { persist_buffer: 2, ..PathSpace::small(Lrp { mutant: None }) };
+    let small =
+        PathSpace { epochs: 1, stores: 2, persist_buffer: 2, ..PathSpace::small(Lrp { mutant: None }) };
     Held {
         clean: vec![
-            (small, 5_731),
-            (PathSpace { controllers: 1, ..small }, 8_611),
-            (PathSpace { epoch_table: 2, persist_buffer: 1, ..small }, 1_675),
-            (PathSpace { cores: 3, epochs: 1, ..small }, 3_727),
+            (small, 31_837),
+            (PathSpace { epochs: 2, stores: 1, ..small }, 31_026),
+            (PathSpace { controllers: 1, ..small }, 31_711),
+            (PathSpace { epoch_table: 2, persist_buffer: 1, ..small }, 15_278),
+            (PathSpace { cores: 1, epochs: 2, persist_buffer: 3, ..small }, 52_313),
+            (PathSpace { cores: 3, lines: 3, stores: 1, ..small }, 25_993),
         ],
         seeded: |mutant| {
-            let small = PathSpace::small(Lrp { mutant: Some(mutant) });
-            PathSpace { persist_buffer: 2, ..small }
+            let longer = [(Mutant::JoinsReleases, (1, 3)), (Mutant::PassesFences, (2, 1))];
+            let longer = longer.iter().find(|(m, _)| *m == mutant);
+            let (epochs, stores) = longer.map_or((2, 2), |(_, size)| *size);
+            let model = Lrp { mutant: Some(mutant) };
+            PathSpace { epochs, stores, persist_buffer: 2, ..PathSpace::small(model) }
         },
         wrong: &["a power failure", "deadlock"],
     }

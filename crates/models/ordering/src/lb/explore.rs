@@ -18,7 +18,7 @@ pub struct Lb {
 
 impl Lb {
     /// As published.
-    pub const RULES: Rules = Rules { proactive: true, tracks: true };
+    pub const RULES: Rules = Rules { proactive: true, tracks: true, one_sided: false };
 }
 
 impl Member for Lb {

@@ -55,7 +55,7 @@ impl OrderingModel for Lb {
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {
         let own = BarrierParameters::from_settings(settings);
-        let rules = Rules { proactive: own.proactive_flush, tracks: own.track_dependences };
+        let rules = Rules { proactive: own.proactive_flush, tracks: own.track_dependences, one_sided: false };
         Box::new(LinesCore::new(lines_spec(settings, core, map), rules, None))
     }
 

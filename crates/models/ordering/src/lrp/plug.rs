@@ -30,12 +30,16 @@ impl OrderingModel for Lrp {
     }
 
     fn persistency(&self, settings: &Settings) -> Persistency {
-        persistency(settings)
+        let model = persistency(settings);
+        if model == Persistency::Release { Persistency::OneSided } else { model }
     }
 
     fn structures(&self, settings: &Settings, around: &Around) -> Vec<Structure> {
         let tags = line_tags(settings, around, false);
-        tags.into_iter().chain([epochs_of_lines(settings, around)]).collect()
+        let all = tags.into_iter().chain([epochs_of_lines(settings, around)]);
+        // Which lines were released, and which epochs end in a fence.
+        let one_sided = u64::from(self.persistency(settings) == Persistency::OneSided);
+        all.map(|s| Structure { entry_bits: s.entry_bits + one_sided, ..s }).collect()
     }
 
     fn core_side(&self, settings: &Settings, core: u8, map: AddressMap) -> Box<dyn CoreOrdering> {

@@ -19,13 +19,15 @@ pub(crate) struct Entry {
     pub(crate) refused: bool,
     /// Sent, and not answered yet.
     pub(crate) flying: bool,
+    /// A release wrote it.
+    pub(crate) released: bool,
 }
 
 /// Entry `e` as the explorer tells it from others: places in program order matter only relative to each other.
 fn hash_entry<H: Hasher>(slots: &[Option<Entry>], e: &Entry, into: &mut H) {
-    let Entry { write, epoch, sequence, at: _, refused, flying } = e;
+    let Entry { write, epoch, sequence, at: _, refused, flying, released } = e;
     let older = slots.iter().flatten().filter(|o| o.sequence < *sequence).count();
-    (write, epoch, older, refused, flying).hash(into);
+    (write, epoch, older, refused, flying, released).hash(into);
 }
 
 /// What decides about the future, without times and counts.
@@ -94,11 +96,34 @@ impl PersistBuffer {
             at: now,
             refused: false,
             flying: false,
+            released: false,
         });
         self.unsent.push_back(free);
         self.stats.entries += 1;
         self.stats.persist_buffer.set(now, self.used());
         Ok(true)
+    }
+
+    /// Takes a write into the unsent entry of its line, whatever epoch that is of, and gives the epoch.
+    pub(crate) fn join(&mut self, now: Time, write: &LineWrite) -> Option<EpochId> {
+        let slot = self.oldest_on(write.line)?;
+        let entry = self.slots[usize::from(slot)].as_mut()?;
+        entry.write.merge(write);
+        entry.at = now;
+        self.stats.coalesced_stores += 1;
+        Some(entry.epoch)
+    }
+
+    /// The youngest unsent entry is a release's.
+    pub(crate) fn released(&mut self) {
+        if let Some(entry) = self.youngest().and_then(|slot| self.slots[usize::from(slot)].as_mut()) {
+            entry.released = true;
+        }
+    }
+
+    /// Unsent entries, oldest first: those of an epoch before those of the next.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u16, &Entry)> {
+        self.unsent.iter().filter_map(|slot| Some((*slot, self.slots[usize::from(*slot)].as_ref()?)))
     }
 
     /// The oldest unsent entry.

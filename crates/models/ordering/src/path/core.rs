@@ -94,6 +94,23 @@ pub trait Policy {
         let _ = (path, line);
         true
     }
+    /// A store that is taken into what an older epoch wrote, of which it gives the number.
+    fn joins(&mut self, path: &mut Path, now: Time, write: &LineWrite) -> Option<EpochId> {
+        let _ = (path, now, write);
+        None
+    }
+    /// A store to `line` has joined the open epoch.
+    fn stored(&mut self, path: &mut Path, line: Line) {
+        let _ = (path, line);
+    }
+    /// What the program stores next to `line` is a release; everything before is in a closed epoch.
+    fn releases(&mut self, line: Line) {
+        let _ = line;
+    }
+    /// A fence of the program has ended an epoch.
+    fn fenced(&mut self, path: &Path) {
+        let _ = path;
+    }
     /// A store to `line` was not admitted, or found no room. Whether entries may go now that could not.
     fn refused(&mut self, path: &mut Path, line: Line) -> bool {
         let _ = (path, line);
@@ -261,6 +278,9 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
 
     fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, WouldBlock> {
         self.begin_region(now, out)?;
+        if let Some(epoch) = self.policy.joins(&mut self.path, now, write) {
+            return Ok(epoch);
+        }
         let epoch = self.path.tracker.epochs.open();
         let admitted = self.policy.admits(&self.path, write.line);
         let inserted = if admitted { self.path.buffer.insert(now, write, epoch) } else { Err(WouldBlock) };
@@ -273,6 +293,7 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         if let Some(regions) = &mut self.path.regions {
             regions.stored(epoch);
         }
+        self.policy.stored(&mut self.path, write.line);
         // A write into the open epoch lets no epoch commit.
         self.look_again(now);
         Ok(epoch)
@@ -290,17 +311,21 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         }
         self.advance(now, out);
         closed?;
+        self.policy.fenced(&self.path);
         let waits = kind == FenceKind::Dfence && self.policy.drains_at_dfence();
         self.path.draining = waits && !self.path.tracker.epochs.is_drained();
         if self.path.draining { Err(WouldBlock) } else { Ok(()) }
     }
 
-    fn release(&mut self, now: Time, _: Line, out: &mut Outbox) -> Result<EpochId, WouldBlock> {
+    fn release(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<EpochId, WouldBlock> {
         if !self.policy.follows_program() {
             return Ok(0);
         }
         let epoch = self.path.tracker.release();
         let epoch = self.pressed(epoch);
+        if epoch.is_ok() {
+            self.policy.releases(line);
+        }
         self.advance(now, out);
         epoch
     }

@@ -118,7 +118,7 @@ impl Assembler {
         let mut line = Line { isa: self.isa, test, program: self.program(thread), cell, operands };
         match line.isa {
             Isa::X86_64 => line.x86(&word),
-            Isa::AArch64 => line.arm(&word),
+            Isa::AArch64 | Isa::Release => line.arm(&word),
             Isa::Hosts => line.of_hosts(&word),
         }
     }
@@ -167,7 +167,7 @@ fn register_name(isa: Isa, text: &str) -> Option<String> {
             let base = name.strip_prefix(['r', 'e']).unwrap_or(&name);
             legacy.contains(&base).then(|| base.to_string())
         }
-        Isa::AArch64 => {
+        Isa::AArch64 | Isa::Release => {
             if matches!(name.as_str(), "wzr" | "xzr") {
                 return Some("zero".into());
             }
