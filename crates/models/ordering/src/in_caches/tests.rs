@@ -5,7 +5,7 @@ use crate::explore::PathSpace;
 use crate::lb::Lb;
 use crate::lrp::Lrp;
 use crate::spec::{CrossCore, Dependences, PathSpec};
-use explore::Held;
+use explore::{Held, explore};
 use protocol::{
     AddressMap, CoreOrdering, FenceKind, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, WouldBlock, line_of,
 };
@@ -205,4 +205,18 @@ fn lrp_neither_gets_stuck_nor_loses_anything_and_every_mutant_is_caught() {
         wrong: &["a power failure", "deadlock"],
     }
     .holds();
+}
+
+/// Longer than fits into a minute: three stores of two cores that no fence keeps apart, and two epochs of three stores of one.
+#[test]
+#[ignore = "two minutes: the nightly mode of .ci/run"]
+fn longer_programs_of_lrp_lose_nothing() {
+    let small =
+        PathSpace { epochs: 1, stores: 3, persist_buffer: 2, ..PathSpace::small(Lrp { mutant: None }) };
+    let alone = PathSpace { cores: 1, epochs: 2, persist_buffer: 3, ..small };
+    for (space, states) in [(small, 1_382_973), (alone, 3_936_025)] {
+        let outcome = explore(&space, 8_000_000);
+        assert!(outcome.complete && outcome.violation.is_none(), "{outcome:?}");
+        assert_eq!(outcome.states, states);
+    }
 }

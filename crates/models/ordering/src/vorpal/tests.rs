@@ -2,7 +2,7 @@
 
 use super::{ClockedTable, Mutant, Vorpal};
 use crate::explore::PathSpace;
-use explore::Held;
+use explore::{Held, explore};
 use protocol::{
     Accepted, Among, Clocks, ControllerOrdering, EpochTag, FlushRequest, Image, LineWrite, Mask, PM_BASE,
     line_of,
@@ -101,4 +101,13 @@ fn controllers_keep_the_order_and_every_mutant_is_caught() {
         wrong: &["a power failure"],
     }
     .holds();
+}
+
+/// As large as `coreplane explore vorpal` is unless it is told otherwise.
+#[test]
+#[ignore = "a minute: the nightly mode of .ci/run"]
+fn two_epochs_of_two_cores_keep_the_order() {
+    let outcome = explore(&PathSpace::small(Vorpal::SMALL), 8_000_000);
+    assert!(outcome.complete && outcome.violation.is_none(), "{outcome:?}");
+    assert_eq!(outcome.states, 2_433_561);
 }
