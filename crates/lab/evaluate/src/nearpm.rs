@@ -44,7 +44,7 @@ pub const PAPER: Paper = Paper {
     finding,
     figures: figures::all,
     tables: crate::no_tables,
-    runs: 100,
+    runs: 200,
     live: None,
 };
 
