@@ -94,8 +94,19 @@ def test_python_sees_runs_over_time() -> None:
     run = cp.run(machine, cp.Workload("spec-mix", instances=2, scale_percent=20))
     assert {"seconds", "free_gib", "pm_integrated_gib"} <= set(run.series.columns) and len(run.series) > 2
     assert "vconcat" in run.plot().to_dict()
-    with pytest.raises(ValueError, match="page fidelity"):
-        cp.run("intel", cp.Workload("queue", operations=100)).plot()
+
+
+@pytest.mark.parametrize(("machine", "workload"), [("intel", "queue"), ("shared", "shared-lock")])
+def test_a_run_shows_where_its_time_went(machine: str, workload: str) -> None:
+    import coreplane as cp
+
+    run = cp.run(machine, cp.Workload(workload, operations=100))
+    drawn = run.plot().to_dict()
+    assert drawn["mark"]["type"] == "bar" and workload in drawn["title"]
+    causes = {row["cause"] for rows in drawn["datasets"].values() for row in rows}
+    assert causes == set(run.spent["cause"])
+    found = cp.compare(cp.Workload(workload, operations=100), on=[machine])
+    assert found.plot_spent().to_dict()["mark"]["type"] == "bar"
 
 
 def test_a_recorded_program_runs_at_page_fidelity(cli: Cli, tmp_path: Path) -> None:

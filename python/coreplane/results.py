@@ -108,14 +108,12 @@ class Run:
             raise ValueError("the run has no timeline; make it with timeline=True")
         Path(path).write_bytes(self.timeline)
 
-    def plot(self) -> alt.VConcatChart:
-        """Free memory, watermarks and integrated memory, swap, faults and processor time over simulated time.
-
-        Raises ValueError on machines at line fidelity, which have no such series.
-        """
-        if "series" not in self.data:
-            raise ValueError(f"{self.machine}: only machines at page fidelity have something to see over time")
-        return notebook.offline(figures.memory_over_time(self.data["series"], f"{self.workload} on {self.machine}"))
+    def plot(self) -> alt.Chart | alt.VConcatChart:
+        """A core's time by what it was spent on; at page fidelity, memory, swap, faults and processor time over simulated time."""
+        if "series" in self.data:
+            return notebook.offline(figures.memory_over_time(self.data["series"], f"{self.workload} on {self.machine}"))
+        drawn = figures.causes_of([self.data], spent.causes, spent.cores)
+        return notebook.offline(drawn.properties(title=f"{self.workload} on {self.machine}"))
 
     def __repr__(self) -> str:
         return f"<{self.workload} on {self.machine}: {self.time:.1f} ns>"
@@ -192,8 +190,12 @@ class Comparison:
         return len(self.runs)
 
     def plot(self) -> alt.LayerChart:
-        """Speedups as bars."""
+        """Speedups as bars. Where the time goes, by machine, is ``plot_spent()``."""
         return notebook.offline(figures.speedups(self.data))
+
+    def plot_spent(self) -> alt.Chart:
+        """A core's time on each machine, by what it was spent on."""
+        return notebook.offline(figures.causes_of(self.data["machines"], spent.causes, spent.cores))
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{name} {speedup:.2f}" for name, speedup in self.speedup.items())
