@@ -68,6 +68,7 @@ fn structures_survive_where_epochs_wait_in_the_caches() {
     let lazy = [("ordering.proactive_flush", "false"), ("ordering.track_dependences", "false")];
     survives("lb++", &lazy);
     survives("lrp", &[("ordering.persistency", "epoch"), ("ordering.unfinished_lines", "4")]);
+    survives("lrp", &[("ordering.unfinished_lines", "4"), ("ordering.epoch_table", "3")]);
 }
 
 #[test]
