@@ -141,8 +141,8 @@ impl Cmmh {
         };
         self.stats.reads += u64::from(request.write.is_none());
         self.stats.writes += u64::from(request.write.is_some_and(|(write, _)| write.mask != 0));
-        let asked = self.pages.arrives(page, request);
-        self.begin(page, asked, out);
+        let asked = self.pages.arrives(page, &request);
+        self.begin(page, asked, &request, out);
     }
 
     /// The program uses more than there is: it goes on, so that the run can end and say so.
@@ -165,17 +165,17 @@ impl Cmmh {
     }
 
     /// What has become of a request of `page` takes its course.
-    fn begin(&mut self, page: u32, asked: Asked<Request>, out: &mut Out<'_, Msg>) {
+    fn begin(&mut self, page: u32, asked: Asked, request: &Request, out: &mut Out<'_, Msg>) {
         let now = out.now();
         match asked {
             Asked::Joins => self.stats.joined += 1,
             Asked::Waits => self.stats.stalls += 1,
-            Asked::Here(slot, request) => {
+            Asked::Here(slot) => {
                 self.stats.hits += 1;
                 let known = self.tags.look_up(now, page);
-                self.access(known, slot, &request, out);
+                self.access(known, slot, request, out);
             }
-            Asked::Misses(slot, evicted, request) => {
+            Asked::Misses(slot, evicted) => {
                 self.stats.misses += 1;
                 let known = self.tags.look_up(now, page);
                 let begins = self.write_back(known + self.spec.firmware, evicted);
@@ -269,8 +269,8 @@ impl Cmmh {
     fn serve_stalled(&mut self, out: &mut Out<'_, Msg>) {
         while let Some((page, requests)) = self.pages.next_stalled() {
             for request in requests {
-                let asked = self.pages.resumes(page, request);
-                self.begin(page, asked, out);
+                let asked = self.pages.asks(page, &request);
+                self.begin(page, asked, &request, out);
             }
         }
     }

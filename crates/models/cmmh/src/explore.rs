@@ -141,20 +141,20 @@ impl State {
         written.came += u8::from(write);
         let came = written.came;
         let request = if write { Request::Write(came) } else { Request::Read(came) };
-        let asked = self.pages.arrives(page, request);
-        self.goes_on(page, asked);
+        let asked = self.pages.arrives(page, &request);
+        self.goes_on(page, asked, request);
     }
 
-    fn goes_on(&mut self, page: u32, asked: Asked<Request>) {
+    fn goes_on(&mut self, page: u32, asked: Asked, request: Request) {
         match asked {
             Asked::Joins | Asked::Waits => {}
-            Asked::Here(slot, request) => self.serve(page, slot, request),
-            Asked::Misses(slot, evicted, request) => {
+            Asked::Here(slot) => self.serve(page, slot, request),
+            Asked::Misses(slot, evicted) => {
                 if let Some(Evicted { page, changed: Some(bytes) }) = evicted {
                     self.nand[page as usize] = number(Some(&bytes));
                 }
                 let coming = (bytes(self.nand[page as usize]), ());
-                self.pages.begins(page, slot, coming, request);
+                self.pages.begins(page, slot, coming, &request);
             }
         }
     }
@@ -188,8 +188,8 @@ impl State {
         fill.waiting.iter().for_each(|request| self.serve(fill.page, fill.slot, *request));
         while let Some((page, requests)) = self.pages.next_stalled() {
             for request in requests {
-                let asked = self.pages.resumes(page, request);
-                self.goes_on(page, asked);
+                let asked = self.pages.asks(page, &request);
+                self.goes_on(page, asked, request);
             }
         }
     }

@@ -18,13 +18,13 @@ pub(crate) struct Fill<R, T> {
 }
 
 /// What becomes of a request.
-pub(crate) enum Asked<R> {
+pub(crate) enum Asked {
     /// Its page is in this slot.
-    Here(u32, R),
+    Here(u32),
     /// Its page is on its way.
     Joins,
     /// It is to be fetched into this slot, which another page may have left.
-    Misses(u32, Option<Evicted>, R),
+    Misses(u32, Option<Evicted>),
     /// There is no fill or no slot.
     Waits,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Pages<R, T> {
     stalled_requests: BTreeMap<u32, Vec<R>>,
 }
 
-impl<R, T> Pages<R, T> {
+impl<R: Clone, T> Pages<R, T> {
     pub(crate) fn new(cache: Cache, most: usize) -> Pages<R, T> {
         let fills = Vec::with_capacity(most);
         Pages { cache, fills, most, stalled: VecDeque::new(), stalled_requests: BTreeMap::new() }
@@ -52,36 +52,36 @@ impl<R, T> Pages<R, T> {
     }
 
     /// A request of `page` has come.
-    pub(crate) fn arrives(&mut self, page: u32, request: R) -> Asked<R> {
+    #[inline]
+    pub(crate) fn arrives(&mut self, page: u32, request: &R) -> Asked {
         if let Some(before) = self.stalled_requests.get_mut(&page) {
-            before.push(request);
+            before.push(request.clone());
             return Asked::Waits;
         }
-        self.resumes(page, request)
+        self.asks(page, request)
     }
 
-    /// What can be done with a request now; gives it back where nothing can.
-    fn asks(&mut self, page: u32, request: R) -> Result<Asked<R>, R> {
+    /// What can be done with a request now; it waits where nothing can.
+    #[inline]
+    pub(crate) fn asks(&mut self, page: u32, request: &R) -> Asked {
         let looks = !self.is(Mutant::FillsTwice);
         if let Some(fill) = self.fills.iter_mut().find(|fill| looks && fill.page == page) {
-            fill.waiting.push(request);
-            return Ok(Asked::Joins);
+            fill.waiting.push(request.clone());
+            return Asked::Joins;
         }
         if let Some(slot) = self.cache.find(page) {
-            return Ok(Asked::Here(slot, request));
+            return Asked::Here(slot);
         }
-        if self.fills.len() >= self.most {
-            return Err(request);
-        }
-        match self.cache.make_room(page) {
-            Some((slot, evicted)) => Ok(Asked::Misses(slot, evicted, request)),
-            None => Err(request),
+        let room = if self.fills.len() < self.most { self.cache.make_room(page) } else { None };
+        match room {
+            Some((slot, evicted)) => Asked::Misses(slot, evicted),
+            None => self.stalls(page, request),
         }
     }
 
     /// A page that was missed is on its way.
-    pub(crate) fn begins(&mut self, page: u32, slot: u32, (bytes, done): (SharedPage, T), request: R) {
-        self.fills.push(Fill { page, slot, done, bytes, waiting: vec![request] });
+    pub(crate) fn begins(&mut self, page: u32, slot: u32, (bytes, done): (SharedPage, T), request: &R) {
+        self.fills.push(Fill { page, slot, done, bytes, waiting: vec![request.clone()] });
     }
 
     /// A page has come: it is in its slot, and those who waited for it are to be served, in their order.
@@ -101,17 +101,12 @@ impl<R, T> Pages<R, T> {
         Some((page, self.stalled_requests.remove(&page)?))
     }
 
-    /// A request of such a page.
-    pub(crate) fn resumes(&mut self, page: u32, request: R) -> Asked<R> {
-        self.asks(page, request).unwrap_or_else(|request| self.stalls(page, request))
-    }
-
-    fn stalls(&mut self, page: u32, request: R) -> Asked<R> {
+    fn stalls(&mut self, page: u32, request: &R) -> Asked {
         let requests = self.stalled_requests.entry(page).or_default();
         if requests.is_empty() {
             self.stalled.push_back(page);
         }
-        requests.push(request);
+        requests.push(request.clone());
         Asked::Waits
     }
 
