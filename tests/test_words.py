@@ -35,3 +35,9 @@ def test_words_that_were_given_up_do_not_come_back() -> None:
     found = [(place, line) for place, line in lines() if any_of_them.search(line)]
     told = [f"{place}: {line.strip()}: say {now}" for place, line in found for gone, now in GONE.items() if re.search(gone, line)]
     assert not told, "\n".join(told)
+
+
+def test_no_merge_is_left_half_done() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    marks = re.compile(rb"^(<{7} |>{7} )", re.M)
+    assert not [f for f in files if (ROOT / f).is_file() and marks.search((ROOT / f).read_bytes())]

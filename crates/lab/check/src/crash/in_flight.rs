@@ -1,6 +1,8 @@
 //! What is persisted at a point of a log, and what is in flight: the stores of each line (or word) that
 //! a power failure may leave or lose, oldest first, and the changes of files that nothing made durable yet.
 
+mod by_epochs;
+
 use super::candidate::Candidate;
 use super::epochs::Epochs;
 use super::files::{FileState, What};
@@ -425,82 +427,6 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    fn step_epochs(&mut self, index: usize, event: &Event) {
-        let thread = event.thread;
-        let line = event.address / 64;
-        self.wait_for_flushes(event);
-        match event.kind {
-            Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
-                let locked = matches!(event.kind, Kind::Locked { .. });
-                if self.model == Persistency::Epoch || locked {
-                    self.epochs.after(thread, line);
-                }
-                self.push_own(index, event);
-                self.epochs.stores(thread);
-                if self.model == Persistency::Epoch || locked {
-                    self.epochs.leaves(thread, line);
-                }
-            }
-            Kind::Load if self.model == Persistency::Epoch => self.epochs.after(thread, line),
-            Kind::Synchronise(order) => {
-                if order.acquires() {
-                    self.epochs.after(thread, line);
-                }
-                if order.releases() {
-                    self.epochs.close(thread);
-                    self.epochs.leaves(thread, line);
-                }
-            }
-            Kind::Fence(FenceKind::Dfence) => self.drain(thread),
-            Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => self.drain(thread),
-            Kind::Fence(_) => self.epochs.close(thread),
-            Kind::Locked { .. }
-            | Kind::Load
-            | Kind::Flush(_)
-            | Kind::Ended
-            | Kind::Begins
-            | Kind::Written
-            | Kind::Sync
-            | Kind::Change => {}
-        }
-    }
-
-    /// A release has an epoch of its own, which what is stored later does not come after.
-    fn step_one_sided(&mut self, index: usize, event: &Event) {
-        let thread = event.thread;
-        self.wait_for_flushes(event);
-        match event.kind {
-            Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
-                let releases = self.epochs.releases(thread, event.address);
-                self.push_own(index, event);
-                self.epochs.stores(thread);
-                if releases {
-                    self.epochs.released(thread);
-                }
-            }
-            Kind::Synchronise(order) => {
-                if order.acquires() {
-                    self.epochs.acquire(thread, event.address);
-                }
-                if order.releases() {
-                    self.epochs.release(thread, event.address);
-                }
-            }
-            Kind::Fence(FenceKind::Dfence) => self.drain(thread),
-            Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => self.drain(thread),
-            Kind::Fence(_) => self.epochs.fence(thread),
-            // It failed, and released nothing.
-            Kind::Locked { wrote: false } => self.epochs.stores_nothing(thread, event.address),
-            Kind::Load
-            | Kind::Flush(_)
-            | Kind::Ended
-            | Kind::Begins
-            | Kind::Written
-            | Kind::Sync
-            | Kind::Change => {}
-        }
-    }
-
     /// What is visible is durable, but for a non-temporal store: until a fence of its thread, or another store to its
     /// line, a write-combining buffer has it, which is no cache (Intel's manual, volume 1, 10.4.6.2).
     fn step_strict(&mut self, index: usize, event: &Event) {
@@ -517,24 +443,6 @@ impl<'a> Tracker<'a> {
             for unit in self.units(event.address, event.size.into()).collect::<Vec<_>>() {
                 self.settle_out_of_turn(unit, |p| p.epoch != KERNEL);
             }
-        }
-    }
-
-    /// A dfence: everything of this thread so far is persisted, and everything that it comes after.
-    fn drain(&mut self, thread: u16) {
-        let open = self.epochs.open(thread);
-        let mut persisted = vec![0; self.log.threads];
-        for (t, e) in self.epochs.before(thread, open) {
-            persisted[*t as usize] = *e;
-        }
-        persisted[thread as usize] = open;
-        if self.model == Persistency::OneSided {
-            self.epochs.fence(thread);
-        } else {
-            self.epochs.close(thread);
-        }
-        for unit in self.in_flight.keys().copied().collect::<Vec<_>>() {
-            self.settle_out_of_turn(unit, |p| p.epoch <= persisted[p.store.thread as usize]);
         }
     }
 
