@@ -20,10 +20,13 @@ static void look(struct buffer *b, uint64_t address, uint32_t location) {
     b->looked_location = location;
     b->code_bytes = 0;
 }
-static void tell_look(struct buffer *b) {
-    uint64_t address = b->looked;
+static void forget_look(struct buffer *b) {
     b->looked = 0;
     b->code_bytes = bytes_of_code();
+}
+static void tell_look(struct buffer *b) {
+    uint64_t address = b->looked;
+    forget_look(b);
     turn(b, address, b->looked_location, next_stamp(), 0);
 }
 
@@ -268,6 +271,7 @@ static __attribute__((noinline)) struct buffer *new_buffer(void) {
         b->thread = atomic_fetch_add(&threads, 1);
         if (b->thread >= MOST_THREADS) stop("more than 65,535 threads");
         b->endings = 0;
+        forget_look(b);
         b->depth = 0;
         if (!known) {
             b->next = atomic_load(&all_buffers);

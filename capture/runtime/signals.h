@@ -15,6 +15,9 @@ struct frame {
     /* A store whose hook has run; perhaps it has not been made yet. */
     uint64_t pending;
     uint32_t pending_size, pending_kind, pending_location, pending_work;
+    /* A read of a volatile variable, likewise. */
+    uint64_t looked;
+    uint32_t looked_location;
 };
 
 static int in_hook(const struct buffer *b, const ucontext_t *context) {
@@ -37,6 +40,7 @@ static void enter_handler(struct frame *f, const ucontext_t *context) {
     struct buffer *b = self;
     f->interrupted = b;
     f->pending_size = 0;
+    f->looked = 0;
     if (!b) return;
     f->outer = b->frames;
     b->frames = f;
@@ -47,6 +51,8 @@ static void enter_handler(struct frame *f, const ucontext_t *context) {
     f->pending = b->pending, f->pending_size = b->pending_size, f->pending_kind = b->pending_kind;
     f->pending_location = b->pending_location, f->pending_work = b->pending_work;
     b->pending_size = 0;
+    f->looked = b->looked, f->looked_location = b->looked_location;
+    if (b->looked) forget_look(b);
 }
 
 static void leave_handler(struct frame *f) {
@@ -58,10 +64,13 @@ static void leave_handler(struct frame *f) {
         self = b;
         /* The next record brings in what the handler did. */
         if (b->side->count) b->limit = b->bytes;
-    } else if (f->pending_size) {
+        return;
+    }
+    if (f->pending_size) {
         pend(b, f->pending_kind, f->pending, f->pending_size, f->pending_location);
         b->pending_work += f->pending_work;
     }
+    if (f->looked) look(b, f->looked, f->looked_location);
 }
 
 /* What is recorded is kept when a signal ends the program: all but the end. */

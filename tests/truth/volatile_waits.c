@@ -1,7 +1,12 @@
-/* As volatile.c, but whoever waits stands still between the recorder's look at the variable and its own. Clean everywhere. */
+/* As volatile.c, but whoever waits stands still between the recorder's look at the variable and its own, and handles a signal
+ * there. Clean everywhere. */
 #include "two_threads.h"
+#include <signal.h>
 
 static volatile int turn = WRITER;
+static int handled;
+
+static void handle(int number) { handled += number; }
 
 extern void __tsan_volatile_read4(void *) __attribute__((weak));
 extern void __tsan_volatile_write4(void *) __attribute__((weak));
@@ -15,11 +20,15 @@ __attribute__((no_sanitize("thread"), noinline)) static void await(enum who self
     int seen;
     do {
         if (__tsan_volatile_read4) __tsan_volatile_read4((void *)&turn);
+        raise(SIGUSR1);
         usleep(3000);
         seen = turn;
     } while (seen != (int)self);
 }
 
-static void work(const char *file) { both(file); }
+static void work(const char *file) {
+    need(signal(SIGUSR1, handle) != SIG_ERR, "signal");
+    both(file);
+}
 
 LOG_PROGRAM

@@ -2,7 +2,7 @@
 
 use check::crash::{Bounds, Event, Kind, Log, Persistency, search};
 use check::litmus;
-use protocol::{FenceKind, Order, PM_BASE};
+use protocol::{FenceKind, FlushKind, Order, PM_BASE};
 use std::collections::BTreeSet;
 use units::Random;
 
@@ -12,10 +12,15 @@ const THREADS: u64 = 3;
 const WORDS: usize = 4 * THREADS as usize + 1;
 const FLAG: u64 = 3;
 const SHARED: usize = WORDS - 1;
+/// A lock, which is no persistent memory.
+const LOCK: usize = WORDS;
 
 type Image = [u64; WORDS];
 
 fn address(word: usize) -> u64 {
+    if word == LOCK {
+        return 0x4000;
+    }
     PM_BASE + (word as u64 / 2) * 64 + (word as u64 % 2) * 8
 }
 
@@ -25,6 +30,10 @@ enum Act {
     Release,
     Acquire,
     Exchange,
+    /// A locked operation that releases alone.
+    Add,
+    Unlock,
+    Lock,
     Ofence,
     Dfence,
 }
@@ -39,15 +48,19 @@ struct Did {
 
 impl Did {
     fn stores(&self) -> bool {
-        matches!(self.act, Act::Store | Act::Release | Act::Exchange)
+        self.word != LOCK && matches!(self.act, Act::Store | Act::Release | Act::Exchange | Act::Add)
     }
 
     fn releases(&self) -> bool {
-        matches!(self.act, Act::Release | Act::Exchange)
+        matches!(self.act, Act::Release | Act::Unlock) || self.is_locked()
     }
 
     fn acquires(&self) -> bool {
-        matches!(self.act, Act::Acquire | Act::Exchange)
+        matches!(self.act, Act::Acquire | Act::Exchange | Act::Lock)
+    }
+
+    fn is_locked(&self) -> bool {
+        matches!(self.act, Act::Exchange | Act::Add)
     }
 
     fn fences(&self) -> bool {
@@ -56,9 +69,11 @@ impl Did {
 }
 
 fn any(random: &mut Random, length: usize) -> Vec<Did> {
-    use Act::{Acquire, Dfence, Exchange, Ofence, Release, Store};
-    const ACTS: [Act; 12] =
-        [Store, Store, Store, Store, Release, Release, Release, Acquire, Acquire, Exchange, Ofence, Dfence];
+    use Act::{Acquire, Add, Dfence, Exchange, Lock, Ofence, Release, Store, Unlock};
+    const ACTS: [Act; 16] = [
+        Store, Store, Store, Store, Store, Release, Release, Release, Acquire, Acquire, Exchange, Add,
+        Unlock, Lock, Ofence, Dfence,
+    ];
     let mut did = || {
         let (act, thread) = (ACTS[random.below(ACTS.len() as u64) as usize], random.below(THREADS));
         let word = match act {
@@ -66,6 +81,8 @@ fn any(random: &mut Random, length: usize) -> Vec<Did> {
             Release => (4 * thread + FLAG) as usize,
             Acquire => (4 * random.below(THREADS) + FLAG) as usize,
             Exchange => SHARED,
+            Add => [SHARED, LOCK][random.below(2) as usize],
+            Unlock | Lock => LOCK,
         };
         Did { act, thread, word }
     };
@@ -91,6 +108,11 @@ fn log_with(acts: &[(Did, u64)]) -> Log {
             Act::Exchange => {
                 vec![Kind::Synchronise(Order::AcquireRelease), Kind::Locked { wrote: true }]
             }
+            Act::Add => {
+                vec![Kind::Synchronise(Order::Release), Kind::Locked { wrote: did.stores() }]
+            }
+            Act::Unlock => vec![Kind::Synchronise(Order::Release)],
+            Act::Lock => vec![Kind::Synchronise(Order::Acquire)],
             Act::Ofence => vec![Kind::Fence(FenceKind::Ofence)],
             Act::Dfence => vec![Kind::Fence(FenceKind::Dfence)],
         };
@@ -101,18 +123,27 @@ fn log_with(acts: &[(Did, u64)]) -> Log {
 }
 
 /// Whether store `a` persists before act `b` would, were it a store (`releases`: a release), for one reason alone: a fence or
-/// the release itself, or an acquire that met a release of the other thread.
+/// the release itself, or an acquire that met a release of the other thread, or one that a locked operation went on from.
 fn is_before(acts: &[Did], a: usize, b: usize, releases: bool) -> bool {
     let (x, y) = (&acts[a], &acts[b]);
     if x.thread == y.thread {
         return releases || acts[a..b].iter().any(|did| did.thread == x.thread && did.fences());
     }
-    (a..=b).any(|at| {
-        let acquire = &acts[at];
-        let released = acts[..at].iter().rposition(|did| did.releases() && did.word == acquire.word);
-        let is_own = acquire.acquires() && acquire.thread == y.thread;
-        is_own && released.is_some_and(|release| release >= a && acts[release].thread == x.thread)
-    })
+    let of_x = |release: &usize| *release >= a && acts[*release].thread == x.thread;
+    let continued = y.is_locked() && met(acts, b, y.word).iter().any(of_x);
+    continued
+        || (a..=b).any(|at| {
+            let acquire = &acts[at];
+            let is_own = acquire.acquires() && acquire.thread == y.thread;
+            is_own && met(acts, at, acquire.word).iter().any(of_x)
+        })
+}
+
+/// The last release of a word before act `at`, and those before it which locked operations went on from.
+fn met(acts: &[Did], at: usize, word: usize) -> Vec<usize> {
+    let last = |to: usize| acts[..to].iter().rposition(|did| did.releases() && did.word == word);
+    let before = |release: &usize| acts[*release].is_locked().then(|| last(*release)).flatten();
+    std::iter::successors(last(at), before).collect()
 }
 
 /// For each act the stores that persist before it: of a store those that do, of a dfence those that it waits for. By number.
@@ -120,13 +151,17 @@ fn orders(acts: &[Did]) -> Vec<u64> {
     let mut before = vec![0u64; acts.len()];
     for b in 0..acts.len() {
         let did = acts[b];
-        for a in (0..b).filter(|a| acts[*a].stores()) {
-            let one_line = did.stores() && address(acts[a].word) / 64 == address(did.word) / 64;
+        for a in (0..b).filter(|a| acts[*a].stores() || acts[*a].releases()) {
+            let one_line =
+                did.stores() && acts[a].stores() && address(acts[a].word) / 64 == address(did.word) / 64;
             if one_line || is_before(acts, a, b, did.releases() || did.act == Act::Dfence) {
                 before[b] |= 1 << a | before[a];
             }
         }
     }
+    // What stores nothing has handed on what comes before it.
+    let stores: u64 = (0..acts.len()).filter(|n| acts[*n].stores()).map(|n| 1 << n).sum();
+    before.iter_mut().for_each(|set| *set &= stores);
     before
 }
 
@@ -208,6 +243,25 @@ fn a_release_orders_what_came_before_it_alone() {
     assert!(!both.contains(&(0, 0, 3)) && both.is_subset(&one));
 }
 
+/// A recorded program's locked operation waits for what its thread flushed, and releases then.
+#[test]
+fn who_acquires_comes_after_a_locked_operation_that_waited_for_flushes() {
+    let mut log = log_of(&[]);
+    log.sfence_settles = true;
+    let mut event = |thread, kind, word, value| {
+        log.events.push(Event { kind, address: address(word), value, site: 0, thread, size: 8 });
+    };
+    event(0, Kind::Store, 0, 1);
+    event(0, Kind::Flush(FlushKind::Clwb), 0, 0);
+    event(0, Kind::Synchronise(Order::AcquireRelease), SHARED, 0);
+    event(0, Kind::Locked { wrote: true }, SHARED, 2);
+    event(1, Kind::Synchronise(Order::Acquire), SHARED, 0);
+    event(1, Kind::Store, 4, 3);
+    let images = made(&log, Persistency::OneSided);
+    let seen: BTreeSet<(u64, u64)> = images.iter().map(|image| (image[SHARED], image[4])).collect();
+    assert_eq!(seen, [(0, 0), (2, 0), (2, 3)].into());
+}
+
 /// Recovery that takes what was stored after a release for a sign of what came before it.
 #[test]
 fn a_recovery_that_relies_on_a_release_both_ways_is_wrong_and_told_why() {
@@ -244,6 +298,7 @@ fn thread(random: &mut Random, thread: u64, length: usize) -> Vec<(Did, u64)> {
             Release => flag(thread),
             Acquire => flag(1 - thread),
             Exchange => SHARED,
+            Act::Add | Act::Unlock | Act::Lock => unreachable!("none is drawn"),
         };
         Did { act, thread, word }
     };
@@ -270,6 +325,7 @@ fn litmus_text(threads: &[Vec<(Did, u64)>; 2]) -> String {
                 Act::Release => vec![load, format!("STLR W0,{at}")],
                 Act::Acquire => vec![format!("LDAR W1,{at}")],
                 Act::Exchange => vec![load, format!("SWPAL W0,W1,{at}")],
+                Act::Add | Act::Unlock | Act::Lock => unreachable!("none is drawn"),
                 Act::Ofence => vec!["DMB SY".into()],
                 Act::Dfence => vec!["DSB SY".into()],
             }

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const BASE: u64 = 1 << 45;
 /// Room of a file there.
 const ROOM: u64 = 1 << 42;
-/// In the address of what hosts met at that is not this memory: pipes, sockets, the end of a process.
-const MEETINGS: u64 = 1 << 61;
+/// In the address of what threads or hosts met at that is no memory: barriers, pipes, sockets, the end of a process.
+pub const MEETINGS: u64 = 1 << 61;
 /// Between a place's text and that of where its function was called.
 pub const CALLED: &str = " < ";
 /// The most shared files.

@@ -32,9 +32,13 @@ pub(super) struct Epochs {
     room: usize,
     /// Who wrote or released a line last; where releases are one-sided, who released a word.
     last: FxHashMap<u64, (u16, u32)>,
-    /// Where releases are one-sided: what each thread's plain stores come after, and where its release is that is under way.
+    /// Where releases are one-sided: what each thread's plain stores come after.
     plain: Vec<Before>,
+    /// And what its releases come after besides, and so its later ones.
+    handed_on: Vec<Before>,
+    /// Where each thread's release is that is under way, and who released there before.
     releasing: Vec<Option<u64>>,
+    displaced: Vec<Option<(u16, u32)>>,
 }
 
 impl Epochs {
@@ -47,7 +51,9 @@ impl Epochs {
             room: ROOM,
             last: FxHashMap::default(),
             plain: vec![Before::new(); threads],
+            handed_on: vec![Before::new(); threads],
             releasing: vec![None; threads],
+            displaced: vec![None; threads],
         }
     }
 
@@ -100,6 +106,14 @@ impl Epochs {
         self.last.insert(line, (thread, self.open[thread as usize]));
     }
 
+    /// The thread has closed its epoch, and what it does next, to `address`, releases its line.
+    pub(super) fn gives(&mut self, thread: u16, address: u64) {
+        let t = thread as usize;
+        self.wrote[t] = true;
+        self.releasing[t] = Some(address);
+        self.displaced[t] = self.last.insert(address / 64, (thread, self.open[t]));
+    }
+
     pub(super) fn close(&mut self, thread: u16) {
         let t = thread as usize;
         if !self.wrote[t] {
@@ -144,10 +158,31 @@ impl Epochs {
     pub(super) fn release(&mut self, thread: u16, address: u64) {
         let t = thread as usize;
         let mut before = self.plain[t].clone();
+        join(&mut before, &self.handed_on[t]);
         join(&mut before, &[(thread, self.open[t])]);
         self.begin(thread, before);
         self.releasing[t] = Some(address);
-        self.last.insert(address / 8, (thread, self.open[t]));
+        self.displaced[t] = self.last.insert(address / 8, (thread, self.open[t]));
+    }
+
+    /// One-sided: where the thread's release is that is under way.
+    pub(super) fn under_way(&self, thread: u16) -> Option<u64> {
+        self.releasing[thread as usize]
+    }
+
+    /// The release under way is a locked operation on `address`, which comes after the release that it read: whoever acquires
+    /// from it acquires from that one too.
+    pub(super) fn continues(&mut self, thread: u16, address: u64) {
+        let t = thread as usize;
+        let displaced = self.displaced[t].take();
+        let Some((other, epoch)) = displaced.filter(|_| self.releasing[t] == Some(address)) else { return };
+        let source = self.before(other, epoch).to_vec();
+        let handed_on = &mut self.handed_on[t];
+        join(handed_on, &source);
+        join(handed_on, &[(other, epoch)]);
+        if let Some(own) = self.before[t].back_mut() {
+            join(own, handed_on);
+        }
     }
 
     /// One-sided: the thread stores to `address`. Whether that is the release under way, which otherwise stores nothing.
@@ -159,7 +194,7 @@ impl Epochs {
         release == address
     }
 
-    /// One-sided: a locked operation on `address` fails, which does not release.
+    /// One-sided: a locked operation on `address` is over that stored nothing that persists.
     pub(super) fn stores_nothing(&mut self, thread: u16, address: u64) {
         if self.releasing[thread as usize] == Some(address) {
             self.released(thread);
@@ -176,13 +211,16 @@ impl Epochs {
     pub(super) fn fence(&mut self, thread: u16) {
         let t = thread as usize;
         self.releasing[t] = None;
+        join(&mut self.plain[t], &self.handed_on[t]);
         join(&mut self.plain[t], &[(thread, self.open[t])]);
         self.begin(thread, self.plain[t].clone());
     }
 
     /// One-sided: what follows comes after what another thread released last to the word of `address`.
     pub(super) fn acquire(&mut self, thread: u16, address: u64) {
-        self.releasing[thread as usize] = None;
+        if self.releasing[thread as usize].is_some() {
+            self.released(thread);
+        }
         let last = self.last.get(&(address / 8)).copied();
         let Some((other, epoch)) = last.filter(|last| last.0 != thread) else { return };
         let source = self.before(other, epoch).to_vec();

@@ -411,7 +411,12 @@ impl<'a> Tracker<'a> {
         let thread = event.thread;
         let full = matches!(event.kind, Kind::Locked { .. } | Kind::Fence(FenceKind::Mfence));
         if full && self.waits_for_flushes(thread) {
+            let release = self.epochs.under_way(thread);
             self.drain(thread);
+            // A locked operation that releases does so after what it waited for.
+            if let Some(address) = release.filter(|_| matches!(event.kind, Kind::Locked { .. })) {
+                self.epochs.release(thread, address);
+            }
         }
         match event.kind {
             Kind::Flush(_) | Kind::NonTemporal => self.has_flushed[thread as usize] = true,

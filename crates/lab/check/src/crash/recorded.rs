@@ -190,7 +190,8 @@ impl Recorder {
             K::Clflushopt => self.flush(r, FlushKind::Clflushopt, site),
             K::Clflush => self.flush(r, FlushKind::Clflush, site),
             K::Lock => self.synchronise(r, Order::Acquire, r.address, site),
-            K::Unlock => self.synchronise(r, Order::Release, r.address, site),
+            // Readers of a lock give it back one by one: who takes it comes after all of them.
+            K::Unlock => self.synchronise(r, Order::AcquireRelease, r.address, site),
             K::Create => self.synchronise(r, Order::Release, born(r.value), site),
             K::Start => self.synchronise(r, Order::Acquire, born(r.thread.into()), site),
             K::End => self.synchronise(r, Order::Release, ended(r.thread.into()), site),
@@ -231,7 +232,10 @@ impl Recorder {
     fn store(&mut self, r: &Record, site: SiteId) {
         let kind = if r.kind == trace::Kind::StoreNonTemporal { Kind::NonTemporal } else { Kind::Store };
         if r.kind == trace::Kind::StoreRelease {
-            self.synchronise(r, Order::Release, r.address, site);
+            // Of a barrier or a semaphore too.
+            let meets = r.address & trace::hosts::MEETINGS != 0;
+            let order = if meets { Order::AcquireRelease } else { Order::Release };
+            self.synchronise(r, order, r.address, site);
         }
         for (address, shift, size) in self.parts(r) {
             self.stored(r, address, size);

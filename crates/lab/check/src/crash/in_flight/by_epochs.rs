@@ -9,6 +9,9 @@ impl Tracker<'_> {
         let thread = event.thread;
         let line = event.address / 64;
         self.wait_for_flushes(event);
+        if matches!(event.kind, Kind::Locked { .. }) {
+            self.epochs.continues(thread, event.address);
+        }
         match event.kind {
             Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
                 let locked = matches!(event.kind, Kind::Locked { .. });
@@ -28,7 +31,7 @@ impl Tracker<'_> {
                 }
                 if order.releases() {
                     self.epochs.close(thread);
-                    self.epochs.leaves(thread, line);
+                    self.epochs.gives(thread, event.address);
                 }
             }
             Kind::Fence(FenceKind::Dfence) => self.drain(thread),
@@ -49,6 +52,9 @@ impl Tracker<'_> {
     pub(super) fn step_one_sided(&mut self, index: usize, event: &Event) {
         let thread = event.thread;
         self.wait_for_flushes(event);
+        if matches!(event.kind, Kind::Locked { .. }) {
+            self.epochs.continues(thread, event.address);
+        }
         match event.kind {
             Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } => {
                 let releases = self.epochs.releases(thread, event.address);
@@ -69,7 +75,7 @@ impl Tracker<'_> {
             Kind::Fence(FenceKind::Dfence) => self.drain(thread),
             Kind::Fence(FenceKind::Sfence) if self.log.sfence_settles => self.drain(thread),
             Kind::Fence(_) => self.epochs.fence(thread),
-            // It failed, and released nothing.
+            // It failed, or its word is no persistent memory.
             Kind::Locked { wrote: false } => self.epochs.stores_nothing(thread, event.address),
             Kind::Load
             | Kind::Flush(_)
