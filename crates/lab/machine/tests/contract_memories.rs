@@ -127,7 +127,7 @@ fn survives_a_power_failure_at_every_message_or_says_that_it_does_not() {
 }
 
 #[test]
-fn what_is_emptied_holds_nothing_after_a_power_failure_and_the_rest_what_it_held() {
+fn what_a_power_failure_empties_holds_nothing_when_a_run_has_ended() {
     let (mut emptied_alone, mut emptied_beside) = (0, 0);
     for machine in machines() {
         let emptied = machine.are(|kind, settings| kind.is_emptied(settings));
