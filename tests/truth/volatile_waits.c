@@ -21,7 +21,8 @@ __attribute__((no_sanitize("thread"), noinline)) static void await(enum who self
     do {
         if (__tsan_volatile_read4) __tsan_volatile_read4((void *)&turn);
         raise(SIGUSR1);
-        usleep(3000);
+        /* Not in step. */
+        usleep(self == COMMITTER ? 5000 : 3000);
         seen = turn;
     } while (seen != (int)self);
 }
