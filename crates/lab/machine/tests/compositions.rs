@@ -4,6 +4,7 @@ use machine::{
     CrashEvery, Description, PRESETS, Report, RunOptions, WorkloadDescription, run, run_with_crashes,
 };
 use protocol::{Line, PAGE_BYTES, PM_BASE};
+use std::collections::BTreeSet;
 
 fn compositions() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|p| p.name).filter(|name| name.starts_with("compose-"))
@@ -23,6 +24,15 @@ fn parsed(text: &str) -> Result<Description, String> {
     Description::parse("mine", "mine.toml", text).map_err(|e| e.to_string())
 }
 
+/// Threads whose data is more than the devices of these machines hold.
+const MANY: &str = "8";
+
+/// The memories in which these pages lie.
+fn memories(machine: &Description, pages: impl Iterator<Item = u64>) -> BTreeSet<usize> {
+    let map = machine.address_map().unwrap();
+    pages.map(|page| map.memory_of(page)).collect()
+}
+
 #[test]
 fn six_compositions_come_with_the_project() {
     assert_eq!(compositions().count(), 6);
@@ -33,7 +43,7 @@ fn both_engines_agree_and_loads_see_the_same_bytes_on_every_composition() {
     for name in compositions() {
         let machine = Description::preset(name).unwrap();
         for program in ["mix", "queue", "btree"] {
-            let work = workload(program, &[("operations", "60")]);
+            let work = workload(program, &[("operations", "60"), ("threads", MANY)]);
             let fast = ran(&machine, &work, engine::Mode::Fast);
             let reference = ran(&machine, &work, engine::Mode::Reference);
             assert_eq!(fast.to_json(), reference.to_json(), "{name} {program}");
@@ -46,8 +56,12 @@ fn both_engines_agree_and_loads_see_the_same_bytes_on_every_composition() {
 fn recovery_finds_what_was_acknowledged_at_every_cut_of_every_composition() {
     for name in compositions() {
         let machine = Description::preset(name).unwrap();
+        let is_remote = name.ends_with("remote");
+        let mut reached = BTreeSet::new();
         for program in ["queue", "cceh", "btree"] {
-            let work = workload(program, &[("operations", "12"), ("threads", "2")]);
+            // What lies beyond the devices' range is remote there, and nothing of it is promised.
+            let threads = if is_remote { "2" } else { MANY };
+            let work = workload(program, &[("operations", "12"), ("threads", threads)]);
             let recover = work.recovery(3).unwrap();
             let mut points = 0;
             let options = RunOptions { seed: 3, ..RunOptions::default() };
@@ -55,6 +69,7 @@ fn recovery_finds_what_was_acknowledged_at_every_cut_of_every_composition() {
                 points += 1;
                 assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "{name} {program}");
                 let pages = point.pages();
+                reached.extend(memories(&machine, pages.iter().copied()));
                 for page in (0..64).map(|page| PM_BASE + page * PAGE_BYTES) {
                     let bytes = point.page(page);
                     assert_eq!(bytes[64..128], point.read(Line(page / 64 + 1)));
@@ -65,6 +80,7 @@ fn recovery_finds_what_was_acknowledged_at_every_cut_of_every_composition() {
             .unwrap();
             assert!(points > 2, "{name} {program}: {points} points");
         }
+        assert_eq!(reached.len(), if is_remote { 1 } else { 2 }, "{name}: the memories that were cut");
     }
 }
 
