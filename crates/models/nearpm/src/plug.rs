@@ -67,7 +67,7 @@ impl MemoryKind for NearMemory {
         let s = around.settings;
         if around.index > 0 {
             return Err(
-                "memory: nearpm comes first in the list: its devices are the first controllers".into()
+                "memory: nearpm comes first in the list, and once: its devices (neardata.devices) are the first controllers".into()
             );
         }
         if s.flag("neardata.offload") && !around.is_alone() && !around.is_sized {

@@ -149,7 +149,7 @@ fn run_statistics(m: &PageMachine) -> stats::Run {
         system_share: t.system.as_ns() / core_time,
         user_time: t.user.as_ns(),
         system_time: t.system.as_ns(),
-        pm_integrated_bytes_max: of_pm(memory.pm_online_most),
+        pm_integrated_bytes_max: memory.gives_pm().then_some(whole(memory.pm_online_most)),
         descriptor_bytes_max: whole(m.samples().iter().map(|s| s.descriptors).max().unwrap_or(0)),
         programs_ended: whole(t.ended),
         oom_kills: whole(t.out_of_memory),

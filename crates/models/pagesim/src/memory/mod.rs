@@ -186,8 +186,12 @@ impl MemoryManager {
 
     /// Whether there is persistent memory, known to the allocator or not.
     pub fn has_pm(&self) -> bool {
-        let spec = &self.spec;
-        spec.device_sections > 0 || spec.zones.iter().any(|zone| zone.medium == Medium::Pm)
+        self.spec.device_sections > 0 || self.gives_pm()
+    }
+
+    /// Whether the allocator gives persistent memory to programs, or may.
+    pub fn gives_pm(&self) -> bool {
+        self.spec.zones.iter().any(|zone| zone.medium == Medium::Pm)
     }
 
     /// Whether there is a swap device.
