@@ -105,7 +105,7 @@ fn by_design(runs: &Runs, claim: &Claim) -> Option<Finding> {
         "orderings.drain.eadr" => Finding::Values(vec![drained("eadr")? as f64 / 2.0]),
         "orderings.drain.asap" => {
             let bytes = drained("asap-ep")?;
-            statement(bytes <= 4096, format!("{bytes} bytes with every record an undo record"))
+            statement(bytes < 4096, format!("{bytes} bytes with every record an undo record"))
         }
         "orderings.strandweaver.bytes" => {
             let design = tables::design(runs, "strandweaver", SERVER_CORES)?;
