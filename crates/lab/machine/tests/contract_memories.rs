@@ -3,12 +3,11 @@
 mod kit;
 
 use engine::Mode;
-use kit::{Machine, machines, pairs, singles, work};
+use kit::{Machine, bad_value, machines, pairs, singles, work};
 use machine::{
     CrashEvery, CrashPoint, RunOptions, can_crash, memory_kinds, params::MACHINE, run_with_crashes,
     takes_what_was_durable,
 };
-use params::Kind;
 use protocol::{Block, Image, LINE_BYTES, Line, PAGE_BYTES, PM_BASE};
 use std::collections::BTreeMap;
 
@@ -160,17 +159,7 @@ fn refuses_bad_parameters_with_the_key_and_what_is_accepted() {
             let own: Vec<&str> =
                 kind.tables(&machine.settings(index)).into_iter().flatten().map(|p| p.key).collect();
             for param in MACHINE.iter().filter(|p| own.contains(&p.key)) {
-                let bad = match param.kind {
-                    Kind::Text => continue,
-                    Kind::Flag => "perhaps",
-                    Kind::Count { .. }
-                    | Kind::PowerOfTwo { .. }
-                    | Kind::Multiple { .. }
-                    | Kind::Thousandths { .. }
-                    | Kind::Nanoseconds { .. }
-                    | Kind::Bytes { .. }
-                    | Kind::Choice(_) => "-1",
-                };
+                let Some(bad) = bad_value(param) else { continue };
                 let e = machine.description.set(param.key, bad).unwrap_err().to_string();
                 assert!(e.contains(param.key) && e.contains("give"), "{e}");
                 if machine.description.memories.is_empty() {

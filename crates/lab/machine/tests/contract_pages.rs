@@ -3,8 +3,8 @@
 
 mod kit;
 
+use kit::bad_value;
 use machine::{Description, PRESETS, Report, RunOptions, WorkloadDescription, run};
-use params::Kind;
 use protocol::pages::PageStep;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Dur;
@@ -148,17 +148,7 @@ fn is_deterministic() {
 fn refuses_bad_parameters_with_the_key_and_what_is_accepted() {
     for workload in PAGE_WORKLOADS {
         for param in workload.params {
-            let bad = match param.kind {
-                Kind::Text => continue,
-                Kind::Flag => "perhaps",
-                Kind::Count { .. }
-                | Kind::PowerOfTwo { .. }
-                | Kind::Multiple { .. }
-                | Kind::Thousandths { .. }
-                | Kind::Nanoseconds { .. }
-                | Kind::Bytes { .. }
-                | Kind::Choice(_) => "-1",
-            };
+            let Some(bad) = bad_value(param) else { continue };
             let mut work = WorkloadDescription::named(workload.name).unwrap();
             let e = work.set(param.key, bad).unwrap_err().to_string();
             assert!(e.contains(param.key) && e.contains("give"), "{}: {e}", workload.name);

@@ -1,5 +1,8 @@
 //! What every workload keeps to: the same verbs, run on every line of the catalogue.
 
+mod kit;
+
+use kit::bad_value;
 use machine::{
     CrashEvery, Description, Report, RunError, RunOptions, WorkloadDescription, run, run_with_crashes,
 };
@@ -135,17 +138,7 @@ fn recovers_while_lines_move_between_caches_that_survive() {
 fn refuses_bad_parameters_with_the_key_and_what_is_accepted() {
     for workload in WORKLOADS {
         for param in workload.params {
-            let bad = match param.kind {
-                Kind::Text => continue,
-                Kind::Flag => "perhaps",
-                Kind::Count { .. }
-                | Kind::PowerOfTwo { .. }
-                | Kind::Multiple { .. }
-                | Kind::Thousandths { .. }
-                | Kind::Nanoseconds { .. }
-                | Kind::Bytes { .. }
-                | Kind::Choice(_) => "-1",
-            };
+            let Some(bad) = bad_value(param) else { continue };
             let mut work = WorkloadDescription::named(workload.name).unwrap();
             let e = work.set(param.key, bad).unwrap_err().to_string();
             assert!(e.contains(param.key) && e.contains("give"), "{}: {e}", workload.name);

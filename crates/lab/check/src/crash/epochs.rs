@@ -73,6 +73,13 @@ impl Epochs {
         place.and_then(|at| self.before[thread as usize].get(at as usize)).map_or(&[], Vec::as_slice)
     }
 
+    /// An epoch and what comes before it.
+    fn until(&self, thread: u16, epoch: u32) -> Before {
+        let mut all = self.before(thread, epoch).to_vec();
+        join(&mut all, &[(thread, epoch)]);
+        all
+    }
+
     /// Whether it is time to forget.
     pub(super) fn are_many(&self) -> bool {
         self.before.iter().map(VecDeque::len).max().unwrap_or(0) >= self.room
@@ -138,11 +145,10 @@ impl Epochs {
             self.close(other);
         }
         self.close(thread);
-        let source = self.before(other, epoch).to_vec();
+        let source = self.until(other, epoch);
         // The last is that of the open epoch.
         let Some(own) = self.before[thread as usize].back_mut() else { return };
         join(own, &source);
-        join(own, &[(other, epoch)]);
     }
 
     /// A new epoch that comes after `before`, be what was stored among it or not.
@@ -176,10 +182,9 @@ impl Epochs {
         let t = thread as usize;
         let displaced = self.displaced[t].take();
         let Some((other, epoch)) = displaced.filter(|_| self.releasing[t] == Some(address)) else { return };
-        let source = self.before(other, epoch).to_vec();
+        let source = self.until(other, epoch);
         let handed_on = &mut self.handed_on[t];
         join(handed_on, &source);
-        join(handed_on, &[(other, epoch)]);
         if let Some(own) = self.before[t].back_mut() {
             join(own, handed_on);
         }
@@ -223,10 +228,8 @@ impl Epochs {
         }
         let last = self.last.get(&(address / 8)).copied();
         let Some((other, epoch)) = last.filter(|last| last.0 != thread) else { return };
-        let source = self.before(other, epoch).to_vec();
-        let plain = &mut self.plain[thread as usize];
-        join(plain, &source);
-        join(plain, &[(other, epoch)]);
+        let source = self.until(other, epoch);
+        join(&mut self.plain[thread as usize], &source);
         self.begin(thread, self.plain[thread as usize].clone());
     }
 }

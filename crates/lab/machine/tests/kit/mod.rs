@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use machine::{Description, PRESETS, Report, RunError, RunOptions, WorkloadDescription, memory_kinds, run};
+use params::{Kind, Param};
 use plug::MemoryKind;
 
 /// A machine, and the kinds of its memories.
@@ -111,4 +112,19 @@ pub(crate) fn with_little_memory(mut machine: Description) -> Description {
         }
     }
     machine
+}
+
+/// What a parameter does not accept; none where it accepts any text.
+pub(crate) fn bad_value(param: &Param) -> Option<&'static str> {
+    match param.kind {
+        Kind::Text => None,
+        Kind::Flag => Some("perhaps"),
+        Kind::Count { .. }
+        | Kind::PowerOfTwo { .. }
+        | Kind::Multiple { .. }
+        | Kind::Thousandths { .. }
+        | Kind::Nanoseconds { .. }
+        | Kind::Bytes { .. }
+        | Kind::Choice(_) => Some("-1"),
+    }
 }
