@@ -158,6 +158,26 @@ def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
         (lambda: cp.Trace(3), "a trace is the path of its file, not 3"),
         (lambda: cp.run("intel", cp.Program()), "a Program is a workload once it is kept"),
         (lambda: cp.run("intel", "queue", bands="x"), "bands is True or False, not 'x'"),
+        (lambda: cp.run("intel", "queue", no_bands="x"), "no_bands is True or False, not 'x'"),
+        (lambda: cp.compare("queue", on="intel", no_bands=1), "no_bands is True or False, not 1"),
+        (lambda: cp.run("intel", "queue", timeline=None), "timeline is True or False, not None"),
+        (lambda: cp.run("intel", "queue", bands=True, runs="x"), "runs is a whole number, not 'x'"),
+        (lambda: cp.reproduce("asap", bands=True, runs=True), "runs is a whole number, not True"),
+        (lambda: cp.sweep("c.toml", resume="yes"), "resume is True or False, not 'yes'"),
+        (lambda: cp.sweep("c.toml", jobs=1.5), "jobs is a whole number, not 1.5"),
+        (lambda: cp.crash("intel", "queue", all="x"), "all is True or False, not 'x'"),
+        (lambda: cp.crash("intel", "queue", every="x"), "every is a whole number, not 'x'"),
+        (lambda: cp.crash("intel", "queue", time_limit="x"), "time_limit is a number, not 'x'"),
+        (lambda: cp.crash("intel", "queue", check=["a"]), "check is text, not ['a']"),
+        (lambda: cp.shared("shared", "shared-ring", schedules=True), "schedules is a whole number, not True"),
+        (lambda: cp.litmus(failed_rmw_fences=1), "failed_rmw_fences is True or False, not 1"),
+        (lambda: cp.explore("intel", states="x"), "states is a whole number, not 'x'"),
+        (lambda: cp.record("true", host_per_process=1), "host_per_process is True or False, not 1"),
+        (lambda: cp.record("true", times="2"), "times is a whole number, not '2'"),
+        (lambda: cp.track(1, interval="x"), "interval is a number, not 'x'"),
+        (lambda: cp.track(1, children=1), "children is True or False, not 1"),
+        (lambda: cp.curve("intel", reads="x"), "reads is a whole number, not 'x'"),
+        (lambda: cp.Machine("intel", label=3), "label is text, not 3"),
         (lambda: cp.run("intel", "queue")[3], "a statistic is its name, not 3"),
         (lambda: cp.compare("queue", on=None), "on is a machine or a list of machines, not None"),
         (lambda: cp.crash("intel", "queue", at=["1 us"]), "at is one instant as text"),
@@ -175,8 +195,13 @@ def test_an_argument_of_a_wrong_type_is_told_what_is_accepted(call: Callable[[],
 def test_numbers_that_make_no_sense_are_refused_in_python() -> None:
     with pytest.raises(cp.ConfigError, match="states -1: give at least 1"):
         cp.explore("intel", states=-1)
-    with pytest.raises(cp.ConfigError, match="seed '1': give a whole number"):
-        cp.run("intel", "queue", seed="1")
+    for seed in ("1", True):
+        with pytest.raises(cp.ConfigError, match=f"seed {seed!r}: give a whole number"):
+            cp.run("intel", "queue", seed=seed)
+    with pytest.raises(cp.ConfigError, match="every -1: give at least 1"):
+        cp.crash("intel", "queue", every=-1)
+    with pytest.raises(cp.ConfigError, match="windows -1: give at least 1"):
+        cp.track(1, windows=-1)
 
 
 def test_the_family_is_compared_by_its_name_in_python_too() -> None:

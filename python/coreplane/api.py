@@ -12,7 +12,7 @@ import polars as pl
 
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
-from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, frame, machine_of, pairs, workload_of
+from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, numbers, machine_of, pairs, texts, workload_of
 from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
@@ -30,6 +30,7 @@ def run(
     ``moved_by`` what moves it most. With ``timeline`` the result has one for ui.perfetto.dev. Raises ConfigError when the two do
     not fit together, RunError when the run breaks a promise.
     """
+    flags(timeline=timeline)
     if bands and timeline:
         raise _core.ConfigError("bands: a run that is watched has none; leave timeline away")
     of, reference = workload_of(workload), _reference(engine)
@@ -67,6 +68,8 @@ def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | Non
 
     With ``resume``, runs whose results are in ``out`` are not made again. Raises ConfigError when the campaign is not accepted.
     """
+    flags(resume=resume)
+    counts(jobs=jobs)
     accept(isinstance(campaign, str | os.PathLike), f"a campaign is the path of its TOML file, not {campaign!r}")
     return Sweep(_core.sweep(os.fspath(campaign), None if out is None else os.fspath(out), resume, jobs))
 
@@ -77,6 +80,9 @@ def curve(machine: AMachine, *, reads: Sequence[int] = (100, 75, 50), memory: Li
     ``memory`` is the one of ``memory.kind``, or the machine's DRAM. Raises ConfigError when a share is not accepted, or the machine
     is one at page fidelity.
     """
+    accept(isinstance(reads, Iterable), f"reads are shares in per cent, a list, not {reads!r}")
+    for share in reads:
+        counts(0, reads=share)
     of = machine_of(machine)
     return Curve(of.name, _core.curve(core_of(of), list(reads), pairs({"workload.memory": memory}), _seed(seed)))
 
@@ -129,6 +135,11 @@ def crash(
     Built-in workloads do fewer operations than usual; ``notes`` says so. The folder ``out`` gets the result, and while the search
     goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """
+    flags(all=all, accept_unseen=accept_unseen, resume=resume)
+    counts(every=every, points=points, images=images)
+    counts(0, after=after)
+    numbers(time_limit=time_limit, minimise_seconds=minimise_seconds)
+    texts(check=check, file=file, model=model, replay=replay)
     of = workload_of(workload)
     accept(at is None or isinstance(at, str), f"at is one instant as text, such as \"12.5 us\", not {at!r}")
     how: dict[str, Any] = {"at": at, "every": every, "all": all, "check": check, "file": file, "after": after, "accept_unseen": accept_unseen, "model": model}
@@ -146,6 +157,7 @@ def shared(machine: AMachine, workload: AWorkload, *, schedules: int | None = No
     of `record` with ``host_per_process`` has one schedule, its own, and takes no number. Raises ConfigError when the machine is one host, or the workload is none of
     several.
     """
+    counts(schedules=schedules)
     return Shared(_core.shared(core_of(machine_of(machine)), core_of(workload_of(workload)), _seed(seed), schedules))
 
 
@@ -153,6 +165,8 @@ def litmus(*files: str | os.PathLike[str], text: str | None = None, model: str |
     """Runs persistency litmus tests: those of ``files``, of ``text``, or the project's own specifications."""
     if method not in ("view", "operational"):
         raise _core.ConfigError(f"method {method}: give view or operational")
+    flags(failed_rmw_fences=failed_rmw_fences)
+    texts(text=text, model=model)
     _are_paths(*files)
     return Litmus(_core.litmus([os.fspath(file) for file in files], text, model, method == "operational", failed_rmw_fences))
 
@@ -163,13 +177,14 @@ def explore(protocol: str, *, mutant: str | None = None, states: int = 5_000_000
     ``bounds`` are the protocol's (``protocols()`` lists them), with ``_`` for ``-``. Raises ConfigError when one is not known.
     """
     accept(isinstance(protocol, str), f"a protocol is its name, not {protocol!r}")
-    if states < 1:
-        raise _core.ConfigError(f"states {states}: give at least 1")
+    counts(states=states)
+    texts(mutant=mutant)
     return Exploration(_core.explore(protocol, _bounds(bounds), mutant, states, None))
 
 
 def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, **bounds: Value) -> Replay:
     """Takes the steps of a violation again: its ``choices``."""
+    texts(mutant=mutant)
     data = _core.explore(protocol, _bounds(bounds), mutant, 1, list(choices))
     return Replay(tuple(data["trace"]), data["message"])
 
@@ -192,9 +207,10 @@ def record(
     A text is taken apart as a shell does. Recorded several times, a program with threads shows several of its schedules; the
     files are then NAME.1.parquet and so on. Raises ConfigError when nothing was recorded.
     """
+    flags(host_per_process=host_per_process)
+    counts(times=times)
+    texts(memory=memory)
     path = Path(out)
-    if times < 1:
-        raise _core.ConfigError(f"times {times}: give at least 1")
     paths = [path] if times == 1 else [path.with_suffix(f".{n}{path.suffix}") for n in range(1, times + 1)]
     found = [_core.record(_command(command), str(path), route, memory, host_per_process) for path in paths]
     trace = Trace(*paths)
@@ -220,6 +236,9 @@ def track(
     pages that were read or written are counted too, by mapping.
     Ends with the program, after ``windows`` windows of ``interval`` seconds, or with Ctrl-C: what was seen until then is given.
     """
+    flags(children=children, accessed=accessed)
+    counts(windows=windows)
+    numbers(interval=interval)
     if [target, name, cgroup].count(None) != 2:
         raise _core.ConfigError("track: give one of a process's number, a command, the name of a process and a cgroup")
     processes, command = _processes(target, name)
@@ -394,18 +413,17 @@ def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def _seed(seed: int) -> int:
-    if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**64:
         raise _core.ConfigError(f"seed {seed!r}: give a whole number from 0 to {2**64 - 1}")
     return int(seed)
 
 
 def _bands(bands: bool, runs: int | None, no_bands: bool) -> tuple[str, int | None]:
     """What is told beside the one time, as the core names it, and in how many runs at most."""
-    accept(isinstance(bands, bool), f"bands is True or False, not {bands!r}")
+    flags(bands=bands, no_bands=no_bands)
+    counts(runs=runs)
     if runs is not None and not bands:
         raise _core.ConfigError("runs: how many runs bands takes; give bands=True too")
-    if runs is not None and runs < 1:
-        raise _core.ConfigError(f"runs {runs}: give at least 1")
     if bands:
         return "open", runs
     return ("none" if no_bands else "recordings"), None

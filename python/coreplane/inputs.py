@@ -45,6 +45,7 @@ class Machine:
     ) -> None:
         accept(isinstance(source, str | os.PathLike), f"a machine is a name or the path of its file, not {source!r}")
         accept(settings is None or isinstance(settings, Mapping), f"settings are a mapping of keys and values, not {settings!r}")
+        texts(label=label)
         given: dict[str, Any] = dict(sections)
         listed = _is_list(given.get("memory"))
         memories: Sequence[MemoryEntry] = given.pop("memory") if listed else []
@@ -181,6 +182,34 @@ def accept(fits: bool, otherwise: str) -> None:
     """Raises TypeError with what is accepted where an argument's type does not fit."""
     if not fits:
         raise TypeError(otherwise)
+
+
+def flags(**given: object) -> None:
+    """Raises TypeError where an argument is neither True nor False."""
+    for name, value in given.items():
+        accept(isinstance(value, bool), f"{name} is True or False, not {value!r}")
+
+
+def counts(least: int = 1, **given: object) -> None:
+    """Raises TypeError where an argument is no whole number, ConfigError where it is less than ``least``; one that was left away is neither."""
+    for name, value in given.items():
+        if value is None:
+            continue
+        accept(isinstance(value, Integral) and not isinstance(value, bool), f"{name} is a whole number, not {value!r}")
+        if isinstance(value, Integral) and value < least:
+            raise _core.ConfigError(f"{name} {value}: give at least {least}")
+
+
+def numbers(**given: object) -> None:
+    """Raises TypeError where an argument is no number."""
+    for name, value in given.items():
+        accept(isinstance(value, Real) and not isinstance(value, bool), f"{name} is a number, not {value!r}")
+
+
+def texts(**given: object) -> None:
+    """Raises TypeError where an argument that was not left away is no text."""
+    for name, value in given.items():
+        accept(value is None or isinstance(value, str), f"{name} is text, not {value!r}")
 
 
 def machine_of(machine: Machine | str | os.PathLike[str]) -> Machine:
