@@ -7,7 +7,6 @@ use crate::fidelity::FidelityParameters;
 use crate::memories::Entry;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
-use crate::registry::memory_kinds;
 use ::params::{Param, Parameters, Settings};
 use cpu::params::{
     ControllerWireParameters, CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters,
@@ -18,7 +17,6 @@ use memory::params::{
     ControllersParameters, DrainParameters, DramMediaParameters, DramParameters, DramTimeParameters,
     InterleaveParameters, KindParameters,
 };
-use plug::MemoryKind;
 use std::collections::BTreeSet;
 
 /// Every machine at line fidelity has these.
@@ -55,8 +53,7 @@ impl Description {
         }
         // What is wrong with the list itself is told by its own check.
         let entries = self.entries().unwrap_or_default();
-        let has_registers = has_registers(&entries);
-        add(&self.line_tables(has_registers), &self.settings);
+        add(&self.line_tables(&entries), &self.settings);
         let controllers =
             entries.iter().map(controllers_of).chain([self.settings.count("memory.dram.controllers")]);
         if controllers.max() > Some(1) {
@@ -65,7 +62,7 @@ impl Description {
         if entries.iter().any(|entry| entry.kind.is_volatile(&entry.settings).is_none()) {
             add(&[DrainParameters::TABLE], &self.settings);
         }
-        let waits = self.waits_for_writes(has_registers);
+        let waits = self.waits_for_writes(&entries);
         for (index, entry) in entries.iter().enumerate() {
             // What a memory of a list says of itself, nothing said of the machine changes.
             let own = self.memories.get(index).map(|described| &described.settings);
@@ -76,13 +73,13 @@ impl Description {
     }
 
     /// Whether anybody waits for a write to be durable.
-    fn waits_for_writes(&self, has_registers: bool) -> bool {
+    pub(crate) fn waits_for_writes(&self, entries: &[Entry]) -> bool {
         let asks = ordering::models::registered(&self.settings).model.capabilities();
-        asks.flush_instructions || has_registers || asks.persist_path || asks.orders_stores
+        asks.flush_instructions || has_registers(entries) || asks.persist_path || asks.orders_stores
     }
 
     /// The tables beside the memories'.
-    fn line_tables(&self, has_registers: bool) -> Vec<&'static [Param]> {
+    fn line_tables(&self, entries: &[Entry]) -> Vec<&'static [Param]> {
         let mut tables = LINES.to_vec();
         match memory::plug::dram_tables(&self.settings) {
             Some(channels) => tables.extend(channels),
@@ -104,14 +101,14 @@ impl Description {
             tables.push(NonTemporalParameters::TABLE);
         }
         // Programs flush what a device is to read, whatever the model.
-        if asks.flush_instructions || has_registers {
+        if asks.flush_instructions || has_registers(entries) {
             tables.extend([FlushParameters::TABLE, OutstandingParameters::TABLE]);
             // An sfence of a program is one of the persist path's where that orders stores.
             if asks.fences && !asks.orders_stores {
                 tables.push(SfenceParameters::TABLE);
             }
         }
-        if self.waits_for_writes(has_registers) {
+        if self.waits_for_writes(entries) {
             tables.push(ControllerWireParameters::TABLE);
         }
         // The memories of a list have a kind each.
@@ -133,7 +130,7 @@ impl Description {
     }
 
     /// The keys that act on this machine.
-    fn acting(&self) -> BTreeSet<&'static str> {
+    pub(crate) fn acting(&self) -> BTreeSet<&'static str> {
         let mut keys = self.own_keys();
         if self.is_page() {
             keys.extend(self.measured_keys());
@@ -181,6 +178,9 @@ impl Description {
 impl Description {
     /// That `key` does nothing here, and what makes it so: another key, where the machine as it comes has a use for it.
     fn does_nothing(&self, key: &str) -> String {
+        if let Some(text) = self.has_its_own(key) {
+            return text;
+        }
         let plain = Description::preset(&self.name).ok().filter(|plain| plain.acts(key));
         let Some(plain) = plain else { return does_nothing(key, &[&self.name]) };
         let others = self.given.keys().filter(|other| **other != key);
@@ -200,50 +200,6 @@ impl Description {
             }
         }
     }
-
-    /// The same for what is said of one memory of a list.
-    fn check_given_of_memories(&self) -> Result<(), ConfigError> {
-        if self.memories.is_empty() {
-            return Ok(());
-        }
-        let entries = self.entries()?;
-        let waits = self.waits_for_writes(has_registers(&entries));
-        for (index, (described, entry)) in self.memories.iter().zip(&entries).enumerate() {
-            let mut own: BTreeSet<&str> = keys_of(entry, waits, entries.len() > 1).collect();
-            if controllers_of(entry) > 1 {
-                own.extend(InterleaveParameters::TABLE.iter().map(|p| p.key));
-            }
-            let acts = |key: &str| own.contains(key);
-            if let Some(key) = described.settings.keys().find(|key| !acts(key)) {
-                let (kind, why) = (entry.kind.name(), why_not_on_one(key, entry));
-                return Err(ConfigError::new(format!("memory {index} ({kind}): {key}: does nothing {why}")));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Why `key` does nothing on one memory of a list, and of which it would.
-fn why_not_on_one(key: &str, entry: &Entry) -> String {
-    if InterleaveParameters::TABLE.iter().any(|p| p.key == key) {
-        return "on a memory of one controller; it acts on those of several".into();
-    }
-    if entry.kind.needs_the_host(&entry.settings).is_none()
-        && memory::cxl::TABLES.iter().copied().flatten().any(|p| p.key == key)
-    {
-        return "here; it acts with memory.link=cxl".into();
-    }
-    let has =
-        |kind: &dyn MemoryKind| kind.tables(&entry.settings).into_iter().flatten().find(|p| p.key == key);
-    if let Some(param) = has(entry.kind).filter(|p| !p.acts.is_empty()) {
-        return format!("here; it acts with {}", param.acts);
-    }
-    let kinds: Vec<&str> = memory_kinds().filter(|kind| has(*kind).is_some()).map(MemoryKind::name).collect();
-    match kinds[..] {
-        [] => "on one memory; it is the machine's, give it beside the list".into(),
-        _ if kinds.contains(&entry.kind.name()) => "on this machine".into(),
-        _ => format!("on a memory of this kind; it acts on {}", kinds.join(", ")),
-    }
 }
 
 /// Whether a memory has registers to which programs store.
@@ -252,13 +208,13 @@ fn has_registers(entries: &[Entry]) -> bool {
 }
 
 /// Controllers between which a memory's lines are shared.
-fn controllers_of(entry: &Entry) -> usize {
+pub(crate) fn controllers_of(entry: &Entry) -> usize {
     entry.kind.controllers(&entry.settings)
 }
 
 /// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable; `listed`: it is one
 /// of several. Alone, a memory says how many controllers the machine has.
-fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator<Item = &'static str> {
+pub(crate) fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator<Item = &'static str> {
     let mut tables = entry.kind.tables(&entry.settings);
     if entry.kind.needs_the_host(&entry.settings).is_none() || memory::cxl::is_linked(&entry.settings) {
         tables.extend(memory::cxl::tables(&entry.settings));
@@ -274,16 +230,20 @@ fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator<Item = &'s
 
 /// That `key` does nothing on `machines`, and where it acts.
 pub fn does_nothing(key: &str, machines: &[&str]) -> String {
+    format!("{key}: does nothing on {}; {}", machines.join(", "), acts_on(key))
+}
+
+/// The machines that come with the project on which `key` acts, in a sentence.
+pub(crate) fn acts_on(key: &str) -> String {
     let acts = |name: &&str| Description::preset(name).is_ok_and(|machine| machine.acts(key));
     let names: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(acts).collect();
     // Variants come after their machines.
     let plain: Vec<&str> = names.iter().copied().filter(|name| !name.contains('@')).collect();
     let shown = if plain.is_empty() { names } else { plain };
     let hangs = MACHINE.iter().find(|p| p.key == key).filter(|p| !p.acts.is_empty());
-    let on = match hangs {
+    match hangs {
         Some(param) if shown.is_empty() => format!("it acts with {}", param.acts),
         None if shown.is_empty() => "it acts on none of the machines that come with the project".to_string(),
         Some(_) | None => format!("it acts on {}", shown.join(", ")),
-    };
-    format!("{key}: does nothing on {}; {on}", machines.join(", "))
+    }
 }

@@ -160,9 +160,12 @@ impl Description {
         Ok(())
     }
 
-    /// What is said of the machine is said of each of its memories.
+    /// What is said of the machine is said of each of its memories; where each on which it acts has its own, of none.
     fn set_everywhere(&mut self, key: &'static str, setting: Setting) {
-        self.memories.iter_mut().for_each(|memory| _ = memory.settings.remove(key));
+        let is_own = self.memories.iter().any(|memory| memory.settings.contains_key(key));
+        if is_own && self.acting().contains(key) {
+            self.memories.iter_mut().for_each(|memory| _ = memory.settings.remove(key));
+        }
         self.settings.set(key, setting);
     }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod acting;
+mod acting_in_list;
 mod adds;
 mod arenas;
 mod build;

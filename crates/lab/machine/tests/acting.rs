@@ -287,3 +287,70 @@ fn a_list_of_one_memory_says_how_many_controllers_it_has() {
         Description::parse("mine", "mine.toml", &text).unwrap().check().unwrap();
     }
 }
+
+const TWO: &str =
+    "extends = \"nvdimmc-poc\"\n[[memory]]\nkind = \"nvdimmc\"\n[[memory]]\nkind = \"pm\"\ncontrollers = 1\n";
+
+#[test]
+fn what_each_memory_says_itself_is_refused_of_the_machine_with_the_key_to_give_and_the_machines() {
+    let text = refused("compose-nvdimmc-pm", "memory.controllers", "2");
+    assert!(
+        text.starts_with(
+            "memory.controllers: does nothing on compose-nvdimmc-pm, where memories have their own: give memory.1.controllers; it acts on intel, "
+        ),
+        "{text}"
+    );
+    // A machine's file says as much, with the line.
+    let mine = "extends = \"compose-nvdimmc-pm\"\n[memory]\ncontrollers = 2\n";
+    let error = Description::parse("mine", "mine.toml", mine).unwrap_err().to_string();
+    assert!(error.starts_with("mine.toml:3: memory.controllers: does nothing on mine, where"), "{error}");
+    let mut machine = Description::parse("mine", "mine.toml", TWO).unwrap();
+    machine.set("memory.1.controllers", "2").unwrap();
+    machine.check().unwrap();
+    // Where one memory leaves it to the machine, what is said of the machine is said of all.
+    let mut machine = Description::preset("compose-bbb-two-media").unwrap();
+    machine.set("memory.controllers", "3").unwrap();
+    machine.check().unwrap();
+    assert!(machine.memory_rows().iter().all(|(key, ..)| !key.ends_with(".controllers")));
+}
+
+#[test]
+fn what_one_memory_cannot_have_is_refused_with_the_machines_on_which_it_acts() {
+    for (machine, key, begins) in [
+        (
+            "compose-nvdimmc-x2",
+            "memory.0.controllers",
+            "memory 0 (nvdimmc): memory.controllers: does nothing on one of several memories of this kind; it acts on intel, ",
+        ),
+        (
+            "compose-nearpm-remote",
+            "memory.0.controllers",
+            "memory 0 (nearpm): memory.controllers: does nothing on a memory of this kind; it acts on pm, ddr4, ddr5; of machines it acts on intel, ",
+        ),
+    ] {
+        let text = refused(machine, key, "2");
+        assert!(text.starts_with(begins), "{text}");
+    }
+}
+
+#[test]
+fn a_choice_that_makes_a_memorys_own_keys_useless_is_blamed_and_the_way_out_named() {
+    let text = refused("compose-bbb-two-media", "memory.pm.media", "ddr4");
+    assert_eq!(
+        text,
+        "memory.pm.media = ddr4: memory 1 (pm) has pm.read_ns, pm.write_service_ns of its own, which act with memory.pm.media = fixed; say it of other memories alone (memory.N.pm.media), or take a file whose [[memory]] leaves that away"
+    );
+    let mut machine = Description::preset("compose-bbb-two-media").unwrap();
+    machine.set("memory.0.pm.media", "ddr4").unwrap();
+    machine.check().unwrap();
+    let text = refused("compose-bbb-two-media", "memory.1.pm.media", "ddr4");
+    assert_eq!(
+        text,
+        "memory 1 (pm): memory.pm.read_ns: does nothing with memory.pm.media = ddr4; it acts with memory.pm.media = fixed"
+    );
+    let text = refused("compose-bbb-two-media", "ordering.model", "eadr");
+    assert_eq!(
+        text,
+        "ordering.model = eadr: memory 1 (pm) has pm.acknowledge_ns of its own, which acts with ordering.model = bbb; take a file whose [[memory]] leaves that away"
+    );
+}
