@@ -1,7 +1,7 @@
 //! Which parameters act on a machine. It follows from what the machine is made of: a key of a table that nothing of it reads
 //! is refused where somebody gives it, and shown nowhere.
 
-use crate::describe::{Description, Given};
+use crate::describe::{Description, Given, Sourced};
 use crate::error::ConfigError;
 use crate::fidelity::FidelityParameters;
 use crate::memories::Entry;
@@ -176,6 +176,21 @@ impl Description {
 }
 
 impl Description {
+    /// Whether keys that a file gives a source act, on the machine or on a memory that says them itself.
+    ///
+    /// # Errors
+    /// The first that does nothing, and the machines on which it acts.
+    pub(crate) fn check_sourced(&self, sourced: &[Sourced]) -> Result<(), ConfigError> {
+        let acting = self.acting();
+        let is_own = |key: &str| self.memories.iter().any(|memory| memory.settings.contains_key(key));
+        match sourced.iter().find(|(key, _)| !acting.contains(key) && !is_own(key)) {
+            Some((key, place)) => {
+                Err(ConfigError::new(format!("{place}: sources: {}", self.does_nothing(key))))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// That `key` does nothing here, and what makes it so: another key, where the machine as it comes has a use for it.
     fn does_nothing(&self, key: &str) -> String {
         if let Some(text) = self.has_its_own(key) {

@@ -80,6 +80,9 @@ impl Recorded {
     }
 }
 
+/// A key that is given a source, and where.
+pub(crate) type Sourced = (&'static str, String);
+
 /// The source of a value that was set by `--set`, or by a program.
 const USER: &str = "set by the user";
 
@@ -136,9 +139,10 @@ impl Description {
         };
         machine.name = name.to_string();
         machine.given.clear();
-        reader.apply(table, &mut machine)?;
+        let sourced = reader.apply(table, &mut machine)?;
         machine.check().map_err(|e| ConfigError::new(format!("{file}: {e}")))?;
         machine.check_given(true)?;
+        machine.check_sourced(&sourced)?;
         Ok(machine)
     }
 
@@ -464,7 +468,8 @@ impl Reader<'_> {
         self.error(at, &unknown_key(key, MACHINE.iter().map(|p| p.key)).0)
     }
 
-    fn apply(&self, root: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {
+    /// Gives the keys that are given a source, and where.
+    fn apply(&self, root: &DeTable<'_>, machine: &mut Description) -> Result<Vec<Sourced>, ConfigError> {
         let sources = root.get("sources");
         for (name, value) in root {
             match &**name.get_ref() {
@@ -476,7 +481,7 @@ impl Reader<'_> {
             }
         }
         match sources.map(|s| (s, s.get_ref())) {
-            None => Ok(()),
+            None => Ok(Vec::new()),
             Some((_, DeValue::Table(table))) => self.sources(table, machine),
             Some((s, _)) => {
                 Err(self.error(s.span().start, "sources: give a table of key = \"where it comes from\""))
@@ -507,13 +512,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn sources(&self, table: &DeTable<'_>, machine: &mut Description) -> Result<(), ConfigError> {
+    fn sources(&self, table: &DeTable<'_>, machine: &mut Description) -> Result<Vec<Sourced>, ConfigError> {
+        let mut sourced = Vec::new();
         for (key, value) in table {
-            let name = key.get_ref();
-            let param = find(MACHINE, name).ok_or_else(|| self.unknown_key(key.span().start, name))?;
+            let (name, at) = (key.get_ref(), key.span().start);
+            let param = find(MACHINE, name).ok_or_else(|| self.unknown_key(at, name))?;
             machine.sources.insert(param.key, self.string(value, name)?.to_string());
+            sourced.push((param.key, format!("{}:{}", self.file, self.line(at))));
         }
-        Ok(())
+        Ok(sourced)
     }
 }
 

@@ -354,3 +354,18 @@ fn a_choice_that_makes_a_memorys_own_keys_useless_is_blamed_and_the_way_out_name
         "ordering.model = eadr: memory 1 (pm) has pm.acknowledge_ns of its own, which acts with ordering.model = bbb; take a file whose [[memory]] leaves that away"
     );
 }
+
+#[test]
+fn a_source_of_what_does_nothing_is_refused_with_its_line() {
+    let parse = |text: &str| Description::parse("mine", "mine.toml", text).map_err(|e| e.to_string());
+    let text = "extends = \"intel\"\n[sources]\n\"memory.pm.read_ns\" = \"measured: here\"\n\"remote.link_ns\" = \"measured: here\"\n";
+    let error = parse(text).unwrap_err();
+    assert!(
+        error.starts_with(
+            "mine.toml:4: sources: remote.link_ns: does nothing on mine; it acts on remote-pages, pberry"
+        ),
+        "{error}"
+    );
+    // What memories of a list say themselves has a source too.
+    parse(&format!("{TWO}[sources]\n\"memory.controllers\" = \"measured: here\"\n")).unwrap();
+}
