@@ -147,10 +147,15 @@ impl How {
 type Job = (Description, Vec<WorkloadDescription>);
 
 /// The bands of the machines of `jobs`, where they are wanted.
-fn spreads(workload: &Workload, jobs: &[Job], how: How) -> Result<Option<Spreads>, Failure> {
+fn spreads(
+    workload: &Workload,
+    jobs: &[Job],
+    base: Option<usize>,
+    how: How,
+) -> Result<Option<Spreads>, Failure> {
     let Bands::Open(runs) = how.bands else { return Ok(None) };
     let settings = how.settings(workload.set_as_options());
-    Spreads::of(jobs, (&workload.name, &settings, &QUIET), runs, None).map(Some)
+    Spreads::of(jobs, (&workload.name, &settings, &QUIET), base, runs, None).map(Some)
 }
 
 /// Simulates `workload` on `machine`; gives the result, and the timeline (of Perfetto) where one was asked for.
@@ -162,7 +167,7 @@ pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, O
     let (job, options) = ([(machine.0.clone(), workload.described.clone())], how.options());
     let (runs, mut json) =
         run::look(&job, &options, recorded && run::has_ends(&options), bands::nothing_known, |_| {})?;
-    if let Some(all) = spreads(workload, &job, how)? {
+    if let Some(all) = spreads(workload, &job, None, how)? {
         json["band"] = all.band(0, None).to_json();
     }
     let (report, host_seconds) = runs.report();
@@ -181,7 +186,7 @@ pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How)
     let recorded = how.bands == Bands::Recordings;
     let Compared { runs, mut rows, remarks } =
         compare::look(&names, jobs.clone(), &how.options(), recorded, base, bands::nothing_known, |_| {})?;
-    let spreads = spreads(workload, &jobs, how)?;
+    let spreads = spreads(workload, &jobs, Some(base), how)?;
     if let Some(all) = &spreads {
         for (n, row) in rows.iter_mut().enumerate() {
             row["band"] = all.band(n, Some(base)).to_json();

@@ -76,7 +76,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let Compared { runs, mut rows, remarks } = done?;
     let spreads = varied.map(|jobs| {
         let about = (args.workload.as_str(), &args.settings, &args.common);
-        Spreads::of(&jobs, about, args.runs, args.out.as_deref())
+        Spreads::of(&jobs, about, Some(index), args.runs, args.out.as_deref())
     });
     let spreads = spreads.transpose()?;
     let all = |n| spreads.as_ref().map(|all| all.band(n, Some(index)));

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let (runs, mut json) = done?;
     let spreads = jobs.map(|jobs| {
         let about = (args.workload.as_str(), &args.settings, &args.common);
-        Spreads::of(&jobs, about, args.runs, args.out.as_deref())
+        Spreads::of(&jobs, about, None, args.runs, args.out.as_deref())
     });
     let spreads = spreads.transpose()?;
     let spanned = spreads.as_ref().map(|all| all.band(0, None));

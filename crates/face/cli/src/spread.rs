@@ -38,10 +38,36 @@ impl Progress for Shown {
 /// How far the times of some machines go, and their speedups against one of them.
 pub(crate) struct Spreads {
     spread: Spread,
+    measure: Measure,
+}
+
+/// What is made of the results of every machine's jobs.
+#[derive(Clone, Copy)]
+struct Measure {
     /// Recordings of the program, each of which every machine runs.
     recordings: usize,
     /// Speedups are of operations a second, since programs work for a given time.
     by_rate: bool,
+}
+
+impl Measure {
+    fn time(self, all: &[Outcome], number: usize) -> Option<f64> {
+        self.mean(all, number, "time_ns")
+    }
+
+    /// How many times as fast the machine with that number is as the one with the number `base`.
+    fn speedup(self, all: &[Outcome], number: usize, base: usize) -> Option<f64> {
+        Some(match self.by_rate {
+            true => self.mean(all, number, OPERATION_RATE)? / self.mean(all, base, OPERATION_RATE)?,
+            false => self.time(all, base)? / self.time(all, number)?,
+        })
+    }
+
+    fn mean(self, all: &[Outcome], number: usize, of: &str) -> Option<f64> {
+        let own = &all[number * self.recordings..(number + 1) * self.recordings];
+        let all: Option<Vec<f64>> = own.iter().map(|o| o.as_ref().ok()?.get(of).copied()).collect();
+        all.map(|all| all.iter().sum::<f64>() / self.recordings as f64)
+    }
 }
 
 /// The bands of a machine.
@@ -53,10 +79,11 @@ pub(crate) struct Spanned {
 }
 
 impl Spreads {
-    /// Runs the design for machines with the same workload.
+    /// Runs the design for machines with the same workload, of which one may be what the others are measured against.
     pub(crate) fn of(
         jobs: &[(Description, Vec<WorkloadDescription>)],
         (name, settings, common): (&str, &Settings, &Common),
+        base: Option<usize>,
         runs: Option<usize>,
         out: Option<&Path>,
     ) -> Result<Spreads, Failure> {
@@ -81,9 +108,16 @@ impl Spreads {
         let keep = Kept::new(out);
         let wanted = Wanted { runs, keep: &keep, build: build(Some(name)) };
         let shown = Shown::new(common, name);
-        let spread = Spread::of(&all, &closed, settings.seed, &wanted, &shown).map_err(output::failed)?;
         let recordings = jobs.first().map_or(1, |(_, workloads)| workloads.len());
-        Ok(Spreads { spread, recordings, by_rate })
+        let measure = Measure { recordings, by_rate };
+        let numbers = |results: &[Outcome]| {
+            let others = || (0..jobs.len()).filter(|n| Some(*n) != base);
+            let speedups =
+                base.into_iter().flat_map(|base| others().map(move |n| measure.speedup(results, n, base)));
+            speedups.chain((0..jobs.len()).map(|n| measure.time(results, n))).collect()
+        };
+        let spread = Spread::of(&all, &closed, settings.seed, &wanted, &shown, numbers);
+        Ok(Spreads { spread: spread.map_err(output::failed)?, measure })
     }
 
     /// What was varied, in a line.
@@ -94,19 +128,11 @@ impl Spreads {
 
     /// The bands of the machine with that number, its speedup being against `base`.
     pub(crate) fn band(&self, number: usize, base: Option<usize>) -> Spanned {
-        let mean = |outcomes: &[Outcome], number: usize, of: &str| {
-            let own = &outcomes[number * self.recordings..(number + 1) * self.recordings];
-            let all: Option<Vec<f64>> = own.iter().map(|o| o.as_ref().ok()?.get(of).copied()).collect();
-            all.map(|all| all.iter().sum::<f64>() / self.recordings as f64)
-        };
-        let ratio = |o: &[Outcome], base: usize| {
-            Some(match self.by_rate {
-                true => mean(o, number, OPERATION_RATE)? / mean(o, base, OPERATION_RATE)?,
-                false => mean(o, base, "time_ns")? / mean(o, number, "time_ns")?,
-            })
-        };
-        let faster = |base| self.spread.band(|o| ratio(o, base));
-        Spanned { time: self.spread.band(|o| mean(o, number, "time_ns")), speedup: base.and_then(faster) }
+        let of = |base| self.spread.band(|results| self.measure.speedup(results, number, base));
+        Spanned {
+            time: self.spread.band(|results| self.measure.time(results, number)),
+            speedup: base.and_then(of),
+        }
     }
 }
 

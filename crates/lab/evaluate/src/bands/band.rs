@@ -39,8 +39,15 @@ pub struct Effect {
     pub swing: f64,
 }
 
-/// The numbers of a finding: its values, or whether it holds.
-fn numbers(finding: &Finding) -> Option<Vec<f64>> {
+/// Each number of a claim in every run: its values, or whether it holds.
+pub(super) fn numbers(found: &[Option<Finding>]) -> Vec<Vec<Option<f64>>> {
+    let all: Vec<Option<Vec<f64>>> = found.iter().map(|f| f.as_ref().and_then(of_finding)).collect();
+    let count = all.iter().flatten().map(Vec::len).next().unwrap_or(0);
+    (0..count).map(|n| all.iter().map(|v| v.as_ref()?.get(n).copied()).collect()).collect()
+}
+
+/// The numbers of a finding.
+fn of_finding(finding: &Finding) -> Option<Vec<f64>> {
     match finding {
         Finding::Values(values) => Some(values.clone()),
         Finding::Statement { holds, .. } => Some(vec![f64::from(*holds)]),
@@ -51,7 +58,7 @@ fn numbers(finding: &Finding) -> Option<Vec<f64>> {
 impl Band {
     /// From what each run of the design found, in the design's order; none where a run has no result.
     pub fn of(claim: &Claim, space: &Space, points: &[Point], found: &[Option<Finding>]) -> Option<Band> {
-        let all: Vec<Option<Vec<f64>>> = found.iter().map(|f| f.as_ref().and_then(numbers)).collect();
+        let all: Vec<Option<Vec<f64>>> = found.iter().map(|f| f.as_ref().and_then(of_finding)).collect();
         let preset = all.first()?.as_ref()?;
         let there = || all.iter().flatten();
         let end =

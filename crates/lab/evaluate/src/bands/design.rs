@@ -14,6 +14,8 @@ pub enum Role {
     Corner,
     /// Every parameter anywhere.
     Between,
+    /// Every parameter where it alone moves some result furthest.
+    Steered,
 }
 
 /// One setting of every open parameter, and a seed.

@@ -1,24 +1,26 @@
 //! Bands: how far results go when what nobody has published is another than the presets say.
 //!
 //! Each open parameter is varied within the interval of its source ([`space`]), in the runs of a design ([`design`]) that
-//! are made once and kept ([`study`]); [`band`] says what that makes of a claim.
+//! are made once and kept ([`study`]), and in some more to which those point ([`steered`]); [`band`] says what that makes of a claim.
 
 pub mod band;
 pub mod design;
 pub mod space;
 pub mod spread;
+pub mod steered;
 pub mod study;
 
 use crate::claims::Claims;
 use crate::runs::{Asked, Key, Runs};
 use crate::verdict::{Finding, Scored};
 use crate::{Effort, Evaluation, Paper};
-use band::{Band, Joint};
-use design::design;
+use band::{Band, Joint, numbers};
+use design::Point;
 use machine::RunError;
 use space::Space;
+use spread::designed;
 use std::collections::{BTreeMap, BTreeSet};
-use study::{Job, Keep, Outcome, Study};
+use study::{Job, Keep, Outcome};
 
 /// The most runs of a design.
 pub const MOST_RUNS: usize = 200;
@@ -67,11 +69,13 @@ impl Paper {
             asked.into_iter().map(|a| if runs_any(&a) { a } else { Asked::new() }).collect();
         let (keys, jobs) = jobs(&declared, &asked);
         let space = space(&jobs);
-        let points = design(space.dimensions.len(), runs(&space)?, seed);
-        let study = Study::new(&jobs, &space, &points, &wanted.build);
-        let begin = |left| progress.begin(&spread::said(self.name, &space, &points, study.len(), left), left);
-        let outcomes = study.run(wanted.keep, begin, || progress.step())?;
-        self.judge(&mut done, &asked, &Designed { keys, space, points, outcomes });
+        let keys = &keys[..];
+        let numbers = |points: &[Point], outcomes: &[Vec<Outcome>]| {
+            self.numbers(&done, &asked, &Designed { keys, points, outcomes })
+        };
+        let study = (self.name, &jobs[..], &space);
+        let (points, outcomes) = designed(study, (runs(&space)?, seed), wanted, progress, numbers)?;
+        self.judge(&mut done, &asked, space, &Designed { keys, points: &points, outcomes: &outcomes });
         Ok(done)
     }
 
@@ -81,19 +85,32 @@ impl Paper {
         space(&jobs(declared, &asked).1)
     }
 
-    fn judge(&self, done: &mut Evaluation, asked: &[Asked], designed: &Designed) {
+    /// The numbers of all claims in each run of a design, those first that the presets miss.
+    fn numbers(&self, done: &Evaluation, asked: &[Asked], designed: &Designed<'_>) -> Vec<Vec<Option<f64>>> {
+        let mut claims: Vec<_> =
+            done.claims.iter().zip(asked).filter(|(_, asked)| !asked.is_empty()).collect();
+        claims.sort_by_key(|(scored, _)| scored.is_met());
+        claims.into_iter().flat_map(|(scored, asked)| numbers(&self.found(scored, asked, designed))).collect()
+    }
+
+    /// What is found of a claim in each run of a design.
+    fn found(&self, scored: &Scored, asked: &Asked, designed: &Designed<'_>) -> Vec<Option<Finding>> {
+        let one = |n: usize| {
+            let runs = designed.runs(n, asked)?;
+            let found = (self.finding)(&runs, &scored.claim, designed.points[n].seed);
+            // What a run of the design does not report decides nothing.
+            runs.all_known().is_ok().then_some(found)
+        };
+        (0..designed.points.len()).map(one).collect()
+    }
+
+    fn judge(&self, done: &mut Evaluation, asked: &[Asked], space: Space, designed: &Designed<'_>) {
         let mut met = vec![Vec::new(); designed.points.len()];
         for (scored, asked) in done.claims.iter_mut().zip(asked) {
-            let found: Vec<Option<Finding>> = if asked.is_empty() {
+            let found = if asked.is_empty() {
                 vec![Some(scored.finding.clone()); designed.points.len()]
             } else {
-                let one = |n: usize| {
-                    let runs = designed.runs(n, asked)?;
-                    let found = (self.finding)(&runs, &scored.claim, designed.points[n].seed);
-                    // What a run of the design does not report decides nothing.
-                    runs.all_known().is_ok().then_some(found)
-                };
-                (0..designed.points.len()).map(one).collect()
+                self.found(scored, asked, designed)
             };
             for (met, found) in met.iter_mut().zip(&found) {
                 let alone = |finding: &Finding| Scored::new(scored.claim.clone(), finding.clone()).is_met();
@@ -102,23 +119,22 @@ impl Paper {
                 }
             }
             if !asked.is_empty() {
-                scored.band = Band::of(&scored.claim, &designed.space, &designed.points, &found);
+                scored.band = Band::of(&scored.claim, &space, designed.points, &found);
             }
         }
-        done.joint = Joint::of(&designed.space, &designed.points, &met, done.claims.len());
-        done.open = designed.space.dimensions.clone();
+        done.joint = Joint::of(&space, designed.points, &met, done.claims.len());
+        done.open = space.dimensions;
     }
 }
 
 /// A design, and what came out.
-struct Designed {
-    keys: Vec<Key>,
-    space: Space,
-    points: Vec<design::Point>,
-    outcomes: Vec<Vec<Outcome>>,
+struct Designed<'a> {
+    keys: &'a [Key],
+    points: &'a [Point],
+    outcomes: &'a [Vec<Outcome>],
 }
 
-impl Designed {
+impl Designed<'_> {
     /// A run's statistics as an evaluation reads them; none where one of those that are asked for failed.
     fn runs(&self, point: usize, asked: &Asked) -> Option<Runs> {
         let mut runs = Runs::default();
@@ -238,7 +254,9 @@ mod tests {
         assert_eq!(verdicts[1..], [Verdict::Missed, Verdict::Reproduced, Verdict::Error, Verdict::Missed]);
         assert!(first.claims[2..].iter().all(|c| c.band.is_none()));
         let joint = first.joint.unwrap();
-        assert_eq!((joint.of, joint.tried, joint.preset), (5, 50, 1));
+        // A third of what is over is left for where the speedup should be lowest and highest: two runs of that are needed.
+        let over = 50 - design::least(first.open.len()) - (design::SEEDS as usize - 1);
+        assert_eq!((joint.of, joint.tried, joint.preset), (5, 50 - over / 3 + 2, 1));
         assert!(joint.claims.contains(&"size".to_string()));
         // What is published lies at the band's end that the preset misses: inside, and a setting meets it.
         let ours = first.claims[0].band.as_ref().map(|_| match &first.claims[0].finding {
@@ -253,9 +271,11 @@ mod tests {
         assert_eq!(second.claims[0].verdict(), Verdict::Inside);
         assert_eq!(second.joint.unwrap().claims.len(), 2);
         let said = said.0.into_inner().unwrap();
-        // Presets are kept as well: the second time four runs and fifty of the design are read.
+        // Presets are kept as well: the second time four runs and all of the design are read.
         assert_eq!(keep.0.lock().unwrap().len(), kept, "something was run again");
-        assert!(said[1].contains("50 runs over") && said[3].ends_with(" 0 of them to do"), "{said:?}");
+        assert!(said[1].contains(&format!("{} runs over", 50 - over / 3)), "{said:?}");
+        assert!(said[2].contains("2 more where they together"), "{said:?}");
+        assert!(said.len() == 6 && said[4..].iter().all(|s| s.ends_with(" 0 of them to do")), "{said:?}");
         for (runs, most) in [(2, "to 200"), (201, "to 200")] {
             let wanted = Wanted { runs: Some(runs), keep: &keep, build: "this".into() };
             let said = Said::default();

@@ -3,6 +3,7 @@
 use super::band::Band;
 use super::design::{Point, design, least};
 use super::space::Space;
+use super::steered::{most, steered};
 use super::study::{Job, Outcome, Study};
 use super::{MOST_RUNS, Progress, Wanted};
 use crate::claims::Claim;
@@ -28,18 +29,24 @@ impl Spread {
     ///
     /// # Errors
     /// When a job cannot be done as it was given, there are too many or too few runs, or results cannot be kept.
+    ///
+    /// `numbers` makes of the jobs' results those that bands are asked of later: to their ends the last runs go.
     pub fn of(
         jobs: &[Job],
         closed: &BTreeSet<String>,
         seed: u64,
         wanted: &Wanted<'_>,
         progress: &dyn Progress,
+        numbers: impl Fn(&[Outcome]) -> Vec<Option<f64>>,
     ) -> Result<Spread, RunError> {
         let space = Space::of_jobs(jobs, closed);
-        let points = design(space.dimensions.len(), runs(&space, wanted.runs, RUNS, "this")?, seed);
-        let study = Study::new(jobs, &space, &points, &wanted.build);
-        let begin = |left: usize| progress.begin(&said("bands", &space, &points, study.len(), left), left);
-        let outcomes = study.run(wanted.keep, begin, || progress.step())?;
+        let design = (runs(&space, wanted.runs, RUNS, "this")?, seed);
+        let all = |_: &[Point], outcomes: &[Vec<Outcome>]| {
+            let of_runs: Vec<_> = outcomes.iter().map(|run| numbers(run)).collect();
+            let count = of_runs.first().map_or(0, Vec::len);
+            (0..count).map(|n| of_runs.iter().map(|run| run[n]).collect()).collect()
+        };
+        let (points, outcomes) = designed(("bands", jobs, &space), design, wanted, progress, all)?;
         if let Some(Err(why)) = outcomes[0].iter().find(|outcome| outcome.is_err()) {
             return Err(RunError::Violation(why.clone()));
         }
@@ -53,6 +60,33 @@ impl Spread {
         let preset = number(self.outcomes.first()?)?;
         Band::of(&Claim::of_value(preset), &self.space, &self.points, &found)
     }
+}
+
+/// The runs of a design, and then those to which they point: in which the open parameters together should move a number
+/// furthest. `numbers` gives each number in every run. `who` is what is said to be run.
+pub(super) fn designed(
+    (who, jobs, space): (&str, &[Job], &Space),
+    (runs, seed): (usize, u64),
+    wanted: &Wanted<'_>,
+    progress: &dyn Progress,
+    numbers: impl FnOnce(&[Point], &[Vec<Outcome>]) -> Vec<Vec<Option<f64>>>,
+) -> Result<(Vec<Point>, Vec<Vec<Outcome>>), RunError> {
+    let dimensions = space.dimensions.len();
+    let left = most(dimensions, runs);
+    let made = |points: &[Point], what: &str| {
+        let study = Study::new(jobs, space, points, &wanted.build);
+        let said = |left: usize| format!("{who}: {what}, {} simulations, {left} of them to do", study.len());
+        study.run(wanted.keep, |left| progress.begin(&said(left), left), || progress.step())
+    };
+    let mut points = design(dimensions, runs - left, seed);
+    let mut outcomes = made(&points, &format!("{} runs over {dimensions} open parameters", points.len()))?;
+    let more = steered(&points, &numbers(&points, &outcomes), left);
+    if !more.is_empty() {
+        let what = format!("{} more where they together should move results furthest", more.len());
+        points.extend(more);
+        outcomes = made(&points, &what)?;
+    }
+    Ok((points, outcomes))
 }
 
 /// How many runs a design over `space` has.
@@ -70,10 +104,4 @@ pub(super) fn runs(
         Some(runs) => Ok(runs),
         None => Ok(usual.max(needed)),
     }
-}
-
-/// What is going to be done.
-pub(super) fn said(who: &str, space: &Space, points: &[Point], all: usize, left: usize) -> String {
-    let (runs, open) = (points.len(), space.dimensions.len());
-    format!("{who}: {runs} runs over {open} open parameters, {all} simulations, {left} of them to do")
 }
