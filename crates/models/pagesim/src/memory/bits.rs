@@ -77,21 +77,27 @@ impl Bits {
         if self.members == 0 {
             return None;
         }
-        let down = |at: u64, level: &Vec<u64>| at * 64 + u64::from(level[at as usize].trailing_zeros());
-        Some(self.levels.iter().rev().fold(0, down))
+        Some(self.levels.iter().rev().fold(0, |at, level| down(at, level)))
     }
 
-    /// The smallest member from `from` on, within the same word or by a walk over words.
-    pub(crate) fn first_from(&self, from: u64) -> Option<u64> {
-        let words = &self.levels[0];
-        let (start, bit) = ((from / 64) as usize, from % 64);
-        let head = words.get(start)? & (u64::MAX << bit);
-        if head != 0 {
-            return Some(start as u64 * 64 + u64::from(head.trailing_zeros()));
+    /// The smallest member from `from` on: up until a word has a later one, and down again.
+    pub(crate) fn first_from(&self, mut from: u64) -> Option<u64> {
+        for (height, level) in self.levels.iter().enumerate() {
+            let (at, bit) = (from / 64, from % 64);
+            let later = level.get(at as usize)? & (u64::MAX << bit);
+            if later != 0 {
+                let found = at * 64 + u64::from(later.trailing_zeros());
+                return Some(self.levels[..height].iter().rev().fold(found, |at, level| down(at, level)));
+            }
+            from = at + 1;
         }
-        let next = words[start + 1..].iter().position(|w| *w != 0)? + start + 1;
-        Some(next as u64 * 64 + u64::from(words[next].trailing_zeros()))
+        None
     }
+}
+
+/// The first member below word `at` of a level.
+fn down(at: u64, level: &[u64]) -> u64 {
+    at * 64 + u64::from(level[at as usize].trailing_zeros())
 }
 
 #[cfg(test)]
@@ -102,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_set_is_a_set() {
-        for bound in [1, 63, 64, 65, 4096, 5000] {
+        for bound in [1, 63, 64, 65, 4096, 5000, 300_000] {
             let mut bits = Bits::full(bound);
             let mut wanted: BTreeSet<u64> = (0..bound).collect();
             let mut random = Random::new(bound, 0);
@@ -116,6 +122,13 @@ mod tests {
                 }
                 assert_eq!((bits.len(), bits.first()), (wanted.len() as u64, wanted.first().copied()));
                 assert_eq!(bits.first_from(n), wanted.range(n..).next().copied());
+            }
+            for n in std::mem::take(&mut wanted).into_iter().filter(|n| n % 9973 != 5) {
+                bits.remove(n);
+            }
+            let few: Vec<u64> = (0..bound).filter(|n| bits.contains(*n)).collect();
+            for n in 0..bound {
+                assert_eq!(bits.first_from(n), few.iter().copied().find(|f| *f >= n));
             }
         }
     }
