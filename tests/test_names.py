@@ -22,6 +22,10 @@ SYSTEMS = {
     "optane": "crates/models/optane/",
     "cmmh": "crates/models/cmmh/",
     "fusion": "crates/models/pagesim/",
+    "pagesim": "crates/models/pagesim/",
+    # Alone, a word of every day: its crate, and its keys.
+    r"(?<!crate::)(?<!self::)shared::[\w{]+": "crates/models/shared/",
+    r'"shared\.': "crates/models/shared/",
     "amf": "crates/models/pagesim/src/policies/amf",
     '"hotplug"': "crates/models/pagesim/src/policies/hotplug",
     "memory-mode": "crates/models/pagesim/src/policies/memory_mode",
@@ -40,6 +44,10 @@ LISTS = (
     "crates/models/pagesim/src/policies/mod.rs",
     "crates/models/pagesim/src/stand_in.rs",
     "crates/lab/evaluate/",
+    # What calls the interface of hosts that share memory: its searches, its power failures and its litmus tests.
+    "crates/face/cli/src/shared_command.rs",
+    "crates/face/cli/src/crash_hosts.rs",
+    "crates/lab/check/src/litmus/",
 )
 
 
@@ -81,6 +89,11 @@ def test_quotes_in_texts_are_quotes() -> None:
 def test_code_after_tests_is_looked_at_and_tests_are_not() -> None:
     text = "#[cfg(test)]\nmod tests;\nfn a() {} // asap\n#[cfg(test)]\n#[path = \"x\"]\nmod more {\n    asap\n\n}\nfn b() {}\n"
     assert code(text) == [(1, ""), (2, ""), (3, "fn a() {} "), (4, ""), (5, ""), (6, ""), (7, ""), (8, ""), (9, ""), (10, "fn b() {}"), (11, "")]
+
+
+def test_crates_of_simulators_are_found() -> None:
+    found = [line for line in ("use ::shared::{A}", "shared::run()", "crate::shared::A", "pagesim::run()", "a.shared.b") if ANY.search(line)]
+    assert found == ["use ::shared::{A}", "shared::run()", "pagesim::run()"]
 
 
 def word(system: str) -> str:

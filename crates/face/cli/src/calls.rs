@@ -59,7 +59,7 @@ impl Machine {
 
     /// Whether it is a machine at page fidelity.
     pub fn is_page(&self) -> bool {
-        self.0.is_page()
+        self.0.fidelity() == "page"
     }
 
     /// The parameters that act on it, with values, units, defaults, sources and meanings.

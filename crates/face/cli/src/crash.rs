@@ -63,7 +63,7 @@ pub(crate) fn look_at(
     let usual = workload.clone();
     shorten(&mut workload);
     output::apply(&args.settings, &mut machine, &mut workload)?;
-    if machine.is_hosts() {
+    if machine.power().is_some() {
         let mut lab = crash_hosts::lab(args, &machine, &workload)?;
         lab.notes.extend(shortened(args, &usual, &workload));
         return Ok(lab);

@@ -7,9 +7,9 @@ use crate::crash_lab::Lab;
 use crate::crash_options::every;
 use crate::output;
 use check::crash::{Timed, TimedFailure};
-use machine::{Description, WorkloadDescription, drain_line_nj, hosts_with_crashes};
+use machine::{Description, WorkloadDescription, power_failures};
 use serde_json::json;
-use shared::{Finding, PowerFailure};
+use simulator::{Broken, PowerFailure};
 
 /// Different failures that are told.
 const FAILURES: usize = 8;
@@ -27,7 +27,7 @@ pub(crate) fn lab(
     let every = every(args, 1)?;
     let mut found = Found::default();
     let (whole, seconds) = output::timed(|| {
-        hosts_with_crashes(machine, workload, every, &mut |failure| {
+        power_failures(machine, workload, every, &mut |failure| {
             found.add(failure);
             found.timed.bounded = found.timed.points >= args.points;
             !found.timed.bounded
@@ -36,13 +36,13 @@ pub(crate) fn lab(
     let whole = whole?;
     let mut lab = Lab { seconds, events: whole.accesses as usize, ..Lab::named("shared") };
     let flush = machine.settings.text("shared.persistent_flush").to_string();
-    let microjoules = (found.most_lines * drain_line_nj(machine)) as f64 / 1e3;
+    let microjoules = (found.most_lines * machine.drain_line_nj()) as f64 / 1e3;
     lab.notes.push(format!(
         "persistent flush: {flush}; at most {} lines to save ({microjoules:.2} uJ), dirty shutdowns {}",
         found.most_lines, found.dirty
     ));
-    if let Some(finding) = whole.finding {
-        lab.notes.push(format!("without any power failure: {}", finding.message));
+    if let Some(message) = whole.broken {
+        lab.notes.push(format!("without any power failure: {message}"));
     }
     lab.power = Some(json!({
         "kind": flush,
@@ -78,7 +78,7 @@ struct Found {
     timed: Timed,
     most_lines: u64,
     dirty: u64,
-    findings: Vec<Finding>,
+    findings: Vec<Broken>,
 }
 
 impl Found {
@@ -86,17 +86,17 @@ impl Found {
         self.timed.points += 1;
         self.most_lines = self.most_lines.max(failure.lines);
         self.dirty += failure.dirty_shutdowns;
-        let Some(finding) = failure.finding else { return };
+        let Some(broken) = failure.broken else { return };
         self.timed.failing += 1;
-        if self.findings.len() < FAILURES && !self.findings.iter().any(|known| known.is_like(&finding)) {
+        if self.findings.len() < FAILURES && !self.findings.iter().any(|known| known.mark == broken.mark) {
             self.timed.failures.push(TimedFailure {
                 at: failure.at,
                 ended: failure.ended,
                 passed: Vec::new(),
-                message: finding.message.clone(),
+                message: broken.message.clone(),
                 lost: Vec::new(),
             });
-            self.findings.push(finding);
+            self.findings.push(broken);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::SharedArgs;
 use crate::lines::{paragraph, say};
 use crate::{output, progress, quantity};
-use machine::{Description, WorkloadDescription};
+use machine::{ConfigError, Description, WorkloadDescription};
 use serde_json::{Value, json};
 use shared::{Found, Happens, Outcome, Side, Step, What};
 
@@ -58,6 +58,23 @@ pub(crate) fn not_recorded(name: &str) -> Failure {
     ))
 }
 
+/// Runs programs of hosts under schedules, or a recording of them under its own.
+fn searched(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    seed: u64,
+    schedules: u64,
+) -> Result<Outcome, ConfigError> {
+    machine.check()?;
+    if machine.fidelity() != shared::SIMULATOR.word {
+        return Err(ConfigError(format!(
+            "{}: is one host; give a machine of several (machine.fidelity = hosts), such as shared",
+            machine.name
+        )));
+    }
+    shared::searched(&machine.task(workload, seed), schedules).map_err(ConfigError)
+}
+
 /// Searches, with what is set applied.
 pub(crate) fn look(
     args: &SharedArgs,
@@ -81,7 +98,7 @@ pub(crate) fn look(
         None => progress::parts(&args.common, schedules, "schedules"),
     };
     let seed = args.settings.seed;
-    let (outcome, seconds) = output::timed(|| machine::shared(machine, workload, seed, schedules));
+    let (outcome, seconds) = output::timed(|| searched(machine, workload, seed, schedules));
     drop(bar);
     let is_recorded = workload.recording().is_some();
     // A workload of one host has no such key, and is refused here.

@@ -136,7 +136,7 @@ pub(crate) fn pause(top: &Point, load: u64, traffic: u64) -> f64 {
 }
 
 fn check(machine: &Description, reads: &[u64]) -> Result<(), ConfigError> {
-    if machine.is_page() {
+    if machine.fidelity() == "page" {
         let name = &machine.name;
         return Err(ConfigError(format!(
             "{name}: a machine at page fidelity has no memory under load; give one at line fidelity"

@@ -5,7 +5,7 @@
 //! reach is lost, although programs were told that it was durable, or could rely on it.
 
 use machine::{ConfigError, CrashEvery, Description, RunError, RunOptions, WorkloadDescription};
-use machine::{drain_line_nj, events_to_cut, hosts_with_crashes, run_with_crashes};
+use machine::{events_to_cut, power_failures, run_with_crashes};
 use serde_json::{Value, json};
 use units::Time;
 
@@ -47,8 +47,8 @@ pub fn drained(
     workload: &WorkloadDescription,
     seed: u64,
 ) -> Result<Vec<u64>, RunError> {
-    if machine.is_hosts() {
-        return drained_by_hosts(machine, workload);
+    if machine.power().is_some() {
+        return drained_in_its_own_terms(machine, workload);
     }
     let options = RunOptions { seed, ..RunOptions::default() };
     let events = events_to_cut(machine, workload, &options, &[])?;
@@ -61,12 +61,15 @@ pub fn drained(
     Ok(found)
 }
 
-/// The same of several hosts and of what they share.
-fn drained_by_hosts(machine: &Description, workload: &WorkloadDescription) -> Result<Vec<u64>, RunError> {
-    let whole = hosts_with_crashes(machine, workload, CrashEvery::At(Time::ZERO), &mut |_| false)?;
+/// The same where power failures are the simulator's own.
+fn drained_in_its_own_terms(
+    machine: &Description,
+    workload: &WorkloadDescription,
+) -> Result<Vec<u64>, RunError> {
+    let whole = power_failures(machine, workload, CrashEvery::At(Time::ZERO), &mut |_| false)?;
     let mut found = Vec::new();
     let every = CrashEvery::Among { events: whole.accesses, most: FAILURES };
-    hosts_with_crashes(machine, workload, every, &mut |failure| {
+    power_failures(machine, workload, every, &mut |failure| {
         found.push(failure.lines);
         true
     })?;
@@ -103,7 +106,7 @@ pub fn holdup(
     seed: u64,
 ) -> Result<Vec<Step>, RunError> {
     let found = drained(machine, workload, seed)?;
-    Ok(steps(&found, drain_line_nj(machine)))
+    Ok(steps(&found, machine.drain_line_nj()))
 }
 
 /// The workload that runs unless something else is asked for.

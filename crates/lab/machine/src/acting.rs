@@ -41,14 +41,9 @@ impl Description {
             keys.extend(acting.map(|p| p.key));
         };
         add(&[FidelityParameters::TABLE], &self.settings);
-        if self.is_page() {
-            add(&[RateParameters::TABLE], &self.settings);
-            add(&pagesim::tables(&self.settings), &self.settings);
-            keys.retain(|key| pagesim::acts(&self.settings, key));
-            return keys;
-        }
-        if self.is_hosts() {
-            add(&[shared::PARAMETERS], &self.settings);
+        if let Some(simulator) = self.simulator() {
+            add(&simulator.tables(&self.settings), &self.settings);
+            keys.retain(|key| simulator.acts(&self.settings, key));
             return keys;
         }
         // What is wrong with the list itself is told by its own check.
@@ -118,9 +113,10 @@ impl Description {
         tables
     }
 
-    /// Keys of the machine at line fidelity that is measured for one at page fidelity.
+    /// Keys of the machine at line fidelity that is measured for this one.
     fn measured_keys(&self) -> BTreeSet<&'static str> {
-        let Some((machine, own)) = pagesim::measured(&self.settings) else { return BTreeSet::new() };
+        let measured = self.simulator().and_then(|simulator| simulator.measured(&self.settings));
+        let Some((machine, own)) = measured else { return BTreeSet::new() };
         let mut other = match Description::preset(machine) {
             Ok(other) => other.acting(),
             Err(_) => BTreeSet::new(),
@@ -132,9 +128,7 @@ impl Description {
     /// The keys that act on this machine.
     pub(crate) fn acting(&self) -> BTreeSet<&'static str> {
         let mut keys = self.own_keys();
-        if self.is_page() {
-            keys.extend(self.measured_keys());
-        }
+        keys.extend(self.measured_keys());
         keys
     }
 

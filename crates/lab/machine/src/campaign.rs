@@ -13,6 +13,7 @@
 use crate::describe::Description;
 use crate::error::{ConfigError, suggestion};
 use crate::reader::Reader;
+use simulator::Simulator;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -152,21 +153,24 @@ impl Campaign {
     }
 }
 
+/// What the engine simulates.
+const LINES: &str = "every cache line";
+
 /// Whether machines, by the names that they were given by, simulate the same things: their times are shown side by side.
 ///
 /// # Errors
-/// When some simulate every cache line and others visits of pages: the message names both.
+/// When some simulate every cache line and others something else: the message names both.
 pub fn comparable<'a>(machines: impl Iterator<Item = (&'a str, &'a Description)>) -> Result<(), ConfigError> {
-    let (pages, lines): (Vec<_>, Vec<_>) = machines.partition(|(_, machine)| machine.is_page());
-    if pages.is_empty() || lines.is_empty() {
-        return Ok(());
-    }
+    let what = |machine: &Description| machine.simulator().map_or(LINES, Simulator::simulates);
+    let (lines, others): (Vec<_>, Vec<_>) = machines.partition(|(_, machine)| what(machine) == LINES);
+    let Some((_, other)) = others.first().filter(|_| !lines.is_empty()) else { return Ok(()) };
     let names =
         |of: &[(&'a str, &Description)]| of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     Err(ConfigError::new(format!(
-        "every cache line is simulated on {}, visits of pages by programs on {}; their times cannot be compared (compare each kind on its own)",
+        "{LINES} is simulated on {}, {} on {}; their times cannot be compared (compare each kind on its own)",
         names(&lines),
-        names(&pages)
+        what(other),
+        names(&others)
     )))
 }
 

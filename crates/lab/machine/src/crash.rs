@@ -143,18 +143,8 @@ impl Persistent for Words<'_> {
 /// # Errors
 /// Why not.
 pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
-    if machine.is_page() {
-        let text = format!(
-            "{}: a machine at page fidelity carries no bytes, there is nothing to recover",
-            machine.name
-        );
-        return Err(ConfigError::new(text));
-    }
-    if machine.is_hosts() {
-        return Err(ConfigError::new(format!(
-            "{}: one host stops at a time, and the others go on; coreplane shared stops them",
-            machine.name
-        )));
+    if let Some(simulator) = machine.simulator() {
+        return Err(ConfigError::new(format!("{}: {}", machine.name, simulator.has_no_images())));
     }
     let volatile =
         machine.entries()?.iter().map(|e| e.kind.is_volatile(&e.settings)).collect::<Option<Vec<_>>>();

@@ -1,7 +1,6 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
-use crate::fidelity;
 use crate::memory_list::{MemoryDescription, own_setting};
 use crate::params::{MACHINE, read, renamed};
 use crate::presets::PRESETS;
@@ -9,6 +8,7 @@ use crate::reader::Reader;
 use ordering::OrderingModel;
 use protocol::params::Setting;
 use protocol::{Param, Persistency, Settings};
+use simulator::Work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use toml::Spanned;
@@ -173,21 +173,6 @@ impl Description {
         self.settings.set(key, setting);
     }
 
-    /// Whether it is a machine at page fidelity.
-    pub fn is_page(&self) -> bool {
-        fidelity::is_page(&self.settings)
-    }
-
-    /// Whether it is a machine of several hosts.
-    pub fn is_hosts(&self) -> bool {
-        fidelity::is_hosts(&self.settings)
-    }
-
-    /// Whether it is a machine at line fidelity.
-    pub fn is_line(&self) -> bool {
-        !self.is_page() && !self.is_hosts()
-    }
-
     /// Its persist-ordering model.
     pub fn ordering(&self) -> &'static dyn OrderingModel {
         ordering::models::of(&self.settings)
@@ -207,12 +192,13 @@ impl Description {
         let s = &self.settings;
         cpu::params::check(s).map_err(ConfigError::new)?;
         ordering::models::of(s).check(s).map_err(ConfigError::new)?;
-        if self.is_line() {
-            self.check_memories()?;
-        } else {
-            self.check_no_memories(if self.is_page() { &pagesim::SYSTEM } else { &::shared::SYSTEM })?;
+        match self.registered() {
+            None => self.check_memories()?,
+            Some(registered) => {
+                self.check_no_memories(registered.system)?;
+                registered.simulator.check(s).map_err(ConfigError::new)?;
+            }
         }
-        fidelity::check(s)?;
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
         {
@@ -313,12 +299,13 @@ impl WorkloadDescription {
         if machine.is_line() { self.check_line(&machine.name) } else { Ok(()) }
     }
 
-    /// What it runs at.
-    pub(crate) fn fidelity(&self) -> &'static str {
-        match self.source {
-            Source::BuiltIn(_) | Source::Trace(_) => "line",
-            Source::Pages(_) => "page",
-            Source::Shared(_) => "hosts",
+    /// Its programs, for a simulator.
+    pub(crate) fn work(&self) -> Work<'_> {
+        match &self.source {
+            Source::BuiltIn(workload) => Work::Lines(workload),
+            Source::Trace(recorded) => Work::Recording(&recorded.recording),
+            Source::Pages(pages) => Work::Pages(pages),
+            Source::Shared(shared) => Work::Hosts(shared),
         }
     }
 
@@ -328,7 +315,7 @@ impl WorkloadDescription {
             return Err(ConfigError::new(format!(
                 "{}: runs on several hosts; {machine} is one (give a machine with machine.fidelity = hosts, such as {})",
                 self.name,
-                first_preset(Description::is_hosts)
+                first_preset(self.work().fidelity())
             )));
         }
         let passes_through = self.settings.get("workload.passthrough") == Some(&Setting::Flag(true));
@@ -338,7 +325,7 @@ impl WorkloadDescription {
         let name = if passes_through { "workload.passthrough = true" } else { &self.name };
         Err(ConfigError::new(format!(
             "{name}: runs at page fidelity; {machine} is a machine at line fidelity (give one with machine.fidelity = page, such as {})",
-            first_preset(Description::is_page)
+            first_preset("page")
         )))
     }
 
@@ -524,9 +511,9 @@ impl Reader<'_> {
     }
 }
 
-/// The first machine that comes with the project and is of a kind.
-fn first_preset(is: fn(&Description) -> bool) -> &'static str {
-    let fits = |name: &&str| Description::preset(name).is_ok_and(|machine| is(&machine));
+/// The first machine that comes with the project and has a fidelity.
+fn first_preset(fidelity: &str) -> &'static str {
+    let fits = |name: &&str| Description::preset(name).is_ok_and(|machine| machine.fidelity() == fidelity);
     PRESETS.iter().map(|p| p.name).find(fits).unwrap_or_default()
 }
 

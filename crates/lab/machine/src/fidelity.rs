@@ -1,18 +1,37 @@
-//! What a machine is simulated by: lines, or pages.
+//! What a machine is simulated by: lines, by the engine, or what a simulator of its own simulates.
 
-use crate::error::ConfigError;
-use ::params::{Parameters, Words};
-use protocol::Settings;
+use crate::describe::Description;
+use crate::registry::SIMULATORS;
+use ::params::{FromSetting, Kind, Parameters, Plain, Setting};
+use simulator::{Registered, Simulator};
 
-/// The smallest thing of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
-enum Fidelity {
-    /// A line of 64 bytes.
-    Line,
-    /// A page of 4 KiB.
-    Page,
-    /// A line, in the caches of several hosts.
-    Hosts,
+/// The simulator of a machine; none of one at line fidelity.
+#[derive(Clone, Copy)]
+struct Fidelity(Option<&'static Registered>);
+
+/// The word of machines that the engine runs.
+const LINE: &str = "line";
+
+const WORDS: &[&str] = &{
+    let mut words = [LINE; SIMULATORS.len() + 1];
+    let mut n = 0;
+    while n < SIMULATORS.len() {
+        words[n + 1] = SIMULATORS[n].word;
+        n += 1;
+    }
+    words
+};
+
+impl FromSetting for Fidelity {
+    fn from_setting(setting: &Setting) -> Option<Fidelity> {
+        let word = setting.as_text()?;
+        let simulator = SIMULATORS.iter().find(|simulator| simulator.word == word);
+        (simulator.is_some() || word == LINE).then_some(Fidelity(simulator))
+    }
+}
+
+impl Plain for Fidelity {
+    const KIND: Kind = Kind::Choice(WORDS);
 }
 
 /// What a machine is simulated by.
@@ -25,24 +44,38 @@ pub(crate) struct FidelityParameters {
     fidelity: Fidelity,
 }
 
-/// Whether this is a machine at page fidelity.
-pub(crate) fn is_page(s: &Settings) -> bool {
-    FidelityParameters::from_settings(s).fidelity == Fidelity::Page
-}
-
-/// Whether this is a machine of several hosts.
-pub(crate) fn is_hosts(s: &Settings) -> bool {
-    FidelityParameters::from_settings(s).fidelity == Fidelity::Hosts
-}
-
-/// Whether the sizes fit together.
-///
-/// # Errors
-/// The key, and what is accepted.
-pub(crate) fn check(s: &Settings) -> Result<(), ConfigError> {
-    if !is_page(s) {
-        return Ok(());
+impl Description {
+    /// What its machine is simulated by, as a registry has it; none of one at line fidelity.
+    pub(crate) fn registered(&self) -> Option<&'static Registered> {
+        FidelityParameters::from_settings(&self.settings).fidelity.0
     }
-    pagesim::check(s).map_err(ConfigError::new)?;
-    Ok(())
+
+    /// What its machine is simulated by; none of one at line fidelity, which the engine runs.
+    pub fn simulator(&self) -> Option<&'static dyn Simulator> {
+        self.registered().map(|registered| registered.simulator)
+    }
+
+    /// Its word of `machine.fidelity`.
+    pub fn fidelity(&self) -> &'static str {
+        self.registered().map_or(LINE, |registered| registered.word)
+    }
+
+    /// Whether it is a machine at line fidelity.
+    pub fn is_line(&self) -> bool {
+        self.registered().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parameter_says_what_each_word_means() {
+        let row = FidelityParameters::TABLE[0];
+        for word in WORDS {
+            assert!(row.meaning.contains(&format!("{word}: ")), "{word}");
+            assert!(row.kind.read(word).is_ok());
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::throughput::Throughput;
 use explore::Harness;
 use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
+use simulator::Registered;
 
 /// Every system, and the parts of every machine.
 pub(crate) const SYSTEMS: [System; 13] = [
@@ -23,6 +24,9 @@ pub(crate) const SYSTEMS: [System; 13] = [
     pagesim::SYSTEM,
     shared::SYSTEM,
 ];
+
+/// What simulates machines that the engine does not.
+pub(crate) const SIMULATORS: &[Registered] = &[pagesim::SIMULATOR, shared::SIMULATOR];
 
 /// What is said of every machine.
 const ANY: System = System {

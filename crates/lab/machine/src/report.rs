@@ -10,6 +10,7 @@ use engine::Timeline;
 use protocol::params::SHARES;
 use protocol::{Image, Node, Tally, Value, View};
 use serde_json::{Map, json};
+use simulator::Series;
 use units::{Dur, Time};
 
 /// A number with its name.
@@ -38,15 +39,6 @@ impl Phase {
         let seconds = self.time.as_ns() * 1e-9;
         if seconds > 0.0 { self.operations as f64 / seconds } else { 0.0 }
     }
-}
-
-/// What was seen over time: columns as long as the first.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// Seconds since boot.
-    pub seconds: Vec<f64>,
-    /// Names with units last, and values.
-    pub columns: Vec<(&'static str, Vec<f64>)>,
 }
 
 /// The result of a run.

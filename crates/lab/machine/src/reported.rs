@@ -14,12 +14,13 @@ type Tables = Vec<&'static [StatisticInfo]>;
 impl Description {
     /// What a run on it reports: every row that is told, and those that [`StatisticInfo::sometimes`] are.
     pub fn statistics(&self) -> Vec<&'static StatisticInfo> {
-        let own = if self.is_page() {
-            pagesim::statistics(&self.settings)
-        } else if self.is_hosts() {
-            [&[Throughput::TABLE, EVERY_MODEL, cpu::core::TIMES], shared::STATISTICS].concat()
-        } else {
-            [self.of_cores(), self.of_memories()].concat()
+        let own = match self.simulator() {
+            Some(simulator) => {
+                let waits: &[_] = &[Throughput::TABLE, EVERY_MODEL, cpu::core::TIMES];
+                let waits = if simulator.tells_waits() { waits } else { &[] };
+                [waits, &simulator.statistics(&self.settings)].concat()
+            }
+            None => [self.of_cores(), self.of_memories()].concat(),
         };
         let mut all: Vec<&StatisticInfo> = Vec::new();
         for row in own.into_iter().flatten().filter(|row| row.reported) {

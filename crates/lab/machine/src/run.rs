@@ -9,8 +9,8 @@ use crate::interest::Interest;
 use crate::options::RunOptions;
 use crate::preload::contents;
 use crate::report::Report;
+use crate::simulated;
 use crate::work::Work;
-use crate::{fidelity, hosts, page};
 use cpu::Core;
 use engine::{Device, Mode, NodeId, Timeline};
 use plug::Companion;
@@ -39,12 +39,8 @@ pub fn run(
     workload: &WorkloadDescription,
     options: &RunOptions,
 ) -> Result<Report, RunError> {
-    if fidelity::is_page(&machine.settings) {
-        machine.check()?;
-        return page::run(machine, workload, options);
-    }
-    if machine.is_hosts() {
-        return hosts::run(machine, workload, options);
+    if let Some(simulator) = machine.simulator() {
+        return simulated::run(simulator, machine, workload, options);
     }
     within_arenas(workload, || run_lines(machine, workload, options))?
 }

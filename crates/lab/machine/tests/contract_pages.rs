@@ -37,7 +37,7 @@ fn machines() -> impl Iterator<Item = Description> {
     PRESETS
         .iter()
         .map(|p| Description::preset(p.name).unwrap())
-        .filter(Description::is_page)
+        .filter(|machine| machine.fidelity() == "page")
         .map(kit::with_little_memory)
 }
 

@@ -34,13 +34,13 @@ fn every_memory_alone_and_beside_others_reports_what_its_kinds_declare() {
 fn every_machine_that_comes_with_the_project_reports_what_its_parts_declare() {
     for preset in PRESETS {
         let mut machine = Description::preset(preset.name).unwrap();
-        let program = if machine.is_page() {
-            machine = with_little_memory(machine);
-            WorkloadDescription::named("stream").unwrap()
-        } else if machine.is_hosts() {
-            WorkloadDescription::named("shared-lock").unwrap()
-        } else {
-            work("btree", "20")
+        let program = match machine.fidelity() {
+            "page" => {
+                machine = with_little_memory(machine);
+                WorkloadDescription::named("stream").unwrap()
+            }
+            "hosts" => WorkloadDescription::named("shared-lock").unwrap(),
+            _ => work("btree", "20"),
         };
         let options = RunOptions { seed: 11, ..RunOptions::default() };
         hold(&run(&machine, &program, &options).unwrap());

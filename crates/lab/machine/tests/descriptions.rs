@@ -50,9 +50,9 @@ fn unknown_workloads_and_keys_offer_the_nearest() {
 fn every_statistic_has_a_row_with_unit_and_meaning() {
     for preset in PRESETS {
         let machine = Description::preset(preset.name).unwrap();
-        let (name, key, value) = match (machine.is_page(), machine.is_hosts()) {
-            (true, _) => ("spec-mix", "workload.instances", "3"),
-            (_, true) => ("shared-log", "workload.operations", "3"),
+        let (name, key, value) = match machine.fidelity() {
+            "page" => ("spec-mix", "workload.instances", "3"),
+            "hosts" => ("shared-log", "workload.operations", "3"),
             _ => ("mix", "workload.operations", "100"),
         };
         let mut w = WorkloadDescription::named(name).unwrap();

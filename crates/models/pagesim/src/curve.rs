@@ -4,7 +4,7 @@
 //! utilisation it still tells loads apart when the medium is saturated. Beyond the last measured load the medium gives no
 //! more visits a second than there, so that latency grows as the load does.
 
-use crate::error::Error;
+use ::simulator::Error;
 use units::Dur;
 
 /// Visits under way at once in the measurements.

@@ -22,7 +22,6 @@ mod cache;
 mod contract;
 mod curve;
 mod energy;
-mod error;
 pub mod memory;
 mod params;
 mod policies;
@@ -31,6 +30,7 @@ mod report;
 mod run;
 mod samples;
 mod settings;
+mod simulator;
 mod slice;
 mod spec;
 mod stand_in;
@@ -47,12 +47,11 @@ pub const SYSTEM: System = System {
     ..System::NOTHING
 };
 
-pub use crate::tables::{PARAMETERS, acts, statistics, tables};
+pub use self::simulator::SIMULATOR;
+use crate::tables::PARAMETERS;
 pub use curve::Curve;
-pub use error::Error;
 use plug::System;
 pub use policies::POLICIES;
 pub use policy::{Entry, Hint, Layout, Platform, Policy};
-pub use report::{Outcome, Programs, Series, run};
-pub use settings::check;
-pub use stand_in::{LineFidelity, Probe, curve, measured};
+pub use report::{Outcome, Programs, run};
+pub use stand_in::curve;

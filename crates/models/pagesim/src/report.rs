@@ -1,12 +1,12 @@
 //! From settings and programs to a run, and what it says.
 
-use crate::error::Error;
 use crate::memory::PAGE;
 use crate::run::{PageMachine, Stopped};
 use crate::samples::Sample;
 use crate::settings::Described;
-use crate::stand_in::{self, LineFidelity};
+use crate::stand_in;
 use crate::stats::{self, Front};
+use ::simulator::{Error, LineFidelity, Series};
 use params::{Settings, Value};
 use protocol::pages::Arrival;
 use units::{Dur, Time};
@@ -17,15 +17,6 @@ pub struct Programs<'a> {
     pub arrivals: Vec<Arrival>,
     /// Names of the kinds of their operations.
     pub kinds: Vec<&'a str>,
-}
-
-/// What was seen over time: columns as long as the first.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// Seconds since boot.
-    pub seconds: Vec<f64>,
-    /// Names with units last, and values.
-    pub columns: Vec<(&'static str, Vec<f64>)>,
 }
 
 /// What a run says.

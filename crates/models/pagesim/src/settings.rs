@@ -42,7 +42,7 @@ impl Described {
 ///
 /// # Errors
 /// The key that does not, and what is accepted.
-pub fn check(s: &Settings) -> Result<(), String> {
+pub(crate) fn check(s: &Settings) -> Result<(), String> {
     let all = Described::read(s);
     (all.entry().check)(s)?;
     all.check_sizes()?;

@@ -1,35 +1,11 @@
 //! Hidden memory that is another machine's: what a page costs there is measured at line fidelity.
 
 use crate::curve::{Curve, SETS};
-use crate::error::Error;
 use crate::params::{Cost, MemoryParameters};
 use crate::spec::CacheSpec;
+use ::simulator::{Error, LineFidelity, Probe};
 use params::{FromSetting, Kind, Parameters, Plain, Setting, Settings};
 use units::Dur;
-
-/// Whoever can run machines at line fidelity.
-pub trait LineFidelity {
-    /// The time of a run.
-    ///
-    /// # Errors
-    /// When the machine's description does not hold together, or its run breaks a promise.
-    fn time(&self, probe: &Probe<'_>) -> Result<Dur, Error>;
-}
-
-/// A run at line fidelity that measures what memory costs.
-#[derive(Clone, Debug)]
-pub struct Probe<'a> {
-    /// The machine.
-    pub machine: &'a str,
-    /// Prefixes of keys that it takes from the description, where the user has set them.
-    pub own: &'a [&'a str],
-    /// Keys of it that are set in any case.
-    pub machine_sets: Vec<(&'a str, String)>,
-    /// The workload.
-    pub workload: &'a str,
-    /// Its parameters, without their prefix.
-    pub workload_sets: Vec<(&'a str, String)>,
-}
 
 /// What persistent memory costs besides its own latency.
 #[derive(Clone, Debug, Default)]
@@ -162,7 +138,7 @@ pub(crate) fn costs(
 }
 
 /// The machine at line fidelity that is measured, and prefixes of its keys that a description may give; none where none is.
-pub fn measured(s: &Settings) -> Option<(&'static str, &'static [&'static str])> {
+pub(crate) fn measured(s: &Settings) -> Option<(&'static str, &'static [&'static str])> {
     let memory = MemoryParameters::from_settings(s);
     let other = memory.hidden.0;
     let is_measured = match memory.cost {

@@ -6,23 +6,23 @@ use crate::stats;
 use params::{Param, Parameters, Settings, StatisticInfo, Statistics, join, rows};
 
 /// Every parameter: of the machine, of its kernel, then of each policy.
-pub const PARAMETERS: &[Param] = &described(&join::<_, { rows(PARTS) }>(PARTS));
+pub(crate) const PARAMETERS: &[Param] = &described(&join::<_, { rows(PARTS) }>(PARTS));
 
 /// Those that act on a machine as `settings` describe it: what machines share, and its policy's own.
-pub fn tables(settings: &Settings) -> [&'static [Param]; 2] {
+pub(crate) fn tables(settings: &Settings) -> [&'static [Param]; 2] {
     let policy = DesignParameters::from_settings(settings).design.0;
     let shared = PARAMETERS.split_at(SHARED).0;
     [shared, policy.params]
 }
 
 /// What a run on such a machine reports.
-pub fn statistics(settings: &Settings) -> Vec<&'static [StatisticInfo]> {
+pub(crate) fn statistics(settings: &Settings) -> Vec<&'static [StatisticInfo]> {
     let policy = DesignParameters::from_settings(settings).design.0;
     vec![stats::Run::TABLE, stats::Front::TABLE, policy.statistics]
 }
 
 /// Whether a key of these does anything, besides what its own row says.
-pub fn acts(settings: &Settings, key: &str) -> bool {
+pub(crate) fn acts(settings: &Settings, key: &str) -> bool {
     let policy = DesignParameters::from_settings(settings).design.0;
     // A measured cost stands for these.
     let is_measured = MemoryParameters::from_settings(settings).cost == Cost::Curve;

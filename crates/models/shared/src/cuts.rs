@@ -5,32 +5,14 @@ use crate::finding::{Finding, Side};
 use crate::params::SharedParameters;
 use crate::run::Running;
 use params::{Parameters, Settings};
+use simulator::Instants;
 use std::rc::Rc;
 use units::{Dur, Time};
 use workloads::SharedWorkload;
 
-/// When the power fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instants {
-    /// After every so many writes that hosts send to the device.
-    Writes(u64),
-    /// After every so many accesses.
-    Accesses(u64),
-    /// At most `most` times in a run of so many accesses, at places that do not fall into step with a loop; its end is
-    /// one of them.
-    Among {
-        /// Accesses of the run.
-        accesses: u64,
-        /// Power failures.
-        most: u64,
-    },
-    /// Once.
-    At(Time),
-}
-
 /// A power failure.
 #[derive(Clone, Debug)]
-pub struct PowerFailure {
+pub(crate) struct PowerFailure {
     /// When.
     pub at: Time,
     /// Operations that each host had ended.
@@ -45,7 +27,7 @@ pub struct PowerFailure {
 
 /// What a run was besides.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub(crate) struct Whole {
     /// How long it took.
     pub time: Dur,
     /// Accesses of all hosts.
@@ -56,7 +38,7 @@ pub struct Whole {
 
 /// Runs `workload` on `machine`, nothing happening besides, and shows what a power failure would leave at many instants.
 /// `visit` says whether to go on.
-pub fn run_with_cuts(
+pub(crate) fn run_with_cuts(
     machine: &Settings,
     workload: &SharedWorkload,
     settings: &Rc<Settings>,
@@ -130,6 +112,6 @@ fn told(cut: Cut, finding: Option<Finding>) -> PowerFailure {
 }
 
 /// The energy that draining takes for each line, in nanojoules.
-pub fn drain_line_nj(machine: &Settings) -> u64 {
+pub(crate) fn drain_line_nj(machine: &Settings) -> u64 {
     SharedParameters::from_settings(machine).drain_line_nj
 }

@@ -76,6 +76,9 @@ pub struct Finding {
     pub message: String,
 }
 
+/// What is wrong, and the files and lines of its places.
+pub(crate) type Mark = (Kind, (&'static str, u32), Option<(&'static str, u32)>);
+
 impl Finding {
     /// Simulated time between the two sides.
     pub fn apart(&self) -> Option<Dur> {
@@ -86,10 +89,14 @@ impl Finding {
     /// Whether it is the same mistake: the same is wrong at the same places. Where a host stops or the power fails
     /// is no mistake of its own.
     pub fn is_like(&self, other: &Finding) -> bool {
+        self.mark() == other.mark()
+    }
+
+    /// The same of two that are the same mistake.
+    pub(crate) fn mark(&self) -> Mark {
         let place = |side: &Side| (side.site.file(), side.site.line());
-        let stops = |finding: &Finding| matches!(finding.kind, Kind::HostCrash | Kind::PowerFailure);
-        let there = |finding: &Finding| finding.there.as_ref().filter(|_| !stops(finding)).map(place);
-        self.kind == other.kind && place(&self.here) == place(&other.here) && there(self) == there(other)
+        let stops = matches!(self.kind, Kind::HostCrash | Kind::PowerFailure);
+        (self.kind, place(&self.here), self.there.as_ref().filter(|_| !stops).map(place))
     }
 
     /// Whether it is the same mistake at the same places for the same reason, whenever it shows.

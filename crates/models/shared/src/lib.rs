@@ -41,11 +41,13 @@ mod port;
 mod power_tests;
 mod ranges;
 mod recorded;
+mod recording;
 mod replay;
 mod run;
 mod schedule;
 mod search;
 mod shadow;
+mod simulator;
 mod smallest;
 mod source_line;
 mod state;
@@ -54,7 +56,7 @@ mod stats;
 mod tests;
 mod world;
 
-pub use cuts::{Instants, PowerFailure, Whole, drain_line_nj, run_with_cuts};
+pub use self::simulator::{SIMULATOR, searched};
 pub use device::{PostCrashState, Reach};
 pub use finding::{Finding, Kind, Side};
 pub use link::Use;
@@ -63,7 +65,7 @@ pub use params::PersistentFlush;
 pub use ranges::CoherentRanges;
 pub use recorded::{Access, Act, Recorded};
 pub use replay::{check_recorded, replay};
-pub use run::{Ran, check, check_machine, coherent_ranges, run};
+pub use run::{Ran, check, run};
 pub use schedule::{Accesses, Happens, What};
 pub use search::{Found, Outcome, Search};
 pub use source_line::SourceLine;
@@ -75,10 +77,10 @@ use ::params::{Param, Parameters, StatisticInfo};
 use plug::System;
 
 /// Every parameter of hosts and of what they share.
-pub const PARAMETERS: &[Param] = params::SharedParameters::TABLE;
+const PARAMETERS: &[Param] = params::SharedParameters::TABLE;
 
 /// Every statistic.
-pub const STATISTICS: &[&[StatisticInfo]] = stats::STATISTICS;
+const STATISTICS: &[&[StatisticInfo]] = stats::STATISTICS;
 
 /// Hosts that share memory.
 pub const SYSTEM: System = System {

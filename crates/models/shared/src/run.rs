@@ -20,14 +20,14 @@ use workloads::{Host, Left, Membership, Persistent, Program, SharedWorkload};
 ///
 /// # Errors
 /// The key, and what is accepted.
-pub fn check_machine(machine: &Settings) -> Result<(), String> {
+pub(crate) fn check_machine(machine: &Settings) -> Result<(), String> {
     let own = SharedParameters::from_settings(machine);
     let read = CoherentRanges::read(&own.coherent_ranges, own.lines());
     read.map(|_| ()).map_err(|why| format!("shared.coherent_ranges: {why}"))
 }
 
 /// Lines that hardware keeps coherent.
-pub fn coherent_ranges(machine: &Settings) -> CoherentRanges {
+pub(crate) fn coherent_ranges(machine: &Settings) -> CoherentRanges {
     SharedParameters::from_settings(machine).coherent()
 }
 

@@ -1,34 +1,15 @@
 //! From a recording of several processes to what hosts did.
 
-use crate::describe::Description;
-use crate::error::ConfigError;
-use ::shared::{
-    Access, Act, CoherentRanges, Outcome, Recorded, SourceLine, check_recorded, coherent_ranges, replay,
-};
+use crate::ranges::CoherentRanges;
+use crate::recorded::{Access, Act, Recorded};
+use crate::source_line::SourceLine;
 use protocol::FlushKind;
 use std::collections::{BTreeMap, BTreeSet};
 use trace::{About, Kind, Record, Recording};
 use units::watch;
 
-/// Looks for what is wrong in a recording of several hosts.
-///
-/// # Errors
-/// When it is of one, of more than the machine has, or cannot be read any more.
-pub(crate) fn shared(
-    machine: &Description,
-    name: &str,
-    recording: &Recording,
-) -> Result<Outcome, ConfigError> {
-    let named = |why: String| ConfigError::new(format!("{name}: {why}"));
-    check_recorded(&machine.settings, recording.about().hosts.len()).map_err(named)?;
-    let recorded = recorded(recording, &coherent_ranges(&machine.settings));
-    if let Some(failed) = recording.failed() {
-        return Err(named(failed.to_string()));
-    }
-    Ok(replay(&machine.settings, &recorded))
-}
-
-fn recorded(recording: &Recording, coherent: &CoherentRanges) -> Recorded {
+/// What hosts did in `recording`, where `coherent` lines are kept coherent by hardware.
+pub(crate) fn recorded(recording: &Recording, coherent: &CoherentRanges) -> Recorded {
     let is_kept = |r: &Record| r.kind.has_place() || matches!(r.kind, Kind::Lock | Kind::Unlock);
     let touched: BTreeSet<u64> = recording.in_order().filter(is_kept).map(|r| r.address / 64).collect();
     let numbers: BTreeMap<u64, usize> =
