@@ -238,6 +238,6 @@ fn finding(runs: &Runs, claim: &Claim, _seed: u64) -> Finding {
                 ),
             }
         }
-        other => Finding::Open(format!("no experiment decides {other}")),
+        other => Finding::unknown(other),
     }
 }

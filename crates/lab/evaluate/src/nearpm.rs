@@ -191,7 +191,8 @@ fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
             Err(e) => Finding::Open(e.to_string()),
         },
         "nearpm.ppo" if runs.any_done() => order::finding(seed),
-        _ => Finding::Open("no measurement stands beside this claim".into()),
+        "nearpm.ppo" => Finding::not_run(),
+        other => Finding::unknown(other),
     }
 }
 

@@ -275,7 +275,7 @@ fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
         }
         "pberry.wp-pause" => Finding::Values(vec![pause(runs)]),
         "pberry.no-write-faults" => no_write_faults(runs),
-        _ => Finding::Open("no measurement stands beside this claim".into()),
+        other => Finding::unknown(other),
     }
 }
 

@@ -16,6 +16,18 @@ pub enum Finding {
     Open(String),
 }
 
+impl Finding {
+    /// Of a claim that nothing here measures.
+    pub(crate) fn unknown(id: &str) -> Finding {
+        Finding::Open(format!("{id}: no measurement stands beside a claim of this name"))
+    }
+
+    /// Of a claim that is decided beside other runs, where there are none.
+    pub(crate) fn not_run() -> Finding {
+        Finding::Open("nothing was run".into())
+    }
+}
+
 /// The outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
@@ -141,6 +153,21 @@ impl Scored {
 mod tests {
     use super::*;
     use crate::bands::band::Spans;
+    use crate::{PAPERS, Runs};
+
+    #[test]
+    fn a_claim_that_nothing_measures_is_an_error_that_names_it() {
+        let parts =
+            ["ddr4", "cxl", "cmmh", "optane", "optane.load"].map(|part| format!("hardware.{part}.nothing"));
+        for id in PAPERS.map(|paper| format!("{}.nothing", paper.name)).into_iter().chain(parts) {
+            let paper = PAPERS.iter().find(|paper| id.starts_with(paper.name)).unwrap();
+            let claim = Claim::new(&id, &[1.0, 2.0, 3.0], 0.1);
+            let scored = Scored::new(claim.clone(), (paper.finding)(&Runs::default(), &claim, 1));
+            assert_eq!(scored.verdict(), Verdict::Error, "{id}");
+            let Finding::Open(why) = scored.finding else { panic!("{id} is measured") };
+            assert!(why.contains(&id), "{why}");
+        }
+    }
 
     fn scored(values: Vec<f64>) -> Scored {
         Scored::new(Claim::new("a.b", &[2.29], 0.15), Finding::Values(values))

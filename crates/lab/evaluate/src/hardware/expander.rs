@@ -3,7 +3,6 @@
 use super::under_load::{WORKLOAD, moved, threads};
 use crate::curve::{Point, cores, keys};
 use crate::runs::{Key, Runs};
-use crate::verdict::Finding;
 use machine::{ConfigError, Description};
 
 /// The machine that stands for the host and its expander.
@@ -30,15 +29,18 @@ pub(super) fn declare(runs: &mut Runs) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// What is said of `hardware.cxl.WHAT`.
-pub(super) fn finding(runs: &Runs, what: &str) -> Finding {
+/// The values of `hardware.cxl.WHAT`.
+pub(super) fn finding(runs: &Runs, what: &str) -> Option<Vec<f64>> {
+    if !["load-to-use", "reads", "mixed"].contains(&what) {
+        return None;
+    }
     let cores = Description::preset(MACHINE).map_or(1, |machine| cores(&machine));
     let point = |(share, gap): (u64, Option<f64>)| -> Point {
         moved(runs, &name(share, gap), share, threads(gap, cores))
     };
     let mut points = wanted().map(point);
     let (idle, reads) = (points.next(), points.next());
-    Finding::Values(match what {
+    Some(match what {
         "load-to-use" => idle.iter().map(|p| p.load_to_use_ns).collect(),
         "reads" => reads.iter().map(|p| p.gb_per_s).collect(),
         _ => points.map(|p| p.gb_per_s).collect(),

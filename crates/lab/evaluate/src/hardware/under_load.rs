@@ -3,7 +3,6 @@
 use crate::curve::{Point, cores, keys, pause, point_of};
 use crate::figure::{Figure, Lines, row};
 use crate::runs::{Key, Runs};
-use crate::verdict::Finding;
 use machine::{ConfigError, Description};
 
 const MEASURED: &str = include_str!("../../../../../validation/hardware/ddr4-under-load.csv");
@@ -91,10 +90,13 @@ fn at(curve: &[(f64, f64)], bandwidth: f64) -> f64 {
     }
 }
 
-/// What is said of `hardware.ddr4.WHAT`.
-pub(super) fn finding(runs: &Runs, what: &str) -> Finding {
+/// The values of `hardware.ddr4.WHAT`.
+pub(super) fn finding(runs: &Runs, what: &str) -> Option<Vec<f64>> {
+    if !["unloaded", "saturated", "latency"].contains(&what) {
+        return None;
+    }
     let curves = READS.map(|share| (measured(share), simulated(runs, share)));
-    Finding::Values(match what {
+    Some(match what {
         "unloaded" => curves.iter().map(|(_, ours)| ours.first().map_or(0.0, |p| p.1)).collect(),
         "saturated" => curves.iter().map(|(_, ours)| highest(ours)).collect(),
         _ => {

@@ -12,9 +12,7 @@ use ordering::hardware::{Across, Speculates};
 const SERVER_CORES: usize = 32;
 
 pub(super) fn finding(runs: &Runs, claim: &Claim) -> Finding {
-    by_time(runs, claim)
-        .or_else(|| by_design(runs, claim))
-        .unwrap_or_else(|| Finding::Open("no measurement stands beside this claim".into()))
+    by_time(runs, claim).or_else(|| by_design(runs, claim)).unwrap_or_else(|| Finding::unknown(&claim.id))
 }
 
 /// How many times as fast as `machine` each of `than` is.
