@@ -1,5 +1,7 @@
 //! Where an address lives.
 
+use std::ops::Range;
+
 /// Bytes of a cache line.
 pub const LINE_BYTES: u64 = 64;
 /// Bytes of a page of the image and of a translated page.
@@ -69,6 +71,14 @@ pub struct MemoryPlace {
     pub share: usize,
     /// Whether its addresses are a window of their own, because it gives programs' addresses other places.
     pub has_window: bool,
+}
+
+impl MemoryPlace {
+    /// The numbers of its controllers among all of them.
+    #[inline]
+    pub fn numbers(&self) -> Range<usize> {
+        self.first..self.first + self.controllers
+    }
 }
 
 /// Which controller owns which line: persistent controllers first, then those of DRAM.
@@ -224,7 +234,7 @@ impl AddressMap {
 
     /// The memory of a controller of persistent memory.
     pub fn memory_of_controller(&self, controller: usize) -> usize {
-        self.memories().position(|m| (m.first..m.first + m.controllers).contains(&controller)).unwrap_or(0)
+        self.memories().position(|m| m.numbers().contains(&controller)).unwrap_or(0)
     }
 
     /// Where a power failure leaves the line that a program addresses so: a controller, and the line in its image.

@@ -335,7 +335,7 @@ impl Plan<'_> {
     /// A link's: to each controller; for each of these to the directory and to all cores; commands to each, and back from it.
     fn links_of_link(&self, s: &Settings, memory: usize) -> Vec<Link> {
         let (place, device) = (self.map.memory(memory), cxl::spec(&self.entries[memory].settings).device);
-        let own = place.first..place.first + place.controllers;
+        let own = place.numbers();
         let down = own.clone().map(|i| link(self.controller(i), PortId(0), device));
         let far = s.dur("wires.core_controller_ns");
         let up = own.clone().flat_map(|i| {

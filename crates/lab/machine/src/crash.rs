@@ -91,7 +91,7 @@ impl CrashPoint {
     pub fn pages(&self) -> Vec<u64> {
         let mut pages = BTreeSet::new();
         for (index, memory) in self.map.memories().enumerate() {
-            for part in &self.parts[memory.first..memory.first + memory.controllers] {
+            for part in &self.parts[memory.numbers()] {
                 let own = part.pages().map(|address| (address - part.base()) / PAGE_BYTES);
                 pages.extend(own.map(|page| PM_BASE + self.map.program_page(index, page) * PAGE_BYTES));
             }

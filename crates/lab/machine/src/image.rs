@@ -81,7 +81,7 @@ impl WiredMachine {
     fn recover(&mut self, parts: &mut [Image]) {
         for (index, companion) in &self.companions {
             let memory = self.map.memory(*index);
-            let own = memory.first..memory.first + memory.controllers;
+            let own = memory.numbers();
             companion.borrow_mut().recover(&self.controllers[own.clone()], &mut parts[own]);
         }
     }
@@ -90,7 +90,7 @@ impl WiredMachine {
     fn emptied(&self) -> impl Iterator<Item = usize> + '_ {
         self.emptied.iter().flat_map(|index| {
             let memory = self.map.memory(*index);
-            memory.first..memory.first + memory.controllers
+            memory.numbers()
         })
     }
 
@@ -122,7 +122,7 @@ impl WiredMachine {
         let caches = Caches { cores: &self.cores, directory: &self.directory, dram, map: &self.map };
         for (index, companion) in &self.companions {
             let memory = self.map.memory(*index);
-            let own = &devices[memory.first..memory.first + memory.controllers];
+            let own = &devices[memory.numbers()];
             let image = std::mem::take(&mut images[*index]);
             images[*index] = companion.borrow().as_addressed(view, image, own, &self.map, &caches);
         }

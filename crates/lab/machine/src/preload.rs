@@ -58,7 +58,7 @@ impl WiredMachine {
             let own = PM_BASE + self.map.own_page(index, (address - PM_BASE) / PAGE_BYTES) * PAGE_BYTES;
             let memory = *self.map.memory(index);
             let map = self.map;
-            for controller in memory.first..memory.first + memory.controllers {
+            for controller in memory.numbers() {
                 self.controllers[controller]
                     .preload(own, page, &|line| map.controller(line) == controller)
                     .map_err(|e| ConfigError::new(format!("first contents of persistent memory: {e}")))?;

@@ -259,7 +259,7 @@ impl WiredMachine {
         let caches = Caches { cores, directory, dram, map };
         for (index, companion) in companions.iter() {
             let memory = map.memory(*index);
-            let own = memory.first..memory.first + memory.controllers;
+            let own = memory.numbers();
             if is_port || own.contains(&device) {
                 let acted = (!is_port).then(|| device - memory.first);
                 let mut companion = companion.borrow_mut();
