@@ -15,8 +15,6 @@ pub struct System {
     pub renamed: &'static [(&'static str, &'static str)],
     /// Every statistic that it reports, table by table.
     pub statistics: &'static [&'static [StatisticInfo]],
-    /// Those among them that programs make, on whatever machine they run.
-    pub of_programs: &'static [&'static [StatisticInfo]],
     /// Tells what follows from these.
     pub derived: Option<Derive>,
     /// The kind of memory that it is.
@@ -32,7 +30,6 @@ impl System {
         groups: &[],
         renamed: &[],
         statistics: &[],
-        of_programs: &[],
         derived: None,
         memory: None,
         protocols: &[],

@@ -3,7 +3,6 @@
 use crate::describe::Description;
 use crate::interest::Sampling;
 use crate::memories::Entry;
-use crate::registry::SYSTEMS;
 use crate::throughput::Throughput;
 use ::params::{StatisticInfo, Statistics};
 use ordering::models::{EVERY_MODEL, registered};
@@ -39,8 +38,7 @@ impl Description {
         let back = asks.rolls_back.then_some(cpu::core::OF_ROLLBACK);
         let every =
             [Throughput::TABLE, Sampling::TABLE, cpu::directory::STATISTICS, EVERY_MODEL, model.statistics];
-        let programs = SYSTEMS.iter().flat_map(|system| system.of_programs).copied();
-        let tables = every.into_iter().chain(programs).chain(cpu::core::OF_ALL).chain(path).chain(back);
+        let tables = every.into_iter().chain(cpu::core::OF_ALL).chain(path).chain(back);
         tables.chain(model.shared_statistics.iter().copied()).collect()
     }
 

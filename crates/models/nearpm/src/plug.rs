@@ -28,7 +28,6 @@ pub const SYSTEM: System = System {
     parameters: TABLES,
     groups: &[("neardata", "near-data devices")],
     statistics: STATISTICS,
-    of_programs: &[RegionStats::TABLE],
     renamed: &[
         ("neardata.fault.dark_ns", "neardata.fault.power_off_ns"),
         ("neardata.kind", "memory.kind (nearpm)"),
@@ -56,11 +55,11 @@ impl MemoryKind for NearMemory {
 
     fn statistics(&self, s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
         let own: &[&[StatisticInfo]] = if s.flag("neardata.offload") {
-            &[DeviceStats::TABLE, PortStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE]
+            &[DeviceStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE]
         } else {
-            &[PortStats::TABLE]
+            &[]
         };
-        [&persistent_statistics(s, records), own].concat()
+        [&persistent_statistics(s, records), &[PortStats::TABLE, RegionStats::TABLE][..], own].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {

@@ -5,7 +5,7 @@
 //! pass only then: what leaves the core later arrives later.
 
 use crate::spec::PortSpec;
-use crate::stats::PortStats;
+use crate::stats::{PortStats, Ports};
 use engine::{Device, Out, PortId};
 use protocol::{
     Msg, NearCommand, NearKind, NearRefusal, NearRequest, Node, PostCrash, StatSink, View, ports,
@@ -364,6 +364,7 @@ impl Node for CommandPort {
     fn post_crash(&self, _: View, _: &mut PostCrash) {}
 
     fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
+        Ports { ports: 1 }.hand_up(sink);
         if self.next > 1 {
             self.counts.hand_up(sink);
         }

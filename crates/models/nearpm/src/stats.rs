@@ -3,8 +3,23 @@
 use params::{Occupancy, StatisticInfo, Statistics, Tally, Value};
 
 /// What near-data memory reports.
-pub(crate) const STATISTICS: &[&[StatisticInfo]] =
-    &[DeviceStats::TABLE, PortStats::TABLE, WorkStats::TABLE, ParallelShare::TABLE, RegionStats::TABLE];
+pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[
+    Ports::TABLE,
+    DeviceStats::TABLE,
+    PortStats::TABLE,
+    WorkStats::TABLE,
+    ParallelShare::TABLE,
+    RegionStats::TABLE,
+];
+
+/// What tells that there are devices, whether or not they get commands.
+#[derive(Clone, Debug, Default, Statistics)]
+#[statistics(prefix = "neardata")]
+pub(crate) struct Ports {
+    /// command ports of a machine
+    #[stat(unreported)]
+    pub(crate) ports: u64,
+}
 
 /// A device.
 #[derive(Clone, Debug, Default, Statistics)]
@@ -86,7 +101,8 @@ pub(crate) fn derived(tally: &Tally, core_time: f64, each: &mut dyn FnMut(&'stat
         ParallelShare { parallel_share: at_work.share_filled() }.each(each);
     }
     let region = tally.number("cpu.consistency");
-    if region > 0.0 {
+    // Programs have that mechanism on every machine; it is told where devices could take it over.
+    if region > 0.0 && tally.get("neardata.ports").is_some() {
         let movement = tally.number("cpu.movement");
         RegionStats { region_time_ns: region, movement_time_ns: movement, region_share: region / core_time }
             .each(each);

@@ -26,7 +26,6 @@ pub const SYSTEM: System = System {
     renamed: &[("nvdimm.kind = none", "memory.kind = pm")],
     statistics: STATISTICS,
     derived: Some(derived),
-    of_programs: &[],
     protocols: &[Harness::of::<HandshakeSpace>()],
     memory: Some(&NvdimmC),
 };
