@@ -99,7 +99,7 @@ def commands(c: Coreplane) -> str:
 def claims(c: Coreplane) -> str:
     rows = c.json("show", "claims")
     parts = ["# Claims\n", NOTE]
-    parts.append("What `coreplane reproduce` checks. A claim marked `predict` decides no parameter; one marked `fit` decided the parameters that name it.\n")
+    parts.append("What `coreplane reproduce` checks. A claim marked `predict` decides no parameter; one marked `calibrate` decided the parameters that name it.\n")
     parts.append(table(["claim", "where", "use", "says"], [[f"`{r['id']}`", r["where"], r["use"], r["says"]] for r in rows]))
     return "\n".join(parts)
 
