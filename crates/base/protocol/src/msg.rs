@@ -145,7 +145,8 @@ impl engine::Message for Msg {
     #[inline]
     fn has_lookahead(&self) -> bool {
         use Msg::*;
-        let asks_directory = matches!(
+        // One pattern, which is one comparison; in three parts: what asks the directory, a controller, and tells a core.
+        matches!(
             self,
             GetS { .. }
                 | GetM { .. }
@@ -156,12 +157,18 @@ impl engine::Message for Msg {
                 | Drained { .. }
                 | Untag { .. }
                 | Written { .. }
-        );
-        let asks_controller =
-            matches!(self, Read { .. } | Write { .. } | Flush(_) | Commit { .. } | Complete { .. });
-        let tells_core =
-            matches!(self, Data { .. } | CleanAck { .. } | Ack { .. } | Nack { .. } | CommitAck { .. });
-        asks_directory || asks_controller || tells_core || matches!(self, Wake)
+                | Read { .. }
+                | Write { .. }
+                | Flush(_)
+                | Commit { .. }
+                | Complete { .. }
+                | Data { .. }
+                | CleanAck { .. }
+                | Ack { .. }
+                | Nack { .. }
+                | CommitAck { .. }
+                | Wake
+        )
     }
 }
 

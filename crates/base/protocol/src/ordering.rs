@@ -114,6 +114,11 @@ pub trait CoreOrdering {
     /// [`WouldBlock`] when the persist buffer has no room.
     fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, WouldBlock>;
 
+    /// Whether a plain store would certainly be refused now, and asking would change nothing: a core does not ask then.
+    fn refuses(&self) -> bool {
+        false
+    }
+
     /// A flush instruction for `line` reaches the head of the store buffer; `changed` says that this core's caches hold
     /// bytes of it that nobody else has, `drop` that the instruction takes the line out of them. A core side that keeps
     /// the flush sends [`Msg::WriteBack`] to [`Peer::Caches`] once the line may go: the caches give the bytes that the

@@ -1,6 +1,7 @@
 //! The persist buffer: writes on their way to a controller, in the order in which they became visible.
 
 use super::BufferStats;
+use super::by_line::ByLine;
 use protocol::{EpochId, Line, LineWrite, WouldBlock};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -33,7 +34,7 @@ fn hash_entry<H: Hasher>(slots: &[Option<Entry>], e: &Entry, into: &mut H) {
 /// What decides about the future, without times and counts.
 impl Hash for PersistBuffer {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let PersistBuffer { slots, lines: _, unsent, free, stats: _ } = self;
+        let PersistBuffer { slots, by_line: _, unsent, free, stats: _ } = self;
         for (slot, entry) in slots.iter().enumerate().filter_map(|(slot, e)| Some((slot, e.as_ref()?))) {
             slot.hash(into);
             hash_entry(slots, entry, into);
@@ -42,15 +43,11 @@ impl Hash for PersistBuffer {
     }
 }
 
-/// No line has this number.
-const NO_LINE: u64 = u64::MAX;
-
 /// A bounded set of entries. Those not yet sent keep their order; an entry is free once it is acknowledged.
 #[derive(Clone)]
 pub(crate) struct PersistBuffer {
     slots: Vec<Option<Entry>>,
-    /// The line of each entry, [`NO_LINE`] where there is none: side by side, since they are often searched.
-    lines: Vec<u64>,
+    by_line: ByLine,
     unsent: VecDeque<u16>,
     free: Vec<u16>,
     pub(crate) stats: BufferStats,
@@ -60,7 +57,7 @@ impl PersistBuffer {
     pub(crate) fn new(entries: usize) -> PersistBuffer {
         PersistBuffer {
             slots: vec![None; entries],
-            lines: vec![NO_LINE; entries],
+            by_line: ByLine::new(entries),
             unsent: VecDeque::with_capacity(entries),
             free: (0..entries as u16).rev().collect(),
             stats: BufferStats::default(),
@@ -75,20 +72,12 @@ impl PersistBuffer {
         write: &LineWrite,
         epoch: EpochId,
     ) -> Result<bool, WouldBlock> {
-        for slot in self.unsent.iter().rev() {
-            let entry = self.slots[*slot as usize].as_mut().expect("an unsent entry is used");
-            if entry.epoch != epoch {
-                break; // What is older is of older epochs.
-            }
-            if entry.write.line == write.line && !entry.refused {
-                entry.write.merge(write);
-                entry.at = now;
-                self.stats.coalesced_stores += 1;
-                return Ok(false);
-            }
+        if let Some(slot) = self.joined(write.line, epoch) {
+            self.merge(now, slot, write);
+            return Ok(false);
         }
         let free = self.free.pop().ok_or(WouldBlock)?;
-        self.lines[free as usize] = write.line.0;
+        self.by_line.add(write.line, free);
         self.slots[free as usize] = Some(Entry {
             write: *write,
             epoch,
@@ -104,9 +93,35 @@ impl PersistBuffer {
         Ok(true)
     }
 
+    /// The entry that a write of `epoch` joins.
+    #[inline]
+    fn joined(&self, line: Line, epoch: EpochId) -> Option<u16> {
+        if !self.may_join(epoch) {
+            return None;
+        }
+        let joined = self.unsent_on(line).filter(|(_, e)| e.epoch == epoch && !e.refused);
+        joined.max_by_key(|(_, e)| e.sequence).map(|(slot, _)| slot)
+    }
+
+    /// Whether a write may join an entry of `epoch`: entries keep program order, so none is there unless the youngest is.
+    #[inline]
+    fn may_join(&self, epoch: EpochId) -> bool {
+        self.youngest().and_then(|slot| self.entry(slot)).is_some_and(|e| e.epoch == epoch)
+    }
+
+    /// Whether there is certainly no room for a write of `epoch`.
+    pub(crate) fn is_closed(&self, epoch: EpochId) -> bool {
+        self.free.is_empty() && !self.may_join(epoch)
+    }
+
     /// Takes a write into the unsent entry of its line, whatever epoch that is of, and gives the epoch.
     pub(crate) fn join(&mut self, now: Time, write: &LineWrite) -> Option<EpochId> {
         let slot = self.oldest_on(write.line)?;
+        self.merge(now, slot, write)
+    }
+
+    /// Takes a write into an entry, and gives its epoch.
+    fn merge(&mut self, now: Time, slot: u16, write: &LineWrite) -> Option<EpochId> {
         let entry = self.slots[usize::from(slot)].as_mut()?;
         entry.write.merge(write);
         entry.at = now;
@@ -142,16 +157,24 @@ impl PersistBuffer {
         self.unsent.back().copied()
     }
 
+    /// Unsent entries of a line, in no order.
+    fn unsent_on(&self, line: Line) -> impl Iterator<Item = (u16, &Entry)> {
+        let used = |slot: u16| Some((slot, self.entry(slot)?));
+        self.by_line.of(line).filter_map(used).filter(|(_, e)| !e.flying)
+    }
+
+    fn entry(&self, slot: u16) -> Option<&Entry> {
+        self.slots[usize::from(slot)].as_ref()
+    }
+
     /// The oldest unsent entry of a line.
     pub(crate) fn oldest_on(&self, line: Line) -> Option<u16> {
-        let on = |slot: &&u16| self.slots[**slot as usize].as_ref().is_some_and(|e| e.write.line == line);
-        self.unsent.iter().find(on).copied()
+        self.unsent_on(line).min_by_key(|(_, e)| e.sequence).map(|(slot, _)| slot)
     }
 
     /// The epoch of the oldest unsent entry of a line.
     pub(crate) fn oldest_epoch_on(&self, line: Line) -> Option<EpochId> {
-        let entry = self.slots[usize::from(self.oldest_on(line)?)].as_ref()?;
-        Some(entry.epoch)
+        self.unsent_on(line).min_by_key(|(_, e)| e.sequence).map(|(_, e)| e.epoch)
     }
 
     /// Marks an entry as sent and gives it.
@@ -169,7 +192,7 @@ impl PersistBuffer {
     /// Frees an acknowledged entry and gives its epoch.
     pub(crate) fn acknowledge(&mut self, now: Time, slot: u16) -> EpochId {
         let entry = self.slots[slot as usize].take().expect("an acknowledged entry is used");
-        self.lines[slot as usize] = NO_LINE;
+        self.by_line.remove(slot);
         self.free.push(slot);
         self.stats.persist_buffer.set(now, self.used());
         entry.epoch
@@ -202,7 +225,7 @@ impl PersistBuffer {
     }
 
     pub(crate) fn holds(&self, line: Line) -> bool {
-        self.used() > 0 && self.lines.contains(&line.0)
+        self.by_line.of(line).next().is_some()
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -111,6 +111,10 @@ pub trait Policy {
     fn fenced(&mut self, path: &Path) {
         let _ = path;
     }
+    /// Whether nothing comes of a store that finds no room: then who asks again may as well not.
+    fn refuses_quietly(&self) -> bool {
+        false
+    }
     /// A store to `line` was not admitted, or found no room. Whether entries may go now that could not.
     fn refused(&mut self, path: &mut Path, line: Line) -> bool {
         let _ = (path, line);
@@ -297,6 +301,11 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
         // A write into the open epoch lets no epoch commit.
         self.look_again(now);
         Ok(epoch)
+    }
+
+    fn refuses(&self) -> bool {
+        let Path { buffer, tracker, regions, .. } = &self.path;
+        regions.is_none() && self.policy.refuses_quietly() && buffer.is_closed(tracker.epochs.open())
     }
 
     fn fence(&mut self, now: Time, kind: FenceKind, out: &mut Outbox) -> Result<(), WouldBlock> {

@@ -2,6 +2,7 @@
 
 mod awaited;
 mod buffer;
+mod by_line;
 mod core;
 mod direct;
 mod epochs;

@@ -6,6 +6,7 @@ use protocol::{
     Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Mask,
     Retired, StatSink,
 };
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use units::{Dur, Time};
 
@@ -28,7 +29,7 @@ pub struct SpeculationBuffer {
     /// Oldest first, with the time up to which a store to it may still come.
     watched: Vec<(Watched, Time)>,
     /// Flushes that wait at the controller, oldest first.
-    waiting: Vec<FlushRequest>,
+    waiting: VecDeque<FlushRequest>,
     stats: WatchStats,
 }
 
@@ -49,7 +50,7 @@ impl SpeculationBuffer {
             mutant,
             now: Time::ZERO,
             watched: Vec::new(),
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             stats: WatchStats::default(),
         }
     }
@@ -113,7 +114,7 @@ impl ControllerOrdering for SpeculationBuffer {
     }
 
     fn arrives(&mut self, request: &FlushRequest) -> bool {
-        self.waiting.push(*request);
+        self.waiting.push_back(*request);
         // One message for each read. A store that is repeated has kept its line: whoever has read that had what was before.
         let marked = |watched: &mut Watched| std::mem::take(&mut watched.read);
         let found = !request.retry && self.of(request.write.line).is_some_and(marked);

@@ -15,6 +15,8 @@ use units::Time;
 #[derive(Clone, Copy, Debug, Hash)]
 struct Entry {
     slot: u16,
+    /// The controller of its line.
+    to: u16,
     write: LineWrite,
     /// Another core may take what it says for a release.
     publishes: bool,
@@ -35,6 +37,8 @@ pub struct SpecCore {
     gone: usize,
     /// A bit for each slot of `path`.
     taken: Vec<u64>,
+    /// How many of its stores may be taken for releases.
+    published: usize,
     /// The line that is about to be released on.
     releases: Option<Line>,
     /// The core makes up for what was wrong: its lines stay until their stores are durable.
@@ -47,9 +51,9 @@ pub struct SpecCore {
 /// What decides about the future, without times and counts.
 impl Hash for SpecCore {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        // Which slots are taken follows from the path.
+        // Which slots are taken, and how many stores publish, follows from the path.
         let SpecCore { core: _, map: _, spec: _, mutant: _, path, gone, .. } = self;
-        let SpecCore { taken: _, releases, careful, free_at: _, stats: _, .. } = self;
+        let SpecCore { taken: _, published: _, releases, careful, free_at: _, stats: _, .. } = self;
         (path, gone, releases, careful).hash(into);
     }
 }
@@ -68,6 +72,7 @@ impl SpecCore {
             path: VecDeque::with_capacity(spec.persist_path_entries),
             gone: 0,
             taken: vec![0; spec.persist_path_entries.div_ceil(64)],
+            published: 0,
             releases: None,
             careful: false,
             free_at: Time::ZERO,
@@ -83,8 +88,7 @@ impl SpecCore {
     /// controller keeps the order, two do not.
     fn sendable(&self) -> Option<usize> {
         let next = self.path.get(self.gone)?;
-        let to = |e: &Entry| self.map.controller(e.write.line);
-        let alone = self.gone == 0 || to(&self.path[0]) == to(next);
+        let alone = self.gone == 0 || self.path[0].to == next.to;
         (alone || self.is(Mutant::PassesControllers)).then_some(self.gone)
     }
 
@@ -112,7 +116,9 @@ impl SpecCore {
     }
 
     fn publishes(&self, line: Line) -> bool {
-        self.path.iter().any(|e| e.write.line == line && e.publishes) && !self.is(Mutant::HandsReleaseOver)
+        self.published > 0
+            && self.path.iter().any(|e| e.write.line == line && e.publishes)
+            && !self.is(Mutant::HandsReleaseOver)
     }
 }
 
@@ -136,10 +142,16 @@ impl CoreOrdering for SpecCore {
         }
         let publishes = self.releases.take() == Some(write.line);
         let (slot, careful) = (self.take_slot(), self.careful);
-        self.path.push_back(Entry { slot, write: *write, publishes, careful });
+        let to = self.map.controller(write.line) as u16;
+        self.published += usize::from(publishes);
+        self.path.push_back(Entry { slot, to, write: *write, publishes, careful });
         self.stats.persists += 1;
         self.changed(now);
         Ok(0)
+    }
+
+    fn refuses(&self) -> bool {
+        self.path.len() == self.spec.persist_path_entries
     }
 
     fn fence(&mut self, _: Time, kind: FenceKind, _: &mut Outbox) -> Result<(), WouldBlock> {
@@ -183,6 +195,7 @@ impl CoreOrdering for SpecCore {
     fn on(&mut self, now: Time, _: Peer, msg: &Msg, _: &mut Outbox) {
         let Msg::Ack { slot } = *msg else { protocol::unexpected("a persist path", msg) };
         let index = self.path.iter().position(|e| e.slot == slot).expect("an acknowledged store was sent");
+        self.published -= usize::from(self.path[index].publishes);
         self.path.remove(index);
         self.gone -= 1;
         self.taken[usize::from(slot) / 64] &= !(1 << (slot % 64));
@@ -199,7 +212,7 @@ impl CoreOrdering for SpecCore {
         }
         if let Some(index) = self.sendable() {
             self.gone += 1;
-            let Entry { slot, write, careful: retry, .. } = self.path[index];
+            let Entry { slot, to, write, careful: retry, .. } = self.path[index];
             let request = FlushRequest {
                 core: self.core,
                 slot,
@@ -210,8 +223,7 @@ impl CoreOrdering for SpecCore {
                 after_epoch: 0,
                 write,
             };
-            let to = Peer::Controller(self.map.controller(write.line));
-            out.send(now + self.spec.persist_path_ns, to, Msg::Flush(request));
+            out.send(now + self.spec.persist_path_ns, Peer::Controller(to.into()), Msg::Flush(request));
             self.free_at = now + self.spec.persist_path_issue_ns;
         }
     }

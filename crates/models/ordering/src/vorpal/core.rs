@@ -53,6 +53,10 @@ impl Policy for Clocked {
         if is_safe(path, oldest) { path.buffer.oldest_of(oldest) } else { None }
     }
 
+    fn refuses_quietly(&self) -> bool {
+        true
+    }
+
     fn drains_eagerly(&self, path: &Path) -> bool {
         path.draining || self.refused > 0
     }

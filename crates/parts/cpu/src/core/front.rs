@@ -67,6 +67,8 @@ pub(super) struct Front {
     pub(super) head_free_at: Time,
     /// The head waits for a message, and whether the ordering model is the reason.
     pub(super) head_blocked: bool,
+    /// Attempts of the head to go before it is no longer asked whether it would be refused: one that was refused may well be again.
+    pub(super) doubts: u8,
     /// The epoch that the release at the head publishes.
     pub(super) release_epoch: EpochId,
     pub(super) combining: Vec<LineWrite>,
@@ -131,6 +133,7 @@ impl Front {
             store_buffer: StoreBuffer::new(spec.store_buffer),
             head_free_at: Time::ZERO,
             head_blocked: false,
+            doubts: 0,
             release_epoch: 0,
             combining: Vec::with_capacity(spec.write_combining + 1),
             asked: Vec::new(),
@@ -222,6 +225,9 @@ impl Front {
         if self.ordering_next <= at {
             self.ordering.tick(at, &mut self.outbox);
             self.ordering_progressed(at);
+        } else if self.doubts > 0 && self.is_refused() {
+            self.head_blocked = true;
+            self.account.blocked(true);
         } else {
             self.drain_head(at);
         }

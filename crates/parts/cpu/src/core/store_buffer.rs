@@ -41,6 +41,11 @@ impl Entry {
         line_of(self.address)
     }
 
+    /// A store that neither releases nor acquires.
+    pub(super) fn is_plain_store(&self) -> bool {
+        self.kind == Kind::Store && self.order == Order::Plain
+    }
+
     /// A store whose bytes a later load has to see.
     fn has_bytes(&self) -> bool {
         matches!(self.kind, Kind::Store | Kind::NonTemporal)

@@ -46,6 +46,7 @@ impl Front {
         match step {
             Ok((takes, done)) => {
                 self.head_free_at = at + takes;
+                self.doubts = self.doubts.saturating_sub(1);
                 if done == DONE {
                     self.pop_head(at, takes);
                     self.account.blocked(false);
@@ -53,9 +54,24 @@ impl Front {
             }
             Err(why) => {
                 self.head_blocked = true;
+                // The one that has waited, and the next.
+                self.doubts = 2;
                 self.account.blocked(matches!(why, Blocked::Ordering));
             }
         }
+    }
+
+    /// Whether the head is a plain store that the ordering model has no room for, and looking at its line would leave no trace:
+    /// most of those that were refused are refused again.
+    #[inline]
+    pub(super) fn is_refused(&self) -> bool {
+        let Some(head) = self.store_buffer.head() else { return false };
+        let line = head.line();
+        if !(self.capabilities.orders_stores && head.is_plain_store() && line.is_pm()) {
+            return false;
+        }
+        let owned = |slot| self.caches.state(slot) != State::Shared;
+        self.ordering.refuses() && self.caches.recent(line).is_some_and(owned)
     }
 
     fn pop_head(&mut self, at: Time, takes: Dur) {

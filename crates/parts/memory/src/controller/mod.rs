@@ -267,7 +267,8 @@ impl Controller {
     }
 
     fn coalesces(&self, line: Line) -> bool {
-        self.queue.iter().any(|p| p.line == line)
+        // Writes of a line come one after the other, mostly: the youngest first.
+        self.queue.iter().rev().any(|p| p.line == line)
     }
 
     fn admit_waiting(&mut self, out: &mut Out<'_, Msg>) {
@@ -290,6 +291,9 @@ impl Controller {
         let line = self.input[chosen].line();
         if !self.has_room(line) {
             return None;
+        }
+        if chosen == 0 {
+            return self.input.pop_front();
         }
         // Two writes of a line stay in order.
         let first = self.input.iter().position(|i| i.line() == line)?;
@@ -347,7 +351,7 @@ impl Controller {
         if undo_read {
             self.reads.push_back(Read { line, answer: false });
         }
-        if let Some(pending) = self.queue.iter_mut().find(|p| p.line == line) {
+        if let Some(pending) = self.queue.iter_mut().rev().find(|p| p.line == line) {
             self.stats.coalesced += 1;
             pending.held |= undo_read;
             return;
@@ -363,12 +367,11 @@ impl Controller {
     }
 
     fn note_table(&mut self, out: &mut Out<'_, Msg>) {
+        let Some(records) = self.records else { return };
         let (at, value) = (out.now(), self.ordering.level());
         self.stats.records.table.set(at, value);
         self.stats.records.undo.set(at, self.ordering.undo_level());
-        if let Some(records) = self.records {
-            out.mark(|| Mark::Level { track: Track(records.name()), at, value: value as u64 });
-        }
+        out.mark(|| Mark::Level { track: Track(records.name()), at, value: value as u64 });
     }
 
     /// Starts what the media can start now, and sets the next timer.
