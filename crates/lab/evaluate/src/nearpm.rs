@@ -1,5 +1,6 @@
 //! NearPM (EuroSys 2023), §2 and §8: figures 1 and 15 to 20, one beyond, and the scoreboard.
 
+mod artifact;
 mod figures;
 mod order;
 
@@ -43,7 +44,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
-    tables: crate::no_tables,
+    tables: artifact::tables,
     runs: 200,
     live: None,
 };
@@ -120,6 +121,9 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
             add((&mut runs, effort), (&by_cores(label), preset, "logging"), workload, 1, &alone)?;
         }
     }
+    if effort == Effort::Whole {
+        artifact::declare(&mut runs)?;
+    }
     Ok(runs)
 }
 
@@ -132,20 +136,20 @@ fn by_cores(label: &str) -> String {
 }
 
 /// A workload's time on the cores over its time on a machine.
-fn speedup(runs: &Runs, machine: &str, mechanism: &str, workload: &str, threads: u64) -> f64 {
-    runs.time(&name(CPU, mechanism), workload, threads)
+fn speedup(runs: &Runs, (cpu, machine): (&str, &str), mechanism: &str, workload: &str, threads: u64) -> f64 {
+    runs.time(&name(cpu, mechanism), workload, threads)
         / runs.time(&name(machine, mechanism), workload, threads)
 }
 
 /// The same of the time inside crash-consistency regions.
-fn region_speedup(runs: &Runs, machine: &str, mechanism: &str, workload: &str) -> f64 {
+fn region_speedup(runs: &Runs, (cpu, machine): (&str, &str), mechanism: &str, workload: &str) -> f64 {
     let region = |m: &str| runs.get(&name(m, mechanism), workload, 1, "neardata.region_time_ns");
-    region(CPU) / region(machine)
+    region(cpu) / region(machine)
 }
 
 /// The share of the run that goes into crash consistency on the cores, and the share of that which is movement.
-fn shares(runs: &Runs, mechanism: &str, workload: &str) -> (f64, f64) {
-    let get = |stat| runs.get(&name(CPU, mechanism), workload, 1, stat);
+fn shares(runs: &Runs, cpu: &str, mechanism: &str, workload: &str) -> (f64, f64) {
+    let get = |stat| runs.get(&name(cpu, mechanism), workload, 1, stat);
     let (region, moved) = (get("neardata.region_time_ns"), get("neardata.movement_time_ns"));
     (get("neardata.region_share"), moved / region)
 }
@@ -166,20 +170,20 @@ fn average(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn end_to_end(runs: &Runs, machine: &str) -> Finding {
-    for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| speedup(runs, machine, m, w, 1))))
+    for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| speedup(runs, (CPU, machine), m, w, 1))))
 }
 
 fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
     match claim.id.as_str() {
         "nearpm.overhead-share" => {
-            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| shares(runs, m, w).0)))
+            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| shares(runs, CPU, m, w).0)))
         }
         "nearpm.movement-share" => {
-            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| shares(runs, m, w).1)))
+            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| shares(runs, CPU, m, w).1)))
         }
         "nearpm.micro" => Finding::Values([64, 16_384].map(|s| copy_speedup(runs, s)).to_vec()),
         "nearpm.region-speedup" => {
-            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| region_speedup(runs, MD, m, w))))
+            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| region_speedup(runs, (CPU, MD), m, w))))
         }
         "nearpm.e2e.md" => end_to_end(runs, MD),
         "nearpm.e2e.sd" => end_to_end(runs, SD),
@@ -205,7 +209,7 @@ fn persistence_domain() -> Result<usize, ConfigError> {
 fn with_units_speedup(runs: &Runs, units: u64) -> f64 {
     let machine = if units == 4 { MD.to_string() } else { with_units(units) };
     let all = MECHANISMS.iter().flat_map(|(m, _)| WORKLOADS.iter().map(move |w| (*m, *w)));
-    mean(all.map(|(m, w)| speedup(runs, &machine, m, w, 1)))
+    mean(all.map(|(m, w)| speedup(runs, (CPU, &machine), m, w, 1)))
 }
 
 fn units(runs: &Runs) -> Finding {
@@ -217,7 +221,7 @@ fn units(runs: &Runs) -> Finding {
 }
 
 fn threads(runs: &Runs) -> Finding {
-    let of = |w: &str| THREADS.map(|t| speedup(runs, MD, "logging", w, t));
+    let of = |w: &str| THREADS.map(|t| speedup(runs, (CPU, MD), "logging", w, t));
     // Less than a hundredth is no trend.
     let shrinks = |all: &[f64; 5]| all[4] < 0.99 * all[0] && all.iter().all(|s| *s > 1.0);
     let (memcached, redis) = (of(SERVERS[0]), of(SERVERS[1]));

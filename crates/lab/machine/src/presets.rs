@@ -61,6 +61,7 @@ presets!(
     "asap-ep@artifact",
     "asap-rp@artifact",
     "eadr@artifact",
+    "nearpm-cpu@artifact",
     "nearpm-md@artifact",
     "nearpm-md@cxl",
     "nearpm-md@asap",

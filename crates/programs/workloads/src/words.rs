@@ -21,6 +21,7 @@ pub(crate) enum Direction {
 pub(crate) enum CopiedPages {
     All,
     First,
+    Fixed,
 }
 
 pub(crate) const ORDER: Kind = Order::KIND;

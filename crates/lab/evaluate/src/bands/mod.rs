@@ -85,12 +85,18 @@ impl Paper {
         space(&jobs(declared, &asked).1)
     }
 
-    /// The numbers of all claims in each run of a design, those first that the presets miss.
+    /// The numbers of all claims in each run of a design: of those that the presets miss first, and of each claim one before
+    /// any has another.
     fn numbers(&self, done: &Evaluation, asked: &[Asked], designed: &Designed<'_>) -> Vec<Vec<Option<f64>>> {
-        let mut claims: Vec<_> =
-            done.claims.iter().zip(asked).filter(|(_, asked)| !asked.is_empty()).collect();
-        claims.sort_by_key(|(scored, _)| scored.is_met());
-        claims.into_iter().flat_map(|(scored, asked)| numbers(&self.found(scored, asked, designed))).collect()
+        let claims = done.claims.iter().zip(asked).filter(|(_, asked)| !asked.is_empty());
+        let mut all: Vec<_> = claims
+            .flat_map(|(scored, asked)| {
+                let numbers = numbers(&self.found(scored, asked, designed)).into_iter().enumerate();
+                numbers.map(|(place, number)| ((scored.is_met(), place), number))
+            })
+            .collect();
+        all.sort_by_key(|(first, _)| *first);
+        all.into_iter().map(|(_, number)| number).collect()
     }
 
     /// What is found of a claim in each run of a design.

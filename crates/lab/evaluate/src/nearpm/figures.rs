@@ -1,7 +1,7 @@
 //! Figures 1 and 15 to 20 as the simulation gives them, and what the paper leaves to others.
 
 use super::{
-    BEYOND, MACHINES, MD, MECHANISMS, SERVERS, SIZES, THREADS, UNITS, WORKLOADS, by_cores, copy_speedup,
+    BEYOND, CPU, MACHINES, MD, MECHANISMS, SERVERS, SIZES, THREADS, UNITS, WORKLOADS, by_cores, copy_speedup,
     name, region_speedup, shares, speedup, with_units_speedup,
 };
 use crate::figure::{Figure, Lines, Row, row};
@@ -38,7 +38,7 @@ fn overhead(runs: &Runs) -> Figure {
         x: "",
         order: &said(),
     }
-    .figure("grouped", by_mechanism(|m, w| shares(runs, m, w).0))
+    .figure("grouped", by_mechanism(|m, w| shares(runs, CPU, m, w).0))
 }
 
 fn movement(runs: &Runs) -> Figure {
@@ -50,7 +50,7 @@ fn movement(runs: &Runs) -> Figure {
         x: "",
         order: &said(),
     }
-    .figure("grouped", by_mechanism(|m, w| shares(runs, m, w).1))
+    .figure("grouped", by_mechanism(|m, w| shares(runs, CPU, m, w).1))
 }
 
 fn regions(runs: &Runs) -> Figure {
@@ -62,13 +62,13 @@ fn regions(runs: &Runs) -> Figure {
         x: "",
         order: &said(),
     }
-    .figure("grouped", by_mechanism(|m, w| region_speedup(runs, MD, m, w)))
+    .figure("grouped", by_mechanism(|m, w| region_speedup(runs, (CPU, MD), m, w)))
 }
 
 fn end_to_end(runs: &Runs, index: usize, mechanism: &str, said: &str) -> Figure {
     let mut rows = Vec::new();
     for machine in MACHINES {
-        rows.extend(WORKLOADS.map(|w| row(w, machine, None, speedup(runs, machine, mechanism, w, 1))));
+        rows.extend(WORKLOADS.map(|w| row(w, machine, None, speedup(runs, (CPU, machine), mechanism, w, 1))));
     }
     Lines {
         name: ["figure-16a", "figure-16b", "figure-16c"][index],
@@ -123,7 +123,7 @@ fn units(runs: &Runs) -> Figure {
 fn threads(runs: &Runs) -> Figure {
     let mut rows = Vec::new();
     for workload in SERVERS {
-        let at = |t: u64| row("", workload, Some(t as f64), speedup(runs, MD, "logging", workload, t));
+        let at = |t: u64| row("", workload, Some(t as f64), speedup(runs, (CPU, MD), "logging", workload, t));
         rows.extend(THREADS.map(at));
     }
     Lines {

@@ -31,7 +31,7 @@ impl Pm {
                 continue;
             }
             self.state.borrow_mut().pages.insert(page, 0);
-            if self.first_page_alone {
+            if self.copies_first_alone() {
                 self.write_back(page).await;
             }
             self.state.borrow_mut().faults += 1;
@@ -54,7 +54,9 @@ impl Pm {
 
     /// The kernel's part of a write to a protected page: the fault, the signal, and the change of protection.
     pub(super) async fn fault(&self) {
-        self.c.cpu.compute(self.c.settings.dur("workload.fault_ns")).await;
+        let untimed = self.c.settings.dur("workload.untimed_fault_ns");
+        self.c.cpu.compute(untimed + self.c.settings.dur("workload.fault_ns")).await;
+        self.untimed.set(self.untimed.get() + untimed);
     }
 
     /// An entry for `size` bytes at `address`, whole lines.

@@ -33,6 +33,7 @@ use params::{FromSetting, Words};
 use protocol::{LOG_BYTES, LogLayout, NearInterface, PM_BASE, POOL_HEADER, Settings, Share};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use units::Dur;
 
 /// First word of a pool.
 const POOL_MAGIC: u64 = 0x4C4F_4F50_4D50_4F43;
@@ -143,6 +144,12 @@ impl Parts {
         self.data + page * PAGE + which * self.span()
     }
 
+    /// The one place to which all pages of a device are copied where that is fixed.
+    fn fixed_frame(&self, page: u64) -> u64 {
+        let turn = (self.layout.devices * self.layout.interleave / PAGE).max(1);
+        self.frame(page % turn, 1)
+    }
+
     fn table(&self, page: u64) -> u64 {
         self.place.base + PAGE_TABLE + page * 8
     }
@@ -189,7 +196,9 @@ pub(crate) struct Pm {
     mechanism: Mechanism,
     near: Option<NearInterface>,
     bug: Bug,
-    first_page_alone: bool,
+    copied: Option<CopiedPages>,
+    /// Time of faults in the range in hand that no region counts.
+    untimed: Cell<Dur>,
     /// Ranges added so far.
     added: Cell<u64>,
     transaction: Cell<u64>,
@@ -210,8 +219,8 @@ impl Pm {
             mechanism,
             near,
             bug: Bug::of(&c.settings),
-            first_page_alone: c.settings.get("workload.pages").and_then(CopiedPages::from_setting)
-                == Some(CopiedPages::First),
+            copied: c.settings.get("workload.pages").and_then(CopiedPages::from_setting),
+            untimed: Cell::new(Dur::ZERO),
             added: Cell::new(0),
             transaction: Cell::new(1),
             state: RefCell::new(State {
@@ -266,7 +275,8 @@ impl Pm {
             Mechanism::Checkpoint => self.save_pages(address, size).await,
             Mechanism::Shadow => self.shadow_pages(address, size).await,
         }
-        self.c.cpu.spent(Share::Consistency, self.c.cpu.now() - began);
+        let spent = self.c.cpu.now() - began - self.untimed.take();
+        self.c.cpu.spent(Share::Consistency, spent);
     }
 
     /// Changes a word of what was added or is new.
@@ -303,7 +313,11 @@ impl Pm {
     /// transaction changes, and no other.
     fn leaves_page(&self) -> bool {
         let copied = std::mem::replace(&mut self.state.borrow_mut().copied, true);
-        copied && self.first_page_alone
+        copied && self.copies_first_alone()
+    }
+
+    fn copies_first_alone(&self) -> bool {
+        matches!(self.copied, Some(CopiedPages::First | CopiedPages::Fixed))
     }
 
     /// Whether a word is the allocator's.

@@ -1,6 +1,7 @@
 //! Shadow paging: each page of data has two frames, and a word that says which one counts.
 
 use super::{Bug, PAGE, Pm};
+use crate::words::CopiedPages;
 use protocol::{LogChecksum, NearKind, Share};
 
 impl Pm {
@@ -13,7 +14,9 @@ impl Pm {
             }
             let old = self.c.load(parts.table(page)).await & 1;
             self.fault().await;
-            let (from, to) = (parts.frame(page, old), parts.frame(page, 1 - old));
+            let from = parts.frame(page, old);
+            let is_fixed = self.copied == Some(CopiedPages::Fixed);
+            let to = if is_fixed { parts.fixed_frame(page) } else { parts.frame(page, 1 - old) };
             if self.near.is_some() {
                 self.command(NearKind::ShadowCopy, from, to, PAGE).await;
             } else {
@@ -22,7 +25,10 @@ impl Pm {
                 self.c.cpu.ofence().await;
                 self.c.cpu.spent(Share::Movement, self.c.cpu.now() - began);
             }
-            self.state.borrow_mut().pages.insert(page, 1 - old);
+            // What was copied to one place is changed where it lies.
+            if !is_fixed {
+                self.state.borrow_mut().pages.insert(page, 1 - old);
+            }
         }
     }
 
