@@ -19,7 +19,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params! {
         "operations" N, "100000", "artifact: 100000 keys", "keys inserted by all threads";
         "search_percent" PERCENT, "100", "artifact: insert phase, then search phase", "searches for each hundred insertions, afterwards";
-        "initial_depth" Count { min: 0, max: 16 }, "4", "artifact: 16384 pairs at the start", "depth of the directory at the start";
+        "initial_depth" Count { min: 0, max: 16 }, "4", "open 4..11: the public source makes 16384 segments (14), which do not fit a thread's memory, and how many ASAP's artifact ran cannot be told; stands at 4, as before that was found", "depth of the directory at the start";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
     check: None,
