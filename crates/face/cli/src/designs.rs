@@ -9,14 +9,15 @@ use evaluate::{Cell, Grid};
 
 /// What the machines of a comparison cost and need: nothing where one has no ordering model.
 pub(crate) fn of(names: &[String], runs: &[Runs]) -> Vec<Grid> {
-    let Some(first) = runs.first() else { return Vec::new() };
-    let cores = first.report().0.workload_description.threads();
     let designs = names.iter().zip(runs).map(|(name, of)| {
         let report = of.report().0;
+        // As runs have it: a machine's cores, or a thread each.
+        let threads = report.workload_description.threads();
+        let cores = threads.max(report.description.settings.count("cpu.cores"));
         Design::of(name, &report.description, cores, |statistic| report.get(statistic))
     });
     let Some(designs) = designs.collect::<Option<Vec<_>>>() else { return Vec::new() };
-    vec![state(&designs, cores), needs(&designs)]
+    if designs.is_empty() { Vec::new() } else { vec![state(&designs), needs(&designs)] }
 }
 
 /// A table with its caption.

@@ -9,6 +9,7 @@ use ordering::{Hardware, Nature};
 pub struct Design<'a> {
     name: &'a str,
     machine: &'a Description,
+    cores: usize,
     hardware: Hardware,
     nature: Nature,
 }
@@ -23,7 +24,7 @@ impl<'a> Design<'a> {
         statistic: impl Fn(&str) -> Option<f64>,
     ) -> Option<Design<'a>> {
         let (hardware, nature) = (machine.adds(cores, statistic)?, machine.nature()?);
-        Some(Design { name, machine, hardware, nature })
+        Some(Design { name, machine, cores, hardware, nature })
     }
 
     /// What the power failure brings to memory at most, beyond what queues of controllers hold, in bytes.
@@ -112,13 +113,24 @@ fn speculates(speculates: Speculates) -> &'static str {
     }
 }
 
+/// The cores that they have.
+fn cores(designs: &[Design]) -> String {
+    let (least, most) = (designs.iter().map(|d| d.cores).min(), designs.iter().map(|d| d.cores).max());
+    match (least.unwrap_or(0), most.unwrap_or(0)) {
+        (1, 1) => "1 core".into(),
+        (least, most) if least == most => format!("{most} cores"),
+        (least, most) => format!("its cores, {least} to {most}"),
+    }
+}
+
 /// What machines add in bytes, and what of that a power failure has to bring to memory.
-pub fn state(designs: &[Design], cores: usize) -> Grid {
+pub fn state(designs: &[Design]) -> Grid {
     let head = ["machine", "core B", "controller B", "shared B", "all B", "drains B", "drains uJ", "adds"];
     Grid {
         title: "Hardware state".into(),
         caption: format!(
-            "Bytes that each ordering adds to a machine with {cores} cores, by its parameters; what a power failure has to bring to memory at most beyond controllers' write pending queues, and the energy for that (memory.drain_line_nj)."
+            "Bytes that each ordering adds to a machine with {}, by its parameters; what a power failure has to bring to memory at most beyond controllers' write pending queues, and the energy for that (memory.drain_line_nj).",
+            cores(designs)
         ),
         head: head.map(String::from).to_vec(),
         rows: designs.iter().map(Design::state).collect(),
@@ -133,5 +145,24 @@ pub fn needs(designs: &[Design]) -> Grid {
         caption: "As the models' halves do it when they are driven: whether a later write waits for an earlier one that goes to another controller, leaves at once, or leaves at once to the same controller only; and whether writes, which controllers undo, or reads, for which cores go back, may turn out wrong. By what they declare: what orders one thread's persists after another's; what a power failure saves beside controllers' queues; and whether the program recovers by itself or goes on from its region, once controllers have undone what they have to.".into(),
         head: head.map(String::from).to_vec(),
         rows: designs.iter().map(Design::needs).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_says_how_many_cores_its_machines_have() {
+        let said = |cores: &[usize]| {
+            let bbb = Description::preset("bbb").unwrap();
+            let designs = cores.iter().map(|n| Design::of("bbb", &bbb, *n, |_| None).unwrap());
+            state(&designs.collect::<Vec<_>>()).caption
+        };
+        for (cores, words) in
+            [(&[1][..], "with 1 core,"), (&[4, 4], "with 4 cores,"), (&[2, 8], "with its cores, 2 to 8,")]
+        {
+            assert!(said(cores).contains(words), "{}", said(cores));
+        }
     }
 }

@@ -10,7 +10,7 @@ const CORES: u64 = 4;
 
 pub(super) fn tables(runs: &Runs) -> Vec<Grid> {
     let designs: Vec<Design> = MACHINES.iter().filter_map(|m| design(runs, m, CORES as usize)).collect();
-    let hardware = [state(&designs, CORES as usize), needs(&designs)];
+    let hardware = [state(&designs), needs(&designs)];
     let speedups = THREADS.iter().map(|threads| speedups(runs, *threads));
     std::iter::once(overview(runs)).chain(hardware).chain(speedups).collect()
 }

@@ -130,7 +130,10 @@ impl Hardware {
             };
             Sized { structure, entries, count }
         };
-        Hardware { structures: model.structures(settings, around).into_iter().map(sized).collect() }
+        // What has no entry is not there; what needed none in a run is.
+        let structures = model.structures(settings, around).into_iter();
+        let there = structures.filter(|s| s.entries != Entries::Bounded(0));
+        Hardware { structures: there.map(sized).collect() }
     }
 
     /// Bytes added at one `place`.

@@ -63,6 +63,19 @@ fn sizes_follow_from_the_parameters() {
 }
 
 #[test]
+fn a_table_without_entries_is_not_there() {
+    for (name, key) in [("asap", "ordering.recovery_table"), ("cwsp", "ordering.undo_log")] {
+        let mut settings = settings(name);
+        let saved =
+            |settings: &Settings| Hardware::of(model(name).model, settings, &SERVER, |_| None).drained();
+        let usual = saved(&settings);
+        settings.set(key, Setting::Number(0));
+        let table = key.trim_start_matches("ordering.").replace('_', " ");
+        assert!(usual.contains(&table.as_str()) && !saved(&settings).contains(&table.as_str()), "{name}");
+    }
+}
+
+#[test]
 fn a_clock_grows_with_the_cores() {
     let of = |cores| {
         let around = Around { cores, ..SERVER };
