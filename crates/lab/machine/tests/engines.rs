@@ -18,7 +18,7 @@ fn random_machine(r: &mut Random) -> Description {
     };
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();
-    let small: [(&str, &[&str]); 32] = [
+    let small: [(&str, &[&str]); 39] = [
         ("cpu.cores", &["1", "2"]),
         ("cpu.store_buffer", &["1", "4", "32"]),
         ("cpu.outstanding_misses", &["1", "2", "16"]),
@@ -52,6 +52,14 @@ fn random_machine(r: &mut Random) -> Description {
         ("ordering.commit_ns", &["0", "5", "50"]),
         ("memory.pm.read_ns", &["1", "20", "175"]),
         ("memory.dram.read_ns", &["1", "50"]),
+        // What single orderings have.
+        ("ordering.held_writes", &["0", "1", "2", "64"]),
+        ("ordering.clock_interval_ns", &["10", "37", "1000"]),
+        ("ordering.undo_log", &["0", "1", "2", "64"]),
+        ("ordering.region_stores", &["1", "2", "3", "32"]),
+        ("ordering.unfinished_lines", &["1", "2", "4", "128"]),
+        ("ordering.proactive_flush", &["true", "false"]),
+        ("ordering.persistency", &["epoch", "release"]),
     ];
     for (key, values) in small {
         let before = d.clone();
