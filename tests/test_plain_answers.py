@@ -176,7 +176,12 @@ def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
         (lambda: cp.record("true", times="2"), "times is a whole number, not '2'"),
         (lambda: cp.track(1, interval="x"), "interval is a number, not 'x'"),
         (lambda: cp.track(1, children=1), "children is True or False, not 1"),
-        (lambda: cp.curve("intel", reads="x"), "reads is a whole number, not 'x'"),
+        (lambda: cp.curve("intel", reads="x"), "reads are shares in per cent, a list, not 'x'"),
+        (lambda: cp.curve("intel", reads=["x"]), "reads is a whole number, not 'x'"),
+        (lambda: cp.reproduce(3), "paper is text, not 3"),
+        (lambda: cp.replay(3, [1]), "protocol is text, not 3"),
+        (lambda: cp.replay("asap", "x"), "choices are the steps of a violation, a list, not 'x'"),
+        (lambda: cp.track(1, mode=3), "mode is text, not 3"),
         (lambda: cp.Machine("intel", label=3), "label is text, not 3"),
         (lambda: cp.run("intel", "queue")[3], "a statistic is its name, not 3"),
         (lambda: cp.compare("queue", on=None), "on is a machine or a list of machines, not None"),
@@ -202,6 +207,11 @@ def test_numbers_that_make_no_sense_are_refused_in_python() -> None:
         cp.crash("intel", "queue", every=-1)
     with pytest.raises(cp.ConfigError, match="windows -1: give at least 1"):
         cp.track(1, windows=-1)
+    with pytest.raises(cp.ConfigError, match="points 1180591620717411303424: give at most 9223372036854775807"):
+        cp.crash("intel", "queue", points=2**70)
+    for seconds in (float("nan"), -1, float("inf")):
+        with pytest.raises(cp.ConfigError, match=f"time_limit {seconds}: give a number of seconds, zero or more"):
+            cp.crash("intel", "queue", time_limit=seconds)
 
 
 def test_the_family_is_compared_by_its_name_in_python_too() -> None:
@@ -221,3 +231,26 @@ def test_a_failure_that_the_machine_makes_is_said_to_be_its_own(cli: Cli) -> Non
 def test_a_controller_that_takes_too_long_is_told_by_its_own_key(cli: Cli, kind: str, ns: int, clocks: int) -> None:
     said = cli.refuses("run", "intel", "queue", "--set", f"memory.kind={kind}", "--set", f"memory.ddr.controller_ns={ns}")
     assert f"memory.ddr.controller_ns = {ns}: {clocks} clocks; give at most 1000" in said
+
+
+def test_shares_of_reads_may_come_one_by_one() -> None:
+    with pytest.raises(cp.ConfigError, match="a share of reads of 40 %"):
+        cp.curve("intel", reads=(share for share in (40,)))
+    with pytest.raises(cp.ConfigError, match="shared: a machine at hosts fidelity has no memory under load"):
+        cp.curve("shared", reads=[100])
+
+
+def test_a_check_has_a_time_that_ends(cli: Cli) -> None:
+    for seconds in ("nan", "-1", "inf"):
+        done = cli.run("crash", "intel", "queue", f"--time-limit={seconds}")
+        assert (done.returncode, done.stdout) == (2, "") and "give a number of seconds, zero or more" in done.stderr
+
+
+def test_the_order_of_what_is_set_decides_nothing(cli: Cli) -> None:
+    all_memories, one = ("--set", "memory.pm.read_ns=100"), ("--set", "memory.0.pm.media=ddr4")
+    few = ("--set", "workload.operations=20")
+    runs = [cli.json("run", "compose-bbb-two-media", "queue", *few, *sets) for sets in (all_memories + one, one + all_memories)]
+    assert runs[0]["stats"] == runs[1]["stats"]
+    orders = [{"memory.pm.read_ns": 100, "memory.0.pm.read_ns": 50}, {"memory.0.pm.read_ns": 50, "memory.pm.read_ns": 100}]
+    both = [cp.run(cp.Machine("compose-bbb-two-media", sets), cp.Workload("queue", operations=20)) for sets in orders]
+    assert both[0].stats.equals(both[1].stats)

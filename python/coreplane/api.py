@@ -80,11 +80,12 @@ def curve(machine: AMachine, *, reads: Sequence[int] = (100, 75, 50), memory: Li
     ``memory`` is the one of ``memory.kind``, or the machine's DRAM. Raises ConfigError when a share is not accepted, or the machine
     is one at page fidelity.
     """
-    accept(isinstance(reads, Iterable), f"reads are shares in per cent, a list, not {reads!r}")
-    for share in reads:
+    accept(isinstance(reads, Iterable) and not isinstance(reads, str | bytes), f"reads are shares in per cent, a list, not {reads!r}")
+    shares = list(reads)
+    for share in shares:
         counts(0, reads=share)
     of = machine_of(machine)
-    return Curve(of.name, _core.curve(core_of(of), list(reads), pairs({"workload.memory": memory}), _seed(seed)))
+    return Curve(of.name, _core.curve(core_of(of), shares, pairs({"workload.memory": memory}), _seed(seed)))
 
 
 def diff(before: str | os.PathLike[str], after: str | os.PathLike[str]) -> Difference:
@@ -184,8 +185,12 @@ def explore(protocol: str, *, mutant: str | None = None, states: int = 5_000_000
 
 def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, **bounds: Value) -> Replay:
     """Takes the steps of a violation again: its ``choices``."""
-    texts(mutant=mutant)
-    data = _core.explore(protocol, _bounds(bounds), mutant, 1, list(choices))
+    texts(protocol=protocol, mutant=mutant)
+    accept(isinstance(choices, Iterable) and not isinstance(choices, str | bytes), f"choices are the steps of a violation, a list, not {choices!r}")
+    steps = list(choices)
+    for step in steps:
+        counts(0, choices=step)
+    data = _core.explore(protocol, _bounds(bounds), mutant, 1, steps)
     return Replay(tuple(data["trace"]), data["message"])
 
 
@@ -239,6 +244,7 @@ def track(
     flags(children=children, accessed=accessed)
     counts(windows=windows)
     numbers(interval=interval)
+    texts(mode=mode, mechanism=mechanism)
     if [target, name, cgroup].count(None) != 2:
         raise _core.ConfigError("track: give one of a process's number, a command, the name of a process and a cgroup")
     processes, command = _processes(target, name)
@@ -253,6 +259,7 @@ def reproduce(
     With ``bands``, every parameter that nobody has published is varied, in at most ``runs`` runs. The folder ``out`` keeps each
     of these, so that an interrupted evaluation goes on where it stopped.
     """
+    texts(paper=paper)
     paths = [None if path is None else os.fspath(path) for path in (claims, out)]
     _bands(bands, runs, no_bands=False)
     return Scoreboard(_core.reproduce(paper, paths[0], _seed(seed), bands, runs, paths[1]))

@@ -1,5 +1,6 @@
 """What is simulated: machines, and workloads to run on them. Names, keys and values are checked when they are made."""
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -190,20 +191,26 @@ def flags(**given: object) -> None:
         accept(isinstance(value, bool), f"{name} is True or False, not {value!r}")
 
 
+MOST = 2**63 - 1
+"""The largest whole number that is taken."""
+
+
 def counts(least: int = 1, **given: object) -> None:
     """Raises TypeError where an argument is no whole number, ConfigError where it is less than ``least``; one that was left away is neither."""
     for name, value in given.items():
         if value is None:
             continue
         accept(isinstance(value, Integral) and not isinstance(value, bool), f"{name} is a whole number, not {value!r}")
-        if isinstance(value, Integral) and value < least:
-            raise _core.ConfigError(f"{name} {value}: give at least {least}")
+        if isinstance(value, Integral) and not least <= int(value) <= MOST:
+            raise _core.ConfigError(f"{name} {value}: give {f'at least {least}' if int(value) < least else f'at most {MOST}'}")
 
 
 def numbers(**given: object) -> None:
-    """Raises TypeError where an argument is no number."""
+    """Raises TypeError where an argument is no number, ConfigError where it is no length of time: below zero, or without end."""
     for name, value in given.items():
         accept(isinstance(value, Real) and not isinstance(value, bool), f"{name} is a number, not {value!r}")
+        if isinstance(value, Real) and not 0 <= float(value) < math.inf:
+            raise _core.ConfigError(f"{name} {value}: give a number of seconds, zero or more")
 
 
 def texts(**given: object) -> None:

@@ -192,10 +192,10 @@ pub(crate) struct CrashArgs {
     #[arg(long, default_value_t = 64)]
     pub(crate) images: usize,
     /// Seconds of its own that the check may take: on a processor, or waiting for anything else
-    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
     pub(crate) time_limit: f64,
     /// Seconds of checks that making failures small may take
-    #[arg(long, value_name = "S", default_value_t = 20.0)]
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = seconds)]
     pub(crate) minimise_seconds: f64,
     /// A folder for the result (crash.json), and for what was found so far
     #[arg(long, short)]
@@ -636,4 +636,10 @@ pub(crate) struct ReproduceArgs {
 fn papers() -> String {
     let names: Vec<&str> = evaluate::PAPERS.iter().map(|p| p.name).collect();
     format!("What to evaluate: {}, or all", names.join(", "))
+}
+
+/// A length of time, which ends.
+fn seconds(text: &str) -> Result<f64, String> {
+    let given = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
+    given.ok_or_else(|| "give a number of seconds, zero or more".into())
 }

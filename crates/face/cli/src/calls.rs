@@ -46,7 +46,9 @@ impl Machine {
                 |keys: &Pairs| MemoryDescription::of(keys.iter().map(|(k, v)| (k.as_str(), v.as_str())));
             machine.memories = memories.iter().map(one).collect::<Result<_, _>>()?;
         }
-        set.iter().try_for_each(|(key, value)| machine.set(key, value))?;
+        let mut set: Vec<_> = set.iter().collect();
+        set.sort_by_key(|(key, _)| machine::is_of_one_memory(key));
+        set.into_iter().try_for_each(|(key, value)| machine.set(key, value))?;
         machine.check()?;
         machine.name = label.unwrap_or(machine.name);
         Ok(Machine(machine))

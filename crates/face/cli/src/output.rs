@@ -142,7 +142,7 @@ pub(crate) fn apply(
     machine: &mut Description,
     workload: &mut WorkloadDescription,
 ) -> Result<(), Failure> {
-    for assignment in &settings.set {
+    for assignment in in_order(settings) {
         let (key, value) = assignment
             .split_once('=')
             .ok_or_else(|| Failure::BadInput(format!("--set {assignment}: give KEY=VALUE")))?;
@@ -158,11 +158,12 @@ pub(crate) fn apply_all(
     settings: &Settings,
     jobs: &mut [(Description, Vec<WorkloadDescription>)],
 ) -> Result<(), Failure> {
-    let mut acted = vec![false; settings.set.len()];
+    let ordered = in_order(settings);
+    let mut acted = vec![false; ordered.len()];
     for (machine, workloads) in jobs.iter_mut() {
         let mut all = machine.clone();
         let mut sets = Vec::new();
-        for assignment in &settings.set {
+        for assignment in &ordered {
             let (key, value) = assignment
                 .split_once('=')
                 .ok_or_else(|| Failure::BadInput(format!("--set {assignment}: give KEY=VALUE")))?;
@@ -184,8 +185,15 @@ pub(crate) fn apply_all(
         return Ok(());
     };
     let names: Vec<&str> = jobs.iter().map(|(machine, _)| machine.name.as_str()).collect();
-    let key = settings.set[index].split_once('=').map_or("", |(key, _)| key);
+    let key = ordered[index].split_once('=').map_or("", |(key, _)| key);
     Err(Failure::BadInput(format!("--set {}", machine::does_nothing(key, &names))))
+}
+
+/// What `--set` says, of one memory after what it says of the machine.
+fn in_order(settings: &Settings) -> Vec<&str> {
+    let mut all: Vec<&str> = settings.set.iter().map(String::as_str).collect();
+    all.sort_by_key(|assignment| machine::is_of_one_memory(assignment));
+    all
 }
 
 /// Sets a key of the workload or of the machine.

@@ -136,10 +136,10 @@ pub(crate) fn pause(top: &Point, load: u64, traffic: u64) -> f64 {
 }
 
 fn check(machine: &Description, reads: &[u64]) -> Result<(), ConfigError> {
-    if machine.fidelity() == "page" {
-        let name = &machine.name;
+    if !machine.is_line() {
+        let (name, fidelity) = (&machine.name, machine.fidelity());
         return Err(ConfigError(format!(
-            "{name}: a machine at page fidelity has no memory under load; give one at line fidelity"
+            "{name}: a machine at {fidelity} fidelity has no memory under load; give one at line fidelity"
         )));
     }
     if reads.is_empty() {

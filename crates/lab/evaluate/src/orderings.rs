@@ -117,7 +117,7 @@ fn figures(runs: &Runs) -> Vec<Figure> {
 
 /// A bar for each machine and structure. Bandwidth alone has nothing but writes: where caches persist, it makes none.
 fn bars(value: impl Fn(&str, &str) -> f64) -> Vec<Row> {
-    let pairs = STRUCTURES.iter().flat_map(|w| MACHINES.iter().map(move |m| (*m, *w)));
+    let pairs = WORKLOADS.iter().flat_map(|w| MACHINES.iter().map(move |m| (*m, *w)));
     pairs.map(|(m, w)| row(w, m, None, value(m, w))).collect()
 }
 

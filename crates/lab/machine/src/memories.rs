@@ -25,6 +25,13 @@ impl Entry {
     }
 }
 
+/// Whether a key is one memory's of a list (`memory.1.pm.read_ns`). Such keys are given after those of the machine, which are
+/// said of each memory, so that nothing hangs on the order in which they come.
+pub fn is_of_one_memory(key: &str) -> bool {
+    let number = key.strip_prefix("memory.").and_then(|rest| rest.split_once('.'));
+    number.is_some_and(|(number, _)| number.parse::<usize>().is_ok())
+}
+
 impl Description {
     /// The memory and the parameter of it that `memory.N.KEY` names; none where it is another key.
     ///

@@ -36,7 +36,13 @@ fn what_is_copied_to_one_place_does_not_switch() {
     }
     let copied = |pages| {
         let report = shadowed("nearpm-md", &[("workload.pages", pages)]);
-        report.get("neardata.lines_copied").unwrap()
+        report.get("neardata.lines_copied").unwrap() as u64
     };
     assert_eq!(copied("fixed"), copied("first"));
+}
+
+#[test]
+fn a_program_that_looks_after_its_devices_waits_for_a_copy_to_one_place() {
+    let fixed = |machine| shadowed(machine, &[("workload.pages", "fixed")]);
+    assert!(fixed("nearpm-md-swsync").time > fixed("nearpm-md").time);
 }

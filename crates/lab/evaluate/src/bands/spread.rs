@@ -25,12 +25,11 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Does a design over what is open of `jobs`, except the keys that `closed` has.
+    /// Does a design over what is open of `jobs`, except the keys that `closed` has. `numbers` makes of the jobs' results
+    /// those that bands are asked of later: to their ends the last runs go.
     ///
     /// # Errors
     /// When a job cannot be done as it was given, there are too many or too few runs, or results cannot be kept.
-    ///
-    /// `numbers` makes of the jobs' results those that bands are asked of later: to their ends the last runs go.
     pub fn of(
         jobs: &[Job],
         closed: &BTreeSet<String>,

@@ -12,7 +12,8 @@ pub(super) fn tables(runs: &Runs) -> Vec<Grid> {
     let designs: Vec<Design> = MACHINES.iter().filter_map(|m| design(runs, m, CORES as usize)).collect();
     let hardware = [state(&designs), needs(&designs)];
     let speedups = THREADS.iter().map(|threads| speedups(runs, *threads));
-    std::iter::once(overview(runs)).chain(hardware).chain(speedups).collect()
+    let stalls = THREADS.iter().map(|threads| stalls(runs, *threads));
+    std::iter::once(overview(runs)).chain(hardware).chain(speedups).chain(stalls).collect()
 }
 
 /// A machine's design with so many cores; what has no bound is as large as any workload with as many threads as [`CORES`]
@@ -56,17 +57,33 @@ fn overview(runs: &Runs) -> Grid {
     }
 }
 
-/// A row a machine, a column a workload.
+/// What each machine has with so many threads.
 fn speedups(runs: &Runs, threads: u64) -> Grid {
+    let over = |machine: &str, w: &str| runs.time("intel", w, threads) / runs.time(machine, w, threads);
+    let words = with(threads);
+    let caption = format!("The time of intel over each machine's, {words}.");
+    by_workload(format!("Speedup with {words}"), caption, over)
+}
+
+/// Where order holds cores up with so many threads.
+fn stalls(runs: &Runs, threads: u64) -> Grid {
+    let share = |machine: &str, w: &str| 100.0 * runs.get(machine, w, threads, "ordering.stall_share");
+    let words = with(threads);
+    let caption =
+        format!("The share of the cores' time in which a fence or a full buffer holds them up, {words}, %.");
+    by_workload(format!("Time lost to order with {words}"), caption, share)
+}
+
+fn with(threads: u64) -> String {
+    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
+}
+
+/// A row a machine, a column a workload.
+fn by_workload(title: String, caption: String, value: impl Fn(&str, &str) -> f64) -> Grid {
     let row = |machine: &&str| {
-        let over = |w: &&str| Cell::Number(runs.time("intel", w, threads) / runs.time(machine, w, threads));
-        std::iter::once(Cell::Text((*machine).into())).chain(WORKLOADS.iter().map(over)).collect()
+        let cells = WORKLOADS.iter().map(|w| Cell::Number(value(machine, w)));
+        std::iter::once(Cell::Text((*machine).into())).chain(cells).collect()
     };
-    let words = if threads == 1 { "1 thread".into() } else { format!("{threads} threads") };
-    Grid {
-        title: format!("Speedup with {words}"),
-        caption: format!("The time of intel over each machine's, {words}."),
-        head: std::iter::once("machine").chain(WORKLOADS).map(String::from).collect(),
-        rows: MACHINES.iter().map(row).collect(),
-    }
+    let head = std::iter::once("machine").chain(WORKLOADS).map(String::from).collect();
+    Grid { title, caption, head, rows: MACHINES.iter().map(row).collect() }
 }

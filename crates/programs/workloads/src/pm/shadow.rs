@@ -32,11 +32,21 @@ impl Pm {
         }
     }
 
+    /// A copy to one place has nothing to switch, but a program that looks after its devices itself waits for it.
+    async fn await_fixed_copy(&self) {
+        let began = self.c.cpu.now();
+        if self.copied == Some(CopiedPages::Fixed) && self.state.borrow().copied && self.polls() {
+            self.poll().await;
+            self.c.cpu.spent(Share::Consistency, self.c.cpu.now() - began);
+        }
+    }
+
     /// The new frames persist; then all pages of the transaction change over at once: by one word, or by a journal.
     pub(super) async fn switch(&self) {
         self.flush_changes().await;
         let pages = std::mem::take(&mut self.state.borrow_mut().pages);
         if pages.is_empty() {
+            self.await_fixed_copy().await;
             return;
         }
         let (c, began) = (&self.c, self.c.cpu.now());
