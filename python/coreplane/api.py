@@ -278,6 +278,8 @@ def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame:
     accept(isinstance(what, Machine | Workload | str | os.PathLike), f"what is a name, a Machine or a Workload, not {what!r}")
     if not isinstance(what, str):
         return parameters(what)
+    if what == "stats":
+        what = "statistics"
     if what in _LISTS:
         return _list(what)
     kind, rows = _core.named(what)

@@ -1,16 +1,16 @@
 //! What a machine is simulated by: lines, by the engine, or what a simulator of its own simulates.
 
-use crate::describe::Description;
 use crate::registry::SIMULATORS;
 use ::params::{FromSetting, Kind, Parameters, Plain, Setting};
-use simulator::{Registered, Simulator};
+use protocol::Settings;
+use simulator::Registered;
 
 /// The simulator of a machine; none of one at line fidelity.
 #[derive(Clone, Copy)]
 struct Fidelity(Option<&'static Registered>);
 
 /// The word of machines that the engine runs.
-const LINE: &str = "line";
+pub(crate) const LINE: &str = "line";
 
 const WORDS: &[&str] = &{
     let mut words = [LINE; SIMULATORS.len() + 1];
@@ -44,25 +44,10 @@ pub(crate) struct FidelityParameters {
     fidelity: Fidelity,
 }
 
-impl Description {
-    /// What its machine is simulated by, as a registry has it; none of one at line fidelity.
-    pub(crate) fn registered(&self) -> Option<&'static Registered> {
-        FidelityParameters::from_settings(&self.settings).fidelity.0
-    }
-
-    /// What its machine is simulated by; none of one at line fidelity, which the engine runs.
-    pub fn simulator(&self) -> Option<&'static dyn Simulator> {
-        self.registered().map(|registered| registered.simulator)
-    }
-
-    /// Its word of `machine.fidelity`.
-    pub fn fidelity(&self) -> &'static str {
-        self.registered().map_or(LINE, |registered| registered.word)
-    }
-
-    /// Whether it is a machine at line fidelity.
-    pub fn is_line(&self) -> bool {
-        self.registered().is_none()
+impl FidelityParameters {
+    /// The simulator that a machine's settings name, as a registry has it; none at line fidelity.
+    pub(crate) fn registered(settings: &Settings) -> Option<&'static Registered> {
+        FidelityParameters::from_settings(settings).fidelity.0
     }
 }
 

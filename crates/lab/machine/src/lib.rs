@@ -28,6 +28,7 @@ mod reported;
 mod restored;
 mod run;
 mod simulated;
+mod simulated_by;
 mod stats;
 mod throughput;
 mod work;

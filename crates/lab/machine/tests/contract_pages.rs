@@ -164,3 +164,13 @@ fn machines_at_line_fidelity_say_that_they_take_none() {
         assert!(e.contains(workload.name) && e.contains("page fidelity"), "{e}");
     }
 }
+
+#[test]
+fn more_zones_than_a_byte_counts_are_told_apart() {
+    let mut machine = Description::preset("interleave").unwrap();
+    machine.set("fusion.node_gib", "1").unwrap();
+    let mut workload = WorkloadDescription::named("redis-mem").unwrap();
+    workload.set("workload.operations", "20000").unwrap();
+    let report = run(&machine, &workload, &RunOptions::default()).unwrap();
+    assert!(report.get("os.pm_integrated_bytes_max").unwrap() > 256.0 * f64::from(1 << 30));
+}

@@ -107,7 +107,7 @@ impl MemoryManager {
         let (mut zones, mut sections) = (Vec::new(), Vec::new());
         for (index, zone) in spec.zones.iter().enumerate() {
             zones.push(Zone::new(zone, first));
-            let section = Section { zone: index as u8, ..Section::default() };
+            let section = Section { zone: index as u32, ..Section::default() };
             sections.extend(std::iter::repeat_n(section, zone.sections as usize));
             first += zone.sections * SECTION;
         }
@@ -163,13 +163,13 @@ impl MemoryManager {
 
     /// Bytes of `medium` that the allocator knows, descriptors on it included.
     pub fn online_bytes(&self, medium: Medium) -> u64 {
-        let on = |s: &&Section| s.online && self.zones[usize::from(s.zone)].medium == medium;
+        let on = |s: &&Section| s.online && self.zones[s.zone as usize].medium == medium;
         self.sections.iter().filter(on).count() as u64 * SECTION * PAGE
     }
 
     /// Bytes of `medium` in use.
     pub fn used_bytes(&self, medium: Medium) -> u64 {
-        let on = |s: &&Section| self.zones[usize::from(s.zone)].medium == medium;
+        let on = |s: &&Section| self.zones[s.zone as usize].medium == medium;
         self.sections.iter().filter(on).map(|s| u64::from(s.used)).sum::<u64>() * PAGE
     }
 

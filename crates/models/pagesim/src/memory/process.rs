@@ -308,7 +308,7 @@ impl MemoryManager {
 
     #[inline]
     pub(super) fn zone_of(&self, frame: u64) -> usize {
-        usize::from(self.sections[(frame / SECTION) as usize].zone)
+        self.sections[(frame / SECTION) as usize].zone as usize
     }
 
     pub(super) fn give_frame(&mut self, frame: u64) {

@@ -121,7 +121,7 @@ impl MemoryManager {
     /// Allocates the descriptors of a section and gives its pages to the allocator.
     fn describe(&mut self, index: usize) -> bool {
         let each = self.spec.descriptor_pages();
-        let zone = usize::from(self.sections[index].zone);
+        let zone = self.sections[index].zone as usize;
         let start = index as u64 * SECTION - self.zones[zone].first;
         let mut given = (start, SECTION);
         match self.spec.descriptors {
@@ -201,7 +201,7 @@ impl MemoryManager {
     /// Sections of persistent memory that are online and free in every page, the highest first.
     pub fn idle_sections(&self) -> Vec<usize> {
         let kept = if self.spec.descriptors == Descriptors::Added { self.spec.descriptor_pages() } else { 0 };
-        let pm = |i: &usize| self.zones[usize::from(self.sections[*i].zone)].medium == Medium::Pm;
+        let pm = |i: &usize| self.zones[self.sections[*i].zone as usize].medium == Medium::Pm;
         let idle = |i: &usize| self.sections[*i].online && u64::from(self.sections[*i].used) == kept;
         (0..self.sections.len()).rev().filter(pm).filter(idle).collect()
     }
@@ -209,7 +209,7 @@ impl MemoryManager {
     /// Hides sections again that [`Memory::idle_sections`] named, and frees their descriptors.
     pub fn take_offline(&mut self, sections: &[usize]) {
         for &index in sections {
-            let zone = usize::from(self.sections[index].zone);
+            let zone = self.sections[index].zone as usize;
             let start = index as u64 * SECTION - self.zones[zone].first;
             let Zone { buddy, managed, .. } = &mut self.zones[zone];
             if self.spec.descriptors == Descriptors::Added {

@@ -62,7 +62,7 @@ impl Zone {
 /// A section of 128 MiB.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
-    pub(crate) zone: u8,
+    pub(crate) zone: u32,
     /// It holds device files, and no zone has it.
     pub(crate) device: bool,
     /// The allocator knows it.

@@ -7,7 +7,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "hotplug",
     about: "dax/kmem, descriptors as os.descriptors says",
     params: &[],
-    ignores: &[],
+    ignores: &["os.describe_ns"],
     statistics: &[],
     check: needs_pm,
     new: |_| Box::new(Hotplug),

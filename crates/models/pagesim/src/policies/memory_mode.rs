@@ -8,7 +8,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "dram-cache",
     about: "DRAM caches PM (A4)",
     params: &[],
-    ignores: &[],
+    ignores: &["os.describe_ns"],
     statistics: &[],
     check: needs_plain_pm,
     new: |_| Box::new(MemoryMode),

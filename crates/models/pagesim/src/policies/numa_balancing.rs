@@ -15,7 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "tiering",
     about: "hotplug with promotion and demotion",
     params: TieringParameters::TABLE,
-    ignores: &[],
+    ignores: &["os.describe_ns"],
     statistics: Moves::TABLE,
     check: |s| {
         needs_pm(s)?;

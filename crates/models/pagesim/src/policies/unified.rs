@@ -6,7 +6,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "unified",
     about: "one space from boot on (A5)",
     params: &[],
-    ignores: &[],
+    ignores: &["os.describe_ns"],
     statistics: &[],
     check: needs_pm,
     new: |_| Box::new(Unified),

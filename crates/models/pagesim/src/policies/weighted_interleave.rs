@@ -15,7 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "weighted-interleave",
     about: "pages go to DRAM and PM in turn, by weights",
     params: InterleaveParameters::TABLE,
-    ignores: &[],
+    ignores: &["os.describe_ns"],
     statistics: Interleaved::TABLE,
     check: needs_pm,
     new: |s| Box::new(WeightedInterleave::of(s)),
