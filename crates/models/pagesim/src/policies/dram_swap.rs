@@ -14,6 +14,7 @@ pub(super) const ENTRY: Entry = Entry {
         "fusion.cost",
         "fusion.node_gib",
         "os.describe_ns",
+        "os.descriptors",
     ],
     statistics: &[],
     check: |_| Ok(()),

@@ -8,7 +8,7 @@ pub(super) const ENTRY: Entry = Entry {
     word: "pm-block",
     about: "PM is the swap device (A2)",
     params: &[],
-    ignores: &["os.swap", "fusion.node_gib", "os.describe_ns"],
+    ignores: &["os.swap", "fusion.node_gib", "os.describe_ns", "os.descriptors"],
     statistics: &[],
     check: needs_plain_pm,
     new: |_| Box::new(PmBlock),
