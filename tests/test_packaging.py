@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import COREPLANE, ROOT
 
 RECIPE = ROOT / "packaging/conda/recipe.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -100,7 +100,7 @@ def test_the_citation_has_our_version_and_licence() -> None:
     assert all(f"- {licence}" in text for licence in PROJECT["license"].split(" OR "))
 
 
-@pytest.mark.parametrize("script", ["demo", "test", ".ci/run", ".ci/lib.sh", "packaging/wheel"])
+@pytest.mark.parametrize("script", ["demo", "test", ".ci/run", ".ci/lib.sh", "packaging/wheel", "packaging/train"])
 def test_scripts_are_shell(script: str) -> None:
     subprocess.run(["bash", "-n", ROOT / script], check=True)
 
@@ -112,6 +112,13 @@ def test_issue_templates_are_yaml(file) -> None:
     if "body" in form:
         assert form["name"] and form["description"]
         assert all(part["type"] in ("textarea", "input", "checkboxes", "markdown", "dropdown") for part in form["body"])
+
+
+def test_what_a_profiled_wheel_is_trained_with_runs(tmp_path: Path) -> None:
+    script = (ROOT / "packaging/train").read_text().replace("operations=2000", "operations=20").replace("operations=200", "operations=20")
+    done = subprocess.run(["bash", "-c", script, "train", str(COREPLANE)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 'packaging/train' in (ROOT / "packaging/wheel").read_text()
 
 
 def test_a_wheel_is_small_for_manylinux_and_run_where_nothing_else_is() -> None:
