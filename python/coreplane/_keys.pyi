@@ -469,7 +469,7 @@ class WorkloadKeys(TypedDict, total=False):
     operation: Literal["load", "ntstore", "store", "store+clwb"]
     operations: int
     page_write_back_ns: float | str
-    pages: int | Literal["all", "first"]
+    pages: int | Literal["all", "first", "fixed"]
     passes: int
     passthrough: bool
     patience_ns: float | str
@@ -507,6 +507,7 @@ class WorkloadKeys(TypedDict, total=False):
     think_cycles: int
     threads: int
     time_ns: float | str
+    untimed_fault_ns: float | str
     update_percent: int
     user_percent: int
     value_size: int

@@ -12,7 +12,7 @@ import polars as pl
 
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
-from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, numbers, machine_of, pairs, texts, workload_of
+from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, machine_of, numbers, pairs, seconds, texts, workload_of
 from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
@@ -139,7 +139,7 @@ def crash(
     flags(all=all, accept_unseen=accept_unseen, resume=resume)
     counts(every=every, points=points, images=images)
     counts(0, after=after)
-    numbers(time_limit=time_limit, minimise_seconds=minimise_seconds)
+    seconds(time_limit=time_limit, minimise_seconds=minimise_seconds)
     texts(check=check, file=file, model=model, replay=replay)
     of = workload_of(workload)
     accept(at is None or isinstance(at, str), f"at is one instant as text, such as \"12.5 us\", not {at!r}")

@@ -206,10 +206,16 @@ def counts(least: int = 1, **given: object) -> None:
 
 
 def numbers(**given: object) -> None:
-    """Raises TypeError where an argument is no number, ConfigError where it is no length of time: below zero, or without end."""
+    """Raises TypeError where an argument is no number."""
     for name, value in given.items():
         accept(isinstance(value, Real) and not isinstance(value, bool), f"{name} is a number, not {value!r}")
-        if isinstance(value, Real) and not 0 <= float(value) < math.inf:
+
+
+def seconds(**given: float) -> None:
+    """Raises TypeError where an argument is no number, ConfigError where it is no length of time: below zero, or without end."""
+    numbers(**given)
+    for name, value in given.items():
+        if not 0 <= value < math.inf:
             raise _core.ConfigError(f"{name} {value}: give a number of seconds, zero or more")
 
 
