@@ -5,36 +5,9 @@ use crate::finding::{Finding, Side};
 use crate::params::SharedParameters;
 use crate::run::Running;
 use params::{Parameters, Settings};
-use simulator::Instants;
+use simulator::{Broken, Instants, PowerFailure, Whole};
 use std::rc::Rc;
-use units::{Dur, Time};
 use workloads::SharedWorkload;
-
-/// A power failure.
-#[derive(Clone, Debug)]
-pub(crate) struct PowerFailure {
-    /// When.
-    pub at: Time,
-    /// Operations that each host had ended.
-    pub ended: Vec<u64>,
-    /// What recovery does not cope with.
-    pub finding: Option<Finding>,
-    /// Lines that stored energy has to bring to the media, for nothing to be lost that the machine flushes.
-    pub lines: u64,
-    /// How much the device's count of dirty shutdowns went up.
-    pub dirty_shutdowns: u64,
-}
-
-/// What a run was besides.
-#[derive(Clone, Debug)]
-pub(crate) struct Whole {
-    /// How long it took.
-    pub time: Dur,
-    /// Accesses of all hosts.
-    pub accesses: u64,
-    /// What is wrong with the program where no power fails.
-    pub finding: Option<Finding>,
-}
 
 /// Runs `workload` on `machine`, nothing happening besides, and shows what a power failure would leave at many instants.
 /// `visit` says whether to go on.
@@ -98,17 +71,22 @@ pub(crate) fn run_with_cuts(
         cut(&running, Side { time, ..end });
     }
     let ran = running.end(workload, settings);
-    Whole { time: ran.time, accesses: ran.accesses.iter().map(|a| a.all).sum(), finding: ran.finding }
+    let accesses = ran.accesses.iter().map(|a| a.all).sum();
+    Whole { time: ran.time, accesses, broken: ran.finding.map(|finding| finding.message) }
 }
 
 fn told(cut: Cut, finding: Option<Finding>) -> PowerFailure {
     PowerFailure {
         at: cut.at.time,
         ended: cut.ended,
-        finding,
+        broken: finding.map(broken),
         lines: (cut.post_crash.accepted.len() + cut.post_crash.unsent) as u64,
         dirty_shutdowns: cut.post_crash.dirty_shutdowns,
     }
+}
+
+fn broken(finding: Finding) -> Broken {
+    Broken { mark: format!("{:?}", finding.mark()), message: finding.message }
 }
 
 /// The energy that draining takes for each line, in nanojoules.

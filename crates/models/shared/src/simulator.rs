@@ -1,15 +1,14 @@
 //! Machines of several hosts, as a description's machine asks of them.
 
 use crate::cuts::{self, run_with_cuts};
-use crate::finding::Finding;
 use crate::recording::recorded;
 use crate::run::{check, check_machine, coherent_ranges, run};
 use crate::search::{Outcome as Searched, Search};
 use crate::{PARAMETERS, STATISTICS, SYSTEM, check_recorded, replay};
 use params::{Param, Settings, StatisticInfo};
 use simulator::{
-    Broken, Counted, Error, Instants, LineFidelity, Outcome, PowerFailure, PowerFailures, Registered,
-    Simulator, Task, Waits, Whole, Work,
+    Counted, Error, Instants, LineFidelity, Outcome, PowerFailure, PowerFailures, Registered, Simulator,
+    Task, Waits, Whole, Work,
 };
 use std::rc::Rc;
 use units::Dur;
@@ -99,29 +98,12 @@ impl PowerFailures for Hosts {
     ) -> Result<Whole, String> {
         let program = program_of(task)?;
         let settings = Rc::new(task.parameters.clone());
-        let whole = run_with_cuts(task.settings, program, &settings, instants, &mut |failure| {
-            visit(PowerFailure {
-                at: failure.at,
-                ended: failure.ended,
-                broken: failure.finding.map(broken),
-                lines: failure.lines,
-                dirty_shutdowns: failure.dirty_shutdowns,
-            })
-        });
-        Ok(Whole {
-            time: whole.time,
-            accesses: whole.accesses,
-            broken: whole.finding.map(|finding| finding.message),
-        })
+        Ok(run_with_cuts(task.settings, program, &settings, instants, visit))
     }
 
     fn drain_line_nj(&self, settings: &Settings) -> u64 {
         cuts::drain_line_nj(settings)
     }
-}
-
-fn broken(finding: Finding) -> Broken {
-    Broken { mark: format!("{:?}", finding.mark()), message: finding.message }
 }
 
 /// Runs the programs of `task` under `schedules` schedules, and tells of every mistake that shows. A recording has one schedule: its own.
