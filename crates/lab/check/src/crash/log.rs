@@ -155,8 +155,42 @@ pub(super) type Pass<'a> = Box<dyn Iterator<Item = Happened> + Send + 'a>;
 
 struct Shared {
     log: Log,
-    sites: BTreeMap<(&'static str, u32, u32), SiteId>,
+    sites: Sites,
     memory: [Image; 2],
+}
+
+/// Numbers of places.
+struct Sites {
+    numbers: BTreeMap<(&'static str, u32, u32), SiteId>,
+    /// Where the compiler put places that came lately, and their numbers: a program is at few of them at a time. One place
+    /// may have several addresses.
+    lately: [(usize, SiteId); 64],
+}
+
+impl Sites {
+    fn new() -> Sites {
+        Sites { numbers: BTreeMap::new(), lately: [(0, 0); 64] }
+    }
+
+    /// Its number; a place that was not seen before gets the next one, and its name is added to `names`. Cost: two loads
+    /// where it came lately.
+    fn number(&mut self, site: Site, names: &mut Vec<String>) -> SiteId {
+        let address = std::ptr::from_ref(site).addr();
+        let slot = address / size_of_val(site) % self.lately.len();
+        let (known, number) = self.lately[slot];
+        if known == address {
+            return number;
+        }
+        let next = names.len() as SiteId;
+        let key = (site.file(), site.line(), site.column());
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            let name = site.file().rsplit('/').next().unwrap_or_default();
+            names.push(format!("{name}:{}", site.line()));
+        }
+        self.lately[slot] = (address, number);
+        number
+    }
 }
 
 struct Tap {
@@ -171,18 +205,6 @@ impl Shared {
         &mut self.memory[usize::from(address >= PM_BASE)]
     }
 
-    fn site(&mut self, site: Site) -> SiteId {
-        let key = (site.file(), site.line(), site.column());
-        if let Some(id) = self.sites.get(&key) {
-            return *id;
-        }
-        let name = site.file().rsplit('/').next().unwrap_or_default();
-        self.log.sites.push(format!("{name}:{}", site.line()));
-        let id = self.log.sites.len() as SiteId - 1;
-        self.sites.insert(key, id);
-        id
-    }
-
     fn write(&mut self, op: &Op, value: u64) {
         let (at, size) = (offset_of(op.address), op.size as usize);
         let mut block = [0; 64];
@@ -192,7 +214,7 @@ impl Shared {
 
     fn carry_out(&mut self, core: u8, op: &Op, site: Site) -> u64 {
         let persistent = op.address >= PM_BASE;
-        let id = self.site(site);
+        let id = self.sites.number(site, &mut self.log.sites);
         let note = |log: &mut Log, kind, value| {
             let event =
                 Event { kind, address: op.address, value, site: id, thread: core.into(), size: op.size };
@@ -303,7 +325,7 @@ fn in_turns(workload: &WorkloadDescription, seed: u64, most: usize) -> Option<Lo
     let built_in = workload.built_in()?;
     let threads = workload.threads();
     let memory = [Image::new(0), Image::new(PM_BASE / PAGE_BYTES * PAGE_BYTES)];
-    let shared = Shared { log: Log { threads, ..Log::default() }, sites: BTreeMap::new(), memory };
+    let shared = Shared { log: Log { threads, ..Log::default() }, sites: Sites::new(), memory };
     let shared = Rc::new(RefCell::new(shared));
     let settings = Rc::new(workload.settings.clone());
     let mut running: Vec<(Rc<Tap>, Option<workloads::Program>)> = (0..threads)
