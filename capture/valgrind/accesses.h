@@ -79,6 +79,10 @@ static inline __attribute__((always_inline)) void accessed(uint64_t what, uint64
 }
 
 static void on_load(uint64_t what, uint64_t address) { accessed(what, address, 0, 0); }
+static void on_loads(uint64_t what, uint64_t address, uint64_t next, uint64_t next_address) {
+    accessed(what, address, 0, 0);
+    accessed(next, next_address, 0, 0);
+}
 /* After the store: its value is in memory. */
 static void on_store1(uint64_t what, uint64_t address) { accessed(what, address, *(uint8_t *)address, 1); }
 static void on_store2(uint64_t what, uint64_t address) { accessed(what, address, *(uint16_t *)address, 1); }

@@ -10,6 +10,8 @@ struct maker {
     uint32_t work;
     int non_temporal, locked;
     enum kind fence;
+    /* A load that no call tells yet, since one call may tell two. No words: there is none. */
+    IRExpr *what_waits, *address_waits;
 };
 
 static void add(struct maker *m, IRStmt *statement) { addStmtToIRSB(m->out, statement); }
@@ -27,18 +29,43 @@ static void call_if(struct maker *m, IRExpr *guard, const HChar *name, void *fun
     add(m, IRStmt_Dirty(d));
 }
 
+/* What waits is told before anything that others may see, or that may leave the block. */
+static void tell(struct maker *m) {
+    if (m->what_waits) call_if(m, NULL, "on_load", on_load, mkIRExprVec_2(m->what_waits, m->address_waits));
+    m->what_waits = NULL;
+}
+
 static enum kind store_kind(const struct maker *m) { return m->non_temporal ? STORE_NT : STORE; }
 
 static unsigned log2_of(unsigned size) { return (unsigned)__builtin_ctz(size); }
 static int is_word(unsigned size) { return size <= 8 && (size & (size - 1)) == 0; }
 
 static void wide(struct maker *m, IRExpr *guard, enum kind kind, IRExpr *address, unsigned size) {
+    tell(m);
     call_if(m, guard, "on_wide", on_wide, mkIRExprVec_3(what_of(m, kind, 0), address, mkIRExpr_HWord(size)));
+}
+
+/* A load that takes place in any case. Its address and place are all that a record has of it, which the next one's call
+ * can tell as well. */
+static void plain_load(struct maker *m, IRExpr *address, unsigned size) {
+    IRExpr *what = what_of(m, LOAD, log2_of(size));
+    if (m->what_waits) {
+        call_if(m, NULL, "on_loads", on_loads, mkIRExprVec_4(m->what_waits, m->address_waits, what, address));
+        m->what_waits = NULL;
+    } else {
+        m->what_waits = what;
+        m->address_waits = address;
+    }
 }
 
 static void load(struct maker *m, IRExpr *guard, IRExpr *address, unsigned size) {
     /* Of a locked operation the whole is recorded. */
     if (m->locked) return;
+    if (is_word(size) && !guard) {
+        plain_load(m, address, size);
+        return;
+    }
+    tell(m);
     if (!is_word(size)) wide(m, guard, LOAD, address, size);
     else call_if(m, guard, "on_load", on_load, mkIRExprVec_2(what_of(m, LOAD, log2_of(size)), address));
 }
@@ -46,11 +73,13 @@ static void load(struct maker *m, IRExpr *guard, IRExpr *address, unsigned size)
 static void store(struct maker *m, IRExpr *guard, IRExpr *address, unsigned size) {
     static void (*const functions[4])(uint64_t, uint64_t) = {on_store1, on_store2, on_store4, on_store8};
     enum kind kind = store_kind(m);
+    tell(m);
     if (!is_word(size)) wide(m, guard, kind, address, size);
     else call_if(m, guard, "on_store", functions[log2_of(size)], mkIRExprVec_2(what_of(m, kind, log2_of(size)), address));
 }
 
 static void locked(struct maker *m, IRExpr *address, unsigned size) {
+    tell(m);
     call_if(m, NULL, "on_locked", on_locked, mkIRExprVec_2(what_of(m, RMW, log2_of(size)), address));
 }
 
@@ -68,6 +97,7 @@ static void swap(struct maker *m, const IRCAS *cas) {
 /* A helper of VEX's that touches memory, such as for x87's long numbers, or one of ours. */
 static void helper(struct maker *m, IRStmt *statement) {
     IRDirty *d = statement->Ist.Dirty.details;
+    tell(m);
     if (d->cee->addr == (void *)flushes) {
         enum kind kind = (enum kind)d->args[0]->Iex.Const.con->Ico.U64;
         call_if(m, NULL, "on_flush", on_flush, mkIRExprVec_2(what_of(m, kind, 0), d->args[1]));
@@ -137,10 +167,12 @@ static void instrument_statement(struct maker *m, IRStmt *s) {
         break;
     case Ist_Dirty: helper(m, s); break;
     case Ist_MBE:
+        tell(m);
         add(m, s);
         if (m->fence != LOAD) call_if(m, NULL, "on_fence", on_fence, mkIRExprVec_1(what_of(m, m->fence, 0)));
         break;
     case Ist_Exit:
+        tell(m);
         settle_work(m);
         add(m, s);
         break;
@@ -184,6 +216,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
         if (in->stmts[i]->tag == Ist_IMark) begin_instruction(&m, in->stmts + i, in->stmts_used - i);
         instrument_statement(&m, in->stmts[i]);
     }
+    tell(&m);
     settle_work(&m);
     return m.out;
 }
