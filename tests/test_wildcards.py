@@ -1,6 +1,6 @@
-"""Matches that look for the project's own variants inside tuples, options and the like name all of them.
+"""Matches of the project's own enums name every variant: where clippy sees them, and inside tuples, options and the like.
 
-Clippy's `wildcard_enum_match_arm` sees a match of an enum, and not one of `(Kind, Option<Call>)`: there `_ =>` would take a new variant
+Clippy's lint is an error, and what expects it all the same matches a type of somebody else's: `FOREIGN` names each. Clippy's `wildcard_enum_match_arm` sees a match of an enum, and not one of `(Kind, Option<Call>)`: there `_ =>` would take a new variant
 together with others, and nobody would be asked. Refused is, read as text, an arm without a guard that is `_`, a tuple of nothing else
 (`(_, number)`), or `Some(_)`, `Ok(_)`, `Err(_)`, in a match of which another arm names a variant of one of the project's enums within something else
 (of the same `Some`, `Ok` or `Err`). What hands the rest on by a name, or ends the program with it, answers for it.
@@ -18,6 +18,12 @@ SOURCES = sorted((ROOT / "crates").rglob("*.rs"))
 #: Where the rest may be taken together: the file and the function, and why.
 EXCEPTIONS = {
     ("crates/lab/evaluate/src/claims.rs", "claim"): "its Value is the reader's of TOML, not the project's",
+}
+
+#: Types of others of which a few variants are asked for and the rest is taken together, and why.
+FOREIGN = {
+    "Errno": "there are more than a hundred of the system's errors, and two that say something of a process",
+    "ColumnReader": "a reader of Parquet may have columns of any type, and a trace's are of integers",
 }
 
 #: What is not code: comments, texts (also raw ones), letters; not lifetimes.
@@ -96,6 +102,59 @@ def hidden(code: str, enums: set[str]) -> Iterator[tuple[int, str]]:
         for at, pattern, value in found if naming else []:
             if " if " not in pattern and not ENDS.match(value) and any(takes_the_rest(one, inside) for one in alternatives(pattern)):
                 yield at, pattern
+
+
+LINT = re.compile(r"\bwildcard_enum_match_arm\b")
+#: An attribute of a function, as it stands in code alone.
+EXPECTED = re.compile(r"#\[expect\(\s*clippy::wildcard_enum_match_arm,[^\]]*\]\s*(?:pub(?:\([^)]*\))? )?fn (\w+)")
+
+
+def matched(code: str) -> set[str]:
+    """The types that matches name by their variants."""
+    found = set()
+    for match in re.finditer(r"\bmatch\b", code):
+        body = reach(code, match.end(), "{")
+        for _, pattern, _ in arms(code, body + 1) if code.startswith("{", body) else ():
+            # Theirs may be in capitals alone.
+            found |= set(re.findall(r"\b([A-Z]\w*)::[A-Z]", pattern.split(" if ")[0]))
+    return found
+
+
+def lifted(code: str) -> Iterator[tuple[str, set[str]]]:
+    """The functions that expect the lint, and whose variants they match; a mention of the lint anywhere else, without a type."""
+    for expected in EXPECTED.finditer(code):
+        begin = code.index("{", reach(code, expected.end(), "{"))
+        yield expected.group(1), matched(code[begin : reach(code, begin + 1, "")])
+    if len(LINT.findall(code)) > len(EXPECTED.findall(code)):
+        yield "elsewhere", set()
+
+
+def test_the_lint_is_lifted_for_types_of_others_alone() -> None:
+    texts = {str(path.relative_to(ROOT)): blanked(path.read_text()) for path in SOURCES}
+    own = {name for code in texts.values() for name in re.findall(r"\benum (\w+)", code)}
+    assert len(own) > 100 and not own & set(FOREIGN)
+    found = {(name, function): types for name, code in texts.items() for function, types in lifted(code)}
+    refused = [f"{name}: {function}: matches {', '.join(sorted(types)) or 'nothing that was found'}: name the variants" for (name, function), types in found.items() if not types or types - set(FOREIGN)]
+    assert not refused, "\n".join(refused)
+    assert set().union(*found.values()) == set(FOREIGN), "a type that nobody asks"
+    for path in ROOT.joinpath("crates").rglob("Cargo.toml"):
+        assert "[lints]\nworkspace = true\n" in path.read_text() + "\n" and not LINT.search(path.read_text()), path
+
+
+EXPECT = '#[expect(clippy::wildcard_enum_match_arm, reason = "any")]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (EXPECT + "fn f(k: Kind) { match k { Kind::Call => 1, _ => 2 } }\nfn g() { match a { Msg::Wake => 1 } }", ("f", {"Kind"})),
+        (EXPECT + "pub(crate) fn f<'a>(k: &'a K) -> R { go(|k| match k { Errno::ESRCH | K::A { .. } => { 1 } other => 2 }) }", ("f", {"Errno", "K"})),
+        ("#![expect(clippy::wildcard_enum_match_arm)]\nfn f() {}", ("elsewhere", set())),
+        ("#[allow(clippy::wildcard_enum_match_arm)]\nfn f() { match k { Errno::ESRCH => 1, _ => 2 } }", ("elsewhere", set())),
+    ],
+)
+def test_what_lifts_the_lint_is_found(text: str, found: tuple[str, set[str]]) -> None:
+    assert list(lifted(blanked(text))) == [found]
 
 
 def test_no_match_takes_the_projects_variants_together_inside_something_else() -> None:

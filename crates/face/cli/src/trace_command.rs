@@ -172,7 +172,6 @@ fn address(trace: &Recording, address: u64) -> String {
     format!("{}+{offset:#x}", path.rsplit('/').next().unwrap_or(&path))
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "any other value is a number")]
 fn value(trace: &Recording, r: &Record) -> String {
     let text =
         |texts: &BTreeMap<u64, String>, n: u64| texts.get(&n).cloned().unwrap_or_else(|| n.to_string());
@@ -192,7 +191,29 @@ fn value(trace: &Recording, r: &Record) -> String {
         Kind::Unseen => text(&trace.about().unseen, r.value),
         Kind::Operand => address(trace, r.value),
         Kind::Map | Kind::Unmap => format!("{} bytes", r.value),
-        kind if kind.has_value() => format!("{:#x}", r.value),
-        _ => String::new(),
+        Kind::Store
+        | Kind::StoreNonTemporal
+        | Kind::StoreRelease
+        | Kind::Rmw
+        | Kind::Create
+        | Kind::Join
+        | Kind::Mark
+        | Kind::Written
+        | Kind::Observed
+        | Kind::Contents
+        | Kind::Turn
+        | Kind::Region => format!("{:#x}", r.value),
+        Kind::Load
+        | Kind::LoadAcquire
+        | Kind::Clwb
+        | Kind::Clflushopt
+        | Kind::Clflush
+        | Kind::Sfence
+        | Kind::Mfence
+        | Kind::Order
+        | Kind::Lock
+        | Kind::Unlock
+        | Kind::Start
+        | Kind::End => String::new(),
     }
 }

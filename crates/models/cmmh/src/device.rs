@@ -11,8 +11,8 @@ use memory::Replacement;
 use memory::ddr4::Spec;
 use memory::nand::{Ftl, FtlError, Timed};
 use protocol::{
-    Depth, Image, Line, LineWrite, Msg, Node, PAGE_BYTES, PostCrash, SharedPage, StatSink, View, ports,
-    tell_durable,
+    Depth, Image, Line, LineWrite, Msg, Node, PAGE_BYTES, PostCrash, SharedPage, StatSink, View, messages,
+    ports, tell_durable,
 };
 use std::sync::Arc;
 use units::{Dur, Time};
@@ -315,7 +315,6 @@ impl Cmmh {
 }
 
 impl Device<Msg> for Cmmh {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, now: Time, _: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
@@ -328,7 +327,9 @@ impl Device<Msg> for Cmmh {
                 self.arrive(Request { at: now, line, write }, out);
             }
             Msg::Wake => {}
-            _ => protocol::unexpected("a device whose DRAM caches NAND", msg),
+            Msg::Alarm | messages!(caches | answers | recalls | ordering | uncached | near) => {
+                protocol::unexpected("a device whose DRAM caches NAND", msg)
+            }
         }
         self.serve(out);
     }

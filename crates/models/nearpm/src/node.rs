@@ -11,7 +11,7 @@ use crate::spec::DeviceSpec;
 use crate::stats::DeviceStats;
 use engine::{Device, Out, PortId};
 use memory::Controller;
-use protocol::{Block, Line, Mask, Msg, Node, PostCrash, StatSink, View, ports, tell_durable};
+use protocol::{Block, Line, Mask, Msg, Node, PostCrash, StatSink, View, messages, ports, tell_durable};
 use units::{Dur, Time};
 
 /// The controller at an instant, as a unit uses it: its media are busy for what a unit reads and writes.
@@ -111,13 +111,16 @@ impl NearDevice {
     }
 
     /// The line that a message of the host concerns, and whether it writes.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "one question about a message")]
     fn host_line(msg: &Msg) -> Option<(Line, bool)> {
         match *msg {
             Msg::Read { line } => Some((line, false)),
             Msg::Write { line, mask, .. } => Some((line, mask != 0)),
             Msg::Flush(request) => Some((request.write.line, true)),
-            _ => None,
+            Msg::Commit { .. }
+            | Msg::Complete { .. }
+            | Msg::Clock { .. }
+            | messages!(timers | caches | answers | recalls | acknowledgements | dependences)
+            | messages!(timestamps | uncached | near) => None,
         }
     }
 
@@ -210,7 +213,6 @@ impl NearDevice {
 }
 
 impl Device<Msg> for NearDevice {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not a near-data message is for the memory")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.spec.power_off_from {
             return self.stay_silent(now, msg, out);
@@ -233,7 +235,9 @@ impl Device<Msg> for NearDevice {
                     out.send(back, Dur::ZERO, Msg::NearStatusReply { core, value });
                 }
                 // The controller's timers are the device's too.
-                _ => self.memory.on(now, port, msg, out),
+                messages!(timers | caches | memory | ordering | uncached | near_answers) => {
+                    self.memory.on(now, port, msg, out);
+                }
             }
         }
         self.work(out);

@@ -8,7 +8,7 @@ use crate::spec::PortSpec;
 use crate::stats::{PortStats, Ports};
 use engine::{Device, Out, PortId};
 use protocol::{
-    Msg, NearCommand, NearKind, NearRefusal, NearRequest, Node, PostCrash, StatSink, View, ports,
+    Msg, NearCommand, NearKind, NearRefusal, NearRequest, Node, PostCrash, StatSink, View, messages, ports,
 };
 use std::collections::VecDeque;
 use units::{Dur, Time};
@@ -331,7 +331,6 @@ fn after(at: u64, size: u64) -> u64 {
 }
 
 impl Device<Msg> for CommandPort {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
@@ -353,7 +352,9 @@ impl Device<Msg> for CommandPort {
             Msg::NearDone { number } => self.done(number, device),
             Msg::NearStatusReply { core, value } => self.answered(device, core, value, out),
             Msg::Alarm => {}
-            _ => protocol::unexpected("the command port", msg),
+            Msg::Wake | messages!(caches | memory | ordering | register_answers | near_requests) => {
+                protocol::unexpected("the command port", msg)
+            }
         }
         self.forward(out);
         self.look_at_the_clock(out);

@@ -20,7 +20,7 @@ use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use explore::{Bound, Explored, Given, Mutants, Protocol, Wires};
 use protocol::{
     AddressMap, Block, Depth, Grant, Image, Line, LineWrite, Mask, Msg, Node, PM_BASE, PostCrash, Snoop,
-    View, line_of,
+    View, line_of, messages,
 };
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -321,7 +321,6 @@ impl State {
         self.wires.send(Wire::Up(core), Msg::LineFlush { line: line(at), data, invalidate: false });
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn core_hears(&mut self, core: usize, msg: &Msg) {
         match *msg {
             Msg::Data { line, data, grant, .. } => {
@@ -338,7 +337,9 @@ impl State {
             Msg::CleanAck { .. } => self.cores[core].unacknowledged -= 1,
             // Nobody orders epochs here.
             Msg::AddDependent { .. } => {}
-            _ => protocol::unexpected("a core", msg),
+            Msg::CrossDependencyResolved { .. }
+            | messages!(timers | requests | memory | persists | acknowledgements | timestamps)
+            | messages!(uncached | near) => protocol::unexpected("a core", msg),
         }
     }
 
@@ -355,7 +356,6 @@ impl State {
         self.wires.send(Wire::Up(core), Msg::SnoopReply { line, data, tag: None, held: false });
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn controller_hears(&mut self, msg: Msg) {
         match msg {
             Msg::Read { line } => {
@@ -370,7 +370,9 @@ impl State {
                 self.wires.send(Wire::Answer, Msg::ReadReply { line, data: [value; 64], waits });
             }
             Msg::Write { .. } => self.wires.send(Wire::Ingress, msg),
-            _ => protocol::unexpected("a controller", &msg),
+            messages!(timers | caches | answers | recalls | ordering | uncached | near) => {
+                protocol::unexpected("a controller", &msg)
+            }
         }
     }
 

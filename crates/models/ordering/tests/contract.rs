@@ -9,7 +9,7 @@ use protocol::params::Parameters;
 use protocol::params::{Kind, Setting, Settings};
 use protocol::{
     Accepted, AddressMap, Among, Capabilities, ControllerOrdering, CoreOrdering, EpochTag, FenceKind,
-    Flushed, Image, Line, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, Persistency, Tally, line_of,
+    Flushed, Image, Line, LineWrite, Mask, Msg, Outbox, PM_BASE, Peer, Persistency, Tally, line_of, messages,
 };
 use std::collections::VecDeque;
 use units::{Random, Time};
@@ -269,7 +269,6 @@ impl Bench {
     }
 
     /// An answer arrives at a core.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other answers are of controllers")]
     fn returns(&mut self, wire: usize) {
         let Some(msg) = self.back[wire].pop_front() else { return };
         let (id, mut out) = (wire / CONTROLLERS, Outbox::default());
@@ -290,7 +289,15 @@ impl Bench {
                 core.flying.remove(index);
                 Peer::Controller(wire % CONTROLLERS)
             }
-            _ => Peer::Controller(wire % CONTROLLERS),
+            Msg::CommitAck { .. } | Msg::CrossDependencyResolved { .. } => {
+                Peer::Controller(wire % CONTROLLERS)
+            }
+            Msg::Data { .. }
+            | Msg::Snoop { .. }
+            | Msg::AddDependent { .. }
+            | messages!(timers | requests | memory | persists | timestamps | uncached | near) => {
+                panic!("no answer to a core side: {msg:?}")
+            }
         };
         core.side.on(self.now, from, &msg, &mut out);
         self.send(id, out);

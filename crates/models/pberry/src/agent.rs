@@ -13,7 +13,7 @@ use engine::{Device, Out, PortId};
 use memory::Controller;
 use protocol::{
     Block, Image, Line, Mask, Msg, Node, Occupancy, PAGE_BYTES, PM_BASE, PostCrash, StatSink, View, line_of,
-    ports,
+    messages, ports,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -355,7 +355,6 @@ impl DirtySet {
 }
 
 impl Device<Msg> for Agent {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "what is no access is for the memory")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
@@ -373,7 +372,9 @@ impl Device<Msg> for Agent {
                 }
             }
             // The controller's timers are the agent's too.
-            _ => self.memory.on(now, port, msg, out),
+            Msg::Misread { .. } | messages!(timers | caches | answers | ordering | uncached | near) => {
+                self.memory.on(now, port, msg, out);
+            }
         }
         self.work(now);
         self.receive(now);

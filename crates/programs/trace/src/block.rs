@@ -164,20 +164,24 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     /// A record that makes sense, and does not cross a line.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a sample needs no case for each")]
     pub(crate) fn any_record(thread: u16) -> impl Strategy<Value = Record> {
         (0..KINDS.len(), any::<u64>(), any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>(), 0u8..4)
             .prop_map(move |(kind, address, value, stamp, location, instructions, size)| {
                 let kind = KINDS[kind];
                 let in_file = FILE_SPACE | address & (FILE_SPACE - 8);
-                let (address, value) = match kind {
-                    Kind::Operand => (address, FILE_SPACE | value & (FILE_SPACE - 1)),
-                    Kind::Map | Kind::Unmap => (address >> 17, value >> 17),
+                let (address, value) = if kind == Kind::Operand {
+                    (address, FILE_SPACE | value & (FILE_SPACE - 1))
+                } else if matches!(kind, Kind::Map | Kind::Unmap) {
+                    (address >> 17, value >> 17)
+                } else if matches!(kind, Kind::Create | Kind::Join) {
                     // Of threads that are not there.
-                    Kind::Create | Kind::Join => (address, value | 1 << 20),
-                    Kind::Call => (in_file, (value & !0xFF) | (1 + (value & 7))),
-                    Kind::Written | Kind::Contents => (in_file, value),
-                    _ => (address & !7, value),
+                    (address, value | 1 << 20)
+                } else if kind == Kind::Call {
+                    (in_file, (value & !0xFF) | (1 + (value & 7)))
+                } else if matches!(kind, Kind::Written | Kind::Contents) {
+                    (in_file, value)
+                } else {
+                    (address & !7, value)
                 };
                 let value = if kind.has_value() { value } else { 0 };
                 let stamp = if kind.has_stamp() { stamp } else { 0 };

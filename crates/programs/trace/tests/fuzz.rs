@@ -5,7 +5,6 @@ use trace::import::{Format, import};
 use trace::{FILE_SPACE, Kind, Record, Recording, Trace};
 use units::Random;
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "a sample needs no case for each")]
 fn sample(r: &mut Random) -> Trace {
     let mut trace =
         Trace { about: trace::About { source: "sample".into(), ..Default::default() }, ..Trace::default() };
@@ -13,13 +12,18 @@ fn sample(r: &mut Random) -> Trace {
         let kind = Kind::from_number(r.below(27) as u8).unwrap();
         let (address, value) = (r.next_u64() >> r.below(64), r.next_u64() >> r.below(64));
         // Most make sense.
-        let (address, value) = match kind {
-            _ if r.below(50) == 0 => (address, value),
-            Kind::Operand => (address, FILE_SPACE | value >> 2),
-            Kind::Map | Kind::Unmap => (address >> 17, value >> 17),
-            Kind::Call => (FILE_SPACE | address >> 2, (value & !0xFF) | (1 + r.below(10))),
-            Kind::Written | Kind::Contents => (FILE_SPACE | address >> 2, value),
-            _ => (address, value),
+        let (address, value) = if r.below(50) == 0 {
+            (address, value)
+        } else if kind == Kind::Operand {
+            (address, FILE_SPACE | value >> 2)
+        } else if matches!(kind, Kind::Map | Kind::Unmap) {
+            (address >> 17, value >> 17)
+        } else if kind == Kind::Call {
+            (FILE_SPACE | address >> 2, (value & !0xFF) | (1 + r.below(10)))
+        } else if matches!(kind, Kind::Written | Kind::Contents) {
+            (FILE_SPACE | address >> 2, value)
+        } else {
+            (address, value)
         };
         trace.push(Record {
             address,

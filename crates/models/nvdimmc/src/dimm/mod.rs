@@ -25,8 +25,8 @@ use crate::stats::{ChannelStats, DeviceStats};
 use engine::{Device, Out, PortId};
 use memory::ddr4::{Channel, Command, Issued, Kind, Request};
 use protocol::{
-    Block, Image, Line, LineWrite, Mask, Msg, Node, PAGE_BYTES, PM_BASE, PostCrash, StatSink, View, ports,
-    tell_durable,
+    Block, Image, Line, LineWrite, Mask, Msg, Node, PAGE_BYTES, PM_BASE, PostCrash, StatSink, View, messages,
+    ports, tell_durable,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -162,7 +162,6 @@ impl Dimm {
         self.collision
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn arrive(&mut self, msg: &Msg, out: &mut Out<'_, Msg>) {
         match *msg {
             Msg::Read { line } => self.reads_waiting.push_back(line),
@@ -172,7 +171,9 @@ impl Dimm {
                 self.waits += u64::from(!self.channel.has_room(true));
             }
             Msg::Wake => {}
-            _ => protocol::unexpected("a DIMM", msg),
+            Msg::Alarm | messages!(caches | answers | recalls | ordering | uncached | near) => {
+                protocol::unexpected("a DIMM", msg)
+            }
         }
         self.admit(out);
     }

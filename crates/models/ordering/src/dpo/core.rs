@@ -4,7 +4,7 @@ use super::Mutant;
 use super::stats::DelegatedStats;
 use crate::path::{Awaited, BufferStats, Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{Msg, Outbox, StatSink};
+use protocol::{Msg, Outbox, StatSink, messages};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -90,12 +90,12 @@ impl Policy for Delegated {
         while self.may_commit(path) && self.awaited.commit(path, now, out) {}
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         match *msg {
             Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
             Msg::AddDependent { epoch, dependent } => self.awaited.add(path, now, epoch, dependent, out),
-            _ => protocol::unexpected("a persist buffer", msg),
+            messages!(timers | caches | memory | persists | acknowledgements | timestamps)
+            | messages!(uncached | near) => protocol::unexpected("a persist buffer", msg),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::spec::CrossCore;
 use explore::{Aside, Wires};
 use protocol::{
     Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, EpochTag, FenceKind, Image, LineWrite,
-    Mask, Msg, Outbox, PM_BASE, Peer,
+    Mask, Msg, Outbox, PM_BASE, Peer, messages,
 };
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -238,7 +238,6 @@ impl<M: Member> State<M> {
         self.wires.send(wire, (core, msg));
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn controller(&mut self, core: usize, c: usize, msg: &Msg) {
         let (table, image) = (&mut self.tables[c], &mut self.memory.images[c]);
         match msg {
@@ -259,7 +258,9 @@ impl<M: Member> State<M> {
                 }
                 self.moved(c);
             }
-            _ => protocol::unexpected("a controller", msg),
+            Msg::Clock { .. }
+            | messages!(timers | caches | memory | acknowledgements | dependences | timestamps)
+            | messages!(uncached | near) => protocol::unexpected("a controller", msg),
         }
     }
 

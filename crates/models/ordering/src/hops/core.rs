@@ -4,7 +4,7 @@ use super::HopsSpec;
 use super::Mutant;
 use crate::path::{Path, PathCore, Policy};
 use crate::spec::PathSpec;
-use protocol::{Msg, Outbox, Peer};
+use protocol::{Msg, Outbox, Peer, messages};
 use std::hash::{Hash, Hasher};
 use units::Time;
 
@@ -89,7 +89,6 @@ impl Policy for Conservative {
         self.schedule_poll(path, now);
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, path: &mut Path, _: Time, msg: &Msg, _: &mut Outbox) {
         match *msg {
             Msg::Timestamp { tag } => {
@@ -103,7 +102,12 @@ impl Policy for Conservative {
             }
             // HOPS resolves dependences by polling; nobody is told.
             Msg::AddDependent { .. } => {}
-            _ => protocol::unexpected("a persist buffer", msg),
+            Msg::CrossDependencyResolved { .. }
+            | Msg::Publish { .. }
+            | Msg::Poll { .. }
+            | messages!(timers | caches | memory | persists | acknowledgements | uncached | near) => {
+                protocol::unexpected("a persist buffer", msg)
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use crate::explore::{
 use crate::spec::PathSpec;
 use explore::{Bound, Explored, Given, Mutants, Texts};
 use memory::PassThrough;
-use protocol::Msg;
+use protocol::{Msg, messages};
 use units::{Dur, Time};
 
 /// HOPS, as it is explored.
@@ -51,12 +51,13 @@ impl TimestampRegister for Timestamps {
         Timestamps::new(cores)
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, core: u8, msg: &Msg) -> Option<Msg> {
         match *msg {
             Msg::Publish { epoch } => self.publish(core, epoch),
             Msg::Poll { core } => return Some(Msg::Timestamp { tag: self.read(core) }),
-            _ => protocol::unexpected("the timestamp register", msg),
+            Msg::Timestamp { .. }
+            | messages!(timers | caches | memory | persists | acknowledgements | dependences)
+            | messages!(uncached | near) => protocol::unexpected("the timestamp register", msg),
         }
         None
     }

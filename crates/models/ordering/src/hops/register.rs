@@ -2,7 +2,7 @@
 
 use engine::{Device, Out, PortId};
 use params::Statistics;
-use protocol::{EpochId, EpochTag, Msg, Node, PostCrash, StatSink, View, ports};
+use protocol::{EpochId, EpochTag, Msg, Node, PostCrash, StatSink, View, messages, ports};
 use units::{Dur, Time};
 
 /// What the register counts.
@@ -49,7 +49,6 @@ impl TimestampRegister {
 }
 
 impl Device<Msg> for TimestampRegister {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, _: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let sender = port.0 - ports::from_core(0).0;
         match *msg {
@@ -59,7 +58,9 @@ impl Device<Msg> for TimestampRegister {
                 let tag = self.durable.read(core);
                 out.send(port, self.access, Msg::Timestamp { tag });
             }
-            _ => protocol::unexpected("the timestamp register", msg),
+            Msg::Timestamp { .. }
+            | messages!(timers | caches | memory | persists | acknowledgements | dependences)
+            | messages!(uncached | near) => protocol::unexpected("the timestamp register", msg),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{LineStats, Mutant};
 use crate::path::{Asked, Awaited, BufferStats, HandOver, Path, PathCore, Policy};
 use crate::spec::{CrossCore, PathSpec};
-use protocol::{EpochId, Line, LineWrite, Msg, Outbox, StatSink};
+use protocol::{EpochId, Line, LineWrite, Msg, Outbox, StatSink, messages};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use units::Time;
@@ -221,7 +221,6 @@ impl Policy for InCaches {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         match *msg {
             Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
@@ -229,7 +228,8 @@ impl Policy for InCaches {
                 self.awaited.add(path, now, epoch, dependent, out);
                 self.presses(path, epoch);
             }
-            _ => protocol::unexpected("the epochs of a core's lines", msg),
+            messages!(timers | caches | memory | persists | acknowledgements | timestamps)
+            | messages!(uncached | near) => protocol::unexpected("the epochs of a core's lines", msg),
         }
     }
 

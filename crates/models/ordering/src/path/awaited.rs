@@ -1,7 +1,7 @@
 //! Cores that wait for epochs of this one, and are told by message when these have committed.
 
 use super::Path;
-use protocol::{EpochId, EpochTag, Msg, Outbox, Peer};
+use protocol::{EpochId, EpochTag, Msg, Outbox, Peer, messages};
 use units::{Time, bits};
 
 /// How many epochs other cores wait for; which, and who, stands in the epochs.
@@ -34,7 +34,6 @@ impl Awaited {
 
     /// What a core hears whose controllers refuse flushes and acknowledge epochs. `refused`: flushes that have to be sent again,
     /// and whether, by mistake, they are taken for done.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     pub(crate) fn hears(
         &mut self,
         path: &mut Path,
@@ -61,7 +60,10 @@ impl Awaited {
             }
             Msg::CrossDependencyResolved { tag } => path.tracker.epochs.resolve(tag),
             Msg::AddDependent { epoch, dependent } => self.add(path, now, epoch, dependent, out),
-            _ => protocol::unexpected("a persist buffer", msg),
+            Msg::Ack { .. }
+            | messages!(timers | caches | memory | persists | timestamps | uncached | near) => {
+                protocol::unexpected("a persist buffer", msg)
+            }
         }
     }
 

@@ -10,7 +10,9 @@ use super::stats::Stats;
 use super::store_buffer::StoreBuffer;
 use engine::{Mark, Track};
 use protocol::Capabilities;
-use protocol::{Block, CoreOrdering, EpochId, Line, LineWrite, Msg, Outbox, Peer, Snoop, StatSink, Tally};
+use protocol::{
+    Block, CoreOrdering, EpochId, Line, LineWrite, Msg, Outbox, Peer, Snoop, StatSink, Tally, messages,
+};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
@@ -168,10 +170,6 @@ impl Front {
     }
 
     /// A message at `now`: nothing local before it is left to do.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what is not about lines and registers is for the ordering model"
-    )]
     pub(super) fn message(&mut self, now: Time, from: Peer, msg: &Msg) {
         match *msg {
             Msg::Data { line, data, grant, tag } => self.arrived(now, line, data, grant, tag),
@@ -198,9 +196,12 @@ impl Front {
             }
             Msg::Misread { .. } => self.misread(now),
             Msg::Recalled { .. } => self.recalled(now),
-            _ => {
+            messages!(ordering) => {
                 self.ordering.on(now, from, msg, &mut self.outbox);
                 self.ordering_progressed(now);
+            }
+            messages!(timers | requests | accesses | answers | register_accesses | near) => {
+                protocol::unexpected("a core", msg)
             }
         }
         self.after_ordering(now);

@@ -6,7 +6,7 @@ use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use proptest::prelude::*;
 use protocol::{
     Block, Capabilities, CoreOrdering, Cpu, EpochId, FenceKind, Grant, Line, LineWrite, Mask, Msg, Order,
-    Outbox, PM_BASE, Peer, Snoop, StatSink, WouldBlock, ports,
+    Outbox, PM_BASE, Peer, Snoop, StatSink, WouldBlock, messages, ports,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -123,7 +123,6 @@ impl Bench {
         self.memory.get(&line.0).copied().unwrap_or([line.0 as u8; 64])
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "it answers what a core asks")]
     fn answer(&mut self, now: Time, msg: Msg) {
         self.heard.push((now, msg));
         let data = |line: Line| self.block(line);
@@ -135,7 +134,14 @@ impl Bench {
                 Some(Msg::Data { line, data: data(line), grant: Grant::Modified, tag: None })
             }
             Msg::LineFlush { line, .. } | Msg::NonTemporal { line, .. } => Some(Msg::CleanAck { line }),
-            _ => None,
+            Msg::PutM { .. }
+            | Msg::SnoopReply { .. }
+            | Msg::Drained { .. }
+            | Msg::Untag { .. }
+            | Msg::WriteBack { .. } => None,
+            messages!(timers | grants | memory | ordering | uncached | near) => {
+                protocol::unexpected("the directory", &msg)
+            }
         };
         if let Msg::PutM { line, data } | Msg::LineFlush { line, data: Some(data), .. } = msg {
             self.memory.insert(line.0, data);

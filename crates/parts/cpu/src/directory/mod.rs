@@ -36,7 +36,7 @@ use engine::{Device, Out, PortId};
 use params::{StatisticInfo, Statistics};
 use protocol::{
     AddressMap, Block, Depth, EpochTag, Line, LineWrite, Mask, Msg, Node, PostCrash, Snoop, StatSink, View,
-    ports,
+    messages, ports,
 };
 use state::{Phase, Request, Slot, State};
 use std::hash::{Hash, Hasher};
@@ -365,7 +365,6 @@ struct Reply {
 }
 
 impl Device<Msg> for Directory {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, _now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let core = port.0;
         match *msg {
@@ -403,7 +402,9 @@ impl Device<Msg> for Directory {
                     self.begin(line, out);
                 }
             }
-            _ => protocol::unexpected("the directory", msg),
+            Msg::Alarm | messages!(grants | accesses | recalls | ordering | uncached | near) => {
+                protocol::unexpected("the directory", msg)
+            }
         }
     }
 }

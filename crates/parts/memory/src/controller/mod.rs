@@ -44,7 +44,7 @@ use engine::{Device, Mark, Out, PortId, Track};
 use protocol::{
     Accepted, Among, Block, ControllerOrdering, Depth, EpochTag, Evicted, FlushRequest, Image, Line,
     LineWrite, Mask, Msg, Node, PAGE_BYTES, PM_BASE, PostCrash, Records, Retired, SharedPage, StatSink, View,
-    ports, tell_durable,
+    messages, ports, tell_durable,
 };
 use queued::Taken;
 use std::collections::VecDeque;
@@ -564,7 +564,6 @@ impl Controller {
 }
 
 impl Device<Msg> for Controller {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a device knows few messages, and refuses the rest")]
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if now >= self.wakes_at {
             self.wakes_at = Time::NEVER;
@@ -597,7 +596,11 @@ impl Device<Msg> for Controller {
             }
             Msg::Clock { tag } => self.hears(port, tag, out),
             Msg::Wake => {}
-            _ => protocol::unexpected("a controller", msg),
+            Msg::Alarm
+            | Msg::Misread { .. }
+            | messages!(caches | answers | acknowledgements | dependences | timestamps | uncached | near) => {
+                protocol::unexpected("a controller", msg)
+            }
         }
         self.serve(out);
     }

@@ -27,7 +27,7 @@ pub(crate) use stats::LinkStats;
 
 use engine::{Device, Out, PortId};
 use flits::Flits;
-use protocol::{Line, Msg, Node, PostCrash, StatSink, View};
+use protocol::{Line, Msg, Node, PostCrash, StatSink, View, messages};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
@@ -158,52 +158,11 @@ impl CxlLink {
     }
 }
 
-/// Messages between cores and the directory, none of which goes to a memory.
-macro_rules! of_caches {
-    () => {
-        Msg::GetS { .. }
-            | Msg::GetM { .. }
-            | Msg::PutM { .. }
-            | Msg::Data { .. }
-            | Msg::Snoop { .. }
-            | Msg::SnoopReply { .. }
-            | Msg::Drained { .. }
-            | Msg::Untag { .. }
-            | Msg::LineFlush { .. }
-            | Msg::WriteBack { .. }
-            | Msg::NonTemporal { .. }
-    };
-}
-
-/// Messages of ordering models, whose persist paths end at controllers of the host.
-macro_rules! of_persist_path {
-    () => {
-        Msg::Flush(_)
-            | Msg::Ack { .. }
-            | Msg::Nack { .. }
-            | Msg::Commit { .. }
-            | Msg::CommitAck { .. }
-            | Msg::Complete { .. }
-            | Msg::Clock { .. }
-            | Msg::Misread { .. }
-            | Msg::AddDependent { .. }
-            | Msg::CrossDependencyResolved { .. }
-            | Msg::Publish { .. }
-            | Msg::Poll { .. }
-            | Msg::Timestamp { .. }
-    };
-}
-
 /// The line of a message that goes to memory: what is said of a line stays in its order.
 fn line_of(msg: &Msg) -> Option<Line> {
     match *msg {
         Msg::Read { line } | Msg::Write { line, .. } | Msg::Recalled { line } => Some(line),
-        Msg::ReadReply { .. } | Msg::Written { .. } | Msg::CleanAck { .. } | Msg::Recall { .. } => None,
-        Msg::Near(_) | Msg::NearTaken { .. } | Msg::NearRoom | Msg::NearDone { .. } => None,
-        Msg::NearStatus { .. } | Msg::NearStatusReply { .. } | Msg::NearComplete { .. } => None,
-        Msg::UncachedWrite { .. } | Msg::UncachedRead { .. } | Msg::UncachedReply { .. } => None,
-        Msg::UncachedPassed | Msg::UncachedAck | Msg::Wake | Msg::Alarm => None,
-        of_caches!() | of_persist_path!() => None,
+        Msg::Misread { .. } | messages!(timers | caches | answers | ordering | uncached | near) => None,
     }
 }
 
@@ -212,12 +171,10 @@ fn slots(msg: &Msg) -> u64 {
     match *msg {
         Msg::Write { .. } | Msg::ReadReply { .. } | Msg::Near(_) => DATA,
         Msg::NearStatusReply { .. } => WORD,
-        Msg::Read { .. } | Msg::Recalled { .. } | Msg::Written { .. } | Msg::CleanAck { .. } => 0,
-        Msg::Recall { .. } | Msg::NearTaken { .. } | Msg::NearRoom | Msg::NearDone { .. } => 0,
-        Msg::NearStatus { .. } | Msg::NearComplete { .. } | Msg::Wake | Msg::Alarm => 0,
-        Msg::UncachedWrite { .. } | Msg::UncachedRead { .. } | Msg::UncachedReply { .. } => 0,
-        Msg::UncachedPassed | Msg::UncachedAck => 0,
-        of_caches!() | of_persist_path!() => 0,
+        Msg::Read { .. } | Msg::Written { .. } | Msg::Recall { .. } => 0,
+        Msg::NearStatus { .. } | Msg::NearComplete { .. } => 0,
+        Msg::NearTaken { .. } | Msg::NearRoom | Msg::NearDone { .. } => 0,
+        messages!(timers | caches | recalls | ordering | uncached) => 0,
     }
 }
 
