@@ -340,6 +340,10 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
     }
 
     fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), WouldBlock> {
+        // Of a line that nobody handed on with an epoch there is nothing to wait for, and nothing has changed.
+        if !self.path.tracker.has_inherited(line) {
+            return Ok(());
+        }
         let acquired = self.path.tracker.acquire(line);
         let acquired = self.pressed(acquired);
         self.advance(now, out);

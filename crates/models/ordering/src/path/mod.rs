@@ -78,6 +78,11 @@ impl Tracker {
         Ok(())
     }
 
+    /// Whether a value of `line` came with an epoch of another core.
+    pub(crate) fn has_inherited(&self, line: Line) -> bool {
+        self.inherited.iter().any(|(l, _)| *l == line)
+    }
+
     pub(crate) fn acquire(&mut self, line: Line) -> Result<(), WouldBlock> {
         let Some(index) = self.inherited.iter().position(|(l, _)| *l == line) else { return Ok(()) };
         self.epochs.depend(self.inherited[index].1)?;
