@@ -111,6 +111,17 @@ def test_a_broken_promise_fails_its_run_alone(cli: Cli) -> None:
     assert bad["failed"] in (cli.folder / f"collide.sweep/{bad['name']}.failed").read_text()
 
 
+def test_a_key_of_one_memory_counts_where_that_of_all_is_varied(cli: Cli) -> None:
+    (cli.folder / "two.toml").write_text('extends = "intel"\n[[memory]]\nkind = "pm"\n[[memory]]\nkind = "pm"\n')
+    begin = 'machines = ["two.toml"]\nworkloads = ["fio"]\n'
+    own = ["memory.0.pm.read_ns=50", "workload.operations=20", 'workload.rw="read"']
+    (cli.folder / "one.toml").write_text(begin + "\n".join(["[set]", *own, "[vary]", "memory.pm.read_ns = [100, 900]\n"]))
+    swept = [run["time_ns"] for run in cli.json("sweep", "one.toml")["runs"]]
+    sets = [word for given in own for word in ("--set", given.replace('"', ""))]
+    alone = [cli.json("run", "two.toml", "fio", "--set", f"memory.pm.read_ns={ns}", *sets)["time_ns"] for ns in (100, 900)]
+    assert swept == alone and alone[0] < alone[1]
+
+
 def test_what_is_wrong_is_said_before_the_first_run(campaign: Cli) -> None:
     def says(change: tuple[str, str], *words: str) -> None:
         (campaign.folder / "depth.toml").write_text(CAMPAIGN.replace(*change))

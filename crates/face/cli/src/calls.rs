@@ -46,9 +46,7 @@ impl Machine {
                 |keys: &Pairs| MemoryDescription::of(keys.iter().map(|(k, v)| (k.as_str(), v.as_str())));
             machine.memories = memories.iter().map(one).collect::<Result<_, _>>()?;
         }
-        let mut set: Vec<_> = set.iter().collect();
-        set.sort_by_key(|(key, _)| machine::is_of_one_memory(key));
-        set.into_iter().try_for_each(|(key, value)| machine.set(key, value))?;
+        machine.set_all(set.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
         machine.check()?;
         machine.name = label.unwrap_or(machine.name);
         Ok(Machine(machine))

@@ -142,12 +142,7 @@ pub(crate) fn apply(
     machine: &mut Description,
     workload: &mut WorkloadDescription,
 ) -> Result<(), Failure> {
-    for assignment in in_order(settings) {
-        let (key, value) = assignment
-            .split_once('=')
-            .ok_or_else(|| Failure::BadInput(format!("--set {assignment}: give KEY=VALUE")))?;
-        set(key, value, machine, workload).map_err(|e| Failure::BadInput(format!("--set {e}")))?;
-    }
+    set_all(&assignments(settings)?, machine, std::slice::from_mut(workload))?;
     machine.check()?;
     Ok(())
 }
@@ -158,52 +153,44 @@ pub(crate) fn apply_all(
     settings: &Settings,
     jobs: &mut [(Description, Vec<WorkloadDescription>)],
 ) -> Result<(), Failure> {
-    let ordered = in_order(settings);
-    let mut acted = vec![false; ordered.len()];
+    let given = assignments(settings)?;
+    let mut acted = vec![false; given.len()];
     for (machine, workloads) in jobs.iter_mut() {
         let mut all = machine.clone();
-        let mut sets = Vec::new();
-        for assignment in &ordered {
-            let (key, value) = assignment
-                .split_once('=')
-                .ok_or_else(|| Failure::BadInput(format!("--set {assignment}: give KEY=VALUE")))?;
-            let wrong = |e| Failure::BadInput(format!("--set {e}"));
-            workloads.iter_mut().try_for_each(|w| set(key, value, &mut all, w)).map_err(wrong)?;
-            sets.push((key, value));
-        }
-        for ((key, value), acted) in sets.into_iter().zip(&mut acted) {
-            if key.starts_with("workload.") {
-                *acted = true;
-            } else if all.acts(key) {
-                machine.set(key, value)?;
-                *acted = true;
-            }
-        }
+        set_all(&given, &mut all, workloads)?;
+        let acts = |key: &str| !is_of_workload(key) && all.acts(key);
+        machine.set_all(given.iter().copied().filter(|(key, _)| acts(key)))?;
+        given.iter().zip(&mut acted).for_each(|((key, _), acted)| *acted |= is_of_workload(key) || acts(key));
         machine.check()?;
     }
     let Some(index) = acted.iter().position(|acted| !acted).filter(|_| !jobs.is_empty()) else {
         return Ok(());
     };
     let names: Vec<&str> = jobs.iter().map(|(machine, _)| machine.name.as_str()).collect();
-    let key = ordered[index].split_once('=').map_or("", |(key, _)| key);
-    Err(Failure::BadInput(format!("--set {}", machine::does_nothing(key, &names))))
+    Err(Failure::BadInput(format!("--set {}", machine::does_nothing(given[index].0, &names))))
 }
 
-/// What `--set` says, of one memory after what it says of the machine.
-fn in_order(settings: &Settings) -> Vec<&str> {
-    let mut all: Vec<&str> = settings.set.iter().map(String::as_str).collect();
-    all.sort_by_key(|assignment| machine::is_of_one_memory(assignment));
-    all
+/// The keys and values of `--set`.
+fn assignments(settings: &Settings) -> Result<Vec<(&str, &str)>, Failure> {
+    let wrong = |given: &str| Failure::BadInput(format!("--set {given}: give KEY=VALUE"));
+    settings.set.iter().map(|given| given.split_once('=').ok_or_else(|| wrong(given))).collect()
 }
 
-/// Sets a key of the workload or of the machine.
-pub(crate) fn set(
-    key: &str,
-    value: &str,
+/// Sets what `--set` says of workloads and of the machine.
+fn set_all(
+    given: &[(&str, &str)],
     machine: &mut Description,
-    workload: &mut WorkloadDescription,
-) -> Result<(), ConfigError> {
-    if key.starts_with("workload.") { workload.set(key, value) } else { machine.set(key, value) }
+    workloads: &mut [WorkloadDescription],
+) -> Result<(), Failure> {
+    let (of_workload, of_machine): (Vec<_>, Vec<_>) = given.iter().partition(|(key, _)| is_of_workload(key));
+    let set = |w: &mut WorkloadDescription| of_workload.iter().try_for_each(|(key, value)| w.set(key, value));
+    let set = machine.set_all(of_machine).and_then(|()| workloads.iter_mut().try_for_each(set));
+    set.map_err(|e| Failure::BadInput(format!("--set {e}")))
+}
+
+/// Whether a key is the workload's, and not the machine's.
+pub(crate) fn is_of_workload(key: &str) -> bool {
+    key.starts_with("workload.")
 }
 
 /// Stretches of each core's time that a report draws at most.

@@ -226,17 +226,22 @@ impl Sources {
         let mut all = self.machines[&point.machine].clone();
         let mut machine = all.clone();
         let mut workload = self.workloads[&point.workload].0.clone();
-        let wrong = |e, line| Failure::BadInput(format!("{file}:{line}: {e}"));
-        for a in &point.settings {
-            output::set(&a.key, &a.value, &mut all, &mut workload).map_err(|e| wrong(e, a.line))?;
+        let (of_workload, of_machine): (Vec<_>, Vec<_>) =
+            point.settings.iter().partition(|a| output::is_of_workload(&a.key));
+        let wrong = |e, a: &Assignment| Failure::BadInput(format!("{file}:{}: {e}", a.line));
+        for a in of_workload {
+            workload.set(&a.key, &a.value).map_err(|e| wrong(e, a))?;
         }
-        for a in point.settings.iter().filter(|a| !a.key.starts_with("workload.")) {
-            let acts = all.acts(&a.key);
-            *acted.entry((a.line, a.key.clone())).or_default() |= acts;
-            if acts {
-                machine.set(&a.key, &a.value).map_err(|e| wrong(e, a.line))?;
-            }
+        // By themselves first, for the line of what is wrong.
+        for a in &of_machine {
+            machine.clone().set(&a.key, &a.value).map_err(|e| wrong(e, a))?;
         }
+        all.set_all(of_machine.iter().map(|a| (a.key.as_str(), a.value.as_str())))?;
+        let acting: Vec<_> = of_machine.iter().filter(|a| all.acts(&a.key)).collect();
+        for a in &of_machine {
+            *acted.entry((a.line, a.key.clone())).or_default() |= all.acts(&a.key);
+        }
+        machine.set_all(acting.iter().map(|a| (a.key.as_str(), a.value.as_str())))?;
         Ok((machine, workload))
     }
 }

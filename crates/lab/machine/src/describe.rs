@@ -146,7 +146,7 @@ impl Description {
         Ok(machine)
     }
 
-    /// Sets one key, as `--set` does; keys under `workload.` are not the machine's.
+    /// Sets one key; keys under `workload.` are not the machine's. Several at once are [`Description::set_all`]'s.
     ///
     /// # Errors
     /// When the key is unknown or the value not accepted.

@@ -48,7 +48,6 @@ pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;
 pub use measured::{Times, keep_measured};
-pub use memories::is_of_one_memory;
 pub use memory_list::MemoryDescription;
 pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};

@@ -25,23 +25,33 @@ impl Entry {
     }
 }
 
-/// Whether a key is one memory's of a list (`memory.1.pm.read_ns`). Such keys are given after those of the machine, which are
-/// said of each memory, so that nothing hangs on the order in which they come.
-pub fn is_of_one_memory(key: &str) -> bool {
-    let number = key.strip_prefix("memory.").and_then(|rest| rest.split_once('.'));
-    number.is_some_and(|(number, _)| number.parse::<usize>().is_ok())
+/// The number and the parameter of `memory.N.KEY`.
+fn numbered(key: &str) -> Option<(usize, &str)> {
+    let (number, rest) = key.strip_prefix("memory.")?.split_once('.')?;
+    Some((number.parse().ok()?, rest))
 }
 
 impl Description {
+    /// Sets keys, as [`Description::set`] does one. What is said of the machine is said of each memory of a list, so that a key of one
+    /// memory (`memory.1.pm.read_ns`) comes after all of those: nothing hangs on the order in which they are given.
+    ///
+    /// # Errors
+    /// When a key is unknown or a value not accepted.
+    pub fn set_all<'k>(
+        &mut self,
+        given: impl IntoIterator<Item = (&'k str, &'k str)>,
+    ) -> Result<(), ConfigError> {
+        let (of_one, of_all): (Vec<_>, Vec<_>) =
+            given.into_iter().partition(|(key, _)| numbered(key).is_some());
+        of_all.into_iter().chain(of_one).try_for_each(|(key, value)| self.set(key, value))
+    }
+
     /// The memory and the parameter of it that `memory.N.KEY` names; none where it is another key.
     ///
     /// # Errors
     /// When the machine has no such memory.
     pub(crate) fn of_one_memory<'k>(&self, key: &'k str) -> Result<Option<(usize, &'k str)>, ConfigError> {
-        let Some((number, rest)) = key.strip_prefix("memory.").and_then(|k| k.split_once('.')) else {
-            return Ok(None);
-        };
-        let Ok(index) = number.parse::<usize>() else { return Ok(None) };
+        let Some((index, rest)) = numbered(key) else { return Ok(None) };
         if index < self.memories.len() {
             return Ok(Some((index, rest)));
         }

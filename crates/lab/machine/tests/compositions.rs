@@ -111,6 +111,26 @@ fn a_parameter_of_one_memory_is_its_own_and_one_of_the_machine_is_everybodys() {
 }
 
 #[test]
+fn a_key_of_one_memory_counts_whatever_the_order_in_which_keys_are_given() {
+    let two = "extends = \"intel\"\n[[memory]]\nkind = \"pm\"\n[[memory]]\nkind = \"pm\"\n";
+    let given =
+        [("memory.0.pm.read_ns", "50"), ("memory.pm.read_ns", "100"), ("memory.0.pm.acknowledge_ns", "70")];
+    let described = |given: &mut dyn Iterator<Item = (&'static str, &'static str)>| {
+        let mut machine = parsed(two).unwrap();
+        machine.set_all(given).unwrap();
+        (machine.memory_rows(), machine.settings.get("memory.pm.read_ns").cloned())
+    };
+    let forth = described(&mut given.into_iter());
+    assert_eq!(forth, described(&mut given.into_iter().rev()));
+    let (rows, _) = forth;
+    let own = |key: &str| rows.iter().find(|(k, ..)| k == key).map(|(_, value, _)| value.as_str());
+    assert_eq!((own("memory.0.pm.read_ns"), own("memory.0.pm.acknowledge_ns")), (Some("50"), Some("70")));
+    let mut machine = parsed(two).unwrap();
+    let e = machine.set_all([("memory.2.pm.read_ns", "50"), ("cpu.cores", "2")]).unwrap_err().to_string();
+    assert!(e.contains("its memories are 0 to 1"), "{e}");
+}
+
+#[test]
 fn what_does_not_fit_together_is_refused_with_its_reason_and_place() {
     let list = |entries: &str| format!("extends = \"intel\"\n{entries}");
     let refused = |text: &str| parsed(text).err().unwrap_or_else(|| panic!("accepted: {text}"));
