@@ -5,8 +5,11 @@ import os
 import re
 import subprocess
 
+import coreplane as cp
+import polars as pl
 import pytest
 from conftest import COREPLANE, Cli
+from coreplane import api
 
 CAUSES = ["time.compute", "time.memory", "time.fences", "time.buffer_full", "time.locks", "time.devices", "time.kernel", "time.idle"]
 
@@ -31,6 +34,23 @@ def test_every_word_of_the_list_can_be_shown(cli: Cli) -> None:
     assert lines["parameters"] > 200 and lines["protocols"] > 20 and min(lines.values()) > 10
     assert len(cli.json("show", "parameters")["parameters"]) > 200
     assert cli.json("show", "protocols") == cli.json("explore", "list")
+
+
+def test_python_shows_what_the_command_shows(cli: Cli) -> None:
+    words = cp.show()["show"].to_list()
+    assert words == re.findall(r"^(\w+)  ", cli("show"), re.M)
+    topics = [word for word in words if word.islower()]
+    assert set(api.TOPICS) == {"statistics" if word == "stats" else word for word in topics} and len(topics) == len(set(topics))
+    for word in topics:
+        (told, shown) = (cli.json("show", word), cp.show(word))
+        if not isinstance(shown, pl.DataFrame):
+            assert shown == told and len(shown) > 3, word
+            continue
+        # Of parameters the command says that it is all of them.
+        rows = told["parameters"] if isinstance(told, dict) else told
+        first = shown.columns[0]
+        assert shown[first].to_list() == [row[first] for row in rows], word
+        assert {key for row in rows for key in row} <= {*shown.columns, "column"}, word
 
 
 def test_a_machines_keys_stand_in_groups_by_system_and_none_of_another_system(cli: Cli) -> None:

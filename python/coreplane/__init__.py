@@ -11,7 +11,7 @@ from coreplane._core import ConfigError, RunError, __version__
 # Checkers of types take it for true. The library that has it takes longer to import than all else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from coreplane.api import claims, compare, crash, curve, diff, explore, holdup, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
+    from coreplane.api import claims, compare, crash, curve, deviations, diff, explore, holdup, litmus, machines, parameters, protocols, record, replay, reproduce, run, schema, shared, show, statistics, sweep, track, workloads
     from coreplane.findings import Crash, Exploration, Finding, Litmus, Replay, Scoreboard, Shared, SharedFinding, Side, Store, Test, Tracking, Violation
     from coreplane.inputs import Machine, Trace, Workload
     from coreplane.program import Program
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 del TYPE_CHECKING
 
 _HOMES = {
-    "api": "claims compare crash curve diff explore holdup litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",
+    "api": "claims compare crash curve deviations diff explore holdup litmus machines parameters protocols record replay reproduce run schema shared show statistics sweep track workloads",
     "findings": "Crash Exploration Finding Litmus Replay Scoreboard Shared SharedFinding Side Store Test Tracking Violation",
     "inputs": "Machine Trace Workload",
     "program": "Program",
@@ -32,7 +32,7 @@ _HOMES = {
 __all__ = [  # noqa: RUF022
     "Machine", "Workload", "Trace", "Program", "Thread",
     "run", "compare", "diff", "curve", "sweep", "crash", "holdup", "shared", "litmus", "explore", "replay", "record", "track", "reproduce",
-    "show", "machines", "workloads", "statistics", "claims", "protocols", "parameters", "schema",
+    "show", "machines", "workloads", "statistics", "claims", "deviations", "protocols", "parameters", "schema",
     "Run", "Comparison", "Difference", "Curve", "Sweep", "Crash", "Finding", "Store", "Shared", "SharedFinding", "Side", "Litmus", "Test", "Exploration", "Violation", "Replay", "Scoreboard", "Tracking",
     "ConfigError", "RunError", "__version__",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast, overload
 
 import polars as pl
 
@@ -265,21 +265,30 @@ def reproduce(
     return Scoreboard(_core.reproduce(paper, paths[0], _seed(seed), bands, runs, paths[1]))
 
 
-def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame:
-    """What there is: ``machines``, ``workloads``, ``statistics``, ``parameters``, ``claims``, ``protocols``; or what a name means.
+@overload
+def show(what: Literal["schema"]) -> dict[str, Any]: ...  # type: ignore[overload-overlap]
+@overload
+def show(what: Literal["deviations"]) -> str: ...  # type: ignore[overload-overlap]
+@overload
+def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame: ...
+def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame | dict[str, Any] | str:
+    """What there is: ``machines``, ``workloads``, ``statistics`` (or ``stats``), ``parameters``, ``claims``, ``protocols``; or what a name means.
 
-    Without a name, what there is to show.
+    Without a name, what there is to show. ``deviations`` is text, and ``schema`` a JSON Schema.
 
     Of a machine or workload its parameters, of a statistic or of a column of a comparison its unit and meaning, of a key (whole
     or its last word) or of a system what ``parameters()`` says. Raises ConfigError when nothing is called so.
     """
     if what is None:
-        return _list("overview")
+        return frame(_core.listing("overview"), ["show", "what"])
     accept(isinstance(what, Machine | Workload | str | os.PathLike), f"what is a name, a Machine or a Workload, not {what!r}")
     if not isinstance(what, str):
         return parameters(what)
-    if what == "stats":
-        what = "statistics"
+    if what == "schema":
+        return schema()
+    if what == "deviations":
+        return deviations()
+    what = "statistics" if what == "stats" else what
     if what in _LISTS:
         return _list(what)
     kind, rows = _core.named(what)
@@ -304,6 +313,12 @@ def statistics() -> pl.DataFrame:
 def claims() -> pl.DataFrame:
     """Every claim that is checked: id, where, says, use."""
     return _list("claims")
+
+
+def deviations() -> str:
+    """Why claims are missed, and where numbers in print contradict each other: Markdown."""
+    found: str = _core.listing("deviations")
+    return found
 
 
 def protocols() -> pl.DataFrame:
@@ -336,10 +351,13 @@ _LISTS = {
     "workloads": ["name", "meaning", "source", "fidelity"],
     "statistics": ["name", "unit", "meaning"],
     "parameters": ["key", "unit", "default", "accepts", "source", "meaning", "machines"],
-    "overview": ["show", "what"],
     "claims": ["id", "where", "says", "use"],
     "protocols": ["name", "meaning", "bounds", "mutants"],
 }
+
+
+#: What ``show`` gives besides what has a name of its own, as the command does.
+TOPICS = (*_LISTS, "deviations", "schema")
 
 
 def _list(what: str) -> pl.DataFrame:

@@ -510,27 +510,23 @@ pub fn sweep(
     })
 }
 
-/// What there is of a kind: `machines`, `workloads`, `statistics`, `parameters`, `claims`, `protocols`, an `overview` of
-/// what can be shown, the `schema` of machine files and the `workload schema`.
+/// What there is of a kind: what `coreplane show` has a word for, a `family`, an `overview` of what can be shown and the `workload
+/// schema`.
 ///
 /// # Errors
 /// When there is nothing of that name.
 pub fn list(what: &str) -> Result<Value, Failure> {
     Ok(match what {
-        "machines" => show::machine_list(),
         "family" => machine::family().into(),
-        "workloads" => show::workload_list(),
-        "statistics" => show::statistic_list(),
-        "parameters" => show::key_list(&show::all_keys()),
         "overview" => {
             let rows = show::overview_rows()?;
             rows.iter().map(|[show, what]| json!({"show": show, "what": what})).collect()
         }
-        "claims" => show::claim_list()?,
-        "protocols" => explore::protocols(),
-        "schema" => machine::schema::machine(),
         "workload schema" => machine::schema::workloads(),
-        _ => return Err(Failure::BadInput(format!("there is no list of {what}"))),
+        _ => match show::Topic::called(what) {
+            Some(topic) => topic.json()?,
+            None => return Err(Failure::BadInput(format!("there is no list of {what}"))),
+        },
     })
 }
 

@@ -39,7 +39,14 @@ fn named() -> [(&'static str, Vec<&'static str>); 8] {
     let workloads = show::plain_workloads();
     let mutants: BTreeSet<&str> =
         machine::protocols().flat_map(|p| p.mutants()).map(|(name, _)| name).collect();
-    let shown = show::TOPICS.iter().chain(&machines).chain(&workloads).chain(&keys).copied().collect();
+    let shown = show::Topic::ALL
+        .map(show::Topic::word)
+        .iter()
+        .chain(&machines)
+        .chain(&workloads)
+        .chain(&keys)
+        .copied()
+        .collect();
     [
         ("machine", machines.clone()),
         ("on", machines),

@@ -15,8 +15,80 @@ use workloads::{
 };
 
 /// What can be shown besides what has a name of its own.
-pub(crate) const TOPICS: &[&str] =
-    &["machines", "workloads", "stats", "parameters", "protocols", "claims", "deviations", "schema"];
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Machines,
+    Workloads,
+    Stats,
+    Parameters,
+    Protocols,
+    Claims,
+    Deviations,
+    Schema,
+}
+
+impl Topic {
+    pub(crate) const ALL: [Topic; 8] = [
+        Topic::Machines,
+        Topic::Workloads,
+        Topic::Stats,
+        Topic::Parameters,
+        Topic::Protocols,
+        Topic::Claims,
+        Topic::Deviations,
+        Topic::Schema,
+    ];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Topic::Machines => "machines",
+            Topic::Workloads => "workloads",
+            Topic::Stats => "stats",
+            Topic::Parameters => "parameters",
+            Topic::Protocols => "protocols",
+            Topic::Claims => "claims",
+            Topic::Deviations => "deviations",
+            Topic::Schema => "schema",
+        }
+    }
+
+    pub(crate) fn called(word: &str) -> Option<Topic> {
+        let word = if word == "statistics" { "stats" } else { word };
+        Topic::ALL.into_iter().find(|topic| topic.word() == word)
+    }
+
+    /// As programs read it.
+    pub(crate) fn json(self) -> Result<Value, Failure> {
+        Ok(match self {
+            Topic::Machines => machine_list(),
+            Topic::Workloads => workload_list(),
+            Topic::Stats => statistic_list(),
+            Topic::Parameters => key_list(&all_keys()),
+            Topic::Protocols => explore::protocols(),
+            Topic::Claims => claim_list()?,
+            Topic::Deviations => DEVIATIONS.into(),
+            Topic::Schema => machine::schema::machine(),
+        })
+    }
+
+    /// As people read it.
+    fn print(self) -> Result<(), Failure> {
+        match self {
+            Topic::Machines => machines(),
+            Topic::Workloads => workloads(),
+            Topic::Stats => stats(),
+            Topic::Parameters => every_parameter(),
+            Topic::Protocols => explore::list(false),
+            Topic::Claims => claims()?,
+            Topic::Deviations => print!("{}", markdown::readable(DEVIATIONS, lines::text_width())),
+            Topic::Schema => output::print_json(&self.json()?),
+        }
+        Ok(())
+    }
+}
+
+/// Why claims are missed, as it stands beside the claims.
+const DEVIATIONS: &str = include_str!("../../../../validation/DEVIATIONS.md");
 
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let json = output::is_json(&args.common);
@@ -24,28 +96,14 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         overview(json)?;
         return Ok(());
     };
-    match what.as_str() {
-        "machines" => machines(json),
-        "workloads" => workloads(json),
-        "stats" | "statistics" => stats(json),
-        "parameters" => every_parameter(json),
-        "protocols" => explore::list(json),
-        "claims" => claims(json)?,
-        "deviations" => deviations(json),
-        "schema" => output::print_json(&machine::schema::machine()),
-        name => named(name, json)?,
+    match Topic::called(what) {
+        Some(topic) if !json => topic.print()?,
+        // As of the parameters that a word means.
+        Some(Topic::Parameters) => described("parameters", &all_keys(), true),
+        Some(topic) => output::print_json(&topic.json()?),
+        None => named(what, json)?,
     }
     Ok(())
-}
-
-/// Why claims are missed, as it stands beside the claims.
-fn deviations(json: bool) {
-    let text = include_str!("../../../../validation/DEVIATIONS.md");
-    if json {
-        output::print_json(&text.into());
-    } else {
-        print!("{}", markdown::readable(text, lines::text_width()));
-    }
 }
 
 /// What can be shown.
@@ -78,15 +136,19 @@ pub(crate) fn overview_rows() -> Result<Vec<[String; 2]>, Failure> {
     let (workloads, claims) = (plain_workloads(), evaluate::Claims::built_in()?.list.len());
     let variants = PRESETS.len() - machines.len();
     let systems: Vec<&str> = groups().map(|(prefix, _)| prefix).collect();
+    let said = |topic: Topic| match topic {
+        Topic::Machines => {
+            format!("{} machines and {variants} variants: {}", machines.len(), machines.join(", "))
+        }
+        Topic::Workloads => format!("{} workloads: {}", workloads.len(), workloads.join(", ")),
+        Topic::Stats => format!("{} statistics, with unit and meaning", STATISTICS.len()),
+        Topic::Parameters => format!("{} parameters of machines and workloads", all_keys().len()),
+        Topic::Protocols => "what `coreplane explore` visits, with bounds".into(),
+        Topic::Claims => format!("{claims} claims of papers, which `coreplane reproduce` checks"),
+        Topic::Deviations => "why claims are missed, and where numbers in print contradict each other".into(),
+        Topic::Schema => "the JSON Schema of machine files".into(),
+    };
     let rows = [
-        ("machines", format!("{} machines and {variants} variants: {}", machines.len(), machines.join(", "))),
-        ("workloads", format!("{} workloads: {}", workloads.len(), workloads.join(", "))),
-        ("stats", format!("{} statistics, with unit and meaning", STATISTICS.len())),
-        ("parameters", format!("{} parameters of machines and workloads", all_keys().len())),
-        ("protocols", "what `coreplane explore` visits, with bounds".into()),
-        ("claims", format!("{claims} claims of papers, which `coreplane reproduce` checks")),
-        ("deviations", "why claims are missed, and where numbers in print contradict each other".into()),
-        ("schema", "the JSON Schema of machine files".into()),
         (
             "MACHINE",
             "its parameters by system, each with value, unit, meaning and source; a TOML file is one too"
@@ -102,7 +164,8 @@ pub(crate) fn overview_rows() -> Result<Vec<[String; 2]>, Failure> {
         ),
         ("STATISTIC", "its unit and meaning; or the head of a column of `compare`".into()),
     ];
-    Ok(rows.map(|(show, what)| [show.to_string(), what]).into())
+    let topics = Topic::ALL.map(|topic| (topic.word(), said(topic)));
+    Ok(topics.into_iter().chain(rows).map(|(show, what)| [show.to_string(), what]).collect())
 }
 
 /// What keys begin with, and what they are about: what the machine's systems say, and the workloads'.
@@ -131,10 +194,7 @@ pub(crate) fn all_keys() -> Vec<&'static Param> {
 }
 
 /// All of them in a line each.
-fn every_parameter(json: bool) {
-    if json {
-        return described("parameters", &all_keys(), true);
-    }
+fn every_parameter() {
     let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
     all_keys().iter().for_each(|p| table.row([p.key, p.default, p.kind.unit(), p.meaning]));
     table.print();
@@ -199,10 +259,7 @@ pub(crate) fn machine_list() -> Value {
     PRESETS.iter().map(|p| json!({"name": p.name, "about": about(p.text)})).collect()
 }
 
-fn machines(json: bool) {
-    if json {
-        return output::print_json(&machine_list());
-    }
+fn machines() {
     let mut table = Table::new(["machine", "what it is"]).left(2);
     PRESETS.iter().for_each(|p| table.row([p.name, about(p.text)]));
     table.print();
@@ -218,10 +275,7 @@ pub(crate) fn workload_list() -> Value {
     all.chain(SHARED_WORKLOADS.iter().map(shared)).collect()
 }
 
-fn workloads(json: bool) {
-    if json {
-        return output::print_json(&workload_list());
-    }
+fn workloads() {
     let mut table = Table::new(["workload", "what it does, and where it is from"]).left(2);
     let said = |meaning: &str, source: &str| format!("{meaning} [{source}]");
     WORKLOADS.iter().for_each(|w| table.row([w.name, &said(w.meaning, w.source)]));
@@ -255,10 +309,7 @@ pub(crate) fn statistic(info: &StatisticInfo) -> Value {
     row
 }
 
-fn stats(json: bool) {
-    if json {
-        return output::print_json(&statistic_list());
-    }
+fn stats() {
     let mut table = Table::new(["statistic", "unit", "meaning"]).left(3);
     STATISTICS.iter().for_each(|s| table.row([s.name, s.unit, s.meaning]));
     table.print();
@@ -271,12 +322,8 @@ pub(crate) fn claim_list() -> Result<Value, Failure> {
     Ok(all.list.iter().map(row).collect())
 }
 
-fn claims(json: bool) -> Result<(), Failure> {
+fn claims() -> Result<(), Failure> {
     let all = evaluate::Claims::built_in()?;
-    if json {
-        output::print_json(&claim_list()?);
-        return Ok(());
-    }
     let mut table = Table::new(["claim", "use", "says"]).left(3);
     all.list.iter().for_each(|c| table.row([&c.id, &c.purpose, &c.says]));
     table.print();
