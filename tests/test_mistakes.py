@@ -1,6 +1,7 @@
 """Mistakes at the command line: what was meant is told."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -18,8 +19,38 @@ def test_names_are_found_whatever_the_case_of_their_letters(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "intel", "WORD"),
+        ("compare", "WORD", "--on", "intel,eadr"),
+        ("crash", "intel", "WORD"),
+        ("holdup", "intel", "WORD"),
+        ("run", "unified", "WORD"),
+        ("run", "shared", "WORD"),
+        ("shared", "shared", "WORD"),
+        ("show", "WORD"),
+    ],
+    ids=" ".join,
+)
+def test_an_unknown_workload_is_told_what_is_called_nearly_so(cli: Cli, args: tuple[str, ...]) -> None:
+    for word, near in (("cceg", "cceh"), ("histgram", "histogram"), ("spec-mi", "spec-mix"), ("pmemkv@artifac", "pmemkv@artifact")):
+        said = cli.refuses(*(word if arg == "WORD" else arg for arg in args))
+        assert re.search(rf'"{word}"; did you mean {near}[?,]', said), said
+
+
+def test_a_campaign_is_told_which_workload_is_called_nearly_so(cli: Cli) -> None:
+    (cli.folder / "near.toml").write_text('machines = ["intel"]\nworkloads = ["cceg"]\n')
+    assert "did you mean cceh?" in cli.refuses("sweep", "near.toml")
+
+
+@pytest.mark.parametrize(
     ("args", "hint"),
     [
+        (("run", "intel", "tarce:kv.cpt"), "did you mean trace:kv.cpt?"),
+        (("compare", "visit:kv", "--on", "intel"), "did you mean visits:kv?"),
+        (("run", "cceg", "intel"), "intel is a machine; the machine comes first: intel cceg"),
+        (("run", "none.toml", "intel"), "none.toml: No such file"),
+        (("show", "schem"), "did you mean schema"),
         (("run", "intel", "cceh", "--threads", "8"), "--set workload.threads=8"),
         (("run", "asap-rp", "cceh", "--persist-buffer=4"), "--set ordering.persist_buffer=4"),
         (("compare", "cceh", "intel", "asap-rp"), "--on intel,asap-rp"),

@@ -97,27 +97,41 @@ pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
 /// A machine whose workload is named after it: where the two were exchanged, that is said.
 pub(crate) fn machine_before(name: &str, workload: &str) -> Result<Description, Failure> {
     machine(name).map_err(|e| {
-        let exchanged = recording(name).is_some() || WorkloadDescription::named(name).is_ok();
-        let text = format!("{name} is a workload; the machine comes first: {workload} {name}");
-        if exchanged { Failure::BadInput(text) } else { e.into() }
+        let is_file = name.ends_with(".toml") || Path::new(name).exists();
+        let what = if recording(name).is_some() || WorkloadDescription::named(name).is_ok() {
+            format!("{name} is a workload")
+        } else if !is_file && Description::preset(workload).is_ok() {
+            format!("{workload} is a machine")
+        } else {
+            return e.into();
+        };
+        Failure::BadInput(format!("{what}; the machine comes first: {workload} {name}"))
     })
 }
 
-/// The kind of a recorded workload (`trace:FILE`, `tpch:FILE`, `visits:FILE`) and its file.
+/// Kinds of recorded workloads (`trace:FILE`).
+const RECORDINGS: [&str; 3] = ["trace", "tpch", "visits"];
+
+/// The kind of a recorded workload and its file.
 pub(crate) fn recording(name: &str) -> Option<(&str, &str)> {
-    name.split_once(':').filter(|(kind, _)| ["trace", "tpch", "visits"].contains(kind))
+    name.split_once(':').filter(|(kind, _)| RECORDINGS.contains(kind))
+}
+
+/// What `name` could be meant for, where it is no workload: a file, or a recording of a kind that is written otherwise.
+fn meant(name: &str) -> Option<String> {
+    if Path::new(name).is_file() {
+        return Some(format!("; a recording is given as trace:{name}"));
+    }
+    let (kind, file) = name.split_once(':')?;
+    let near = protocol::params::nearest(kind, RECORDINGS);
+    Some(format!("; did you mean {}:{file}?", near.first()?))
 }
 
 /// A workload by name, or a recorded one.
 pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
     let Some((kind, file)) = recording(name) else {
-        let of_a_file = |e: ConfigError| {
-            let is_file = Path::new(name).is_file();
-            let hint =
-                if is_file { format!("; a recording is given as trace:{name}") } else { String::new() };
-            Failure::BadInput(format!("{e}{hint}"))
-        };
-        return WorkloadDescription::named(name).map_err(of_a_file);
+        let wrong = |e| Failure::BadInput(format!("{e}{}", meant(name).unwrap_or_default()));
+        return WorkloadDescription::named(name).map_err(wrong);
     };
     if file.is_empty() {
         return Err(Failure::BadInput(format!("{name} names no file; give {kind}:FILE")));

@@ -365,11 +365,9 @@ fn unknown(name: &str, no_machine: String) -> String {
     if let Some(new) = renamed.or_else(|| machine::params::renamed(name)) {
         return format!("{name} has a new name: {new}");
     }
-    let known = PRESETS.iter().map(|p| p.name).chain(WORKLOADS.iter().map(|w| w.name));
-    let known = known
-        .chain(pages().map(|w| w.name))
-        .chain(SHARED_WORKLOADS.iter().map(|w| w.name))
-        .chain(STATISTICS.iter().map(|s| s.name));
+    let workloads = plain_workloads().into_iter().chain(variants().map(|(name, _)| name));
+    let known = PRESETS.iter().map(|p| p.name).chain(workloads);
+    let known = known.chain(Topic::ALL.map(Topic::word)).chain(STATISTICS.iter().map(|s| s.name));
     let known = known.chain(MACHINE.iter().map(|p| p.key));
     let near = protocol::params::nearest(name, known);
     if !near.is_empty() {
