@@ -57,11 +57,6 @@ impl Machine {
         &self.0.name
     }
 
-    /// Whether it is a machine at page fidelity.
-    pub fn is_page(&self) -> bool {
-        self.0.fidelity() == "page"
-    }
-
     /// The parameters that act on it, with values, units, defaults, sources and meanings.
     pub fn parameters(&self) -> Value {
         let mut all = show::parameter_list(self.0.rows());

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::SharedArgs;
 use crate::lines::{paragraph, say};
 use crate::{output, progress, quantity};
-use machine::{ConfigError, Description, WorkloadDescription};
+use machine::{ConfigError, Description, Fidelity, WorkloadDescription};
 use serde_json::{Value, json};
 use shared::{Found, Happens, Outcome, Side, Step, What};
 
@@ -66,7 +66,7 @@ fn searched(
     schedules: u64,
 ) -> Result<Outcome, ConfigError> {
     machine.check()?;
-    if machine.fidelity() != shared::SIMULATOR.word {
+    if machine.fidelity() != Fidelity::Hosts {
         return Err(ConfigError(format!(
             "{}: is one host; give a machine of several (machine.fidelity = hosts), such as shared",
             machine.name

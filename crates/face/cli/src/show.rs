@@ -7,7 +7,7 @@ use crate::lines::{self, say};
 use crate::markdown;
 use crate::output::{self, Table};
 use machine::params::MACHINE;
-use machine::{Description, PRESETS, STATISTICS, StatisticInfo, WorkloadDescription};
+use machine::{Description, Fidelity, PRESETS, STATISTICS, StatisticInfo, WorkloadDescription};
 use protocol::Param;
 use serde_json::{Value, json};
 use workloads::{
@@ -268,8 +268,8 @@ fn machines() {
 /// Every workload, as JSON.
 pub(crate) fn workload_list() -> Value {
     let row = |name: &str, w: &Workload| json!({"name": name, "meaning": w.meaning, "source": w.source});
-    let page = |w: &workloads::PageWorkload| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "page"});
-    let shared = |w: &workloads::SharedWorkload| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": "hosts"});
+    let page = |w: &workloads::PageWorkload| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": Fidelity::Page.to_string()});
+    let shared = |w: &workloads::SharedWorkload| json!({"name": w.name, "meaning": w.meaning, "source": w.source, "fidelity": Fidelity::Hosts.to_string()});
     let all = WORKLOADS.iter().map(|w| row(w.name, w));
     let all = all.chain(variants().map(|(name, w)| row(name, w))).chain(pages().map(page));
     all.chain(SHARED_WORKLOADS.iter().map(shared)).collect()

@@ -36,13 +36,6 @@ impl Machine {
         self.0.name()
     }
 
-    /// Whether it is a machine at page fidelity.
-    ///
-    /// () -> bool
-    fn is_page(&self) -> bool {
-        self.0.is_page()
-    }
-
     /// The parameters that act on it.
     ///
     /// () -> list[dict[str, Any]]

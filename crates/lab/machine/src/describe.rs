@@ -8,7 +8,7 @@ use crate::reader::Reader;
 use ordering::OrderingModel;
 use protocol::params::Setting;
 use protocol::{Param, Persistency, Settings};
-use simulator::Work;
+use simulator::{Fidelity, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use toml::Spanned;
@@ -315,7 +315,7 @@ impl WorkloadDescription {
             return Err(ConfigError::new(format!(
                 "{}: runs on several hosts; {machine} is one (give a machine with machine.fidelity = hosts, such as {})",
                 self.name,
-                first_preset(self.work().fidelity())
+                first_preset(Fidelity::Hosts)
             )));
         }
         let passes_through = self.settings.get("workload.passthrough") == Some(&Setting::Flag(true));
@@ -325,7 +325,7 @@ impl WorkloadDescription {
         let name = if passes_through { "workload.passthrough = true" } else { &self.name };
         Err(ConfigError::new(format!(
             "{name}: runs at page fidelity; {machine} is a machine at line fidelity (give one with machine.fidelity = page, such as {})",
-            first_preset("page")
+            first_preset(Fidelity::Page)
         )))
     }
 
@@ -512,7 +512,7 @@ impl Reader<'_> {
 }
 
 /// The first machine that comes with the project and has a fidelity.
-fn first_preset(fidelity: &str) -> &'static str {
+fn first_preset(fidelity: Fidelity) -> &'static str {
     let fits = |name: &&str| Description::preset(name).is_ok_and(|machine| machine.fidelity() == fidelity);
     PRESETS.iter().map(|p| p.name).find(fits).unwrap_or_default()
 }

@@ -1,38 +1,12 @@
 //! What a machine is simulated by: lines, by the engine, or what a simulator of its own simulates.
 
 use crate::registry::SIMULATORS;
-use ::params::{FromSetting, Kind, Parameters, Plain, Setting};
+use ::params::{Parameters, Words};
 use protocol::Settings;
-use simulator::Registered;
+use simulator::{Fidelity, Registered};
 
-/// The simulator of a machine; none of one at line fidelity.
-#[derive(Clone, Copy)]
-struct Fidelity(Option<&'static Registered>);
-
-/// The word of machines that the engine runs.
-pub(crate) const LINE: &str = "line";
-
-const WORDS: &[&str] = &{
-    let mut words = [LINE; SIMULATORS.len() + 1];
-    let mut n = 0;
-    while n < SIMULATORS.len() {
-        words[n + 1] = SIMULATORS[n].word;
-        n += 1;
-    }
-    words
-};
-
-impl FromSetting for Fidelity {
-    fn from_setting(setting: &Setting) -> Option<Fidelity> {
-        let word = setting.as_text()?;
-        let simulator = SIMULATORS.iter().find(|simulator| simulator.word == word);
-        (simulator.is_some() || word == LINE).then_some(Fidelity(simulator))
-    }
-}
-
-impl Plain for Fidelity {
-    const KIND: Kind = Kind::Choice(WORDS);
-}
+/// Each fidelity but the engine's has a simulator.
+const _: () = assert!(SIMULATORS.len() + 1 == Fidelity::ALL.len());
 
 /// What a machine is simulated by.
 #[derive(Parameters)]
@@ -45,9 +19,15 @@ pub(crate) struct FidelityParameters {
 }
 
 impl FidelityParameters {
-    /// The simulator that a machine's settings name, as a registry has it; none at line fidelity.
+    /// What a machine's settings name.
+    pub(crate) fn fidelity(settings: &Settings) -> Fidelity {
+        FidelityParameters::from_settings(settings).fidelity
+    }
+
+    /// The simulator of that, as the registry has it; none at line fidelity.
     pub(crate) fn registered(settings: &Settings) -> Option<&'static Registered> {
-        FidelityParameters::from_settings(settings).fidelity.0
+        let fidelity = FidelityParameters::fidelity(settings);
+        SIMULATORS.iter().find(|simulator| simulator.fidelity == fidelity)
     }
 }
 
@@ -58,9 +38,17 @@ mod tests {
     #[test]
     fn the_parameter_says_what_each_word_means() {
         let row = FidelityParameters::TABLE[0];
-        for word in WORDS {
+        for word in Fidelity::WORDS {
             assert!(row.meaning.contains(&format!("{word}: ")), "{word}");
             assert!(row.kind.read(word).is_ok());
+        }
+    }
+
+    #[test]
+    fn each_fidelity_has_a_simulator_and_one_has_the_engine() {
+        for fidelity in Fidelity::ALL {
+            let simulators = SIMULATORS.iter().filter(|simulator| simulator.fidelity == *fidelity).count();
+            assert_eq!(simulators, usize::from(*fidelity != Fidelity::Line), "{fidelity:?}");
         }
     }
 }

@@ -55,5 +55,5 @@ pub use registry::{accepts, groups, memory_kinds, protocols};
 pub use report::{OPERATION_RATE, Phase, Report, Statistic};
 pub use run::run;
 pub use simulated::power_failures;
-pub use simulator::Series;
+pub use simulator::{Fidelity, Series};
 pub use stats::{STATISTICS, behind, statistic};

@@ -8,8 +8,8 @@ use params::{Param, Parameters, Statistics, join, rows};
 use plug::{MemoryKind, System};
 use simulator::Registered;
 
-/// Every system, and the parts of every machine.
-pub(crate) const SYSTEMS: [System; 13] = [
+/// The parts of every machine, and what the engine runs.
+const PARTS: [System; 11] = [
     ANY,
     cpu::SYSTEM,
     ordering::models::SYSTEM,
@@ -21,12 +21,21 @@ pub(crate) const SYSTEMS: [System; 13] = [
     optane::SYSTEM,
     cmmh::SYSTEM,
     pberry::SYSTEM,
-    pagesim::SYSTEM,
-    shared::SYSTEM,
 ];
 
-/// What simulates machines that the engine does not.
-pub(crate) const SIMULATORS: &[Registered] = &[pagesim::SIMULATOR, shared::SIMULATOR];
+/// What simulates machines that the engine does not, each a system too.
+pub(crate) const SIMULATORS: [Registered; 2] = [pagesim::SIMULATOR, shared::SIMULATOR];
+
+/// Every system.
+pub(crate) const SYSTEMS: [System; PARTS.len() + SIMULATORS.len()] = {
+    let mut all = [System::NOTHING; PARTS.len() + SIMULATORS.len()];
+    let mut n = 0;
+    while n < all.len() {
+        all[n] = if n < PARTS.len() { PARTS[n] } else { *SIMULATORS[n - PARTS.len()].system };
+        n += 1;
+    }
+    all
+};
 
 /// What is said of every machine.
 const ANY: System = System {

@@ -1,8 +1,8 @@
 //! Which simulator takes a machine.
 
 use crate::describe::Description;
-use crate::fidelity::{FidelityParameters, LINE};
-use simulator::{Registered, Simulator};
+use crate::fidelity::FidelityParameters;
+use simulator::{Fidelity, Registered, Simulator};
 
 impl Description {
     /// What its machine is simulated by, as a registry has it; none of one at line fidelity.
@@ -15,13 +15,13 @@ impl Description {
         self.registered().map(|registered| registered.simulator)
     }
 
-    /// Its word of `machine.fidelity`.
-    pub fn fidelity(&self) -> &'static str {
-        self.registered().map_or(LINE, |registered| registered.word)
+    /// What its machine simulates.
+    pub fn fidelity(&self) -> Fidelity {
+        FidelityParameters::fidelity(&self.settings)
     }
 
     /// Whether it is a machine at line fidelity.
     pub fn is_line(&self) -> bool {
-        self.registered().is_none()
+        self.fidelity() == Fidelity::Line
     }
 }

@@ -4,7 +4,7 @@
 mod kit;
 
 use kit::bad_value;
-use machine::{Description, PRESETS, Report, RunOptions, WorkloadDescription, run};
+use machine::{Description, Fidelity, PRESETS, Report, RunOptions, WorkloadDescription, run};
 use protocol::pages::PageStep;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Dur;
@@ -37,7 +37,7 @@ fn machines() -> impl Iterator<Item = Description> {
     PRESETS
         .iter()
         .map(|p| Description::preset(p.name).unwrap())
-        .filter(|machine| machine.fidelity() == "page")
+        .filter(|machine| machine.fidelity() == Fidelity::Page)
         .map(kit::with_little_memory)
 }
 

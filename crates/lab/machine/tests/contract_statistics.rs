@@ -4,7 +4,7 @@ mod kit;
 
 use engine::Mode;
 use kit::{Machine, machines, with_little_memory, work};
-use machine::{Description, PRESETS, Report, RunOptions, STATISTICS, WorkloadDescription, run};
+use machine::{Description, Fidelity, PRESETS, Report, RunOptions, STATISTICS, WorkloadDescription, run};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -36,12 +36,12 @@ static TOLD: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     let of = |name: &str| {
         let mut machine = Description::preset(name).unwrap();
         let program = match machine.fidelity() {
-            "page" => {
+            Fidelity::Page => {
                 machine = with_little_memory(machine);
                 WorkloadDescription::named("stream").unwrap()
             }
-            "hosts" => WorkloadDescription::named("shared-lock").unwrap(),
-            _ => work("btree", "20"),
+            Fidelity::Hosts => WorkloadDescription::named("shared-lock").unwrap(),
+            Fidelity::Line => work("btree", "20"),
         };
         let options = RunOptions { seed: 11, ..RunOptions::default() };
         hold(&run(&machine, &program, &options).unwrap())

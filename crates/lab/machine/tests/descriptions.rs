@@ -1,6 +1,6 @@
 //! Bad input gets one clear message that names file, line, key and what is accepted.
 
-use machine::{Description, PRESETS, STATISTICS, WorkloadDescription, run};
+use machine::{Description, Fidelity, PRESETS, STATISTICS, WorkloadDescription, run};
 use proptest::prelude::*;
 
 fn refused(text: &str) -> String {
@@ -51,9 +51,9 @@ fn every_statistic_has_a_row_with_unit_and_meaning() {
     for preset in PRESETS {
         let machine = Description::preset(preset.name).unwrap();
         let (name, key, value) = match machine.fidelity() {
-            "page" => ("spec-mix", "workload.instances", "3"),
-            "hosts" => ("shared-log", "workload.operations", "3"),
-            _ => ("mix", "workload.operations", "100"),
+            Fidelity::Page => ("spec-mix", "workload.instances", "3"),
+            Fidelity::Hosts => ("shared-log", "workload.operations", "3"),
+            Fidelity::Line => ("mix", "workload.operations", "100"),
         };
         let mut w = WorkloadDescription::named(name).unwrap();
         w.set(key, value).unwrap();

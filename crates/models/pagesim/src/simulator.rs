@@ -2,14 +2,14 @@
 
 use crate::report::{self, Programs};
 use crate::{SYSTEM, settings, stand_in, tables};
-use ::simulator::{Counted, Error, LineFidelity, Outcome, Registered, Simulator, Task, Work};
+use ::simulator::{Counted, Error, Fidelity, LineFidelity, Outcome, Registered, Simulator, Task, Work};
 use cpu::params::RateParameters;
 use params::{Param, Parameters, Settings, StatisticInfo};
 use trace::ReplayOptions;
 use workloads::{PageContext, PageWorkload, find_pages};
 
 /// Machines simulated by pages, as a registry has them.
-pub const SIMULATOR: Registered = Registered { word: "page", system: &SYSTEM, simulator: &Pages };
+pub const SIMULATOR: Registered = Registered { fidelity: Fidelity::Page, system: &SYSTEM, simulator: &Pages };
 
 struct Pages;
 

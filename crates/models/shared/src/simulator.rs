@@ -7,15 +7,16 @@ use crate::search::{Outcome as Searched, Search};
 use crate::{PARAMETERS, STATISTICS, SYSTEM, check_recorded, replay};
 use params::{Param, Settings, StatisticInfo};
 use simulator::{
-    Counted, Error, Instants, LineFidelity, Outcome, PowerFailure, PowerFailures, Registered, Simulator,
-    Task, Waits, Whole, Work,
+    Counted, Error, Fidelity, Instants, LineFidelity, Outcome, PowerFailure, PowerFailures, Registered,
+    Simulator, Task, Waits, Whole, Work,
 };
 use std::rc::Rc;
 use units::Dur;
 use workloads::SharedWorkload;
 
 /// Hosts that share memory, as a registry has them.
-pub const SIMULATOR: Registered = Registered { word: "hosts", system: &SYSTEM, simulator: &Hosts };
+pub const SIMULATOR: Registered =
+    Registered { fidelity: Fidelity::Hosts, system: &SYSTEM, simulator: &Hosts };
 
 struct Hosts;
 

@@ -13,7 +13,7 @@ mod task;
 pub use lines::{LineFidelity, Probe};
 pub use outcome::{Counted, Error, Outcome, Series, Waits};
 pub use power::{Broken, Instants, PowerFailure, PowerFailures, Whole};
-pub use task::{Task, Work};
+pub use task::{Fidelity, Task, Work};
 
 use params::{Param, Settings, StatisticInfo};
 use plug::System;
@@ -21,8 +21,8 @@ use plug::System;
 /// A simulator as a registry has it.
 #[derive(Clone, Copy)]
 pub struct Registered {
-    /// Its word of `machine.fidelity`.
-    pub word: &'static str,
+    /// What its machines say in `machine.fidelity`.
+    pub fidelity: Fidelity,
     /// What else is declared of it.
     pub system: &'static System,
     /// What it does.

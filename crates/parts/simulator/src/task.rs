@@ -1,9 +1,27 @@
 //! What is to be run, and on what.
 
-use params::Settings;
+use params::{Settings, Words};
+use std::fmt;
 use std::sync::Arc;
 use trace::Recording;
 use workloads::{PageWorkload, SharedWorkload, Visits, Workload};
+
+/// What a machine simulates, and so what its programs are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum Fidelity {
+    /// Every cache line, by the engine.
+    Line,
+    /// Visits of pages.
+    Page,
+    /// Lines of several hosts.
+    Hosts,
+}
+
+impl fmt::Display for Fidelity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
 
 /// Where a workload's programs come from.
 #[derive(Clone, Copy)]
@@ -19,12 +37,12 @@ pub enum Work<'a> {
 }
 
 impl Work<'_> {
-    /// What it runs at, as `machine.fidelity` has it.
-    pub fn fidelity(self) -> &'static str {
+    /// What it runs at.
+    pub fn fidelity(self) -> Fidelity {
         match self {
-            Work::Lines(_) | Work::Recording(_) => "line",
-            Work::Pages(_) => "page",
-            Work::Hosts(_) => "hosts",
+            Work::Lines(_) | Work::Recording(_) => Fidelity::Line,
+            Work::Pages(_) => Fidelity::Page,
+            Work::Hosts(_) => Fidelity::Hosts,
         }
     }
 }
