@@ -369,3 +369,28 @@ fn a_source_of_what_does_nothing_is_refused_with_its_line() {
     // What memories of a list say themselves has a source too.
     parse(&format!("{TWO}[sources]\n\"memory.controllers\" = \"measured: here\"\n")).unwrap();
 }
+
+/// Each was shown and did nothing: no page of lines is ever away but after a fault of the network, another controller acknowledges,
+/// and DRAM alone has no dump.
+#[test]
+fn what_another_part_decides_is_not_shown() {
+    for (machine, key, value) in [
+        ("pberry", "remote.fault_ns", "9"),
+        ("optane-memory-mode", "memory.ddr.acknowledge_ns", "9"),
+        ("nvdimmc-baseline", "nvdimm.battery_uj", "9"),
+        ("nvdimmc-hypothetical", "nvdimm.dump_page_uj", "9"),
+    ] {
+        assert!(refused(machine, key, value).contains(&format!("does nothing on {machine}")), "{key}");
+    }
+    for key in ["memory.ddr.acknowledge_ns", "memory.ddr.controller_ns"] {
+        for machine in ["cascade-lake", "ddr5", "nvdimmc-poc", "cmmh"] {
+            assert!(Description::preset(machine).unwrap().acts(key), "{key} on {machine}");
+        }
+    }
+    let mut machine = Description::preset("intel").unwrap();
+    machine.set("memory.pm.media", "ddr4").unwrap();
+    assert!(machine.acts("memory.ddr.controller_ns") && !machine.acts("memory.ddr.acknowledge_ns"));
+    let mut machine = Description::preset("pberry").unwrap();
+    machine.set("remote.fault.lose_one_in", "1000").unwrap();
+    assert!(machine.acts("remote.fault_ns"));
+}

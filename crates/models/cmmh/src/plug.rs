@@ -6,6 +6,7 @@ use crate::stats::{STATISTICS, derived};
 use crate::{Cmmh, CmmhSpec, PagesSpace};
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use explore::Harness;
+use memory::ddr4::params::AcknowledgeParameters;
 use memory::ddr4::params::own_channel;
 use memory::nand;
 use memory::nand::params::NandParameters;
@@ -39,7 +40,7 @@ impl MemoryKind for DramBeforeNand {
     }
 
     fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
-        [DDR4_TABLES, &[CmmhParameters::TABLE, NandParameters::TABLE]].concat()
+        [DDR4_TABLES, &[AcknowledgeParameters::TABLE, CmmhParameters::TABLE, NandParameters::TABLE]].concat()
     }
 
     fn statistics(&self, _: &Settings, _: Option<Records>) -> Vec<&'static [StatisticInfo]> {

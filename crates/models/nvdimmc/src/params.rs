@@ -1,7 +1,7 @@
 //! Parameters of NVDIMM-C: the module, its driver, and faults that are put into it.
 
 use crate::Replacement;
-use memory::ddr4::params::{ControllerParameters, DdrParameters, RefreshParameters};
+use memory::ddr4::params::{AcknowledgeParameters, ControllerParameters, DdrParameters, RefreshParameters};
 use memory::nand::params::NandParameters;
 use memory::params::{ControllersParameters, QueueParameters};
 use params::{Dur, Param, Parameters, Settings, Words, ns};
@@ -80,6 +80,7 @@ pub struct NvdimmParameters {
     pub write_buffer_pages: usize,
     /// energy for the dump after a power failure, in microjoules
     #[param(
+        acts = "nvdimm.kind=cached",
         default = "10000000",
         source = "open 10000000: enough for every slot; less is what holdup asks",
         min = 0,
@@ -88,6 +89,7 @@ pub struct NvdimmParameters {
     pub battery_uj: u64,
     /// energy of saving one page, in microjoules
     #[param(
+        acts = "nvdimm.kind=cached",
         default = "100",
         source = "open 50..200: 1 W while a page is programmed; not published",
         min = 1,
@@ -189,6 +191,7 @@ pub fn tables(settings: &Settings) -> Vec<&'static [Param]> {
         QueueParameters::TABLE,
         DdrParameters::TABLE,
         ControllerParameters::TABLE,
+        AcknowledgeParameters::TABLE,
         RefreshParameters::TABLE,
         KindParameters::TABLE,
         NvdimmParameters::TABLE,

@@ -135,6 +135,7 @@ pub struct RemoteParameters {
     pub translations: usize,
     /// from a page fault to the handler and back, without the network
     #[param(
+        acts = "remote.kind=pages or remote.fault.lose_one_in!=0 or remote.fault.late_one_in!=0 or remote.fault.away_to_ns!=0",
         default = "3200",
         source = "measured: LegoOS pcache_miss of 6.31 us, less a fetch",
         range = ns::LONG

@@ -4,7 +4,8 @@ use crate::controller::{OF_BUFFER, OF_DRAM, STATISTICS, statistics};
 use crate::cxl::LinkStats;
 use crate::cxl::params::{CxlParameters, WhichLinkParameters};
 use crate::ddr4::params::{
-    ChannelParameters, ControllerParameters, DdrParameters, MediaWord, RefreshParameters, own_channel,
+    AcknowledgeParameters, ChannelParameters, ControllerParameters, DdrParameters, MediaWord,
+    RefreshParameters, own_channel,
 };
 use crate::ddr4::{ChannelStats, Ddr4, Interleave};
 use crate::ddr5::params::{Ddr5Parameters, sub_channel};
@@ -43,6 +44,7 @@ pub const SYSTEM: System = System {
         QueueParameters::TABLE,
         DdrParameters::TABLE,
         ControllerParameters::TABLE,
+        AcknowledgeParameters::TABLE,
         ChannelParameters::TABLE,
         RefreshParameters::TABLE,
         Ddr5Parameters::TABLE,
@@ -223,7 +225,11 @@ impl MemoryKind for PlainDram {
     }
 
     fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
-        [self.0.tables(), &[ControllersParameters::TABLE, QueueParameters::TABLE]].concat()
+        [
+            self.0.tables(),
+            &[AcknowledgeParameters::TABLE, ControllersParameters::TABLE, QueueParameters::TABLE],
+        ]
+        .concat()
     }
 
     fn statistics(&self, _: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {

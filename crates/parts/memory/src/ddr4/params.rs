@@ -66,6 +66,12 @@ pub struct ControllerParameters {
     /// time that the channel's controller adds to a read
     #[param(default = "1.25", source = "open 1.25..10: one clock at least; stands at that, with which software was fitted to nvdimmc.baseline.4k", range = ns::NS)]
     pub controller_ns: Dur,
+}
+
+/// What a controller adds for who waits until a write is durable, where no memory before the channel says so.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.ddr")]
+pub struct AcknowledgeParameters {
     /// time from the write pending queue's taking a write to the acknowledgement
     #[param(default = "20", source = "open 10..40: not published, half to twice", range = ns::NS)]
     pub acknowledge_ns: Dur,
