@@ -186,6 +186,22 @@ fn a_power_failure_empties_dram_in_a_list_and_on_its_own() {
     }
 }
 
+/// A DRAM that stands in for NVDIMM-C has its pages in a window of the wires, as a device that translates has.
+#[test]
+fn a_dimm_of_dram_comes_back_beside_another_memory() {
+    let machine =
+        parsed("extends = \"nvdimmc-baseline\"\n[[memory]]\nkind = \"nvdimmc\"\nshare = 3\n[[memory]]\nkind = \"pm\"\n")
+            .unwrap();
+    let work = workload("queue", &[("operations", "6"), ("durable", "true")]);
+    let recover = work.recovery(3).unwrap();
+    let options = RunOptions { seed: 3, ..RunOptions::default() };
+    run_with_crashes(&machine, &work, &options, CrashEvery::Events(7), &mut |point| {
+        assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "at {}", point.at);
+        true
+    })
+    .unwrap();
+}
+
 #[test]
 fn near_data_devices_that_share_pages_with_another_memory_are_refused() {
     let text = |size: &str| {

@@ -29,7 +29,7 @@ impl Dimm {
             let waiting = self.writes_waiting.iter().filter(|_| post_crash.caches_persist);
             waiting.for_each(|w| dram.write(w.write.line, &w.write.data, w.write.mask));
         }
-        let Some(firmware) = &self.firmware else { return post_crash.parts.push(dram) };
+        let Some(firmware) = &self.firmware else { return post_crash.parts.push(by_page(&dram)) };
         let mut image = Image::new(PM_BASE);
         let nand = firmware.ftl();
         for (page, place) in nand.places() {
@@ -60,4 +60,13 @@ impl Dimm {
         }
         post_crash.parts.push(image);
     }
+}
+
+/// The pages of a DRAM that holds each page of the device in its own place, at the addresses by which the device's pages are told.
+fn by_page(dram: &Image) -> Image {
+    let mut image = Image::new(PM_BASE);
+    for address in dram.pages() {
+        image.put_page(PM_BASE + (address - dram.base()), dram.page(address));
+    }
+    image
 }
