@@ -379,6 +379,7 @@ fn what_another_part_decides_is_not_shown() {
         ("optane-memory-mode", "memory.ddr.acknowledge_ns", "9"),
         ("nvdimmc-baseline", "nvdimm.battery_uj", "9"),
         ("nvdimmc-hypothetical", "nvdimm.dump_page_uj", "9"),
+        ("nvdimmc-baseline", "nvdimm.write_queue_survives", "true"),
     ] {
         assert!(refused(machine, key, value).contains(&format!("does nothing on {machine}")), "{key}");
     }

@@ -97,7 +97,7 @@ pub struct NvdimmParameters {
     )]
     pub dump_page_uj: u64,
     /// the write pending queue reaches the DRAM before the dump begins
-    #[param(default = "false", source = "paper: NVDIMM-C §V-C")]
+    #[param(acts = "nvdimm.kind=cached", default = "false", source = "paper: NVDIMM-C §V-C")]
     pub write_queue_survives: bool,
 }
 

@@ -82,7 +82,9 @@ impl MemoryKind for NvdimmC {
     }
 
     fn forgets(&self, s: &Settings) -> Option<&'static str> {
-        (!s.flag("nvdimm.write_queue_survives")).then_some(
+        // Where nothing is dumped the queue goes to the DRAM, as on any module.
+        let is_lost = s.read::<Kind>("nvdimm.kind") == Kind::Cached && !s.flag("nvdimm.write_queue_survives");
+        is_lost.then_some(
             "its write pending queue is lost when the power fails, as the published device's (nvdimm.write_queue_survives=false)",
         )
     }
