@@ -1,0 +1,310 @@
+"""Every key that a machine shows moves something in one of a few small programs: the time, a statistic, what a power failure leaves, or whether the program can run.
+
+A key is moved on the first machine with its ordering model, or its kind of memory (``PARTS``), and with ``COREPLANE_NIGHTLY`` on every machine of ``MACHINES``.
+"""
+
+import functools
+import json
+import os
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from typing import Any, NamedTuple
+
+import pytest
+
+import coreplane as cp
+from conftest import Cli
+from coreplane.inputs import Value
+
+NIGHT = bool(os.environ.get("COREPLANE_NIGHTLY"))
+
+#: What a key of such a beginning hangs on, besides its own machine: cores on the ordering model, memory on its kind.
+PARTS = {
+    ("l1.", "l2.", "llc.", "memory.dram."): [],
+    ("cpu.", "wires.", "ordering."): ["ordering.model"],
+    ("fusion.", "os."): ["fusion.design", "fusion.cost", "fusion.hidden"],
+    ("",): ["memory.kind", "memory.*.kind", "memory.link", "memory.pm.media", "memory.optane.mode", "nvdimm.kind", "nand.media", "neardata.offload", "neardata.sync", "remote.kind"],
+}
+
+
+#: Machines all of whose keys are shown to act. For keys of the others, devices behind a memory for the most part, not every program is found yet.
+MACHINES = (
+    "intel", "hops-ep", "asap-ep", "bbb", "eadr", "strandweaver", "dpo", "lb++", "lrp", "vorpal", "ppa", "capri", "cwsp", "unified", "amf", "shared",
+)  # fmt: skip
+
+
+class Program(NamedTuple):
+    """What runs, with the keys of the machine that make it small or bring about what a key is about; those that a machine does not show are left away."""
+
+    workload: str
+    parameters: dict[str, Value] = {}
+    machine: dict[str, Value] = {}
+    how: str = "run"
+
+
+SMALL = {"l1.size_bytes": 1024, "l1.ways": 2, "l2.size_bytes": 4096, "l2.ways": 2, "llc.size_bytes": 16384, "llc.ways": 4}
+TINY = SMALL | {"l2.size_bytes": 1024, "llc.size_bytes": 4096, "llc.ways": 8}
+#: NAND of so few pages that blocks are erased.
+FLASH = {"nvdimm.capacity_mib": 4, "nvdimm.dram_mib": 2, "nvdimm.slots_mib": 1, "nvdimm.write_buffer_pages": 1, "nand.pages_per_block": 16, "nand.dies": 2}
+AWAY = {"remote.fault.away_to_ns": 100000, "remote.attempts": 1}
+GIB = {"fusion.dram_gib": 1, "fusion.pm_gib": 3, "fusion.device_gib": 1, "fusion.node_gib": 1, "os.cores": 2, "fusion.cost": "constant"}
+OFTEN = {"os.sample_ns": 1_000_000, "os.quantum_ns": 100_000, "fusion.period_ns": 1_000_000, "fusion.scan_period_ns": 1_000_000}
+#: Little memory, of which much is to be free: programs are swapped out.
+FULL = GIB | OFTEN | {"fusion.pm_gib": 2, "os.reserved_mib": 400, "os.min_free_kib": 400_000}
+#: The same where memory is hidden: all of it is integrated, and its descriptors take no DRAM.
+HIDDEN = GIB | OFTEN | {"os.descriptors": "added", "fusion.page_min": 2000, "os.min_free_kib": 520_000, "os.reserved_mib": 700}
+
+
+def spec(scale: int, machine: dict[str, Value], instances: int = 6, passes: int = 2) -> Program:
+    return Program("spec-mix", {"instances": instances, "batch": 3, "scale_percent": scale, "interval_ns": 1_000_000, "passes": passes}, machine)
+
+
+QUEUE = Program("queue", {"operations": 40})
+MIX = Program("mix", {"operations": 2000})
+MIX_SMALL = Program("mix", {"operations": 4000, "lines": 400}, SMALL)
+REDIS = Program("redis-random", {"operations": 100, "keys": 300, "think_cycles": 10})
+REDIS_SMALL = Program("redis-random", {"operations": 300, "keys": 300, "think_cycles": 10}, SMALL)
+STREAM_SMALL = Program("stream", {"operations": 1, "array_bytes": 65536}, SMALL)
+TATP = Program("tatp", {"operations": 40, "subscribers": 400, "threads": 2})
+BANDWIDTH = Program("bandwidth", {"operations": 200})
+READ_FAR = Program("fio", {"operations": 20, "resident": "false"})
+WRITE_FAR = Program("fio", {"operations": 60, "rw": "write", "threads": 4, "resident": "false"})
+PAGES = Program("loaded-latency", {"operations": 2000, "threads": 4, "pages": 2048})
+CHAIN = Program("bandwidth-latency", {"operations": 300, "warm": 2000, "stores": 500, "memory": "dram"})
+CURVE = Program("bandwidth-latency", {"operations": 50}, SMALL, "curve")
+CRASH = Program("hashmap", {"operations": 30}, how="crash")
+HOLDUP = Program("hashmap", {"operations": 60}, how="holdup")
+#: The same behind a link: a cache of a MiB before 4 MiB of NAND.
+FLASH |= {"cmmh.capacity_mib": 4, "cmmh.cache_mib": 1, "cmmh.write_buffer_pages": 1, "cmmh.ways": 1}
+ERASES = Program("loaded-latency", {"operations": 1500, "pages": 600, "threads": 4, "rw": "write", "warm": 1}, FLASH)
+FEW_VISITS = spec(1, GIB, instances=3)
+SWAPPED, REFILLED, INTEGRATED, ZONES = spec(6, FULL), spec(25, FULL), spec(15, GIB | OFTEN | {"fusion.pm_gib": 4}), spec(35, HIDDEN, passes=1)
+CONFLICTS = spec(35, GIB | {"fusion.pm_gib": 4}, passes=1)
+DEVICE_FILE = Program("stream", {"operations": 1, "array_bytes": 262144, "passthrough": "true"}, GIB)
+SWAP_FULL = spec(60, GIB | {"os.swap_gib": 1, "os.reserved_mib": 700, "fusion.pm_gib": 1, "fusion.device_gib": 0})
+SHARED = [f"shared-{name}" for name in ("log", "ring", "allocator", "pages", "superblock", "lock")]
+
+GENERAL = {
+    "line": [
+        QUEUE, MIX, TATP, BANDWIDTH, MIX_SMALL, REDIS, REDIS_SMALL, STREAM_SMALL, HOLDUP, CRASH, Program("cceh", {"operations": 200}), READ_FAR, WRITE_FAR,
+        Program("lattester", {"operations": 4000, "threads": 4}), Program("lattester", {"operations": 4000, "threads": 4, "operation": "store"}), PAGES, CHAIN,
+        Program("copy", {"operations": 20, "threads": 2}), Program("hashmap", {"operations": 200}), Program("pm-memcached", {"operations": 60}), Program("btree", {"operations": 60}),
+        Program("tatp", {"operations": 40, "subscribers": 400, "threads": 2, "mechanism": "checkpoint"}),
+    ],
+    "page": [FEW_VISITS, DEVICE_FILE, SWAPPED, INTEGRATED, REFILLED, CONFLICTS, ZONES],
+    "hosts": [*(Program(name, {"hosts": 2}) for name in SHARED), *(Program(name, how="crash") for name in SHARED), *(Program(name, how="shared") for name in SHARED)],
+}  # fmt: skip
+
+
+class Shown(NamedTuple):
+    """A program and values with which a key shows; a program that a value keeps from running is a result here."""
+
+    program: Program
+    values: list[Value]
+
+
+RECORDED = Program("recording", {}, GIB)
+
+#: Keys that show in a program, or with a value, of their own; on machines where that does not, the general ones are tried.
+SHOWN: dict[str, list[Shown]] = {
+    # What a machine takes: a program that is larger, or asks for more, is refused.
+    "shared.hosts": [Shown(Program("shared-log", {"hosts": 2}), [1])],
+    "shared.cores": [Shown(Program("shared-log", {"cores": 2}), [1])],
+    "shared.memory_bytes": [Shown(Program("shared-log", {}, {"shared.coherent_ranges": "0-127"}), [4096])],
+    "memory.ddr.density_gbit": [Shown(Program("queue", {"operations": 40}, {"memory.refresh.trfc_ns": 400}), [16]), Shown(QUEUE, [16])],
+    # Values that are no halves and doubles.
+    "shared.cache_lines": [Shown(Program("shared-log"), [4])],
+    "shared.drain_timeout_ns": [Shown(Program("shared-log", how="crash"), [600])],
+    "shared.coherent_ranges": [Shown(Program("shared-lock", {"hosts": 2}), ["0-7"])],
+    "shared.drain_energy_uj": [Shown(Program("shared-log", how="crash"), [1, 0])],
+    "remote.fault.away_to_ns": [Shown(REDIS, [1_000_000])],
+    "remote.fault_ns": [Shown(REDIS._replace(machine=AWAY), [32000])],
+    "remote.give_up_ns": [Shown(REDIS._replace(machine=AWAY), [1000])],
+    # What takes a while, or has to be brought about.
+    "cpu.cores": [Shown(CURVE, [3])],
+    "cpu.ipc": [Shown(RECORDED, [3])],
+    "cpu.clock_mhz": [Shown(RECORDED, [4000])],
+    "memory.drain_line_nj": [Shown(HOLDUP, [1514])],
+    "memory.optane.wear_*": [Shown(Program("bandwidth", {"operations": 1000}, {"memory.optane.wear_writes": 64}), [1_000_000])],
+    "nand.erase_ns": [Shown(ERASES, [2_000_000])],
+    "nand.collection": [Shown(ERASES, ["fifo"])],
+    "nand.spare_permille": [Shown(ERASES, [200])],
+    "nand.pages_per_block": [Shown(ERASES, [32])],
+    "nand.erase_errors": [Shown(ERASES, [500_000_000])],
+    "nand.media": [Shown(ERASES._replace(machine={k: v for k, v in FLASH.items() if not k.startswith("nand")}), ["fixed"])],
+    "ordering.nack_following": [Shown(MIX._replace(machine={"ordering.recovery_table": 1}), ["true"])],
+    "ordering.strand_buffers": [Shown(Program("mix", {"operations": 2000, "strands": "true"}), [1])],
+    "ordering.misspeculation_ns": [Shown(Program("queue", {"operations": 100}, TINY | {"ordering.speculation_window_ns": 5005, "ordering.persist_path_ns": 5000}), [20000])],
+    "ordering.write_back_buffer": [Shown(MIX_SMALL._replace(machine=SMALL | {"ordering.flush_issue_ns": 1000}), [1])],
+    # Told of the hardware.
+    "ordering.clock_bytes": [Shown(Program("queue", {"operations": 40}, how="family"), [1])],
+    "ordering.saved_registers_bytes": [Shown(Program("queue", {"operations": 40}, how="family"), [128])],
+    "os.swap_gib": [Shown(SWAP_FULL, [2])],
+    "fusion.pm_gib": [Shown(ZONES, [4]), Shown(FEW_VISITS, [4])],
+    "fusion.*_mbps": [Shown(REFILLED, [1000])],
+    "fusion.node_gib": [Shown(ZONES, [2]), Shown(CONFLICTS, [2])],
+    "fusion.device_gib": [Shown(ZONES, [0])],
+    "fusion.dram_gib": [Shown(CONFLICTS, [2])],
+    "fusion.period_ns": [Shown(INTEGRATED, [100_000_000])],
+    "fusion.section_ns": [Shown(INTEGRATED, [100])],
+    "fusion.reclaim_per_mille": [Shown(INTEGRATED, [1])],
+    "os.descriptors": [Shown(CONFLICTS, ["added"])],
+}  # fmt: skip
+
+
+def number(text: str) -> float:
+    """A bound as ``accepts`` spells it."""
+    value, unit = re.fullmatch(r"([\d.,]+) ?(\w*)", text).groups()  # type: ignore[union-attr]
+    return float(value.replace(",", "")) * {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
+
+
+def others(row: dict[str, Any]) -> list[Value]:
+    """Other values of a key: the other words, twice and half as much, the ends of an open interval, one more."""
+    accepts, value = row["accepts"], row["value"]
+    if accepts == "true or false":
+        return ["false" if value == "true" else "true"]
+    if accepts.startswith("one of "):
+        return [word for word in accepts.removeprefix("one of ").split(", ") if word != value]
+    bounds = re.search(r"from ([\d.,]+ ?(?:[KMGT]iB|B)?) to ([\d.,]+ ?(?:[KMGT]iB|B)?)", accepts)
+    if bounds is None:
+        return []
+    (low, high), now = map(number, bounds.groups()), number(value)
+    found = [now * 2, now / 2, now * 8, now / 8, now + 1] if now else [1, 3, 100, 1000, high]
+    step = re.match(r"a multiple of (\d+)", accepts)
+    fitted: list[Value] = []
+    for wanted in found:
+        near = min(max(wanted, low), high)
+        if "nanoseconds" not in accepts and "a number" not in accepts:
+            near = int(near)
+        if "power of two" in accepts:
+            near = 2 ** max(0, int(near).bit_length() - 1)
+        if step:
+            near = max(low, int(near) // int(step[1]) * int(step[1]))
+        if near != now and near not in fitted:
+            fitted.append(near)
+    return fitted
+
+
+#: What differs between runs that are the same, or echoes what was set.
+ECHOES = {"configuration", "host_seconds", "machine", "seconds", "workload"}
+
+#: How a run went (done, stopped, refused), and what came of it.
+Result = tuple[str, str]
+
+
+def without_echoes(data: object) -> object:
+    if isinstance(data, dict):
+        return {key: without_echoes(value) for key, value in data.items() if key not in ECHOES}
+    return [without_echoes(value) for value in data] if isinstance(data, list) else data
+
+
+@functools.cache
+def rows(name: str) -> dict[str, dict[str, Any]]:
+    """What a machine shows, by key."""
+    return {row["key"]: row for row in cp.Machine(name).parameters.iter_rows(named=True)}
+
+
+class Lab:
+    """Runs programs on machines; without a change, each once."""
+
+    def __init__(self, cli: Cli) -> None:
+        self.cli = cli
+        self.recording = cli.folder / "recording.parquet"
+        self.plain: dict[tuple[str, str], Result] = {}
+        program = cp.Program()
+        at = program.map("file", 65536)
+        for n in range(2000):
+            program.main.store(at + 8 * (37 * n % 8000), n)
+        program.save(self.recording)
+
+    def unchanged(self, name: str, program: Program) -> Result:
+        key = (name, repr(program))
+        if key not in self.plain:
+            self.plain[key] = self.result(name, program, {})
+        return self.plain[key]
+
+    def result(self, name: str, program: Program, changes: dict[str, Value]) -> Result:
+        keys = {key: value for key, value in program.machine.items() if key in rows(name)} | changes
+        try:
+            return "done", json.dumps(without_echoes(self.ran(name, keys, program)), sort_keys=True, default=str)
+        except cp.ConfigError as refused:
+            return "refused", str(refused)
+        except cp.RunError as stopped:
+            return "stopped", str(stopped)
+
+    def ran(self, name: str, keys: dict[str, Value], program: Program) -> object:
+        machine = cp.Machine(name, keys)
+        sets = [f"--set={key}={value}" for key, value in keys.items()] + [f"--set=workload.{key}={value}" for key, value in program.parameters.items()]
+        if program.how == "curve":
+            return self.cli.json("curve", name, "--reads", 100, *sets)
+        if program.how == "family":
+            return self.cli.json("compare", program.workload, "--on", "family", *sets)["tables"]  # type: ignore[index]
+        parameters: dict[str, Any] = program.parameters
+        workload = cp.Workload(f"trace:{self.recording}" if program.workload == "recording" else program.workload, **parameters)
+        match program.how:
+            case "holdup":
+                return cp.holdup(machine, workload).to_dicts()
+            case "crash":
+                return cp.crash(machine, workload, every=50, points=5, images=4, time_limit=1.0, minimise_seconds=0.0).data
+            case "shared":
+                return cp.shared(machine, workload).data
+        return cp.run(machine, workload, no_bands=True).data
+
+    def moves(self, name: str, key: str, program: Program, values: list[Value], *, refusals: bool) -> tuple[bool, bool]:
+        """Whether a value of the key moves something, and whether the machine took one at all. With ``refusals``, a program that no longer runs counts."""
+        taken = False
+        before = self.unchanged(name, program)
+        if before[0] != "done" and not refusals:
+            return False, False
+        for value in values:
+            after = self.result(name, program, {key: value})
+            if after[0] != "refused":
+                taken = True
+            if after != before and (refusals or after[0] != "refused"):
+                return True, taken
+        return False, taken
+
+    def acts(self, name: str, key: str) -> bool:
+        """Whether something shows that a key acts, or it has no other value that the machine takes: then nobody can give it in vain."""
+        own = next((shown for pattern, shown in SHOWN.items() if fnmatch(key, pattern)), [])
+        for shown in own:
+            if self.moves(name, key, shown.program, shown.values, refusals=True)[0]:
+                return True
+        taken = False
+        for program in GENERAL[rows(name)["machine.fidelity"]["value"]]:
+            moves, took = self.moves(name, key, program, others(rows(name)[key])[:5], refusals=False)
+            taken |= took
+            if moves:
+                return True
+        return not taken and bool(others(rows(name)[key]))
+
+
+def hangs_on(name: str, key: str) -> tuple[str, ...]:
+    """What a key is, on a machine: machines that have the same differ in numbers alone, as far as it goes."""
+    shown = rows(name)
+    patterns = next(models for begins, models in PARTS.items() if key.startswith(begins))
+    return (key, shown["machine.fidelity"]["value"], *(shown[k]["value"] for k in shown if any(fnmatch(k, p) for p in patterns)))
+
+
+def moved() -> Iterator[tuple[str, list[str]]]:
+    """Machines, with the keys that are moved on each."""
+    done: set[tuple[str, ...]] = set()
+    for name in MACHINES:
+        # Which simulator takes a machine makes it another; memories of a list have the keys of the machine.
+        keys = [key for key, row in rows(name).items() if key != "machine.fidelity" and row["accepts"]]
+        yield name, [key for key in keys if NIGHT or hangs_on(name, key) not in done]
+        done.update(hangs_on(name, key) for key in keys)
+
+
+MOVED = [(name, keys) for name, keys in moved() if keys]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    return Lab(Cli(tmp_path_factory.mktemp("keys")))
+
+
+@pytest.mark.parametrize(("name", "keys"), MOVED, ids=[name for name, _ in MOVED])
+def test_every_key_that_a_machine_shows_moves_something(lab: Lab, name: str, keys: list[str]) -> None:
+    assert [key for key in keys if not lab.acts(name, key)] == []
