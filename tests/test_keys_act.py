@@ -30,7 +30,8 @@ PARTS = {
 
 #: Machines all of whose keys are shown to act. For keys of the others, devices behind a memory for the most part, not every program is found yet.
 MACHINES = (
-    "intel", "hops-ep", "asap-ep", "bbb", "eadr", "strandweaver", "dpo", "lb++", "lrp", "vorpal", "ppa", "capri", "cwsp", "unified", "amf", "shared",
+    "intel", "hops-ep", "asap-ep", "bbb", "eadr", "strandweaver", "dpo", "lb++", "lrp", "vorpal", "ppa", "capri", "cwsp", "unified", "amf", "hotplug", "interleave", "ddr5", "cascade-lake", "cxl-expander",
+    "shared",
 )  # fmt: skip
 
 
