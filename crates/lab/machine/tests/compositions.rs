@@ -20,6 +20,18 @@ fn ran(machine: &Description, workload: &WorkloadDescription, engine: engine::Mo
     run(machine, workload, &RunOptions { seed: 5, mode: engine, ..RunOptions::default() }).unwrap()
 }
 
+/// Cuts the power after every seventh event: recovery finds what was acknowledged.
+fn comes_back(machine: &Description, work: &WorkloadDescription) {
+    let recover = work.recovery(3).unwrap();
+    let options = RunOptions { seed: 3, ..RunOptions::default() };
+    run_with_crashes(machine, work, &options, CrashEvery::Events(7), &mut |point| {
+        let found = recover(&mut point.words(), &point.ended);
+        assert_eq!(found, Ok(()), "{} on {} at {}", work.name, machine.name, point.at);
+        true
+    })
+    .unwrap();
+}
+
 fn parsed(text: &str) -> Result<Description, String> {
     Description::parse("mine", "mine.toml", text).map_err(|e| e.to_string())
 }
@@ -192,14 +204,7 @@ fn a_dimm_of_dram_comes_back_beside_another_memory() {
     let machine =
         parsed("extends = \"nvdimmc-baseline\"\n[[memory]]\nkind = \"nvdimmc\"\nshare = 3\n[[memory]]\nkind = \"pm\"\n")
             .unwrap();
-    let work = workload("queue", &[("operations", "6"), ("durable", "true")]);
-    let recover = work.recovery(3).unwrap();
-    let options = RunOptions { seed: 3, ..RunOptions::default() };
-    run_with_crashes(&machine, &work, &options, CrashEvery::Events(7), &mut |point| {
-        assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "at {}", point.at);
-        true
-    })
-    .unwrap();
+    comes_back(&machine, &workload("queue", &[("operations", "6"), ("durable", "true")]));
 }
 
 #[test]
@@ -233,14 +238,7 @@ fn nobody_is_told_of_an_operation_whose_fence_still_waits() {
     let mut machine = Description::preset("intel").unwrap();
     machine.set("ordering.sfence_blocks", "stores").unwrap();
     for program in ["hashmap", "btree"] {
-        let work = workload(program, &[("operations", "30")]);
-        let recover = work.recovery(3).unwrap();
-        let options = RunOptions { seed: 3, ..RunOptions::default() };
-        run_with_crashes(&machine, &work, &options, CrashEvery::Events(7), &mut |point| {
-            assert_eq!(recover(&mut point.words(), &point.ended), Ok(()), "{program} at {}", point.at);
-            true
-        })
-        .unwrap();
+        comes_back(&machine, &workload(program, &[("operations", "30")]));
     }
 }
 
