@@ -340,12 +340,12 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
     }
 
     fn acquire(&mut self, now: Time, line: Line, out: &mut Outbox) -> Result<(), WouldBlock> {
+        let acquired = self.path.tracker.acquire(line);
         // Of a line that nobody handed on with an epoch there is nothing to wait for, and nothing has changed.
-        if !self.path.tracker.has_inherited(line) {
+        if let Ok(false) = acquired {
             return Ok(());
         }
-        let acquired = self.path.tracker.acquire(line);
-        let acquired = self.pressed(acquired);
+        let acquired = self.pressed(acquired.map(drop));
         self.advance(now, out);
         acquired
     }

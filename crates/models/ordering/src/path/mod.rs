@@ -78,16 +78,12 @@ impl Tracker {
         Ok(())
     }
 
-    /// Whether a value of `line` came with an epoch of another core.
-    pub(crate) fn has_inherited(&self, line: Line) -> bool {
-        self.inherited.iter().any(|(l, _)| *l == line)
-    }
-
-    pub(crate) fn acquire(&mut self, line: Line) -> Result<(), WouldBlock> {
-        let Some(index) = self.inherited.iter().position(|(l, _)| *l == line) else { return Ok(()) };
+    /// Whether a value of `line` came with an epoch of another core, which the open one depends on then.
+    pub(crate) fn acquire(&mut self, line: Line) -> Result<bool, WouldBlock> {
+        let Some(index) = self.inherited.iter().position(|(l, _)| *l == line) else { return Ok(false) };
         self.epochs.depend(self.inherited[index].1)?;
         self.inherited.swap_remove(index);
-        Ok(())
+        Ok(true)
     }
 
     /// Another core takes a line that this one wrote or released. By the text (ASAP §IV-E) the reply carries the epoch
