@@ -62,7 +62,7 @@ def test_what_breaks_a_promise_ends_the_run_and_is_named(cli: Cli, changes: list
     assert done.returncode == 1 and says in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("machine", ["nearpm-md", "compose-asap-pm-nearpm"])
+@pytest.mark.parametrize("machine", ["nearpm-md", "nearpm-cpu", "compose-asap-pm-nearpm"])
 def test_cores_that_spin_do_not_wait_for_a_device_without_power_for_ever(cli: Cli, machine: str) -> None:
     done = cli.run("run", machine, "queue", *sets("workload.operations=60", "neardata.fault.power_off_ns=2"))
     assert done.returncode == 1 and "device 0 does not answer: it has no power since 2.000 ns" in done.stderr, done.stderr

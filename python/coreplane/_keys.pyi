@@ -214,7 +214,6 @@ class Neardata(TypedDict, total=False):
 
 class NvdimmDevice(TypedDict, total=False):
     detector_late_ns: float | str
-    ignore_cke: bool
     ignore_window: bool
     misses_one_in: int
     overrun_lines: int

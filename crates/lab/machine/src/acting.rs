@@ -11,7 +11,7 @@ use ::params::{Param, Parameters, Settings};
 use cpu::params::{
     ControllerWireParameters, CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters,
     NonTemporalParameters, OutstandingParameters, PathFenceParameters, PeerWireParameters,
-    PersistPathParameters, RateParameters, SfenceParameters, WireParameters,
+    PersistPathParameters, RateParameters, SfenceParameters, WireParameters, WriteBackParameters,
 };
 use memory::params::{
     ControllersParameters, DrainParameters, DramMediaParameters, DramParameters, DramTimeParameters,
@@ -93,7 +93,7 @@ impl Description {
             tables.push(PeerWireParameters::TABLE);
         }
         if asks.flush_instructions {
-            tables.push(NonTemporalParameters::TABLE);
+            tables.extend([NonTemporalParameters::TABLE, WriteBackParameters::TABLE]);
         }
         // Programs flush what a device is to read, whatever the model.
         if asks.flush_instructions || has_registers(entries) {
@@ -116,12 +116,12 @@ impl Description {
     /// Keys of the machine at line fidelity that is measured for this one.
     fn measured_keys(&self) -> BTreeSet<&'static str> {
         let measured = self.simulator().and_then(|simulator| simulator.measured(&self.settings));
-        let Some((machine, own)) = measured else { return BTreeSet::new() };
-        let mut other = match Description::preset(machine) {
+        let Some(measured) = measured else { return BTreeSet::new() };
+        let mut other = match Description::preset(measured.machine) {
             Ok(other) => other.acting(),
             Err(_) => BTreeSet::new(),
         };
-        other.retain(|key| own.iter().any(|prefix| key.starts_with(prefix)));
+        other.retain(|key| measured.asks(key));
         other
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct WiredMachine {
     pub(crate) companions: Vec<(usize, Rc<RefCell<dyn Companion>>)>,
     /// Whether one of these wants to see what devices did.
     pub(crate) is_watched: bool,
+    /// Whether a device or what belongs to a memory may find that going on is of no use.
+    pub(crate) may_break: bool,
     /// Who watches devices has found something wrong.
     pub(crate) has_failed: bool,
     /// Memories, by their place in the list, that a power failure empties.
@@ -97,6 +99,7 @@ impl WiredMachine {
         let directory = Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map);
         // Cores that share a driver's tables on the host act in order of time.
         let shared = built.companions.iter().any(|(_, c)| c.borrow().is_shared());
+        let devices_may_fall_silent = built.devices.iter().any(|device| device.silence().is_some());
         Ok(WiredMachine {
             engine: Engine::new(
                 plan.links(s),
@@ -117,6 +120,7 @@ impl WiredMachine {
             links,
             is_shared: shared,
             has_failed: false,
+            may_break: !built.companions.is_empty() || devices_may_fall_silent,
             is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
             companions: built.companions,
             pm_cache_bytes: built.cache_bytes,

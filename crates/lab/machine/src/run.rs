@@ -326,7 +326,7 @@ impl WiredMachine {
     /// no core; what programs found is told at the end.
     #[inline]
     pub(crate) fn is_broken(&self, acted: NodeId) -> bool {
-        if self.companions.is_empty() {
+        if !self.may_break {
             return false;
         }
         // A driver runs on cores; who watches devices has seen nothing new when a core or the directory acts.

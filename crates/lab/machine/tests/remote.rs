@@ -116,3 +116,18 @@ fn many_cores_share_pages_that_come_and_go() {
         }
     }
 }
+
+#[test]
+fn pages_that_are_protected_all_the_time_are_written_nevertheless() {
+    for nanoseconds in ["1", "100", "1000"] {
+        for threads in ["1", "2"] {
+            let sets = [
+                ("remote.protect_ns", nanoseconds),
+                ("workload.threads", threads),
+                ("workload.operations", "20"),
+            ];
+            let report = ran("remote-pages", "queue", &[&sets]).unwrap();
+            assert!(report.get("os.protections").unwrap() > 20.0, "{nanoseconds} {threads}");
+        }
+    }
+}

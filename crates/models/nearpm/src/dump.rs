@@ -112,7 +112,8 @@ fn replay(
     memory: &mut dyn Bytes,
     reached: &dyn Fn(&protocol::NearRequest) -> bool,
 ) -> Result<(), String> {
-    let mut dispatcher = Dispatcher::new(DispatcherSpec { sync: Sync::None, mutant: None, ..dump.spec });
+    let mut dispatcher =
+        Dispatcher::new(DispatcherSpec { sync: Sync::None, mutants: [None; 2], ..dump.spec });
     let mut dropped: Vec<Queued> = Vec::new();
     for register in &dump.unit_states {
         // A register whose part is done has only to wait for others, and these replay their own.

@@ -175,7 +175,7 @@ impl NearSpace {
             table: self.cores,
             sync: Sync::Delayed,
             writes_wait_for_all: false,
-            mutant: self.mutant,
+            mutants: [self.mutant, None],
         });
         for thread in 0..self.cores {
             let map = NearRequest {

@@ -83,20 +83,32 @@ pub struct NearParameters {
     #[param(acts = "neardata.offload=true", default = "ppo", source = "paper: NearPM §4")]
     pub ordering: PersistOrdering,
     /// sources: only the sources of requests are compared, as the public artifact does
-    #[param(acts = "neardata.offload=true", default = "ranges", source = "paper: NearPM §5.3.1")]
+    #[param(
+        acts = "neardata.offload=true and neardata.ordering=ppo",
+        default = "ranges",
+        source = "paper: NearPM §5.3.1"
+    )]
     pub conflicts: Conflicts,
     /// false: host reads are never held, as in the public artifact
-    #[param(acts = "neardata.offload=true", default = "true", source = "paper: NearPM §5.3.1")]
+    #[param(
+        acts = "neardata.offload=true and neardata.ordering=ppo",
+        default = "true",
+        source = "paper: NearPM §5.3.1"
+    )]
     pub gates_reads: bool,
     /// any: a host write waits for every request, as in the public artifact
-    #[param(acts = "neardata.offload=true", default = "range", source = "paper: NearPM §5.3.1")]
+    #[param(
+        acts = "neardata.offload=true and neardata.ordering=ppo",
+        default = "range",
+        source = "paper: NearPM §5.3.1"
+    )]
     pub host_writes: HostWrites,
     /// one way between the host and a device
     #[param(acts = "memory.link!=cxl", default = "154", source = "open 120..154: less than half of a load's 436 ns is on the way, and the media take the rest; stands at its most, with which what is fitted to nearpm.micro was fitted", range = ns::WIRE)]
     pub link_ns: Dur,
     /// one way between two devices
     #[param(
-        acts = "neardata.offload=true",
+        acts = "neardata.offload=true and neardata.sync=delayed and neardata.devices!=1",
         default = "20",
         source = "open 10..60: a few cycles at 300 MHz, both on one board; stands at six",
         range = ns::WIRE
@@ -158,7 +170,7 @@ pub struct NearParameters {
     pub piece_bytes: u64,
     /// a device that has not finished a request by then is said to have stopped
     #[param(
-        acts = "neardata.offload=true",
+        acts = "neardata.offload=true or neardata.fault.power_off_ns!=0",
         default = "1000000",
         source = "datasheet: completion timeouts of PCIe are 50 us to 50 ms",
         range = (1_000_000, 1_000_000_000_000)

@@ -159,11 +159,13 @@ fn watch(devices: usize) -> Rc<RefCell<dyn Companion>> {
 /// The state machine of device `index` as parameters describe it.
 pub fn dispatcher(s: &Settings, map: AddressMap, index: u8) -> DispatcherSpec {
     let near = NearParameters::from_settings(s);
-    let mutant = match (near.ordering, near.conflicts, near.gates_reads) {
-        (PersistOrdering::None, ..) => Some(Mutant::NoOrdering),
-        (PersistOrdering::Ppo, Conflicts::Sources, _) => Some(Mutant::SourcesOnly),
-        (PersistOrdering::Ppo, Conflicts::Ranges, false) => Some(Mutant::UngatedReads),
-        (PersistOrdering::Ppo, Conflicts::Ranges, true) => None,
+    let compared = match near.conflicts {
+        Conflicts::Sources => Some(Mutant::SourcesOnly),
+        Conflicts::Ranges => None,
+    };
+    let mutants = match near.ordering {
+        PersistOrdering::None => [Some(Mutant::NoOrdering), None],
+        PersistOrdering::Ppo => [compared, (!near.gates_reads).then_some(Mutant::UngatedReads)],
     };
     DispatcherSpec {
         index,
@@ -177,7 +179,7 @@ pub fn dispatcher(s: &Settings, map: AddressMap, index: u8) -> DispatcherSpec {
             HostWrites::Range => false,
             HostWrites::Any => true,
         },
-        mutant,
+        mutants,
     }
 }
 

@@ -62,13 +62,13 @@ pub struct DispatcherSpec {
     pub sync: Sync,
     /// A host write waits for every request, not only for those that it conflicts with (the public artifact).
     pub writes_wait_for_all: bool,
-    /// A seeded mistake.
-    pub mutant: Option<Mutant>,
+    /// Seeded mistakes: one of an exploration, two of a machine that is as the public artifact.
+    pub mutants: [Option<Mutant>; 2],
 }
 
 impl DispatcherSpec {
     pub(crate) fn is(&self, mutant: Mutant) -> bool {
-        self.mutant == Some(mutant)
+        self.mutants.contains(&Some(mutant))
     }
 }
 

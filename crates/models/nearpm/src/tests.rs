@@ -24,7 +24,7 @@ fn spec(units: usize, host_queue: usize, mutant: Option<Mutant>) -> DispatcherSp
         table: 4,
         sync: Sync::Delayed,
         writes_wait_for_all: false,
-        mutant,
+        mutants: [mutant, None],
     }
 }
 

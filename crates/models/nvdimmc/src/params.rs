@@ -34,11 +34,23 @@ pub struct NvdimmParameters {
     /// size of the device in MiB
     #[param(default = "7680", source = "paper: NVDIMM-C §VI, 120 GB, scaled by 16", min = 1, max = 8191)]
     pub capacity_mib: u64,
-    /// its DRAM in MiB
-    #[param(default = "16", source = "paper: NVDIMM-C Table I, 16 GB, scaled by 1024", min = 2, max = 8192)]
+    /// its DRAM in MiB, which bounds the slots
+    #[param(
+        acts = "nvdimm.kind=cached|hypothetical",
+        default = "16",
+        source = "paper: NVDIMM-C Table I, 16 GB, scaled by 1024",
+        min = 2,
+        max = 8192
+    )]
     pub dram_mib: u64,
     /// DRAM that caches pages, in MiB
-    #[param(default = "15", source = "paper: NVDIMM-C §VII-B1, 15 GB, scaled by 1024", min = 1, max = 8191)]
+    #[param(
+        acts = "nvdimm.kind=cached|hypothetical",
+        default = "15",
+        source = "paper: NVDIMM-C §VII-B1, 15 GB, scaled by 1024",
+        min = 1,
+        max = 8191
+    )]
     pub slots_mib: u64,
     /// which page goes when no slot is free: least recently cached or used, or CLOCK
     #[param(acts = "nvdimm.kind=cached|hypothetical", default = "lrc", source = "paper: NVDIMM-C §IV-B")]
@@ -46,7 +58,7 @@ pub struct NvdimmParameters {
     /// commands in the CP area at once
     #[param(acts = "nvdimm.kind=cached", default = "1", source = "paper: NVDIMM-C §IV-C", min = 1, max = 32)]
     pub queue_depth: usize,
-    /// bytes that the device moves in a window
+    /// bytes that the device moves in a window; a second page is there with merged or several commands
     #[param(
         acts = "nvdimm.kind=cached",
         default = "4096",
@@ -134,10 +146,10 @@ pub struct DriverParameters {
     #[param(acts = "nvdimm.kind=cached", default = "500", source = "open 250..1000: the pace of the driver's loop is not published", range = ns::POLL)]
     pub poll_ns: Dur,
     /// false is a fault: no flush before a writeback
-    #[param(default = "true", source = "paper: NVDIMM-C §V-B")]
+    #[param(acts = "nvdimm.kind=cached", default = "true", source = "paper: NVDIMM-C §V-B")]
     pub flush: bool,
     /// false is a fault: no invalidation after a cachefill
-    #[param(default = "true", source = "paper: NVDIMM-C §V-B")]
+    #[param(acts = "nvdimm.kind=cached", default = "true", source = "paper: NVDIMM-C §V-B")]
     pub invalidate: bool,
 }
 
@@ -160,9 +172,6 @@ pub struct FaultParameters {
     /// true is a fault: the device does not wait for its window
     #[param(default = "false", source = "open false: a fault to try; there is none unless it is asked for")]
     pub ignore_window: bool,
-    /// true is a fault: the detector takes entry into self-refresh for a refresh
-    #[param(default = "false", source = "open false: a fault to try; there is none unless it is asked for")]
-    pub ignore_cke: bool,
     /// a fault: the detector sees refreshes so late
     #[param(default = "0", source = "open 0: a fault to try; there is none unless it is asked for", range = ns::NS)]
     pub detector_late_ns: Dur,

@@ -69,7 +69,9 @@ impl MemoryKind for NvdimmC {
             let others = (around.models)(&|asks| asks.caches_flush());
             return Err(format!("ordering.model = {}: {why}; give {others}", around.ordering));
         }
-        fits(s)?;
+        if s.read::<Kind>("nvdimm.kind") != Kind::Dram {
+            fits(s)?;
+        }
         bus(s).map(|_| ())
     }
 
@@ -119,7 +121,6 @@ fn dimm(s: &Settings, place: &Place<'_>) -> Result<DimmSpec, String> {
         },
         faults: DeviceFaults {
             ignore_window: s.flag("nvdimm.device.ignore_window"),
-            ignore_cke: s.flag("nvdimm.device.ignore_cke"),
             misses_one_in: s.number("nvdimm.device.misses_one_in"),
             overrun_lines: s.number("nvdimm.device.overrun_lines"),
         },

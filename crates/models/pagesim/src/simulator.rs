@@ -2,7 +2,9 @@
 
 use crate::report::{self, Programs};
 use crate::{SYSTEM, settings, stand_in, tables};
-use ::simulator::{Counted, Error, Fidelity, LineFidelity, Outcome, Registered, Simulator, Task, Work};
+use ::simulator::{
+    Counted, Error, Fidelity, LineFidelity, Measured, Outcome, Registered, Simulator, Task, Work,
+};
 use cpu::params::RateParameters;
 use params::{Param, Parameters, Settings, StatisticInfo};
 use trace::ReplayOptions;
@@ -73,7 +75,7 @@ impl Simulator for Pages {
         settings::check(settings)
     }
 
-    fn measured(&self, settings: &Settings) -> Option<(&'static str, &'static [&'static str])> {
+    fn measured(&self, settings: &Settings) -> Option<Measured> {
         stand_in::measured(settings)
     }
 

@@ -3,7 +3,7 @@
 use crate::curve::{Curve, SETS};
 use crate::params::{Cost, MemoryParameters};
 use crate::spec::CacheSpec;
-use ::simulator::{Error, LineFidelity, Probe};
+use ::simulator::{Error, LineFidelity, Measured, Probe};
 use params::{FromSetting, Kind, Parameters, Plain, Setting, Settings};
 use units::Dur;
 
@@ -34,6 +34,7 @@ pub(crate) struct StandIn {
     pub(crate) word: &'static str,
     machine: &'static str,
     own: &'static [&'static str],
+    but: &'static [&'static str],
     front: Option<Front>,
 }
 
@@ -53,11 +54,18 @@ const PLAIN: &[&str] = &[
 ];
 
 const STAND_INS: &[StandIn] = &[
-    StandIn { word: "pm", machine: "intel", own: PLAIN, front: None },
+    StandIn { word: "pm", machine: "intel", own: PLAIN, but: &[], front: None },
     StandIn {
         word: "nvdimmc",
         machine: "nvdimmc-poc",
         own: &["nvdimm.", "nand."],
+        but: &[
+            "nvdimm.kind",
+            "nvdimm.dram_mib",
+            "nvdimm.battery_uj",
+            "nvdimm.dump_page_uj",
+            "nvdimm.write_queue_survives",
+        ],
         front: Some(Front {
             key: "nvdimm.slots_mib",
             kib: 1024,
@@ -69,6 +77,7 @@ const STAND_INS: &[StandIn] = &[
         word: "remote",
         machine: "pberry",
         own: &["remote."],
+        but: &["remote.window_ns"],
         front: Some(Front {
             key: "remote.local_kib",
             kib: 1,
@@ -137,15 +146,15 @@ pub(crate) fn costs(
     }
 }
 
-/// The machine at line fidelity that is measured, and prefixes of its keys that a description may give; none where none is.
-pub(crate) fn measured(s: &Settings) -> Option<(&'static str, &'static [&'static str])> {
+/// The machine at line fidelity that is measured; none where none is.
+pub(crate) fn measured(s: &Settings) -> Option<Measured> {
     let memory = MemoryParameters::from_settings(s);
     let other = memory.hidden.0;
     let is_measured = match memory.cost {
         Cost::Constant => other.front.is_some(),
         Cost::Curve => true,
     };
-    is_measured.then_some((other.machine, other.own))
+    is_measured.then_some(Measured { machine: other.machine, own: other.own, but: other.but })
 }
 
 /// The measured cost of the described machine's persistent memory, where it has one.

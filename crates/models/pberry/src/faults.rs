@@ -240,7 +240,10 @@ impl Paging {
         if self.shared.borrow().daemon.is_local(page) {
             self.shared.borrow_mut().daemon.counts.write += 1;
             self.set_entry(page, Pte::Writable).await;
-            self.shared.borrow_mut().cores[self.core].translations.forget(page);
+            let mut shared = self.shared.borrow_mut();
+            shared.grants.give(self.core);
+            shared.cores[self.core].translations.forget(page);
+            drop(shared);
             self.cpu.compute(spec.invalidate).await;
         }
     }
@@ -249,6 +252,7 @@ impl Paging {
         let each = self.shared.borrow().spec.protect_page;
         let begun = self.cpu.now();
         let protect = async {
+            self.shared.borrow_mut().grants.take_back();
             let (local, written) = self.shared.borrow_mut().daemon.protect();
             self.cpu.compute(each * local as u64).await;
             for page in &written {
@@ -258,10 +262,12 @@ impl Paging {
             local
         };
         let local = self.in_kernel(protect).await;
-        let protected = &mut self.shared.borrow_mut().protected;
-        protected.times += 1;
-        protected.pages += local as u64;
-        protected.time += self.cpu.now().since(begun);
+        let now = self.cpu.now();
+        let mut shared = self.shared.borrow_mut();
+        shared.is_protected(now);
+        shared.protected.times += 1;
+        shared.protected.pages += local as u64;
+        shared.protected.time += now.since(begun);
     }
 
     /// No core has a translation of these pages any more.

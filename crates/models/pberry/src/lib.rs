@@ -32,6 +32,7 @@ mod dirty;
 mod explore;
 mod faults;
 mod filter;
+mod grants;
 mod local_tier;
 mod network;
 mod packet;

@@ -4,6 +4,7 @@ use crate::command::Layout;
 use crate::daemon::Daemon;
 use crate::dirty::DirtyWindows;
 use crate::faults::{self, Miss};
+use crate::grants::Grants;
 use crate::local_tier;
 use crate::spec::{Kind, Prefetch};
 use crate::stats::DaemonStats;
@@ -58,9 +59,12 @@ pub(crate) struct Shared {
     walks: u64,
     /// Programs that have not ended.
     running: usize,
-    /// When pages are protected again.
+    /// When pages are protected again; never while they are.
     protects_at: Time,
+    /// The same after that.
+    protects_next: Time,
     pub(crate) protected: Protected,
+    pub(crate) grants: Grants,
     uses: Option<Using>,
     use_spec: UseSpec,
 }
@@ -84,8 +88,9 @@ impl Kernel for Shared {
 
     fn before(&mut self, caller: &Caller<Shared>, op: &Op) -> Step {
         let now = caller.cpu.now();
-        if now >= self.protects_at {
-            self.protects_at = now + self.spec.protect;
+        if now >= self.protects_at && !self.grants.are_owed() {
+            self.protects_next = now + self.spec.protect;
+            self.protects_at = Time::NEVER;
             return Step::Enter(faults::protect(caller.enter()));
         }
         let has_address = !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_));
@@ -105,6 +110,7 @@ impl Kernel for Shared {
         let place = self.cores[caller.core].translations.find(page);
         match place.filter(|place| place & 1 == 1 || !write) {
             Some(place) => {
+                self.grants.used(caller.core);
                 let near = (place >> 1).checked_sub(1).map(|frame| local_tier::address(frame, offset));
                 Step::Issue(near.unwrap_or(op.address))
             }
@@ -148,6 +154,12 @@ impl Shared {
         Err(format!("core {core} accesses byte {offset} of {mib} MiB of remote memory (remote.capacity_mib)"))
     }
 
+    /// Pages have been protected. What fell due meanwhile is left out, or cores would do nothing else.
+    pub(crate) fn is_protected(&mut self, now: Time) {
+        self.protects_at =
+            if self.protects_next > now { self.protects_next } else { now + self.spec.protect };
+    }
+
     /// The remote host does not answer.
     pub(crate) fn give_up(&mut self, page: u32) {
         let waited = self.spec.give_up.as_ns();
@@ -172,7 +184,9 @@ impl SharedDaemon {
             walks: 0,
             running: 0,
             protects_at: if spec.protect == Dur::ZERO { Time::NEVER } else { Time::ZERO + spec.protect },
+            protects_next: Time::NEVER,
             protected: Protected::default(),
+            grants: Grants::new(spec.cores),
             uses: Some(kind).filter(|k| *k == Kind::Pages).and_then(|k| Using::new(uses, k)),
             use_spec: uses.clone(),
             spec,

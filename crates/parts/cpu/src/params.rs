@@ -186,6 +186,12 @@ pub struct FlushParameters {
     /// later stores may pass a flush instruction that is under way
     #[param(default = "true", source = "datasheet: clwb and clflushopt are weakly ordered")]
     pub flush_overlap: bool,
+}
+
+/// Programs' own flush instructions.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "ordering")]
+pub struct WriteBackParameters {
     /// clwb drops the line
     #[param(default = "false", source = "datasheet: Intel SDM, clwb")]
     pub flush_invalidates: bool,
@@ -262,7 +268,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
         flush: FlushSpec {
             issue: flush.flush_instruction_ns,
             overlap: flush.flush_overlap,
-            invalidates: flush.flush_invalidates,
+            invalidates: WriteBackParameters::from_settings(settings).flush_invalidates,
         },
         uncached,
         sfence_blocks: match SfenceParameters::from_settings(settings).sfence_blocks {
@@ -333,6 +339,7 @@ pub(crate) const TABLES: &[&[Param]] = &[
     ControllerWireParameters::TABLE,
     PeerWireParameters::TABLE,
     FlushParameters::TABLE,
+    WriteBackParameters::TABLE,
     SfenceParameters::TABLE,
     PersistPathParameters::TABLE,
     PathFenceParameters::TABLE,

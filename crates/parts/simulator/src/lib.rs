@@ -10,7 +10,7 @@ mod outcome;
 mod power;
 mod task;
 
-pub use lines::{LineFidelity, Probe};
+pub use lines::{LineFidelity, Measured, Probe};
 pub use outcome::{Counted, Error, Outcome, Series, Waits};
 pub use power::{Broken, Instants, PowerFailure, PowerFailures, Whole};
 pub use task::{Fidelity, Task, Work};
@@ -57,9 +57,8 @@ pub trait Simulator: Sync {
     /// The key, and what is accepted.
     fn check(&self, settings: &Settings) -> Result<(), String>;
 
-    /// The machine at line fidelity that is measured for such a machine, and prefixes of its keys that a description may give; none
-    /// where none is.
-    fn measured(&self, settings: &Settings) -> Option<(&'static str, &'static [&'static str])> {
+    /// The machine at line fidelity that is measured for such a machine; none where none is.
+    fn measured(&self, settings: &Settings) -> Option<Measured> {
         let _ = settings;
         None
     }

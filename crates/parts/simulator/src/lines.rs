@@ -12,6 +12,24 @@ pub trait LineFidelity {
     fn time(&self, probe: &Probe<'_>) -> Result<Dur, Error>;
 }
 
+/// A machine at line fidelity that is measured for one of a simulator, and which of its keys act on that one.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// The machine.
+    pub machine: &'static str,
+    /// Prefixes of the keys.
+    pub own: &'static [&'static str],
+    /// Keys with such a prefix that no time hangs on: what a power failure takes, or what measuring runs set themselves.
+    pub but: &'static [&'static str],
+}
+
+impl Measured {
+    /// Whether a description may give the key.
+    pub fn asks(&self, key: &str) -> bool {
+        self.own.iter().any(|prefix| key.starts_with(prefix)) && !self.but.contains(&key)
+    }
+}
+
 /// A run at line fidelity that measures what memory costs.
 #[derive(Clone, Debug)]
 pub struct Probe<'a> {

@@ -37,8 +37,6 @@ use units::{Dur, Time};
 pub struct DeviceFaults {
     /// It does not wait for a window.
     pub ignore_window: bool,
-    /// It takes entry into self-refresh for a refresh. The host's controller never puts a DRAM to sleep in a run.
-    pub ignore_cke: bool,
     /// Of so many refreshes the detector misses one; 0 for none.
     pub misses_one_in: u64,
     /// In each window it reads so many lines more than it planned for, and does not look when its window ends.
@@ -100,12 +98,10 @@ impl Dimm {
     /// # Errors
     /// See [`BusSpec::check`].
     pub fn new(spec: DimmSpec, firmware: Option<Firmware>) -> Result<Dimm, String> {
-        let mut detector = RefreshDetector::new();
-        detector.ignores_cke = spec.faults.ignore_cke;
         Ok(Dimm {
             channel: Channel::new(spec.bus.host)?,
             bus: firmware.is_some().then(|| Bus::new(spec.bus)).transpose()?,
-            detector,
+            detector: RefreshDetector::new(),
             firmware,
             dram: Image::new(spec.base),
             reads_waiting: VecDeque::with_capacity(64),

@@ -28,6 +28,7 @@ impl Dimm {
             // With caches, all that is before the queue is saved too.
             let waiting = self.writes_waiting.iter().filter(|_| post_crash.caches_persist);
             waiting.for_each(|w| dram.write(w.write.line, &w.write.data, w.write.mask));
+            post_crash.keep(self.write_queue.len() as u64);
         }
         let Some(firmware) = &self.firmware else { return post_crash.parts.push(by_page(&dram)) };
         let mut image = Image::new(PM_BASE);
@@ -37,9 +38,6 @@ impl Dimm {
             image.put_page(page_address(page), bytes.and_then(|b| b.try_into().ok()));
         }
         let power = self.spec.power;
-        if power.write_queue_survives {
-            post_crash.keep(self.write_queue.len() as u64);
-        }
         let valid = firmware.to_save(&mut Bytes(&mut dram), power.first_slot, power.slots);
         post_crash.keep(valid.len() as u64 * crate::PAGE_LINES);
         for (nth, (slot, page)) in (0..).zip(&valid) {

@@ -180,10 +180,12 @@ impl Array {
         false
     }
 
-    /// A draw from the binomial distribution of a codeword's bits, as the sum of 64 draws from equal parts.
+    /// A draw from the binomial distribution of a codeword's bits, as the sum of 64 draws from equal parts, each around what is
+    /// expected of it.
     fn wrong_bits(&mut self, rate: u64) -> u64 {
         let bits = Errors::CODEWORD * 8 / 64;
-        (0..64).map(|_| u64::from(self.random.below(1_000_000_000) < rate * bits)).sum()
+        let (each, rest) = (rate * bits / 1_000_000_000, rate * bits % 1_000_000_000);
+        (0..64).map(|_| each + u64::from(self.random.below(1_000_000_000) < rest)).sum()
     }
 }
 

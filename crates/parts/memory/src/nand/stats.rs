@@ -20,6 +20,8 @@ struct FlashStats {
     uncorrectable: u64,
     /// reads tried again with other thresholds
     retried: u64,
+    /// reads with wrong bits that were all corrected
+    corrected: u64,
 }
 
 /// What follows of the flash.
@@ -40,6 +42,7 @@ pub fn hand_up(ftl: &Ftl<Timed>, sink: &mut dyn StatSink) {
         erases: counts.erases,
         uncorrectable: counts.uncorrectable,
         retried: ftl.flash().array().retried,
+        corrected: ftl.flash().array().corrected,
     };
     flash.hand_up(sink);
 }

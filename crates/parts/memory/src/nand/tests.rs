@@ -250,3 +250,12 @@ fn fixed_media_take_their_latency_and_impossible_ones_are_refused() {
         "dies = 1: accepted are 2 (one a channel) to 4096"
     );
 }
+
+#[test]
+fn a_page_of_nothing_but_wrong_bits_cannot_be_read() {
+    let errors = Errors { bits: 1_000_000_000, corrected: 72, retries: 4, ..Errors::default() };
+    let mut array = Array::new(spec(12, 100, Collection::Greedy).geometry, errors, &[]);
+    array.program(0, Spare { host: 0, sequence: 1 }, &page(7)).unwrap();
+    assert_eq!(array.read(0, &mut page(0)), Err(FlashError::Uncorrectable));
+    assert_eq!((array.retried, array.corrected), (4, 0));
+}
