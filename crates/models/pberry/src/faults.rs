@@ -240,10 +240,7 @@ impl Paging {
         if self.shared.borrow().daemon.is_local(page) {
             self.shared.borrow_mut().daemon.counts.write += 1;
             self.set_entry(page, Pte::Writable).await;
-            let mut shared = self.shared.borrow_mut();
-            shared.grants.give(self.core);
-            shared.cores[self.core].translations.forget(page);
-            drop(shared);
+            self.shared.borrow_mut().cores[self.core].translations.forget(page);
             self.cpu.compute(spec.invalidate).await;
         }
     }
@@ -252,7 +249,7 @@ impl Paging {
         let each = self.shared.borrow().spec.protect_page;
         let begun = self.cpu.now();
         let protect = async {
-            self.shared.borrow_mut().grants.take_back();
+            self.shared.borrow_mut().faulting.overtake();
             let (local, written) = self.shared.borrow_mut().daemon.protect();
             self.cpu.compute(each * local as u64).await;
             for page in &written {
@@ -305,6 +302,7 @@ impl Paging {
 
     /// The same after a fault, which takes `time` to come to its handler and back.
     async fn trap<T>(&self, time: Dur, work: impl Future<Output = T>) -> T {
+        self.shared.borrow_mut().faulting.begin(self.core);
         self.enter().await;
         self.cpu.compute(time).await;
         self.locked(work).await

@@ -3,8 +3,8 @@
 use crate::command::Layout;
 use crate::daemon::Daemon;
 use crate::dirty::DirtyWindows;
+use crate::faulting::Faulting;
 use crate::faults::{self, Miss};
-use crate::grants::Grants;
 use crate::local_tier;
 use crate::spec::{Kind, Prefetch};
 use crate::stats::DaemonStats;
@@ -64,7 +64,7 @@ pub(crate) struct Shared {
     /// The same after that.
     protects_next: Time,
     pub(crate) protected: Protected,
-    pub(crate) grants: Grants,
+    pub(crate) faulting: Faulting,
     uses: Option<Using>,
     use_spec: UseSpec,
 }
@@ -88,7 +88,7 @@ impl Kernel for Shared {
 
     fn before(&mut self, caller: &Caller<Shared>, op: &Op) -> Step {
         let now = caller.cpu.now();
-        if now >= self.protects_at && !self.grants.are_owed() {
+        if now >= self.protects_at && !self.faulting.is_overtaken() {
             self.protects_next = now + self.spec.protect;
             self.protects_at = Time::NEVER;
             return Step::Enter(faults::protect(caller.enter()));
@@ -110,7 +110,7 @@ impl Kernel for Shared {
         let place = self.cores[caller.core].translations.find(page);
         match place.filter(|place| place & 1 == 1 || !write) {
             Some(place) => {
-                self.grants.used(caller.core);
+                self.faulting.end(caller.core);
                 let near = (place >> 1).checked_sub(1).map(|frame| local_tier::address(frame, offset));
                 Step::Issue(near.unwrap_or(op.address))
             }
@@ -186,7 +186,7 @@ impl SharedDaemon {
             protects_at: if spec.protect == Dur::ZERO { Time::NEVER } else { Time::ZERO + spec.protect },
             protects_next: Time::NEVER,
             protected: Protected::default(),
-            grants: Grants::new(spec.cores),
+            faulting: Faulting::new(spec.cores),
             uses: Some(kind).filter(|k| *k == Kind::Pages).and_then(|k| Using::new(uses, k)),
             use_spec: uses.clone(),
             spec,
