@@ -28,18 +28,7 @@ PARTS = {
     ("l1.", "l2.", "llc.", "memory.dram."): [],
     ("cpu.", "wires.", "ordering."): ["ordering.model"],
     ("fusion.", "os."): ["fusion.design", "fusion.cost", "fusion.hidden"],
-    ("",): [
-        "memory.kind",
-        "memory.*.kind",
-        "memory.link",
-        "memory.pm.media",
-        "memory.optane.mode",
-        "nvdimm.kind",
-        "nand.media",
-        "neardata.offload",
-        "neardata.sync",
-        "remote.kind",
-    ],
+    ("",): ["memory.kind", "memory.*.kind", "memory.link", "memory.pm.media", "memory.optane.mode", "nvdimm.kind", "nand.media", "neardata.offload", "neardata.sync", "remote.kind"],
 }
 
 
@@ -52,162 +41,56 @@ class Program(NamedTuple):
     how: str = "run"
 
 
-SMALL = {
-    "l1.size_bytes": 1024,
-    "l1.ways": 2,
-    "l2.size_bytes": 4096,
-    "l2.ways": 2,
-    "llc.size_bytes": 16384,
-    "llc.ways": 4,
-}
+SMALL = {"l1.size_bytes": 1024, "l1.ways": 2, "l2.size_bytes": 4096, "l2.ways": 2, "llc.size_bytes": 16384, "llc.ways": 4}
 TINY = SMALL | {"l2.size_bytes": 1024, "llc.size_bytes": 4096, "llc.ways": 8}
 #: NAND of so few pages that blocks are erased.
-FLASH = {
-    "nvdimm.capacity_mib": 4,
-    "nvdimm.dram_mib": 2,
-    "nvdimm.slots_mib": 1,
-    "nvdimm.write_buffer_pages": 1,
-    "nand.pages_per_block": 16,
-    "nand.dies": 2,
-    "nand.channels": 2,
-}
+FLASH = {"nvdimm.capacity_mib": 4, "nvdimm.dram_mib": 2, "nvdimm.slots_mib": 1, "nvdimm.write_buffer_pages": 1, "nand.pages_per_block": 16, "nand.dies": 2, "nand.channels": 2}
 AWAY = {"remote.fault.away_to_ns": 100000, "remote.attempts": 1}
-GIB = {
-    "fusion.dram_gib": 1,
-    "fusion.pm_gib": 3,
-    "fusion.device_gib": 1,
-    "fusion.node_gib": 1,
-    "os.cores": 2,
-    "fusion.cost": "constant",
-}
-OFTEN = {
-    "os.sample_ns": 1_000_000,
-    "os.quantum_ns": 100_000,
-    "fusion.period_ns": 1_000_000,
-    "fusion.scan_period_ns": 1_000_000,
-}
+GIB = {"fusion.dram_gib": 1, "fusion.pm_gib": 3, "fusion.device_gib": 1, "fusion.node_gib": 1, "os.cores": 2, "fusion.cost": "constant"}
+OFTEN = {"os.sample_ns": 1_000_000, "os.quantum_ns": 100_000, "fusion.period_ns": 1_000_000, "fusion.scan_period_ns": 1_000_000}
 #: Little memory, of which much is to be free: programs are swapped out.
-FULL = (
-    GIB
-    | OFTEN
-    | {"fusion.pm_gib": 2, "os.reserved_mib": 400, "os.min_free_kib": 400_000}
-)
+FULL = GIB | OFTEN | {"fusion.pm_gib": 2, "os.reserved_mib": 400, "os.min_free_kib": 400_000}
 #: The same where memory is hidden: all of it is integrated, and its descriptors take no DRAM.
-HIDDEN = (
-    GIB
-    | OFTEN
-    | {
-        "os.descriptors": "added",
-        "fusion.page_min": 2000,
-        "os.min_free_kib": 520_000,
-        "os.reserved_mib": 700,
-    }
-)
+HIDDEN = GIB | OFTEN | {"os.descriptors": "added", "fusion.page_min": 2000, "os.min_free_kib": 520_000, "os.reserved_mib": 700}
 
 
-def spec(
-    scale: int, machine: dict[str, Value], instances: int = 6, passes: int = 2
-) -> Program:
-    return Program(
-        "spec-mix",
-        {
-            "instances": instances,
-            "batch": 3,
-            "scale_percent": scale,
-            "interval_ns": 1_000_000,
-            "passes": passes,
-        },
-        machine,
-    )
+def spec(scale: int, machine: dict[str, Value], instances: int = 6, passes: int = 2) -> Program:
+    return Program("spec-mix", {"instances": instances, "batch": 3, "scale_percent": scale, "interval_ns": 1_000_000, "passes": passes}, machine)
 
 
 QUEUE = Program("queue", {"operations": 40})
 MIX = Program("mix", {"operations": 2000})
 MIX_SMALL = Program("mix", {"operations": 4000, "lines": 400}, SMALL)
 REDIS = Program("redis-random", {"operations": 100, "keys": 300, "think_cycles": 10})
-REDIS_SMALL = Program(
-    "redis-random", {"operations": 300, "keys": 300, "think_cycles": 10}, SMALL
-)
+REDIS_SMALL = Program("redis-random", {"operations": 300, "keys": 300, "think_cycles": 10}, SMALL)
 STREAM_SMALL = Program("stream", {"operations": 1, "array_bytes": 65536}, SMALL)
 TATP = Program("tatp", {"operations": 40, "subscribers": 400, "threads": 2})
 BANDWIDTH = Program("bandwidth", {"operations": 200})
 READ_FAR = Program("fio", {"operations": 20, "resident": "false"})
-WRITE_FAR = Program(
-    "fio", {"operations": 60, "rw": "write", "threads": 4, "resident": "false"}
-)
+WRITE_FAR = Program("fio", {"operations": 60, "rw": "write", "threads": 4, "resident": "false"})
 PAGES = Program("loaded-latency", {"operations": 2000, "threads": 4, "pages": 2048})
-CHAIN = Program(
-    "bandwidth-latency",
-    {"operations": 300, "warm": 2000, "stores": 500, "memory": "dram"},
-)
+CHAIN = Program("bandwidth-latency", {"operations": 300, "warm": 2000, "stores": 500, "memory": "dram"})
 CURVE = Program("bandwidth-latency", {"operations": 50}, SMALL, "curve")
 CRASH = Program("hashmap", {"operations": 30}, how="crash")
 HOLDUP = Program("hashmap", {"operations": 60}, how="holdup")
 #: The same behind a link: a cache of a MiB before 4 MiB of NAND.
-FLASH |= {
-    "cmmh.capacity_mib": 4,
-    "cmmh.cache_mib": 1,
-    "cmmh.write_buffer_pages": 1,
-    "cmmh.ways": 1,
-}
-ERASES = Program(
-    "loaded-latency",
-    {"operations": 1500, "pages": 600, "threads": 4, "rw": "write", "warm": 1},
-    FLASH,
-)
-WEARS = ERASES._replace(
-    parameters=ERASES.parameters | {"operations": 4000}, machine=FLASH | TINY
-)
+FLASH |= {"cmmh.capacity_mib": 4, "cmmh.cache_mib": 1, "cmmh.write_buffer_pages": 1, "cmmh.ways": 1}
+ERASES = Program("loaded-latency", {"operations": 1500, "pages": 600, "threads": 4, "rw": "write", "warm": 1}, FLASH)
+WEARS = ERASES._replace(parameters=ERASES.parameters | {"operations": 4000}, machine=FLASH | TINY)
 #: Pages leave the local memory.
-AWAY_AND_BACK = Program(
-    "redis-random",
-    {"operations": 300, "keys": 3000, "think_cycles": 10},
-    {"remote.local_kib": 256},
-)
+AWAY_AND_BACK = Program("redis-random", {"operations": 300, "keys": 3000, "think_cycles": 10}, {"remote.local_kib": 256})
 #: Where the first 320 MiB are another memory's.
-FURTHER = Program(
-    "loaded-latency",
-    {
-        "operations": 1500,
-        "pages": 90000,
-        "lines": 12,
-        "threads": 4,
-        "rw": "write",
-        "warm": 1,
-    },
-    {"remote.local_kib": 128},
-)
-SHADOW = Program(
-    "hashmap", {"operations": 60, "mechanism": "shadow"}, {"neardata.units": 1}
-)
+FURTHER = Program("loaded-latency", {"operations": 1500, "pages": 90000, "lines": 12, "threads": 4, "rw": "write", "warm": 1}, {"remote.local_kib": 128})
+SHADOW = Program("hashmap", {"operations": 60, "mechanism": "shadow"}, {"neardata.units": 1})
 DELAYED = Program("btree", {"operations": 60}, {"neardata.units": 1})
 FEW_VISITS = spec(1, GIB, instances=3)
-SWAPPED, REFILLED, INTEGRATED, ZONES = (
-    spec(6, FULL),
-    spec(25, FULL),
-    spec(15, GIB | OFTEN | {"fusion.pm_gib": 4}),
-    spec(35, HIDDEN, passes=1),
-)
+SWAPPED, REFILLED, INTEGRATED, ZONES = spec(6, FULL), spec(25, FULL), spec(15, GIB | OFTEN | {"fusion.pm_gib": 4}), spec(35, HIDDEN, passes=1)
 #: The least that is free stands at the kernel's own.
 TIGHT = spec(15, GIB | OFTEN | {"os.reserved_mib": 400, "fusion.pm_gib": 2})
 CONFLICTS = spec(35, GIB | {"fusion.pm_gib": 4}, passes=1)
-DEVICE_FILE = Program(
-    "stream", {"operations": 1, "array_bytes": 262144, "passthrough": "true"}, GIB
-)
-SWAP_FULL = spec(
-    60,
-    GIB
-    | {
-        "os.swap_gib": 1,
-        "os.reserved_mib": 700,
-        "fusion.pm_gib": 1,
-        "fusion.device_gib": 0,
-    },
-)
-SHARED = [
-    f"shared-{name}"
-    for name in ("log", "ring", "allocator", "pages", "superblock", "lock")
-]
+DEVICE_FILE = Program("stream", {"operations": 1, "array_bytes": 262144, "passthrough": "true"}, GIB)
+SWAP_FULL = spec(60, GIB | {"os.swap_gib": 1, "os.reserved_mib": 700, "fusion.pm_gib": 1, "fusion.device_gib": 0})
+SHARED = [f"shared-{name}" for name in ("log", "ring", "allocator", "pages", "superblock", "lock")]
 
 GENERAL = {
     "line": [
@@ -237,7 +120,7 @@ SHOWN: dict[str, list[Shown]] = {
     "shared.hosts": [Shown(Program("shared-log", {"hosts": 2}), [1])],
     "shared.cores": [Shown(Program("shared-log", {"cores": 2}), [1])],
     "shared.memory_bytes": [Shown(Program("shared-log", {}, {"shared.coherent_ranges": "0-127"}), [4096])],
-    "memory.ddr.density_gbit": [Shown(Program("queue", {"operations": 40}, {"memory.refresh.trfc_ns": 400}), [16]), Shown(QUEUE, [16])],
+    "memory.ddr.density_gbit": [Shown(Program("queue", {"operations": 40}, {"memory.refresh.trfc_ns": 400}), [16]), Shown(Program("queue", {"operations": 40}, {"memory.refresh.trfc_ns": 900}), [16])],
     # Values that are no halves and doubles.
     "shared.cache_lines": [Shown(Program("shared-log"), [4])],
     "shared.drain_timeout_ns": [Shown(Program("shared-log", how="crash"), [600])],
@@ -246,7 +129,7 @@ SHOWN: dict[str, list[Shown]] = {
     "remote.fault.away_to_ns": [Shown(REDIS, [1_000_000])],
     "remote.fault_ns": [Shown(REDIS._replace(machine=AWAY), [32000])],
     "remote.give_up_ns": [Shown(REDIS._replace(machine=AWAY), [1000])],
-    # What takes a while, or has to be brought about.
+    # Remote memory whose pages leave.
     "remote.line_filter_bits": [Shown(AWAY_AND_BACK, [64]), Shown(FURTHER, [64])],
     "remote.page_filter_counters": [Shown(AWAY_AND_BACK, [8]), Shown(FURTHER, [8])],
     "remote.report_buffer": [Shown(AWAY_AND_BACK, [1]), Shown(FURTHER, [1])],
@@ -258,6 +141,7 @@ SHOWN: dict[str, list[Shown]] = {
     "remote.fault.lose_one_in": [Shown(AWAY_AND_BACK, [5]), Shown(FURTHER, [5])],
     "remote.poll_ns": [Shown(AWAY_AND_BACK, [1000]), Shown(FURTHER, [1000])],
     "remote.reclaim_batch": [Shown(AWAY_AND_BACK, [4]), Shown(FURTHER, [4])],
+    # Near-data devices that are given much at once.
     "neardata.address_table": [Shown(TATP._replace(parameters=TATP.parameters | {"threads": 4}), [1])],
     "neardata.gates_reads": [Shown(SHADOW, ["false"])],
     "neardata.conflicts": [Shown(Program("tatp", {"operations": 40, "subscribers": 400, "threads": 4}, {"neardata.host_writes": "range"}), ["sources"])],
@@ -266,6 +150,7 @@ SHOWN: dict[str, list[Shown]] = {
     "neardata.timeout_ns": [Shown(SHADOW, [1000])],
     "cpu.outstanding_writes": [Shown(SHADOW, [1])],
     "ordering.flush_*": [Shown(SHADOW, ["false"]), Shown(SHADOW, [1000])],
+    # Caches of NAND.
     "nvdimm.dram_mib": [Shown(QUEUE, [8])],
     "nvdimm.window_bytes": [Shown(ERASES._replace(machine=FLASH | {"nvdimm.merged_commands": "true"}), [8192])],
     "nvdimm.replacement": [Shown(ERASES._replace(machine=FLASH | {"nvdimm.hypothetical.td_ns": 1000}), ["clock"])],
@@ -286,9 +171,11 @@ SHOWN: dict[str, list[Shown]] = {
     "nand.level_above": [Shown(WEARS._replace(machine=FLASH | TINY | {"nand.pages_per_block": 4, "nand.level_above": 1}), [0])],
     "nand.bit_errors": [Shown(ERASES, [100_000])],
     "nand.bad_blocks": [Shown(WEARS._replace(machine=FLASH | TINY | {"nand.spare_permille": 1000}), [60])],
+    # Main memory under a kernel.
     "fusion.cost": [Shown(INTEGRATED._replace(machine={k: v for k, v in INTEGRATED.machine.items() if k != "fusion.cost"}), ["constant"])],
     "os.watermarks": [Shown(TIGHT, ["today"])],
     "os.promote_mib": [Shown(REFILLED, [1])],
+    # What takes a while, or has to be brought about.
     "cpu.cores": [Shown(CURVE, [3])],
     "cpu.ipc": [Shown(RECORDED, [3])],
     "cpu.clock_mhz": [Shown(RECORDED, [4000])],
@@ -323,10 +210,7 @@ SHOWN: dict[str, list[Shown]] = {
 def number(text: str) -> float:
     """A bound as ``accepts`` spells it."""
     value, unit = re.fullmatch(r"([\d.,]+) ?(\w*)", text).groups()  # type: ignore[union-attr]
-    return (
-        float(value.replace(",", ""))
-        * {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
-    )
+    return float(value.replace(",", "")) * {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
 
 
 def others(row: dict[str, Any]) -> list[Value]:
@@ -335,22 +219,12 @@ def others(row: dict[str, Any]) -> list[Value]:
     if accepts == "true or false":
         return ["false" if value == "true" else "true"]
     if accepts.startswith("one of "):
-        return [
-            word
-            for word in accepts.removeprefix("one of ").split(", ")
-            if word != value
-        ]
-    bounds = re.search(
-        r"from ([\d.,]+ ?(?:[KMGT]iB|B)?) to ([\d.,]+ ?(?:[KMGT]iB|B)?)", accepts
-    )
+        return [word for word in accepts.removeprefix("one of ").split(", ") if word != value]
+    bounds = re.search(r"from ([\d.,]+ ?(?:[KMGT]iB|B)?) to ([\d.,]+ ?(?:[KMGT]iB|B)?)", accepts)
     if bounds is None:
         return []
     (low, high), now = map(number, bounds.groups()), number(value)
-    found = (
-        [now * 2, now / 2, now * 8, now / 8, now + 1]
-        if now
-        else [1, 3, 100, 1000, high]
-    )
+    found = [now * 2, now / 2, now * 8, now / 8, now + 1] if now else [1, 3, 100, 1000, high]
     step = re.match(r"a multiple of (\d+)", accepts)
     fitted: list[Value] = []
     for wanted in found:
@@ -375,20 +249,14 @@ Result = tuple[str, str]
 
 def without_echoes(data: object) -> object:
     if isinstance(data, dict):
-        return {
-            key: without_echoes(value)
-            for key, value in data.items()
-            if key not in ECHOES
-        }
+        return {key: without_echoes(value) for key, value in data.items() if key not in ECHOES}
     return [without_echoes(value) for value in data] if isinstance(data, list) else data
 
 
 @functools.cache
 def rows(name: str) -> dict[str, dict[str, Any]]:
     """What a machine shows, by key."""
-    return {
-        row["key"]: row for row in cp.Machine(name).parameters.iter_rows(named=True)
-    }
+    return {row["key"]: row for row in cp.Machine(name).parameters.iter_rows(named=True)}
 
 
 class Lab:
@@ -396,10 +264,7 @@ class Lab:
 
     def __init__(self, cli: Cli) -> None:
         self.cli = cli
-        self.recordings = {
-            name: cli.folder / f"{name}.parquet"
-            for name in ("recording", "far recording")
-        }
+        self.recordings = {name: cli.folder / f"{name}.parquet" for name in ("recording", "far recording")}
         self.plain: dict[tuple[str, str], Result] = {}
         program = cp.Program()
         at = program.map("file", 65536)
@@ -419,15 +284,9 @@ class Lab:
         return self.plain[key]
 
     def result(self, name: str, program: Program, changes: dict[str, Value]) -> Result:
-        keys = {
-            key: value for key, value in program.machine.items() if key in rows(name)
-        } | changes
+        keys = {key: value for key, value in program.machine.items() if key in rows(name)} | changes
         try:
-            return "done", json.dumps(
-                without_echoes(self.ran(name, keys, program)),
-                sort_keys=True,
-                default=str,
-            )
+            return "done", json.dumps(without_echoes(self.ran(name, keys, program)), sort_keys=True, default=str)
         except cp.ConfigError as refused:
             return "refused", str(refused)
         except cp.RunError as stopped:
@@ -435,50 +294,28 @@ class Lab:
 
     def ran(self, name: str, keys: dict[str, Value], program: Program) -> object:
         machine = cp.Machine(name, keys)
-        sets = [f"--set={key}={value}" for key, value in keys.items()] + [
-            f"--set=workload.{key}={value}" for key, value in program.parameters.items()
-        ]
+        sets = [f"--set={key}={value}" for key, value in keys.items()] + [f"--set=workload.{key}={value}" for key, value in program.parameters.items()]
         if program.how == "curve":
             return self.cli.json("curve", name, "--reads", 100, *sets)
         if program.how == "family":
-            return self.cli.json("compare", program.workload, "--on", "family", *sets)[
-                "tables"
-            ]  # type: ignore[index]
+            return self.cli.json("compare", program.workload, "--on", "family", *sets)["tables"]  # type: ignore[index]
         parameters: dict[str, Any] = program.parameters
         recording = self.recordings.get(program.workload)
-        workload = cp.Workload(
-            f"trace:{recording}" if recording else program.workload, **parameters
-        )
+        workload = cp.Workload(f"trace:{recording}" if recording else program.workload, **parameters)
         match program.how:
             case "holdup":
                 return cp.holdup(machine, workload).to_dicts()
             case "crash":
-                return cp.crash(
-                    machine,
-                    workload,
-                    every=50,
-                    points=5,
-                    images=4,
-                    time_limit=1.0,
-                    minimise_seconds=0.0,
-                ).data
+                return cp.crash(machine, workload, every=50, points=5, images=4, time_limit=1.0, minimise_seconds=0.0).data
             case "shared":
                 return cp.shared(machine, workload).data
         return cp.run(machine, workload, no_bands=True).data
 
-    def moves(
-        self,
-        name: str,
-        key: str,
-        program: Program,
-        values: list[Value],
-        *,
-        refusals: bool,
-    ) -> tuple[bool, bool]:
+    def moves(self, name: str, key: str, program: Program, values: list[Value], *, refusals: bool) -> tuple[bool, bool]:
         """Whether a value of the key moves something, and whether the machine took one at all. With ``refusals``, a program that no longer runs counts."""
         taken = False
         before = self.unchanged(name, program)
-        if before[0] != "done" and not refusals:
+        if before[0] == "refused" or before[0] == "stopped" and not refusals:
             return False, False
         for value in values:
             after = self.result(name, program, {key: value})
@@ -490,9 +327,7 @@ class Lab:
 
     def acts(self, name: str, key: str) -> bool:
         """Whether something shows that a key acts, or it has no other value that the machine takes: then nobody can give it in vain."""
-        own = next(
-            (shown for pattern, shown in SHOWN.items() if fnmatch(key, pattern)), []
-        )
+        own = next((shown for pattern, shown in SHOWN.items() if fnmatch(key, pattern)), [])
         for shown in own:
             if self.moves(name, key, shown.program, shown.values, refusals=True)[0]:
                 return True
@@ -511,12 +346,8 @@ class Lab:
 def hangs_on(name: str, key: str) -> tuple[str, ...]:
     """What a key is, on a machine: machines that have the same differ in numbers alone, as far as it goes."""
     shown = rows(name)
-    patterns = next(
-        models for begins, models in PARTS.items() if key.startswith(begins)
-    )
-    found = tuple(
-        shown[k]["value"] for k in shown if any(fnmatch(k, p) for p in patterns)
-    )
+    patterns = next(models for begins, models in PARTS.items() if key.startswith(begins))
+    found = tuple(shown[k]["value"] for k in shown if any(fnmatch(k, p) for p in patterns))
     return (key, shown["machine.fidelity"]["value"], *found)
 
 
@@ -524,12 +355,7 @@ def is_elsewhere(name: str, key: str) -> bool:
     """Whether a key is moved on another machine: the one that is measured for this one, or the one with such a device alone, whose NAND fills up sooner."""
     begins = key.split(".")[0]
     is_page = rows(name)["machine.fidelity"]["value"] == "page"
-    return (
-        is_page
-        and begins in ("memory", "nand", "nvdimm", "remote")
-        or "memory.1.kind" in rows(name)
-        and begins in ("nand", "nvdimm")
-    )
+    return is_page and begins in ("memory", "nand", "nvdimm", "remote") or "memory.1.kind" in rows(name) and begins in ("nand", "nvdimm")
 
 
 def moved() -> Iterator[tuple[str, list[str]]]:
@@ -539,13 +365,7 @@ def moved() -> Iterator[tuple[str, list[str]]]:
         if name in SLOW and not NIGHT:
             continue
         # Which simulator takes a machine makes it another.
-        keys = [
-            key
-            for key, row in rows(name).items()
-            if key != "machine.fidelity"
-            and row["accepts"]
-            and not is_elsewhere(name, key)
-        ]
+        keys = [key for key, row in rows(name).items() if key != "machine.fidelity" and row["accepts"] and not is_elsewhere(name, key)]
         yield name, [key for key in keys if NIGHT or hangs_on(name, key) not in done]
         done.update(hangs_on(name, key) for key in keys)
 
@@ -559,7 +379,5 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 
 @pytest.mark.parametrize(("name", "keys"), MOVED, ids=[name for name, _ in MOVED])
-def test_every_key_that_a_machine_shows_moves_something(
-    lab: Lab, name: str, keys: list[str]
-) -> None:
+def test_every_key_that_a_machine_shows_moves_something(lab: Lab, name: str, keys: list[str]) -> None:
     assert [key for key in keys if not lab.acts(name, key)] == []
