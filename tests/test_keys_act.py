@@ -177,6 +177,7 @@ SHOWN: dict[str, list[Shown]] = {
     "os.promote_mib": [Shown(REFILLED, [1])],
     # What takes a while, or has to be brought about.
     "cpu.cores": [Shown(CURVE, [3])],
+    "cpu.window": [Shown(STREAM_SMALL._replace(machine=SMALL | {"cpu.outstanding_misses": 32}), [8])],
     "cpu.ipc": [Shown(RECORDED, [3])],
     "cpu.clock_mhz": [Shown(RECORDED, [4000])],
     "memory.drain_line_nj": [Shown(HOLDUP, [1514])],

@@ -76,6 +76,7 @@ def test_a_copy_that_no_command_carries_is_refused(cli: Cli) -> None:
 def test_descriptions_that_do_not_fit_are_refused(cli: Cli) -> None:
     refuses = lambda *pairs: cli.refuses("run", "nearpm-md", "btree", *sets(*pairs))  # noqa: E731
     assert "not what batteries save" in refuses("ordering.model=eadr")
+    assert all("does not end a region" in refuses(f"ordering.model={model}") for model in ("ppa", "capri"))
     assert "give at least 158" in refuses("ordering.model=asap", "wires.core_controller_ns=20")
     assert "a power of two from 1 to 16" in refuses("neardata.devices=3")
     assert "give own or auto" in cli.refuses("run", "intel", "hashmap", *sets("workload.bug=missing-log", "workload.mechanism=redo"))

@@ -14,6 +14,7 @@ mod node;
 mod ordering;
 pub mod pages;
 mod persistency;
+pub mod words;
 mod write;
 
 pub use address::{

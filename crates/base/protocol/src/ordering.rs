@@ -31,6 +31,8 @@ pub struct Capabilities {
     /// Reads may be wrong and are found out later: controllers tell their side of reads and of flushes that arrive, and a
     /// core keeps what it takes to go back to where nothing can be wrong any more. Every locked operation is a release.
     pub rolls_back: bool,
+    /// What was stored leaves the core when a region ends, whatever fences a program has in between.
+    pub keeps_regions: bool,
 }
 
 impl Capabilities {
@@ -49,6 +51,7 @@ impl Capabilities {
         takes_flushes: false,
         strands: false,
         rolls_back: false,
+        keeps_regions: false,
     };
 }
 

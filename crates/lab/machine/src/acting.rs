@@ -33,17 +33,18 @@ const LINES: [&[Param]; 9] = [
 ];
 
 impl Description {
-    /// The keys that act on it, the machine that is measured for it aside.
-    fn own_keys(&self) -> BTreeSet<&'static str> {
+    /// The keys that act on it, the machine that is measured for it aside; with `whatever`, also those that would with other values
+    /// of other keys.
+    fn own_keys(&self, whatever: bool) -> BTreeSet<&'static str> {
         let mut keys = BTreeSet::new();
         let mut add = |tables: &[&'static [Param]], settings: &Settings| {
-            let acting = tables.iter().copied().flatten().filter(|p| p.acts_with(settings));
+            let acting = tables.iter().copied().flatten().filter(|p| whatever || p.acts_with(settings));
             keys.extend(acting.map(|p| p.key));
         };
         add(&[FidelityParameters::TABLE], &self.settings);
         if let Some(simulator) = self.simulator() {
             add(&simulator.tables(&self.settings), &self.settings);
-            keys.retain(|key| simulator.acts(&self.settings, key));
+            keys.retain(|key| whatever || simulator.acts(&self.settings, key));
             return keys;
         }
         // What is wrong with the list itself is told by its own check.
@@ -58,6 +59,9 @@ impl Description {
             add(&[DrainParameters::TABLE], &self.settings);
         }
         let waits = self.waits_for_writes(&entries);
+        if whatever {
+            entries.iter().for_each(|entry| add(&tables_of(entry), &entry.settings));
+        }
         for (index, entry) in entries.iter().enumerate() {
             // What a memory of a list says of itself, nothing said of the machine changes.
             let own = self.memories.get(index).map(|described| &described.settings);
@@ -127,7 +131,7 @@ impl Description {
 
     /// The keys that act on this machine.
     pub(crate) fn acting(&self) -> BTreeSet<&'static str> {
-        let mut keys = self.own_keys();
+        let mut keys = self.own_keys(false);
         keys.extend(self.measured_keys());
         keys
     }
@@ -221,14 +225,20 @@ pub(crate) fn controllers_of(entry: &Entry) -> usize {
     entry.kind.controllers(&entry.settings)
 }
 
-/// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable; `listed`: it is one
-/// of several. Alone, a memory says how many controllers the machine has.
-pub(crate) fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator<Item = &'static str> {
+/// The tables of one memory, its link's among them.
+fn tables_of(entry: &Entry) -> Vec<&'static [Param]> {
     let mut tables = entry.kind.tables(&entry.settings);
     if entry.kind.needs_the_host(&entry.settings).is_none() || memory::cxl::is_linked(&entry.settings) {
         tables.extend(memory::cxl::tables(&entry.settings));
     }
-    let acting = tables.into_iter().flatten().filter(|p| p.acts_with(&entry.settings)).map(|p| p.key);
+    tables
+}
+
+/// The keys that act on one memory, its link's among them; `waits`: somebody waits for writes to be durable; `listed`: it is one
+/// of several. Alone, a memory says how many controllers the machine has.
+pub(crate) fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator<Item = &'static str> {
+    let acting =
+        tables_of(entry).into_iter().flatten().filter(|p| p.acts_with(&entry.settings)).map(|p| p.key);
     let is_fixed = move |key: &str| {
         listed
             && !entry.kind.counts_controllers()
@@ -239,20 +249,32 @@ pub(crate) fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator
 
 /// That `key` does nothing on `machines`, and where it acts.
 pub fn does_nothing(key: &str, machines: &[&str]) -> String {
-    format!("{key}: does nothing on {}; {}", machines.join(", "), acts_on(key))
+    format!("{key}: does nothing on {}; {}", machines.join(", "), acts_on(key, machines))
 }
 
-/// The machines that come with the project on which `key` acts, in a sentence.
-pub(crate) fn acts_on(key: &str) -> String {
-    let acts = |name: &&str| Description::preset(name).is_ok_and(|machine| machine.acts(key));
-    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(acts).collect();
-    // Variants come after their machines.
-    let plain: Vec<&str> = names.iter().copied().filter(|name| !name.contains('@')).collect();
-    let shown = if plain.is_empty() { names } else { plain };
+/// The machines that come with the project on which `key` acts, in a sentence; but those on which it was given.
+pub(crate) fn acts_on(key: &str, but: &[&str]) -> String {
+    let acting = presets(but, |machine| machine.acts(key));
+    if !acting.is_empty() {
+        return format!("it acts on {acting}");
+    }
+    // With other values of other keys, here or elsewhere.
+    let would = |machine: &Description| machine.own_keys(true).contains(key);
+    let here = but.iter().any(|name| Description::preset(name).is_ok_and(|machine| would(&machine)));
+    let elsewhere = presets(&[], would);
     let hangs = MACHINE.iter().find(|p| p.key == key).filter(|p| !p.acts.is_empty());
     match hangs {
-        Some(param) if shown.is_empty() => format!("it acts with {}", param.acts),
-        None if shown.is_empty() => "it acts on none of the machines that come with the project".to_string(),
-        Some(_) | None => format!("it acts on {}", shown.join(", ")),
+        Some(param) if here || elsewhere.is_empty() => format!("it acts with {}", param.acts),
+        Some(param) => format!("it acts on {elsewhere} with {}", param.acts),
+        None => "it acts on none of the machines that come with the project".to_string(),
     }
+}
+
+/// The names of presets that are so, but some. Of variants those are named that are of one of these, or all where nothing else is so.
+fn presets(but: &[&str], is_so: impl Fn(&Description) -> bool) -> String {
+    let is_one = |name: &&str| !but.contains(name) && Description::preset(name).is_ok_and(|m| is_so(&m));
+    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(is_one).collect();
+    let is_of_one = |name: &str| but.iter().any(|b| name.split('@').next() == Some(b));
+    let plain: Vec<&str> = names.iter().copied().filter(|n| !n.contains('@') || is_of_one(n)).collect();
+    if plain.is_empty() { names } else { plain }.join(", ")
 }

@@ -100,7 +100,7 @@ impl Description {
         let own = self.memories.iter().zip(0..).filter(|(memory, _)| memory.settings.contains_key(key));
         let own: Vec<String> =
             own.map(|(_, index): (_, usize)| format!("memory.{index}.{}", of_memory(key))).collect();
-        let (name, own, acts) = (&self.name, own.join(", "), acts_on(key));
+        let (name, own, acts) = (&self.name, own.join(", "), acts_on(key, &[&self.name]));
         (!own.is_empty()).then(|| {
             format!("{key}: does nothing on {name}, where memories have their own: give {own}; {acts}")
         })
@@ -131,16 +131,16 @@ fn why_not_on_one(key: &str, entry: &Entry, listed: bool) -> String {
     let is_fixed =
         |kind: &dyn MemoryKind| listed && !kind.counts_controllers() && is_of(ControllersParameters::TABLE);
     if is_fixed(entry.kind) && has(entry.kind).is_some() {
-        return format!("on one of several memories of this kind; {}", acts_on(key));
+        return format!("on one of several memories of this kind; {}", acts_on(key, &[]));
     }
     let kinds = memory_kinds().filter(|kind| has(*kind).is_some() && !is_fixed(*kind));
     let kinds: Vec<&str> = kinds.map(MemoryKind::name).collect();
     match kinds[..] {
         [] => "on one memory; it is the machine's, give it beside the list".into(),
-        _ if kinds.contains(&entry.kind.name()) => format!("on this machine; {}", acts_on(key)),
+        _ if kinds.contains(&entry.kind.name()) => format!("on this machine; {}", acts_on(key, &[])),
         _ => {
             let of_kinds = format!("it acts on {}", kinds.join(", "));
-            format!("on a memory of this kind; {of_kinds}; of machines {}", acts_on(key))
+            format!("on a memory of this kind; {of_kinds}; of machines {}", acts_on(key, &[]))
         }
     }
 }

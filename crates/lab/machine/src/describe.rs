@@ -437,6 +437,9 @@ fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigErr
     if let Some(one) = known.iter().find(|k| k.split_once('.').is_some_and(|(group, _)| group == key)) {
         return ConfigError::new(format!("\"{key}\" is a group of keys; give one of them, such as {one}"));
     }
+    if known.contains(key) {
+        return ConfigError::new(format!("\"{key}\" is a key of the workload, not of the machine"));
+    }
     if PARENTS.contains(&key) {
         return ConfigError::new(format!("unknown key \"{key}\"; a machine's file says extends = \"NAME\""));
     }

@@ -23,6 +23,14 @@ fn a_key_that_does_nothing_is_refused_with_the_machines_on_which_it_acts() {
     assert!(refused("intel", "os.cores", "4").contains("it acts on unified, amf"));
     assert!(refused("amf", "nand.dies", "4").contains("does nothing on amf"));
     assert!(refused("ddr5", "memory.drain_line_nj", "4").contains("does nothing on ddr5"));
+    // Where it would with other values of other keys.
+    let text = refused("intel", "nand.retries", "4");
+    assert!(text.contains("it acts on nvdimmc-poc, ") && text.ends_with("with nand.bit_errors!=0"), "{text}");
+    assert!(refused("intel", "memory.cxl.switch_ns", "4").contains("cxl-expander"));
+    assert!(refused("amf", "nvdimm.slots_mib", "4").ends_with(", amf@nvdimmc"));
+    let text = refused("compose-nvdimmc-pm", "memory.controllers", "4");
+    assert!(text.contains("give memory.1.controllers; it acts on intel, "), "{text}");
+    assert_eq!(text.matches("compose-nvdimmc-pm").count(), 1, "{text}");
 }
 
 #[test]

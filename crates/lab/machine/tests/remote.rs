@@ -131,3 +131,9 @@ fn pages_that_are_protected_all_the_time_are_written_nevertheless() {
         }
     }
 }
+
+#[test]
+fn threads_that_go_on_until_one_is_done_leave_the_kernels_lock_alone() {
+    let sets = [("workload.threads", "2"), ("workload.operations", "20"), ("workload.warm", "50")];
+    ran("remote-pages", "bandwidth-latency", &[&sets]).unwrap();
+}

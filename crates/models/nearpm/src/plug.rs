@@ -75,10 +75,18 @@ impl MemoryKind for NearMemory {
                     .into(),
             );
         }
+        let offloads = s.flag("neardata.offload");
         let fits = |asks: &Capabilities| {
-            !asks.rolls_back && !asks.takes_flushes && (asks.fences || !s.flag("neardata.offload"))
+            !asks.rolls_back && !asks.takes_flushes && (asks.fences && !asks.keeps_regions || !offloads)
         };
-        if s.flag("neardata.offload") && !around.capabilities.fences {
+        if offloads && around.capabilities.keeps_regions {
+            return Err(format!(
+                "ordering.model = {}: a command to a device does not end a region, whose stores the core keeps; give one of {}, or neardata.offload = false",
+                around.ordering,
+                (around.models)(&fits)
+            ));
+        }
+        if offloads && !around.capabilities.fences {
             return Err(format!(
                 "ordering.model = {}: a device reads memory, not what batteries save; give one of {}, or neardata.offload = false",
                 around.ordering,

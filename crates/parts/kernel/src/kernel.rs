@@ -1,14 +1,12 @@
 //! A core in the kernel.
 
 use crate::Kernel;
-use protocol::{Cpu, DRAM_BASE, FenceKind, Order};
+use protocol::words::MAPPING_LOCK;
+use protocol::{Cpu, FenceKind, Order};
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
 use units::Dur;
-
-/// The mapping lock: a word of DRAM behind the barrier's.
-const LOCK: u64 = DRAM_BASE + 128;
 
 /// How long a core computes before it looks whether another waits for it.
 pub(crate) const INTERRUPTIBLE: Dur = Dur::ns(500);
@@ -73,8 +71,8 @@ impl<S: Kernel> Entered<S> {
     /// Takes the mapping lock, looking again after each `pause`. Gives whether it had to wait for another core.
     pub async fn lock(&self, pause: Dur) -> bool {
         let mut waited = false;
-        while self.cpu.load_acquire(LOCK).await != 0
-            || self.cpu.compare_exchange(LOCK, 0, 1, Order::Acquire).await != 0
+        while self.cpu.load_acquire(MAPPING_LOCK).await != 0
+            || self.cpu.compare_exchange(MAPPING_LOCK, 0, 1, Order::Acquire).await != 0
         {
             waited = true;
             self.cpu.compute(pause).await;
@@ -84,7 +82,7 @@ impl<S: Kernel> Entered<S> {
 
     /// Gives it back.
     pub async fn unlock(&self) {
-        self.cpu.store_release(LOCK, 0).await;
+        self.cpu.store_release(MAPPING_LOCK, 0).await;
     }
 
     /// Removes every translation of `pages`, and waits for the stores of the cores that are not in the kernel. Gives how

@@ -1,7 +1,8 @@
 //! Locks and barriers in simulated memory.
 
 use crate::context::Context;
-use protocol::{Activity, DRAM_BASE, Order};
+use protocol::words::BARRIER;
+use protocol::{Activity, Order};
 
 /// A spinlock: one word, 0 free, 1 taken.
 #[derive(Clone, Copy, Debug)]
@@ -84,9 +85,6 @@ impl Gate {
         c.cpu.fetch_add(self.0, CLOSED.wrapping_neg(), Order::Release).await;
     }
 }
-
-/// Where the start barrier counts.
-const BARRIER: u64 = DRAM_BASE + 64;
 
 /// Waits until every thread has called this for the `round`th time, counted from 1.
 pub(crate) async fn barrier(c: &Context, round: u64) {

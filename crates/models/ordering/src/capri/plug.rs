@@ -34,7 +34,7 @@ struct Capri;
 
 impl OrderingModel for Capri {
     fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
+        Capabilities { keeps_regions: true, ..CAPABILITIES }
     }
 
     fn persistency(&self, _: &Settings) -> Persistency {

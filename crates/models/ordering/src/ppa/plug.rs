@@ -34,7 +34,7 @@ struct Ppa;
 
 impl OrderingModel for Ppa {
     fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
+        Capabilities { keeps_regions: true, ..CAPABILITIES }
     }
 
     fn persistency(&self, _: &Settings) -> Persistency {

@@ -10,7 +10,8 @@ use crate::context::Context;
 use crate::sync;
 use crate::workload::{Count, N, Nanoseconds, Workload, params};
 use params::{Plain, Words};
-use protocol::{DRAM_BASE, PAGE_BYTES};
+use protocol::PAGE_BYTES;
+use protocol::words::DONE;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "bandwidth-latency",
@@ -38,8 +39,6 @@ enum Memory {
 }
 
 const LINES_OF_PAGE: u64 = 64;
-/// Set once the chain has come to its end.
-const DONE: u64 = DRAM_BASE + 128;
 /// Loads of the chain at the asked rate before anything is counted, or as many as are: what the fast beginning has queued is
 /// gone then.
 const SETTLE: u64 = 256;
