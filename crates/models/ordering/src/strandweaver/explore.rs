@@ -239,10 +239,10 @@ impl State {
         let mut out = Outbox::default();
         self.cores[core].side.tick(Time::ZERO, &mut out);
         for (_, to, msg) in out.0 {
-            match (to, &msg) {
-                (Peer::Caches, Msg::WriteBack { line, .. }) => self.write_back(map, Some(core), index(*line)),
-                _ => protocol::unexpected("a strand buffer's wires", &msg),
-            }
+            let (Peer::Caches, Msg::WriteBack { line, .. }) = (to, &msg) else {
+                protocol::unexpected("a strand buffer's wires", &msg)
+            };
+            self.write_back(map, Some(core), index(*line));
         }
     }
 

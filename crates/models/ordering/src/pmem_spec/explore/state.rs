@@ -232,12 +232,10 @@ impl State {
         let mut out = Outbox::default();
         self.cores[core].side.tick(Time::ZERO, &mut out);
         for (_, to, msg) in out.0 {
-            match (to, &msg) {
-                (Peer::Controller(c), Msg::Flush(request)) => {
-                    self.wires.send(Wire::Path(core, c), Moving::Flush(*request));
-                }
-                _ => protocol::unexpected("a persist path's wires", &msg),
-            }
+            let (Peer::Controller(c), Msg::Flush(request)) = (to, &msg) else {
+                protocol::unexpected("a persist path's wires", &msg)
+            };
+            self.wires.send(Wire::Path(core, c), Moving::Flush(*request));
         }
     }
 
