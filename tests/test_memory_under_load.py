@@ -16,7 +16,7 @@ def of(points: list[dict[str, Any]], share: int) -> list[dict[str, Any]]:
 
 
 def test_a_curve_begins_unloaded_and_ends_at_what_the_media_can_do(cli: Cli) -> None:
-    points = cli.json("curve", "intel", "--reads", "100,60", "--set", "workload.operations=100")
+    points = cli.json("curve", "intel", "--reads", "100,60", "--set", "workload.operations=400")
     assert all(set(p) == {"read_percent", "gb_per_s", "load_to_use_ns"} for p in points)
     for share in (100, 60):
         own = of(points, share)
