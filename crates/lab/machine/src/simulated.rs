@@ -103,11 +103,10 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn measure(&self, probe: &Probe<'_>) -> Result<Dur, RunError> {
-        let mut other = Description::preset(probe.machine)?;
+        let mut other = Description::preset(probe.of.machine)?;
         for (param, value, _) in self.machine.rows() {
-            let own = probe.own.iter().any(|prefix| param.key.starts_with(prefix));
             let fixed = probe.machine_sets.iter().any(|(key, _)| *key == param.key);
-            if own && !fixed && self.machine.sources.contains_key(param.key) {
+            if probe.of.asks(param.key) && !fixed && self.machine.sources.contains_key(param.key) {
                 other.set(param.key, &value)?;
             }
         }

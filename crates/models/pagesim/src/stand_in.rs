@@ -32,9 +32,7 @@ struct Front {
 pub(crate) struct StandIn {
     /// The word of `fusion.hidden`.
     pub(crate) word: &'static str,
-    machine: &'static str,
-    own: &'static [&'static str],
-    but: &'static [&'static str],
+    of: Measured,
     front: Option<Front>,
 }
 
@@ -54,18 +52,20 @@ const PLAIN: &[&str] = &[
 ];
 
 const STAND_INS: &[StandIn] = &[
-    StandIn { word: "pm", machine: "intel", own: PLAIN, but: &[], front: None },
+    StandIn { word: "pm", of: Measured { machine: "intel", own: PLAIN, but: &[] }, front: None },
     StandIn {
         word: "nvdimmc",
-        machine: "nvdimmc-poc",
-        own: &["nvdimm.", "nand."],
-        but: &[
-            "nvdimm.kind",
-            "nvdimm.dram_mib",
-            "nvdimm.battery_uj",
-            "nvdimm.dump_page_uj",
-            "nvdimm.write_queue_survives",
-        ],
+        of: Measured {
+            machine: "nvdimmc-poc",
+            own: &["nvdimm.", "nand."],
+            but: &[
+                "nvdimm.kind",
+                "nvdimm.dram_mib",
+                "nvdimm.battery_uj",
+                "nvdimm.dump_page_uj",
+                "nvdimm.write_queue_survives",
+            ],
+        },
         front: Some(Front {
             key: "nvdimm.slots_mib",
             kib: 1024,
@@ -75,9 +75,7 @@ const STAND_INS: &[StandIn] = &[
     },
     StandIn {
         word: "remote",
-        machine: "pberry",
-        own: &["remote."],
-        but: &["remote.window_ns"],
+        of: Measured { machine: "pberry", own: &["remote."], but: &["remote.window_ns"] },
         front: Some(Front {
             key: "remote.local_kib",
             kib: 1,
@@ -154,7 +152,7 @@ pub(crate) fn measured(s: &Settings) -> Option<Measured> {
         Cost::Constant => other.front.is_some(),
         Cost::Curve => true,
     };
-    is_measured.then_some(Measured { machine: other.machine, own: other.own, but: other.but })
+    is_measured.then_some(other.of)
 }
 
 /// The measured cost of the described machine's persistent memory, where it has one.
@@ -192,8 +190,7 @@ impl StandIn {
         ];
         let owned = |(key, value): &(&'static str, &str)| (*key, (*value).to_string());
         let probe = Probe {
-            machine: self.machine,
-            own: self.own,
+            of: self.of,
             machine_sets: vec![(front.key, front.small.to_string())],
             workload: "fio",
             workload_sets: all.iter().chain(front.misses).map(owned).collect(),
@@ -234,13 +231,7 @@ impl StandIn {
             ("warm", (2 * SMALL_PAGES).to_string()),
             ("rw", if write { "write" } else { "read" }.to_string()),
         ];
-        let probe = Probe {
-            machine: self.machine,
-            own: self.own,
-            machine_sets,
-            workload: "loaded-latency",
-            workload_sets,
-        };
+        let probe = Probe { of: self.of, machine_sets, workload: "loaded-latency", workload_sets };
         Ok(Dur::ps(line.time(&probe)?.as_ps() / VISITS))
     }
 }
@@ -260,7 +251,7 @@ mod tests {
 
     impl LineFidelity for Line {
         fn time(&self, probe: &Probe<'_>) -> Result<Dur, Error> {
-            assert_eq!((probe.machine, probe.workload), ("intel", "loaded-latency"));
+            assert_eq!((probe.of.machine, probe.workload), ("intel", "loaded-latency"));
             let each = number(probe, "operations") / number(probe, "threads");
             Ok(Dur::ns((90 + number(probe, "lines") * 7) * (3 + number(probe, "threads")) * each))
         }

@@ -33,10 +33,8 @@ impl Measured {
 /// A run at line fidelity that measures what memory costs.
 #[derive(Clone, Debug)]
 pub struct Probe<'a> {
-    /// The machine.
-    pub machine: &'a str,
-    /// Prefixes of keys that it takes from the description, where the user has set them.
-    pub own: &'a [&'a str],
+    /// The machine, and the keys that it takes from the description, where the user has set them.
+    pub of: Measured,
     /// Keys of it that are set in any case.
     pub machine_sets: Vec<(&'a str, String)>,
     /// The workload.
