@@ -97,10 +97,10 @@ pub(crate) struct OptaneParameters {
         max = 1024
     )]
     pub(crate) write_pending_queue: usize,
-    /// reads that a DIMM's controller holds; of those, the ones of a block that is read for another go next. In memory mode,
-    /// reads and writes between its queues and their data
+    /// reads that a DIMM's controller holds, which go in turn, but for those of a block that is read for another: these go next.
+    /// In memory mode, reads and writes between its queues and their data
     #[param(
-        default = "96",
+        default = "64",
         source = "fitted to hardware.optane.load.fit: decline from eight threads on, one DIMM",
         min = 1,
         max = 1024

@@ -54,21 +54,56 @@ pub struct CacheShape {
 pub enum Index {
     /// Its number, modulo the sets.
     Modulo,
-    /// Its number's bits folded upon each other: neighbours have sets of their own, and so have lines a power of two apart.
+    /// All of its number's bits mixed: which set a line has says nothing of where its neighbours are.
     Hash,
 }
 
 impl CacheShape {
     fn set_of(&self, line: protocol::Line) -> usize {
-        let bits = self.sets.trailing_zeros();
         let number = match self.index {
             Index::Modulo => line.0,
-            Index::Hash => (1..4).fold(line.0, |folded, n| folded ^ line.0 >> (n * bits)),
+            Index::Hash => mixed(line.0),
         };
         number as usize & (self.sets - 1)
     }
 
     fn lines(&self) -> usize {
         self.sets * self.ways
+    }
+}
+
+/// All bits of a number in each of the result's, neither by sums nor by exclusive ors alone: lines that are neighbours of lines of
+/// one set are in one set no more often than others. Source: SplitMix64's last steps (Steele, Lea and Flood, OOPSLA 2014).
+fn mixed(number: u64) -> u64 {
+    let once = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let twice = (once ^ once >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    twice ^ twice >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CacheShape, Index};
+    use protocol::Line;
+
+    #[test]
+    fn neighbours_of_lines_of_one_set_are_in_one_set_by_chance_alone() {
+        let shape = CacheShape { sets: 64, ways: 16, latency: units::Dur::ZERO, index: Index::Hash };
+        let blocks = 4096;
+        let set = |block: u64, n: u64| shape.set_of(Line(block * 4 + n));
+        let together = |n: u64| {
+            let pairs = (0..blocks).map(|b| (b, (b + 977) % blocks));
+            let first = pairs.filter(|(a, b)| set(*a, 0) == set(*b, 0));
+            first.fold((0, 0), |(all, too), (a, b)| (all + 1, too + usize::from(set(a, n) == set(b, n))))
+        };
+        for n in 1..4 {
+            let (all, too) = together(n);
+            assert!(all > 30 && too * 8 < all, "{too} of {all}");
+        }
+    }
+
+    #[test]
+    fn a_cache_of_one_set_has_one_set() {
+        let shape = CacheShape { sets: 1, ways: 16, latency: units::Dur::ZERO, index: Index::Hash };
+        assert_eq!(shape.set_of(Line(u64::MAX)), 0);
     }
 }

@@ -417,14 +417,16 @@ impl Controller {
         true
     }
 
-    /// The read that goes to the media now.
+    /// The read that goes to the media now: the first of those that are in. One that waits outside takes its place.
     fn next_read(&mut self) -> Option<Read> {
-        if self.answered > 0 {
-            self.answered -= 1;
-            return self.reads.pop_front();
+        let read = self.reads.pop_front()?;
+        self.answered = self.answered.saturating_sub(1);
+        if let Admission::ByChance { window } = self.spec.admission
+            && let Some(outside) = self.choose((self.reads.len() + 1).saturating_sub(window))
+        {
+            self.reads.swap(window - 1, window - 1 + outside);
         }
-        let chosen = self.choose(self.reads.len())?;
-        self.reads.remove(chosen)
+        Some(read)
     }
 
     /// Where requests come in by chance, those that are in already and ask for the block that has just been read go

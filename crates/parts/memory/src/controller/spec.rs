@@ -39,7 +39,7 @@ pub enum Admission {
     /// The one that came first.
     InTurn,
     /// Any of them, by chance: they are turned away and try again. Two writes of one line keep their order. So many reads
-    /// are in, and those of a block that is read for another go next.
+    /// are in, and go in turn but for those of a block that is read for another, which go next.
     ByChance { window: usize },
 }
 

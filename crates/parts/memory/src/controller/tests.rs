@@ -291,6 +291,31 @@ fn who_comes_in_by_chance_keeps_the_order_of_a_lines_writes_and_leaves_nobody_ou
     assert!((0..6).all(|n| b.controller.latest(line(n)) == [3; 64]));
 }
 
+#[test]
+fn reads_that_are_in_go_in_turn_and_who_waits_outside_comes_in_by_chance() {
+    let order = |window| {
+        let mut b = Bench::new(ControllerSpec { admission: Admission::ByChance { window }, ..spec() });
+        for n in 0..24 {
+            b.arrive(10, 0, read(n));
+        }
+        b.run();
+        let line = |(.., m): &(_, _, Msg)| {
+            let Msg::ReadReply { line, .. } = m else { panic!("{m:?}") };
+            line.0
+        };
+        b.answers.iter().map(line).collect::<Vec<u64>>()
+    };
+    let [in_turn, by_chance] = [order(24), order(4)];
+    let first = in_turn[0];
+    assert_eq!(in_turn, (first..first + 24).collect::<Vec<u64>>());
+    // The one that is served, and four that are in.
+    assert_eq!(by_chance[..5], in_turn[..5]);
+    assert_ne!(by_chance, in_turn);
+    let mut sorted = by_chance;
+    sorted.sort_unstable();
+    assert_eq!(sorted, in_turn);
+}
+
 /// Media whose buffer has lost a block when its other lines are asked for.
 struct Forgetful;
 

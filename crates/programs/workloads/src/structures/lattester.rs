@@ -43,8 +43,8 @@ const REGION: u64 = 2 << 30;
 const SETTLED: u64 = DRAM_BASE + PAGE_BYTES;
 /// Lines that fill the module's buffers and the queues before them.
 const FILL_BUFFERS: u64 = 6_000;
-/// Lines that fill the caches of the `optane` machine, whose evictions are then what reaches memory.
-const FILL_CACHES: u64 = 40_000;
+/// Twice the lines of the `optane` machine's caches, whose sets fill by chance: evictions are then what reaches memory.
+const FILL_CACHES: u64 = 70_000;
 
 /// What is done with the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
@@ -78,6 +78,8 @@ struct Accesses {
     flush_lines: Option<u64>,
     fence_lines: Option<u64>,
     number: u64,
+    /// Lines of the present access that were accessed before.
+    begun: u64,
     random: Random,
     value: u64,
     /// The line that was accessed last.
@@ -130,6 +132,7 @@ impl Accesses {
             fence_lines: lines("workload.fence_size"),
             // Threads that have run for seconds are no longer in step.
             number: random.below(places),
+            begun: random.below(access / LINE_BYTES),
             random,
             value: 0,
             last: first,
@@ -156,7 +159,7 @@ impl Accesses {
     async fn go(&mut self, c: &Context, most: u64, ends: Time) -> u64 {
         let mut lines = 0;
         while lines < most && c.cpu.now() < ends {
-            let of_access = (self.access / LINE_BYTES).min(most - lines);
+            let of_access = (self.access / LINE_BYTES - self.begun).min(most - lines);
             lines += self.one(c, of_access, ends).await;
             c.cpu.operation_done();
         }
@@ -174,20 +177,21 @@ impl Accesses {
     /// One access of `lines`, or fewer where `ends` comes before its end; gives how many.
     async fn one(&mut self, c: &Context, lines: u64, ends: Time) -> u64 {
         let first = self.next();
-        let mut unflushed = first;
+        let begun = std::mem::take(&mut self.begun);
+        let mut unflushed = first + begun * LINE_BYTES;
         for n in 0..lines {
-            let line = first + n * LINE_BYTES;
+            let line = first + (begun + n) * LINE_BYTES;
             self.last = line;
             self.line(c, line).await;
             let done = n + 1;
             let is_last = done == lines || c.cpu.now() >= ends;
-            if self.flush_lines.is_some_and(|every| is_last || done % every == 0) {
+            if self.flush_lines.is_some_and(|every| is_last || (begun + done).is_multiple_of(every)) {
                 while unflushed <= line {
                     c.cpu.clwb(unflushed).await;
                     unflushed += LINE_BYTES;
                 }
             }
-            if self.fence_lines.is_some_and(|every| is_last || done % every == 0) {
+            if self.fence_lines.is_some_and(|every| is_last || (begun + done).is_multiple_of(every)) {
                 c.cpu.fence(FenceKind::Sfence).await;
             }
             if is_last {
