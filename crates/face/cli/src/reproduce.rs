@@ -139,15 +139,24 @@ fn scoreboard(evaluations: &[Evaluation]) {
     row("all", &all);
     println!();
     table.print();
-    let predicted = |c: &&&Scored| c.claim.purpose == "predict" && c.word() != "contradicts";
-    let predicted: Vec<&str> = all.iter().filter(predicted).map(|c| c.word()).collect();
-    let of = |word: &str| predicted.iter().filter(|w| **w == word).count();
+    let systems = evaluations.iter().filter(|e| PAPERS.iter().any(|p| p.name == e.paper && !p.is_collection));
+    let [of, reproduced, inside] = predicted(systems.flat_map(|e| &e.claims));
+    let whole = predicted(all);
     say!(
-        "\nOf {} claims marked predict that no published number contradicts {} are reproduced and {} inside.",
-        predicted.len(),
-        of("reproduced"),
-        of("inside")
+        "\nOf {of} claims of the five systems' papers marked predict that no published number contradicts {reproduced} are reproduced and {inside} inside; of all {}, {} and {}.",
+        whole[0],
+        whole[1],
+        whole[2]
     );
+}
+
+/// Claims that had to come out by themselves and that no published number contradicts: how many there are, are reproduced, are
+/// inside.
+fn predicted<'a>(claims: impl IntoIterator<Item = &'a Scored>) -> [usize; 3] {
+    let wanted = |c: &&Scored| c.claim.purpose == "predict" && c.word() != "contradicts";
+    let words: Vec<&str> = claims.into_iter().filter(wanted).map(Scored::word).collect();
+    let of = |word: &str| words.iter().filter(|w| **w == word).count();
+    [words.len(), of("reproduced"), of("inside")]
 }
 
 /// How far a claim goes, in a cell.

@@ -51,6 +51,7 @@ const DATABASES: [(&str, &[&str]); 2] = [
 /// How it is evaluated.
 pub(crate) const PAPER: Paper = Paper {
     name: "amf",
+    is_collection: false,
     about: |seed| {
         format!(
             "seed {seed}; table 4 at a quarter of the size: instances of 1 GiB on average, so that they need more than there is, and \

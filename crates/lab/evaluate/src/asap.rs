@@ -55,6 +55,7 @@ const ABLATION: [(&str, &str, Changes); 4] = [
 /// How it is evaluated.
 pub const PAPER: Paper = Paper {
     name: "asap",
+    is_collection: false,
     about: |seed| {
         format!(
             "4 threads, 2 controllers, seed {seed}; presets of the paper; half of the artifact's operations; averages are geometric means"

@@ -16,6 +16,7 @@ use rows::{Part, Row};
 /// The evaluation.
 pub const PAPER: Paper = Paper {
     name: "hardware",
+    is_collection: true,
     about: |seed| {
         format!(
             "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine (values were chosen by curves on which rows of both kinds are); DDR4 under load on `cascade-lake`, an expander on `cxl-expander`, a device whose DRAM caches NAND on `cmmh`"

@@ -51,6 +51,8 @@ type Loads = fn(u64) -> Result<Vec<Load>, RunError>;
 pub struct Paper {
     /// Its short name.
     pub name: &'static str,
+    /// Whether its claims are of several papers or devices, none of which is one of the five systems.
+    pub is_collection: bool,
     /// How it is done with a seed, in a sentence.
     about: fn(u64) -> String,
     declare: fn(Effort) -> Result<Runs, ConfigError>,

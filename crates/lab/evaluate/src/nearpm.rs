@@ -40,6 +40,7 @@ const BEYOND: [(&str, &str, Changes); 5] = [
 /// How it is evaluated.
 pub const PAPER: Paper = Paper {
     name: "nearpm",
+    is_collection: false,
     about: |seed| format!("seed {seed}; fitted: what the presets and the workloads' parameters say is"),
     declare,
     finding,

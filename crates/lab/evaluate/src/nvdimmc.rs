@@ -58,6 +58,7 @@ const NO_LATENCY: Changes = &[("nand.media", "fixed"), ("nand.read_ns", "0"), ("
 /// How it is evaluated.
 pub const PAPER: Paper = Paper {
     name: "nvdimmc",
+    is_collection: false,
     about: |seed| {
         format!("sizes over 1,024, seed {seed}; fitted: what the presets and fio's parameters say is")
     },

@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 /// How it is evaluated.
 pub const PAPER: Paper = Paper {
     name: "orderings",
+    is_collection: true,
     about: |seed| {
         format!(
             "every ordering of the family with 1, 4 and 8 threads, 2 controllers, seed {seed}; averages are geometric means"

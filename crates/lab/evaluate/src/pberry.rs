@@ -71,6 +71,7 @@ const USES: [&str; 7] =
 /// How it is evaluated.
 pub(crate) const PAPER: Paper = Paper {
     name: "pberry",
+    is_collection: false,
     about: |seed| {
         format!(
             "seed {seed}; tables 1 and 3 by programs of 128 MB, the rest by small ones of the same kind and windows of 1 ms; fitted: the time to protect a page (pberry.wp-pause)"

@@ -182,6 +182,7 @@ mod tests {
     /// Two machines, one small program; a claim that hangs on both, one on one of them, and one on nothing.
     const TINY: Paper = Paper {
         name: "test",
+        is_collection: false,
         about: |_| String::new(),
         declare: |effort| {
             let mut runs = Runs::default();

@@ -78,7 +78,8 @@ struct Accesses {
     flush_lines: Option<u64>,
     fence_lines: Option<u64>,
     number: u64,
-    /// Lines of the present access that were accessed before.
+    /// Where the present access begins, and how many of its lines were accessed before.
+    here: u64,
     begun: u64,
     random: Random,
     value: u64,
@@ -120,7 +121,7 @@ impl Accesses {
         let apart = if is_random { (access & access.wrapping_neg()).min(PAGE_BYTES) } else { stride.max(1) };
         let places = (REGION - access) / apart + 1;
         let mut random = c.random();
-        Accesses {
+        let mut accesses = Accesses {
             operation,
             is_random,
             first,
@@ -130,13 +131,17 @@ impl Accesses {
             apart,
             flush_lines: lines("workload.clwb_size").or((operation == Operation::StoreFlush).then_some(1)),
             fence_lines: lines("workload.fence_size"),
-            // Threads that have run for seconds are no longer in step.
             number: random.below(places),
-            begun: random.below(access / LINE_BYTES),
+            here: first,
+            begun: 0,
             random,
             value: 0,
             last: first,
-        }
+        };
+        // Threads that have run for seconds are no longer in step: each is somewhere within an access.
+        accesses.here = accesses.next();
+        accesses.begun = accesses.random.below(access / LINE_BYTES);
+        accesses
     }
 
     /// Waits until memory has taken what was stored, or given what was loaded: what is on its way at the end was not moved.
@@ -176,8 +181,11 @@ impl Accesses {
 
     /// One access of `lines`, or fewer where `ends` comes before its end; gives how many.
     async fn one(&mut self, c: &Context, lines: u64, ends: Time) -> u64 {
-        let first = self.next();
-        let begun = std::mem::take(&mut self.begun);
+        if self.begun == 0 {
+            self.here = self.next();
+        }
+        let (first, begun) = (self.here, self.begun);
+        self.begun = (begun + lines) % (self.access / LINE_BYTES);
         let mut unflushed = first + begun * LINE_BYTES;
         for n in 0..lines {
             let line = first + (begun + n) * LINE_BYTES;
