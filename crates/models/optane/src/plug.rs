@@ -98,6 +98,7 @@ fn controller(place: &Place<'_>) -> Result<Controller, String> {
         acknowledge: own.acknowledge_ns,
         commit: place.settings.dur("ordering.commit_ns"),
         write_pending_queue: own.write_pending_queue,
+        coalesces: false,
         drain_threshold: own.drain_threshold,
         drain: Drain::InTurns,
         admission: Admission::ByChance { window: own.read_pending_queue },

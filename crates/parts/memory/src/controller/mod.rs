@@ -268,7 +268,7 @@ impl Controller {
 
     fn coalesces(&self, line: Line) -> bool {
         // Writes of a line come one after the other, mostly: the youngest first.
-        self.queue.iter().rev().any(|p| p.line == line)
+        self.spec.coalesces && self.queue.iter().rev().any(|p| p.line == line)
     }
 
     fn admit_waiting(&mut self, out: &mut Out<'_, Msg>) {
@@ -351,7 +351,9 @@ impl Controller {
         if undo_read {
             self.reads.push_back(Read { line, answer: false });
         }
-        if let Some(pending) = self.queue.iter_mut().rev().find(|p| p.line == line) {
+        if self.spec.coalesces
+            && let Some(pending) = self.queue.iter_mut().rev().find(|p| p.line == line)
+        {
             self.stats.coalesced += 1;
             pending.held |= undo_read;
             return;
@@ -468,7 +470,7 @@ impl Controller {
             }
             let (data, waits) = (self.latest(line), self.waiting(line).next().is_some());
             out.send_at(at, ports::DIRECTORY, Msg::ReadReply { line, data, waits });
-        } else if let Some(pending) = self.queue.iter_mut().find(|p| p.line == line) {
+        } else if let Some(pending) = self.queue.iter_mut().find(|p| p.held && p.line == line) {
             pending.held = false;
             pending.ready = at;
         }

@@ -17,6 +17,7 @@ fn answers(messages: &[(u64, Msg)]) -> (Vec<(Time, Msg)>, Tally) {
         acknowledge: Dur::ns(20),
         commit: Dur::ns(50),
         write_pending_queue: 4,
+        coalesces: true,
         drain_threshold: 2,
         drain: Drain::First,
         admission: Admission::InTurn,

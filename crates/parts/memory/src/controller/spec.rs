@@ -16,6 +16,8 @@ pub struct ControllerSpec {
     pub commit: Dur,
     /// Entries of the write pending queue.
     pub write_pending_queue: usize,
+    /// Whether a write joins the one of its line that waits there.
+    pub coalesces: bool,
     /// Filling of the write pending queue from which writes go before reads, or in turn with them.
     pub drain_threshold: usize,
     /// What they do from there on.

@@ -21,6 +21,7 @@ fn spec() -> ControllerSpec {
         acknowledge: Dur::ns(90),
         commit: Dur::ns(50),
         write_pending_queue: 2,
+        coalesces: true,
         drain_threshold: 2,
         drain: Drain::First,
         admission: Admission::InTurn,
@@ -289,6 +290,21 @@ fn who_comes_in_by_chance_keeps_the_order_of_a_lines_writes_and_leaves_nobody_ou
     let told = b.answers.iter().filter(|(.., m)| matches!(m, Msg::CleanAck { .. })).count();
     assert_eq!(told, 24);
     assert!((0..6).all(|n| b.controller.latest(line(n)) == [3; 64]));
+}
+
+#[test]
+fn a_write_joins_the_one_of_its_line_that_waits_only_where_they_coalesce() {
+    let ends = |coalesces| {
+        let mut b = Bench::new(ControllerSpec { coalesces, ..spec() });
+        for _ in 0..3 {
+            b.arrive(10, 1, flush(3));
+        }
+        b.run();
+        b.controller.media_free()
+    };
+    // The media is busy with a write for 26 ns; the first does not wait.
+    let [one, two] = [true, false].map(ends);
+    assert_eq!((one, two.since(one)), (Time::ZERO + Dur::ns(10 + 2 * 26), Dur::ns(26)));
 }
 
 #[test]
