@@ -271,6 +271,7 @@ class Ordering(TypedDict, total=False):
     misspeculation_ns: float | str
     model: Literal["intel", "hops", "asap", "bbb", "eadr", "dpo", "lb++", "lrp", "strandweaver", "pmem-spec", "ppa", "capri", "cwsp", "vorpal"]
     nack_following: bool
+    outstanding_flushes: int
     persist_buffer: int
     persist_path_entries: int
     persist_path_issue_ns: float | str

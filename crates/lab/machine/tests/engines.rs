@@ -18,7 +18,7 @@ fn random_machine(r: &mut Random) -> Description {
     };
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();
-    let small: [(&str, &[&str]); 39] = [
+    let small: [(&str, &[&str]); 40] = [
         ("cpu.cores", &["1", "2"]),
         ("cpu.store_buffer", &["1", "4", "32"]),
         ("cpu.outstanding_misses", &["1", "2", "16"]),
@@ -40,6 +40,7 @@ fn random_machine(r: &mut Random) -> Description {
         ("ordering.write_back_buffer", &["1", "2", "16"]),
         ("ordering.flush_trigger", &["1", "2", "16"]),
         ("ordering.flush_overlap", &["true", "false"]),
+        ("ordering.outstanding_flushes", &["0", "1", "2"]),
         ("ordering.sfence", &["dfence", "ofence"]),
         ("ordering.sfence_blocks", &["core", "stores"]),
         ("wires.core_directory_ns", &["0.5", "4", "30"]),

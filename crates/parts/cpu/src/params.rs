@@ -186,6 +186,15 @@ pub struct FlushParameters {
     /// later stores may pass a flush instruction that is under way
     #[param(default = "true", source = "datasheet: clwb and clflushopt are weakly ordered")]
     pub flush_overlap: bool,
+    /// flush instructions that a core may have on their way at once; 0: nothing but cpu.outstanding_writes bounds them
+    #[param(
+        acts = "ordering.flush_overlap=true",
+        default = "0",
+        source = "paper: ASAP names no bound",
+        min = 0,
+        max = 256
+    )]
+    pub outstanding_flushes: usize,
 }
 
 /// Programs' own flush instructions.
@@ -268,6 +277,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
         flush: FlushSpec {
             issue: flush.flush_instruction_ns,
             overlap: flush.flush_overlap,
+            outstanding: Some(flush.outstanding_flushes).filter(|most| *most > 0),
             invalidates: WriteBackParameters::from_settings(settings).flush_invalidates,
         },
         uncached,

@@ -50,6 +50,8 @@ pub struct FlushSpec {
     pub issue: Dur,
     /// Whether later stores and flushes may pass a flush that is under way.
     pub overlap: bool,
+    /// Flushes that may be on their way at once; none where nothing but the bound of writes holds them.
+    pub outstanding: Option<usize>,
     /// Whether clwb drops the line, as clflushopt does.
     pub invalidates: bool,
 }

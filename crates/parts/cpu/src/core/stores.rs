@@ -221,7 +221,7 @@ impl Front {
             // What arrives would be older than what goes past it.
             return Err(Blocked::Line);
         }
-        self.room_for_write()?;
+        self.room_for(self.spec.outstanding_writes)?;
         if self.capabilities.orders_stores && write.line.is_pm() {
             // It goes past the caches, where nothing could hold it back.
             let after = self.ordering.store(at, &write, &mut self.outbox)?;
@@ -270,7 +270,8 @@ impl Front {
             return Ok((self.spec.flush.issue, AGAIN));
         }
         if entry.progress < 2 {
-            self.room_for_write()?;
+            self.room_for(self.spec.outstanding_writes)?;
+            self.room_for(self.spec.flush.outstanding)?;
             let drop = kind != FlushKind::Clwb || self.spec.flush.invalidates;
             if !self.offer_flush(at, entry.line(), drop)? {
                 self.send_flush(at, entry.line(), drop);
@@ -324,9 +325,9 @@ impl Front {
         Ok((self.spec.store_interval, DONE))
     }
 
-    /// Whether another flush or non-temporal store may leave.
-    fn room_for_write(&self) -> Result<(), Blocked> {
-        let full = self.spec.outstanding_writes.is_some_and(|most| self.unacknowledged as usize >= most);
+    /// Whether another flush or non-temporal store may leave, where so many may be on their way.
+    fn room_for(&self, most: Option<usize>) -> Result<(), Blocked> {
+        let full = most.is_some_and(|most| self.unacknowledged as usize >= most);
         if full { Err(Blocked::Line) } else { Ok(()) }
     }
 

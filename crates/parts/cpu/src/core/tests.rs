@@ -84,7 +84,7 @@ fn spec() -> CoreSpec {
         locked: Dur::ns(LOCKED),
         write_combining: 1,
         nontemporal_interval: Dur::ns(INTERVAL),
-        flush: FlushSpec { issue: Dur::ns(FLUSH), overlap: true, invalidates: false },
+        flush: FlushSpec { issue: Dur::ns(FLUSH), overlap: true, outstanding: None, invalidates: false },
         sfence_blocks: true,
         sfence_as: FenceKind::Sfence,
         uncached: Dur::ns(1),
@@ -280,6 +280,23 @@ fn a_flush_holds_nobody_up_until_a_fence() {
     // The fence waits for the answer, and then takes an interval of its own.
     let fenced = begun + WIRE + ANSWER + WIRE + INTERVAL;
     assert_eq!(MISS + ISSUE + noted[0] + noted[1], fenced);
+}
+
+#[test]
+fn as_many_flushes_are_on_their_way_as_may_be() {
+    let heard = |outstanding| {
+        let flush = FlushSpec { outstanding, ..spec().flush };
+        let (_, bench) = times_on(CoreSpec { store_buffer: 8, flush, ..spec() }, |cpu, _| async move {
+            for n in 0..3 {
+                cpu.clwb(line(n)).await;
+            }
+        });
+        bench.when(|m| matches!(m, Msg::LineFlush { .. }))
+    };
+    let [free, one] = [None, Some(1)].map(heard);
+    // The second would be ready before, and leaves when the first is answered.
+    assert_eq!((one[0], one[1]), (free[0], free[0] + Dur::ns(ANSWER + WIRE + WIRE)));
+    assert!(free[1] < one[1] && heard(Some(2)) == free);
 }
 
 #[test]
