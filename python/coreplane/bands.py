@@ -131,7 +131,7 @@ def joint(data: dict[str, Any]) -> str:
     best = data.get("joint")
     if best is None:
         return ""
-    text = f"Of {best['of']} claims the preset meets {best['preset']}, and one setting of {best['tried']} that were run {len(best['claims'])}: "
+    text = f"Of {best['of']} claims the preset meets {best['preset']} with the design's shorter programs, and one setting of {best['tried']} that were run {len(best['claims'])}: "
     text += ", ".join(best["claims"]) + "."
     rows = [[key, value] for key, value in best["setting"].items()]
     return page.summary([text]) + page.table(["that setting", f"seed {best['seed']}"], rows)

@@ -175,7 +175,7 @@ fn shown(band: &Band) -> String {
 fn joint(evaluation: &Evaluation) {
     let Some(joint) = &evaluation.joint else { return };
     say!(
-        "\nOf {} claims the preset meets {}, and one setting of {} that were run (seed {}) {}: {}",
+        "\nOf {} claims the preset meets {} with the design's shorter programs, and one setting of {} that were run (seed {}) {}: {}",
         joint.of,
         joint.preset,
         joint.tried,

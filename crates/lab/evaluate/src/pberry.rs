@@ -22,11 +22,11 @@ const EMULATED: &str = "tracked by comparing copies";
 /// The remote host goes for a while.
 const AWAY: &str = "pberry, host away";
 
-/// What programs change, tracked without a machine: sizes of 128 MB and more, and windows that hold as much of them as a
+/// What programs change, tracked without a machine: sizes of 8 to 136 MB, and windows that hold as much of them as a
 /// second held of the published ones (table 3).
-const FUNCTIONAL: &str = "tracked, 128 MB";
+const FUNCTIONAL: &str = "tracked";
 /// The same under the tool of table 1, which slows programs.
-const SLOWED: &str = "tracked under Pin, 128 MB";
+const SLOWED: &str = "tracked under Pin";
 
 /// For each program the operations of a window, how many windows, and its size.
 ///
@@ -74,7 +74,7 @@ pub(crate) const PAPER: Paper = Paper {
     is_collection: false,
     about: |seed| {
         format!(
-            "seed {seed}; tables 1 and 3 by programs of 128 MB, the rest by small ones of the same kind and windows of 1 ms; fitted: the time to protect a page (pberry.wp-pause)"
+            "seed {seed}; tables 1 and 3 by programs of 8 to 136 MB, the rest by small ones of the same kind and windows of 1 ms; fitted: the time to protect a page (pberry.wp-pause)"
         )
     },
     declare,

@@ -30,7 +30,7 @@ const LOADS: [(&str, bool, &str); 2] = [
     ("redis-seq", true, "pberry.amplification.redis-seq"),
 ];
 
-/// Both loads. Stores and differences are of programs of 128 MB, write-backs of a small one on a machine with caches.
+/// Both loads. Stores and differences are of programs of 80 and 136 MB, write-backs of a small one on a machine with caches.
 ///
 /// # Errors
 /// When a run cannot be done.

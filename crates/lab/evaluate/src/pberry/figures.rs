@@ -39,7 +39,7 @@ fn amplification(runs: &Runs) -> Figure {
     Lines {
         name: "table-1",
         title: "Share of each dirty block that is clean",
-        caption: "Beside the paper's table 1: bytes stored, programs of 128 MB, windows that hold what a second held there.",
+        caption: "Beside the paper's table 1: bytes stored, programs of 8 to 136 MB, windows that hold what a second held there.",
         axis: "share clean",
         x: "",
         order: &names,

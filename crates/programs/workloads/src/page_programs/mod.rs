@@ -71,7 +71,7 @@ pub const PAGE_WORKLOADS: &[PageWorkload] = &[
             "instances" INSTANCES, "193", "paper: AMF table 4, experiment 2", "programs, all batches together";
             "program" params::Kind::Choice(spec_mix::CHOICES), "all", "paper: AMF §5 (mix), Fig. 10 (mcf)", "which; all: the nine in turn";
             "batch" INSTANCES, "32", "paper: AMF table 3, one a core", "programs that arrive together";
-            "interval_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000_000 }, "2000000000", "open 100000000..10000000000: when batches came is not published; stands at 2 s, as before anything was compared", "time between batches";
+            "interval_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000_000_000 }, "2000000000", "open 100000000..10000000000: when batches came is not published; stands at 2 s, as before anything was compared; evaluations have the middle, 1 s", "time between batches";
             "passes" Count { min: 1, max: 1000 }, "4", "open 2..8: a run of seconds stands for one of minutes", "times that a program goes over its memory";
             "scale_percent" Count { min: 1, max: 1000 }, "100", "open 100: what is asked of the program", "footprints in per cent";
         },
