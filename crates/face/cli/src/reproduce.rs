@@ -141,12 +141,9 @@ fn scoreboard(evaluations: &[Evaluation]) {
     table.print();
     let systems = evaluations.iter().filter(|e| PAPERS.iter().any(|p| p.name == e.paper && !p.is_collection));
     let [of, reproduced, inside] = predicted(systems.flat_map(|e| &e.claims));
-    let whole = predicted(all);
+    let [all, all_reproduced, all_inside] = predicted(all);
     say!(
-        "\nOf {of} claims of the five systems' papers marked predict that no published number contradicts {reproduced} are reproduced and {inside} inside; of all {}, {} and {}.",
-        whole[0],
-        whole[1],
-        whole[2]
+        "\nOf {of} claims of the five systems' papers marked predict that no published number contradicts {reproduced} are reproduced and {inside} inside; of all {all}, {all_reproduced} and {all_inside}."
     );
 }
 

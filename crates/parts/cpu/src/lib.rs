@@ -54,7 +54,8 @@ pub struct CacheShape {
 pub enum Index {
     /// Its number, modulo the sets.
     Modulo,
-    /// All of its number's bits mixed: which set a line has says nothing of where its neighbours are.
+    /// All of its number's bits mixed, neither by sums nor by exclusive ors alone: which set a line has says nothing of where
+    /// its neighbours are.
     Hash,
 }
 
@@ -62,7 +63,7 @@ impl CacheShape {
     fn set_of(&self, line: protocol::Line) -> usize {
         let number = match self.index {
             Index::Modulo => line.0,
-            Index::Hash => mixed(line.0),
+            Index::Hash => units::mix(line.0),
         };
         number as usize & (self.sets - 1)
     }
@@ -70,14 +71,6 @@ impl CacheShape {
     fn lines(&self) -> usize {
         self.sets * self.ways
     }
-}
-
-/// All bits of a number in each of the result's, neither by sums nor by exclusive ors alone: lines that are neighbours of lines of
-/// one set are in one set no more often than others. Source: SplitMix64's last steps (Steele, Lea and Flood, OOPSLA 2014).
-fn mixed(number: u64) -> u64 {
-    let once = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let twice = (once ^ once >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    twice ^ twice >> 31
 }
 
 #[cfg(test)]

@@ -17,16 +17,12 @@ pub(super) struct Pages {
 
 /// What a word adds to the hash of its memory. Zero adds nothing, so that pages never touched need not be looked at.
 pub(super) fn word_hash(address: u64, word: u64) -> u128 {
-    // The finaliser of SplitMix64, twice: hashes of words are added, so each has to look random.
-    let mix = |mut x: u64| {
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        x ^ (x >> 31)
-    };
     if word == 0 {
         return 0;
     }
-    let half = |salt: u64| u128::from(mix(mix(address.wrapping_add(salt)) ^ word.wrapping_add(salt)));
+    // Mixed twice: hashes of words are added, so each has to look random.
+    let half =
+        |salt: u64| u128::from(units::mix(units::mix(address.wrapping_add(salt)) ^ word.wrapping_add(salt)));
     half(0x9E37_79B9_7F4A_7C15) << 64 | half(0xD1B5_4A32_D192_ED03)
 }
 
