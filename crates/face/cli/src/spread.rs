@@ -123,7 +123,15 @@ impl Spreads {
     /// What was varied, in a line.
     pub(crate) fn about(&self) -> String {
         let (runs, open) = (self.spread.points.len(), self.spread.space.dimensions.len());
-        format!("bands: {runs} runs over {open} open parameters (show MACHINE lists them)")
+        let outside = &self.spread.space.outside;
+        let of = |(_, key, value): &(String, &str, String)| format!("{key} = {value}");
+        let left: Vec<String> = outside.iter().map(of).collect::<BTreeSet<_>>().into_iter().collect();
+        let left = if left.is_empty() {
+            String::new()
+        } else {
+            format!("; outside of what it may be, and so as it is: {}", left.join(", "))
+        };
+        format!("bands: {runs} runs over {open} open parameters (show MACHINE lists them){left}")
     }
 
     /// The bands of the machine with that number, its speedup being against `base`.

@@ -28,6 +28,8 @@ const MIX_SCALE: u64 = 32;
 /// Table 4's experiments with as much persistent memory for both are run at a quarter of the size: energy over the other
 /// design's hangs on it by a hundredth.
 const SCALE: u64 = 4;
+/// Between which the platform's swap device may be, GiB: what its parameter says.
+const SWAP_GIB: (u64, u64) = (512, 1024);
 /// Cores of the platform, each of which starts an instance of a batch.
 const CORES: u64 = 32;
 /// The one that is shown over time.
@@ -134,27 +136,20 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
         sets
     };
     let by = if effort == Effort::Whole { SCALE } else { MIX_SCALE };
-    // What a preset swaps to is the platform's.
-    let swap = Description::preset(AMF)?.settings.number("os.swap_gib");
-    let swapping = |mut sets: Vec<(&'static str, String)>| {
-        sets.push(("os.swap_gib", (swap / by).to_string()));
-        sets
-    };
     let (instances, _) = EXPERIMENTS[SHOWN];
-    let sets = swapping(scaled(by, instances / by, 448 / by));
-    runs.add(Key::new(WHOLE, "spec-mix", 1), AMF, &sets)?;
+    let sets = scaled(by, instances / by, 448 / by);
+    add_swapping(&mut runs, WHOLE, AMF, by, sets)?;
     for (number, (instances, pm)) in EXPERIMENTS.iter().enumerate().rev() {
-        let sets = swapping(scaled(by, instances / by, pm / by));
         for machine in [UNIFIED, AMF] {
-            runs.add(Key::new(&at(machine, number), "spec-mix", 1), machine, &sets)?;
+            let sets = scaled(by, instances / by, pm / by);
+            add_swapping(&mut runs, &at(machine, number), machine, by, sets)?;
         }
     }
     let eighth = || scaled(8, 20, 16);
     for number in 0..EXPERIMENTS.len() {
         for machine in [UNIFIED, AMF] {
-            let mut sets = scaled(MIX_SCALE, MIX, mix_pm(machine, number));
-            sets.push(("os.swap_gib", (512 / MIX_SCALE).to_string()));
-            runs.add(Key::new(&mixed(machine, number), "spec-mix", 1), machine, &sets)?;
+            let sets = scaled(MIX_SCALE, MIX, mix_pm(machine, number));
+            add_swapping(&mut runs, &mixed(machine, number), machine, MIX_SCALE, sets)?;
         }
     }
     for design in DESIGNS {
@@ -167,6 +162,23 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
         runs.add(Key::new(&hiding(what), "spec-mix", 1), "amf@pm", &sets)?;
     }
     Ok(runs)
+}
+
+/// Declares a mix on a platform at a part of its size, whose swap device is as much smaller, and as open.
+fn add_swapping(
+    runs: &mut Runs,
+    name: &str,
+    machine: &str,
+    by: u64,
+    mut sets: Vec<(&'static str, String)>,
+) -> Result<(), ConfigError> {
+    let swap = Description::preset(machine)?.settings.number("os.swap_gib");
+    sets.push(("os.swap_gib", (swap / by).to_string()));
+    let key = Key::new(name, "spec-mix", 1);
+    runs.add(key.clone(), machine, &sets)?;
+    let (low, high) = SWAP_GIB;
+    runs.source(&key, "os.swap_gib", format!("open {}..{}: the preset's, over {by}", low / by, high / by));
+    Ok(())
 }
 
 /// An eighth of a database on an eighth of the platform.

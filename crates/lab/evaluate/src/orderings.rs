@@ -5,7 +5,7 @@
 mod findings;
 mod tables;
 
-use crate::asap::WORKLOADS as STRUCTURES;
+use crate::asap::{WORKLOADS as STRUCTURES, original_size};
 use crate::figure::{Figure, Lines, Row, row};
 use crate::runs::{Changes, Key, Runs, mean, owned};
 use crate::{Effort, Paper};
@@ -58,17 +58,20 @@ const CHANGED: [(&str, &str, Changes); 9] = [
 fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     for workload in WORKLOADS {
-        let all = WorkloadDescription::named(workload)?.settings.number("workload.operations");
+        let all_operations = WorkloadDescription::named(workload)?.settings.number("workload.operations");
         let parts = if effort == Effort::Whole { 10 } else { 40 };
-        let ops = || ("workload.operations", (all / parts).max(1).to_string());
+        let sized = |more| {
+            let all = owned(original_size(workload)).into_iter().chain(owned(more));
+            all.chain([("workload.operations", (all_operations / parts).max(1).to_string())])
+                .collect::<Vec<_>>()
+        };
         for machine in MACHINES.iter().copied() {
             for threads in THREADS {
-                runs.add(Key::new(machine, workload, threads), machine, &[ops()])?;
+                runs.add(Key::new(machine, workload, threads), machine, &sized(&[]))?;
             }
         }
         for (name, preset, changes) in CHANGED {
-            let sets: Vec<_> = owned(changes).into_iter().chain([ops()]).collect();
-            runs.add(Key::new(name, workload, 4), preset, &sets)?;
+            runs.add(Key::new(name, workload, 4), preset, &sized(changes))?;
         }
     }
     Ok(runs)

@@ -163,6 +163,13 @@ impl Runs {
         Ok(())
     }
 
+    /// Says where a value of a declared run's machine comes from. What an evaluation sets is what it asks, unless it says so.
+    pub(crate) fn source(&mut self, key: &Key, param: &'static str, source: String) {
+        for job in self.jobs.iter_mut().filter(|job| job.key == *key) {
+            job.machine.sources.insert(param, source.clone());
+        }
+    }
+
     /// How many runs are declared.
     pub fn len(&self) -> usize {
         self.jobs.len()

@@ -6,6 +6,9 @@ use protocol::Param;
 use protocol::params::Kind;
 use workloads::Layout;
 
+/// The memory of each thread, of a workload that may have more than the usual.
+const MEMORY: &str = "workload.thread_mib";
+
 /// Does `work`, in which the programs of `workload` run.
 ///
 /// # Errors
@@ -14,7 +17,8 @@ pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T
     workloads::within_arenas(work).map_err(|_| {
         let sizes = |p: &&Param| match p.kind {
             Kind::Count { max, .. } => max > 100 || p.key.contains("depth"),
-            Kind::Multiple { .. } | Kind::PowerOfTwo { .. } | Kind::Bytes { .. } => true,
+            Kind::PowerOfTwo { .. } => p.key != MEMORY,
+            Kind::Multiple { .. } | Kind::Bytes { .. } => true,
             Kind::Thousandths { .. }
             | Kind::Nanoseconds { .. }
             | Kind::Choice(_)
@@ -23,9 +27,14 @@ pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T
         };
         let keys: Vec<&str> = workload.params.iter().filter(sizes).map(|p| p.key).collect();
         ConfigError::new(format!(
-            "workload {}: a thread needs more than the {} MiB of memory that it has; give less of {}",
+            "workload {}: a thread needs more than the {} MiB of memory that it has; give {}less of {}",
             workload.name,
-            Layout::USUAL.arena_bytes >> 20,
+            Layout::of(&workload.settings).arena_bytes >> 20,
+            if workload.settings.get(MEMORY).is_some() {
+                format!("more of {MEMORY}, or ")
+            } else {
+                String::new()
+            },
             keys.join(", ")
         ))
     })

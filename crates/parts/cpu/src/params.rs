@@ -48,7 +48,12 @@ pub struct CpuParameters {
 #[parameters(prefix = "cpu")]
 pub struct OutstandingParameters {
     /// flushes and non-temporal stores that a core may have on their way at once; 0: nothing bounds them
-    #[param(default = "0", source = "paper: ASAP names no bound", min = 0, max = 256)]
+    #[param(
+        default = "0",
+        source = "paper: ASAP §II-B: flushes are weakly ordered, and the core waits for them at the sfence alone",
+        min = 0,
+        max = 256
+    )]
     pub outstanding_writes: usize,
 }
 
@@ -181,7 +186,7 @@ pub enum SfenceBlocks {
 #[parameters(prefix = "ordering")]
 pub struct FlushParameters {
     /// fixed time in the core before a flush instruction leaves it
-    #[param(default = "0", source = "paper: ASAP names none", range = ns::NS)]
+    #[param(default = "0", source = "paper: ASAP §II-B: the core waits for flushes at the sfence alone", range = ns::NS)]
     pub flush_instruction_ns: Dur,
     /// later stores may pass a flush instruction that is under way
     #[param(default = "true", source = "datasheet: clwb and clflushopt are weakly ordered")]
@@ -190,7 +195,7 @@ pub struct FlushParameters {
     #[param(
         acts = "ordering.flush_overlap=true",
         default = "0",
-        source = "paper: ASAP names no bound",
+        source = "paper: ASAP §II-B: flushes are weakly ordered, and the core waits for them at the sfence alone",
         min = 0,
         max = 256
     )]

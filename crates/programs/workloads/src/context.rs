@@ -21,6 +21,12 @@ impl Layout {
     /// The usual division.
     pub const USUAL: Layout = Layout { common_bytes: 64 << 20, arena_bytes: 64 << 20 };
 
+    /// The division for a workload with these parameters: `workload.thread_mib` where it has that, else the usual one.
+    pub fn of(settings: &Settings) -> Layout {
+        let mib = settings.get("workload.thread_mib").and_then(|setting| setting.as_number());
+        Layout { arena_bytes: mib.map_or(Layout::USUAL.arena_bytes, |mib| mib << 20), ..Layout::USUAL }
+    }
+
     fn arena(&self, base: u64, thread: usize) -> Arena {
         let first = base + self.common_bytes + thread as u64 * self.arena_bytes;
         Arena::new(first, first + self.arena_bytes)
@@ -104,7 +110,7 @@ pub struct Context {
 impl Context {
     /// The context of `thread` of `threads`.
     pub fn new(cpu: Cpu, thread: usize, threads: usize, settings: Rc<Settings>, seed: u64) -> Context {
-        let layout = Layout::USUAL;
+        let layout = Layout::of(&settings);
         let (pm, dram) = (layout.arena(PM_BASE, thread), layout.arena(DRAM_BASE, thread));
         Context {
             cpu,

@@ -103,7 +103,7 @@ impl Crashed<'_> {
 
     /// Where a thread's own persistent memory begins.
     pub(crate) fn arena(&self, thread: usize) -> u64 {
-        let layout = Layout::USUAL;
+        let layout = Layout::of(self.settings);
         PM_BASE + layout.common_bytes + thread as u64 * layout.arena_bytes
     }
 

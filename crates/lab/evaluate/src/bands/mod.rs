@@ -294,6 +294,16 @@ mod tests {
     }
 
     #[test]
+    fn no_value_that_an_evaluation_sets_lies_outside_of_what_it_may_be() {
+        let claims = Claims::built_in().unwrap();
+        for paper in crate::PAPERS {
+            let runs = (paper.declare)(Effort::Design).unwrap();
+            let outside = paper.open(&runs, &claims, 1).outside;
+            assert!(outside.is_empty(), "{}: {outside:?}", paper.name);
+        }
+    }
+
+    #[test]
     fn what_claims_read_is_known_before_anything_runs() {
         let claims = Claims::built_in().unwrap();
         for paper in crate::PAPERS {

@@ -28,6 +28,8 @@ pub struct Dimension {
 pub struct Space {
     /// The open parameters, each once.
     pub dimensions: Vec<Dimension>,
+    /// Values that were set for a purpose to what lies outside of their interval, which are not varied: whose, the key, the value.
+    pub outside: BTreeSet<(String, &'static str, String)>,
     /// Those of each machine and its program, in the order in which they were given, and what each has for it.
     acting: Vec<Vec<(usize, String)>>,
 }
@@ -87,7 +89,10 @@ impl Space {
         source: &str,
     ) -> Option<(usize, String)> {
         let open = Source::read(source).ok()?.open().filter(|open| open.among.varies())?;
-        open.among.check(param.kind, &param.kind.read(&value).ok()?).ok()?;
+        if open.among.check(param.kind, &param.kind.read(&value).ok()?).is_err() {
+            self.outside.insert((name.to_string(), param.key, value));
+            return None;
+        }
         let same = |d: &Dimension| d.key == param.key && d.source == source;
         let place = self.dimensions.iter().position(same).unwrap_or(self.dimensions.len());
         if place == self.dimensions.len() {

@@ -8,7 +8,7 @@ use super::directory;
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
 use crate::sync::{self, Gate, Lock};
-use crate::workload::{Count, Flag, N, PERCENT, Workload, params};
+use crate::workload::{Count, Flag, N, PERCENT, THREAD_MIB, Workload, params};
 use protocol::{Order, PM_BASE};
 use units::mix;
 
@@ -19,7 +19,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params! {
         "operations" N, "100000", "artifact: 100000 keys", "keys inserted by all threads";
         "search_percent" PERCENT, "100", "artifact: insert phase, then search phase", "searches for each hundred insertions, afterwards";
-        "initial_depth" Count { min: 0, max: 16 }, "4", "open 4..11: the public source makes 16384 segments (14), which do not fit a thread's memory, and how many ASAP's artifact ran cannot be told; stands at 4, as before that was found", "depth of the directory at the start";
+        "initial_depth" Count { min: 0, max: 16 }, "4", "open 4..14: how many segments ASAP's artifact began with cannot be told; stands at 4, a small table; ASAP's evaluation begins with the 16384 of the public source, in memory of 512 MiB (thread_mib)", "depth of the directory at the start";
+        "thread_mib" THREAD_MIB, "64", "open 64: what is asked of the program", "MiB of memory that each thread has, persistent and volatile each";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
     check: None,
