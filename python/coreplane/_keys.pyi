@@ -505,6 +505,7 @@ class WorkloadKeys(TypedDict, total=False):
     sync: Literal["dax", "page-cache"]
     syscall_ns: float | str
     think_cycles: int
+    thread_mib: int
     threads: int
     time_ns: float | str
     untimed_fault_ns: float | str

@@ -24,7 +24,7 @@ macro_rules! load {
             "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
             "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
             "pattern" KEYS, $pattern, "paper: PBerry §7", "order of keys; zipfian: the n-th most wanted is wanted an n-th as often as the first, as in YCSB but for its exponent of 0.99";
-            "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20), each with 2,380 requests a window (476,000 in 1 s); stands at one, which has 200 in the presets' window of 1 ms", "connections, each with buffers of its own; in order all go over the keys in step";
+            "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20), with 2,380 requests each in a second at random, 5,800 in order; stands at one, since the presets' windows are of 1 ms: what has 476 and 1,160 in it; where windows are larger the evaluation has as many clients as there are such shares", "connections, each with buffers of its own; in order all go over the keys in step";
             "think_cycles" Count { min: 0, max: 1_000_000 }, $think, $source, "cycles of computation before each request";
         }
     };
