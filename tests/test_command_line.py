@@ -68,6 +68,13 @@ def test_a_parameter_is_found_by_its_last_word(cli: Cli) -> None:
     assert "did you mean ordering.persist_buffer?" in cli.refuses("show", "persist_bufer") or "ordering" in cli.refuses("show", "ordering.persist_bufer")
 
 
+def test_what_bands_vary_without_a_machine_is_shown(cli: Cli) -> None:
+    (slower,) = cli.json("show", "counting.slower")["parameters"]
+    assert slower["source"].startswith("open 1..10000") and slower["machines"] == []
+    assert "cannot be set" in cli("show", "counting.reference_bytes")
+    assert "counting.slower" in cli.refuses("run", "pberry", "redis-seq", "--set", "counting.slower=2")
+
+
 @pytest.mark.parametrize("columns", [80, 100])
 def test_tables_are_no_wider_than_the_terminal(cli: Cli, columns: int) -> None:
     for args in (

@@ -508,6 +508,7 @@ class WorkloadKeys(TypedDict, total=False):
     thread_mib: int
     threads: int
     time_ns: float | str
+    transaction_instructions: int
     untimed_fault_ns: float | str
     update_percent: int
     user_percent: int

@@ -202,7 +202,7 @@ fn every_parameter() {
 
 /// Parameters that a word means: a whole key, a system, or the last word of keys.
 fn keys(word: &str) -> Vec<&'static Param> {
-    let all = all_keys();
+    let all = [all_keys(), evaluate::counted::OPEN.to_vec()].concat();
     let of = |fits: &dyn Fn(&str) -> bool| all.iter().copied().filter(|p| fits(p.key)).collect::<Vec<_>>();
     let exact = of(&|key| key == word);
     if !exact.is_empty() {
@@ -242,7 +242,9 @@ fn described(name: &str, found: &[&'static Param], json: bool) {
     let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
     for (p, machines) in found.iter().zip(machines_of(found)) {
         let mut text = format!("{}\naccepts {}\nfrom {}", p.meaning, machine::accepts(p), p.source);
-        if !p.key.starts_with("workload.") {
+        if p.key.starts_with("counting.") {
+            text += "\nacts on what reproduce counts without a machine, where --bands varies it; it cannot be set";
+        } else if !p.key.starts_with("workload.") {
             text += &format!("\nacts on {}", machines.join(", "));
         }
         table.row([p.key.into(), p.default.into(), p.kind.unit().to_string(), text]);

@@ -39,6 +39,9 @@ static REFERENCE: Param = Param {
     acts: "",
 };
 
+/// What is open of what is counted without a machine. None of it can be set: bands vary it.
+pub static OPEN: [&Param; 2] = [&SLOWER, &REFERENCE];
+
 impl Counted {
     /// What is open of how it is counted.
     pub(crate) fn open(self) -> Option<&'static Param> {

@@ -14,6 +14,8 @@ pub(crate) struct UndoLog {
     used: std::cell::Cell<u64>,
     /// Instructions of the library for a range.
     instructions: u64,
+    /// And for a transaction besides.
+    transaction: u64,
     ranges: RefCell<Vec<(u64, u64)>>,
 }
 
@@ -21,7 +23,9 @@ impl UndoLog {
     pub(crate) fn new(c: &Context) -> UndoLog {
         let base = c.pm.alloc(LOG_BYTES, 4096);
         let instructions = c.settings.number("workload.log_instructions");
-        UndoLog { base, used: std::cell::Cell::new(0), instructions, ranges: RefCell::new(Vec::new()) }
+        let transaction = c.settings.number("workload.transaction_instructions");
+        let (used, ranges) = (std::cell::Cell::new(0), RefCell::new(Vec::new()));
+        UndoLog { base, used, instructions, transaction, ranges }
     }
 
     /// Saves `size` bytes at `address` before they are changed. The entry, then the count that makes it valid,
@@ -59,13 +63,12 @@ impl UndoLog {
         if ranges.is_empty() {
             return;
         }
-        c.executes(self.instructions / 2).await;
+        c.executes(self.transaction / 3).await;
         for (address, size) in ranges {
             c.cpu.clwb_range(address, size).await;
         }
         c.cpu.ofence().await;
-        // A transaction's beginning and end are once and a half as much as a range.
-        c.executes(self.instructions).await;
+        c.executes(self.transaction - self.transaction / 3).await;
         c.publish(self.base, 0).await;
         self.used.set(0);
     }
