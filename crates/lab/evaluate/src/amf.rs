@@ -8,6 +8,7 @@ use crate::runs::{Changes, Key, Runs, owned};
 use crate::verdict::Finding;
 use crate::{Effort, Paper};
 use machine::{ConfigError, Description, WorkloadDescription};
+use protocol::params::{Among, Source};
 
 const UNIFIED: &str = "unified";
 const AMF: &str = "amf";
@@ -28,8 +29,8 @@ const MIX_SCALE: u64 = 32;
 /// Table 4's experiments with as much persistent memory for both are run at a quarter of the size: energy over the other
 /// design's hangs on it by a hundredth.
 const SCALE: u64 = 4;
-/// Between which the platform's swap device may be, GiB: what its parameter says.
-const SWAP_GIB: (u64, u64) = (512, 1024);
+/// The platform's swap device.
+const SWAP: &str = "os.swap_gib";
 /// Cores of the platform, each of which starts an instance of a batch.
 const CORES: u64 = 32;
 /// The one that is shown over time.
@@ -172,13 +173,23 @@ fn add_swapping(
     by: u64,
     mut sets: Vec<(&'static str, String)>,
 ) -> Result<(), ConfigError> {
-    let swap = Description::preset(machine)?.settings.number("os.swap_gib");
-    sets.push(("os.swap_gib", (swap / by).to_string()));
+    let preset = Description::preset(machine)?;
+    sets.push((SWAP, (preset.settings.number(SWAP) / by).to_string()));
     let key = Key::new(name, "spec-mix", 1);
     runs.add(key.clone(), machine, &sets)?;
-    let (low, high) = SWAP_GIB;
-    runs.source(&key, "os.swap_gib", format!("open {}..{}: the preset's, over {by}", low / by, high / by));
+    let said = preset.rows().into_iter().find(|(param, ..)| param.key == SWAP);
+    if let Some(source) = said.and_then(|(_, _, source)| over(&source, by)) {
+        runs.source(&key, SWAP, source);
+    }
     Ok(())
+}
+
+/// What an open size may be on a platform at a part of its size.
+fn over(source: &str, by: u64) -> Option<String> {
+    let open = Source::read(source).ok()?.open()?;
+    let Among::Interval(low, high) = open.among else { return None };
+    let part = |text: &str| Some(text.parse::<u64>().ok()? / by);
+    Some(format!("open {}..{}: over {by}; {}", part(low)?, part(high)?, open.reason))
 }
 
 /// An eighth of a database on an eighth of the platform.
@@ -252,5 +263,22 @@ fn finding(runs: &Runs, claim: &Claim, _seed: u64) -> Finding {
             }
         }
         other => Finding::unknown(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bands::space::Space;
+
+    #[test]
+    fn the_swap_device_of_a_smaller_platform_is_as_open_as_the_platforms() {
+        assert_eq!(over("open 512..1024: why", 32).as_deref(), Some("open 16..32: over 32; why"));
+        assert_eq!(over("paper: AMF §6", 32), None);
+        let runs = declare(Effort::Design).unwrap();
+        let (machine, workload, _) = runs.declared(&Key::new(&mixed(UNIFIED, 0), "spec-mix", 1)).unwrap();
+        let space = Space::of([(machine, workload)], &std::collections::BTreeSet::new());
+        let swap = space.dimensions.iter().find(|d| d.key == SWAP).unwrap();
+        assert_eq!((swap.value.as_str(), swap.at(0.0), swap.at(1.0)), ("24", "16".into(), "32".into()));
     }
 }
