@@ -44,3 +44,20 @@ def test_a_machine_without_a_persist_buffer_reports_none(cli: Cli) -> None:
     assert not [name for name in stats if "persist_buffer" in name or "recovery_table" in name or "blocked" in name]
     assert "PB mean" not in cli("compare", "queue", "--on", "intel,eadr", *FEW)
     assert "PB mean" in cli("compare", "queue", "--on", "intel,bbb", *FEW)
+
+
+def test_a_file_extends_a_file_from_its_own_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "base.toml").write_text('extends = "asap-rp"\n[ordering]\npersist_buffer = 7\nepoch_table = 9\n')
+    (tmp_path / "more/child.toml").write_text('extends = "../base.toml"\n[ordering]\nepoch_table = 11\n')
+    rows = {p["key"]: p["value"] for p in cli.json("show", str(tmp_path / "more/child.toml"))["parameters"]}
+    assert (rows["ordering.persist_buffer"], rows["ordering.epoch_table"]) == ("7", "11")
+    (tmp_path / "lost.toml").write_text('extends = "nowhere.toml"\n')
+    said = cli.refuses("show", str(tmp_path / "lost.toml"))
+    assert "lost.toml:1: extends: " in said and "nowhere.toml" in said and "No such file" in said
+    (tmp_path / "a.toml").write_text('extends = "b.toml"\n')
+    (tmp_path / "b.toml").write_text('extends = "a.toml"\n')
+    assert "extends itself" in cli.refuses("show", str(tmp_path / "a.toml"))
+    # What is wrong in a file that is extended is said of that file.
+    (tmp_path / "base.toml").write_text('extends = "asap-rp"\n[ordering]\npersist_buffer = "many"\n')
+    assert "base.toml:3: ordering.persist_buffer" in cli.refuses("show", str(tmp_path / "more/child.toml"))

@@ -89,9 +89,29 @@ pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
     if !name.ends_with(".toml") && !path.is_file() {
         return Description::preset(name);
     }
+    machine_of_file(path, &[])
+}
+
+/// The most files that extend each other.
+const MOST_FILES: usize = 16;
+
+/// A machine from a file that `below` extend, the last one directly. A file says which it extends from its own folder.
+fn machine_of_file(path: &Path, below: &[&Path]) -> Result<Description, ConfigError> {
+    let name = path.to_string_lossy();
+    if below.contains(&path) || below.len() == MOST_FILES {
+        return Err(ConfigError(format!("{name} extends itself, or {MOST_FILES} files each other")));
+    }
     let text = std::fs::read_to_string(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
-    let stem = path.file_stem().map_or_else(|| name.into(), |s| s.to_string_lossy().into_owned());
-    Description::parse(&stem, name, &text)
+    let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+    let files = [below, &[path]].concat();
+    Description::parse_above(&stem, &name, &text, &|parent| {
+        let is_file = Path::new(parent).extension().is_some_and(|e| e == "toml");
+        if is_file {
+            machine_of_file(&path.with_file_name(parent), &files)
+        } else {
+            Description::preset(parent)
+        }
+    })
 }
 
 /// A machine whose workload is named after it: where the two were exchanged, that is said.

@@ -111,6 +111,19 @@ impl Description {
     /// When the text is no TOML, names an unknown key or parent, or gives a value that is not accepted: the
     /// message names file, line, key and what is accepted.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Description, ConfigError> {
+        Description::parse_above(name, file, text, &Description::preset)
+    }
+
+    /// The same, where `parent` gives the machine that is extended by what the file calls it.
+    ///
+    /// # Errors
+    /// As [`Description::parse`], and what `parent` says.
+    pub fn parse_above(
+        name: &str,
+        file: &str,
+        text: &str,
+        parent: &dyn Fn(&str) -> Result<Description, ConfigError>,
+    ) -> Result<Description, ConfigError> {
         let reader = Reader { file, text };
         let root = reader.parse()?;
         let table = root.get_ref();
@@ -121,13 +134,12 @@ impl Description {
             )));
         }
         let mut machine = match table.get("extends") {
-            Some(parent) => {
-                let parent_name = reader.string(parent, "extends")?;
+            Some(given) => {
+                let parent_name = reader.string(given, "extends")?;
                 if parent_name == name {
-                    return Err(reader.error(parent.span().start, "extends: a machine cannot extend itself"));
+                    return Err(reader.error(given.span().start, "extends: a machine cannot extend itself"));
                 }
-                Description::preset(parent_name)
-                    .map_err(|e| reader.error(parent.span().start, &format!("extends: {e}")))?
+                parent(parent_name).map_err(|e| reader.error(given.span().start, &format!("extends: {e}")))?
             }
             None => Description {
                 name: String::new(),

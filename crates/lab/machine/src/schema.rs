@@ -12,7 +12,7 @@ pub fn machine() -> Value {
     properties.insert("about".into(), json!({"type": "string", "description": "what this machine is"}));
     properties.insert(
         "extends".into(),
-        json!({"type": "string", "description": "the machine that this one changes"}),
+        json!({"type": "string", "description": "the machine that this one changes: its name, or a file from here"}),
     );
     let sources = json!({"type": "object", "additionalProperties": {"type": "string"}, "description": "where values come from, by key"});
     properties.insert("sources".into(), sources);
