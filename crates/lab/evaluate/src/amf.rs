@@ -154,18 +154,18 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
         }
     }
     for design in DESIGNS {
-        runs.add(Key::new(design, "spec-mix", 1), design, &eighth())?;
+        add_swapping(&mut runs, design, design, 8, eighth())?;
     }
     for (what, hidden, besides) in HIDDEN {
         let mut sets = eighth();
         sets.push(("fusion.hidden", hidden.into()));
         sets.extend(owned(besides));
-        runs.add(Key::new(&hiding(what), "spec-mix", 1), "amf@pm", &sets)?;
+        add_swapping(&mut runs, &hiding(what), "amf@pm", 8, sets)?;
     }
     Ok(runs)
 }
 
-/// Declares a mix on a platform at a part of its size, whose swap device is as much smaller, and as open.
+/// Declares a mix on a platform at a part of its size, whose swap device, if it has one, is as much smaller, and as open.
 fn add_swapping(
     runs: &mut Runs,
     name: &str,
@@ -174,7 +174,9 @@ fn add_swapping(
     mut sets: Vec<(&'static str, String)>,
 ) -> Result<(), ConfigError> {
     let preset = Description::preset(machine)?;
-    sets.push((SWAP, (preset.settings.number(SWAP) / by).to_string()));
+    if preset.acts(SWAP) {
+        sets.push((SWAP, (preset.settings.number(SWAP) / by).to_string()));
+    }
     let key = Key::new(name, "spec-mix", 1);
     runs.add(key.clone(), machine, &sets)?;
     let said = preset.rows().into_iter().find(|(param, ..)| param.key == SWAP);
@@ -195,7 +197,8 @@ fn over(source: &str, by: u64) -> Option<String> {
 /// An eighth of a database on an eighth of the platform.
 fn eighth_of_database(workload: &str) -> Result<Vec<(&'static str, String)>, ConfigError> {
     let all = WorkloadDescription::named(workload)?.settings.number("workload.operations");
-    let parts = [("workload.operations", all), ("fusion.dram_gib", 64), ("fusion.pm_gib", 448)];
+    let swap = Description::preset(AMF)?.settings.number(SWAP);
+    let parts = [("workload.operations", all), ("fusion.dram_gib", 64), ("fusion.pm_gib", 448), (SWAP, swap)];
     Ok(parts.map(|(key, value)| (key, (value / 8).to_string())).to_vec())
 }
 
@@ -273,12 +276,12 @@ mod tests {
 
     #[test]
     fn the_swap_device_of_a_smaller_platform_is_as_open_as_the_platforms() {
-        assert_eq!(over("open 512..1024: why", 32).as_deref(), Some("open 16..32: over 32; why"));
+        assert_eq!(over("open 576..1152: why", 32).as_deref(), Some("open 18..36: over 32; why"));
         assert_eq!(over("paper: AMF §6", 32), None);
         let runs = declare(Effort::Design).unwrap();
         let (machine, workload, _) = runs.declared(&Key::new(&mixed(UNIFIED, 0), "spec-mix", 1)).unwrap();
         let space = Space::of([(machine, workload)], &std::collections::BTreeSet::new());
         let swap = space.dimensions.iter().find(|d| d.key == SWAP).unwrap();
-        assert_eq!((swap.value.as_str(), swap.at(0.0), swap.at(1.0)), ("24", "16".into(), "32".into()));
+        assert_eq!((swap.value.as_str(), swap.at(0.0), swap.at(1.0)), ("24", "18".into(), "36".into()));
     }
 }

@@ -69,22 +69,22 @@ pub const PAPER: Paper = Paper {
     live: None,
 };
 
-/// What makes a program as large as its original at the start: CCEH's public source makes 16,384 segments.
-pub(crate) fn original_size(workload: &str) -> Changes {
-    match workload {
+/// A program as large as its original at the start, with so many operations and what else is changed: CCEH's public source makes
+/// 16,384 segments.
+pub(crate) fn sized(workload: &str, operations: &str, more: Changes) -> Vec<(&'static str, String)> {
+    let original: Changes = match workload {
         "cceh" => &[("workload.initial_depth", "14"), ("workload.thread_mib", "512")],
         _ => &[],
-    }
+    };
+    let all = owned(original).into_iter().chain(owned(more));
+    all.chain([("workload.operations", operations.to_string())]).collect()
 }
 
 fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     for workload in WORKLOADS {
         let operations = operations(workload, effort)?;
-        let sized = |more| {
-            let all = owned(original_size(workload)).into_iter().chain(owned(more));
-            all.chain([("workload.operations", operations.clone())]).collect::<Vec<_>>()
-        };
+        let sized = |more| sized(workload, &operations, more);
         let key = |machine: &str, threads| Key::new(machine, workload, threads);
         for machine in MACHINES {
             runs.add(key(machine, 4), machine, &sized(&[]))?;

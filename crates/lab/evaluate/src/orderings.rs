@@ -5,9 +5,9 @@
 mod findings;
 mod tables;
 
-use crate::asap::{WORKLOADS as STRUCTURES, original_size};
+use crate::asap::{WORKLOADS as STRUCTURES, sized};
 use crate::figure::{Figure, Lines, Row, row};
-use crate::runs::{Changes, Key, Runs, mean, owned};
+use crate::runs::{Changes, Key, Runs, mean};
 use crate::{Effort, Paper};
 use machine::{ConfigError, WorkloadDescription};
 use std::sync::LazyLock;
@@ -58,13 +58,10 @@ const CHANGED: [(&str, &str, Changes); 9] = [
 fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     for workload in WORKLOADS {
-        let all_operations = WorkloadDescription::named(workload)?.settings.number("workload.operations");
+        let all = WorkloadDescription::named(workload)?.settings.number("workload.operations");
         let parts = if effort == Effort::Whole { 10 } else { 40 };
-        let sized = |more| {
-            let all = owned(original_size(workload)).into_iter().chain(owned(more));
-            all.chain([("workload.operations", (all_operations / parts).max(1).to_string())])
-                .collect::<Vec<_>>()
-        };
+        let operations = (all / parts).max(1).to_string();
+        let sized = |more| sized(workload, &operations, more);
         for machine in MACHINES.iter().copied() {
             for threads in THREADS {
                 runs.add(Key::new(machine, workload, threads), machine, &sized(&[]))?;

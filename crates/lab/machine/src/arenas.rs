@@ -25,12 +25,13 @@ pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T
             | Kind::Flag
             | Kind::Text => false,
         };
+        let more = (2 * (Layout::of(&workload.settings).arena_bytes >> 20)).to_string();
         let keys: Vec<&str> = workload.params.iter().filter(sizes).map(|p| p.key).collect();
         ConfigError::new(format!(
             "workload {}: a thread needs more than the {} MiB of memory that it has; give {}less of {}",
             workload.name,
             Layout::of(&workload.settings).arena_bytes >> 20,
-            if workload.settings.get(MEMORY).is_some() {
+            if workload.params.iter().any(|p| p.key == MEMORY && p.kind.read(&more).is_ok()) {
                 format!("more of {MEMORY}, or ")
             } else {
                 String::new()

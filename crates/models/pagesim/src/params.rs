@@ -192,7 +192,7 @@ pub(crate) struct KernelParameters {
     #[param(
         acts = "os.swap=hdd|ssd|nvme",
         default = "768",
-        source = "open 512..1024: not published; AMF §6.1's 675 instances swap up to 573 GiB with the least of its memory, and with 512 one in twenty is killed for want of it",
+        source = "open 576..1152: not published; AMF §6.1's 675 instances, simulated with the least of its memory, fill 573 GiB, and the paper tells of no program that was killed; to twice that",
         min = 1,
         max = 4096
     )]

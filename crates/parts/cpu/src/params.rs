@@ -50,7 +50,7 @@ pub struct OutstandingParameters {
     /// flushes and non-temporal stores that a core may have on their way at once; 0: nothing bounds them
     #[param(
         default = "0",
-        source = "paper: ASAP §II-B: flushes are weakly ordered, and the core waits for them at the sfence alone",
+        source = "open 0: no text names a bound; machines that were measured have their own",
         min = 0,
         max = 256
     )]
@@ -186,7 +186,7 @@ pub enum SfenceBlocks {
 #[parameters(prefix = "ordering")]
 pub struct FlushParameters {
     /// fixed time in the core before a flush instruction leaves it
-    #[param(default = "0", source = "paper: ASAP §II-B: the core waits for flushes at the sfence alone", range = ns::NS)]
+    #[param(default = "0", source = "datasheet: Intel SDM: clwb and clflushopt are weakly ordered, and the core goes on", range = ns::NS)]
     pub flush_instruction_ns: Dur,
     /// later stores may pass a flush instruction that is under way
     #[param(default = "true", source = "datasheet: clwb and clflushopt are weakly ordered")]
@@ -195,7 +195,7 @@ pub struct FlushParameters {
     #[param(
         acts = "ordering.flush_overlap=true",
         default = "0",
-        source = "paper: ASAP §II-B: flushes are weakly ordered, and the core waits for them at the sfence alone",
+        source = "open 0: no text names a bound; machines that were measured have their own",
         min = 0,
         max = 256
     )]

@@ -15,7 +15,7 @@ use units::Random;
 
 /// The parameters of both, which differ in the order of keys.
 macro_rules! load {
-    ($pattern:literal, $think:literal, $source:literal) => {
+    ($pattern:literal) => {
         params! {
             threads "1", "datasheet: Redis serves from one thread";
             "keys" Count { min: 1, max: 1_000_000 }, "40000", "open 40000: what is asked of the program", "keys, there before the region of interest";
@@ -24,8 +24,8 @@ macro_rules! load {
             "value_size" Count { min: 8, max: 4096 }, "300", "artifact: memtier -d 300 (KCacheSim)", "bytes of a value";
             "set_percent" PERCENT, "50", "paper: PBerry §7, memtier 1:1", "share of requests that set, in random order";
             "pattern" KEYS, $pattern, "paper: PBerry §7", "order of keys; zipfian: the n-th most wanted is wanted an n-th as often as the first, as in YCSB but for its exponent of 0.99";
-            "clients" Count { min: 1, max: 10_000 }, "1", "open 1..200: the artifact has 200 (memtier -t 10 -c 20), with 2,380 requests each in a second at random, 5,800 in order; stands at one, since the presets' windows are of 1 ms: what has 476 and 1,160 in it; where windows are larger the evaluation has as many clients as there are such shares", "connections, each with buffers of its own; in order all go over the keys in step";
-            "think_cycles" Count { min: 0, max: 1_000_000 }, $think, $source, "cycles of computation before each request";
+            "clients" Count { min: 1, max: 10_000 }, "1", "artifact: 200 (memtier -t 10 -c 20), with 2,380 requests each in a second at random and 5,800 in order; one in windows of 1 ms", "connections, each with buffers of its own; in order all go over the keys in step";
+            "think_cycles" Count { min: 0, max: 1_000_000 }, "1400", "open 700..2800: table 3 of PBerry has 69 s in order, .86 us for each of 80 million requests (of the artifact's load), less what memory takes; half to twice", "cycles of computation before each request";
         }
     };
 }
@@ -68,11 +68,7 @@ pub(crate) const REDIS_RANDOM: Workload = Workload {
     name: "redis-random",
     meaning: "a Redis-like dictionary under memtier's load, keys at random; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
-    params: load!(
-        "random",
-        "2500",
-        "open 1250..5000: 80 million requests (artifact) in 168 s (PBerry table 3) are 2.1 us each, less what its memory takes; half to twice"
-    ),
+    params: load!("random"),
     check: None,
     program: |c| Box::pin(run(c)),
     recover: None,
@@ -82,11 +78,7 @@ pub(crate) const REDIS_SEQ: Workload = Workload {
     name: "redis-seq",
     meaning: "a Redis-like dictionary under memtier's load, keys in order; nothing is persistent, every value read is checked",
     source: "Redis 7.0, by what it writes; PBerry (HotOS 2019) §2, §7",
-    params: load!(
-        "sequential",
-        "1400",
-        "open 700..2800: 80 million requests (artifact) in 69 s (PBerry table 3) are .86 us each, less what its memory takes; half to twice"
-    ),
+    params: load!("sequential"),
     check: None,
     program: |c| Box::pin(run(c)),
     recover: None,

@@ -17,7 +17,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params! {
         "operations" N, "8000", "artifact: heap_nvm 4 8000 0.5", "insertions and removals of all threads";
         "insert_percent" PERCENT, "50", "artifact: heap_nvm 4 8000 0.5", "operations that insert";
-        "log_instructions" Count { min: 0, max: 100_000 }, "330", "measured: ATLAS 17ef750, docs/models/workloads.md", "instructions of the logging library for a range that it saves";
+        "log_instructions" Count { min: 0, max: 100_000 }, "330", "measured: ATLAS 17ef750, a store", "instructions of the logging library for a range that it saves";
         "transaction_instructions" Count { min: 0, max: 100_000 }, "1595", "measured: ATLAS 17ef750, a lock taken and given back", "instructions of the logging library for a transaction besides";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },

@@ -37,6 +37,10 @@ impl UndoLog {
         }
         let entry = self.base + 64 + self.used.get();
         assert!(entry + 16 + size < self.base + LOG_BYTES, "a transaction fits its log");
+        if self.ranges.borrow().is_empty() {
+            // Where a transaction begins: nobody says how its part is divided, so half is here and half at its end.
+            c.executes(self.transaction / 2).await;
+        }
         // About half of what the library does is before the entry, half before what makes it valid.
         c.executes(self.instructions / 2).await;
         let mut old = vec![0; size as usize];
@@ -63,12 +67,12 @@ impl UndoLog {
         if ranges.is_empty() {
             return;
         }
-        c.executes(self.transaction / 3).await;
+        c.executes(self.transaction / 4).await;
         for (address, size) in ranges {
             c.cpu.clwb_range(address, size).await;
         }
         c.cpu.ofence().await;
-        c.executes(self.transaction - self.transaction / 3).await;
+        c.executes(self.transaction.div_ceil(4)).await;
         c.publish(self.base, 0).await;
         self.used.set(0);
     }

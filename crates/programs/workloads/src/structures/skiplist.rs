@@ -17,7 +17,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params! {
         "operations" N, "2000", "artifact: skiplist_nvm 4 2000 0.8", "insertions and removals of all threads";
         "insert_percent" PERCENT, "80", "artifact: skiplist_nvm 4 2000 0.8", "operations that insert";
-        "log_instructions" Count { min: 0, max: 100_000 }, "330", "measured: ATLAS 17ef750, docs/models/workloads.md", "instructions of the logging library for a range that it saves";
+        "log_instructions" Count { min: 0, max: 100_000 }, "330", "measured: ATLAS 17ef750, a store", "instructions of the logging library for a range that it saves";
         "transaction_instructions" Count { min: 0, max: 100_000 }, "1595", "measured: ATLAS 17ef750, a lock taken and given back", "instructions of the logging library for a transaction besides";
         "durable" Flag, "false", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
