@@ -89,12 +89,12 @@ fn agree(seeds: impl Iterator<Item = u64>) {
 
 #[test]
 fn engines_agree_on_machines_whose_cores_go_back_of_even_seeds() {
-    agree((0..120).step_by(2));
+    agree((0..160).step_by(2));
 }
 
 #[test]
 fn engines_agree_on_machines_whose_cores_go_back_of_odd_seeds() {
-    agree((1..120).step_by(2));
+    agree((1..160).step_by(2));
 }
 
 #[test]
