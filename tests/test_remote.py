@@ -64,7 +64,7 @@ def test_a_host_that_comes_back_is_waited_for(cli: Cli) -> None:
 
 @pytest.mark.parametrize("use", ["pre-copy", "post-copy", "copy-on-write", "checkpoint", "replicate", "encrypt", "log"])
 def test_uses_of_tracking_have_twins_by_page_faults(cli: Cli, use: str) -> None:
-    sets = ["--set", f"remote.use={use}", "--set", "remote.local_kib=16384"]
+    sets = ["--set", f"remote.use={use}", "--set", "remote.local_kib=16384", "--set", "workload.keys=12000"]
     pages, lines = stats(cli, "remote-pages", *sets), stats(cli, "pberry", *sets)
     assert pages["use.events"] > 100
     assert pages["use.wait"] > lines["use.wait"]
