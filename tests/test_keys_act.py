@@ -191,7 +191,7 @@ SHOWN: dict[str, list[Shown]] = {
     "nand.media": [Shown(ERASES._replace(machine={k: v for k, v in FLASH.items() if not k.startswith("nand")}), ["fixed", "z-nand"])],
     "ordering.nack_following": [Shown(MIX._replace(machine={"ordering.recovery_table": 1}), ["true"])],
     "ordering.strand_buffers": [Shown(Program("mix", {"operations": 2000, "strands": "true"}), [1])],
-    "ordering.misspeculation_ns": [Shown(Program("queue", {"operations": 100}, TINY | {"ordering.speculation_window_ns": 5005, "ordering.persist_path_ns": 5000}), [20000])],
+    "ordering.misspeculation_ns": [Shown(Program("queue", {"operations": 100, "log_instructions": 600, "transaction_instructions": 0}, TINY | {"ordering.speculation_window_ns": 5005, "ordering.persist_path_ns": 5000}), [20000])],
     "ordering.write_back_buffer": [Shown(MIX_SMALL._replace(machine=TINY | {"ordering.flush_issue_ns": 1000, "ordering.persist_path_issue_ns": 1000}), [1])],
     # Told of the hardware.
     "ordering.clock_bytes": [Shown(Program("queue", {"operations": 40}, how="family"), [1])],
