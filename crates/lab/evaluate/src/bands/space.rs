@@ -255,8 +255,8 @@ mod tests {
         };
         let open = |counted| Space::of_jobs(&[job(counted)], &BTreeSet::new());
         let keys = |counted| open(counted).dimensions.iter().map(|d| d.key).collect::<Vec<_>>();
-        assert_eq!(keys(Some(Counted::Windows(100))), ["workload.clients", "workload.think_cycles"]);
-        let slowed = ["counting.slower", "workload.clients", "workload.think_cycles"];
+        assert_eq!(keys(Some(Counted::Windows(100))), ["workload.think_cycles"]);
+        let slowed = ["counting.slower", "workload.think_cycles"];
         assert_eq!(keys(Some(Counted::Slowed(100))), slowed);
         assert_eq!(keys(Some(Counted::LeastRecentlyUsed(1))), ["counting.reference_bytes"]);
         assert!(open(None).dimensions.iter().any(|d| d.key == "remote.poll_ns"));
