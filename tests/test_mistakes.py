@@ -75,6 +75,8 @@ def test_a_program_too_large_for_its_memory_is_refused_in_words(cli: Cli) -> Non
         said = cli.refuses(command, "asap-rp@artifact", "dash-lh", "--set", "workload.initial_depth=12")
         assert "a thread needs more than the 64 MiB of memory that it has; give less of" in said
         assert "workload.initial_depth" in said
+    said = cli.refuses("run", "intel", "cceh", "--set", "workload.initial_depth=14")
+    assert "the 64 MiB of memory that it has; give more of workload.thread_mib, or less of" in said
 
 
 @pytest.mark.parametrize(

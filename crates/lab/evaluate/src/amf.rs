@@ -173,14 +173,15 @@ fn add_swapping(
     by: u64,
     mut sets: Vec<(&'static str, String)>,
 ) -> Result<(), ConfigError> {
-    let preset = Description::preset(machine)?;
-    if preset.acts(SWAP) {
-        sets.push((SWAP, (preset.settings.number(SWAP) / by).to_string()));
-    }
     let key = Key::new(name, "spec-mix", 1);
+    let preset = Description::preset(machine)?;
+    // Rows are of what acts alone.
+    let Some((.., source)) = preset.rows().find(|(param, ..)| param.key == SWAP) else {
+        return runs.add(key, machine, &sets);
+    };
+    sets.push((SWAP, (preset.settings.number(SWAP) / by).to_string()));
     runs.add(key.clone(), machine, &sets)?;
-    let said = preset.rows().into_iter().find(|(param, ..)| param.key == SWAP);
-    if let Some(source) = said.and_then(|(_, _, source)| over(&source, by)) {
+    if let Some(source) = over(&source, by) {
         runs.source(&key, SWAP, source);
     }
     Ok(())

@@ -194,6 +194,7 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     declare_tracks(&mut runs, effort, |_| true)?;
     for (workload, local, quarter) in WORKLOADS {
+        declare_pauses(&mut runs, effort, workload)?;
         let mut add = |name: &str, preset: &str, more: &[(&'static str, &str)]| {
             runs.add(Key::new(name, workload, 1), preset, &sized(effort, workload, more)?)
         };
@@ -207,7 +208,6 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
             add(way, LINES, &[some, (key, value)])?;
         }
     }
-    WORKLOADS.iter().try_for_each(|(workload, ..)| declare_pauses(&mut runs, effort, workload))?;
     let mut add = |name: &str, preset: &str, more: &[(&'static str, String)]| {
         runs.add(Key::new(name, WORKLOADS[0].0, 1), preset, &halved(more))
     };

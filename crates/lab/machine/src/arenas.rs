@@ -6,9 +6,6 @@ use protocol::Param;
 use protocol::params::Kind;
 use workloads::Layout;
 
-/// The memory of each thread, of a workload that may have more than the usual.
-const MEMORY: &str = "workload.thread_mib";
-
 /// Does `work`, in which the programs of `workload` run.
 ///
 /// # Errors
@@ -17,7 +14,7 @@ pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T
     workloads::within_arenas(work).map_err(|_| {
         let sizes = |p: &&Param| match p.kind {
             Kind::Count { max, .. } => max > 100 || p.key.contains("depth"),
-            Kind::PowerOfTwo { .. } => p.key != MEMORY,
+            Kind::PowerOfTwo { .. } => p.key != Layout::KEY,
             Kind::Multiple { .. } | Kind::Bytes { .. } => true,
             Kind::Thousandths { .. }
             | Kind::Nanoseconds { .. }
@@ -25,17 +22,17 @@ pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T
             | Kind::Flag
             | Kind::Text => false,
         };
-        let more = (2 * (Layout::of(&workload.settings).arena_bytes >> 20)).to_string();
         let keys: Vec<&str> = workload.params.iter().filter(sizes).map(|p| p.key).collect();
+        let mib = Layout::of(&workload.settings).arena_bytes >> 20;
+        let takes_more = |p: &Param| p.key == Layout::KEY && p.kind.read(&(2 * mib).to_string()).is_ok();
+        let more = if workload.params.iter().any(takes_more) {
+            format!("more of {}, or ", Layout::KEY)
+        } else {
+            String::new()
+        };
         ConfigError::new(format!(
-            "workload {}: a thread needs more than the {} MiB of memory that it has; give {}less of {}",
+            "workload {}: a thread needs more than the {mib} MiB of memory that it has; give {more}less of {}",
             workload.name,
-            Layout::of(&workload.settings).arena_bytes >> 20,
-            if workload.params.iter().any(|p| p.key == MEMORY && p.kind.read(&more).is_ok()) {
-                format!("more of {MEMORY}, or ")
-            } else {
-                String::new()
-            },
             keys.join(", ")
         ))
     })

@@ -21,9 +21,12 @@ impl Layout {
     /// The usual division.
     pub const USUAL: Layout = Layout { common_bytes: 64 << 20, arena_bytes: 64 << 20 };
 
-    /// The division for a workload with these parameters: `workload.thread_mib` where it has that, else the usual one.
+    /// The parameter by which a workload's threads may have more than usual, in MiB.
+    pub const KEY: &str = "workload.thread_mib";
+
+    /// The division for a workload with these parameters: by [`Layout::KEY`] where it has that, else the usual one.
     pub fn of(settings: &Settings) -> Layout {
-        let mib = settings.get("workload.thread_mib").and_then(|setting| setting.as_number());
+        let mib = settings.get(Layout::KEY).and_then(|setting| setting.as_number());
         Layout { arena_bytes: mib.map_or(Layout::USUAL.arena_bytes, |mib| mib << 20), ..Layout::USUAL }
     }
 
