@@ -84,6 +84,7 @@ impl MemoryManager {
         let window = self.spec.readahead.max(1);
         let start = u64::from(slot) / window * window;
         let mut count = 1;
+        self.table.look_at((start..start + window).filter_map(|s| self.swap.as_ref()?.owner(s)));
         for other in (start..start + window).filter(|s| *s != u64::from(slot)) {
             let owner = self.swap.as_ref().and_then(|swap| swap.owner(other));
             let Some(page) = owner.filter(|p| *p != wanted) else { continue };

@@ -19,6 +19,7 @@
 mod bits;
 mod buddy;
 mod fault;
+mod list;
 mod process;
 mod reclaim;
 mod section;

@@ -331,6 +331,6 @@ impl MemoryManager {
         let active = self.table.is_active(page);
         let zone = &mut self.zones[zone];
         let list = if active { &mut zone.active } else { &mut zone.inactive };
-        list.remove(&mut self.table, page);
+        list.remove(&self.table, page);
     }
 }

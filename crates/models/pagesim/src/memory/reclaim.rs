@@ -58,6 +58,7 @@ impl MemoryManager {
             return batch;
         }
         self.age(zone, &mut batch);
+        self.table.look_at(self.zones[zone].inactive.oldest_first().take(BATCH));
         let mut slots: [(u32, u64); BATCH] = [(0, 0); BATCH];
         let mut leaving = 0;
         for _ in 0..BATCH {
@@ -66,7 +67,7 @@ impl MemoryManager {
             let entry = self.table.entry(page);
             let frame = u64::from(entry & PLACE);
             let z = &mut self.zones[zone];
-            z.inactive.remove(&mut self.table, page);
+            z.inactive.remove(&self.table, page);
             if entry & ACCESSED != 0 {
                 *self.table.entry_mut(page) &= !ACCESSED;
                 z.active.push(&mut self.table, page);
@@ -108,7 +109,7 @@ impl MemoryManager {
         for _ in 0..BATCH {
             let Some(page) = z.active.oldest() else { break };
             batch.looked += 1;
-            z.active.remove(&mut self.table, page);
+            z.active.remove(&self.table, page);
             *self.table.entry_mut(page) &= !ACCESSED;
             z.inactive.push(&mut self.table, page);
         }

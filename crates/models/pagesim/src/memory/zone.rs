@@ -1,8 +1,8 @@
 //! A zone: its free pages, its marks, its lists; and the sections that it is made of.
 
 use super::buddy::Buddy;
+use super::list::List;
 use super::spec::{Medium, SECTION, ZoneSpec};
-use super::table::List;
 use super::watermark::Watermarks;
 
 /// A zone as it is now.
