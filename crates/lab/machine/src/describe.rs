@@ -97,12 +97,16 @@ impl Description {
     /// # Errors
     /// When there is none; the nearest names are offered.
     pub fn preset(name: &str) -> Result<Description, ConfigError> {
-        let Some(preset) = PRESETS.iter().find(|p| p.name == name) else {
+        let Some(place) = PRESETS.iter().position(|p| p.name == name) else {
             let near = suggestion(name, PRESETS.iter().map(|p| p.name));
             let text = format!("no machine is called \"{name}\" and no file has that name{near}");
             return Err(ConfigError::new(format!("{text} (coreplane show machines lists them)")));
         };
-        Description::parse(name, &format!("machines/{name}.toml"), preset.text)
+        // Read once: most extend others, and sweeps and suggestions ask for all of them again and again.
+        static READ: [OnceLock<Result<Description, ConfigError>>; PRESETS.len()] =
+            [const { OnceLock::new() }; PRESETS.len()];
+        let file = format!("machines/{name}.toml");
+        READ[place].get_or_init(|| Description::parse(name, &file, PRESETS[place].text)).clone()
     }
 
     /// A machine from the text of a TOML file called `file`.
