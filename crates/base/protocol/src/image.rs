@@ -19,7 +19,7 @@ pub fn mask_of(offset: usize, size: usize) -> Mask {
 
 /// A byte of ones for each bit.
 #[inline]
-fn whole_bytes(bits: u8) -> u64 {
+pub fn whole_bytes(bits: u8) -> u64 {
     const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
     // Bit `i` alone is left in byte `i`; adding carries it to that byte's highest bit and no further.
     let apart = (u64::from(bits) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
@@ -28,7 +28,7 @@ fn whole_bytes(bits: u8) -> u64 {
 
 /// Copies the masked bytes of `from` over `to`. Cost: a few instructions for each word that has any.
 #[inline]
-pub(crate) fn merge(to: &mut Block, from: &Block, mask: Mask) {
+pub fn merge(to: &mut Block, from: &Block, mask: Mask) {
     if mask == Mask::MAX {
         *to = *from;
         return;

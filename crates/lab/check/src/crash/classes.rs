@@ -450,7 +450,7 @@ fn hashes_of(tracker: &Tracker<'_>, unit: Unit) -> Vec<u128> {
     let mut all = vec![0];
     for store in &tracker.in_flight[&unit] {
         let (mask, new) = tracker.block(unit, store);
-        super::pages::merge(&mut block, &new, mask);
+        protocol::merge(&mut block, &new, mask);
         all.push(hash(&block).wrapping_sub(before));
     }
     all

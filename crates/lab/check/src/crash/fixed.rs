@@ -19,7 +19,9 @@ struct Fixed<'a, 'b> {
 impl Persistent for Fixed<'_, '_> {
     fn word(&mut self, address: u64) -> u64 {
         let unit = self.tracker.unit(address);
-        let Some(stores) = self.tracker.in_flight.get(&unit) else { return self.tracker.word(address, 0) };
+        let Some(stores) = self.tracker.in_flight.get(&unit) else {
+            return self.tracker.persisted_word(address);
+        };
         if !self.choice.contains_key(&unit) {
             for kept in (0..=stores.len()).rev() {
                 self.choice.insert(unit, kept);
@@ -28,7 +30,7 @@ impl Persistent for Fixed<'_, '_> {
                 }
             }
         }
-        self.tracker.word(address, self.choice[&unit])
+        self.tracker.word(address, &stores[..self.choice[&unit].min(stores.len())])
     }
 }
 

@@ -4,9 +4,8 @@
 
 use super::files::Change;
 use super::log::{Event, block_of};
-use super::pages::merge;
 use super::unit::{KERNEL, Unit};
-use protocol::{Block, Mask, Persistency};
+use protocol::{Block, Mask, Persistency, merge, offset_of};
 
 /// A store that may be lost.
 #[derive(Clone, Debug)]
@@ -38,7 +37,13 @@ impl InFlight {
         self.grouped.as_deref().copied().unwrap_or_else(|| block_of(&self.store))
     }
 
-    /// The same within a unit.
+    /// Whether it may change a byte of the word that begins at `at` in its line.
+    pub(super) fn may_change(&self, at: usize) -> bool {
+        // A store has eight bytes at most.
+        self.grouped.is_some() || offset_of(self.store.address).abs_diff(at) < 8
+    }
+
+    /// The bytes that it changes of a unit, and the block that holds them.
     pub(super) fn block_in(&self, unit: Unit, model: Persistency) -> (Mask, Block) {
         let (mut mask, block) = self.block();
         if model.by_word() {

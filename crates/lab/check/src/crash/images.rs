@@ -213,9 +213,11 @@ struct Lazy<'a, 'b> {
 impl Persistent for Lazy<'_, '_> {
     fn word(&mut self, address: u64) -> u64 {
         let unit = self.tracker.unit(address);
-        let Some(stores) = self.tracker.in_flight.get(&unit) else { return self.tracker.word(address, 0) };
+        let Some(stores) = self.tracker.in_flight.get(&unit) else {
+            return self.tracker.persisted_word(address);
+        };
         if let Some(kept) = self.choice.get(&unit) {
-            return self.tracker.word(address, *kept);
+            return self.tracker.word(address, &stores[..*kept]);
         }
         let index = self.choice.len();
         if index == self.decisions.len() {
@@ -226,7 +228,7 @@ impl Persistent for Lazy<'_, '_> {
         assert_eq!(decision.unit, unit, "recovery looks at the same lines when it sees the same bytes");
         let kept = decision.options[decision.tried];
         self.choice.insert(unit, kept);
-        self.tracker.word(address, kept)
+        self.tracker.word(address, &stores[..kept])
     }
 }
 

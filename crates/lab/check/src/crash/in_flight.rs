@@ -8,10 +8,10 @@ use super::epochs::Epochs;
 use super::files::{FileState, What};
 use super::grouped::{Apart, Flushed, InFlight, Limits, PendingChange};
 use super::log::{Event, Happened, Kind, Log, Pass, SiteId};
-use super::pages::{Pages, merge};
+use super::pages::{Pages, word_of};
 use super::unit::{KERNEL, METADATA, Unit};
 use protocol::Persistency;
-use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of};
+use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of, whole_bytes};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use units::watch;
@@ -606,17 +606,27 @@ impl<'a> Tracker<'a> {
         address / self.grain() * self.grain()
     }
 
-    /// The word at `address` when the first `kept` stores in flight of its unit are there.
-    pub(super) fn word(&self, address: u64, kept: usize) -> u64 {
-        let unit = self.unit(address);
-        let line = line_of(address);
-        let mut block = self.persisted.read(line);
-        for p in self.in_flight.get(&unit).into_iter().flatten().take(kept) {
-            let (mask, new) = self.block(unit, p);
-            merge(&mut block, &new, mask);
+    /// The word at `address` when nothing in flight of its unit is there.
+    pub(super) fn persisted_word(&self, address: u64) -> u64 {
+        self.persisted.word(address)
+    }
+
+    /// The word at `address` when these stores in flight of its unit are there. Recovery reads most of its words over and
+    /// over: the youngest store that has a byte tells it, and those that have none are only looked at.
+    pub(super) fn word(&self, address: u64, stores: &[InFlight]) -> u64 {
+        let (unit, at) = (self.unit(address), offset_of(address).min(56));
+        let mut open: Mask = 0xFF;
+        let mut word = 0;
+        for store in stores.iter().rev().filter(|store| store.may_change(at)) {
+            let (mask, block) = self.block(unit, store);
+            let new = mask >> at & open;
+            word |= word_of(&block, at) & whole_bytes(new as u8);
+            open &= !new;
+            if open == 0 {
+                return word;
+            }
         }
-        let at = offset_of(address).min(56);
-        u64::from_le_bytes(block[at..at + 8].try_into().expect("a word of a line"))
+        word | self.persisted.word(address) & whole_bytes(open as u8)
     }
 
     /// The model.
@@ -655,4 +665,52 @@ fn joins(kind: FenceKind) -> bool {
 /// Whether the program itself stores.
 pub(super) fn writes(kind: Kind) -> bool {
     matches!(kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use protocol::{PM_BASE, merge};
+
+    /// Stores of one to eight bytes within two lines.
+    fn any_stores() -> impl Strategy<Value = Vec<Event>> {
+        let store = (0..2u64, 0..64u64, 1..=8u8, any::<u64>()).prop_map(|(line, at, size, value)| {
+            let (at, size) = (at.min(64 - u64::from(size)), size);
+            Event { kind: Kind::Store, address: PM_BASE + 64 * line + at, value, site: 0, thread: 0, size }
+        });
+        prop::collection::vec(store, 0..24)
+    }
+
+    proptest! {
+        #[test]
+        fn a_word_is_what_all_that_is_there_makes_of_its_line(
+            first in any_stores(),
+            then in any_stores(),
+            model in prop::sample::select(&[Persistency::Px86, Persistency::Px86Line, Persistency::Release]),
+        ) {
+            let mut contents = Pages::default();
+            for event in &first {
+                let (mask, block) = super::super::log::block_of(event);
+                contents.write(line_of(event.address), &block, mask);
+            }
+            let log = Log { events: then, threads: 1, contents, ..Log::default() };
+            let mut tracker = Tracker::new(&log, model);
+            while tracker.step() {}
+            for address in (PM_BASE..PM_BASE + 128).filter(|a| a % 64 <= 56 && (!model.by_word() || a % 8 == 0)) {
+                let unit = tracker.unit(address);
+                let mut block = tracker.persisted.read(line_of(address));
+                let at = offset_of(address);
+                prop_assert_eq!(tracker.persisted_word(address), word_of(&block, at));
+                let stores = tracker.in_flight.get(&unit).map_or(&[][..], |all| &all[..]);
+                for kept in 0..=stores.len() {
+                    prop_assert_eq!(tracker.word(address, &stores[..kept]), word_of(&block, at));
+                    if let Some(next) = stores.get(kept) {
+                        let (mask, new) = tracker.block(unit, next);
+                        merge(&mut block, &new, mask);
+                    }
+                }
+            }
+        }
+    }
 }

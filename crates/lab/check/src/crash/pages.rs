@@ -1,6 +1,6 @@
 //! Bytes of memory that is used here and there: only pages that were written cost anything.
 
-use protocol::{Block, Line, Mask, PAGE_BYTES, line_of, mask_of};
+use protocol::{Block, Line, Mask, PAGE_BYTES, line_of, mask_of, merge, offset_of};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -33,13 +33,9 @@ pub(super) fn line_hash(address: u64, block: &Block) -> u128 {
     each.fold(0, u128::wrapping_add)
 }
 
-/// Copies the masked bytes of `from` over `to`.
-pub(super) fn merge(to: &mut Block, from: &Block, mask: Mask) {
-    for (i, (to, from)) in to.iter_mut().zip(from).enumerate() {
-        if mask >> i & 1 == 1 {
-            *to = *from;
-        }
-    }
+/// The word that begins with one of some bytes.
+pub(super) fn word_of(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("a word has eight bytes"))
 }
 
 impl Pages {
@@ -50,6 +46,13 @@ impl Pages {
             Some(page) => page[at..at + 64].try_into().expect("a page holds whole lines"),
             None => [0; 64],
         }
+    }
+
+    /// The word at `address`, of its line: the line's last where it would go beyond.
+    pub(super) fn word(&self, address: u64) -> u64 {
+        let line = (address % PAGE_BYTES) as usize / 64 * 64;
+        let at = line + offset_of(address).min(56);
+        self.pages.get(&(address / PAGE_BYTES)).map_or(0, |page| word_of(&page[..], at))
     }
 
     /// Writes the masked bytes of a line.
