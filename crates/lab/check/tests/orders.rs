@@ -3,6 +3,7 @@
 
 use check::crash::timed;
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
+use rayon::prelude::*;
 
 /// Caches of a few lines, and a queue of one entry.
 const TINY: [(&str, &str); 7] = [
@@ -41,7 +42,7 @@ fn survives(preset: &str, own: &[(&str, &str)]) {
 fn survives_at(every: CrashEvery, least: usize, preset: &str, own: &[(&str, &str)]) {
     let mut machine = Description::preset(preset).unwrap();
     TINY.iter().chain(own).for_each(|(key, value)| machine.set(key, value).unwrap());
-    for name in STRUCTURES {
+    STRUCTURES.par_iter().for_each(|name| {
         let mut workload = WorkloadDescription::named(name).unwrap();
         workload.set("workload.operations", "150").unwrap();
         let options = RunOptions { seed: 3, ..RunOptions::default() };
@@ -49,7 +50,7 @@ fn survives_at(every: CrashEvery, least: usize, preset: &str, own: &[(&str, &str
         let found = timed(&machine, &workload, &options, every, 1000, &mut recover).unwrap();
         assert!(found.points > least, "{preset}, {name}: {}", found.points);
         assert!(found.failures.is_empty(), "{preset}, {name}: {:?}", found.failures);
-    }
+    });
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl CrashPoint {
 
     /// The words that it leaves, for a workload's recovery.
     pub fn words(&self) -> Words<'_> {
-        Words { point: self, at: None }
+        Words { point: self, at: (Line(0), [0; 64]) }
     }
 
     /// Whether it leaves the same bytes as `other`.
@@ -112,7 +112,7 @@ impl CrashPoint {
 /// What a power failure left as recovery reads it, with the line looked at last.
 pub struct Words<'a> {
     point: &'a CrashPoint,
-    at: Option<(Line, Block)>,
+    at: (Line, Block),
 }
 
 impl Persistent for Words<'_> {
@@ -121,16 +121,11 @@ impl Persistent for Words<'_> {
         if address < PM_BASE {
             return 0;
         }
-        let line = line_of(address);
-        let block = match self.at {
-            Some((at, block)) if at == line => block,
-            _ => self.point.read(line),
-        };
-        self.at = Some((line, block));
-        let at = offset_of(address);
-        let mut word = [0; 8];
-        word.copy_from_slice(&block[at..at + 8]);
-        u64::from_le_bytes(word)
+        let (line, at) = (line_of(address), offset_of(address));
+        if self.at.0 != line {
+            self.at = (line, self.point.read(line));
+        }
+        u64::from_le_bytes(self.at.1[at..at + 8].try_into().expect("a word of a line"))
     }
 
     fn may_be_older(&self, address: u64) -> bool {
