@@ -2,8 +2,8 @@
 //! what is published and what is simulated.
 //!
 //! The load is the artifact's: 200 connections in ten threads, batches of 1,000 requests, a SET of 300 random bytes for each
-//! GET, keys at random or each connection in order. The key space is that of the simulation, 330,000 and 200,000 keys; at
-//! random as many requests a second are sent for each key as were published, in order as many as the server takes.
+//! GET, keys at random or each connection in order. There are as many keys as in the simulation; at random as many requests a
+//! second are sent for each key as were published, in order as many as the server takes.
 #![expect(clippy::disallowed_methods, reason = "a real server is loaded and tracked in the host's time")]
 
 use crate::Failure;
@@ -50,7 +50,7 @@ pub(crate) fn table(args: &ReproduceArgs, paper: &Paper, claims: &Claims) -> Res
     let mut rows = Vec::new();
     let bar = progress::bar(&args.common, simulated.len() * 2 * WINDOWS as usize, "windows of 1 s");
     for load in &simulated {
-        let measured = measure(load.in_order, args.seed, &bar)?;
+        let measured = measure(load, args.seed, &bar)?;
         let published = claims.list.iter().find(|c| c.id == load.claim);
         rows.push((load, published.map(|c| c.values.clone()).unwrap_or_default(), measured));
     }
@@ -259,9 +259,9 @@ impl Clients {
     }
 }
 
-fn measure(sequential: bool, seed: u64, bar: &Progress) -> Result<Measured, Failure> {
+fn measure(load: &Load, seed: u64, bar: &Progress) -> Result<Measured, Failure> {
     let server = Server::start()?;
-    let keys = if sequential { 200_000 } else { 330_000 };
+    let (sequential, keys) = (load.in_order, load.keys);
     let mut filling = Client::new(&server.socket(), keys, true, seed, 0)?;
     for _ in 0..keys / BATCH {
         filling.batch(BATCH, true)?;

@@ -3,6 +3,7 @@
 
 pub(crate) mod definitions;
 mod figures;
+mod served;
 
 use crate::claims::Claim;
 use crate::counted::Counted;
@@ -10,6 +11,7 @@ use crate::runs::{Changes, Key, Runs, mean, owned};
 use crate::verdict::Finding;
 use crate::{Effort, Paper};
 use machine::ConfigError;
+use served::{SERVED, Served};
 
 const PAGES: &str = "remote-pages";
 const LINES: &str = "pberry";
@@ -27,25 +29,10 @@ const FUNCTIONAL: &str = "tracked";
 /// The same under the tool of table 1, which slows programs.
 const SLOWED: &str = "tracked under Pin";
 
-/// What is tracked, and how fast it was: for each program the operations of a window, how many
-/// windows, and its size.
-///
-/// Redis: 200 clients of 400,000 requests (the artifact's commands) took 168 and 69 s (table 3), 476,000 and 1.16 million a
-/// second. At random over 10 million keys, here over 330,000: as many a key, and 7 clients have as many requests each in a
-/// window as 200 had, 2,380. In order every client is at the same key; the keys of a window are the published ones, 2,900, of
-/// 200,000, and 10 clients have 5,800 requests each, so that a key has 20 where it had 400. MapReduce: a window is a split, of 16.
-const TRACKS: [(&str, u64, u64, Changes); 4] = [
-    ("redis-random", 15_700, 5, &[("workload.keys", "330000"), ("workload.clients", "7")]),
-    ("redis-seq", 58_000, 3, &[("workload.keys", "200000"), ("workload.clients", "10")]),
-    ("linreg", 1, 16, &[("workload.input_bytes", "33554432"), ("workload.split_bytes", "2097152")]),
-    ("histogram", 1, 16, &[("workload.input_bytes", "8388608"), ("workload.split_bytes", "524288")]),
-];
-
-/// The two Redis of table 3 on a machine: the window in nanoseconds, the length of the run in
-/// windows as they are tracked, and what a design is run with, a tenth.
-const PAUSED: [(&str, u64, u64, Changes); 2] = [
-    ("redis-random", 33_000_000, 3, &[("workload.keys", "33000")]),
-    ("redis-seq", 50_000_000, 2, &[("workload.keys", "20000")]),
+/// Metis as it is tracked: a window is a split, of 16.
+const MAP_REDUCE: [(&str, Changes); 2] = [
+    ("linreg", &[("workload.input_bytes", "33554432"), ("workload.split_bytes", "2097152")]),
+    ("histogram", &[("workload.input_bytes", "8388608"), ("workload.split_bytes", "524288")]),
 ];
 
 /// Local memory holds a part of each program's, about two fifths: KiB of it, and of a design's programs.
@@ -144,27 +131,30 @@ fn using(machine: &str, used: &str) -> String {
     format!("{machine} for {used}")
 }
 
-/// What those of the programs change that are `wanted`; a design looks at one window of requests.
-fn declare_tracks(runs: &mut Runs, effort: Effort, wanted: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
-    for (workload, window, windows, sizes) in TRACKS.into_iter().filter(|(w, ..)| wanted(w)) {
-        let mut sets = owned(sizes);
-        if workload.starts_with("redis") {
-            let windows = if effort == Effort::Whole { windows } else { 1 };
-            sets.push(("workload.operations", (window * windows).to_string()));
-        }
-        let mut add = |name, counted| runs.add_counted(Key::new(name, workload, 1), counted, LINES, &sets);
-        add(FUNCTIONAL, Counted::Windows(window))?;
-        if workload.starts_with("redis") {
-            add(SLOWED, Counted::Slowed(window))?;
-        }
+/// The two Redis as they are tracked, and as they are under the tool that slows them.
+fn declare_served(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError> {
+    for served in &SERVED {
+        let sets = served.tracked(effort);
+        let key = |name| Key::new(name, served.workload, 1);
+        runs.add_counted(key(FUNCTIONAL), Counted::Windows(served.window), LINES, &sets)?;
+        runs.add_counted(key(SLOWED), Counted::Slowed(served.window), LINES, &sets)?;
+    }
+    Ok(())
+}
+
+fn declare_tracks(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError> {
+    declare_served(runs, effort)?;
+    for (workload, sizes) in MAP_REDUCE {
+        let key = Key::new(FUNCTIONAL, workload, 1);
+        runs.add_counted(key, Counted::Windows(1), LINES, &owned(sizes))?;
     }
     Ok(())
 }
 
 /// Table 3's run time with write-protection and without. The paper's emulator has the same memory behind both (§4.3).
 fn declare_pauses(runs: &mut Runs, effort: Effort, workload: &str) -> Result<(), ConfigError> {
-    let (mut sets, window_ns) = match PAUSED.iter().zip(TRACKS).find(|((name, ..), _)| *name == workload) {
-        Some((paused, tracked)) => paused_redis(effort, *paused, tracked),
+    let (mut sets, window_ns) = match Served::named(workload) {
+        Some(served) => served.timed(effort),
         None => (sized(effort, workload, &[])?, 1_000_000),
     };
     // All of it is local, behind the link to the agent.
@@ -175,24 +165,9 @@ fn declare_pauses(runs: &mut Runs, effort: Effort, workload: &str) -> Result<(),
     runs.add(key(PROTECTED), PAGES, &sets)
 }
 
-/// What a Redis is run with as it is tracked, and its window; a design has a tenth of keys, requests and time, and one client.
-fn paused_redis(
-    effort: Effort,
-    (_, window_ns, windows, tenth): (&str, u64, u64, Changes),
-    (_, window, _, whole): (&str, u64, u64, Changes),
-) -> (Sets, u64) {
-    let (part, changes) = if effort == Effort::Whole { (1, whole) } else { (10, tenth) };
-    let mut sets = owned(changes);
-    sets.extend([
-        ("workload.operations", (window / part * windows).to_string()),
-        ("workload.thread_mib", "256".into()),
-    ]);
-    (sets, window_ns / part)
-}
-
 fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
-    declare_tracks(&mut runs, effort, |_| true)?;
+    declare_tracks(&mut runs, effort)?;
     for (workload, local, quarter) in WORKLOADS {
         declare_pauses(&mut runs, effort, workload)?;
         let mut add = |name: &str, preset: &str, more: &[(&'static str, &str)]| {

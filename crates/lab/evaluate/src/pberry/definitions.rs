@@ -1,6 +1,7 @@
 //! Table 1's two Redis loads by three definitions of dirty, for whoever measures them on a real one.
 
-use super::{BLOCKS, FUNCTIONAL, LINES, SLOWED, TRACKED, clean, declare_tracks, sized};
+use super::served::{SERVED, Served};
+use super::{BLOCKS, FUNCTIONAL, LINES, SLOWED, TRACKED, clean, declare_served, sized};
 use crate::Effort;
 use crate::runs::{Key, Runs};
 use machine::RunError;
@@ -14,6 +15,8 @@ pub struct Load {
     pub workload: &'static str,
     /// Whether each connection takes its keys in order; else at random.
     pub in_order: bool,
+    /// How many there are.
+    pub keys: u64,
     /// The claim that has what is published.
     pub claim: &'static str,
     /// A byte is dirty when it was stored.
@@ -24,20 +27,14 @@ pub struct Load {
     pub written_back: Shares,
 }
 
-/// Workloads, whether their keys are in order, and their claims.
-const LOADS: [(&str, bool, &str); 2] = [
-    ("redis-random", false, "pberry.amplification.redis-random"),
-    ("redis-seq", true, "pberry.amplification.redis-seq"),
-];
-
 /// Both loads. Stores and differences are of programs of 80 and 136 MB, write-backs of a small one on a machine with caches.
 ///
 /// # Errors
 /// When a run cannot be done.
 pub(crate) fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     let mut runs = Runs::default();
-    declare_tracks(&mut runs, Effort::Whole, |workload| LOADS.iter().any(|(w, ..)| *w == workload))?;
-    for (workload, ..) in LOADS {
+    declare_served(&mut runs, Effort::Whole)?;
+    for Served { workload, .. } in SERVED {
         // Caches that hold a part of the program, or nothing would be written back.
         let local = [("remote.local_kib", "65536"), ("llc.size_bytes", "1 MiB"), ("l2.size_bytes", "64 KiB")];
         runs.add(Key::new(TRACKED, workload, 1), LINES, &sized(Effort::Whole, workload, &local)?)?;
@@ -46,13 +43,14 @@ pub(crate) fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     let shares = |machine: &str, workload: &str, definition: &str| {
         BLOCKS.map(|block| clean(&runs, machine, workload, definition, block))
     };
-    let load = |(workload, in_order, claim)| Load {
+    let load = |Served { workload, claim, in_order, keys, .. }| Load {
         workload,
         in_order,
+        keys,
         claim,
         stored: shares(SLOWED, workload, "tracking"),
         changed: shares(FUNCTIONAL, workload, "tracking.changed"),
         written_back: shares(TRACKED, workload, "tracking.written_back"),
     };
-    Ok(LOADS.map(load).into())
+    Ok(SERVED.map(load).into())
 }
