@@ -61,3 +61,21 @@ def test_a_file_extends_a_file_from_its_own_folder(cli: Cli, tmp_path: Path) -> 
     # What is wrong in a file that is extended is said of that file.
     (tmp_path / "base.toml").write_text('extends = "asap-rp"\n[ordering]\npersist_buffer = "many"\n')
     assert "base.toml:3: ordering.persist_buffer" in cli.refuses("show", str(tmp_path / "more/child.toml"))
+
+
+def test_what_a_file_says_in_vain_beside_what_is_set_is_told(cli: Cli, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('extends = "asap-rp"\n[ordering]\nrecovery_table = 16\n')
+    remark = "mine.toml:3: ordering.recovery_table does nothing beside what was set"
+    plain = ["queue", "--set", "workload.operations=20", "--no-bands"]
+    assert remark not in cli.run("run", mine, *plain).stderr
+    assert remark in cli.run("run", mine, *plain, "--set", "ordering.model=hops").stderr
+    said = cli.json("compare", "queue", "--on", f"eadr,{mine}", *plain[1:], "--set", "ordering.model=hops")
+    assert remark in said["remarks"]
+
+
+def test_a_campaign_is_told_on_which_memory_a_key_acts(cli: Cli, tmp_path: Path) -> None:
+    plan = tmp_path / "c.toml"
+    plan.write_text('machines = ["compose-nvdimmc-pm"]\nworkloads = ["queue"]\n[vary]\n"memory.controllers" = [1, 2]\n')
+    said = cli.refuses("sweep", plan, "--plan")
+    assert "c.toml:4: memory.controllers: does nothing on compose-nvdimmc-pm, where memories have their own: give memory.1.controllers" in said

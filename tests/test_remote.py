@@ -106,3 +106,8 @@ def test_every_order_of_messages(cli: Cli) -> None:
         assert '"violation": {' in cli("explore", "remote", "--mutant", name, *small, code=1)
     assert "--pages 4" in cli.refuses("explore", "remote", "--pages", 4)
     assert "whole-page" in cli.refuses("explore", "remote", "--walks", "no")
+
+
+def test_a_power_failure_of_volatile_memory_says_that_nothing_is_left(cli: Cli, tmp_path: Path) -> None:
+    text = cli.run("run", "pberry", "redis-random", *SMALL, "--power-fails-at", "20us", "--out", tmp_path / "o")
+    assert "leaves nothing: pberry: remote memory is volatile" in text.stderr

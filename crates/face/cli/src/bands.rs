@@ -252,9 +252,12 @@ fn extremes(numbers: &[f64]) -> (f64, f64) {
     numbers.iter().fold((f64::INFINITY, 0.0), |(low, high), n| (n.min(low), n.max(high)))
 }
 
-/// What has to be said of a recording.
-pub(crate) fn remarks(workloads: &[WorkloadDescription]) -> Vec<String> {
-    let mut remarks = Vec::new();
+/// What has to be said of machines' files, and of a recording.
+pub(crate) fn remarks<'a>(
+    machines: impl IntoIterator<Item = &'a Description>,
+    workloads: &[WorkloadDescription],
+) -> Vec<String> {
+    let mut remarks: Vec<String> = machines.into_iter().flat_map(Description::says_in_vain).collect();
     let Some(threads) = workloads[0].recorded_threads() else { return remarks };
     if threads > 1 && workloads.len() == 1 {
         remarks.push(format!(

@@ -56,7 +56,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         jobs.push((output::machine(name)?, workloads.clone()));
     }
     output::apply_all(&args.settings, &mut jobs)?;
-    bands::say(&args.common, &bands::remarks(&workloads));
+    bands::say(&args.common, &bands::remarks(jobs.iter().map(|(machine, _)| machine), &workloads));
     let ends = !args.no_bands && !args.bands;
     comparable(on, &jobs)?;
     output::make_folder(args.out.as_deref())?;
@@ -192,8 +192,9 @@ pub(crate) fn look(
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<Compared, Failure> {
     comparable(names, &jobs)?;
-    let mut remarks = jobs.first().map(|(_, workloads)| bands::remarks(workloads)).unwrap_or_default();
     let machines = jobs.iter().map(|(machine, _)| machine);
+    let remarks = |(_, workloads): &(_, Vec<_>)| bands::remarks(machines.clone(), workloads);
+    let mut remarks = jobs.first().map(remarks).unwrap_or_default();
     remarks.extend(
         jobs.first().and_then(|(_, workloads)| races::of_workloads(machines, workloads, options.seed)),
     );

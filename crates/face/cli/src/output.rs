@@ -200,8 +200,8 @@ pub(crate) fn apply_all(
     let Some(index) = acted.iter().position(|acted| !acted).filter(|_| !jobs.is_empty()) else {
         return Ok(());
     };
-    let names: Vec<&str> = jobs.iter().map(|(machine, _)| machine.name.as_str()).collect();
-    Err(Failure::BadInput(format!("--set {}", machine::does_nothing(given[index].0, &names))))
+    let machines = jobs.iter().map(|(machine, _)| machine);
+    Err(Failure::BadInput(format!("--set {}", machine::does_nothing(given[index].0, machines))))
 }
 
 /// The keys and values of `--set`.

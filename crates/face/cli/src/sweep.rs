@@ -190,8 +190,11 @@ impl Sources {
             campaign.points().map(|point| self.job(campaign, file, point, &mut acted)).collect();
         let jobs = jobs?;
         if let Some(((line, key), _)) = acted.iter().find(|(_, acts)| !**acts) {
-            let names: Vec<&str> = campaign.machines.iter().map(String::as_str).collect();
-            return Err(Failure::BadInput(format!("{file}:{line}: {}", machine::does_nothing(key, &names))));
+            let machines = campaign.machines.iter().filter_map(|name| self.machines.get(name));
+            return Err(Failure::BadInput(format!(
+                "{file}:{line}: {}",
+                machine::does_nothing(key, machines)
+            )));
         }
         Ok(jobs)
     }

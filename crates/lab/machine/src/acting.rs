@@ -174,6 +174,20 @@ impl Description {
 }
 
 impl Description {
+    /// What the user's own file says that does nothing any more beside what was set since, in words.
+    pub fn says_in_vain(&self) -> Vec<String> {
+        if PRESETS.iter().any(|preset| preset.name == self.name) {
+            return Vec::new();
+        }
+        let acting = self.acting();
+        let idle = self.given.iter().filter(|(key, _)| !acting.contains(*key));
+        let told = idle.filter_map(|(key, given)| match given {
+            Given::File(place) => Some(format!("{place}: {key} does nothing beside what was set")),
+            Given::User => None,
+        });
+        told.collect()
+    }
+
     /// Whether keys that a file gives a source act, on the machine or on a memory that says them itself.
     ///
     /// # Errors
@@ -191,11 +205,9 @@ impl Description {
 
     /// That `key` does nothing here, and what makes it so: another key, where the machine as it comes has a use for it.
     fn does_nothing(&self, key: &str) -> String {
-        if let Some(text) = self.has_its_own(key) {
-            return text;
-        }
         let plain = Description::preset(&self.name).ok().filter(|plain| plain.acts(key));
-        let Some(plain) = plain else { return does_nothing(key, &[&self.name]) };
+        let plain = plain.filter(|_| self.has_its_own(key).is_none());
+        let Some(plain) = plain else { return does_nothing(key, std::iter::once(self)) };
         let others = self.given.keys().filter(|other| **other != key);
         let blamed = others.filter_map(|other| {
             let value = plain.settings.get(other)?;
@@ -247,9 +259,13 @@ pub(crate) fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator
     acting.filter(move |key| (waits || !entry.kind.waited_for().contains(key)) && !is_fixed(key))
 }
 
-/// That `key` does nothing on `machines`, and where it acts.
-pub fn does_nothing(key: &str, machines: &[&str]) -> String {
-    format!("{key}: does nothing on {}; {}", machines.join(", "), acts_on(key, machines))
+/// That `key` does nothing on any of some machines, and where it acts: on single memories of one, or on others.
+pub fn does_nothing<'a>(key: &str, machines: impl Iterator<Item = &'a Description> + Clone) -> String {
+    if let Some(text) = machines.clone().find_map(|machine| machine.has_its_own(key)) {
+        return text;
+    }
+    let names: Vec<&str> = machines.map(|machine| machine.name.as_str()).collect();
+    format!("{key}: does nothing on {}; {}", names.join(", "), acts_on(key, &names))
 }
 
 /// The machines that come with the project on which `key` acts, in a sentence; but those on which it was given.
