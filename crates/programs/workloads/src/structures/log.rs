@@ -38,7 +38,7 @@ impl UndoLog {
         let entry = self.base + 64 + self.used.get();
         assert!(entry + 16 + size < self.base + LOG_BYTES, "a transaction fits its log");
         if self.ranges.borrow().is_empty() {
-            // Where a transaction begins: nobody says how its part is divided, so half is here and half at its end.
+            // Where a transaction begins: half is here and half at its end. ATLAS has 27 in a hundred here, of libpmemobj nobody says.
             c.executes(self.transaction / 2).await;
         }
         // About half of what the library does is before the entry, half before what makes it valid.
