@@ -10,8 +10,8 @@ const EXAMPLES: &str = include_str!("help_examples.txt");
 /// Run real programs on memory that cannot be bought: a simulator of machines with persistent and remote memory
 ///
 /// Simulates machines with persistent, near-data and remote memory, and runs on them the workloads that it brings, and programs
-/// of your own that `coreplane cc` and `coreplane record` have made into traces. Compares machines, cuts their power and checks
-/// what recovery is left with.
+/// of your own that `coreplane record` has made into traces, as they are or faster where `coreplane cc` has compiled them.
+/// Compares machines, cuts their power and checks what recovery is left with.
 #[derive(Debug, Parser)]
 #[command(name = "coreplane", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Simulation speed on this host
     Bench(BenchArgs),
-    /// Run a program that `coreplane cc` made and record its memory behaviour
+    /// Run a program, as it is or made by `coreplane cc`, and record its memory behaviour
     Record(RecordArgs),
     /// The C compiler, with the recorder's hooks: same arguments, output is an instrumented program
     #[command(disable_help_flag = true)]
