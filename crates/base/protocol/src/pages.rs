@@ -74,6 +74,11 @@ pub enum PageStep {
         /// How many.
         count: u64,
     },
+    /// A part of a recording's region begins, or ends: of a program that has any, they alone count.
+    Bound {
+        /// It begins.
+        opens: bool,
+    },
     /// The program ends.
     End,
 }

@@ -99,6 +99,7 @@ fn done(workload: &PageWorkload, seed: u64) -> Done {
                     done.visits += visit.count;
                 }
                 PageStep::Operations { kind, count } => done.operations[kind] += count,
+                PageStep::Bound { .. } => panic!("a program that is no recording has no region"),
                 PageStep::End => break,
             }
         }

@@ -296,6 +296,43 @@ fn what_lies_between_windows_is_not_counted() {
     }
 }
 
+#[test]
+fn pages_count_a_region_alone_too() {
+    let windows = |outside: u64, warm: u64| {
+        let mut w = Writer::new(1 << 20);
+        let stores = |w: &mut Writer, pages: std::ops::Range<u64>| {
+            pages.for_each(|page| w.put(0, Kind::Store, FILE + page % 64 * 4096, page, 100));
+        };
+        stores(&mut w, 0..warm);
+        for _ in 0..3 {
+            stores(&mut w, 0..outside);
+            w.put(0, Kind::Region, 0, 1, 0);
+            stores(&mut w, 0..64);
+            w.put(0, Kind::Region, 0, 0, 0);
+        }
+        stores(&mut w, 0..outside);
+        w
+    };
+    for machine in ["amf", "unified", "tiering"] {
+        let [few, many] = [2, 640].map(|outside| runs(machine, &windows(outside, 64), &[]));
+        assert_eq!([&few, &many].map(|told| told.get("os.visits")), [Some(192.0); 2], "{machine}");
+        assert_eq!([&few, &many].map(|told| told.get("os.minor_faults")), [Some(0.0); 2], "{machine}");
+        assert!((few.time.as_ns() / many.time.as_ns() - 1.0).abs() < 0.05, "{machine}");
+        assert_eq!(
+            runs(machine, &windows(2, 0), &[]).get("os.minor_faults"),
+            Some(62.0),
+            "{machine}: none was warm"
+        );
+        let user = many.get("os.user_time").unwrap();
+        assert!(user <= many.time.as_ns() && user > 0.9 * few.get("os.user_time").unwrap(), "{machine}");
+    }
+    // One thread begins windows, the other ends them; all is on one page, a stretch in each window.
+    let two = runs("amf", &windows_of_two_threads([100, 100]), &[]);
+    assert_eq!(two.get("os.visits"), Some(6.0));
+    let (inside, all) = (two.time.as_ns(), 12.0 * 120.0 * 100.0 / 1.5 / 2.0);
+    assert!((inside / all - 0.5).abs() < 0.05, "half of the instructions: {inside} ns of {all} ns");
+}
+
 /// Two threads, of which one says where six windows begin and the other where they end; instructions between their records.
 fn windows_of_two_threads(between: [u32; 2]) -> Writer {
     let mut w = Writer::new(1 << 20);

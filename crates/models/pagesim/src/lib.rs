@@ -26,6 +26,7 @@ pub mod memory;
 mod params;
 mod policies;
 mod policy;
+mod region;
 mod report;
 mod run;
 mod samples;

@@ -86,8 +86,8 @@ pub(crate) fn outcome(m: &PageMachine, kinds: &[&str]) -> Outcome {
         ((*name).to_string(), *operations, to.since(*from))
     };
     Outcome {
-        time: t.time,
-        visits: t.visits,
+        time: t.passed.time,
+        visits: t.passed.visits,
         slices: t.slices,
         statistics: statistics(m),
         phases: kinds.iter().zip(&t.operations).map(phase).collect(),
@@ -99,7 +99,8 @@ fn statistics(m: &PageMachine) -> Vec<(&'static str, f64)> {
     let mut rows = Vec::new();
     let mut each = |name, value| rows.push((name, value));
     run_statistics(m).each(&mut each);
-    if let Some((hits, misses)) = m.totals().cache {
+    if m.has_cache() {
+        let (hits, misses) = m.totals().passed.cache;
         Front { cache_hits: hits as f64, cache_misses: misses as f64 }.each(&mut each);
     }
     for (name, value) in m.totals().policy.iter() {
@@ -114,11 +115,11 @@ fn statistics(m: &PageMachine) -> Vec<(&'static str, f64)> {
 }
 
 fn run_statistics(m: &PageMachine) -> stats::Run {
-    let (t, memory) = (m.totals(), m.memory());
-    let c = t.counts;
+    let (totals, memory) = (m.totals(), m.memory());
+    let (t, c) = (&totals.passed, totals.passed.counts);
     let core_time = (t.time.as_ns() * m.cores() as f64).max(f64::MIN_POSITIVE);
-    let operations: u64 = t.operations.iter().map(|(n, _, _)| n).sum();
-    let (read, written) = memory.swap_traffic();
+    let operations: u64 = totals.operations.iter().map(|(n, _, _)| n).sum();
+    let (read, written) = t.swap;
     let seconds = (t.time.as_ns() * 1e-9).max(f64::MIN_POSITIVE);
     let whole = |n: u64| n as f64;
     let of_pm = |n: u64| memory.has_pm().then_some(whole(n));
@@ -142,9 +143,9 @@ fn run_statistics(m: &PageMachine) -> stats::Run {
         system_time: t.system.as_ns(),
         pm_integrated_bytes_max: memory.gives_pm().then_some(whole(memory.pm_online_most)),
         descriptor_bytes_max: whole(m.samples().iter().map(|s| s.descriptors).max().unwrap_or(0)),
-        programs_ended: whole(t.ended),
-        oom_kills: whole(t.out_of_memory),
-        signals: whole(t.signals),
+        programs_ended: whole(totals.ended),
+        oom_kills: whole(totals.out_of_memory),
+        signals: whole(totals.signals),
         bytes_written: of_pm(c.pm_written),
         section_bytes_written_max: of_pm(memory.most_worn()),
         energy_j: t.joules,

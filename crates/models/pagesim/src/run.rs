@@ -5,6 +5,7 @@ use crate::curve::{Load, Visits};
 use crate::energy::Energy;
 use crate::memory::{Fault, FaultError, Medium, MemoryManager, NoRoom};
 use crate::policy::Policy;
+use crate::region::{Passed, Region, until};
 use crate::samples::{Sample, Totals};
 use crate::slice::Task;
 use crate::spec::MachineSpec;
@@ -61,6 +62,7 @@ pub(crate) struct PageMachine {
     /// Device files opened so far: first frame, pages.
     pub(crate) files: Vec<(u64, u64)>,
     pub(crate) totals: Totals,
+    pub(crate) region: Region,
     left: usize,
 }
 
@@ -93,6 +95,7 @@ impl PageMachine {
             samples: Vec::new(),
             files: Vec::new(),
             totals: Totals::default(),
+            region: Region::default(),
             left: arrivals.len(),
             arrivals: Vec::new(),
             memory,
@@ -255,7 +258,9 @@ impl PageMachine {
         self.memory.fault(task, area, page, now, &mut *self.policy)
     }
 
-    fn sample(&mut self, now: Time) {
+    /// Memory's energy until now. A part of the region may have begun later, in a slice that is under way.
+    fn pass(&mut self, now: Time) {
+        let now = now.max(self.last_sample);
         self.memory.settle(now);
         let [dram, pm] = [Medium::Dram, Medium::Pm].map(|m| self.memory.online_bytes(m));
         let used = self.memory.used_bytes(Medium::Dram) + self.memory.used_bytes(Medium::Pm);
@@ -263,7 +268,27 @@ impl PageMachine {
         let slots = if block > 0 { self.memory.swap_bytes().0 } else { 0 };
         self.energy.pass(&self.spec.power, dram + pm + block, used + slots, now.since(self.last_sample));
         self.last_sample = now;
+    }
+
+    /// What has passed by an instant, but for a slice that is under way.
+    pub(crate) fn passed(&mut self, now: Time) -> Passed {
+        self.pass(now);
+        Passed {
+            time: until(now),
+            visits: self.totals.visits,
+            user: self.totals.user,
+            system: self.totals.system,
+            counts: self.memory.counts,
+            swap: self.memory.swap_traffic(),
+            cache: self.cache.as_ref().map_or((0, 0), |c| (c.hits, c.misses)),
+            joules: self.energy.joules(),
+        }
+    }
+
+    fn sample(&mut self, now: Time) {
+        self.pass(now);
         let marks = self.memory.marks();
+        let pm = self.memory.online_bytes(Medium::Pm);
         if self.samples.len() == MOST_SAMPLES {
             let mut nth = 0;
             self.samples.retain(|_| {
@@ -291,10 +316,9 @@ impl PageMachine {
     fn finish(&mut self) {
         let end = Time::ZERO + self.totals.time;
         self.sample(end.max(self.last_sample));
-        self.totals.counts = self.memory.counts;
-        self.totals.joules = self.energy.joules();
+        let passed = self.passed(end);
+        self.totals.passed = self.region.counted(&passed);
         self.policy.statistics(&self.memory, &mut self.totals.policy);
-        self.totals.cache = self.cache.as_ref().map(|c| (c.hits, c.misses));
     }
 
     /// What is seen over time.
@@ -310,6 +334,11 @@ impl PageMachine {
     /// Cores.
     pub(crate) fn cores(&self) -> usize {
         self.spec.cores
+    }
+
+    /// Whether a cache stands in front of persistent memory.
+    pub(crate) fn has_cache(&self) -> bool {
+        self.cache.is_some()
     }
 
     /// What decides about pages.

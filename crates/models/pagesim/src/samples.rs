@@ -1,6 +1,6 @@
 //! What is seen of a machine over time, and at its end.
 
-use crate::memory::Counts;
+use crate::region::Passed;
 use params::Tally;
 use units::{Dur, Time};
 
@@ -46,10 +46,6 @@ pub(crate) struct Totals {
     pub user: Dur,
     /// Time of the kernel.
     pub system: Dur,
-    /// What the memory manager counted.
-    pub counts: Counts,
-    /// Energy of memory, in joules.
-    pub joules: f64,
     /// Operations by kind: how many, and from when to when.
     pub operations: Vec<(u64, Time, Time)>,
     /// Programs that ended by themselves.
@@ -62,6 +58,6 @@ pub(crate) struct Totals {
     pub failed_maps: u64,
     /// The policy's own numbers.
     pub policy: Tally,
-    /// Hits and misses of the cache in front of persistent memory, where there is one.
-    pub cache: Option<(u64, u64)>,
+    /// What counts of all this: of a recording with a region, its parts.
+    pub passed: Passed,
 }

@@ -140,12 +140,21 @@ impl PageMachine {
                 let time = self.memory.unmap(task, area);
                 spent.system(self.spec.memory.costs.fault + time);
             }
+            PageStep::Bound { opens } => self.bound(opens, spent),
             PageStep::End => {
                 self.totals.ended += 1;
                 let time = self.reap(task, true);
                 spent.system(time);
             }
         }
+    }
+
+    /// A part of the region begins or ends, in the middle of a slice.
+    fn bound(&mut self, opens: bool, spent: &Spent) {
+        let mut passed = self.passed(spent.now);
+        passed.user += spent.user;
+        passed.system += spent.system;
+        self.region.bound(opens, &passed);
     }
 
     fn operations(&mut self, kind: usize, count: u64, spent: &Spent) {

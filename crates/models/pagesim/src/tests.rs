@@ -92,7 +92,7 @@ fn a_program_takes_the_time_of_its_visits_and_faults() {
     assert_eq!(m.totals().user, Dur::ns(120) * 100);
     assert_eq!(m.totals().system, Dur::ns(700) + faults + Dur::ns(60) * 100);
     assert_eq!(m.totals().time, m.totals().user + m.totals().system);
-    assert_eq!((m.totals().counts.minor, m.totals().visits), (100, 100));
+    assert_eq!((m.totals().passed.counts.minor, m.totals().visits), (100, 100));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn visits_of_pm_are_slower_where_the_medium_is_and_wear_it() {
 fn device_files_are_there_without_a_fault_and_end_where_they_end() {
     let map = |area, pages| PageStep::MapDevice { area, pages, file_pages: 100, file: 0 };
     let m = ran(spec(4, 1, false), program(vec![map(0, 100), sweep(0, 100, true)]));
-    assert_eq!((m.totals().counts.minor, m.totals().signals, m.totals().ended), (0, 0, 1));
+    assert_eq!((m.totals().passed.counts.minor, m.totals().signals, m.totals().ended), (0, 0, 1));
     let m = ran(spec(4, 1, false), program(vec![map(0, 200), sweep(0, 101, true)]));
     assert_eq!((m.totals().signals, m.totals().ended, m.totals().visits), (1, 0, 100));
     let m =

@@ -73,6 +73,26 @@ pub struct Counts {
     pub pm_written: u64,
 }
 
+impl Counts {
+    /// Adds what has happened from one look to another.
+    pub(crate) fn add(&mut self, from: &Counts, to: &Counts) {
+        let fields: [fn(&mut Counts) -> &mut u64; 10] = [
+            |c| &mut c.minor,
+            |c| &mut c.major,
+            |c| &mut c.readahead,
+            |c| &mut c.by_kswapd,
+            |c| &mut c.by_direct,
+            |c| &mut c.scanned,
+            |c| &mut c.demoted,
+            |c| &mut c.promoted,
+            |c| &mut c.hints,
+            |c| &mut c.pm_written,
+        ];
+        let (mut from, mut to) = (*from, *to);
+        fields.iter().for_each(|field| *field(self) += *field(&mut to) - *field(&mut from));
+    }
+}
+
 /// Main memory and its manager.
 #[derive(Debug)]
 pub struct MemoryManager {
