@@ -66,7 +66,7 @@ def test_a_file_extends_a_file_from_its_own_folder(cli: Cli, tmp_path: Path) -> 
 def test_what_a_file_says_in_vain_beside_what_is_set_is_told(cli: Cli, tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text('extends = "asap-rp"\n[ordering]\nrecovery_table = 16\n')
-    remark = "mine.toml:3: ordering.recovery_table does nothing beside what was set"
+    remark = f"{mine}:3: ordering.recovery_table does nothing beside what was set"
     plain = ["queue", "--set", "workload.operations=20", "--no-bands"]
     assert remark not in cli.run("run", mine, *plain).stderr
     assert remark in cli.run("run", mine, *plain, "--set", "ordering.model=hops").stderr

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.out.is_some() {
         options.opening = output::OPENING;
     }
-    bands::say(&args.common, &bands::remarks([&machine], &workloads));
+    bands::say(&args.common, &remarks(&machine, &workloads, &options));
     if args.bands && (args.timeline || options.power_fails_at.is_some()) {
         let text = "--bands: a run that is watched or cut short has none; leave --timeline and --power-fails-at away";
         return Err(Failure::BadInput(text.into()));
@@ -95,6 +95,16 @@ pub(crate) fn has_ends(options: &RunOptions) -> bool {
     options.timeline_marks == 0 && options.power_fails_at.is_none()
 }
 
+/// What has to be said of a run.
+fn remarks(machine: &Description, workloads: &[WorkloadDescription], options: &RunOptions) -> Vec<String> {
+    let mut remarks = bands::remarks([machine], workloads);
+    if options.power_fails_at.is_some() {
+        let nothing = machine::can_crash(machine).err();
+        remarks.extend(nothing.map(|why| format!("the power failure leaves nothing: {why}")));
+    }
+    remarks
+}
+
 /// Runs a machine, at the ends of what is open too where `ends` says so, and gives what JSON says of it, but for the
 /// host's time; `done` is called after each run.
 pub(crate) fn look(
@@ -104,15 +114,8 @@ pub(crate) fn look(
     known: impl Fn(&Wanted<'_>) -> Option<(Report, f64)> + Sync,
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<(Runs, Value), Failure> {
-    let mut remarks = bands::remarks([&pair[0].0], &pair[0].1);
+    let mut remarks = remarks(&pair[0].0, &pair[0].1, options);
     remarks.extend(races::of_workloads(std::iter::once(&pair[0].0), &pair[0].1, options.seed));
-    if options.power_fails_at.is_some() {
-        remarks.extend(
-            machine::can_crash(&pair[0].0)
-                .err()
-                .map(|why| format!("the power failure leaves nothing: {why}")),
-        );
-    }
     let runs = bands::run(pair, options, ends, known, done).map_err(output::failed)?.pop();
     let runs = runs.ok_or_else(|| Failure::BadInput("nothing was run".into()))?;
     let mut json = runs.report().0.to_json();

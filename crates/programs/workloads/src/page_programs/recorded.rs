@@ -128,6 +128,7 @@ mod tests {
                 PageStep::Map { .. }
                 | PageStep::MapDevice { .. }
                 | PageStep::Unmap { .. }
+                | PageStep::Bound { .. }
                 | PageStep::Visit(_) => {}
             }
         }

@@ -113,6 +113,7 @@ mod tests {
                         PageStep::Map { .. }
                         | PageStep::MapDevice { .. }
                         | PageStep::Unmap { .. }
+                        | PageStep::Bound { .. }
                         | PageStep::Visit(_)
                         | PageStep::Operations { .. } => {}
                     }
