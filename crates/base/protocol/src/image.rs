@@ -17,6 +17,15 @@ pub fn mask_of(offset: usize, size: usize) -> Mask {
     (u64::MAX >> (64 - size)) << offset
 }
 
+/// The word of eight bytes that begins with one of some bytes.
+///
+/// # Panics
+/// When it goes beyond them.
+#[inline]
+pub fn word_of(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("a word has eight bytes"))
+}
+
 /// A byte of ones for each bit.
 #[inline]
 pub fn whole_bytes(bits: u8) -> u64 {

@@ -25,7 +25,7 @@ pub use cpu::{
     Access, Activity, CorePort, Cpu, FenceKind, FlushKind, Op, OpKind, Order, RmwKind, Share, Site, Touched,
     Translated, Translator,
 };
-pub use image::{Block, Image, Mask, SharedPage, Turns, mask_of, merge, whole_bytes};
+pub use image::{Block, Image, Mask, SharedPage, Turns, mask_of, merge, whole_bytes, word_of};
 pub use msg::{Grant, Msg, Snoop, ports, tell_durable, unexpected};
 pub use near::{NearInterface, NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;

@@ -193,11 +193,11 @@ pub(crate) fn look(
 ) -> Result<Compared, Failure> {
     comparable(names, &jobs)?;
     let machines = jobs.iter().map(|(machine, _)| machine);
-    let remarks = |(_, workloads): &(_, Vec<_>)| bands::remarks(machines.clone(), workloads);
-    let mut remarks = jobs.first().map(remarks).unwrap_or_default();
-    remarks.extend(
-        jobs.first().and_then(|(_, workloads)| races::of_workloads(machines, workloads, options.seed)),
-    );
+    let mut remarks = Vec::new();
+    if let Some((_, workloads)) = jobs.first() {
+        remarks.extend(bands::remarks(machines.clone(), workloads));
+        remarks.extend(races::of_workloads(machines, workloads, options.seed));
+    }
     let runs = bands::run(&jobs, options, bands, known, done).map_err(output::failed)?;
     let rows = runs.iter().map(|of| row(of, &runs[base])).collect();
     Ok(Compared { runs, rows, remarks })

@@ -125,7 +125,7 @@ impl Persistent for Words<'_> {
         if self.at.0 != line {
             self.at = (line, self.point.read(line));
         }
-        u64::from_le_bytes(self.at.1[at..at + 8].try_into().expect("a word of a line"))
+        protocol::word_of(&self.at.1, at)
     }
 
     fn may_be_older(&self, address: u64) -> bool {

@@ -105,8 +105,8 @@ impl Description {
         // Read once: most extend others, and sweeps and suggestions ask for all of them again and again.
         static READ: [OnceLock<Result<Description, ConfigError>>; PRESETS.len()] =
             [const { OnceLock::new() }; PRESETS.len()];
-        let file = format!("machines/{name}.toml");
-        READ[place].get_or_init(|| Description::parse(name, &file, PRESETS[place].text)).clone()
+        let read = || Description::parse(name, &format!("machines/{name}.toml"), PRESETS[place].text);
+        READ[place].get_or_init(read).clone()
     }
 
     /// A machine from the text of a TOML file called `file`.

@@ -289,7 +289,9 @@ impl Firmware {
             let mut line = [0; 64];
             dram.read(cp_line(place), &mut line);
             let new = |c: &CpCommand| c.phase != self.places[place].phase;
-            let Some(command) = CpCommand::from_words([word(&line, 0), word(&line, 8)]).filter(new) else {
+            let Some(command) =
+                CpCommand::from_words([protocol::word_of(&line, 0), protocol::word_of(&line, 8)]).filter(new)
+            else {
                 continue;
             };
             self.places[place] = CpPlace { phase: command.phase, exchanged: None };
@@ -325,7 +327,7 @@ impl Firmware {
         for index in 0..slots {
             let mut line = [0; 64];
             dram.read(PAGE_LINES + u64::from(index / 8), &mut line);
-            let word = word(&line, (index % 8) as usize * 8);
+            let word = protocol::word_of(&line, (index % 8) as usize * 8);
             let (slot, page) = (first_slot + index, word as u32);
             if word >> 63 == 1 && !self.places.iter().any(|p| p.exchanged == Some((slot, page))) {
                 all.push((slot, page));
@@ -358,8 +360,4 @@ pub struct Dump {
     pub saved: u64,
     /// Valid pages for which the battery did not last: the NAND has what it had.
     pub lost: Vec<u32>,
-}
-
-fn word(line: &[u8; 64], at: usize) -> u64 {
-    u64::from_le_bytes(line[at..at + 8].try_into().expect("eight bytes"))
 }

@@ -2,7 +2,7 @@
 //! time are of all that ran.
 
 use crate::memory::Counts;
-use units::{Dur, Time};
+use units::Dur;
 
 /// What has passed on a machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,11 +60,6 @@ impl Region {
         }
         self.ended.unwrap_or(*passed)
     }
-}
-
-/// The time that has passed by an instant.
-pub(crate) fn until(at: Time) -> Dur {
-    at.since(Time::ZERO)
 }
 
 #[cfg(test)]

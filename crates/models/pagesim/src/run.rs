@@ -5,7 +5,7 @@ use crate::curve::{Load, Visits};
 use crate::energy::Energy;
 use crate::memory::{Fault, FaultError, Medium, MemoryManager, NoRoom};
 use crate::policy::Policy;
-use crate::region::{Passed, Region, until};
+use crate::region::{Passed, Region};
 use crate::samples::{Sample, Totals};
 use crate::slice::Task;
 use crate::spec::MachineSpec;
@@ -274,7 +274,7 @@ impl PageMachine {
     pub(crate) fn passed(&mut self, now: Time) -> Passed {
         self.pass(now);
         Passed {
-            time: until(now),
+            time: now.since(Time::ZERO),
             visits: self.totals.visits,
             user: self.totals.user,
             system: self.totals.system,

@@ -442,9 +442,7 @@ fn hashes_of(tracker: &Tracker<'_>, unit: Unit) -> Vec<u128> {
         if tracker.grain() == 64 {
             return line_hash(line.address(), block);
         }
-        let at = (unit % 64) as usize;
-        let word = block[at..at + 8].try_into().expect("a word of a line");
-        word_hash(unit, u64::from_le_bytes(word))
+        word_hash(unit, protocol::word_of(block, (unit % 64) as usize))
     };
     let before = hash(&block);
     let mut all = vec![0];

@@ -20,7 +20,7 @@ impl Persistent for Fixed<'_, '_> {
     fn word(&mut self, address: u64) -> u64 {
         let unit = self.tracker.unit(address);
         let Some(stores) = self.tracker.in_flight.get(&unit) else {
-            return self.tracker.persisted_word(address);
+            return self.tracker.persisted.word(address);
         };
         if !self.choice.contains_key(&unit) {
             for kept in (0..=stores.len()).rev() {

@@ -214,7 +214,7 @@ impl Persistent for Lazy<'_, '_> {
     fn word(&mut self, address: u64) -> u64 {
         let unit = self.tracker.unit(address);
         let Some(stores) = self.tracker.in_flight.get(&unit) else {
-            return self.tracker.persisted_word(address);
+            return self.tracker.persisted.word(address);
         };
         if let Some(kept) = self.choice.get(&unit) {
             return self.tracker.word(address, &stores[..*kept]);

@@ -10,10 +10,10 @@ use super::epochs::Epochs;
 use super::files::{FileState, What};
 use super::grouped::{Apart, Flushed, InFlight, Limits, PendingChange};
 use super::log::{Event, Happened, Kind, Log, Pass, SiteId};
-use super::pages::{Pages, word_of};
+use super::pages::Pages;
 use super::unit::{KERNEL, METADATA, Unit};
 use protocol::Persistency;
-use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of, whole_bytes};
+use protocol::{FenceKind, FlushKind, Mask, line_of, offset_of, whole_bytes, word_of};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use units::watch;
@@ -606,11 +606,6 @@ impl<'a> Tracker<'a> {
     /// The unit of an address.
     pub(super) fn unit(&self, address: u64) -> Unit {
         address / self.grain() * self.grain()
-    }
-
-    /// The word at `address` when nothing in flight of its unit is there.
-    pub(super) fn persisted_word(&self, address: u64) -> u64 {
-        self.persisted.word(address)
     }
 
     /// The word at `address` when these stores in flight of its unit are there. Recovery reads most of its words over and

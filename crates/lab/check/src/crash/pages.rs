@@ -1,6 +1,6 @@
 //! Bytes of memory that is used here and there: only pages that were written cost anything.
 
-use protocol::{Block, Line, Mask, PAGE_BYTES, line_of, mask_of, merge, offset_of};
+use protocol::{Block, Line, Mask, PAGE_BYTES, line_of, mask_of, merge, offset_of, word_of};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -31,11 +31,6 @@ pub(super) fn line_hash(address: u64, block: &Block) -> u128 {
     let words = block.as_chunks::<8>().0.iter().enumerate();
     let each = words.map(|(i, w)| word_hash(address + 8 * i as u64, u64::from_le_bytes(*w)));
     each.fold(0, u128::wrapping_add)
-}
-
-/// The word that begins with one of some bytes.
-pub(super) fn word_of(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("a word has eight bytes"))
 }
 
 impl Pages {

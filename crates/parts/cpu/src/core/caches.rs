@@ -243,7 +243,7 @@ impl Caches {
     pub(super) fn read(&self, slot: Slot, at: usize, size: u8) -> u64 {
         let block = &self.data[slot];
         if at + 8 <= 64 {
-            let word = u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
+            let word = protocol::word_of(block, at);
             return word & (u64::MAX >> (64 - 8 * u32::from(size)));
         }
         let mut word = [0; 8];

@@ -32,7 +32,7 @@ proptest! {
             let unit = tracker.unit(address);
             let mut block = tracker.persisted.read(line_of(address));
             let at = offset_of(address);
-            prop_assert_eq!(tracker.persisted_word(address), word_of(&block, at));
+            prop_assert_eq!(tracker.persisted.word(address), word_of(&block, at));
             let stores = tracker.in_flight.get(&unit).map_or(&[][..], |all| &all[..]);
             for kept in 0..=stores.len() {
                 prop_assert_eq!(tracker.word(address, &stores[..kept]), word_of(&block, at));
