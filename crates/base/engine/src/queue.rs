@@ -49,6 +49,8 @@ pub(crate) struct EventQueue<M> {
     slots: [Place; SLOTS],
     /// The last event of each slot that is used.
     lasts: [Place; SLOTS],
+    /// The event that was last hung before another, of each slot that is used and has it still: the next often comes behind it.
+    hints: [Place; SLOTS],
     used: u64,
     /// The slot of the last event popped, counted from power-on: the wheel holds this one and those that follow.
     turn: u64,
@@ -72,6 +74,7 @@ impl<M: Copy> EventQueue<M> {
             free: NOBODY,
             slots: [NOBODY; SLOTS],
             lasts: [NOBODY; SLOTS],
+            hints: [NOBODY; SLOTS],
             used: 0,
             turn: 0,
             far: BinaryHeap::with_capacity(256),
@@ -137,6 +140,9 @@ impl<M: Copy> EventQueue<M> {
         let turn = slot_of(key);
         let slot = turn as usize % SLOTS;
         self.slots[slot] = after;
+        if self.hints[slot] == place {
+            self.hints[slot] = NOBODY;
+        }
         self.used &= !(u64::from(after == NOBODY) << slot);
         if turn != self.turn {
             self.turn = turn;
@@ -182,8 +188,10 @@ impl<M: Copy> EventQueue<M> {
 
     /// The same of one that comes before another of its slot.
     fn hang_before(&mut self, key: Key, place: Place, slot: usize) {
-        let mut before = NOBODY;
-        let mut after = self.slots[slot];
+        let hint = self.slab.get(self.hints[slot] as usize).filter(|event| event.key < key);
+        let (mut before, mut after) =
+            hint.map_or((NOBODY, self.slots[slot]), |event| (self.hints[slot], event.next));
+        self.hints[slot] = place;
         while let Some(event) = self.slab.get(after as usize).filter(|event| event.key < key) {
             before = after;
             after = event.next;
