@@ -14,6 +14,7 @@
 //! that core's epoch tag at once. Under release persistency a store may be an exchange, which acquires and releases; each line
 //! is one core's for plain stores, and all exchange it where nothing races. Not modelled: evictions, loads.
 
+mod media;
 mod promise;
 mod releases;
 mod state;
@@ -210,7 +211,7 @@ impl<M: Member> Protocol for PathSpace<M> {
             table
         };
         let tables = (0..self.controllers).map(table).collect();
-        State::new(cores, tables, M::TimestampRegister::of(self.cores), self.map(), self.lines)
+        State::new(cores, tables, M::TimestampRegister::of(self.cores), self.lines)
     }
 
     fn steps(&self, state: &State<M>, steps: &mut Vec<Step>) {

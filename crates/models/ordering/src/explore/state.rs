@@ -1,16 +1,17 @@
 //! Where cores, controllers, wires and memory stand.
 
+use super::media::Media;
 use super::releases::{Releases, Stores};
 use super::step::Wire;
 use super::{MOST_CORES, Member, TimestampRegister, line};
 use crate::spec::CrossCore;
 use explore::{Aside, Wires};
 use protocol::{
-    Accepted, AddressMap, ControllerOrdering, CoreOrdering, EpochId, EpochTag, FenceKind, Image, LineWrite,
-    Mask, Msg, Outbox, PM_BASE, Peer, messages,
+    Accepted, ControllerOrdering, CoreOrdering, EpochId, EpochTag, FenceKind, LineWrite, Mask, Msg, Outbox,
+    Peer, messages,
 };
 use std::collections::BTreeSet;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use units::Time;
 
 /// A write as the checker knows it.
@@ -48,22 +49,6 @@ pub struct State<M: Member> {
     pub(super) clock: Aside<Clock>,
 }
 
-/// The controllers' memories.
-#[derive(Clone)]
-struct Media {
-    images: Vec<Image>,
-    map: AddressMap,
-    lines: usize,
-}
-
-/// Lines that are never written stay zero.
-impl Hash for Media {
-    fn hash<H: Hasher>(&self, into: &mut H) {
-        let Media { images, map, lines } = self;
-        (0..*lines).map(line).for_each(|l| images[map.controller(l)].read(l).hash(into));
-    }
-}
-
 /// Simulated time, of which nothing that is checked depends but this: what comes later is later, and a timer that is
 /// set has not ended yet.
 #[derive(Clone, Debug)]
@@ -93,12 +78,11 @@ impl<M: Member> State<M> {
         cores: Vec<M::Core>,
         tables: Vec<M::Table>,
         register: M::TimestampRegister,
-        map: AddressMap,
         lines: usize,
     ) -> State<M> {
         State {
             done: vec![0; cores.len()],
-            memory: Media { images: vec![Image::new(PM_BASE); tables.len()], map, lines },
+            memory: Media::new(lines),
             tables,
             register,
             has_news: false,
@@ -239,22 +223,22 @@ impl<M: Member> State<M> {
     }
 
     fn controller(&mut self, core: usize, c: usize, msg: &Msg) {
-        let (table, image) = (&mut self.tables[c], &mut self.memory.images[c]);
+        let (table, memory) = (&mut self.tables[c], &mut self.memory);
         match msg {
             Msg::Flush(request) => {
                 let slot = request.slot;
-                let refused = table.flush(request, image) == Accepted::Refused;
+                let refused = memory.with(|image| table.flush(request, image)) == Accepted::Refused;
                 let answer = if refused { Msg::Nack { slot } } else { Msg::Ack { slot } };
                 self.send(Wire::Answer(c, (!M::ONE_WIRE).then_some(core)), core, answer);
             }
             Msg::Commit { epoch } => {
-                table.commit(core as u8, *epoch, image, &mut Vec::new());
+                memory.with(|image| table.commit(core as u8, *epoch, image, &mut Vec::new()));
                 self.send(Wire::Committed(c, core), core, Msg::CommitAck { epoch: *epoch });
             }
             Msg::Complete { epoch, after } => {
                 let tag = EpochTag { core: core as u8, epoch: *epoch };
                 if let Some(clocks) = table.clocks() {
-                    clocks.complete(tag, *after, image, &mut Vec::new());
+                    memory.with(|image| clocks.complete(tag, *after, image, &mut Vec::new()));
                 }
                 self.moved(c);
             }
@@ -285,7 +269,7 @@ impl<M: Member> State<M> {
         for c in 0..self.tables.len() {
             for (from, tag) in told.iter().filter(|(from, _)| *from != c) {
                 let Some(clocks) = self.tables[c].clocks() else { return };
-                clocks.hears(*from, *tag, &mut self.memory.images[c], &mut Vec::new());
+                self.memory.with(|image| clocks.hears(*from, *tag, image, &mut Vec::new()));
             }
             self.moved(c);
         }
@@ -293,18 +277,13 @@ impl<M: Member> State<M> {
 
     /// The number of the write that each line holds after a power failure, 0 for none.
     pub(super) fn after_power_failure(&self) -> Vec<usize> {
-        let Media { images, map, lines } = &self.memory;
-        let mut images = images.clone();
-        for (table, image) in self.tables.iter().zip(&mut images) {
-            table.power_fail(image);
-        }
+        let mut memory = self.memory.clone();
+        memory.with(|image| self.tables.iter().for_each(|table| table.power_fail(image)));
         let mut saved = Vec::new();
         self.cores.iter().for_each(|core| core.power_fail(&mut |at, write| saved.push((at, *write))));
         saved.sort_by_key(|(at, _)| *at);
-        for (_, w) in saved {
-            images[map.controller(w.line)].write(w.line, &w.data, w.mask);
-        }
-        (0..*lines).map(line).map(|l| images[map.controller(l)].read(l)[0].into()).collect()
+        saved.iter().for_each(|(_, write)| memory.write(write));
+        memory.numbers().collect()
     }
 
     /// Whether `epoch` is `of`, or comes after it.
