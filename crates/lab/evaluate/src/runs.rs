@@ -369,6 +369,16 @@ mod tests {
     }
 
     #[test]
+    fn statistics_that_are_kept_come_back_to_the_last_bit() {
+        let mut r = units::Random::new(1, 0);
+        for _ in 0..10_000 {
+            let value = r.below(1 << 53) as f64 / (1 + r.below(1 << 40)) as f64;
+            let back: f64 = serde_json::from_str(&json!(value).to_string()).unwrap();
+            assert_eq!(back.to_bits(), value.to_bits(), "{value}");
+        }
+    }
+
+    #[test]
     fn a_statistic_that_does_not_exist_is_an_error_and_not_zero() {
         let runs = Runs::default();
         runs.get("asap-rp", "cceh", 4, "ordering.nacks");

@@ -7,7 +7,7 @@ use protocol::Image;
 use serde_json::{Value, json};
 use units::{Dur, Time};
 
-/// Where a kept report has the bits of its statistics: a number that is read from decimals may be another in its last bit.
+/// Where a kept report has the bits of its statistics: JSON has no number for what is none, or without end.
 const BITS: &str = "bits";
 
 impl Report {
