@@ -30,8 +30,9 @@ impl Media {
     }
 
     pub(super) fn write(&mut self, w: &LineWrite) {
-        let written = self.0.iter_mut().enumerate().find(|(l, _)| line(*l) == w.line);
-        written.into_iter().for_each(|(_, block)| merge(block, &w.data, w.mask));
+        if let Some((_, block)) = self.0.iter_mut().enumerate().find(|(l, _)| line(*l) == w.line) {
+            merge(block, &w.data, w.mask);
+        }
     }
 
     /// The number of the write that each line holds, 0 for none.
