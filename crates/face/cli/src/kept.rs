@@ -82,7 +82,7 @@ impl KeptRuns {
         if *was_known {
             return;
         }
-        let mut kept = report.to_kept();
+        let mut kept = report.to_json();
         kept["kept_for"] = self.hash(&report.description, &report.workload_description).into();
         kept["host_seconds"] = (*host).into();
         let text = format!("{kept:#}\n");

@@ -4,29 +4,17 @@ use crate::describe::{Description, WorkloadDescription};
 use crate::report::{Report, Statistic, in_order};
 use cpu::Stretch;
 use protocol::Image;
-use serde_json::{Value, json};
+use serde_json::Value;
 use units::{Dur, Time};
 
-/// Where a kept report has the bits of its statistics: JSON has no number for what is none, or without end.
-const BITS: &str = "bits";
-
 impl Report {
-    /// The report as JSON from which it can be restored.
-    pub fn to_kept(&self) -> Value {
-        let mut all = self.to_json();
-        let bits = self.stats.iter().map(|s| (s.name.clone(), json!(s.value.to_bits())));
-        all[BITS] = Value::Object(bits.collect());
-        all
-    }
-
-    /// The report of which [`Report::to_kept`] made `kept`, for that machine and workload, without images; none where it is not whole,
+    /// The report of which [`Report::to_json`] made `kept`, for that machine and workload, without images; none where it is not whole,
     /// or tells what cannot be read back: what machines at page fidelity and agents of remote memory tell.
     pub fn restored(kept: &Value, machine: &Description, workload: &WorkloadDescription) -> Option<Report> {
         let of_pages = ["phases", "series", "lines_per_page"].iter().any(|key| kept.get(key).is_some());
-        let stats = kept[BITS].as_object()?.iter();
-        let statistic = |(name, bits): (&String, &Value)| {
-            Some(Statistic { name: name.clone(), value: f64::from_bits(bits.as_u64()?) })
-        };
+        let stats = kept["stats"].as_object()?.iter();
+        let statistic =
+            |(name, value): (&String, &Value)| Some(Statistic { name: name.clone(), value: value.as_f64()? });
         let mut stats: Vec<Statistic> = stats.map(statistic).collect::<Option<_>>()?;
         in_order(&mut stats);
         let replayed = match kept.get("replayed") {
@@ -83,12 +71,12 @@ mod tests {
         workload.set("workload.operations", "200").unwrap();
         let options = RunOptions { seed: 3, without_images: true, opening: 9, ..RunOptions::default() };
         let report = run(&machine, &workload, &options).unwrap();
-        let kept = serde_json::to_string(&report.to_kept()).unwrap();
+        let kept = serde_json::to_string(&report.to_json()).unwrap();
         let read: Value = serde_json::from_str(&kept).unwrap();
         let back = Report::restored(&read, &machine, &workload).unwrap();
         assert_eq!(back.to_json(), report.to_json());
         assert_eq!((back.time, &back.stats, &back.opening), (report.time, &report.stats, &report.opening));
-        for key in ["machine", "seed", "time_ns", "references", BITS] {
+        for key in ["machine", "seed", "time_ns", "references", "stats"] {
             let mut less = read.clone();
             less.as_object_mut().unwrap().remove(key);
             assert!(Report::restored(&less, &machine, &workload).is_none(), "{key}");
