@@ -19,6 +19,7 @@ mod driver;
 mod fingerprint;
 mod harness;
 mod held;
+mod part;
 mod wires;
 
 #[cfg(test)]
@@ -29,4 +30,5 @@ pub use driver::{Outcome, Protocol, Replay, Violation, explore, replay};
 pub use fingerprint::{Aside, Fingerprint};
 pub use harness::{Explored, Harness, Mutants, Texts};
 pub use held::Held;
+pub use part::Part;
 pub use wires::{Event, Wires};

@@ -187,3 +187,17 @@ fn bounds_say_what_they_accept() {
     assert_eq!(refused("how", "well"), "--how well: accepted are slow, fast");
     assert!(refused("depth", "1").contains("accepted are --size, --parts"));
 }
+
+#[test]
+fn a_part_is_its_own_as_soon_as_it_changes() {
+    let first = Part::new(vec![1, 2]);
+    let same = Fingerprint::of(&first);
+    let mut second = first.clone();
+    assert_eq!(Fingerprint::of(&second), same);
+    second.push(3);
+    assert_eq!((&*first, &*second), (&vec![1, 2], &vec![1, 2, 3]));
+    assert_eq!(Fingerprint::of(&first), same);
+    assert_ne!(Fingerprint::of(&second), same, "what was taken before the change is forgotten");
+    second.pop();
+    assert_eq!(Fingerprint::of(&second), same, "the value counts, not how it came about");
+}

@@ -187,7 +187,7 @@ impl<M> PathSpace<M> {
             }
             return;
         }
-        let unused = state.log.iter().position(Vec::is_empty).unwrap_or(self.lines);
+        let unused = state.log.iter().position(|writes| writes.is_empty()).unwrap_or(self.lines);
         let alike = self.lines <= self.controllers;
         let lines = if alike { self.lines.min(unused + 1) } else { self.lines };
         steps.extend((0..lines).map(|line| Step::Store { core, line }));
@@ -264,10 +264,9 @@ impl<M: Member> Protocol for PathSpace<M> {
     }
 
     fn is_final(&self, state: &State<M>) -> bool {
-        let empty = |core: &M::Core| core.level() == 0;
         state.wires.is_empty()
             && state.done.iter().all(|d| *d == self.script())
-            && state.cores.iter().all(empty)
+            && state.cores.iter().all(|core| core.level() == 0)
     }
 
     fn check_final(&self, state: &State<M>) -> Result<(), String> {

@@ -36,25 +36,28 @@ impl Promise {
         memory: &[usize],
         (line, n, w): (usize, usize, &Written),
     ) -> Result<(), String> {
-        let lost = name(n, w, line);
+        let lost = || name(n, w, line);
         if self == Promise::Stores {
-            return Err(format!("a power failure loses {lost}, which is visible"));
+            return Err(format!("a power failure loses {}, which is visible", lost()));
         }
         if w.epoch <= state.cores[w.core].committed() {
-            return Err(format!("a power failure loses {lost}, whose epoch has committed"));
+            return Err(format!("a power failure loses {}, whose epoch has committed", lost()));
         }
         if self == Promise::Releases {
-            return may_lose_released(state, memory, w, &lost);
+            return may_lose_released(state, memory, w, lost);
         }
         for (kept_line, kept) in memory.iter().enumerate().filter(|(_, kept)| **kept > 0) {
             let v = &state.log[kept_line][kept - 1];
             if self == Promise::Regions && (v.core, v.epoch) == (w.core, w.epoch) {
                 let kept = name(kept - 1, v, kept_line);
-                return Err(format!("a power failure keeps {kept} and loses {lost}, of the same region"));
+                return Err(format!("a power failure keeps {kept} and loses {}, of the same region", lost()));
             }
             if state.follows((v.core, v.epoch), (w.core, w.epoch), &mut Vec::new()) {
                 let kept = name(kept - 1, v, kept_line);
-                return Err(format!("a power failure keeps {kept} and loses {lost}, which comes before it"));
+                return Err(format!(
+                    "a power failure keeps {kept} and loses {}, which comes before it",
+                    lost()
+                ));
             }
         }
         Ok(())
@@ -66,13 +69,13 @@ fn may_lose_released<M: Member>(
     state: &State<M>,
     memory: &[usize],
     w: &Written,
-    lost: &str,
+    lost: impl Fn() -> String,
 ) -> Result<(), String> {
     for (line, writes) in state.log.iter().enumerate() {
         let mut kept = writes[..memory[line]].iter().enumerate();
         if let Some((n, v)) = kept.find(|(_, v)| w.place < v.after[w.core]) {
             let kept = name(n, v, line);
-            return Err(format!("a power failure keeps {kept} and loses {lost}, which comes before it"));
+            return Err(format!("a power failure keeps {kept} and loses {}, which comes before it", lost()));
         }
     }
     Ok(())

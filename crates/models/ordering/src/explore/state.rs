@@ -5,7 +5,7 @@ use super::releases::{Releases, Stores};
 use super::step::Wire;
 use super::{MOST_CORES, Member, TimestampRegister, line};
 use crate::spec::CrossCore;
-use explore::{Aside, Wires};
+use explore::{Aside, Part, Wires};
 use protocol::{
     Accepted, ControllerOrdering, CoreOrdering, EpochId, EpochTag, FenceKind, LineWrite, Mask, Msg, Outbox,
     Peer, messages,
@@ -31,21 +31,21 @@ pub(super) type Epoch = (usize, EpochId);
 /// Where everything stands.
 #[derive(Clone, Hash)]
 pub struct State<M: Member> {
-    pub(super) cores: Vec<M::Core>,
+    pub(super) cores: Vec<Part<M::Core>>,
     /// Stores and fences done, per core.
     pub(super) done: Vec<usize>,
-    tables: Vec<M::Table>,
+    tables: Vec<Part<M::Table>>,
     register: M::TimestampRegister,
-    memory: Media,
+    memory: Part<Media>,
     /// A controller has something to tell others.
     pub(super) has_news: bool,
     /// Messages, each with the core that sends or gets it.
     pub(super) wires: Wires<Wire, (usize, Msg)>,
     /// For each line its writes, in the order in which they became visible; the first writes 1, the second 2.
-    pub(super) log: Vec<Vec<Written>>,
+    pub(super) log: Vec<Part<Vec<Written>>>,
     /// Which epoch came after which, between cores.
-    after: BTreeSet<(Epoch, Epoch)>,
-    pub(super) releases: Releases,
+    after: Part<BTreeSet<(Epoch, Epoch)>>,
+    pub(super) releases: Part<Releases>,
     pub(super) clock: Aside<Clock>,
 }
 
@@ -82,16 +82,16 @@ impl<M: Member> State<M> {
     ) -> State<M> {
         State {
             done: vec![0; cores.len()],
-            memory: Media::new(lines),
-            tables,
+            memory: Part::new(Media::new(lines)),
+            tables: tables.into_iter().map(Part::new).collect(),
             register,
             has_news: false,
             wires: Wires::new(),
-            log: vec![Vec::new(); lines],
-            after: BTreeSet::new(),
-            releases: Releases::new(cores.len()),
+            log: vec![Part::new(Vec::new()); lines],
+            after: Part::new(BTreeSet::new()),
+            releases: Part::new(Releases::new(cores.len())),
             clock: Aside(Clock { steps: 0, reached: [Time::ZERO; MOST_CORES] }),
-            cores,
+            cores: cores.into_iter().map(Part::new).collect(),
         }
     }
 
