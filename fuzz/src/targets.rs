@@ -1,5 +1,5 @@
 //! What is fuzzed: readers of files that others made, and what is done with what they read. Each target takes bytes and may
-//! refuse them; it may not panic, hang, or take memory without bound. `crates/lab/check/tests/fuzz_targets.rs` runs the same
+//! refuse them; it may not panic, hang, or take memory without bound. `crates/lab/check/tests/checks/fuzz_targets.rs` runs the same
 //! functions on the seeds and on damaged copies of them.
 
 use check::crash::{self, Persistency, Recorded, Tracker};

@@ -1,8 +1,6 @@
 //! What every workload keeps to: the same verbs, run on every line of the catalogue.
 
-mod kit;
-
-use kit::bad_value;
+use crate::kit::bad_value;
 use machine::{
     CrashEvery, Description, Report, RunError, RunOptions, WorkloadDescription, run, run_with_crashes,
 };

@@ -1,6 +1,4 @@
 //! The machines on which a contract is held, taken from the registry and from what comes with the project.
-#![allow(dead_code, reason = "each test takes what it needs")]
-
 use machine::{Description, PRESETS, Report, RunError, RunOptions, WorkloadDescription, memory_kinds, run};
 use params::{Kind, Param};
 use plug::MemoryKind;

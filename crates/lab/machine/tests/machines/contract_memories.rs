@@ -1,9 +1,7 @@
 //! What every kind of memory keeps to, alone and beside every other kind: the same verbs, run on every line of the registry.
 
-mod kit;
-
+use crate::kit::{Machine, bad_value, machines, pairs, singles, work};
 use engine::Mode;
-use kit::{Machine, bad_value, machines, pairs, singles, work};
 use machine::{
     CrashEvery, CrashPoint, RunOptions, can_crash, memory_kinds, params::MACHINE, run_with_crashes,
     takes_what_was_durable,

@@ -1,7 +1,7 @@
 //! The fuzzing targets on their seeds and on damaged copies of these: as many as take seconds. `.ci/run nightly` runs them under
 //! libFuzzer.
 
-#[path = "../../../../fuzz/src/targets.rs"]
+#[path = "../../../../../fuzz/src/targets.rs"]
 mod targets;
 
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! What a run reports is what the parts of its machine declare, no more and no less.
 
-mod kit;
-
+use crate::kit::{Machine, machines, with_little_memory, work};
 use engine::Mode;
-use kit::{Machine, machines, with_little_memory, work};
 use machine::{Description, Fidelity, PRESETS, Report, RunOptions, STATISTICS, WorkloadDescription, run};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -1,9 +1,7 @@
 //! What every workload of machines at page fidelity keeps to: the same verbs, run on every line of its catalogue and on every
 //! such machine that comes with the project.
 
-mod kit;
-
-use kit::bad_value;
+use crate::kit::bad_value;
 use machine::{Description, Fidelity, PRESETS, Report, RunOptions, WorkloadDescription, run};
 use protocol::pages::PageStep;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +36,7 @@ fn machines() -> impl Iterator<Item = Description> {
         .iter()
         .map(|p| Description::preset(p.name).unwrap())
         .filter(|machine| machine.fidelity() == Fidelity::Page)
-        .map(kit::with_little_memory)
+        .map(crate::kit::with_little_memory)
 }
 
 fn ran(machine: &Description, work: &WorkloadDescription, seed: u64) -> Report {

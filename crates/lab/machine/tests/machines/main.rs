@@ -1,0 +1,30 @@
+//! Whole machines, their descriptions and their reports. One program: it is linked once, and its tests run beside each other.
+
+mod account;
+mod acting;
+mod artifact_pages;
+mod closed_forms;
+mod compositions;
+mod contract_memories;
+mod contract_pages;
+mod contract_statistics;
+mod contract_workloads;
+mod descriptions;
+mod engines;
+mod fuzz;
+mod kit;
+mod many_cores;
+mod nvdimm;
+mod nvdimm_faults;
+mod open_values;
+mod progress;
+mod promises;
+mod random_machines;
+mod remote;
+mod replay;
+mod sources;
+mod sparse;
+mod speculation;
+mod strands;
+mod timeline;
+mod values;
