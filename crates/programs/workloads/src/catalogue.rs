@@ -4,7 +4,8 @@ use crate::workload::Workload;
 use crate::{stores, structures as s};
 
 /// All workloads.
-pub const WORKLOADS: &[Workload] = &[
+// No constant: programs that one names would be compiled again in every crate that reads it.
+pub static WORKLOADS: &[Workload] = &[
     s::bandwidth::WORKLOAD,
     s::append::WORKLOAD,
     stores::hash::HASHMAP,

@@ -62,7 +62,8 @@ const INSTANCES: params::Kind = Count { min: 1, max: 10_000 };
 const OPERATIONS: params::Kind = Count { min: 1, max: 1_000_000_000 };
 
 /// All of them.
-pub const PAGE_WORKLOADS: &[PageWorkload] = &[
+// No constant, as with `catalogue::WORKLOADS`.
+pub static PAGE_WORKLOADS: &[PageWorkload] = &[
     PageWorkload {
         name: "spec-mix",
         meaning: "many instances of nine programs with the footprints and phases of SPEC CPU2006's, arriving in batches",

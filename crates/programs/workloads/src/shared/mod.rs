@@ -111,7 +111,8 @@ impl Broken {
 }
 
 /// All of them.
-pub const SHARED_WORKLOADS: &[SharedWorkload] = &[
+// No constant, as with `catalogue::WORKLOADS`.
+pub static SHARED_WORKLOADS: &[SharedWorkload] = &[
     log::WORKLOAD,
     ring::WORKLOAD,
     allocator::WORKLOAD,
