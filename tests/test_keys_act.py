@@ -21,7 +21,7 @@ from coreplane.inputs import Value
 NIGHT = bool(os.environ.get("COREPLANE_NIGHTLY"))
 
 #: Machines that take half of the time: devices whose every key was moved on another machine by day.
-SLOW = ("compose-nearpm-remote", "nvdimmc-poc@pram", "nvdimmc-poc@stt-mram")
+SLOW = ("amf@nvdimmc", "compose-nearpm-remote", "nvdimmc-poc@pram", "nvdimmc-poc@stt-mram")
 
 #: What a key of such a beginning hangs on, besides its own machine: cores on the ordering model, memory on its kind.
 PARTS = {

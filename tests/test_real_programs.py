@@ -34,7 +34,7 @@ def verdict(cli: Cli, machine: str, *mode: str) -> dict:
     assert recorded.returncode == 0, recorded.stderr
     check = f"PMEM_IS_PMEM_FORCE=1 {cli.folder}/program --check {{image}} {{acknowledged}}"
     # A check opens a whole database: fewer points and images than the defaults serve.
-    bounds = ["--points", 60, "--images", 12, "--every", 200]
+    bounds = ["--points", 30, "--images", 8, "--every", 200]
     done = cli.run("crash", machine, "trace:t.cpt", "--check", check, *bounds, "--format", "json")
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)
