@@ -1,5 +1,6 @@
 //! Every seeded bug is found and named, every correct twin is clean, on the models that can tell.
 
+use crate::small::small;
 use check::crash::{self, Bounds, Event, Kind, Log, Persistency, Replay, Search};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
 use protocol::{FenceKind, FlushKind};
@@ -32,20 +33,10 @@ const RELY_ON_A_LINE: [(&str, Persistency); 6] = [
     ("p-masstree", Persistency::Armv8),
 ];
 
-/// Less to set up than for a measurement: recovery walks through all of it for every image.
-const SMALL: [(&str, &str, &str); 6] = [
-    ("hashmap", "workload.mechanism", "own"),
-    ("nstore", "workload.keys", "60"),
-    ("echo", "workload.value_size", "128"),
-    ("vacation", "workload.relations", "50"),
-    ("dash-lh", "workload.preload", "200"),
-    ("dash-eh", "workload.preload", "200"),
-];
-
 fn workload(name: &str, sets: &[(&str, &str)]) -> WorkloadDescription {
-    let mut w = WorkloadDescription::named(name).unwrap();
-    for (_, key, value) in SMALL.iter().filter(|s| s.0 == name) {
-        w.set(key, value).unwrap();
+    let mut w = small(name);
+    if name == "hashmap" {
+        w.set("workload.mechanism", "own").unwrap();
     }
     for (key, value) in [("workload.operations", "200"), ("workload.durable", "true")].iter().chain(sets) {
         w.set(key, value).unwrap();

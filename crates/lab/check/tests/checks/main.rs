@@ -9,5 +9,6 @@ mod one_sided;
 mod orders;
 mod recorded;
 mod saved_caches;
+mod small;
 mod spread;
 mod strands;

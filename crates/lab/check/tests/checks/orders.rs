@@ -1,8 +1,9 @@
 //! Structures recover wherever the power fails while stores are on their way beside caches that are too small, be it that a
 //! core goes back meanwhile.
 
+use crate::small::small;
 use check::crash::timed;
-use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
+use machine::{CrashEvery, Description, RunOptions};
 use rayon::prelude::*;
 
 /// Caches of a few lines, and a queue of one entry.
@@ -43,7 +44,7 @@ fn survives_at(every: CrashEvery, least: usize, preset: &str, own: &[(&str, &str
     let mut machine = Description::preset(preset).unwrap();
     TINY.iter().chain(own).for_each(|(key, value)| machine.set(key, value).unwrap());
     STRUCTURES.par_iter().for_each(|name| {
-        let mut workload = WorkloadDescription::named(name).unwrap();
+        let mut workload = small(name);
         workload.set("workload.operations", "150").unwrap();
         let options = RunOptions { seed: 3, ..RunOptions::default() };
         let mut recover = workload.recovery(3).unwrap();
