@@ -50,13 +50,13 @@ fn unknown_workloads_and_keys_offer_the_nearest() {
 fn every_statistic_has_a_row_with_unit_and_meaning() {
     for preset in PRESETS {
         let machine = Description::preset(preset.name).unwrap();
-        let (name, key, value) = match machine.fidelity() {
-            Fidelity::Page => ("spec-mix", "workload.instances", "3"),
-            Fidelity::Hosts => ("shared-log", "workload.operations", "3"),
-            Fidelity::Line => ("mix", "workload.operations", "100"),
+        let (name, sets): (_, &[_]) = match machine.fidelity() {
+            Fidelity::Page => ("spec-mix", &[("workload.instances", "3"), ("workload.scale_percent", "5")]),
+            Fidelity::Hosts => ("shared-log", &[("workload.operations", "3")]),
+            Fidelity::Line => ("mix", &[("workload.operations", "100")]),
         };
         let mut w = WorkloadDescription::named(name).unwrap();
-        w.set(key, value).unwrap();
+        sets.iter().for_each(|(key, value)| w.set(key, value).unwrap());
         let report = run(&machine, &w, &Default::default()).unwrap();
         for s in &report.stats {
             assert!(STATISTICS.iter().any(|i| i.name == s.name), "{} has no row", s.name);
