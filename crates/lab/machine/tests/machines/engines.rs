@@ -132,6 +132,12 @@ fn fast_and_reference_engine_agree_on_random_machines_of_odd_seeds() {
     (1..300).step_by(2).for_each(compare);
 }
 
+/// A core loads a line that another has written, and writes it: where stores alone make dependences, this one does, too.
+#[test]
+fn stores_to_what_a_load_brought_are_in_order() {
+    compare(699);
+}
+
 #[test]
 #[ignore = "minutes: run by night"]
 fn fast_and_reference_engine_agree_on_many_random_machines() {

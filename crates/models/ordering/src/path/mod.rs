@@ -86,6 +86,15 @@ impl Tracker {
         Ok(true)
     }
 
+    /// A store to `line`: where stores alone make dependences, what a load had brought counts now.
+    #[inline]
+    pub(crate) fn writes_over(&mut self, line: Line) -> Result<(), WouldBlock> {
+        if self.spec.dependences == Dependences::Stores && self.spec.cross_core == CrossCore::Conflicts {
+            self.acquire(line)?;
+        }
+        Ok(())
+    }
+
     /// Another core takes a line that this one wrote or released. By the text (ASAP §IV-E) the reply carries the epoch
     /// that is open, however old the write is, and a new one begins; where nothing is in flight there is nothing to wait for.
     pub(crate) fn snooped(
