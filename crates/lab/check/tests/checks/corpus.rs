@@ -1,6 +1,6 @@
 //! Every seeded bug is found and named, every correct twin is clean, on the models that can tell.
 
-use crate::small::small;
+use crate::kit::small;
 use check::crash::{self, Bounds, Event, Kind, Log, Persistency, Replay, Search};
 use machine::{CrashEvery, Description, RunOptions, WorkloadDescription};
 use protocol::{FenceKind, FlushKind};

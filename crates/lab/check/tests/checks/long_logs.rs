@@ -1,21 +1,12 @@
 //! Logs of recordings whose stores are pending for long: what is held does not grow with them.
 
+use crate::kit::MODELS;
 use check::crash::{self, Bounds, Candidate, Log, Outcome, Persistency, Recorded, Replay, Search, Tracker};
 use protocol::{PM_BASE, line_of};
 use trace::space::{Layout, file_address};
 use trace::{File, Kind, Record, Recording, Trace};
 
 const BOUNDS: Bounds = Bounds { points: 40, images: 400, failures: 4, skip: 0 };
-
-const MODELS: [Persistency; 7] = [
-    Persistency::Px86Line,
-    Persistency::Px86,
-    Persistency::Armv8,
-    Persistency::Epoch,
-    Persistency::Release,
-    Persistency::OneSided,
-    Persistency::Strict,
-];
 
 /// A file of 64 KiB, mapped at 1 MiB, and one thread.
 fn log(records: impl Iterator<Item = (Kind, u64, u64)>) -> Log {

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod fuzz_targets;
+mod kit;
 mod long_logs;
 mod near_data;
 mod nvdimm;
@@ -9,6 +10,5 @@ mod one_sided;
 mod orders;
 mod recorded;
 mod saved_caches;
-mod small;
 mod spread;
 mod strands;

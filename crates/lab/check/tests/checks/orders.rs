@@ -1,21 +1,11 @@
 //! Structures recover wherever the power fails while stores are on their way beside caches that are too small, be it that a
 //! core goes back meanwhile.
 
-use crate::small::small;
+use crate::kit::{small, tiny};
 use check::crash::timed;
-use machine::{CrashEvery, Description, RunOptions};
+use machine::{CrashEvery, RunOptions};
 use rayon::prelude::*;
 
-/// Caches of a few lines, and a queue of one entry.
-const TINY: [(&str, &str); 7] = [
-    ("l1.size_bytes", "1 KiB"),
-    ("l1.ways", "2"),
-    ("l2.size_bytes", "1 KiB"),
-    ("l2.ways", "2"),
-    ("llc.size_bytes", "4 KiB"),
-    ("llc.ways", "8"),
-    ("ordering.write_pending_queue", "1"),
-];
 /// The programs of ASAP's evaluation that recover, and structures of the project's own.
 const STRUCTURES: [&str; 16] = [
     "queue",
@@ -41,8 +31,7 @@ fn survives(preset: &str, own: &[(&str, &str)]) {
 }
 
 fn survives_at(every: CrashEvery, least: usize, preset: &str, own: &[(&str, &str)]) {
-    let mut machine = Description::preset(preset).unwrap();
-    TINY.iter().chain(own).for_each(|(key, value)| machine.set(key, value).unwrap());
+    let machine = tiny(preset, own);
     STRUCTURES.par_iter().for_each(|name| {
         let mut workload = small(name);
         workload.set("workload.operations", "150").unwrap();

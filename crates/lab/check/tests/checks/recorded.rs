@@ -1,5 +1,6 @@
 //! The crash lab on recordings made by hand: what each call, flush and fence leaves to a power failure.
 
+use crate::kit::MODELS;
 use check::crash::{self, Bounds, Candidate, Log, Outcome, Persistency, Recorded, Replay, Search, Verdict};
 use proptest::prelude::*;
 use protocol::{PM_BASE, line_of, offset_of};
@@ -118,16 +119,6 @@ fn search(log: &Log, model: Persistency, right: impl Fn(&Candidate<'_>) -> bool 
     let check = |i: &Candidate<'_>| Outcome::of(if right(i) { Ok(()) } else { Err("wrong".into()) });
     crash::search_whole(log, model, BOUNDS, &check, &|| true, &mut |_| {})
 }
-
-const MODELS: [Persistency; 7] = [
-    Persistency::Px86Line,
-    Persistency::Px86,
-    Persistency::Armv8,
-    Persistency::Epoch,
-    Persistency::Release,
-    Persistency::OneSided,
-    Persistency::Strict,
-];
 
 /// On x86 a full fence and a locked operation wait for what was flushed; machines that know only their own fences do as much,
 /// and nothing for what was not flushed.
