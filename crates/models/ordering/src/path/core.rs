@@ -282,8 +282,9 @@ impl<P: Policy> CoreOrdering for PathCore<P> {
 
     fn store(&mut self, now: Time, write: &LineWrite, out: &mut Outbox) -> Result<EpochId, WouldBlock> {
         self.begin_region(now, out)?;
-        let depends = self.path.tracker.writes_over(write.line);
-        self.pressed(depends)?;
+        if self.path.tracker.counts_at_stores() {
+            self.acquire(now, write.line, out)?;
+        }
         if let Some(epoch) = self.policy.joins(&mut self.path, now, write) {
             return Ok(epoch);
         }

@@ -86,13 +86,10 @@ impl Tracker {
         Ok(true)
     }
 
-    /// A store to `line`: where stores alone make dependences, what a load had brought counts now.
+    /// Whether a dependence that came with a load counts when the line is written, and not before.
     #[inline]
-    pub(crate) fn writes_over(&mut self, line: Line) -> Result<(), WouldBlock> {
-        if self.spec.dependences == Dependences::Stores && self.spec.cross_core == CrossCore::Conflicts {
-            self.acquire(line)?;
-        }
-        Ok(())
+    pub(crate) fn counts_at_stores(&self) -> bool {
+        self.spec.dependences == Dependences::Stores && self.spec.cross_core == CrossCore::Conflicts
     }
 
     /// Another core takes a line that this one wrote or released. By the text (ASAP §IV-E) the reply carries the epoch
