@@ -26,9 +26,9 @@ const MIX_INSTANCES: u64 = 675;
 const MIX: u64 = MIX_INSTANCES / MIX_SCALE;
 const MIX_HIDDEN: u64 = 448 / MIX_SCALE;
 const MIX_SCALE: u64 = 32;
-/// Table 4's experiments with as much persistent memory for both are run at a quarter of the size: energy over the other
+/// Table 4's experiments with as much persistent memory for both are run at an eighth of the size: energy over the other
 /// design's hangs on it by a hundredth.
-const SCALE: u64 = 4;
+const SCALE: u64 = 8;
 /// The platform's swap device.
 const SWAP: &str = "os.swap_gib";
 /// Cores of the platform, each of which starts an instance of a batch.
@@ -36,14 +36,14 @@ const CORES: u64 = 32;
 /// The one that is shown over time.
 const SHOWN: usize = 1;
 
-/// The same persistent memory in other designs, at an eighth of the size.
+/// The same persistent memory in other designs, at a sixteenth of the size.
 const DESIGNS: [&str; 7] =
     ["amf@pm", "unified@pm", "hotplug", "tiering", "dram-cache", "pm-block", "dram-swap"];
-/// AMF's hidden memory as another system of this project: its word, and what it takes besides at an eighth of the size.
+/// AMF's hidden memory as another system of this project: its word, and what it takes besides at a sixteenth of the size.
 const HIDDEN: [(&str, &str, Changes); 3] = [
     ("a medium", "pm", &[]),
-    ("NVDIMM-C", "nvdimmc", &[("nvdimm.slots_mib", "1024")]),
-    ("remote memory", "remote", &[("remote.local_kib", "1048576")]),
+    ("NVDIMM-C", "nvdimmc", &[("nvdimm.slots_mib", "512")]),
+    ("remote memory", "remote", &[("remote.local_kib", "524288")]),
 ];
 
 const DATABASES: [(&str, &[&str]); 2] = [
@@ -57,7 +57,7 @@ pub(crate) const PAPER: Paper = Paper {
     is_collection: false,
     about: |seed| {
         format!(
-            "seed {seed}; table 4 at a quarter of the size: instances of 1 GiB on average, so that they need more than there is, and \
+            "seed {seed}; table 4 at an eighth of the size: instances of 1 GiB on average, so that they need more than there is, and \
              the same persistent memory for both; nothing is fitted"
         )
     },
@@ -146,7 +146,7 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
             add_swapping(&mut runs, &at(machine, number), machine, by, sets)?;
         }
     }
-    let eighth = || scaled(8, 20, 16);
+    let sixteenth = || scaled(16, 10, 8);
     for number in 0..EXPERIMENTS.len() {
         for machine in [UNIFIED, AMF] {
             let sets = scaled(MIX_SCALE, MIX, mix_pm(machine, number));
@@ -154,13 +154,13 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
         }
     }
     for design in DESIGNS {
-        add_swapping(&mut runs, design, design, 8, eighth())?;
+        add_swapping(&mut runs, design, design, 16, sixteenth())?;
     }
     for (what, hidden, besides) in HIDDEN {
-        let mut sets = eighth();
+        let mut sets = sixteenth();
         sets.push(("fusion.hidden", hidden.into()));
         sets.extend(owned(besides));
-        add_swapping(&mut runs, &hiding(what), "amf@pm", 8, sets)?;
+        add_swapping(&mut runs, &hiding(what), "amf@pm", 16, sets)?;
     }
     Ok(runs)
 }

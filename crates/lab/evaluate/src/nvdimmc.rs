@@ -93,7 +93,7 @@ impl Fio {
     /// Bytes of a file that every access hits: each block is visited once, as fio does, and a small file has enough small ones.
     fn file_bytes(&self) -> u64 {
         match self.effort {
-            Effort::Whole if self.block >= 4096 => 8 << 20,
+            Effort::Whole if self.block >= 4096 => 4 << 20,
             Effort::Design if self.block >= 4096 => 2 << 20,
             Effort::Whole | Effort::Design => 1 << 20,
         }

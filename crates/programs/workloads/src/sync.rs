@@ -88,10 +88,20 @@ impl Gate {
 
 /// Waits until every thread has called this for the `round`th time, counted from 1.
 pub(crate) async fn barrier(c: &Context, round: u64) {
+    meet(c, round, 100).await;
+}
+
+/// The same of threads that wait long and are in no hurry: they sleep, and look again after 10 us or so.
+pub(crate) async fn barrier_asleep(c: &Context, round: u64) {
+    meet(c, round, 20_000).await;
+}
+
+/// Cycles lie between two looks.
+async fn meet(c: &Context, round: u64, pause: u64) {
     let met = async {
         c.cpu.fetch_add(BARRIER, 1, Order::AcquireRelease).await;
         while c.cpu.load_acquire(BARRIER).await < round * c.threads as u64 {
-            c.compute(100).await;
+            c.compute(pause).await;
         }
     };
     c.cpu.charged(Activity::Locks, met).await;

@@ -24,7 +24,7 @@ pub(super) fn all(runs: &Runs) -> Vec<Figure> {
             "figure-15",
             "Energy of memory",
             "kJ",
-            "By experiment of table 4, at a quarter of its size, with the same persistent memory.",
+            "By experiment of table 4, at an eighth of its size, with the same persistent memory.",
             &|m, n| of(runs, m, n, "energy_j") / 1e3,
         ),
         pass_through(runs),
@@ -85,7 +85,7 @@ fn faults_over_time(runs: &Runs) -> Figure {
     Lines {
         name: "figure-10",
         title: "Page faults over time",
-        caption: "Experiment 2 of table 4, at a quarter of its size. The paper shows mcf alone; here the mix of nine programs.",
+        caption: "Experiment 2 of table 4, at an eighth of its size. The paper shows mcf alone; here the mix of nine programs.",
         axis: "million a second",
         x: "seconds",
         order: &[UNIFIED, AMF, WHOLE],
@@ -97,7 +97,7 @@ fn swap_over_time(runs: &Runs) -> Figure {
     Lines {
         name: "figure-11",
         title: "Swap device in use over time",
-        caption: "Experiment 2 of table 4, at a quarter of its size.",
+        caption: "Experiment 2 of table 4, at an eighth of its size.",
         axis: "GiB",
         x: "seconds",
         order: &[UNIFIED, AMF, WHOLE],
@@ -118,7 +118,7 @@ fn processor(runs: &Runs) -> Figure {
     Lines {
         name: "figure-12",
         title: "Share of the cores' time in user and system mode",
-        caption: "Experiment 2 of table 4, at a quarter of its size; the kernel's threads count as system time.",
+        caption: "Experiment 2 of table 4, at an eighth of its size; the kernel's threads count as system time.",
         axis: "share",
         x: "seconds",
         order: &["unified, user", "unified, system", "amf, user", "amf, system"],

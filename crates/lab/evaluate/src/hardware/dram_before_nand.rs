@@ -40,7 +40,7 @@ pub(super) fn declare(runs: &mut Runs) -> Result<(), ConfigError> {
         let numbers = [
             ("workload.pages", pages),
             ("workload.warm", pages),
-            ("workload.operations", pages.max(2 * READERS)),
+            ("workload.operations", (pages / 2).max(2 * READERS)),
             ("workload.lines", 64),
         ];
         let sets = sets(&numbers, &[("workload.pattern", "sequential")]);

@@ -23,7 +23,7 @@ fn run_name(series: &str, query: &str) -> String {
 }
 
 pub(super) fn declare(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError> {
-    let pages = if effort == Effort::Whole { "4000" } else { "500" };
+    let pages = if effort == Effort::Whole { "2500" } else { "500" };
     let stream = PageStream::small();
     for query in asked(&stream, effort) {
         for (series, machine, rule) in SERIES {

@@ -133,7 +133,8 @@ pub(crate) async fn run(c: Context) {
         push_out(&c, job.end(), c.pm_cache_bytes.unwrap_or(0)).await;
     }
     c.cpu.maps_anew();
-    sync::start_after(&c, 2).await;
+    sync::barrier_asleep(&c, 2).await;
+    sync::start_after(&c, 3).await;
     let (depth, mut varies) = (s.number("workload.depth"), Random::new(c.thread as u64, 1));
     let mut software = |key: &str| {
         // Half to one and a half times, or the program would fall into step with the refresh.
