@@ -35,11 +35,40 @@ impl DirtySet {
     }
 }
 
+/// A page, line by line.
 struct Tracked {
-    now: [u8; PAGE],
-    before: [u8; PAGE],
+    now: [[u8; 64]; 64],
+    /// What a line held when the window began, where it was stored to in it.
+    before: [[u8; 64]; 64],
     stored: [u64; 64],
     in_window: bool,
+}
+
+impl Tracked {
+    fn new() -> Box<Tracked> {
+        Box::new(Tracked { now: [[0; 64]; 64], before: [[0; 64]; 64], stored: [0; 64], in_window: false })
+    }
+
+    fn store(&mut self, at: usize, size: usize, value: u64) {
+        let (line, byte) = (at / 64, at % 64);
+        if self.stored[line] == 0 {
+            self.before[line] = self.now[line];
+        }
+        self.now[line][byte..byte + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        self.stored[line] |= protocol::mask_of(byte, size);
+    }
+
+    /// Bytes that differ from what they were, and lines with one. What was not stored to does not.
+    fn changed(&self) -> (u64, u64) {
+        let (mut bytes, mut lines) = (0, 0);
+        for line in (0..64).filter(|line| self.stored[*line] != 0) {
+            let pairs = self.before[line].iter().zip(&self.now[line]);
+            let count = pairs.filter(|(a, b)| a != b).count() as u64;
+            bytes += count;
+            lines += u64::from(count > 0);
+        }
+        (bytes, lines)
+    }
 }
 
 /// Stores of all cores, as they happen. Cost of a store: one look-up by page; memory: two pages for each page stored to.
@@ -74,18 +103,12 @@ impl DirtyWindows {
     pub fn store(&mut self, at: Time, offset: u64, size: u8, value: u64) {
         self.pass(at);
         let page = (offset / PAGE as u64) as u32;
-        let tracked = self.pages.entry(page).or_insert_with(|| {
-            Box::new(Tracked { now: [0; PAGE], before: [0; PAGE], stored: [0; 64], in_window: false })
-        });
+        let tracked = self.pages.entry(page).or_insert_with(Tracked::new);
         if !tracked.in_window {
             tracked.in_window = true;
-            tracked.before = tracked.now;
             self.touched.push(page);
         }
-        let at = (offset % PAGE as u64) as usize;
-        let size = usize::from(size);
-        tracked.now[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
-        tracked.stored[at / 64] |= protocol::mask_of(at % 64, size);
+        tracked.store((offset % PAGE as u64) as usize, size.into(), value);
     }
 
     /// What a load of `size` bytes sees, which do not cross a line: what was stored, or zero.
@@ -93,7 +116,7 @@ impl DirtyWindows {
         let Some(tracked) = self.pages.get(&((offset / PAGE as u64) as u32)) else { return 0 };
         let (at, size) = ((offset % PAGE as u64) as usize, usize::from(size));
         let mut bytes = [0; 8];
-        bytes[..size].copy_from_slice(&tracked.now[at..at + size]);
+        bytes[..size].copy_from_slice(&tracked.now[at / 64][at % 64..at % 64 + size]);
         u64::from_le_bytes(bytes)
     }
 
@@ -126,14 +149,7 @@ impl DirtyWindows {
             let lines = t.stored.iter().filter(|m| **m != 0).count() as u64;
             self.stored.add(page, bytes, lines, &mut last_stored);
             self.lines_per_page[lines as usize] += 1;
-            let pairs = t.before.as_chunks::<64>().0.iter().zip(t.now.as_chunks::<64>().0);
-            let differs =
-                |(a, b): (&[u8; 64], &[u8; 64])| a.iter().zip(b).filter(|(a, b)| a != b).count() as u64;
-            let (mut bytes, mut lines) = (0, 0);
-            for count in pairs.map(differs) {
-                bytes += count;
-                lines += u64::from(count > 0);
-            }
+            let (bytes, lines) = t.changed();
             self.changed.add(page, bytes, lines, &mut last_changed);
             t.stored = [0; 64];
             t.in_window = false;
