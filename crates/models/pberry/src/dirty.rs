@@ -204,4 +204,39 @@ mod tests {
         assert_eq!(all.windows, 2);
         assert_eq!(all.lines_per_page[..3], [0, 2, 1]);
     }
+
+    #[test]
+    fn windows_are_what_whole_pages_compared_byte_by_byte_would_tell() {
+        const BYTES: usize = 3 * PAGE;
+        let (mut random, mut all) = (units::Random::new(5, 0), DirtyWindows::new(Dur::ns(100)));
+        let (mut now, mut before) = (vec![0_u8; BYTES], vec![0_u8; BYTES]);
+        let mut stored = vec![false; BYTES];
+        let mut wanted = [DirtySet::default(); 2];
+        let mut close = |now: &[u8], before: &mut Vec<u8>, stored: &mut Vec<bool>| {
+            let changed: Vec<bool> = now.iter().zip(before.iter()).map(|(a, b)| a != b).collect();
+            for (sum, dirty) in wanted.iter_mut().zip([&changed, &*stored]) {
+                let blocks = |of: usize| dirty.chunks(of).filter(|c| c.contains(&true)).count() as u64;
+                sum.bytes += blocks(1);
+                sum.lines += blocks(64);
+                sum.pages += blocks(PAGE);
+                sum.huge_pages += blocks(BYTES);
+            }
+            before.copy_from_slice(now);
+            stored.fill(false);
+        };
+        for n in 0..4000_u64 {
+            if n % 100 == 0 && n > 0 {
+                close(&now, &mut before, &mut stored);
+            }
+            let size = 1 << random.below(4);
+            let at = (random.below(BYTES as u64 / size) * size) as usize;
+            let value = random.below(2);
+            all.store(Time::ZERO + Dur::ns(n), at as u64, size as u8, value);
+            now[at..at + size as usize].copy_from_slice(&value.to_le_bytes()[..size as usize]);
+            stored[at..at + size as usize].fill(true);
+        }
+        close(&now, &mut before, &mut stored);
+        all.finish();
+        assert_eq!([all.changed, all.stored], wanted);
+    }
 }
