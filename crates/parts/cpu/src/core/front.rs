@@ -105,8 +105,8 @@ pub(super) struct Front {
     /// What was counted when it last ended, if that was told and it has not begun again.
     at_region_end: Option<Tally>,
     pub(super) failure: Option<String>,
-    /// What comes after now waits for the engine's next event.
-    pub(super) halts: bool,
+    /// Where the region of interest was last bounded.
+    pub(super) bound: Option<Time>,
 }
 
 impl Front {
@@ -158,7 +158,7 @@ impl Front {
             outside_region: Tally::default(),
             at_region_end: None,
             failure: None,
-            halts: false,
+            bound: None,
             spec,
         }
     }
@@ -406,7 +406,14 @@ impl Front {
         }
         // Shared devices are asked what they had counted until now.
         (self.safe_time, self.clear_until) = (self.safe_time.min(self.now), Time::ZERO);
-        self.halts = true;
+        self.bound = Some(self.now);
+    }
+
+    /// Past a bound of the region nothing happens here in an event at `now` that does not come after it: before one that
+    /// does, shared devices are asked what they had counted.
+    #[inline]
+    pub(super) fn halts_at(&self, now: Time) -> Time {
+        self.bound.filter(|bound| *bound >= now).unwrap_or(Time::NEVER)
     }
 
     /// The region of interest was not open for so long of what this core took for it.

@@ -305,11 +305,11 @@ impl Core {
         let port = Rc::clone(&self.port);
         let mut front = port.0.borrow_mut();
         let shortest = out.shortest_wire();
-        let (mut first, mut exact, mut halt) = (true, Time::ZERO, Time::NEVER);
+        let (mut first, mut exact) = (true, Time::ZERO);
         loop {
             // The queue, and with it the safe time, changes by what is sent alone.
             if self.hand_over(&mut front, out) || first {
-                exact = out.safe_time().min(halt);
+                exact = out.safe_time().min(front.halts_at(out.now()));
                 let end = exact.min(front.now + LEG);
                 front.set_safe_time(end, shortest);
                 first = false;
@@ -336,10 +336,7 @@ impl Core {
                 drop(front);
                 self.poll_program();
                 front = port.0.borrow_mut();
-                if std::mem::take(&mut front.halts) {
-                    halt = front.safe_time;
-                    exact = exact.min(halt);
-                }
+                exact = exact.min(front.halts_at(out.now()));
             }
         }
     }
