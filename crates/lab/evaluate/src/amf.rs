@@ -36,10 +36,13 @@ const CORES: u64 = 32;
 /// The one that is shown over time.
 const SHOWN: usize = 1;
 
-/// The same persistent memory in other designs, at a sixteenth of the size.
+/// What is beyond the paper is run at a sixteenth of the size.
+const BEYOND_SCALE: u64 = 16;
+
+/// The same persistent memory in other designs.
 const DESIGNS: [&str; 7] =
     ["amf@pm", "unified@pm", "hotplug", "tiering", "dram-cache", "pm-block", "dram-swap"];
-/// AMF's hidden memory as another system of this project: its word, and what it takes besides at a sixteenth of the size.
+/// AMF's hidden memory as another system of this project: its word, and what it takes besides.
 const HIDDEN: [(&str, &str, Changes); 3] = [
     ("a medium", "pm", &[]),
     ("NVDIMM-C", "nvdimmc", &[("nvdimm.slots_mib", "512")]),
@@ -146,7 +149,7 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
             add_swapping(&mut runs, &at(machine, number), machine, by, sets)?;
         }
     }
-    let sixteenth = || scaled(16, 10, 8);
+    let beyond = || scaled(BEYOND_SCALE, 160 / BEYOND_SCALE, 128 / BEYOND_SCALE);
     for number in 0..EXPERIMENTS.len() {
         for machine in [UNIFIED, AMF] {
             let sets = scaled(MIX_SCALE, MIX, mix_pm(machine, number));
@@ -154,13 +157,13 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
         }
     }
     for design in DESIGNS {
-        add_swapping(&mut runs, design, design, 16, sixteenth())?;
+        add_swapping(&mut runs, design, design, BEYOND_SCALE, beyond())?;
     }
     for (what, hidden, besides) in HIDDEN {
-        let mut sets = sixteenth();
+        let mut sets = beyond();
         sets.push(("fusion.hidden", hidden.into()));
         sets.extend(owned(besides));
-        add_swapping(&mut runs, &hiding(what), "amf@pm", 16, sets)?;
+        add_swapping(&mut runs, &hiding(what), "amf@pm", BEYOND_SCALE, sets)?;
     }
     Ok(runs)
 }

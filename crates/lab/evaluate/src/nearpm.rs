@@ -210,7 +210,7 @@ fn persistence_domain() -> Result<usize, ConfigError> {
 fn with_units_speedup(runs: &Runs, units: u64) -> f64 {
     let machine = if units == 4 { MD.to_string() } else { with_units(units) };
     let all = MECHANISMS.iter().flat_map(|(m, _)| WORKLOADS.iter().map(move |w| (*m, *w)));
-    mean(all.map(|(m, w)| speedup(runs, (CPU, &machine), m, w, 1)))
+    average(all.map(|(m, w)| speedup(runs, (CPU, &machine), m, w, 1)))
 }
 
 fn units(runs: &Runs) -> Finding {

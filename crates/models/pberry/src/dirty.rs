@@ -58,6 +58,12 @@ impl Tracked {
         self.stored[line] |= protocol::mask_of(byte, size);
     }
 
+    /// Bytes that were stored to, and lines with one.
+    fn stored(&self) -> (u64, u64) {
+        let bytes = self.stored.iter().map(|m| u64::from(m.count_ones())).sum();
+        (bytes, self.stored.iter().filter(|m| **m != 0).count() as u64)
+    }
+
     /// Bytes that differ from what they were, and lines with one. What was not stored to does not.
     fn changed(&self) -> (u64, u64) {
         let (mut bytes, mut lines) = (0, 0);
@@ -145,8 +151,7 @@ impl DirtyWindows {
         let (mut last_stored, mut last_changed) = (None, None);
         for page in self.touched.drain(..) {
             let Some(t) = self.pages.get_mut(&page) else { continue };
-            let bytes = t.stored.iter().map(|m| u64::from(m.count_ones())).sum();
-            let lines = t.stored.iter().filter(|m| **m != 0).count() as u64;
+            let (bytes, lines) = t.stored();
             self.stored.add(page, bytes, lines, &mut last_stored);
             self.lines_per_page[lines as usize] += 1;
             let (bytes, lines) = t.changed();

@@ -96,7 +96,7 @@ pub(crate) async fn barrier_asleep(c: &Context, round: u64) {
     meet(c, round, 20_000).await;
 }
 
-/// Cycles lie between two looks.
+/// The same with `pause` cycles, of half a nanosecond, between two looks.
 async fn meet(c: &Context, round: u64, pause: u64) {
     let met = async {
         c.cpu.fetch_add(BARRIER, 1, Order::AcquireRelease).await;

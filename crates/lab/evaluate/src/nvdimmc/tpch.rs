@@ -87,7 +87,7 @@ pub(super) fn figure(runs: &Runs) -> Figure {
     Lines {
         name: "figure-11",
         title: "TPC-H's queries: time over the baseline's",
-        caption: "Beside the paper's figure 11: pages as SQLite reads them, 13 MiB of data, 2 MiB of slots; the first 4,000 pages of each query. LRU is beyond it.",
+        caption: "Beside the paper's figure 11: pages as SQLite reads them, 13 MiB of data, 2 MiB of slots; the first 2,500 pages of each query. LRU is beyond it.",
         axis: "times as long",
         x: "",
         order: &[SERIES[1].0, SERIES[2].0],

@@ -186,13 +186,17 @@ fn what_cannot_be_names_the_key_and_its_bound() {
 
 #[test]
 fn no_core_runs_over_the_bound_of_the_region_that_it_begins_itself() {
-    let (machine, workload) = prepared("nvdimmc-poc", "queue", &[("workload.operations", "20")]);
-    for seed in 1..40 {
-        let visits = |mode| {
-            let report =
-                run(&machine, &workload, &RunOptions { seed, mode, ..RunOptions::default() }).unwrap();
-            report.get("nvdimm.line_visits")
-        };
-        assert_eq!(visits(Mode::Fast), visits(Mode::Reference), "seed {seed}");
+    let few = ("workload.operations", "20");
+    let small = ("workload.file_bytes", "131072");
+    for (program, sets) in [("queue", vec![few]), ("fio", vec![few, small])] {
+        let (machine, workload) = prepared("nvdimmc-poc", program, &sets);
+        for seed in 1..40 {
+            let counted = |mode| {
+                let options = RunOptions { seed, mode, ..RunOptions::default() };
+                let report = run(&machine, &workload, &options).unwrap();
+                ["nvdimm.line_visits", "nvdimm.first_touches"].map(|name| report.get(name))
+            };
+            assert_eq!(counted(Mode::Fast), counted(Mode::Reference), "{program}, seed {seed}");
+        }
     }
 }

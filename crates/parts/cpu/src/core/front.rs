@@ -409,8 +409,8 @@ impl Front {
         self.bound = Some(self.now);
     }
 
-    /// Past a bound of the region nothing happens here in an event at `now` that does not come after it: before one that
-    /// does, shared devices are asked what they had counted.
+    /// The latest time to which this core may act in an event at `now`: the region's last bound, unless the event comes after
+    /// it. Shared devices are asked what they had counted before the first event that does.
     #[inline]
     pub(super) fn halts_at(&self, now: Time) -> Time {
         self.bound.filter(|bound| *bound >= now).unwrap_or(Time::NEVER)
