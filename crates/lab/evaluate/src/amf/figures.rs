@@ -229,7 +229,7 @@ fn designs(runs: &Runs) -> Figure {
     Lines {
         name: "designs",
         title: "The same persistent memory in other designs",
-        caption: "Beyond the paper: 10 programs of 1 GiB on 4 GiB of DRAM and 8 GiB of persistent memory at 300 ns; over one space from boot on.",
+        caption: "Beyond the paper: 20 programs of 1 GiB on 8 GiB of DRAM and 16 GiB of persistent memory at 300 ns; over one space from boot on.",
         axis: "relative",
         x: "",
         order: &DESIGNS,
@@ -245,7 +245,7 @@ fn hidden(runs: &Runs) -> Figure {
     Lines {
         name: "hidden",
         title: "AMF's hidden memory as another system",
-        caption: "Beyond the paper: NVDIMM-C with 512 MiB of slots, and remote memory with its agent's local memory, page costs measured at line fidelity.",
+        caption: "Beyond the paper: NVDIMM-C with 1 GiB of slots, and remote memory with its agent's local memory, page costs measured at line fidelity.",
         axis: "time over a medium of its own",
         x: "",
         order: &order,

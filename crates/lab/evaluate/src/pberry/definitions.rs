@@ -27,7 +27,7 @@ pub struct Load {
     pub written_back: Shares,
 }
 
-/// Both loads. Stores and differences are of programs of 80 and 136 MB, write-backs of a small one on a machine with caches.
+/// Both loads. Stores and differences are of programs of 136 MB, write-backs of a small one on a machine with caches.
 ///
 /// # Errors
 /// When a run cannot be done.
