@@ -5,7 +5,7 @@ mod figures;
 mod order;
 
 use crate::claims::Claim;
-use crate::runs::{Changes, Key, Runs, acting, mean, owned};
+use crate::runs::{Changes, Key, Runs, acting, owned};
 use crate::verdict::Finding;
 use crate::{Effort, Paper};
 use machine::{ConfigError, Description};
