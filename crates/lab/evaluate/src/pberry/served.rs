@@ -7,7 +7,7 @@ use crate::Effort;
 ///
 /// 200 clients of 400,000 requests (the artifact's commands) took 168 and 69 s (table 3), 476,000 and 1.16 million a second. At
 /// random over 10 million keys, here over 330,000: as many a key, and 7 clients have as many requests each in a window as 200
-/// had, 2,380. In order every client is at the same key; the keys of a window are the published ones, 2,900, of as many, and 10
+/// had, 2,380. In order every client is at the same key; the keys of a window are the published ones, 2,900, of 330,000 too, and 10
 /// clients have 5,800 requests each, so that a key has 20 where it had 400.
 pub(super) struct Served {
     pub(super) workload: &'static str,
