@@ -1,6 +1,6 @@
 //! Table 1's two Redis loads by three definitions of dirty, for whoever measures them on a real one.
 
-use super::served::{SERVED, Served};
+use super::served::{KEYS, SERVED, Served};
 use super::{BLOCKS, FUNCTIONAL, LINES, SLOWED, TRACKED, clean, declare_served, sized};
 use crate::Effort;
 use crate::runs::{Key, Runs};
@@ -43,10 +43,10 @@ pub(crate) fn loads(seed: u64) -> Result<Vec<Load>, RunError> {
     let shares = |machine: &str, workload: &str, definition: &str| {
         BLOCKS.map(|block| clean(&runs, machine, workload, definition, block))
     };
-    let load = |Served { workload, claim, in_order, keys, .. }| Load {
+    let load = |Served { workload, claim, in_order, .. }| Load {
         workload,
         in_order,
-        keys,
+        keys: KEYS,
         claim,
         stored: shares(SLOWED, workload, "tracking"),
         changed: shares(FUNCTIONAL, workload, "tracking.changed"),

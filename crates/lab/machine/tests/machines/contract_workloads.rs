@@ -1,6 +1,6 @@
 //! What every workload keeps to: the same verbs, run on every line of the catalogue.
 
-use crate::kit::bad_value;
+use crate::kit::{SMALL_CACHES, bad_value};
 use machine::{
     CrashEvery, Description, Report, RunError, RunOptions, WorkloadDescription, run, run_with_crashes,
 };
@@ -83,16 +83,6 @@ fn leaves_the_same_bytes_on_every_machine_with_one_thread() {
         }
     }
 }
-
-/// Caches so small that lines move between them, and to memory, all the time.
-const SMALL_CACHES: [(&str, &str); 6] = [
-    ("l1.size_bytes", "1024"),
-    ("l1.ways", "2"),
-    ("l2.size_bytes", "2048"),
-    ("l2.ways", "2"),
-    ("llc.size_bytes", "8192"),
-    ("llc.ways", "4"),
-];
 
 /// Cuts the power at every so many events, and recovers.
 fn recovers(workload: &Workload, machine: &str, keys: &[(&str, &str)], events: u64) {

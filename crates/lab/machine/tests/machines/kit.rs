@@ -1,7 +1,17 @@
-//! The machines on which a contract is held, taken from the registry and from what comes with the project.
+//! The machines on which a contract is held, taken from the registry and from what comes with the project; and small caches.
 use machine::{Description, PRESETS, Report, RunError, RunOptions, WorkloadDescription, memory_kinds, run};
 use params::{Kind, Param};
 use plug::MemoryKind;
+
+/// Caches so small that lines move between them, and to memory, all the time.
+pub(crate) const SMALL_CACHES: [(&str, &str); 6] = [
+    ("l1.size_bytes", "1024"),
+    ("l1.ways", "2"),
+    ("l2.size_bytes", "2048"),
+    ("l2.ways", "2"),
+    ("llc.size_bytes", "8192"),
+    ("llc.ways", "4"),
+];
 
 /// A machine, and the kinds of its memories.
 pub(crate) struct Machine {

@@ -1,5 +1,6 @@
 //! Random programs whose power fails at any event: what every machine leaves keeps the promises of its persistency model.
 
+use crate::kit::SMALL_CACHES;
 use machine::{
     CrashEvery, CrashPoint, Description, PRESETS, RunOptions, WorkloadDescription, can_crash,
     run_with_crashes,
@@ -150,15 +151,7 @@ struct Waits {
 fn machines() -> impl Iterator<Item = Description> {
     let all = PRESETS.iter().map(|preset| Description::preset(preset.name).unwrap());
     all.filter(|machine| can_crash(machine).is_ok()).map(|mut machine| {
-        let small = [
-            ("l1.size_bytes", "1024"),
-            ("l1.ways", "2"),
-            ("l2.size_bytes", "2048"),
-            ("l2.ways", "2"),
-            ("llc.size_bytes", "8192"),
-            ("llc.ways", "4"),
-        ];
-        small.iter().for_each(|(key, value)| machine.set(key, value).unwrap());
+        SMALL_CACHES.iter().for_each(|(key, value)| machine.set(key, value).unwrap());
         // As published it loses what waits in its queue.
         if machine.acts("nvdimm.write_queue_survives") {
             machine.set("nvdimm.write_queue_survives", "true").unwrap();

@@ -1,5 +1,6 @@
 //! Random programs on every machine: in the end memory holds what they stored, and what they flushed and fenced is durable.
 
+use crate::kit::SMALL_CACHES;
 use engine::Mode;
 use machine::{Description, PRESETS, Report, RunOptions, WorkloadDescription, can_crash, run};
 use protocol::PM_BASE;
@@ -11,16 +12,6 @@ const BYTES: u64 = 16384;
 /// Lines that programs touch: few, so that they meet.
 const LINES: u64 = 12;
 const THREADS: u64 = 2;
-
-/// Caches so small that lines move between them, and to memory, all the time.
-const SMALL_CACHES: [(&str, &str); 6] = [
-    ("l1.size_bytes", "1024"),
-    ("l1.ways", "2"),
-    ("l2.size_bytes", "2048"),
-    ("l2.ways", "2"),
-    ("llc.size_bytes", "8192"),
-    ("llc.ways", "4"),
-];
 
 #[derive(Default)]
 struct Program {
