@@ -2,6 +2,10 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 
+/// Of the command line and of the Python module alike.
+#[global_allocator]
+static MEMORY: host::LargePages = host::LargePages;
+
 mod accounts;
 mod args;
 mod bands;

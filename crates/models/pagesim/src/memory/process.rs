@@ -185,8 +185,8 @@ impl MemoryManager {
         let mut all = Touched::default();
         let Some(Some(area)) = processes[process as usize].areas.get(area) else { return all };
         for page in pages.iter().take_while(|p| **p < area.pages) {
-            let chunk = table.chunk_mut(area.chunks[(*page / CHUNK as u64) as usize]);
-            let entry = &mut chunk.entries[(*page % CHUNK as u64) as usize];
+            let chunk = area.chunks[(*page / CHUNK as u64) as usize];
+            let entry = table.entry_mut(chunk * CHUNK as u32 + (*page % CHUNK as u64) as u32);
             if blocked(entry) {
                 break;
             }
@@ -206,7 +206,7 @@ impl MemoryManager {
     fn visit_chunk(&mut self, chunk: u32, start: usize, count: usize, written: u64) -> Touched {
         let dram = self.dram_frames as u32;
         let MemoryManager { table, sections, counts, .. } = self;
-        let entries = &mut table.chunk_mut(chunk).entries[start..start + count];
+        let entries = &mut table.entries_mut(chunk)[start..start + count];
         let mut all = Touched::default();
         for group in entries.chunks_mut(GROUP) {
             let ready = ready(group);

@@ -1,5 +1,5 @@
 //! Page tables and places in the page lists: what is known of each virtual page. 8 bytes a page, in chunks of 128 MiB that
-//! exist only while their area is mapped, so that 512 GiB take 1.1 GB at most, beside the lists themselves.
+//! another area takes when theirs is no longer mapped, so that 512 GiB take 1.1 GB at most, beside the lists themselves.
 
 use std::hint::black_box;
 use units::Time;
@@ -23,9 +23,8 @@ pub type PageNumber = u32;
 
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    pub(crate) entries: Box<[u32]>,
-    /// Where on its list each page is.
-    spots: Box<[u32]>,
+    /// Somebody has mapped it.
+    mapped: bool,
     /// The process that mapped it.
     pub(crate) owner: u32,
     /// Of a device file: its pages are never reclaimed, nor given back.
@@ -34,9 +33,12 @@ pub(crate) struct Chunk {
     pub(crate) hinted: Time,
 }
 
-/// All chunks.
+/// All chunks, one behind the other: a page's number is its place.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
+    entries: Vec<u32>,
+    /// Where on its list each page is.
+    spots: Vec<u32>,
     chunks: Vec<Chunk>,
     free: Vec<u32>,
 }
@@ -44,28 +46,25 @@ pub(crate) struct Table {
 impl Table {
     /// A chunk for `owner`, its pages untouched; none when 2^29 pages are mapped.
     pub(crate) fn add(&mut self, owner: u32, device: bool) -> Option<u32> {
-        let chunk = || Chunk {
-            entries: vec![0; CHUNK].into(),
-            spots: vec![0; CHUNK].into(),
-            owner,
-            device,
-            hinted: Time::ZERO,
-        };
+        let chunk = Chunk { mapped: true, owner, device, hinted: Time::ZERO };
         if let Some(index) = self.free.pop() {
-            self.chunks[index as usize] = chunk();
+            self.chunks[index as usize] = chunk;
+            self.entries_mut(index).fill(0);
             return Some(index);
         }
-        if self.chunks.len() >= PAGES / CHUNK {
+        let pages = self.entries.len() + CHUNK;
+        if pages > PAGES {
             return None;
         }
-        self.chunks.push(chunk());
+        self.entries.resize(pages, 0);
+        self.spots.resize(pages, 0);
+        self.chunks.push(chunk);
         Some(self.chunks.len() as u32 - 1)
     }
 
     /// Gives a chunk back; nothing of it is on a list.
     pub(crate) fn remove(&mut self, index: u32) {
-        let chunk = &mut self.chunks[index as usize];
-        (chunk.entries, chunk.spots) = (Box::default(), Box::default());
+        self.chunks[index as usize].mapped = false;
         self.free.push(index);
     }
 
@@ -81,17 +80,23 @@ impl Table {
 
     /// Chunks that exist.
     pub(crate) fn indices(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.chunks.len() as u32).filter(|i| !self.chunk(*i).entries.is_empty())
+        (0..self.chunks.len() as u32).filter(|i| self.chunk(*i).mapped)
+    }
+
+    /// The pages of a chunk.
+    #[inline]
+    pub(crate) fn entries_mut(&mut self, index: u32) -> &mut [u32] {
+        &mut self.entries[index as usize * CHUNK..][..CHUNK]
     }
 
     #[inline]
     pub(crate) fn entry(&self, page: PageNumber) -> u32 {
-        self.chunks[page as usize / CHUNK].entries[page as usize % CHUNK]
+        self.entries[page as usize]
     }
 
     #[inline]
     pub(crate) fn entry_mut(&mut self, page: PageNumber) -> &mut u32 {
-        &mut self.chunks[page as usize / CHUNK].entries[page as usize % CHUNK]
+        &mut self.entries[page as usize]
     }
 
     pub(crate) fn owner(&self, page: PageNumber) -> u32 {
@@ -101,12 +106,12 @@ impl Table {
     /// Where on its list a page is.
     #[inline]
     pub(super) fn spot(&self, page: PageNumber) -> u32 {
-        self.chunks[page as usize / CHUNK].spots[page as usize % CHUNK]
+        self.spots[page as usize]
     }
 
     #[inline]
     pub(super) fn set_spot(&mut self, page: PageNumber, spot: u32) {
-        self.chunks[page as usize / CHUNK].spots[page as usize % CHUNK] = spot;
+        self.spots[page as usize] = spot;
     }
 
     /// Looks at pages that are about to change, all together, so that the host's misses overlap. Changes nothing.

@@ -117,14 +117,15 @@ impl MemoryManager {
 
     fn assert_no_frame_is_shared(&self) {
         let mut taken = vec![false; self.sections.len() * SECTION as usize];
-        let mut pages = 0;
-        let chunks = self.table.indices().map(|c| self.table.chunk(c)).filter(|c| !c.device);
-        for entry in chunks.flat_map(|c| c.entries.iter()).filter(|e| **e & table::PRESENT != 0) {
+        let mut present = 0;
+        let chunks = self.table.indices().filter(|c| !self.table.chunk(*c).device);
+        let pages = chunks.flat_map(|c| c * table::CHUNK as u32..(c + 1) * table::CHUNK as u32);
+        for entry in pages.map(|page| self.table.entry(page)).filter(|e| e & table::PRESENT != 0) {
             let frame = (entry & table::PLACE) as usize;
             assert!(!std::mem::replace(&mut taken[frame], true), "a frame has two pages");
-            pages += 1;
+            present += 1;
         }
-        assert_eq!(pages, self.processes.iter().map(|p| p.resident).sum::<u64>());
+        assert_eq!(present, self.processes.iter().map(|p| p.resident).sum::<u64>());
     }
 }
 

@@ -64,13 +64,12 @@ impl MemoryManager {
     /// Sets hints on the pages of slower memory in `chunk`; gives how many.
     fn hint_chunk(&mut self, chunk: u32, now: Time) -> u64 {
         let dram = self.dram_frames as u32;
-        let chunk = self.table.chunk_mut(chunk);
-        if chunk.device {
+        if self.table.chunk(chunk).device {
             return 0;
         }
-        chunk.hinted = now;
+        self.table.chunk_mut(chunk).hinted = now;
         let mut hinted = 0;
-        for entry in chunk.entries.iter_mut() {
+        for entry in self.table.entries_mut(chunk) {
             if *entry & PRESENT != 0 && *entry & PLACE >= dram {
                 *entry |= HINT;
                 hinted += 1;

@@ -47,24 +47,32 @@ struct Transaction {
 /// In the arrays below zero means nothing, so that a large cache that is hardly used costs nothing to make.
 const NOTHING: u64 = 0;
 
+/// What is known of a place's line besides its bytes: half a line of the host's, so that what a message asks is one miss.
+#[derive(Clone, Copy, Default)]
+#[repr(align(32))]
+struct Entry {
+    age: u64,
+    sharers: u64,
+    /// Epoch, and above it core plus one.
+    tag: u64,
+    pins: u16,
+    /// Core plus one.
+    owner: u8,
+    /// Bytes written back may still wait in the controller's ingress queue: a flush of the clean line goes behind them.
+    leaving: bool,
+}
+
 #[derive(Clone)]
 pub(super) struct State {
     shape: CacheShape,
     replacement: Replacement,
-    /// Line number plus one.
+    /// Line number plus one, apart from the rest: a search looks at no more.
     lines: Vec<u64>,
-    ages: Vec<u64>,
-    sharers: Vec<u64>,
-    /// Core plus one.
-    owners: Vec<u8>,
+    entries: Vec<Entry>,
+    /// Apart as well: a power failure asks it of all.
     dirty: Vec<bool>,
-    /// Bytes written back may still wait in the controller's ingress queue: a flush of the clean line goes behind them.
-    leaving: Vec<bool>,
     /// Flushed writes that are not durable yet, by line.
     flushed: FxHashMap<u64, u32>,
-    pins: Vec<u16>,
-    /// Epoch, and above it core plus one.
-    tags: Vec<u64>,
     data: Vec<Block>,
     tick: u64,
     active: FxHashMap<u64, usize>,
@@ -86,14 +94,9 @@ impl Hash for State {
             shape: _,
             replacement: _,
             lines,
-            ages,
-            sharers,
-            owners,
+            entries,
             dirty,
-            leaving,
             flushed,
-            pins,
-            tags,
             data,
             tick: _,
             active,
@@ -104,9 +107,11 @@ impl Hash for State {
             stuck,
         } = self;
         for slot in (0..lines.len()).filter(|slot| lines[*slot] != NOTHING) {
-            let older = (0..lines.len()).filter(|s| lines[*s] != NOTHING && ages[*s] < ages[slot]).count();
-            (slot, lines[slot], older, sharers[slot], owners[slot]).hash(into);
-            (dirty[slot], leaving[slot], pins[slot], tags[slot], data[slot]).hash(into);
+            let its = &entries[slot];
+            let older = |s: &usize| lines[*s] != NOTHING && entries[*s].age < its.age;
+            let older = (0..lines.len()).filter(older).count();
+            (slot, lines[slot], older, its.sharers, its.owner).hash(into);
+            (dirty[slot], its.leaving, its.pins, its.tag, data[slot]).hash(into);
         }
         let mut flushed: Vec<_> = flushed.iter().collect();
         flushed.sort_unstable();
@@ -126,14 +131,9 @@ impl State {
             shape: spec.shape,
             replacement: spec.replacement,
             lines: vec![NOTHING; lines],
-            ages: vec![0; lines],
-            sharers: vec![0; lines],
-            owners: vec![0; lines],
+            entries: vec![Entry::default(); lines],
             dirty: vec![false; lines],
-            leaving: vec![false; lines],
             flushed: FxHashMap::default(),
-            pins: vec![0; lines],
-            tags: vec![NOTHING; lines],
             data: vec![[0; 64]; lines],
             tick: 0,
             active: FxHashMap::default(),
@@ -255,7 +255,7 @@ impl State {
         let mut least = 0;
         loop {
             let (mut rank, mut slot) = (u64::MAX, 0);
-            for usable in self.set(line).filter(|slot| self.pins[*slot] == 0) {
+            for usable in self.set(line).filter(|slot| self.entries[*slot].pins == 0) {
                 let its = self.rank(usable);
                 if its >= least && its < rank {
                     (rank, slot) = (its, usable);
@@ -275,12 +275,10 @@ impl State {
     /// How much a place's line is worth keeping; no two lines are worth the same.
     #[inline]
     fn rank(&self, slot: Slot) -> u64 {
-        let (taken, tagged) = (self.lines[slot] != NOTHING, self.tags[slot] != NOTHING);
-        debug_assert!(self.ages[slot] >> 61 == 0);
-        u64::from(taken) << 63
-            | u64::from(tagged) << 62
-            | u64::from(self.has_copies(slot)) << 61
-            | self.ages[slot]
+        let its = &self.entries[slot];
+        let (taken, tagged) = (self.lines[slot] != NOTHING, its.tag != NOTHING);
+        debug_assert!(its.age >> 61 == 0);
+        u64::from(taken) << 63 | u64::from(tagged) << 62 | u64::from(self.has_copies(slot)) << 61 | its.age
     }
 
     pub(super) fn reserve(&mut self, slot: Slot, line: Line) {
@@ -291,17 +289,14 @@ impl State {
 
     pub(super) fn free(&mut self, slot: Slot) {
         self.lines[slot] = NOTHING;
-        self.sharers[slot] = 0;
-        self.owners[slot] = 0;
         self.dirty[slot] = false;
-        self.leaving[slot] = false;
-        self.pins[slot] = 0;
-        self.tags[slot] = NOTHING;
+        // An age stays, by which free places are chosen.
+        self.entries[slot] = Entry { age: self.entries[slot].age, ..Entry::default() };
     }
 
     pub(super) fn touch(&mut self, slot: Slot) {
         self.tick += 1;
-        self.ages[slot] = match self.replacement {
+        self.entries[slot].age = match self.replacement {
             Replacement::Lru => self.tick,
             // The tick below keeps any two apart.
             Replacement::Random => (mix(self.tick) & 0xFFFF) << 40 | self.tick & ((1 << 40) - 1),
@@ -331,7 +326,7 @@ impl State {
 
     /// Whether some of a clean line's bytes are not durable yet, or may not be.
     pub(super) fn is_leaving(&self, slot: Slot, line: Line) -> bool {
-        self.leaving[slot] || self.flushed.contains_key(&line.0)
+        self.entries[slot].leaving || self.flushed.contains_key(&line.0)
     }
 
     pub(super) fn write_leaves(&mut self, line: Line) {
@@ -349,7 +344,7 @@ impl State {
     }
 
     pub(super) fn set_leaving(&mut self, slot: Slot, leaving: bool) {
-        self.leaving[slot] = leaving;
+        self.entries[slot].leaving = leaving;
     }
 
     pub(super) fn dirty_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
@@ -359,39 +354,39 @@ impl State {
     // Holders.
 
     pub(super) fn owner(&self, slot: Slot) -> Option<u8> {
-        self.owners[slot].checked_sub(1)
+        self.entries[slot].owner.checked_sub(1)
     }
 
     pub(super) fn has_copy(&self, slot: Slot, core: u8) -> bool {
-        self.owners[slot] == core + 1 || self.sharers[slot] >> core & 1 == 1
+        self.entries[slot].owner == core + 1 || self.entries[slot].sharers >> core & 1 == 1
     }
 
     pub(super) fn has_copies(&self, slot: Slot) -> bool {
-        self.owners[slot] != 0 || self.sharers[slot] != 0
+        self.entries[slot].owner != 0 || self.entries[slot].sharers != 0
     }
 
     /// `core` answered a snoop and keeps a copy to read, or none.
     pub(super) fn answered(&mut self, slot: Slot, core: u8, keeps: bool) {
-        if self.owners[slot] == core + 1 {
-            self.owners[slot] = 0;
+        if self.entries[slot].owner == core + 1 {
+            self.entries[slot].owner = 0;
         }
         if keeps {
-            self.sharers[slot] |= 1 << core;
+            self.entries[slot].sharers |= 1 << core;
         } else {
-            self.sharers[slot] &= !(1 << core);
+            self.entries[slot].sharers &= !(1 << core);
         }
     }
 
     /// Gives a line to a core, and says with which right.
     pub(super) fn grant(&mut self, slot: Slot, core: u8, modify: bool) -> Grant {
-        let others = self.sharers[slot] & !(1 << core);
+        let others = self.entries[slot].sharers & !(1 << core);
         if modify || others == 0 {
-            self.owners[slot] = core + 1;
-            self.sharers[slot] = 0;
+            self.entries[slot].owner = core + 1;
+            self.entries[slot].sharers = 0;
             return if modify { Grant::Modified } else { Grant::Exclusive };
         }
-        self.owners[slot] = 0;
-        self.sharers[slot] |= 1 << core;
+        self.entries[slot].owner = 0;
+        self.entries[slot].sharers |= 1 << core;
         Grant::Shared
     }
 
@@ -401,42 +396,42 @@ impl State {
             panic!("line {:#x}: an inclusive cache has every line that core {core} has", line.0);
         };
         self.take_data(slot, data);
-        if self.owners[slot] == core + 1 {
-            self.owners[slot] = 0;
-            self.tags[slot] = NOTHING;
+        if self.entries[slot].owner == core + 1 {
+            self.entries[slot].owner = 0;
+            self.entries[slot].tag = NOTHING;
         }
     }
 
     // Epoch tags and pins.
 
     pub(super) fn tag(&self, slot: Slot) -> Option<EpochTag> {
-        let core = ((self.tags[slot] >> 32) as u8).checked_sub(1)?;
-        Some(EpochTag { core, epoch: self.tags[slot] as u32 })
+        let core = ((self.entries[slot].tag >> 32) as u8).checked_sub(1)?;
+        Some(EpochTag { core, epoch: self.entries[slot].tag as u32 })
     }
 
     pub(super) fn set_tag(&mut self, slot: Slot, tag: Option<EpochTag>) {
-        self.tags[slot] = tag.map_or(NOTHING, |t| u64::from(t.core + 1) << 32 | u64::from(t.epoch));
+        self.entries[slot].tag = tag.map_or(NOTHING, |t| u64::from(t.core + 1) << 32 | u64::from(t.epoch));
     }
 
     pub(super) fn untag(&mut self, line: Line, tag: EpochTag) {
         if let Some(slot) = self.find(line)
             && self.tag(slot) == Some(tag)
         {
-            self.tags[slot] = NOTHING;
+            self.entries[slot].tag = NOTHING;
         }
     }
 
     pub(super) fn pin(&mut self, slot: Slot) {
-        self.pins[slot] += 1;
+        self.entries[slot].pins += 1;
     }
 
     pub(super) fn is_pinned(&self, slot: Slot) -> bool {
-        self.pins[slot] > 0
+        self.entries[slot].pins > 0
     }
 
     pub(super) fn unpin(&mut self, line: Line) {
         if let Some(slot) = self.find(line) {
-            self.pins[slot] = self.pins[slot].saturating_sub(1);
+            self.entries[slot].pins = self.entries[slot].pins.saturating_sub(1);
         }
     }
 }

@@ -1,0 +1,133 @@
+//! What the simulator asks of the machine that it runs on: memory in large pages.
+//!
+//! Caches, directories and page tables are arrays of megabytes that are read anywhere. In pages of 4 KiB most of these reads
+//! miss in the host's TLB too. Linux gives pages of 2 MiB to those who ask (`madvise`, "transparent huge pages"); who does not
+//! have them loses nothing but the time. What is not large is the system's allocator's.
+#![expect(unsafe_code, reason = "an allocator: pointers are those that the kernel gave for as many bytes")]
+
+use nix::sys::mman::{MRemapFlags, MapFlags, MmapAdvise, ProtFlags, madvise, mmap_anonymous, mremap, munmap};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+
+/// Bytes of a large page.
+const PAGE: usize = 2 << 20;
+/// Bytes from which on something is given pages of its own: half of one, so that at most as much is lost.
+const LARGE: usize = PAGE / 2;
+
+/// The allocator: what is large lies in large pages, begins with one, and is zero without anybody having written it.
+#[derive(Clone, Copy, Debug)]
+pub struct LargePages;
+
+fn is_large(layout: Layout) -> bool {
+    layout.size() >= LARGE && layout.align() <= PAGE
+}
+
+/// Whole pages for so many bytes; none beyond the address space.
+fn whole_pages(size: usize) -> Option<usize> {
+    size.checked_next_multiple_of(PAGE)
+}
+
+/// Addresses for `size` bytes, whole pages, from the beginning of a page on; what is not touched takes no memory.
+fn map(size: usize) -> Option<NonNull<c_void>> {
+    let wanted = NonZeroUsize::new(size.checked_add(PAGE)?)?;
+    let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    // SAFETY: new addresses; those that are given back are ours and nobody's yet.
+    unsafe {
+        let given = mmap_anonymous(None, wanted, rights, MapFlags::MAP_PRIVATE).ok()?;
+        let before = given.align_offset(PAGE);
+        let first = given.byte_add(before);
+        unmap(given, before);
+        unmap(first.byte_add(size), PAGE - before);
+        // A kernel without large pages says no, and gives small ones.
+        let _ = madvise(first, size, MmapAdvise::MADV_HUGEPAGE);
+        Some(first)
+    }
+}
+
+/// Gives addresses back. Should the kernel refuse, they stay taken, which is all that can be done.
+///
+/// # Safety
+/// They came from [`map`], and nobody uses them.
+unsafe fn unmap(from: NonNull<c_void>, size: usize) {
+    if size > 0 {
+        // SAFETY: the caller's.
+        let _ = unsafe { munmap(from, size) };
+    }
+}
+
+/// Moves what is mapped to other addresses, with room for more or for less, without copying it.
+///
+/// # Safety
+/// `from` came from [`map`] with `old` bytes, and nobody uses it any more when something is given.
+unsafe fn remap(from: NonNull<c_void>, old: usize, new: usize) -> Option<NonNull<c_void>> {
+    let to = map(new)?;
+    let flags = MRemapFlags::MREMAP_MAYMOVE | MRemapFlags::MREMAP_FIXED;
+    // SAFETY: both are ours, and what was at `to` has not been given to anybody.
+    let moved = unsafe { mremap(from, old, new, flags, Some(to)) };
+    if moved.is_err() {
+        // SAFETY: as above.
+        unsafe { unmap(to, new) };
+    }
+    moved.ok()
+}
+
+fn or_null(pages: Option<NonNull<c_void>>) -> *mut u8 {
+    pages.map_or(std::ptr::null_mut(), |p| p.as_ptr().cast())
+}
+
+// SAFETY: what is large comes from `map` and goes back by `unmap`, of the same layout; everything else is the system's.
+unsafe impl GlobalAlloc for LargePages {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if is_large(layout) {
+            return or_null(whole_pages(layout.size()).and_then(map));
+        }
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if is_large(layout) {
+            return or_null(whole_pages(layout.size()).and_then(map));
+        }
+        // SAFETY: the caller's.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        match (is_large(layout), NonNull::new(at.cast()), whole_pages(layout.size())) {
+            // SAFETY: it came from `map`, whole pages.
+            (true, Some(at), Some(size)) => unsafe { unmap(at, size) },
+            // SAFETY: the caller's.
+            _ => unsafe { System.dealloc(at, layout) },
+        }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's: the alignment is one, and the size is not too large for it.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        match (is_large(layout), is_large(wanted)) {
+            // SAFETY: the caller's.
+            (false, false) => unsafe { System.realloc(at, layout, size) },
+            (true, true) => {
+                let pages = (NonNull::new(at.cast()), whole_pages(layout.size()), whole_pages(size));
+                let (Some(from), Some(old), Some(new)) = pages else { return std::ptr::null_mut() };
+                if old == new {
+                    return at;
+                }
+                // SAFETY: it came from `map`; the caller forgets it when it is given another.
+                or_null(unsafe { remap(from, old, new) })
+            }
+            // SAFETY: two that do not overlap, each of at least so many bytes; the old one is forgotten.
+            _ => unsafe {
+                let to = self.alloc(wanted);
+                if !to.is_null() {
+                    std::ptr::copy_nonoverlapping(at, to, layout.size().min(size));
+                    self.dealloc(at, layout);
+                }
+                to
+            },
+        }
+    }
+}
