@@ -153,6 +153,37 @@ fn contenders(rounds: u64) -> Writer {
     w
 }
 
+/// Two threads that persist lines of their own, in turn, each reading a word in between, which one of them may change.
+fn neighbours(rounds: u64, changes: bool) -> Writer {
+    let mut w = Writer::new(1 << 20);
+    w.put(0, Kind::Create, 0, 1, 1);
+    w.put(1, Kind::Start, 0, 0, 0);
+    for n in 0..rounds {
+        for thread in 0..2_u16 {
+            let at = FILE + (u64::from(thread) << 16) + n % 64 * NODE;
+            w.put(thread, Kind::Store, at, n + 1, 4);
+            w.put(thread, Kind::Clwb, at, 0, 1);
+            w.put(thread, Kind::Sfence, 0, 0, 1);
+            let kind = if changes { Kind::Rmw } else { Kind::LoadAcquire };
+            w.put(thread, kind, 0x2000, n, 4);
+        }
+    }
+    w
+}
+
+#[test]
+fn keeping_turns_orders_nothing_that_the_program_did_not() {
+    for (machine, schedule) in [("asap-rp", "simulated"), ("asap-rp", "recorded"), ("asap-ep", "simulated")] {
+        let settings = [("ordering.sfence", "ofence"), ("workload.schedule", schedule)];
+        let dependences = |changes| {
+            let report = runs(machine, &neighbours(500, changes), &settings);
+            report.get("ordering.cross_dependences").unwrap()
+        };
+        assert_eq!(dependences(false), 0.0, "{machine}, {schedule}: each read a word that nobody changes");
+        assert!(dependences(true) > 100.0, "{machine}, {schedule}: each is ordered after the other");
+    }
+}
+
 #[test]
 fn locks_go_to_whoever_comes_first_in_simulated_time() {
     let w = contenders(200);

@@ -243,7 +243,7 @@ impl Replay {
                 let seen = self.options.turn(cpu, step, running).await;
                 self.act(cpu, step, running).await;
                 if seen <= step.turn {
-                    cpu.store_release(step.word, step.turn + 1).await;
+                    order::pass_turn(cpu, step).await;
                 }
             }
             Kind::Lock if self.options.simulated => {
@@ -256,9 +256,9 @@ impl Replay {
             }
             Kind::Turn if step.word != NO_WORD => order::keep_place(cpu, step).await,
             Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw | Kind::Lock | Kind::Unlock => {
-                order::wait_for(cpu, step.word, step.turn).await;
+                order::wait_for_turn(cpu, step).await;
                 self.act(cpu, step, running).await;
-                cpu.store_release(step.word, step.turn + 1).await;
+                order::pass_turn(cpu, step).await;
             }
             Kind::Load
             | Kind::Store

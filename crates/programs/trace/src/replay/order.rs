@@ -1,4 +1,7 @@
 //! Who comes first: turns as they were recorded, and locks that threads fight for.
+//!
+//! Words that say whose turn it is are the replay's, and not the program's: they order what runs, and nothing of what
+//! persists. Their loads acquire nothing, and their stores release nothing.
 
 use super::pointers::KEPT;
 use super::scout::Step;
@@ -61,21 +64,37 @@ pub(super) async fn wait_for(cpu: &Cpu, word: u64, value: u64) {
 pub(super) async fn keep_place(cpu: &Cpu, step: &Step) {
     let spin = async {
         let mut pauses = Pauses(BACKOFF_PS.0);
-        while cpu.load_acquire(step.word).await < step.turn {
+        while cpu.load(step.word).await < step.turn {
             pauses.pause(cpu).await;
         }
     };
     cpu.charged(Activity::Locks, spin).await;
     if step.record.value != 0 {
-        cpu.store_release(step.word, step.turn + 1).await;
+        pass_turn(cpu, step).await;
     }
+}
+
+/// Waits for the recorded turn of an operation, whatever it takes.
+pub(super) async fn wait_for_turn(cpu: &Cpu, step: &Step) {
+    let spin = async {
+        let mut pauses = Pauses(BACKOFF_PS.0);
+        while cpu.load(step.word).await != step.turn {
+            pauses.pause(cpu).await;
+        }
+    };
+    cpu.charged(Activity::Locks, spin).await;
+}
+
+/// It is the next one's turn.
+pub(super) async fn pass_turn(cpu: &Cpu, step: &Step) {
+    cpu.store(step.word, step.turn + 1).await;
 }
 
 /// Spins until a word has reached a value, or for as long as `patience`; gives what it says at last.
 async fn wait_until(cpu: &Cpu, word: u64, value: u64, patience: Dur) -> u64 {
     let (mut pauses, end) = (Pauses(BACKOFF_PS.0), cpu.now() + patience);
     loop {
-        let seen = cpu.load_acquire(word).await;
+        let seen = cpu.load(word).await;
         if seen >= value {
             return seen;
         }
@@ -97,7 +116,7 @@ impl Options {
             let turn = wait_until(cpu, step.word, step.turn, self.patience * times);
             cpu.charged(Activity::Locks, turn).await
         } else {
-            cpu.load_acquire(step.word).await
+            cpu.load(step.word).await
         }
     }
 
