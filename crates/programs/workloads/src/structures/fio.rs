@@ -27,7 +27,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file where every access hits; at most that of the cache";
         "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
         "durable" Flag, "true", "datasheet: fio's libpmem engine, pmem_persist", "each block that is written ends with a dfence";
-        "hit_permille" Count { min: 0, max: 900 }, "0", "open 0..125: every block visited once (fio's random map), or a file as large as the device at random (120 GB, 15 GB of slots), with 50 in NVDIMM-C's evaluation, fitted to nvdimmc.uncached.4k and nvdimmc.hypothetical.td; stands at the first", "where not every access hits: of a thousand, those that visit a block again";
+        "hit_permille" Count { min: 0, max: 900 }, "0", "open 0..125: every block visited once (fio's random map), or a file as large as the device at random (120 GB, 15 GB of slots), with 50 where blocks that miss are evaluated, fitted to them; stands at the first", "where not every access hits: of a thousand, those that visit a block again";
         "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "150", "measured: fio 3.33 with its null engine, 125 to 170 ns whatever the block", "time of fio for each block";
         "fill_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "350", "fitted to nvdimmc.baseline.4k: writes", "and to change its buffer before a write";
     },
