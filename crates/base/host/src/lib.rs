@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 
 /// Bytes of a large page.
 const PAGE: usize = 2 << 20;
-/// Bytes from which on something is given pages of its own: half of one, so that at most as much is lost.
+/// Bytes from which on something is given pages of its own. Less than one is lost behind each.
 const LARGE: usize = PAGE / 2;
 
 /// The allocator: what is large lies in large pages, begins with one, and is zero without anybody having written it.
@@ -57,20 +57,20 @@ unsafe fn unmap(from: NonNull<c_void>, size: usize) {
     }
 }
 
-/// Moves what is mapped to other addresses, with room for more or for less, without copying it.
+/// Makes room for more behind what is mapped, or moves it to where there is, without copying.
 ///
 /// # Safety
-/// `from` came from [`map`] with `old` bytes, and nobody uses it any more when something is given.
-unsafe fn remap(from: NonNull<c_void>, old: usize, new: usize) -> Option<NonNull<c_void>> {
+/// `from` came from [`map`] with `old` bytes, fewer than `new`, and nobody uses it any more when something is given.
+unsafe fn grow(from: NonNull<c_void>, old: usize, new: usize) -> Option<NonNull<c_void>> {
+    // SAFETY: the caller's.
+    if let Ok(same) = unsafe { mremap(from, old, new, MRemapFlags::empty(), None) } {
+        return Some(same);
+    }
     let to = map(new)?;
     let flags = MRemapFlags::MREMAP_MAYMOVE | MRemapFlags::MREMAP_FIXED;
-    // SAFETY: both are ours, and what was at `to` has not been given to anybody.
-    let moved = unsafe { mremap(from, old, new, flags, Some(to)) };
-    if moved.is_err() {
-        // SAFETY: as above.
-        unsafe { unmap(to, new) };
-    }
-    moved.ok()
+    // SAFETY: both are ours, and what is at `to` has not been given to anybody. Should it fail late, the kernel may have
+    // given `to` to others, and so it is left alone; `from` is as it was.
+    unsafe { mremap(from, old, new, flags, Some(to)) }.ok()
 }
 
 fn or_null(pages: Option<NonNull<c_void>>) -> *mut u8 {
@@ -113,11 +113,13 @@ unsafe impl GlobalAlloc for LargePages {
             (true, true) => {
                 let pages = (NonNull::new(at.cast()), whole_pages(layout.size()), whole_pages(size));
                 let (Some(from), Some(old), Some(new)) = pages else { return std::ptr::null_mut() };
-                if old == new {
+                if new <= old {
+                    // SAFETY: whole pages behind those that stay.
+                    unsafe { unmap(from.byte_add(new), old - new) };
                     return at;
                 }
                 // SAFETY: it came from `map`; the caller forgets it when it is given another.
-                or_null(unsafe { remap(from, old, new) })
+                or_null(unsafe { grow(from, old, new) })
             }
             // SAFETY: two that do not overlap, each of at least so many bytes; the old one is forgotten.
             _ => unsafe {

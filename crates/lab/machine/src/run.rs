@@ -13,6 +13,7 @@ use crate::simulated;
 use crate::work::Work;
 use cpu::Core;
 use engine::{Device, Mode, NodeId, Timeline};
+use ordering::models;
 use plug::Companion;
 use protocol::params::Setting;
 use protocol::{Cpu, FenceKind, Msg, Node, Tally};
@@ -113,12 +114,13 @@ impl WiredMachine {
                 // Who stands beside a memory may look: which bytes a store changed is what some count.
                 let keeps_bytes = !options.without_images || !self.companions.is_empty();
                 self.preload(&contents(&recorded.recording), keeps_bytes)?;
-                let told = ReplayOptions::new(
+                let mut told = ReplayOptions::new(
                     &workload.settings,
                     &machine.settings,
                     options.power_fails_at.is_some(),
                     keeps_bytes,
                 );
+                told.releases_turns = models::registered(&machine.settings).model.capabilities().rolls_back;
                 let survey = Arc::clone(recorded.survey());
                 let replay = Replay::new(recorded.recording.clone(), survey, told);
                 let named = |e| ConfigError::new(format!("{}: {e}", workload.name));

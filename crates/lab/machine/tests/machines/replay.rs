@@ -184,6 +184,48 @@ fn keeping_turns_orders_nothing_that_the_program_did_not() {
     }
 }
 
+/// Two threads that load what they have stored after it has left the caches, and tell each other by such operations.
+fn misread(kind: Kind) -> Writer {
+    let mut w = Writer::new(1 << 21);
+    w.put(0, Kind::Create, 0, 1, 1);
+    w.put(1, Kind::Start, 0, 0, 0);
+    for n in 0..60 {
+        for thread in 0..2_u16 {
+            let base = FILE + (u64::from(thread) << 20);
+            w.put(thread, Kind::Store, base + n % 8 * NODE, n + 1, 1);
+            for other in 0..100 {
+                w.put(thread, Kind::Load, base + 0x10000 + (n * 100 + other) % 4000 * NODE, 0, 1);
+            }
+            w.put(thread, Kind::Load, base + n % 8 * NODE, 0, 1);
+            w.put(thread, kind, 0x2000, n, 1);
+        }
+    }
+    w
+}
+
+#[test]
+fn turns_are_kept_by_cores_that_go_back() {
+    let settings = [
+        ("memory.controllers", "1"),
+        ("l1.size_bytes", "1024"),
+        ("l1.ways", "2"),
+        ("l2.size_bytes", "1024"),
+        ("l2.ways", "2"),
+        ("llc.size_bytes", "4096"),
+        ("llc.ways", "8"),
+        ("ordering.speculation_window_ns", "5005"),
+        ("ordering.persist_path_ns", "5000"),
+    ];
+    for kind in [Kind::StoreRelease, Kind::Rmw, Kind::LoadAcquire] {
+        for schedule in ["recorded", "simulated"] {
+            let all = [&settings[..], &[("workload.schedule", schedule)]].concat();
+            let report = runs("pmem-spec", &misread(kind), &all);
+            assert!(report.get("ordering.rollbacks").unwrap() > 1.0, "{kind:?}, {schedule}");
+            assert_eq!(report.get("replay.turns_given_up"), None, "{kind:?}, {schedule}");
+        }
+    }
+}
+
 #[test]
 fn locks_go_to_whoever_comes_first_in_simulated_time() {
     let w = contenders(200);

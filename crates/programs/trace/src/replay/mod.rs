@@ -243,7 +243,7 @@ impl Replay {
                 let seen = self.options.turn(cpu, step, running).await;
                 self.act(cpu, step, running).await;
                 if seen <= step.turn {
-                    order::pass_turn(cpu, step).await;
+                    self.options.pass_turn(cpu, step).await;
                 }
             }
             Kind::Lock if self.options.simulated => {
@@ -254,11 +254,17 @@ impl Replay {
                 self.note_persistent_lock(cpu, step, running).await;
                 order::unlock(cpu, step, running).await;
             }
-            Kind::Turn if step.word != NO_WORD => order::keep_place(cpu, step).await,
+            Kind::Turn if step.word != NO_WORD => {
+                order::keep_place(cpu, step).await;
+                // A store is the next of them.
+                if step.record.value != 0 {
+                    self.options.pass_turn(cpu, step).await;
+                }
+            }
             Kind::LoadAcquire | Kind::StoreRelease | Kind::Rmw | Kind::Lock | Kind::Unlock => {
                 order::wait_for_turn(cpu, step).await;
                 self.act(cpu, step, running).await;
-                order::pass_turn(cpu, step).await;
+                self.options.pass_turn(cpu, step).await;
             }
             Kind::Load
             | Kind::Store
@@ -356,7 +362,8 @@ impl Replay {
             Kind::Order => _ = cpu.fence(FenceKind::Ofence).await,
             Kind::Mfence => _ = cpu.fence(FenceKind::Mfence).await,
             Kind::Lock => {
-                let (address, order) = (r.address & !7, Order::Acquire);
+                // One of several readers hands on what it acquired.
+                let (address, order) = (r.address & !7, Order::AcquireRelease);
                 _ = cpu.op(Op { kind: exchange, address, size: 8, order, value: 1 }).await;
             }
             Kind::Unlock => _ = cpu.store_release(r.address & !7, 0).await,

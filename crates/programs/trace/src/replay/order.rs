@@ -1,7 +1,7 @@
 //! Who comes first: turns as they were recorded, and locks that threads fight for.
 //!
 //! Words that say whose turn it is are the replay's, and not the program's: they order what runs, and nothing of what
-//! persists. Their loads acquire nothing, and their stores release nothing.
+//! persists. Their loads acquire nothing, and their stores release nothing, but on cores that take plain stores back.
 
 use super::pointers::KEPT;
 use super::scout::Step;
@@ -60,7 +60,7 @@ pub(super) async fn wait_for(cpu: &Cpu, word: u64, value: u64) {
     cpu.charged(Activity::Locks, spin).await;
 }
 
-/// Waits until as many stores to a word were made as in the recording; a store is the next of them.
+/// Waits until as many stores to a word were made as in the recording.
 pub(super) async fn keep_place(cpu: &Cpu, step: &Step) {
     let spin = async {
         let mut pauses = Pauses(BACKOFF_PS.0);
@@ -69,9 +69,6 @@ pub(super) async fn keep_place(cpu: &Cpu, step: &Step) {
         }
     };
     cpu.charged(Activity::Locks, spin).await;
-    if step.record.value != 0 {
-        pass_turn(cpu, step).await;
-    }
 }
 
 /// Waits for the recorded turn of an operation, whatever it takes.
@@ -83,11 +80,6 @@ pub(super) async fn wait_for_turn(cpu: &Cpu, step: &Step) {
         }
     };
     cpu.charged(Activity::Locks, spin).await;
-}
-
-/// It is the next one's turn.
-pub(super) async fn pass_turn(cpu: &Cpu, step: &Step) {
-    cpu.store(step.word, step.turn + 1).await;
 }
 
 /// Spins until a word has reached a value, or for as long as `patience`; gives what it says at last.
@@ -107,6 +99,15 @@ async fn wait_until(cpu: &Cpu, word: u64, value: u64, patience: Dur) -> u64 {
 }
 
 impl Options {
+    /// It is the next one's turn.
+    pub(super) async fn pass_turn(&self, cpu: &Cpu, step: &Step) {
+        if self.releases_turns {
+            cpu.store_release(step.word, step.turn + 1).await;
+        } else {
+            cpu.store(step.word, step.turn + 1).await;
+        }
+    }
+
     /// The recorded turn of an operation; gives what its word says. Who holds a lock does not wait: the lock's order may
     /// be another one than recorded, and so may be that of what it guards.
     pub(super) async fn turn(&self, cpu: &Cpu, step: &Step, running: &Running) -> u64 {

@@ -104,6 +104,8 @@ pub struct Options {
     pub keeps_bytes: bool,
     /// Locks are granted in simulated order.
     pub simulated: bool,
+    /// Cores take stores back that nobody was told of: who passes a turn on tells of it, by a release.
+    pub releases_turns: bool,
     /// How long to wait for a recorded turn.
     pub patience: Dur,
     /// How far after a loaded address an access depends on it.
@@ -130,6 +132,7 @@ impl Options {
                 Schedule::Auto => !power_fails,
                 Schedule::Recorded => false,
             },
+            releases_turns: false,
             patience: workload.dur("workload.patience_ns"),
             pointer_reach: workload.number("workload.pointer_reach"),
             sync: workload.read("workload.sync"),
