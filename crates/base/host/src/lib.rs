@@ -89,7 +89,8 @@ unsafe impl GlobalAlloc for LargePages {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) {
-            return or_null(whole_pages(layout.size()).and_then(map));
+            // SAFETY: the caller's. New pages are zero.
+            return unsafe { self.alloc(layout) };
         }
         // SAFETY: the caller's.
         unsafe { System.alloc_zeroed(layout) }

@@ -44,7 +44,7 @@ struct Transaction {
     phase: Phase,
 }
 
-/// In the arrays below zero means nothing, so that a large cache that is hardly used costs nothing to make.
+/// In the arrays below zero means nothing, so that of a large cache that is hardly used lines' bytes cost nothing to make.
 const NOTHING: u64 = 0;
 
 /// What is known of a place's line besides its bytes: half a line of the host's, so that what a message asks is one miss.

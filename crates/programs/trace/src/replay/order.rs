@@ -49,37 +49,30 @@ impl Pauses {
     }
 }
 
-/// Spins until a word has a value.
-pub(super) async fn wait_for(cpu: &Cpu, word: u64, value: u64) {
-    let spin = async {
+/// Spins until what it looks at is so.
+async fn spin(cpu: &Cpu, is_so: impl AsyncFn() -> bool) {
+    let looks = async {
         let mut pauses = Pauses(BACKOFF_PS.0);
-        while cpu.load_acquire(word).await != value {
+        while !is_so().await {
             pauses.pause(cpu).await;
         }
     };
-    cpu.charged(Activity::Locks, spin).await;
+    cpu.charged(Activity::Locks, looks).await;
+}
+
+/// Spins until a word has a value.
+pub(super) async fn wait_for(cpu: &Cpu, word: u64, value: u64) {
+    spin(cpu, async || cpu.load_acquire(word).await == value).await;
 }
 
 /// Waits until as many stores to a word were made as in the recording.
 pub(super) async fn keep_place(cpu: &Cpu, step: &Step) {
-    let spin = async {
-        let mut pauses = Pauses(BACKOFF_PS.0);
-        while cpu.load(step.word).await < step.turn {
-            pauses.pause(cpu).await;
-        }
-    };
-    cpu.charged(Activity::Locks, spin).await;
+    spin(cpu, async || cpu.load(step.word).await >= step.turn).await;
 }
 
 /// Waits for the recorded turn of an operation, whatever it takes.
 pub(super) async fn wait_for_turn(cpu: &Cpu, step: &Step) {
-    let spin = async {
-        let mut pauses = Pauses(BACKOFF_PS.0);
-        while cpu.load(step.word).await != step.turn {
-            pauses.pause(cpu).await;
-        }
-    };
-    cpu.charged(Activity::Locks, spin).await;
+    spin(cpu, async || cpu.load(step.word).await == step.turn).await;
 }
 
 /// Spins until a word has reached a value, or for as long as `patience`; gives what it says at last.
