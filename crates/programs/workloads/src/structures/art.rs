@@ -2,8 +2,9 @@
 //!
 //! A node: lock at 0, kind at 8 (4, 16, 48 or 256 children), count at 16. Kinds 4 and 16: key bytes from 24 on,
 //! children from 64 on; kind 48: 256 index bytes from 64 on, children from 320 on; kind 256: children from 64 on.
-//! A child is a node, or a leaf (its address plus one): key at 0, value at 8. A leaf persists before the pointer
-//! to it; a node that is full is copied to the next kind, which persists before it replaces the old one.
+//! A child is a node, or a leaf (its address plus one), a line of its own as in the original: value at 0, the key's
+//! length at 8, key at 16. A leaf persists before the pointer to it; a node that is full is copied to the next kind,
+//! which persists before it replaces the old one.
 //! Keys are eight random bytes: paths are not compressed.
 
 use crate::context::Context;
@@ -30,6 +31,9 @@ const CHILDREN: u64 = 64;
 const INDEX: u64 = 64;
 const CHILDREN_48: u64 = 320;
 const LEAF: u64 = 1;
+const VALUE: u64 = 0;
+const LENGTH: u64 = 8;
+const KEY: u64 = 16;
 
 /// Instructions of the original (docs/models/workloads.md): making a leaf, finding its place, and after it is in; a search.
 const MAKING: u64 = 491;
@@ -147,11 +151,12 @@ async fn grow(c: &Context, node: u64) -> u64 {
 
 /// Inserts a key; the root is a node of 256 and never replaced. `slot` is where the pointer to `node` is.
 async fn insert(c: &Context, root: u64, key: u64, value: u64) {
-    let leaf = c.pm.alloc(16, 16);
+    let leaf = c.pm.lines(1);
     c.executes(MAKING).await;
-    c.store(leaf, key).await;
-    c.store(leaf + 8, value).await;
-    c.persist(leaf, 16).await;
+    c.store(leaf + VALUE, value).await;
+    c.store(leaf + LENGTH, 8).await;
+    c.store(leaf + KEY, key).await;
+    c.persist(leaf, KEY + 8).await;
     c.executes(DESCENT).await;
     'again: loop {
         let (mut node, mut parent, mut slot, mut depth) = (root, 0, 0, 0);
@@ -237,7 +242,7 @@ async fn add_or_grow(c: &Context, node: u64, slot: u64, byte: u64, child: u64) {
 
 /// Nodes for the bytes that two leaves share, from `depth` on; or the new leaf where their keys are equal.
 async fn fork(c: &Context, old: u64, key: u64, leaf: u64, depth: u32) -> u64 {
-    let other = c.load(old).await;
+    let other = c.load(old + KEY).await;
     if other == key {
         return leaf | LEAF;
     }
@@ -263,7 +268,7 @@ async fn get(c: &Context, root: u64, key: u64) -> Option<u64> {
         let child = c.cpu.load_acquire(place).await;
         if child & LEAF != 0 {
             let leaf = child & !LEAF;
-            return if c.load(leaf).await == key { Some(c.load(leaf + 8).await) } else { None };
+            return if c.load(leaf + KEY).await == key { Some(c.load(leaf + VALUE).await) } else { None };
         }
         if child == 0 {
             return None;
@@ -283,10 +288,10 @@ fn look_up(memory: &mut dyn Persistent, key: u64) -> Result<Option<u64>, String>
         };
         if child & LEAF != 0 {
             let leaf = child & !LEAF;
-            if leaf < PM_BASE || !leaf.is_multiple_of(16) {
+            if leaf < PM_BASE || !leaf.is_multiple_of(64) {
                 return Err(format!("a link leads to {leaf:#x}, which is no leaf"));
             }
-            return Ok((memory.word(leaf) == key).then(|| memory.word(leaf + 8)));
+            return Ok((memory.word(leaf + KEY) == key).then(|| memory.word(leaf + VALUE)));
         }
         node = child;
     }
