@@ -170,3 +170,25 @@ def test_a_library_without_hooks_is_seen_through_its_calls(cli: Cli) -> None:
     same(cli, r, "d.mdb")
     calls = [number_of(x["value"]) & 0xFF for x in r.records if x["kind"] == "call"]
     assert calls.count(4) + calls.count(5) >= 3, "each transaction is made durable"
+
+
+@pytest.fixture
+def asynchronous(cli: Cli) -> Cli:
+    cli("cc", "-O1", "-w", PROGRAMS / "asynchronous.c", "-o", "asynchronous")
+    return cli
+
+
+CHECK = ("crash", "intel", "trace:a.cpt", "--points", "4", "--check", "test {acknowledged} = 0 || grep -q after {image}")
+
+
+@pytest.mark.parametrize("how, named", [("aio", "(aio)"), ("ring", "io_uring"), ("submission", "(io_submit)")])
+def test_what_goes_on_beside_the_program_is_unseen(asynchronous: Cli, how: str, named: str) -> None:
+    asynchronous("record", "--quiet", "--out", "a.cpt", "--", "./asynchronous", how)
+    said = asynchronous.refuses(*CHECK)
+    assert "not modelled" in said and named in said and "a.dat" in said
+
+
+@pytest.mark.parametrize("how", ["system", "child"])
+def test_a_program_that_is_started_is_told_of(asynchronous: Cli, how: str) -> None:
+    asynchronous("record", "--quiet", "--out", "a.cpt", "--", "./asynchronous", how)
+    assert "a program was started" in asynchronous(*CHECK, code=1)

@@ -50,16 +50,18 @@ INSTEAD int dup3(int old, int new, int flags) {
 }
 
 /* What is recorded is kept; the end is missing, and says so. */
-static void before_exec(void) {
+static void before_exec(uint32_t location) {
     struct buffer *b = begin();
-    if (!b || raw_pid() != owner || b->outer) return;
+    if (!b || b->outer) return;
+    /* The child of a vfork: it goes on as another program, in whose place the parent waits. */
+    if (raw_pid() != owner) return starts_a_program(b, location);
     take_side(b);
     write_out(b);
 }
 #define EXECS(name, parameters, arguments) \
     LIBRARY(name) \
     INSTEAD int name parameters { \
-        before_exec(); \
+        before_exec(PC); \
         return REAL(name) arguments; \
     }
 EXECS(execve, (const char *path, char *const a[], char *const e[]), (path, a, e))
@@ -82,8 +84,9 @@ EXECS(fexecve, (int fd, char *const a[], char *const e[]), (fd, a, e))
         for (size_t i = 1; i <= n; i++) list[i] = va_arg(rest, char *); \
         e = environment; \
         va_end(rest); \
+        before_exec(PC); \
         return call; \
     }
-EXECS_LIST(execl, execve(path, list, e), environ)
-EXECS_LIST(execle, execve(path, list, e), va_arg(rest, char **))
-EXECS_LIST(execlp, execvpe(path, list, e), environ)
+EXECS_LIST(execl, REAL(execve)(path, list, e), environ)
+EXECS_LIST(execle, REAL(execve)(path, list, e), va_arg(rest, char **))
+EXECS_LIST(execlp, REAL(execvpe)(path, list, e), environ)

@@ -92,6 +92,13 @@ static void unseen(struct buffer *b, const char *text, uint64_t address, uint64_
     emit(b, UNSEEN, 0, address, location, n->number, next_stamp());
 }
 
+/* What changes files, or makes them durable, where no call shows it; none until a program sets it up. */
+static const char *out_of_sight;
+
+static void told_out_of_sight(struct buffer *b, struct file *f, uint32_t location) {
+    if (out_of_sight) unseen(b, out_of_sight, file_address(f, 0), 0, location);
+}
+
 static void lost(struct buffer *b, uint64_t address, unsigned size, uint32_t location) {
     if (address - shadowed_from < shadowed_bytes && find_mapping(b, address))
         unseen(b, "a store to memory that was gone before its value was read", address, size, location);
@@ -224,6 +231,7 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
         f->described = 1;
         write_file_text(f, whole, (uint64_t)s->st_size);
         if (s->st_size > 0) read_contents(b, f, folder, path, location, 1);
+        told_out_of_sight(b, f, location);
         f->ready = 1;
     }
     return f;
@@ -238,6 +246,16 @@ static void describe_again(struct buffer *b, struct file *f) {
     write_file_text(f, path, there ? (uint64_t)s.st_size : 0);
     if (there && s.st_size > 0) read_contents(b, f, AT_FDCWD, path, 0, 1);
     else if (!there) unseen(b, "what a file held before could not be read", file_address(f, 0), UINT64_MAX >> 8, 0);
+    told_out_of_sight(b, f, 0);
+}
+
+/* From here on any file may change, or become durable, unseen. */
+static void goes_out_of_sight(struct buffer *b, const char *text, uint32_t location) {
+    if (out_of_sight || !enter_files(b)) return;
+    out_of_sight = text;
+    for (uint32_t n = 1; n < file_count; n++)
+        if (files[n].described) told_out_of_sight(b, &files[n], location);
+    leave_files(b);
 }
 
 static int is_file(const struct stat *s, const char *path) {

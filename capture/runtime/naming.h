@@ -33,6 +33,7 @@ static void created(struct buffer *b, int fd, uint32_t location) {
         f->described = f->ready = 1;
         write_file_text(f, whole, 0);
         record_call(b, CALL_LINK, file_address(f, 0), name_number(whole), location, next_stamp());
+        told_out_of_sight(b, f, location);
     }
     leave_files(b);
 }

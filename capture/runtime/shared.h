@@ -1,5 +1,6 @@
 /* What all parts of the runtime share. */
 #define _GNU_SOURCE
+#include <aio.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdarg.h>
 #include <stdint.h>

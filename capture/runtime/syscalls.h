@@ -49,6 +49,8 @@ INSTEAD long syscall(long number, ...) {
     case SYS_renameat2: return renameat2((int)a, (const char *)b, (int)c, (const char *)d, (unsigned)e);
     case SYS_linkat: return linkat((int)a, (const char *)b, (int)c, (const char *)d, (int)e);
     case SYS_sync: sync(); return 0;
+    case SYS_io_uring_setup: case SYS_io_uring_enter: asynchronous(IO_URING, PC); return REAL(syscall)(number, a, b, c, d, e, f);
+    case SYS_io_submit: asynchronous(IO_SUBMIT, PC); return REAL(syscall)(number, a, b, c, d, e, f);
     default: return REAL(syscall)(number, a, b, c, d, e, f);
     }
 }
