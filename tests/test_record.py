@@ -126,7 +126,10 @@ def test_programs_that_cannot_be_recorded_whole_leave_no_trace(bad: Cli) -> None
     bad("trace", "convert", "--salvage", "t.recording", "salvaged.cpt")
     assert "its end" in bad.json("trace", "info", "salvaged.cpt")["lacks"]
     assert "damaged" in bad.refuses("trace", "info", "t.recording")
-    for name in ("t.recording", "salvaged.cpt"):
+    bad("trace", "convert", "--salvage", "salvaged.cpt", "again.cpt")
+    of = {name: bad.json("trace", "info", name)["lacks"] for name in ("salvaged.cpt", "again.cpt")}
+    assert of["again.cpt"] == of["salvaged.cpt"], "a file that has its end loses nothing, and what it lacked stays said"
+    for name in ("t.recording", "salvaged.cpt", "again.cpt"):
         (bad.folder / name).unlink()
     assert "forks" in bad.refuses("record", "--out", "t.parquet", "--", "./bad", "fork")
     assert "coreplane cc" in bad.refuses("record", "--route", "hooks", "--out", "t.parquet", "--", "true")

@@ -1,11 +1,11 @@
 //! A user's own recovery: a command that gets the files that a power failure left and decides by its exit status.
 
 use crate::Failure;
+use crate::crash_files::Folder;
 use crate::crash_files::{Left, temporary};
 use crate::crash_limit::OwnTime;
 use crate::crash_reads;
 use crate::crash_turns::Turns;
-use crate::interrupt::Temporary;
 use check::crash::{Outcome, Verdict};
 use std::fs::File;
 use std::io::Read;
@@ -39,7 +39,7 @@ pub(crate) struct External {
     /// Bytes of the largest file that it may write.
     pub(crate) file_limit: u64,
     /// Goes with this.
-    _folder: Temporary,
+    _folder: Folder,
     /// Its path, without links: as a check sees it that asks the kernel.
     whole: PathBuf,
     /// Runs asked for, and the number of the next that is watched.

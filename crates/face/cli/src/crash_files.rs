@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::interrupt::Temporary;
+use crate::recordings::is_abandoned;
 use check::crash::Mark;
 use protocol::PAGE_BYTES;
 use std::borrow::Cow;
@@ -162,15 +163,52 @@ impl Names {
     }
 }
 
+/// A folder that goes with whoever made it.
+pub(crate) struct Folder {
+    temporary: Temporary,
+    /// Says that its maker lives.
+    _lock: File,
+}
+
+impl Folder {
+    fn make(root: &Path, number: usize) -> std::io::Result<Folder> {
+        remove_abandoned(root);
+        let name = format!("{CALLED}{}-{number}", std::process::id());
+        let temporary = Temporary::new(root.join(name));
+        std::fs::DirBuilder::new().mode(0o700).create(temporary.path())?;
+        let lock = File::open(temporary.path())?;
+        // Where there are no locks, the process's number must do.
+        _ = lock.try_lock();
+        Ok(Folder { temporary, _lock: lock })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.temporary.path()
+    }
+}
+
+/// What the folders' names begin with; the process's number and one of the folder's own come after.
+const CALLED: &str = "coreplane-crash-";
+
+/// Removes folders of processes that were killed.
+fn remove_abandoned(root: &Path) {
+    let Ok(entries) = std::fs::read_dir(root) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(CALLED).and_then(|n| n.split_once('-'));
+        let process = process.and_then(|(process, _)| process.parse().ok());
+        let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
+        if is_folder && process.is_some_and(|process| is_abandoned(&entry.path(), process)) {
+            _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A new folder for checks on files of `bytes` bytes: in memory where there is room and `TMPDIR` says nothing.
-pub(crate) fn temporary(bytes: u64) -> Result<Temporary, Failure> {
+pub(crate) fn temporary(bytes: u64) -> Result<Folder, Failure> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("coreplane-crash-{}-{number}", std::process::id());
-    let make = |root: &Path| {
-        let folder = Temporary::new(root.join(&name));
-        std::fs::DirBuilder::new().mode(0o700).create(folder.path()).map(|()| folder)
-    };
+    let make = |root: &Path| Folder::make(root, number);
     let memory = Path::new(MEMORY);
     if std::env::var_os("TMPDIR").is_none()
         && has_room(memory, bytes)

@@ -83,14 +83,16 @@ pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result
     })
 }
 
-/// Writes a text as it is made.
-pub(crate) fn save_text(
+/// Writes a text as it is made, and gives what its writer says of it.
+pub(crate) fn save_text<T>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), TraceError>,
-) -> Result<(), Failure> {
+    write: impl FnOnce(&mut dyn Write) -> Result<T, TraceError>,
+) -> Result<T, Failure> {
     put(path, |file| {
         let mut out = BufWriter::new(file);
-        write(&mut out).and_then(|()| Ok(out.flush()?)).map_err(named(path))
+        let said = write(&mut out).map_err(named(path))?;
+        out.flush().map_err(|e| named(path)(e.into()))?;
+        Ok(said)
     })
 }
 
@@ -119,7 +121,7 @@ pub(crate) fn beside(path: &Path, kind: &str) -> Temporary {
 }
 
 /// Makes a file: under another name until it is whole.
-fn put(path: &Path, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<(), Failure> {
+fn put<T>(path: &Path, write: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T, Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let fail = |e: io::Error| named(path)(e.into());
     std::fs::create_dir_all(folder).map_err(fail)?;
@@ -128,21 +130,27 @@ fn put(path: &Path, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<
     let file = File::create(partial.path()).map_err(fail)?;
     // Where there are no locks, the process's number must do.
     _ = file.try_lock();
-    write(&file)?;
-    std::fs::rename(partial.path(), path).map_err(fail)
+    let said = write(&file)?;
+    std::fs::rename(partial.path(), path).map_err(fail)?;
+    Ok(said)
 }
 
-/// Removes what processes that were killed left half made in a folder. One that lives holds a lock, whose number may mean
-/// another process here: the folder may be another host's or container's too.
+/// Whether a process that is no more left a file or folder. One that lives holds a lock on it, whose number may mean another
+/// process here: the folder may be another host's or container's too.
+pub(crate) fn is_abandoned(path: &Path, process: u32) -> bool {
+    let lives = Path::new("/proc").join(process.to_string()).exists();
+    !lives && File::open(path).is_ok_and(|f| f.try_lock().is_ok())
+}
+
+/// Removes what processes that were killed left half made in a folder.
 fn remove_abandoned(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix('.').and_then(|n| n.strip_suffix(".partial"));
         let process = process.and_then(|n| n.rsplit_once('.')).and_then(|(_, n)| n.parse::<u32>().ok());
-        let gone = process.is_some_and(|p| !Path::new("/proc").join(p.to_string()).exists());
         let is_file = entry.file_type().is_ok_and(|t| t.is_file());
-        if gone && is_file && File::open(entry.path()).is_ok_and(|f| f.try_lock().is_ok()) {
+        if is_file && process.is_some_and(|process| is_abandoned(&entry.path(), process)) {
             _ = std::fs::remove_file(entry.path());
         }
     }

@@ -1,7 +1,7 @@
 //! `coreplane trace`: looks into traces, and converts them.
 
 use crate::Failure;
-use crate::args::{TraceArgs, TraceCommand};
+use crate::args::{Common, TraceArgs, TraceCommand};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::recordings;
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{BufReader, BufWriter, Read};
 use std::path::Path;
-use trace::export;
+use trace::export::{self, Written};
 use trace::import::Format as Foreign;
 use trace::space::file_of;
 use trace::{About, Call, Kind, Record, Recording};
@@ -50,28 +50,42 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
             };
             drop(shown);
             let shown = progress::busy(common, &format!("writing {}", to.display()));
-            match exported {
+            let written = match exported {
                 Some(format) => save_for_others(&trace, format, to)?,
-                None => recordings::save(&trace, to, recordings::format_of(to)?)?,
-            }
+                None => {
+                    recordings::save(&trace, to, recordings::format_of(to)?)?;
+                    Written { records: trace.len() as u64, lacks: String::new() }
+                }
+            };
             drop(shown);
-            if !common.quiet {
-                let lacks = if trace.about().lacks.is_empty() {
-                    String::new()
-                } else {
-                    format!("; it lacks {}", trace.about().lacks)
-                };
-                let text = format!("{} records in {}{lacks}", trace.len(), to.display());
-                crate::lines::remark(&text);
-            }
+            say(common, to, &written, &trace.about().lacks);
         }
     }
     Ok(())
 }
 
+/// What was written, for a person or as JSON.
+fn say(common: &Common, to: &Path, written: &Written, lacked: &str) {
+    let lacks: Vec<&str> = [lacked, &written.lacks].into_iter().filter(|text| !text.is_empty()).collect();
+    if output::is_json(common) {
+        output::print_json(&json!({
+            "trace": to.display().to_string(), "records": written.records, "lacks": lacks.join("; "),
+        }));
+    } else if !common.quiet {
+        let lacks = if lacks.is_empty() { String::new() } else { format!("; it lacks {}", lacks.join("; ")) };
+        crate::lines::remark(&format!("{} records in {}{lacks}", written.records, to.display()));
+    }
+}
+
+/// The whole blocks of a recording. One that has its end is as it was.
 fn salvaged(path: &Path) -> Result<Recording, Failure> {
     let kept = recordings::prefix(path)?;
-    let lacks = format!("its end ({} bytes after the last whole block)", kept.left_over());
+    if kept.is_finished() {
+        return Ok(kept);
+    }
+    let end = format!("its end ({} bytes after the last whole block)", kept.left_over());
+    let lacked = &kept.about().lacks;
+    let lacks = if lacked.is_empty() { end } else { format!("{lacked}; {end}") };
     let about = About { lacks, ..kept.about().clone() };
     Ok(kept.with_about(about))
 }
@@ -115,7 +129,7 @@ fn named<F: Copy>(option: &str, name: &str, all: &[(&str, F)]) -> Result<F, Fail
 }
 
 /// Writes another tool's format, packed where the file's name says so.
-fn save_for_others(trace: &Recording, format: export::Format, to: &Path) -> Result<(), Failure> {
+fn save_for_others(trace: &Recording, format: export::Format, to: &Path) -> Result<Written, Failure> {
     if to.extension().is_some_and(|e| e == "gz") {
         return recordings::save_text(to, |out| export::write_packed(format, trace, out));
     }

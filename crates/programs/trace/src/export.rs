@@ -2,6 +2,7 @@
 
 use crate::error::TraceError;
 use crate::import::{gem5, pmemcheck, ramulator};
+use crate::record::Call;
 use crate::recording::Recording;
 use std::io::Write;
 
@@ -28,26 +29,53 @@ impl Format {
     ];
 }
 
+/// What was written, and what was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Accesses, flushes and fences.
+    pub records: u64,
+    /// What of the recording no such format has, in words; empty where nothing is lost but what its format never has.
+    pub lacks: String,
+}
+
 /// Writes a recording in another tool's format.
 ///
 /// # Errors
 /// When it has nothing that the format can say, or nothing can be written.
-pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
-    match format {
+pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<Written, TraceError> {
+    let records = match format {
         Format::Ramulator => ramulator::write(recording, out),
         Format::RamulatorData => ramulator::write_data(recording, out),
         Format::Pmemcheck => pmemcheck::write(recording, out),
         Format::Gem5 => gem5::write(recording, out),
-    }
+    }?;
+    Ok(Written { records, lacks: lacks(recording) })
 }
 
 /// The same, packed with gzip.
 ///
 /// # Errors
 /// As [`write`].
-pub fn write_packed(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
+pub fn write_packed(
+    format: Format,
+    recording: &Recording,
+    out: &mut dyn Write,
+) -> Result<Written, TraceError> {
     let mut packer = flate2::write::GzEncoder::new(out, flate2::Compression::default());
-    write(format, recording, &mut packer)?;
+    let written = write(format, recording, &mut packer)?;
     packer.finish()?;
-    Ok(())
+    Ok(written)
+}
+
+/// Calls of the kernel are in no other tool's format.
+fn lacks(recording: &Recording) -> String {
+    let calls = &recording.counts().calls;
+    let told = |which: &[Call], what: &str| {
+        let n: u64 = which.iter().filter_map(|call| calls.get(call)).sum();
+        (n > 0).then(|| format!("{n} {what}"))
+    };
+    let written = told(&[Call::Write], "writes by the kernel (write and its like)");
+    let synced =
+        told(&[Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync], "syncs (msync, fsync and their like)");
+    written.into_iter().chain(synced).collect::<Vec<_>>().join(" and ")
 }

@@ -162,9 +162,9 @@ const TICKS_PER_INSTRUCTION: u64 = 500;
 const TICKS_PER_ACCESS: u64 = 2000;
 
 /// Loads and stores as packets, the threads in the order of their synchronisation and one after the other in time.
-pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
+pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, TraceError> {
     let counted = recording.counts().instructions > 0;
-    let (mut tick, mut message) = (0u64, Vec::new());
+    let (mut tick, mut message, mut written) = (0u64, Vec::new(), 0);
     out.write_all(MAGIC)?;
     text(&mut message, 1, b"coreplane");
     number(&mut message, 3, FREQUENCY);
@@ -177,11 +177,12 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), Tr
         let pairs = [(1, tick), (2, command), (3, r.address), (4, r.size.into()), (6, r.thread.into())];
         pairs.iter().for_each(|(field, value)| number(&mut message, *field, *value));
         send(out, &mut message)?;
+        written += 1;
         if !counted {
             tick += TICKS_PER_ACCESS;
         }
     }
-    Ok(())
+    Ok(written)
 }
 
 fn command(r: &Record) -> Option<u64> {

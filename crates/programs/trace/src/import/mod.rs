@@ -180,12 +180,15 @@ pub(crate) fn plain(kind: Kind, address: u64) -> Record {
 
 /// Gives an access of so many bytes, cut where it crosses multiples of eight; instructions and stamp go to the first piece.
 pub(crate) fn pieces(sink: &mut Sink<'_>, mut first: Record, bytes: u64) -> Result<(), TraceError> {
-    let (mut at, end) = (first.address, first.address.saturating_add(bytes));
-    while at < end {
-        let left = (end - at).min(8 - at % 8);
-        let size = 1 << (63 - u64::from(left.leading_zeros()));
+    if bytes > 0 && first.address.checked_add(bytes - 1).is_none() {
+        let text = format!("an access of {bytes} bytes at {:#x} goes beyond the last address", first.address);
+        return Err(TraceError::foreign(text));
+    }
+    let (mut at, mut left) = (first.address, bytes);
+    while left > 0 {
+        let size = 1 << left.min(8 - at % 8).ilog2();
         sink(Record { address: at, size: size as u8, ..first })?;
-        (first.instructions, at) = (0, at + size);
+        (first.instructions, at, left) = (0, at.wrapping_add(size), left - size);
         if first.stamp > 0 {
             first = Record { stamp: 0, kind: turns::plain(first.kind), ..first };
         }

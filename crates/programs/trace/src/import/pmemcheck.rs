@@ -88,35 +88,82 @@ fn store(sink: &mut Sink<'_>, address: u64, value: u64, size: u64) -> Result<(),
     Ok(())
 }
 
-/// Writes a log: what the program did to persistent memory, its threads in the order of their synchronisation.
-///
-/// # Errors
-/// When the trace has no persistent range, or nothing can be written.
-pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
-    let ranges = &recording.counts().ranges;
-    if ranges.is_empty() {
-        return Err(TraceError::unfit("the trace has no persistent range"));
+/// Flushes of which a log keeps that no fence came after them yet.
+const MOST_WAITING: usize = 1 << 16;
+
+/// A log that is written.
+struct Log<'a> {
+    out: &'a mut dyn Write,
+    /// Stores, flushes and fences so far.
+    entries: u64,
+    /// Flushes without a fence of their thread: thread, first byte, bytes. A fence of pmemcheck's is one for every flush
+    /// before it, the program's for its thread's alone, and a clflush's for its line alone: each flush is written when
+    /// it is fenced, or before its line is stored to again.
+    waiting: Vec<(u16, u64, u64)>,
+}
+
+impl Log<'_> {
+    fn entry(&mut self, text: &str) -> Result<(), TraceError> {
+        self.entries += 1;
+        Ok(write!(self.out, "|{text}")?)
     }
-    let persistent = |a: u64| ranges.iter().any(|(from, bytes)| a.wrapping_sub(*from) < *bytes);
-    out.write_all(b"START")?;
-    for (index, (from, bytes)) in ranges.iter().enumerate() {
-        write!(out, "|REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0")?;
+
+    fn flush(&mut self, address: u64, bytes: u64) -> Result<(), TraceError> {
+        self.entry(&format!("FLUSH;{address:#x};{bytes:#x}"))
     }
-    for r in recording.in_order() {
+
+    /// Writes the flushes that are meant.
+    fn no_longer_wait(&mut self, which: impl Fn(&(u16, u64, u64)) -> bool) -> Result<(), TraceError> {
+        let written: Vec<_> = self.waiting.extract_if(.., |w| which(w)).collect();
+        written.iter().try_for_each(|(_, address, bytes)| self.flush(*address, *bytes))
+    }
+
+    fn store(&mut self, r: &Record) -> Result<(), TraceError> {
+        let lines = |address: u64, bytes: u64| address / 64..=address.saturating_add(bytes - 1) / 64;
+        let stored = lines(r.address, u64::from(r.size).max(1));
+        self.no_longer_wait(|(_, address, bytes)| {
+            let flushed = lines(*address, *bytes);
+            flushed.start() <= stored.end() && stored.start() <= flushed.end()
+        })?;
+        self.entry(&format!("STORE;{:#x};{:#x};{:#x}", r.address, r.value, r.size))
+    }
+
+    fn fence(&mut self, thread: u16) -> Result<(), TraceError> {
+        self.no_longer_wait(|(of, ..)| *of == thread)?;
+        self.entry("FENCE")
+    }
+
+    fn waits(&mut self, thread: u16, address: u64, bytes: u64) -> Result<(), TraceError> {
+        if self.waiting.len() == MOST_WAITING {
+            let (_, address, bytes) = self.waiting.remove(0);
+            self.flush(address, bytes)?;
+        }
+        self.waiting.push((thread, address, bytes));
+        Ok(())
+    }
+
+    /// A record of persistent memory.
+    fn persistent(&mut self, r: &Record) -> Result<(), TraceError> {
         let line = r.address / 64 * 64;
         match r.kind {
-            Kind::Sfence | Kind::Mfence | Kind::Order => out.write_all(b"|FENCE")?,
-            _ if !persistent(r.address) => {}
-            Kind::Store | Kind::StoreRelease => write!(out, "|{}", store_entry(&r))?,
-            // A locked operation fences; a non-temporal store needs no flush.
-            Kind::Rmw => write!(out, "|FENCE|{}", store_entry(&r))?,
+            Kind::Store | Kind::StoreRelease | Kind::Rmw => self.store(r),
+            // It needs no flush, and a fence.
             Kind::StoreNonTemporal => {
-                write!(out, "|{}|FLUSH;{:#x};{:#x}", store_entry(&r), r.address, r.size)?;
+                self.store(r)?;
+                self.waits(r.thread, r.address, r.size.into())
             }
-            Kind::Clflush => write!(out, "|FLUSH;{line:#x};0x40|FENCE")?,
-            Kind::Clwb | Kind::Clflushopt => write!(out, "|FLUSH;{line:#x};0x40")?,
+            // It waits for itself, and for no other.
+            Kind::Clflush => {
+                self.no_longer_wait(|(_, address, _)| address / 64 * 64 == line)?;
+                self.flush(line, 64)?;
+                self.entry("FENCE")
+            }
+            Kind::Clwb | Kind::Clflushopt => self.waits(r.thread, line, 64),
             Kind::Load
             | Kind::LoadAcquire
+            | Kind::Sfence
+            | Kind::Mfence
+            | Kind::Order
             | Kind::Lock
             | Kind::Unlock
             | Kind::Create
@@ -133,14 +180,38 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), Tr
             | Kind::Contents
             | Kind::Unseen
             | Kind::Turn
-            | Kind::Region => {}
+            | Kind::Region => Ok(()),
         }
     }
-    Ok(out.write_all(b"|STOP\n")?)
 }
 
-fn store_entry(r: &Record) -> String {
-    format!("STORE;{:#x};{:#x};{:#x}", r.address, r.value, r.size)
+/// Writes a log: what the program did to persistent memory, its threads in the order of their synchronisation. How many
+/// stores, flushes and fences it has.
+///
+/// # Errors
+/// When the trace has no persistent range, or nothing can be written.
+pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, TraceError> {
+    let ranges = &recording.counts().ranges;
+    if ranges.is_empty() {
+        return Err(TraceError::unfit("the trace has no persistent range"));
+    }
+    out.write_all(b"START")?;
+    for (index, (from, bytes)) in ranges.iter().enumerate() {
+        write!(out, "|REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0")?;
+    }
+    let mut log = Log { out, entries: 0, waiting: Vec::new() };
+    for r in recording.in_order() {
+        // A locked operation is a fence wherever its word lies.
+        if matches!(r.kind, Kind::Sfence | Kind::Mfence | Kind::Order | Kind::Rmw) {
+            log.fence(r.thread)?;
+        }
+        if ranges.iter().any(|(from, bytes)| r.address.wrapping_sub(*from) < *bytes) {
+            log.persistent(&r)?;
+        }
+    }
+    log.no_longer_wait(|_| true)?;
+    log.out.write_all(b"|STOP\n")?;
+    Ok(log.entries)
 }
 
 #[cfg(test)]
@@ -165,6 +236,32 @@ mod tests {
         let mut log = Vec::new();
         write(&Recording::of_trace(trace.clone()).unwrap(), &mut log).unwrap();
         assert_eq!(read(&String::from_utf8(log).unwrap()).unwrap(), trace);
+    }
+
+    /// The entries between START and STOP of what some records become, but for the file.
+    fn written(records: &[(u16, Kind, u64)]) -> Vec<String> {
+        let mut trace = read("START|REGISTER_FILE;x;0x1000;0x1000;0x0|STOP").unwrap();
+        for (thread, kind, address) in records {
+            let record = Record { thread: *thread, size: 8, ..plain(*kind, *address) };
+            trace.push(record);
+        }
+        let mut log = Vec::new();
+        write(&Recording::of_trace(trace).unwrap(), &mut log).unwrap();
+        let log = String::from_utf8(log).unwrap();
+        log.trim().split('|').skip(2).filter(|e| *e != "STOP").map(str::to_string).collect()
+    }
+
+    #[test]
+    fn a_fence_is_one_for_its_threads_flushes_alone() {
+        // clflush waits for its own line, and leaves the one flushed before it without a fence.
+        let log = written(&[(0, Kind::Clwb, 0x1000), (0, Kind::Clflush, 0x1040), (0, Kind::Store, 0x1080)]);
+        assert_eq!(log, ["FLUSH;0x1040;0x40", "FENCE", "STORE;0x1080;0x0;0x8", "FLUSH;0x1000;0x40"]);
+        // A locked operation fences, wherever its word lies.
+        let log = written(&[(0, Kind::Clwb, 0x1000), (0, Kind::Rmw, 0x9000), (0, Kind::Store, 0x1080)]);
+        assert_eq!(log, ["FLUSH;0x1000;0x40", "FENCE", "STORE;0x1080;0x0;0x8"]);
+        // What is stored after a flush is not flushed by it.
+        let log = written(&[(0, Kind::Clwb, 0x1000), (0, Kind::Store, 0x1000), (0, Kind::Sfence, 0)]);
+        assert_eq!(log, ["FLUSH;0x1000;0x40", "STORE;0x1000;0x0;0x8", "FENCE"]);
     }
 
     #[test]

@@ -71,17 +71,20 @@ pub(super) fn data_line(number: usize, line: &str, sink: &mut Sink<'_>) -> Resul
 }
 
 /// Loads and stores by address, a thread after the other.
-pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
+pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, TraceError> {
+    let mut written = 0;
     for r in recording.records() {
         if let Some(word) = word(r.kind) {
             writeln!(out, "{word} {:#x}", r.address)?;
+            written += 1;
         }
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Loads and stores with sizes and what is stored, the threads in the order of their synchronisation.
-pub(crate) fn write_data(recording: &Recording, out: &mut dyn Write) -> Result<(), TraceError> {
+pub(crate) fn write_data(recording: &Recording, out: &mut dyn Write) -> Result<u64, TraceError> {
+    let mut written = 0;
     for r in recording.in_order() {
         let Some(word) = word(r.kind) else { continue };
         write!(out, "{word} {:#x} {}", r.address, r.size)?;
@@ -90,8 +93,9 @@ pub(crate) fn write_data(recording: &Recording, out: &mut dyn Write) -> Result<(
             write!(out, " {byte}")?;
         }
         writeln!(out)?;
+        written += 1;
     }
-    Ok(())
+    Ok(written)
 }
 
 fn word(kind: Kind) -> Option<&'static str> {
