@@ -223,3 +223,28 @@ def test_parquet_of_other_tools_is_read(left: Cli) -> None:
     assert "column value has nulls" in left.refuses("trace", "info", "nulls.parquet")
     frame.drop("kind").write_parquet(left.folder / "bad.parquet")
     assert "no column kind" in left.refuses("trace", "info", "bad.parquet")
+
+
+def test_a_replay_counts_what_the_program_did_alone(cli: Cli) -> None:
+    (cli.folder / "two.lk").write_text(" L 1000,8\n L 2000,8\n")
+    cli("trace", "convert", "--quiet", "--from", "lackey", "two.lk", "two.cpt")
+    stats = cli.json("run", "intel", "trace:two.cpt", "--set", "workload.pm=all", "--no-bands")["stats"]
+    assert (stats["cpu.references"], stats["cpu.stores"]) == (2, 0)
+
+
+def test_conversions_say_what_was_written_and_what_was_lost(left: Cli) -> None:
+    left("record", "--quiet", "--out", "t.cpt", "--", "./left", "plain", "plain.pm")
+    said = left.json("trace", "convert", "--to", "pmemcheck", "t.cpt", "t.log")
+    entries = (left.folder / "t.log").read_text().count("|") - 1
+    registered = (left.folder / "t.log").read_text().count("REGISTER_FILE")
+    assert (said["trace"], said["records"]) == ("t.log", entries - registered)
+    assert "1 writes by the kernel" in said["lacks"] and "1 syncs" in said["lacks"]
+
+
+def test_what_lies_beyond_the_last_address_is_refused(cli: Cli) -> None:
+    (cli.folder / "a.rd").write_text("LD 0x10 8\nLD 0xffffffffffffffff 8\n")
+    assert "beyond the last address" in cli.refuses("trace", "convert", "--from", "ramulator-data", "a.rd", "a.cpt")
+
+
+def test_a_share_of_reads_is_given_once(cli: Cli) -> None:
+    assert "100 % is given twice" in cli.refuses("curve", "intel", "--reads", "100", "--reads", "100")

@@ -106,8 +106,8 @@ class Crash:
 
     @property
     def persistence_lint(self) -> pl.DataFrame:
-        """What the order of flushes and fences shows without any crash: kind, site, times."""
-        return frame(self.data["persistence_lint"], ["kind", "site", "times"])
+        """What the order of flushes and fences shows without any crash: kind, site, how many (`times`), of what (`counted`: times or lines)."""
+        return frame(self.data["persistence_lint"], ["kind", "site", "times", "counted"])
 
     @property
     def table(self) -> pl.DataFrame:

@@ -106,7 +106,7 @@ pub(crate) fn some_points(args: &CrashArgs) -> Result<(), Failure> {
 }
 
 /// Options that say something of recordings only.
-pub(crate) fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
+fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
     let given = [
         ("--file", args.file.is_some()),
         ("--after", args.after.is_some()),

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::CrashArgs;
-use crate::crash::{no_recording, some_points};
+use crate::crash::some_points;
 use crate::crash_lab::Lab;
 use crate::crash_options::every;
 use crate::output;
@@ -56,8 +56,10 @@ pub(crate) fn lab(
 
 /// Options that have nothing to say of hosts.
 fn refused(args: &CrashArgs) -> Result<(), Failure> {
-    no_recording(args)?;
     let given = [
+        ("--file", args.file.is_some()),
+        ("--after", args.after.is_some()),
+        ("--accept-unseen", args.accept_unseen),
         ("--check", args.check.is_some()),
         ("--model", args.model.is_some()),
         ("--replay", args.replay.is_some()),

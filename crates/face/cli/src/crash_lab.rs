@@ -87,8 +87,10 @@ impl Lab {
             json!({"points": t.points, "bounded": t.bounded, "failing_points": t.failing, "failures": failures.collect::<Vec<_>>()})
         });
         let search = self.search.as_ref().map(Found::json);
-        let persistence_lint =
-            self.persistence_lint.iter().map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times}));
+        let persistence_lint = self
+            .persistence_lint
+            .iter()
+            .map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times, "counted": f.counted()}));
         json!({
             "machine": args.machine,
             "workload": args.workload,
@@ -158,7 +160,7 @@ impl Lab {
             return;
         }
         println!("\nwithout any crash:");
-        let mut table = Table::new(["finding", "place", "times"]).left(2);
+        let mut table = Table::new(["finding", "place", "how many"]).left(2);
         let meaning: BTreeMap<&str, &str> = BTreeMap::from([
             ("never-flushed", "stored, and not flushed up to the end"),
             ("never-synced", "written, and not synced up to the end"),
@@ -167,7 +169,11 @@ impl Lab {
         ]);
         for f in &self.persistence_lint {
             let text = meaning.get(f.kind).copied().unwrap_or(f.kind);
-            table.row([text.to_string(), f.site.clone(), count(f.times as u64)]);
+            table.row([
+                text.to_string(),
+                f.site.clone(),
+                format!("{} {}", count(f.times as u64), f.counted()),
+            ]);
         }
         table.print();
     }

@@ -57,7 +57,9 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
     let mut checks: BTreeMap<u32, Check> = BTreeMap::new();
     for (number, file) in &about.files {
         let why = match open(about, &file.path, &file.identity) {
-            _ if !about.is_last(*number) => "it lost its last name".into(),
+            _ if !about.is_last(*number) => {
+                "an earlier file of this name, which the program removed or replaced".into()
+            }
             Ok(found) => {
                 left.insert(*number, Box::new(found));
                 String::new()

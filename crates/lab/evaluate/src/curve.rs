@@ -150,6 +150,9 @@ fn check(machine: &Description, reads: &[u64]) -> Result<(), ConfigError> {
             "a share of reads of {wrong} %: accepted are 50 to 100 (a store that goes through caches reads its line first)"
         )));
     }
+    if let Some((_, twice)) = reads.iter().enumerate().find(|(n, r)| reads[..*n].contains(r)) {
+        return Err(ConfigError(format!("a share of reads of {twice} % is given twice")));
+    }
     Ok(())
 }
 

@@ -13,8 +13,15 @@ pub struct Finding {
     pub kind: &'static str,
     /// Where.
     pub site: String,
-    /// How often.
+    /// How often, or of how many lines (see [`Finding::counted`]).
     pub times: usize,
+}
+
+impl Finding {
+    /// What `times` counts: `lines` that are not durable at the end, or `times` that a flush or fence was executed.
+    pub fn counted(&self) -> &'static str {
+        if self.kind.starts_with("never-") { "lines" } else { "times" }
+    }
 }
 
 /// How a line stands: the last store to it, whether the kernel did it, and whether it was flushed or synced since.

@@ -116,8 +116,10 @@ impl Replay {
         let mut places = Places::new(options.all_pm.then_some(after_files));
         let mut births = vec![(NO_WORD, NO_WORD); recording.threads()];
         for thread in survey.lanes.iter().flatten() {
-            let born = if survey.created[*thread] { places.word() } else { NO_WORD };
-            births[*thread] = (born, places.word());
+            // Nobody waits for the end of a thread that nobody started.
+            if survey.created[*thread] {
+                births[*thread] = (places.word(), places.word());
+            }
         }
         let passed = vec![Cell::new(0); recording.threads()];
         let bounds = recording.counts().kind(Kind::Region);
@@ -226,7 +228,9 @@ impl Replay {
             // What the kernel wrote leaves the write-combining buffers by and by.
             cpu.fence(FenceKind::Sfence).await;
         }
-        cpu.store_release(ended, 1).await;
+        if ended != NO_WORD {
+            cpu.store_release(ended, 1).await;
+        }
         running.told
     }
 
