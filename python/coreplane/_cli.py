@@ -21,6 +21,7 @@ SITE = os.path.join(os.path.dirname(__file__), "site", "index.html")  # noqa: PT
 
 def main() -> int:
     """Runs ``coreplane`` with the arguments of the process."""
+    _open_closed()
     try:
         code = _main()
         sys.stdout.flush()
@@ -32,6 +33,16 @@ def main() -> int:
         # Whoever reads has read enough, as the compiled core ends then. Nothing more is written, also when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _open_closed() -> None:
+    """Lets standard streams that are closed lead nowhere, as those of a compiled program do: the next file would get their number, and what is printed."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        # Programs that are started have it, too.
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: PTH123, SIM115 - as long as the process
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: PTH123, SIM115
 
 
 def _core_main(args: list[str]) -> int:
