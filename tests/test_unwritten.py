@@ -1,8 +1,12 @@
 """What cannot be written: standard output that is closed, disks without room."""
 
 import json
+import re
+import resource
 import shlex
 import subprocess
+import sys
+from functools import partial
 
 import pytest
 
@@ -21,3 +25,20 @@ def test_a_command_whose_output_is_closed_ends_as_it_does_elsewhere(cli: Cli, co
     assert done.returncode == code and "Traceback" not in done.stderr, done
     # What is printed goes into no file that got the number of the closed output.
     assert all(json.loads(file.read_text()) for file in cli.folder.glob("r/*.json"))
+
+
+def test_a_report_for_which_there_is_no_room_is_told_in_one_line(cli: Cli) -> None:
+    # Results have room, the picture of a core's time has none.
+    room = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (40_000, 40_000))
+    done = cli.run(*RUN, "--quiet", "--out", "r", preexec_fn=room)
+    assert done.returncode == 2
+    assert re.fullmatch(r"coreplane: r/[\w-]+\.(svg|png|html): File too large \(os error 27\)\n", done.stderr), done.stderr
+    assert json.loads((cli.folder / "r/run.json").read_text()) and not list(cli.folder.glob("r/.*"))
+
+
+def test_what_python_prints_and_cannot_is_told_in_one_line(cli: Cli) -> None:
+    code = "import sys; from coreplane import _cli; _cli._main = lambda: print('report') or 0; sys.exit(_cli.main())"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", code], cwd=cli.folder, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "coreplane: standard output cannot be written: No space left on device (os error 28)\n"

@@ -30,9 +30,26 @@ def main() -> int:
         print("coreplane: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # Whoever reads has read enough, as the compiled core ends then. Nothing more is written, also when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever reads has read enough, as the compiled core ends then.
+        _drop_output()
         return 141
+    except OSError as error:
+        _drop_output()
+        print(f"coreplane: {_told(error)}", file=sys.stderr)
+        return 2
+
+
+def _drop_output() -> None:
+    """Lets what is not written yet lead nowhere, or Python would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _told(error: OSError) -> str:
+    """What could not be read or written, and why, as the compiled core says it. What is printed has no name of a file."""
+    if error.errno is None:
+        return str(error)
+    where = error.filename or "standard output cannot be written"
+    return f"{where}: {error.strerror} (os error {error.errno})"
 
 
 def _open_closed() -> None:

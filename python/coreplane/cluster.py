@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coreplane import _core
+from coreplane.files import write
 
 #: Tasks for each thread of the workers.
 TASKS_A_THREAD = 8
@@ -79,7 +80,7 @@ def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], 
         except Exception as error:  # a worker that died, or cannot import coreplane
             code, messages, results = 2, f"coreplane: --on: a worker could not do it: {error}\n", {}
         for name, content in sorted(results.items()):
-            _write(folder / name, content)
+            write(folder / name, content)
         if code:
             print(messages, end="", file=sys.stderr)
         worst = max(worst, code)
@@ -99,13 +100,6 @@ def _work(campaign: str, files: dict[str, bytes], names: list[str]) -> tuple[int
         done = subprocess.run([*command, *only], cwd=root, capture_output=True, text=True)
         found = [path for name in names for path in Path(place).glob(f"out/{name}.*")]
         return done.returncode, done.stderr, {path.name: path.read_bytes() for path in found}
-
-
-def _write(path: Path, content: bytes) -> None:
-    """As the core writes: never half a file under its own name."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(content)
-    partial.replace(path)
 
 
 def _quietly(args: list[str]) -> list[str]:

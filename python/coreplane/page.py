@@ -1,13 +1,14 @@
 """A page of a report: one HTML file without anything from elsewhere, in light and dark, for wide and narrow windows."""
 
 import html
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import vl_convert as vlc
+
+from coreplane import files
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --soft: #5a5f66; --line: #d5d9de; --shade: #f4f6f8; --paper: #fff; --accent: #0b7285;
@@ -128,8 +129,8 @@ def figure(folder: Path, name: str, chart: Any, caption: str = "") -> str:
     with alt.data_transformers.enable("default", max_rows=None):
         spec = configured(chart).to_json()
     svg = vlc.vegalite_to_svg(spec)
-    (folder / f"{name}.svg").write_text(svg)
-    (folder / f"{name}.png").write_bytes(vlc.svg_to_png(svg, scale=2))
+    files.write(folder / f"{name}.svg", svg.encode())
+    files.write(folder / f"{name}.png", vlc.svg_to_png(svg, scale=2))
     return drawn(svg, caption)
 
 
@@ -195,7 +196,7 @@ def configuration(runs: list[dict[str, Any]]) -> str:
 
 
 def write(folder: Path, title: str, about: str, body: list[str], name: str = "report.html") -> Path:
-    """Writes the page, in one step."""
+    """Writes the page."""
     content = "".join(body)
     found = re.findall(r'<h2 id="([^"]+)">([^<]+)</h2>', content)
     contents = "<nav>" + "".join(f'<a href="#{a}">{t}</a>' for a, t in found) + "</nav>" if len(found) > 2 else ""
@@ -205,8 +206,5 @@ def write(folder: Path, title: str, about: str, body: list[str], name: str = "re
         f'<p class="about">{html.escape(about)}</p>{contents}{content}<script>{SCRIPT}</script></html>\n'
     )
     page = folder / name
-    # Of this process alone: several may write into one folder.
-    partial = folder / f".{name}.{os.getpid()}.partial"
-    partial.write_text(text)
-    partial.rename(page)
+    files.write(page, text.encode())
     return page
