@@ -125,3 +125,10 @@ def test_output_that_cannot_be_written_is_told_in_one_line(cli: Cli, command: tu
         done = subprocess.run([COREPLANE, *command], cwd=cli.folder, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and done.stderr.strip().splitlines()[-1].startswith("coreplane: standard output cannot be written: No space left"), done
     assert "Traceback" not in done.stderr and "panicked" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [("run", "intel", b"trace:bad\xff.cpt"), ("run", b"bad\xff.toml", "queue"), ("trace", "info", b"bad\xff.cpt"), ("sweep", b"bad\xff.toml", "--on", "tcp://none:1")])
+def test_a_name_that_is_not_utf_8_is_refused(cli: Cli, command: tuple[str | bytes, ...]) -> None:
+    done = subprocess.run([COREPLANE, *command], cwd=cli.folder, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert re.fullmatch(r"coreplane: (trace:)?bad\\xff\.\w+: is not UTF-8, in which arguments are given\n", done.stderr), done.stderr

@@ -197,6 +197,29 @@ def test_an_argument_of_a_wrong_type_is_told_what_is_accepted(call: Callable[[],
         call()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda name: cp.Machine(name),
+        lambda name: cp.Machine("intel", label=name),
+        lambda name: cp.Workload(f"trace:{name}"),
+        lambda name: cp.run("intel", name),
+        lambda name: cp.curve("intel", memory=name),
+        lambda name: cp.crash("intel", "queue", check=name),
+        lambda name: cp.litmus(text=name),
+        lambda name: cp.explore(name),
+        lambda name: cp.replay("asap", [], mutant=name),
+        lambda name: cp.record(["true", name]),
+        lambda name: cp.track(name=name),
+        lambda name: cp.reproduce(name),
+        lambda name: cp.show(name),
+    ],
+)
+def test_text_that_is_not_utf_8_is_bad_input(call: Callable[[str], object]) -> None:
+    with pytest.raises(cp.ConfigError, match=r"^'(trace:)?a\\udcffb': is not UTF-8$"):
+        call("a\udcffb")
+
+
 def test_numbers_that_make_no_sense_are_refused_in_python() -> None:
     with pytest.raises(cp.ConfigError, match="states -1: give at least 1"):
         cp.explore("intel", states=-1)

@@ -82,8 +82,19 @@ def _find_tool() -> None:
     os.environ["COREPLANE_VALGRIND"] = os.path.join(os.path.dirname(found.origin), "tool")  # noqa: PTH118, PTH120 - without pathlib
 
 
+def _is_text(arg: str) -> bool:
+    try:
+        arg.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _main() -> int:
     args = sys.argv[1:]
+    if others := [arg for arg in args if not _is_text(arg)]:
+        print(f"coreplane: {os.fsencode(others[0]).decode(errors='backslashreplace')}: is not UTF-8, in which arguments are given", file=sys.stderr)
+        return 2
     if args[:1] == ["record"]:
         _find_tool()
     url, rest = _taken(args, "--on")

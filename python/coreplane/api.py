@@ -12,7 +12,7 @@ import polars as pl
 
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
-from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, machine_of, numbers, pairs, seconds, texts, workload_of
+from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, in_utf_8, machine_of, numbers, pairs, seconds, texts, workload_of
 from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
@@ -74,6 +74,7 @@ def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | Non
     return Sweep(_core.sweep(os.fspath(campaign), None if out is None else os.fspath(out), resume, jobs))
 
 
+@in_utf_8()
 def curve(machine: AMachine, *, reads: Sequence[int] = (100, 75, 50), memory: Literal["pm", "dram"] = "pm", seed: int = 1) -> Curve:
     """Bandwidth-latency curves of a machine's memory, one for each share of ``reads`` in per cent (50 to 100).
 
@@ -107,6 +108,7 @@ def holdup(machine: AMachine, workload: AWorkload | None = None, *, seed: int = 
     return frame(_core.holdup(core_of(machine_of(machine)), of, _seed(seed)), ["microjoules", "lines_lost", "lines_lost_mean"])
 
 
+@in_utf_8()
 def crash(
     machine: AMachine,
     workload: AWorkload,
@@ -162,6 +164,7 @@ def shared(machine: AMachine, workload: AWorkload, *, schedules: int | None = No
     return Shared(_core.shared(core_of(machine_of(machine)), core_of(workload_of(workload)), _seed(seed), schedules))
 
 
+@in_utf_8()
 def litmus(*files: str | os.PathLike[str], text: str | None = None, model: str | None = None, method: Literal["view", "operational"] = "view", failed_rmw_fences: bool = False) -> Litmus:
     """Runs persistency litmus tests: those of ``files``, of ``text``, or the project's own specifications."""
     if method not in ("view", "operational"):
@@ -172,6 +175,7 @@ def litmus(*files: str | os.PathLike[str], text: str | None = None, model: str |
     return Litmus(_core.litmus([os.fspath(file) for file in files], text, model, method == "operational", failed_rmw_fences))
 
 
+@in_utf_8()
 def explore(protocol: str, *, mutant: str | None = None, states: int = 5_000_000, **bounds: Value) -> Exploration:
     """Visits every interleaving of a protocol's messages, with a power failure at every step.
 
@@ -183,6 +187,7 @@ def explore(protocol: str, *, mutant: str | None = None, states: int = 5_000_000
     return Exploration(_core.explore(protocol, _bounds(bounds), mutant, states, None))
 
 
+@in_utf_8()
 def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, **bounds: Value) -> Replay:
     """Takes the steps of a violation again: its ``choices``."""
     texts(protocol=protocol, mutant=mutant)
@@ -194,6 +199,7 @@ def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, 
     return Replay(tuple(data["trace"]), data["message"])
 
 
+@in_utf_8()
 def record(
     command: str | Sequence[str | os.PathLike[str]],
     *,
@@ -223,6 +229,7 @@ def record(
     return trace
 
 
+@in_utf_8()
 def track(
     target: int | str | Sequence[int] | Sequence[str | os.PathLike[str]] | None = None,
     *,
@@ -251,6 +258,7 @@ def track(
     return Tracking(_core.track(processes, None if cgroup is None else os.fspath(cgroup), children, accessed, command, interval, windows, mode, mechanism))
 
 
+@in_utf_8()
 def reproduce(
     paper: str, *, claims: str | os.PathLike[str] | None = None, seed: int = 1, bands: bool = False, runs: int | None = None, out: str | os.PathLike[str] | None = None
 ) -> Scoreboard:
@@ -271,6 +279,7 @@ def show(what: Literal["schema"]) -> dict[str, Any]: ...  # type: ignore[overloa
 def show(what: Literal["deviations"]) -> str: ...  # type: ignore[overload-overlap]
 @overload
 def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame: ...
+@in_utf_8()
 def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame | dict[str, Any] | str:
     """What there is: ``machines``, ``workloads``, ``statistics`` (or ``stats``), ``parameters``, ``claims``, ``protocols``; or what a name means.
 

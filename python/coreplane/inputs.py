@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,6 +23,15 @@ Value: TypeAlias = str | int | float | bool
 PARAMETERS = ["key", "value", "unit", "default", "accepts", "source", "source_kind", "meaning"]
 
 
+@contextmanager
+def in_utf_8() -> Iterator[None]:
+    """Raises ConfigError where the compiled core is given text that is not UTF-8, as names of files may be."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise _core.ConfigError(f"{error.object!r}: is not UTF-8") from None
+
+
 class Machine:
     """A machine by name or TOML file, with changes by section or dotted key.
 
@@ -35,6 +45,7 @@ class Machine:
     Raises ConfigError when the machine is not known, or does not accept a key or value.
     """
 
+    @in_utf_8()
     def __init__(
         self,
         source: str | os.PathLike[str],
@@ -113,6 +124,7 @@ class Workload:
     Raises ConfigError when it is not known, cannot be read, or does not accept a parameter.
     """
 
+    @in_utf_8()
     def __init__(self, name: str, /, **parameters: "Unpack[WorkloadKeys]") -> None:
         accept(isinstance(name, str), f"a workload is its name, not {name!r}")
         #: Its name, or ``trace:`` and the files.
