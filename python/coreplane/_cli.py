@@ -13,10 +13,15 @@ from coreplane import _core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 #: The documentation's first page, in packages that are given away (``packaging/wheel`` puts it there).
 SITE = os.path.join(os.path.dirname(__file__), "site", "index.html")  # noqa: PTH118, PTH120 - without pathlib
+
+#: Options whose value may be the next word, and their short forms: those of ``sweep``, among them what all commands with a report have.
+VALUED = ("--format", "--jobs", "--on", "--only", "--out", "--share")
+SHORT = {"j": "--jobs", "o": "--out"}
 
 
 def main() -> int:
@@ -105,7 +110,7 @@ def _main() -> int:
     if args in (["docs"], ["docs", "--open"]) and os.path.exists(SITE):  # noqa: PTH110
         return _docs("--open" in args)
     code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
-    is_read = "json" not in args and "--format=json" not in args
+    is_read = _options(args)[0].get("--format") != "json"
     pages = _pages(args, is_read) if code in (0, 1) else []
     if is_read:
         for page in pages:
@@ -161,14 +166,9 @@ def _say(sentence: str) -> None:
 
 def _pages(args: list[str], is_read: bool) -> list[Path]:
     """Draws the reports of a command that has left its results in a folder; a reader is told what a campaign's says first."""
-    command, out = args[0] if args else "", _out(args)
-    if command == "sweep" and out is None and "--plan" not in args:
-        from pathlib import Path
-
-        # Where the compiled core puts a campaign's results.
-        campaign = next((Path(a) for a in args[1:] if a.endswith(".toml")), None)
-        out = campaign and Path(f"{campaign.stem}.sweep")
-    if out is None or not out.exists() or command not in ("run", "compare", "reproduce", "sweep", "crash", "track", "curve", "holdup", "diff", "explore", "shared"):
+    command, out, given = args[0] if args else "", _out(args), _options(args)[0]
+    is_asked = given.keys() & {"--plan", "--help", "-h"}
+    if out is None or not out.exists() or is_asked or command not in ("run", "compare", "reproduce", "sweep", "crash", "track", "curve", "holdup", "diff", "explore", "shared"):
         return []
     from coreplane import report, report_diff, report_explore, report_more, report_shared, report_track
 
@@ -179,8 +179,8 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
         case "compare":
             made = [report.compare(out)]
         case "sweep":
-            told = _say if is_read and not {"-q", "--quiet"} & set(args) else lambda _: None
-            made = [report_more.sweep(out, told)] if "--plan" not in args else []
+            told = _say if is_read and not given.keys() & {"-q", "--quiet"} else lambda _: None
+            made = [report_more.sweep(out, told)]
         case "crash":
             made = [report_more.crash(out)]
         case "curve":
@@ -203,13 +203,44 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
 
 
 def _out(args: list[str]) -> Path | None:
-    """The folder given with --out."""
-    folder = _taken(args, "--out")[0] or _taken(args, "-o")[0]
-    if not folder:
+    """The folder of the results."""
+    given, words = _options(args)
+    folder = given.get("--out")
+    is_campaign = words[:1] == ["sweep"] and len(words) > 1
+    if not folder and not is_campaign:
         return None
     from pathlib import Path
 
-    return Path(folder)
+    # Where the compiled core puts a campaign's results unless it is told.
+    return Path(folder or f"{Path(words[1]).stem}.sweep")
+
+
+def _options(args: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The options that were given, with their values, and the other words, as the compiled core tells them apart."""
+    given: dict[str, str] = {}
+    words: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            words += rest
+        elif arg.startswith("--"):
+            name, is_attached, value = arg.partition("=")
+            given[name] = next(rest, "") if name in VALUED and not is_attached else value
+        elif arg.startswith("-"):
+            given |= _short(arg[1:], rest)
+        else:
+            words.append(arg)
+    return given, words
+
+
+def _short(letters: str, rest: Iterator[str]) -> dict[str, str]:
+    """Short options that stand together. The value of the last one stands there too (``-qoDIR``), or is the next word."""
+    given: dict[str, str] = {}
+    for at, letter in enumerate(letters, 1):
+        if name := SHORT.get(letter):
+            return given | {name: letters[at:].removeprefix("=") or next(rest, "")}
+        given[f"-{letter}"] = ""
+    return given
 
 
 def _taken(args: list[str], option: str) -> tuple[str | None, list[str]]:
