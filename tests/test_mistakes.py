@@ -119,7 +119,7 @@ def test_a_replay_of_another_programs_finding_is_no_clean_result(cli: Cli) -> No
     assert f"stores to dead40 that are in flight after event {point}: 0" in cli.refuses(*bug, "--replay", f"{model}@{point}:dead40=1")
 
 
-@pytest.mark.parametrize("command", [("run", "intel", "queue", "--set", "workload.operations=50"), ("show", "stats"), ("explore", "nearpm", "--states", "500")])
+@pytest.mark.parametrize("command", [("run", "intel", "queue", "--set", "workload.operations=50"), ("show", "stats"), ("explore", "nearpm", "--states", "500"), ("--help",), ("--version",)])
 def test_output_that_cannot_be_written_is_told_in_one_line(cli: Cli, command: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run([COREPLANE, *command], cwd=cli.folder, stdout=full, stderr=subprocess.PIPE, text=True)

@@ -100,10 +100,7 @@ pub fn main_from(args: &[String]) -> u8 {
     keep_measured_times();
     let cli = match hints::read(args).map_err(|e| hints::with_hint(args, e)) {
         Ok(cli) => cli,
-        Err(e) => {
-            _ = e.print();
-            return if e.use_stderr() { 2 } else { 0 };
-        }
+        Err(e) => return explained(&e),
     };
     match interrupt::guarded(|| dispatch(&cli)) {
         Ok(Ok(())) => 0,
@@ -116,6 +113,22 @@ pub fn main_from(args: &[String]) -> u8 {
             2
         }
         Err(code) => code,
+    }
+}
+
+/// Prints help, or what is wrong with the arguments; gives the exit code.
+fn explained(e: &clap::Error) -> u8 {
+    let printed = e.print();
+    if e.use_stderr() {
+        return 2;
+    }
+    match printed {
+        Ok(()) => 0,
+        Err(why) if why.kind() == std::io::ErrorKind::BrokenPipe => 141,
+        Err(why) => {
+            lines::remark(&format!("standard output cannot be written: {why}"));
+            2
+        }
     }
 }
 
