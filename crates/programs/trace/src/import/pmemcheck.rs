@@ -8,7 +8,9 @@ use super::{Sink, flush, plain, text};
 use crate::error::TraceError;
 use crate::record::{Kind, Record};
 use crate::recording::Recording;
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use std::ops::RangeInclusive;
 use units::watch;
 
 /// What a log does not say.
@@ -89,7 +91,7 @@ fn store(sink: &mut Sink<'_>, address: u64, value: u64, size: u64) -> Result<(),
 }
 
 /// Flushes of which a log keeps that no fence came after them yet.
-const MOST_WAITING: usize = 1 << 16;
+const MOST_WAITING: usize = 1 << 12;
 
 /// A log that is written.
 struct Log<'a> {
@@ -100,6 +102,13 @@ struct Log<'a> {
     /// before it, the program's for its thread's alone, and a clflush's for its line alone: each flush is written when
     /// it is fenced, or before its line is stored to again.
     waiting: Vec<(u16, u64, u64)>,
+    /// How many of them flush a line.
+    lines: BTreeMap<u64, u32>,
+}
+
+/// The lines of so many bytes.
+fn lines(address: u64, bytes: u64) -> RangeInclusive<u64> {
+    address / 64..=address.saturating_add(bytes.max(1) - 1) / 64
 }
 
 impl Log<'_> {
@@ -115,16 +124,29 @@ impl Log<'_> {
     /// Writes the flushes that are meant.
     fn no_longer_wait(&mut self, which: impl Fn(&(u16, u64, u64)) -> bool) -> Result<(), TraceError> {
         let written: Vec<_> = self.waiting.extract_if(.., |w| which(w)).collect();
-        written.iter().try_for_each(|(_, address, bytes)| self.flush(*address, *bytes))
+        written.iter().try_for_each(|(_, address, bytes)| {
+            for line in lines(*address, *bytes) {
+                let left = self.lines.get_mut(&line).map(|n| {
+                    *n -= 1;
+                    *n
+                });
+                if left == Some(0) {
+                    self.lines.remove(&line);
+                }
+            }
+            self.flush(*address, *bytes)
+        })
     }
 
+    /// What is stored after a flush is not flushed by it.
     fn store(&mut self, r: &Record) -> Result<(), TraceError> {
-        let lines = |address: u64, bytes: u64| address / 64..=address.saturating_add(bytes - 1) / 64;
-        let stored = lines(r.address, u64::from(r.size).max(1));
-        self.no_longer_wait(|(_, address, bytes)| {
-            let flushed = lines(*address, *bytes);
-            flushed.start() <= stored.end() && stored.start() <= flushed.end()
-        })?;
+        let stored = lines(r.address, r.size.into());
+        if stored.clone().any(|line| self.lines.contains_key(&line)) {
+            self.no_longer_wait(|(_, address, bytes)| {
+                let flushed = lines(*address, *bytes);
+                flushed.start() <= stored.end() && stored.start() <= flushed.end()
+            })?;
+        }
         self.entry(&format!("STORE;{:#x};{:#x};{:#x}", r.address, r.value, r.size))
     }
 
@@ -135,9 +157,9 @@ impl Log<'_> {
 
     fn waits(&mut self, thread: u16, address: u64, bytes: u64) -> Result<(), TraceError> {
         if self.waiting.len() == MOST_WAITING {
-            let (_, address, bytes) = self.waiting.remove(0);
-            self.flush(address, bytes)?;
+            self.no_longer_wait(|_| true)?;
         }
+        lines(address, bytes).for_each(|line| *self.lines.entry(line).or_default() += 1);
         self.waiting.push((thread, address, bytes));
         Ok(())
     }
@@ -199,7 +221,7 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, T
     for (index, (from, bytes)) in ranges.iter().enumerate() {
         write!(out, "|REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0")?;
     }
-    let mut log = Log { out, entries: 0, waiting: Vec::new() };
+    let mut log = Log { out, entries: 0, waiting: Vec::new(), lines: BTreeMap::new() };
     for r in recording.in_order() {
         // A locked operation is a fence wherever its word lies.
         if matches!(r.kind, Kind::Sfence | Kind::Mfence | Kind::Order | Kind::Rmw) {
