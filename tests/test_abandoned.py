@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -32,16 +33,20 @@ def test_what_a_killed_process_left_half_made_goes(cli: Cli) -> None:
 def test_the_folder_of_a_killed_crash_test_goes_with_the_next(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     dead = subprocess.Popen(["true"])
     dead.wait()
-    left = {"dead": f"coreplane-crash-{dead.pid}-0", "locked": f"coreplane-crash-{dead.pid}-1", "living": f"coreplane-crash-{os.getpid()}-0"}
-    folders = {what: cli.folder / name for what, name in left.items()}
-    for folder in folders.values():
+    left = {"dead": f"{dead.pid}-0", "locked": f"{dead.pid}-1", "living": f"{os.getpid()}-0", "new": f"{dead.pid}-2", "others": f"{dead.pid}-2-3"}
+    folders = {what: Path("/dev/shm") / f"coreplane-crash-{name}" for what, name in left.items()}
+    for what, folder in folders.items():
         (folder / "below").mkdir(parents=True)
-    monkeypatch.setenv("TMPDIR", str(cli.folder))
+        if what != "new":
+            os.utime(folder, (0, 0))
+    monkeypatch.delenv("TMPDIR", raising=False)
     held = os.open(folders["locked"], os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
     cli("cc", "-O1", "-pthread", PROGRAM, "-o", "persist")
     cli("record", "--quiet", "--out", "p.cpt", "--", "./persist", "p.pm")
     cli("crash", "intel", "trace:p.cpt", "--check", "test -f {image}", "--points", "2")
     os.close(held)
-    assert not folders["dead"].exists()
-    assert folders["locked"].exists() and folders["living"].exists()
+    there = {what for what, folder in folders.items() if folder.exists()}
+    for folder in folders.values():
+        shutil.rmtree(folder, ignore_errors=True)
+    assert there == {"locked", "living", "new", "others"}

@@ -238,7 +238,7 @@ def test_conversions_say_what_was_written_and_what_was_lost(left: Cli) -> None:
     entries = (left.folder / "t.log").read_text().count("|") - 1
     registered = (left.folder / "t.log").read_text().count("REGISTER_FILE")
     assert (said["trace"], said["records"]) == ("t.log", entries - registered)
-    assert "1 writes by the kernel" in said["lacks"] and "1 syncs" in said["lacks"]
+    assert "1 of write and its like" in said["lacks"] and "1 of msync, fsync and their like" in said["lacks"]
 
 
 def test_what_lies_beyond_the_last_address_is_refused(cli: Cli) -> None:

@@ -5,8 +5,9 @@
 #define IO_SUBMIT "asynchronous input and output (io_submit): what it writes, and what it makes durable"
 #define AIO "asynchronous input and output (aio): what it writes, and what it makes durable"
 
-static void asynchronous(const char *text, uint32_t location) {
-    struct buffer *b = begin();
+/* What failed set up nothing. */
+static void asynchronous(long result, const char *text, uint32_t location) {
+    struct buffer *b = result < 0 ? NULL : begin();
     if (b) goes_out_of_sight(b, text, location);
 }
 
@@ -14,8 +15,9 @@ static void asynchronous(const char *text, uint32_t location) {
     extern int name parameters; \
     LIBRARY(name) \
     INSTEAD int name parameters { \
-        asynchronous(text, PC); \
-        return REAL(name) arguments; \
+        int result = REAL(name) arguments; \
+        asynchronous(result, text, PC); \
+        return result; \
     }
 ASYNCHRONOUS(aio_write, AIO, (struct aiocb * a), (a))
 ASYNCHRONOUS(aio_write64, AIO, (struct aiocb64 * a), (a))

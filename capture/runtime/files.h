@@ -253,6 +253,8 @@ static void describe_again(struct buffer *b, struct file *f) {
 static void goes_out_of_sight(struct buffer *b, const char *text, uint32_t location) {
     if (out_of_sight || !enter_files(b)) return;
     out_of_sight = text;
+    /* Of no file as well: there may be none yet, and of one that nothing else changes there never is. */
+    unseen(b, text, 0, 0, location);
     for (uint32_t n = 1; n < file_count; n++)
         if (files[n].described) told_out_of_sight(b, &files[n], location);
     leave_files(b);

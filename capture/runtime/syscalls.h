@@ -49,10 +49,12 @@ INSTEAD long syscall(long number, ...) {
     case SYS_renameat2: return renameat2((int)a, (const char *)b, (int)c, (const char *)d, (unsigned)e);
     case SYS_linkat: return linkat((int)a, (const char *)b, (int)c, (const char *)d, (int)e);
     case SYS_sync: sync(); return 0;
-    case SYS_io_uring_setup: case SYS_io_uring_enter: asynchronous(IO_URING, PC); return REAL(syscall)(number, a, b, c, d, e, f);
-    case SYS_io_submit: asynchronous(IO_SUBMIT, PC); return REAL(syscall)(number, a, b, c, d, e, f);
-    default: return REAL(syscall)(number, a, b, c, d, e, f);
+    default: break;
     }
+    long result = REAL(syscall)(number, a, b, c, d, e, f);
+    if (number == SYS_io_uring_setup || number == SYS_io_uring_enter) asynchronous(result, IO_URING, PC);
+    if (number == SYS_io_submit) asynchronous(result, IO_SUBMIT, PC);
+    return result;
 }
 
 /* Those that assembly makes are seen, and not what they do: to any file that is known. */
@@ -61,7 +63,7 @@ static void called_by_hand(struct buffer *b, long number, uint32_t location) {
         SYS_write, SYS_pwrite64, SYS_writev, SYS_pwritev, SYS_pwritev2, SYS_fsync, SYS_fdatasync, SYS_sync, SYS_syncfs,
         SYS_msync, SYS_sync_file_range, SYS_ftruncate, SYS_truncate, SYS_fallocate, SYS_mmap, SYS_munmap, SYS_mremap,
         SYS_rename, SYS_renameat, SYS_renameat2, SYS_unlink, SYS_unlinkat, SYS_sendfile, SYS_copy_file_range, SYS_splice,
-        SYS_io_uring_enter, SYS_io_submit,
+        SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_submit,
     };
     int changes = 0;
     for (unsigned i = 0; i < sizeof CHANGING / sizeof *CHANGING; i++) changes |= CHANGING[i] == number;

@@ -5,6 +5,7 @@ What a short answer does not need is imported where it is needed: importing it t
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import sys
@@ -51,7 +52,8 @@ def _drop_output() -> None:
 
 def _told(error: OSError) -> str:
     """What could not be read or written, and why, as the compiled core says it. What is printed has no name of a file."""
-    if error.errno is None:
+    written = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
+    if error.errno is None or not (error.filename or written):
         return str(error)
     where = error.filename or "standard output cannot be written"
     return f"{where}: {error.strerror} (os error {error.errno})"

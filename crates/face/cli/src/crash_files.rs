@@ -13,6 +13,7 @@ use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A file that a power failure left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +173,10 @@ pub(crate) struct Folder {
 
 impl Folder {
     fn make(root: &Path, number: usize) -> std::io::Result<Folder> {
-        remove_abandoned(root);
+        // Elsewhere the file system may be other machines' too, whose locks on folders are not seen here.
+        if root == Path::new(MEMORY) {
+            remove_abandoned(root);
+        }
         let name = format!("{CALLED}{}-{number}", std::process::id());
         let temporary = Temporary::new(root.join(name));
         std::fs::DirBuilder::new().mode(0o700).create(temporary.path())?;
@@ -187,18 +191,30 @@ impl Folder {
     }
 }
 
+/// After so long a folder has its lock.
+const SETTLED: Duration = Duration::from_secs(60);
+
 /// What the folders' names begin with; the process's number and one of the folder's own come after.
 const CALLED: &str = "coreplane-crash-";
 
-/// Removes folders of processes that were killed.
+/// The process that made a folder of that name; none where it is somebody else's.
+fn maker(name: &str) -> Option<u32> {
+    let (process, number) = name.strip_prefix(CALLED)?.split_once('-')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if digits(process) && digits(number) { process.parse().ok() } else { None }
+}
+
+/// Removes folders of processes that were killed. One that was made just now may not have its lock yet.
 fn remove_abandoned(root: &Path) {
     let Ok(entries) = std::fs::read_dir(root) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix(CALLED).and_then(|n| n.split_once('-'));
-        let process = process.and_then(|(process, _)| process.parse().ok());
-        let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
-        if is_folder && process.is_some_and(|process| is_abandoned(&entry.path(), process)) {
+        let is_old = |about: std::fs::Metadata| {
+            about.is_dir() && about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > SETTLED))
+        };
+        let process = maker(&entry.file_name().to_string_lossy());
+        if entry.metadata().is_ok_and(is_old)
+            && process.is_some_and(|process| is_abandoned(&entry.path(), process))
+        {
             _ = std::fs::remove_dir_all(entry.path());
         }
     }
@@ -233,6 +249,19 @@ fn has_room(root: &Path, bytes: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_of_other_names_are_nobodys_leftovers() {
+        assert_eq!(maker("coreplane-crash-2026-0"), Some(2026));
+        for name in [
+            "coreplane-crash-2026-11-27",
+            "coreplane-crash-2026-",
+            "coreplane-crash-x-0",
+            "coreplane-crash-1",
+        ] {
+            assert_eq!(maker(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn files_keep_their_names_below_the_folder_that_they_share() {

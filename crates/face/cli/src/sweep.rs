@@ -112,7 +112,7 @@ impl Prepared {
             }
             row
         };
-        json!({"folder": self.folder, "runs": self.jobs.iter().zip(ends).map(row).collect::<Vec<_>>()})
+        json!({"folder": self.folder.to_string_lossy(), "runs": self.jobs.iter().zip(ends).map(row).collect::<Vec<_>>()})
     }
 
     fn print(&self, args: &SweepArgs, ends: &[End]) {

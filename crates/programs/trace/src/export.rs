@@ -72,10 +72,13 @@ fn lacks(recording: &Recording) -> String {
     let calls = &recording.counts().calls;
     let told = |which: &[Call], what: &str| {
         let n: u64 = which.iter().filter_map(|call| calls.get(call)).sum();
-        (n > 0).then(|| format!("{n} {what}"))
+        (n > 0).then(|| format!("{n} of {what}"))
     };
-    let written = told(&[Call::Write], "writes by the kernel (write and its like)");
-    let synced =
-        told(&[Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync], "syncs (msync, fsync and their like)");
-    written.into_iter().chain(synced).collect::<Vec<_>>().join(" and ")
+    let all = [
+        told(&[Call::Write], "write and its like"),
+        told(&[Call::Resize, Call::Allocate], "ftruncate, fallocate and O_TRUNC"),
+        told(&[Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync], "msync, fsync and their like"),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    if all.is_empty() { String::new() } else { format!("calls of the kernel: {}", all.join(", ")) }
 }

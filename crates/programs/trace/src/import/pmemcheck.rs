@@ -10,7 +10,6 @@ use crate::record::{Kind, Record};
 use crate::recording::Recording;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
-use std::ops::RangeInclusive;
 use units::watch;
 
 /// What a log does not say.
@@ -98,17 +97,19 @@ struct Log<'a> {
     out: &'a mut dyn Write,
     /// Stores, flushes and fences so far.
     entries: u64,
-    /// Flushes without a fence of their thread: thread, first byte, bytes. A fence of pmemcheck's is one for every flush
-    /// before it, the program's for its thread's alone, and a clflush's for its line alone: each flush is written when
-    /// it is fenced, or before its line is stored to again.
-    waiting: Vec<(u16, u64, u64)>,
-    /// How many of them flush a line.
-    lines: BTreeMap<u64, u32>,
+    /// Flushes without a fence of their thread, by thread and line: first byte, and the one behind the last. A fence of
+    /// pmemcheck's is one for every flush before it, the program's for its thread's alone, and a clflush's for its line
+    /// alone: each flush is written when it is fenced, or before its bytes are stored to again.
+    waiting: BTreeMap<u16, BTreeMap<u64, Vec<(u64, u64)>>>,
+    /// How many there are.
+    count: usize,
 }
 
-/// The lines of so many bytes.
-fn lines(address: u64, bytes: u64) -> RangeInclusive<u64> {
-    address / 64..=address.saturating_add(bytes.max(1) - 1) / 64
+/// The parts of so many bytes that lie in a line each: first byte, and the one behind the last.
+fn parts(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = address.saturating_add(bytes.max(1));
+    (address / 64..=(end - 1) / 64)
+        .map(move |line| (address.max(line * 64), end.min((line * 64).saturating_add(64))))
 }
 
 impl Log<'_> {
@@ -117,50 +118,60 @@ impl Log<'_> {
         Ok(write!(self.out, "|{text}")?)
     }
 
-    fn flush(&mut self, address: u64, bytes: u64) -> Result<(), TraceError> {
-        self.entry(&format!("FLUSH;{address:#x};{bytes:#x}"))
+    fn flush(&mut self, from: u64, to: u64) -> Result<(), TraceError> {
+        self.entry(&format!("FLUSH;{from:#x};{:#x}", to - from))
     }
 
-    /// Writes the flushes that are meant.
-    fn no_longer_wait(&mut self, which: impl Fn(&(u16, u64, u64)) -> bool) -> Result<(), TraceError> {
-        let written: Vec<_> = self.waiting.extract_if(.., |w| which(w)).collect();
-        written.iter().try_for_each(|(_, address, bytes)| {
-            for line in lines(*address, *bytes) {
-                let left = self.lines.get_mut(&line).map(|n| {
-                    *n -= 1;
-                    *n
-                });
-                if left == Some(0) {
-                    self.lines.remove(&line);
-                }
-            }
-            self.flush(*address, *bytes)
-        })
+    /// Writes what waits of some bytes of a line, of all threads.
+    fn no_longer_waits(&mut self, from: u64, to: u64) -> Result<(), TraceError> {
+        let mut flushed = Vec::new();
+        for lines in self.waiting.values_mut() {
+            let Some(of_line) = lines.get_mut(&(from / 64)) else { continue };
+            flushed.extend(of_line.extract_if(.., |(a, b)| *a < to && from < *b));
+        }
+        self.count -= flushed.len();
+        flushed.iter().try_for_each(|(from, to)| self.flush(*from, *to))
     }
 
     /// What is stored after a flush is not flushed by it.
     fn store(&mut self, r: &Record) -> Result<(), TraceError> {
-        let stored = lines(r.address, r.size.into());
-        if stored.clone().any(|line| self.lines.contains_key(&line)) {
-            self.no_longer_wait(|(_, address, bytes)| {
-                let flushed = lines(*address, *bytes);
-                flushed.start() <= stored.end() && stored.start() <= flushed.end()
-            })?;
-        }
+        parts(r.address, r.size.into()).try_for_each(|(from, to)| self.no_longer_waits(from, to))?;
         self.entry(&format!("STORE;{:#x};{:#x};{:#x}", r.address, r.value, r.size))
     }
 
+    /// Writes all that waits of a thread.
+    fn settle(&mut self, thread: u16) -> Result<(), TraceError> {
+        let flushed: Vec<_> =
+            self.waiting.remove(&thread).into_iter().flatten().flat_map(|(_, of)| of).collect();
+        self.count -= flushed.len();
+        flushed.iter().try_for_each(|(from, to)| self.flush(*from, *to))
+    }
+
+    fn settle_all(&mut self) -> Result<(), TraceError> {
+        let threads: Vec<u16> = self.waiting.keys().copied().collect();
+        threads.into_iter().try_for_each(|thread| self.settle(thread))
+    }
+
     fn fence(&mut self, thread: u16) -> Result<(), TraceError> {
-        self.no_longer_wait(|(of, ..)| *of == thread)?;
+        self.settle(thread)?;
         self.entry("FENCE")
     }
 
     fn waits(&mut self, thread: u16, address: u64, bytes: u64) -> Result<(), TraceError> {
-        if self.waiting.len() == MOST_WAITING {
-            self.no_longer_wait(|_| true)?;
+        if self.count >= MOST_WAITING {
+            self.settle_all()?;
         }
-        lines(address, bytes).for_each(|line| *self.lines.entry(line).or_default() += 1);
-        self.waiting.push((thread, address, bytes));
+        for (from, to) in parts(address, bytes) {
+            let of_line = self.waiting.entry(thread).or_default().entry(from / 64).or_default();
+            match of_line.last_mut() {
+                // Stores past the caches fill a line one after the other.
+                Some(last) if last.1 == from => last.1 = to,
+                _ => {
+                    of_line.push((from, to));
+                    self.count += 1;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -176,8 +187,8 @@ impl Log<'_> {
             }
             // It waits for itself, and for no other.
             Kind::Clflush => {
-                self.no_longer_wait(|(_, address, _)| address / 64 * 64 == line)?;
-                self.flush(line, 64)?;
+                self.no_longer_waits(line, line + 64)?;
+                self.flush(line, line + 64)?;
                 self.entry("FENCE")
             }
             Kind::Clwb | Kind::Clflushopt => self.waits(r.thread, line, 64),
@@ -221,7 +232,7 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, T
     for (index, (from, bytes)) in ranges.iter().enumerate() {
         write!(out, "|REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0")?;
     }
-    let mut log = Log { out, entries: 0, waiting: Vec::new(), lines: BTreeMap::new() };
+    let mut log = Log { out, entries: 0, waiting: BTreeMap::new(), count: 0 };
     for r in recording.in_order() {
         // A locked operation is a fence wherever its word lies.
         if matches!(r.kind, Kind::Sfence | Kind::Mfence | Kind::Order | Kind::Rmw) {
@@ -231,7 +242,7 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, T
             log.persistent(&r)?;
         }
     }
-    log.no_longer_wait(|_| true)?;
+    log.settle_all()?;
     log.out.write_all(b"|STOP\n")?;
     Ok(log.entries)
 }
@@ -282,8 +293,13 @@ mod tests {
         let log = written(&[(0, Kind::Clwb, 0x1000), (0, Kind::Rmw, 0x9000), (0, Kind::Store, 0x1080)]);
         assert_eq!(log, ["FLUSH;0x1000;0x40", "FENCE", "STORE;0x1080;0x0;0x8"]);
         // What is stored after a flush is not flushed by it.
-        let log = written(&[(0, Kind::Clwb, 0x1000), (0, Kind::Store, 0x1000), (0, Kind::Sfence, 0)]);
-        assert_eq!(log, ["FLUSH;0x1000;0x40", "STORE;0x1000;0x0;0x8", "FENCE"]);
+        let log = written(&[(0, Kind::Clwb, 0x1000), (0, Kind::Store, 0x1008), (0, Kind::Sfence, 0)]);
+        assert_eq!(log, ["FLUSH;0x1000;0x40", "STORE;0x1008;0x0;0x8", "FENCE"]);
+        // Stores past the caches are flushed a line at a time.
+        let copied =
+            [(0, Kind::StoreNonTemporal, 0x1000), (0, Kind::StoreNonTemporal, 0x1008), (0, Kind::Sfence, 0)];
+        let stores = ["STORE;0x1000;0x0;0x8", "STORE;0x1008;0x0;0x8"];
+        assert_eq!(written(&copied), [&stores[..], &["FLUSH;0x1000;0x10", "FENCE"]].concat());
     }
 
     #[test]

@@ -115,11 +115,11 @@ impl Replay {
         let after_files = survey.layout.end().next_multiple_of(PAGE_BYTES);
         let mut places = Places::new(options.all_pm.then_some(after_files));
         let mut births = vec![(NO_WORD, NO_WORD); recording.threads()];
+        let joins = recording.counts().kind(Kind::Join) > 0;
         for thread in survey.lanes.iter().flatten() {
-            // Nobody waits for the end of a thread that nobody started.
-            if survey.created[*thread] {
-                births[*thread] = (places.word(), places.word());
-            }
+            let born = if survey.created[*thread] { places.word() } else { NO_WORD };
+            let ended = if joins { places.word() } else { NO_WORD };
+            births[*thread] = (born, ended);
         }
         let passed = vec![Cell::new(0); recording.threads()];
         let bounds = recording.counts().kind(Kind::Region);
