@@ -54,7 +54,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
                 Some(format) => save_for_others(&trace, format, to)?,
                 None => {
                     recordings::save(&trace, to, recordings::format_of(to)?)?;
-                    Written { records: trace.len() as u64, lacks: String::new() }
+                    Written { records: trace.len(), lacks: String::new() }
                 }
             };
             drop(shown);

@@ -187,8 +187,8 @@ impl Log<'_> {
             }
             // It waits for itself, and for no other.
             Kind::Clflush => {
-                self.no_longer_waits(line, line + 64)?;
-                self.flush(line, line + 64)?;
+                self.no_longer_waits(line, line.saturating_add(64))?;
+                self.flush(line, line.saturating_add(64))?;
                 self.entry("FENCE")
             }
             Kind::Clwb | Kind::Clflushopt => self.waits(r.thread, line, 64),
