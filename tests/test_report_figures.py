@@ -192,7 +192,7 @@ def test_curves_and_stored_energy_have_sentences_of_their_numbers(cli: Cli) -> N
 
 
 def test_processes_that_share_a_folder_leave_each_others_page_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rename, renamed = Path.rename, []
+    rename, renamed = Path.replace, []
 
     def after_another_process(self: Path, target: Path) -> Path:
         renamed.append(self.name)
@@ -201,7 +201,7 @@ def test_processes_that_share_a_folder_leave_each_others_page_alone(tmp_path: Pa
             page.write(tmp_path, "of the other", "", [])
         return rename(self, target)
 
-    monkeypatch.setattr(Path, "rename", after_another_process)
+    monkeypatch.setattr(Path, "replace", after_another_process)
     page.write(tmp_path, "of this one", "", [])
     assert len(renamed) == 2 and [p.name for p in tmp_path.iterdir()] == ["report.html"]
     assert "of this one" in (tmp_path / "report.html").read_text()

@@ -117,7 +117,7 @@ def test_a_global_flush_needs_more_energy_than_the_devices_buffer(cli: Cli) -> N
         (["--model", "px86"], "--model: does nothing on shared"),
         (["--replay", "px86@1:2=3"], "--replay: does nothing on shared"),
         (["--check", "true"], "--check: does nothing on shared"),
-        (["--file", "x"], "--file is for recorded programs"),
+        (["--file", "x"], "--file: does nothing on shared"),
         (["--every", "0"], "--every 0: give at least 1"),
         (["--points", "0"], "--points 0: give at least 1"),
         (["--set", "workload.hosts=6"], "at most shared.hosts = 4"),
