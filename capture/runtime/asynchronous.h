@@ -1,8 +1,6 @@
 /* Input and output that goes on while the program does: what it changes and makes durable is not seen, and said to be unseen of
  * every file. */
 
-#define IO_URING "io_uring: what it writes, and what it makes durable"
-#define IO_SUBMIT "asynchronous input and output (io_submit): what it writes, and what it makes durable"
 #define AIO "asynchronous input and output (aio): what it writes, and what it makes durable"
 
 /* What failed set up nothing. */

@@ -94,6 +94,8 @@ static void unseen(struct buffer *b, const char *text, uint64_t address, uint64_
 
 /* What changes files, or makes them durable, where no call shows it; none until a program sets it up. */
 static const char *out_of_sight;
+#define IO_URING "io_uring: what it writes, and what it makes durable"
+#define IO_SUBMIT "asynchronous input and output (io_submit): what it writes, and what it makes durable"
 
 static void told_out_of_sight(struct buffer *b, struct file *f, uint32_t location) {
     if (out_of_sight) unseen(b, out_of_sight, file_address(f, 0), 0, location);

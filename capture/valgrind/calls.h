@@ -221,10 +221,8 @@ static void after_file_call(ThreadId tid, UInt number, const UWord *a, long resu
     case __NR_mremap:
         if (c->known) mapping_moved(b, &c->mapping, a[0], a[1], (Addr)result, a[2], c->location, c->stamp);
         break;
-    case NR_IO_URING_SETUP: goes_out_of_sight(b, "io_uring: what it writes, and what it makes durable", c->location); break;
-    case __NR_io_submit:
-        goes_out_of_sight(b, "asynchronous input and output (io_submit): what it writes, and what it makes durable", c->location);
-        break;
+    case NR_IO_URING_SETUP: goes_out_of_sight(b, IO_URING, c->location); break;
+    case __NR_io_submit: goes_out_of_sight(b, IO_SUBMIT, c->location); break;
     default: break;
     }
 }

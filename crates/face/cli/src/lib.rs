@@ -122,14 +122,19 @@ fn explained(e: &clap::Error) -> u8 {
     if e.use_stderr() {
         return 2;
     }
-    match printed {
-        Ok(()) => 0,
-        Err(why) if why.kind() == std::io::ErrorKind::BrokenPipe => 141,
-        Err(why) => {
-            lines::remark(&format!("standard output cannot be written: {why}"));
-            2
-        }
+    printed.map_or_else(|why| unwritten(&why.to_string()), |()| 0)
+}
+
+/// What the kernel says where the reader of a pipe has gone.
+const NOBODY_READS: &str = "Broken pipe";
+
+/// The exit code where standard output could not be written: when its reader has gone, that is no mistake.
+fn unwritten(why: &str) -> u8 {
+    if why.contains(NOBODY_READS) {
+        return 141;
     }
+    lines::remark(&format!("standard output cannot be written: {why}"));
+    2
 }
 
 /// `coreplane ... | head`: when the reader has gone, printing ends the program, and that is no mistake.
@@ -138,12 +143,11 @@ fn end_quietly_when_nobody_reads() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let text = info.payload().downcast_ref::<String>().map(String::as_str).unwrap_or_default();
-        if text.starts_with("failed printing to") && text.contains("Broken pipe") {
+        if text.starts_with("failed printing to") && text.contains(NOBODY_READS) {
             std::process::exit(141);
         }
         if let Some((_, why)) = text.split_once("failed printing to stdout: ") {
-            lines::remark(&format!("standard output cannot be written: {why}"));
-            std::process::exit(2);
+            std::process::exit(unwritten(why).into());
         }
         usual(info);
     }));
