@@ -21,7 +21,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "queries" Count { min: 1, max: 64 }, "1", "artifact: -n1", "queries of a transaction";
         "range_percent" PERCENT, "80", "artifact: -q80", "rows that queries reach";
         "user_percent" PERCENT, "20", "artifact: -u20", "transactions that reserve; the rest change tables";
-        "think_cycles" Count { min: 0, max: 1_000_000 }, "500", "open 250..1000: bookkeeping in volatile memory, half to twice", "cycles of computation around each operation";
         "log_instructions" Count { min: 0, max: 100_000 }, "1200", "measured: libpmemobj 1.12, docs/models/workloads.md", "instructions of the logging library for a range that it saves";
         "transaction_instructions" Count { min: 0, max: 100_000 }, "1800", "measured: libpmemobj 1.12: a transaction of one range takes 3036, a further range 1213", "instructions of the logging library for a transaction besides";
         "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
@@ -30,6 +29,21 @@ pub(crate) const WORKLOAD: Workload = Workload {
     program: |c| Box::pin(run(c)),
     recover: Some(recover),
 };
+
+/// Instructions of the original without its transactional runtime and allocator (docs/models/workloads.md).
+///
+/// A client, outside of transactions: it chooses what to do, and draws a customer, a query and a change of a row.
+const RESERVING: u64 = 365;
+const CHANGING: u64 = 245;
+const DRAW_QUERY: u64 = 216;
+const DRAW_CHANGE: u64 = 382;
+/// A look-up in one of its red-black trees, and a node on the way.
+const LOOK_UP: u64 = 32;
+const NODE_VISITED: u64 = 34;
+/// And what is done with the rows that were found: a query, the reservation of the best, a change.
+const QUERY: u64 = 124;
+const RESERVE: u64 = 401;
+const CHANGE: u64 = 189;
 
 const TABLES: u64 = 4;
 const CUSTOMERS: u64 = 3;
@@ -45,6 +59,12 @@ struct Manager {
 }
 
 impl Manager {
+    /// What the original executes for some look-ups. Its trees are balanced, so it visits fewer nodes than are loaded here.
+    async fn looks_up(&self, c: &Context, times: u64) {
+        let nodes = u64::from(self.relations.max(1).ilog2());
+        c.executes(times * (LOOK_UP + nodes * NODE_VISITED)).await;
+    }
+
     /// Where the pointer to a key's node is, or would be.
     async fn place(&self, c: &Context, table: u64, key: u64) -> (u64, u64) {
         // Keys are scattered, so that an unbalanced tree stays shallow.
@@ -100,6 +120,9 @@ impl Manager {
         let (mut best, mut best_price) = (0, 0);
         for _ in 0..queries {
             let (table, key) = (r.below(CUSTOMERS), 1 + r.below(self.relations));
+            // What is free, then the price, each found by itself.
+            self.looks_up(c, 2).await;
+            c.executes(QUERY).await;
             let node = self.place(c, table, key).await.1;
             if node != 0 && c.load(node + FREE).await > 0 {
                 let price = c.load(node + PRICE).await;
@@ -109,34 +132,43 @@ impl Manager {
             }
         }
         if best != 0 {
+            // The customer, whether it is new and again, and the thing.
+            self.looks_up(c, 3).await;
+            c.executes(RESERVE).await;
             self.add(c, log, CUSTOMERS, customer, 1, best_price).await;
             let free = c.load(best + FREE).await;
             log.store(c, best + FREE, free - 1).await;
         }
     }
 
+    /// Adds to rows, or takes away from them.
+    async fn change(&self, c: &Context, log: &UndoLog, r: &mut Random, queries: u64) {
+        let range = (self.relations * c.settings.number("workload.range_percent") / 100).max(1);
+        for _ in 0..queries {
+            let (table, key) = (r.below(CUSTOMERS), 1 + r.below(range));
+            self.looks_up(c, 1).await;
+            c.executes(CHANGE).await;
+            if r.chance(500) {
+                self.add(c, log, table, key, 100, 50 + r.below(500)).await;
+            } else {
+                self.take_away(c, log, table, key).await;
+            }
+        }
+    }
+
     async fn transaction(&self, c: &Context, log: &UndoLog, r: &mut Random) {
         let queries = c.settings.number("workload.queries");
-        let range = (self.relations * c.settings.number("workload.range_percent") / 100).max(1);
         let user = r.chance(c.settings.number("workload.user_percent") * 10);
+        let client = if user { RESERVING + queries * DRAW_QUERY } else { CHANGING + queries * DRAW_CHANGE };
+        c.executes(client).await;
         self.lock.acquire(c).await;
-        // Bookkeeping in volatile memory, inside the lock (ASAP §VII-A).
-        c.compute(c.settings.number("workload.think_cycles")).await;
         if user {
             self.reserve(c, log, r, queries).await;
         } else {
-            for _ in 0..queries {
-                let (table, key) = (r.below(CUSTOMERS), 1 + r.below(range));
-                if r.chance(500) {
-                    self.add(c, log, table, key, 100, 50 + r.below(500)).await;
-                } else {
-                    self.take_away(c, log, table, key).await;
-                }
-            }
+            self.change(c, log, r, queries).await;
         }
         log.commit(c).await;
         c.end_operation().await;
-        c.compute(c.settings.number("workload.think_cycles")).await;
         self.lock.release(c).await;
     }
 }
@@ -219,7 +251,6 @@ pub(crate) async fn run(c: Context) {
     sync::start(&c).await;
     for _ in 0..c.share(c.settings.number("workload.operations")) {
         manager.transaction(&c, &log, &mut random).await;
-        c.compute(c.settings.number("workload.think_cycles")).await;
     }
     sync::finish(&c).await;
 }
