@@ -4,9 +4,10 @@ use check::crash::Persistency;
 use machine::{Description, WorkloadDescription};
 
 /// Less to set up than for a measurement: recovery walks through all of it for every image.
-const SMALL: [(&str, &str, &str); 5] = [
+const SMALL: [(&str, &str, &str); 6] = [
     ("nstore", "workload.keys", "60"),
     ("echo", "workload.value_size", "128"),
+    ("echo", "workload.keys", "60"),
     ("vacation", "workload.relations", "50"),
     ("dash-lh", "workload.preload", "200"),
     ("dash-eh", "workload.preload", "200"),

@@ -249,13 +249,13 @@ impl State {
         self.lines[slot].checked_sub(1).map(Line)
     }
 
-    /// The place for a new line: free, or least recently used among those that are neither busy nor pinned;
-    /// lines without private copies and without an epoch tag first.
+    /// The place for a new line: free, or least recently used among those that are neither busy nor pinned and whose
+    /// epoch, if they have one, has committed: who asks for them next has to depend on it. Lines without private copies first.
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
         let mut least = 0;
         loop {
             let (mut rank, mut slot) = (u64::MAX, 0);
-            for usable in self.set(line).filter(|slot| self.entries[*slot].pins == 0) {
+            for usable in self.set(line).filter(|slot| !self.must_stay(*slot)) {
                 let its = self.rank(usable);
                 if its >= least && its < rank {
                     (rank, slot) = (its, usable);
@@ -276,9 +276,9 @@ impl State {
     #[inline]
     fn rank(&self, slot: Slot) -> u64 {
         let its = &self.entries[slot];
-        let (taken, tagged) = (self.lines[slot] != NOTHING, its.tag != NOTHING);
-        debug_assert!(its.age >> 61 == 0);
-        u64::from(taken) << 63 | u64::from(tagged) << 62 | u64::from(self.has_copies(slot)) << 61 | its.age
+        let taken = self.lines[slot] != NOTHING;
+        debug_assert!(its.age >> 62 == 0);
+        u64::from(taken) << 63 | u64::from(self.has_copies(slot)) << 62 | its.age
     }
 
     pub(super) fn reserve(&mut self, slot: Slot, line: Line) {
@@ -427,6 +427,11 @@ impl State {
 
     pub(super) fn is_pinned(&self, slot: Slot) -> bool {
         self.entries[slot].pins > 0
+    }
+
+    /// Whether dropping a line would lose bytes that are on their way, or the epoch that the next one to ask depends on.
+    pub(super) fn must_stay(&self, slot: Slot) -> bool {
+        self.is_pinned(slot) || self.entries[slot].tag != NOTHING
     }
 
     pub(super) fn unpin(&mut self, line: Line) {

@@ -301,6 +301,30 @@ fn a_pinned_line_stays_and_the_set_is_looked_at_again_until_it_drains() {
 }
 
 #[test]
+fn a_line_whose_epoch_has_not_committed_stays_for_the_next_one_to_depend_on() {
+    let mut b = Bench::new(true);
+    for n in [0, 1] {
+        b.ask(0, Msg::GetM { line: beside(n) });
+        b.send(1, Msg::GetS { line: beside(n) });
+        b.next_for_a_core();
+        let tag = Some(EpochTag { core: 0, epoch: 3 });
+        b.send(0, Msg::SnoopReply { line: beside(n), data: Some([1; 64]), tag, held: false });
+        while b.next_for_a_core().is_some() {}
+    }
+    b.send(0, Msg::GetS { line: beside(2) });
+    b.engine.stop_after(b.now + Dur::ns(500));
+    assert!(
+        b.next_for_a_core().is_none(),
+        "whoever took the released line from memory would depend on nothing"
+    );
+    b.engine.stop_after(Time::NEVER);
+    b.send(0, Msg::Untag { line: beside(1), epoch: 3 });
+    let recalled = std::iter::from_fn(|| b.next_for_a_core())
+        .all(|(_, m)| matches!(m, Msg::Snoop { line, .. } if line == beside(1)));
+    assert!(recalled, "the other one stays");
+}
+
+#[test]
 fn an_epoch_that_wrote_a_line_is_told_of_its_reader_until_it_commits() {
     for commits in [false, true] {
         let mut b = Bench::new(true);

@@ -27,7 +27,11 @@ struct Left<'a> {
 impl Left<'_> {
     fn place(&mut self, at: u64, what: &str) -> Result<u64, String> {
         let place = self.memory.word(at);
-        if is_place(place) { Ok(place) } else { Err(format!("{what} at {at:#x} leads to {place:#x}, which is no object")) }
+        if is_place(place) {
+            Ok(place)
+        } else {
+            Err(format!("{what} at {at:#x} leads to {place:#x}, which is no object"))
+        }
     }
 
     /// What the places of a vector lead to.
@@ -116,7 +120,9 @@ pub(super) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
                 return Err(format!("version {n} of thread {thread} at {at:#x} is not whole"));
             }
             if !records.contains(&put.record) {
-                return Err(format!("version {n} of thread {thread} at {at:#x} was merged before it was logged"));
+                return Err(format!(
+                    "version {n} of thread {thread} at {at:#x} was merged before it was logged"
+                ));
             }
             if puts.insert(n, put.hash).is_some() {
                 return Err(format!("version {n} of thread {thread} is there twice"));
@@ -137,7 +143,9 @@ fn check_thread(crashed: &Crashed<'_>, thread: usize, mut puts: BTreeMap<u64, u6
             continue;
         }
         match puts.remove(&n) {
-            None if persisted => return Err(format!("put {n} of thread {thread} was committed and is missing")),
+            None if persisted => {
+                return Err(format!("put {n} of thread {thread} was committed and is missing"));
+            }
             Some(hash) if hash != request.hash => {
                 return Err(format!("put {n} of thread {thread} is under the wrong key"));
             }
