@@ -12,11 +12,11 @@ SMALL = ("--set", "nvdimm.slots_mib=1", "--set", "workload.operations=60")
 
 def test_promised_statistics_are_there_and_uncached_is_slower(cli: Cli) -> None:
     cached = cli.json("run", "nvdimmc-poc", "fio", *SMALL, "--set", "workload.file_bytes=65536", "--set", "workload.block_size=4096")["stats"]
-    uncached = cli.json("run", "nvdimmc-poc", "fio", *SMALL, "--set", "workload.resident=false")["stats"]
+    uncached = cli.json("run", "nvdimmc-poc", "fio", *SMALL, "--set", "workload.file_bytes=8388608")["stats"]
     promised = """throughput.bytes_per_second nvdimm.hit_share.page nvdimm.hit_share.line nvdimm.cachefills
         nvdimm.writebacks nand.write_amplification""".split()
     assert [name for name in promised if name not in uncached] == []
-    assert (cached["nvdimm.hit_share.page"], uncached["nvdimm.hit_share.page"]) == (1, 0)
+    assert cached["nvdimm.hit_share.page"] == 1 and uncached["nvdimm.hit_share.page"] < 0.3
     assert uncached["throughput.bytes_per_second"] < cached["throughput.bytes_per_second"] / 10
     assert set(uncached) <= {s["name"] for s in cli.json("show", "stats")}
 

@@ -249,7 +249,7 @@ def composition() -> tuple[Any, Rows]:
     rows = []
     for threads in (1, 2, 4, 8, 16):
         for name, machine in (("one DIMM", "nvdimmc-poc"), ("two DIMMs", "compose-nvdimmc-x2")):
-            found = run(machine, "fio", workload__resident="false", workload__threads=threads, workload__operations=40 * threads, cpu__cores=16)
+            found = run(machine, "fio", workload__file_bytes=256 << 20, workload__threads=threads, workload__operations=40 * threads, cpu__cores=16)
             rows.append({"x": threads, "machine": name, "value": found["stats"]["throughput.bytes_per_second"] / 1e6})
     return figures.lines(rows, "Reads of pages that the DRAM does not hold", "threads", "MB/s"), rows
 

@@ -451,7 +451,6 @@ class WorkloadKeys(TypedDict, total=False):
     file_bytes: int | str
     fill_ns: float | str
     gap_ns: float | str
-    hit_permille: int
     hosts: int
     initial_depth: int
     input_bytes: int
@@ -486,7 +485,6 @@ class WorkloadKeys(TypedDict, total=False):
     range_percent: int
     read_percent: int
     relations: int
-    resident: bool
     rw: Literal["read", "write"]
     scale_percent: int
     schedule: Literal["auto", "recorded", "simulated"]

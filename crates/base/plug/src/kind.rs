@@ -71,12 +71,21 @@ pub struct MemoryParts {
     pub offload: Option<NearInterface>,
     /// Bytes that a cache in front of it holds.
     pub cache_bytes: Option<u64>,
+    /// Bytes that a program finds in it, where that is fewer than addresses have room for.
+    pub size_bytes: Option<u64>,
 }
 
 impl MemoryParts {
     /// Devices alone.
     pub fn of(devices: Vec<Box<dyn MemoryDevice>>) -> MemoryParts {
-        MemoryParts { devices, companion: None, port: None, offload: None, cache_bytes: None }
+        MemoryParts {
+            devices,
+            companion: None,
+            port: None,
+            offload: None,
+            cache_bytes: None,
+            size_bytes: None,
+        }
     }
 }
 

@@ -163,10 +163,15 @@ impl Runs {
         Ok(())
     }
 
-    /// Says where a value of a declared run's machine comes from. What an evaluation sets is what it asks, unless it says so.
+    /// Says where a value of a declared run's machine or program comes from. What an evaluation sets is what it asks, unless it says so.
     pub(crate) fn source(&mut self, key: &Key, param: &'static str, source: String) {
         for job in self.jobs.iter_mut().filter(|job| job.key == *key) {
-            job.machine.sources.insert(param, source.clone());
+            let sources = if param.starts_with("workload.") {
+                &mut job.workload.sources
+            } else {
+                &mut job.machine.sources
+            };
+            sources.insert(param, source.clone());
         }
     }
 

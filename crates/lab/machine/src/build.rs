@@ -41,6 +41,8 @@ pub(crate) struct WiredMachine {
     pub(crate) is_shared: bool,
     /// Bytes of persistent memory that caches in front of it hold; none where there is no such cache.
     pub(crate) pm_cache_bytes: Option<u64>,
+    /// Bytes of persistent memory, where one memory is all of it and ends.
+    pub(crate) pm_bytes: Option<u64>,
     /// A recording that runs on it.
     pub(crate) replay: Option<Rc<Replay>>,
     /// Whether the run is of no use once a recording's region of interest has ended.
@@ -124,6 +126,7 @@ impl WiredMachine {
             is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
             companions: built.companions,
             pm_cache_bytes: built.cache_bytes,
+            pm_bytes: built.size_bytes.filter(|_| entries.len() == 1),
             replay: None,
             ends_with_region: false,
             work: Work::Operations(0),
@@ -158,11 +161,20 @@ struct Built {
     port: Option<Box<dyn UncachedPort>>,
     offload: Option<NearInterface>,
     cache_bytes: Option<u64>,
+    /// Of the last memory.
+    size_bytes: Option<u64>,
 }
 
 impl Built {
     fn new() -> Built {
-        Built { devices: Vec::new(), companions: Vec::new(), port: None, offload: None, cache_bytes: None }
+        Built {
+            devices: Vec::new(),
+            companions: Vec::new(),
+            port: None,
+            offload: None,
+            cache_bytes: None,
+            size_bytes: None,
+        }
     }
 
     fn add(&mut self, index: usize, parts: MemoryParts) {
@@ -172,6 +184,7 @@ impl Built {
         self.offload = self.offload.or(parts.offload);
         let all = [self.cache_bytes, parts.cache_bytes];
         self.cache_bytes = all.into_iter().flatten().reduce(|a, b| a + b);
+        self.size_bytes = parts.size_bytes;
     }
 }
 

@@ -49,6 +49,8 @@ pub struct WorkloadDescription {
     pub settings: Settings,
     /// The table of its parameters.
     pub params: &'static [Param],
+    /// Where values come from, where that is not what the table says.
+    pub sources: BTreeMap<&'static str, String>,
     pub(crate) source: Source,
     /// A page stream that the user gave.
     pub(crate) pages: Option<Arc<PageStream>>,
@@ -242,7 +244,15 @@ impl WorkloadDescription {
     pub fn named(name: &str) -> Result<WorkloadDescription, ConfigError> {
         let of_kind = |params: &'static [Param], source: Source| {
             let settings = Settings::defaults(params);
-            WorkloadDescription { name: name.into(), settings, params, source, pages: None, visits: None }
+            WorkloadDescription {
+                name: name.into(),
+                settings,
+                params,
+                sources: BTreeMap::new(),
+                source,
+                pages: None,
+                visits: None,
+            }
         };
         if let Some(shared) = workloads::find_shared(name) {
             return Ok(of_kind(shared.params, Source::Shared(shared)));
@@ -274,6 +284,7 @@ impl WorkloadDescription {
             name: name.into(),
             settings: Settings::defaults(params),
             params,
+            sources: BTreeMap::new(),
             source,
             pages: None,
             visits: None,
@@ -300,10 +311,10 @@ impl WorkloadDescription {
         Ok(WorkloadDescription { name: name.into(), visits: Some(Arc::new(visits)), ..described })
     }
 
-    /// Whether the program can do what its parameters ask for, with a cache of `cache` bytes in front of its memory.
-    pub(crate) fn check(&self, cache: Option<u64>) -> Result<(), ConfigError> {
+    /// Whether the program can do what its parameters ask for, with a memory of `size` bytes, where that ends.
+    pub(crate) fn check(&self, size: Option<u64>) -> Result<(), ConfigError> {
         let Some(check) = self.built_in().and_then(|workload| workload.check) else { return Ok(()) };
-        let asked = Asked { settings: &self.settings, cache_bytes: cache, pages: self.pages.as_deref() };
+        let asked = Asked { settings: &self.settings, memory_bytes: size, pages: self.pages.as_deref() };
         check(&asked).map_err(ConfigError::new)
     }
 

@@ -95,6 +95,7 @@ impl MemoryKind for DramBeforeNand {
         };
         let mut parts = MemoryParts::of(vec![Box::new(Cmmh::new(spec, nand::flash(s, pages)?)?)]);
         parts.cache_bytes = Some(slots * PAGE_BYTES);
+        parts.size_bytes = Some(u64::from(pages) * PAGE_BYTES);
         Ok(parts)
     }
 }

@@ -154,6 +154,7 @@ impl MemoryKind for NearMemory {
                 bytes: range.map_or(u64::MAX, |(_, pages)| pages * PAGE_BYTES),
             }),
             cache_bytes: None,
+            size_bytes: None,
         })
     }
 }

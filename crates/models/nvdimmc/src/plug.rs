@@ -98,12 +98,13 @@ impl MemoryKind for NvdimmC {
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
         let s = place.settings;
         let kind: Kind = s.read("nvdimm.kind");
-        let slots = pages(s, "nvdimm.slots_mib");
         let firmware = (kind == Kind::Cached).then(|| firmware(s)).transpose()?;
         let dimm = Dimm::new(dimm(s, place)?, firmware).map_err(|e| format!("memory.refresh: {e}"))?;
         let mut parts = MemoryParts::of(vec![Box::new(dimm)]);
         parts.companion = Some(Rc::new(RefCell::new(host(s, place, kind)?)));
-        parts.cache_bytes = (kind != Kind::Dram).then(|| u64::from(slots) * PAGE_SIZE as u64);
+        let bytes = |key| u64::from(pages(s, key)) * PAGE_SIZE as u64;
+        parts.cache_bytes = (kind != Kind::Dram).then(|| bytes("nvdimm.slots_mib"));
+        parts.size_bytes = Some(bytes("nvdimm.capacity_mib"));
         Ok(parts)
     }
 }

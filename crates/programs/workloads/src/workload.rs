@@ -34,8 +34,8 @@ pub type Check = fn(&Asked<'_>) -> Result<(), String>;
 pub struct Asked<'a> {
     /// Its parameters.
     pub settings: &'a Settings,
-    /// Bytes of the cache in front of its memory, where there is one.
-    pub cache_bytes: Option<u64>,
+    /// Bytes of its memory, where that ends.
+    pub memory_bytes: Option<u64>,
     /// The recorded pages that it runs on, where some are given.
     pub pages: Option<&'a PageStream>,
 }

@@ -9,7 +9,7 @@ fn crash(every: CrashEvery, sets: &[(&str, &str)]) -> Timed {
         ("nvdimm.dram_mib", "2"),
         ("nvdimm.capacity_mib", "8"),
         ("workload.rw", "write"),
-        ("workload.resident", "false"),
+        ("workload.file_bytes", "2097152"),
         ("workload.operations", "3"),
     ];
     let mut machine = Description::preset("nvdimmc-poc").unwrap();

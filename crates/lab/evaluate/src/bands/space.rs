@@ -72,7 +72,8 @@ impl Space {
             for param in params {
                 let value = workload.settings.get(param.key).map_or_else(String::new, |v| param.kind.show(v));
                 if !closed.contains(param.key) {
-                    acting.extend(space.add(&workload.name, param, value, param.source));
+                    let source = workload.sources.get(param.key).map_or(param.source, |source| &source[..]);
+                    acting.extend(space.add(&workload.name, param, value, source));
                 }
             }
             space.acting.push(acting);
@@ -243,6 +244,20 @@ mod tests {
         assert!(find("machine.fidelity").is_none(), "one choice is no interval");
         let closed = space(&[("asap-rp", "queue")], &["ordering.commit_ns"]);
         assert!(closed.dimensions.iter().all(|d| d.key != "ordering.commit_ns"));
+    }
+
+    #[test]
+    fn what_an_evaluation_says_is_open_of_a_program_is() {
+        let machine = Description::preset("nvdimmc-poc").unwrap();
+        let asked = WorkloadDescription::named("fio").unwrap();
+        let mut open = asked.clone();
+        open.sources.insert("workload.operations", "open 100..8000: why; stands at what is usual".into());
+        let space = Space::of([(&machine, &asked), (&machine, &open)], &BTreeSet::new());
+        let place = space.dimensions.iter().position(|d| d.key == "workload.operations").unwrap();
+        let mut levels = vec![None; space.dimensions.len()];
+        levels[place] = Some(1.0);
+        assert!(space.changes(0, &levels).is_empty(), "of the other it is what is asked");
+        assert_eq!(space.changes(1, &levels), [(place, "8000".to_string())]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn hypothetical(runs: &Runs) -> Figure {
     Lines {
         name: "figure-12",
         title: "4 KB random reads with a wait in place of the device",
-        caption: "Beside the paper's figure 12: one access in twenty hits, one thread; the last bar is the proof of concept when all do.",
+        caption: "Beside the paper's figure 12: one access in fifteen hits, one thread; the last bar is the proof of concept when all do.",
         axis: "MB/s",
         x: "",
         order: &[HYPOTHETICAL],
@@ -143,7 +143,7 @@ fn beyond(runs: &Runs) -> Figure {
     Lines {
         name: "beyond",
         title: "What the paper's wish list buys",
-        caption: "Beyond the paper: 8 threads, one change at a time and all together. fio hits once in twenty, whatever is replaced.",
+        caption: "Beyond the paper: 8 threads, one change at a time and all together. fio hits once in fifteen, whatever is replaced.",
         axis: "MB/s",
         x: "",
         order: &series.map(|(_, shown)| shown),

@@ -6,10 +6,10 @@ use crate::verdict::Finding;
 use check::crash::Timed;
 use machine::{Description, RunError, WorkloadDescription};
 
-/// Small, so that pages come and go: 256 slots, and no access hits.
+/// Small, so that pages come and go: 256 slots, and a file that is twice as large.
 const SMALL: [(&str, &str); 2] = [("nvdimm.slots_mib", "1"), ("nvdimm.dram_mib", "2")];
 const FIO: [(&str, &str); 3] =
-    [("workload.rw", "write"), ("workload.resident", "false"), ("workload.operations", "40")];
+    [("workload.rw", "write"), ("workload.file_bytes", "2097152"), ("workload.operations", "40")];
 const EVERY: u64 = 40;
 const POINTS: usize = 1000;
 

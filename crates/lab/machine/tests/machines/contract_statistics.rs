@@ -76,7 +76,7 @@ fn what_is_reported_sometimes_is_reported_by_some_machine() {
         sets.iter().for_each(|(key, value)| machine.set(key, value).unwrap());
         let mut program = work(program, "40");
         if program.name == "fio" {
-            program.set("workload.resident", "false").unwrap();
+            program.set("workload.file_bytes", "33554432").unwrap();
         }
         told.extend(hold(
             &run(&machine, &program, &RunOptions { seed: 11, ..RunOptions::default() }).unwrap(),
@@ -94,7 +94,7 @@ fn what_is_reported_sometimes_is_reported_where_it_happens() {
     let told = |machine: &str, program: &str| {
         let mut program = work(program, "40");
         if program.name == "fio" {
-            program.set("workload.resident", "false").unwrap();
+            program.set("workload.file_bytes", "33554432").unwrap();
         }
         hold(&named(machine).ran(&program, Mode::Fast).unwrap())
     };

@@ -18,12 +18,12 @@ fn ran(machine: &str, workload: &str, sets: &[(&str, &str)]) -> Result<Report, R
     run(&machine, &workload, &RunOptions { seed: 3, ..RunOptions::default() })
 }
 
-/// 256 slots, which a few operations empty.
+/// 256 slots, and a file of four times as many pages.
 const SMALL: [(&str, &str); 4] = [
     ("nvdimm.slots_mib", "1"),
     ("nvdimm.dram_mib", "2"),
     ("workload.operations", "60"),
-    ("workload.resident", "false"),
+    ("workload.file_bytes", "4194304"),
 ];
 
 #[test]
@@ -42,8 +42,8 @@ fn what_fio_reads_is_what_it_wrote_whatever_the_driver_and_the_device_do() {
         let sets: Vec<_> = SMALL.iter().chain(changes).copied().collect();
         let report = ran("nvdimmc-poc", "fio", &sets).unwrap_or_else(|e| panic!("{changes:?}: {e}"));
         let get = |name: &str| report.get(name).unwrap();
-        assert!(get("nvdimm.faults") >= 60.0 && get("nvdimm.cachefills") >= 60.0, "{changes:?}");
-        assert!(get("nvdimm.writebacks") >= 60.0, "{changes:?}");
+        assert!(get("nvdimm.faults") >= 35.0 && get("nvdimm.cachefills") >= 35.0, "{changes:?}");
+        assert!(get("nvdimm.writebacks") >= 35.0, "{changes:?}");
     }
 }
 
@@ -53,11 +53,13 @@ fn a_dirty_miss_takes_its_windows_and_a_hit_none() {
     assert_eq!(report.get("nvdimm.hit_share.page"), Some(1.0));
     assert_eq!(report.get("nvdimm.windows_used"), Some(0.0));
     let report = ran("nvdimmc-poc", "fio", &SMALL).unwrap();
-    assert_eq!(report.get("nvdimm.hit_share.page"), Some(0.0));
+    let misses = report.get("nvdimm.faults").unwrap();
+    assert!((35.0..=60.0).contains(&misses), "{misses}");
+    assert_eq!(report.get("nvdimm.hit_share.page"), Some(1.0 - misses / 60.0));
     // Two windows of data for each miss; six at least pass (NVDIMM-C §V-A).
-    assert_eq!(report.get("nvdimm.windows_used"), Some(120.0));
-    assert!(report.get("nvdimm.windows").unwrap() >= 6.0 * 60.0);
-    assert!(report.time.as_ns() >= 60.0 * 46_800.0 - 7_800.0);
+    assert_eq!(report.get("nvdimm.windows_used"), Some(2.0 * misses));
+    assert!(report.get("nvdimm.windows").unwrap() >= 6.0 * misses);
+    assert!(report.time.as_ns() >= misses * 46_800.0 - 7_800.0);
 }
 
 /// Of the same programs the bytes are the same on every machine.
@@ -180,8 +182,22 @@ fn what_cannot_be_names_the_key_and_its_bound() {
         let refused = wrong(&[("ordering.model", without_a_path)]);
         assert!(refused.contains("flushes a page's lines out of the caches"), "{refused}");
     }
-    let beyond = violation("fio", &[("nvdimm.capacity_mib", "4")]);
-    assert_eq!(beyond, "core 0 accesses byte 4194304 of a device of 4 MiB (nvdimm.capacity_mib)");
+    assert_eq!(
+        wrong(&[("nvdimm.capacity_mib", "4")]),
+        "workload.file_bytes = 8388608: the file takes 8388608 bytes, and the memory has 4194304"
+    );
+    // Each thread has a block at least.
+    assert_eq!(
+        wrong(&[
+            ("nvdimm.capacity_mib", "1"),
+            ("workload.file_bytes", "4096"),
+            ("workload.block_size", "524288"),
+            ("workload.threads", "3")
+        ]),
+        "workload.file_bytes = 4096: the file takes 1572864 bytes, and the memory has 1048576"
+    );
+    let beyond = violation("stream", &[("nvdimm.capacity_mib", "1")]);
+    assert!(beyond.ends_with("of a device of 1 MiB (nvdimm.capacity_mib)"), "{beyond}");
 }
 
 #[test]

@@ -53,14 +53,63 @@ fn a_lock_that_is_handed_over_costs_those_that_share_it() {
     assert!(time("8", "450") > 1.3 * time("8", "0"));
 }
 
+/// Visits that hit, of a file so many times as large as the cache of 256 pages.
+fn hits(file_over_cache: u64, operations: u64, more: &[(&str, &str)]) -> u64 {
+    let (file, operations) = ((file_over_cache << 20).to_string(), operations.to_string());
+    let sets =
+        [("nvdimm.slots_mib", "1"), ("workload.file_bytes", &file), ("workload.operations", &operations)];
+    let report = fio("nvdimmc-poc", &[&sets, more].concat());
+    (report.get("cpu.operations").unwrap() - report.get("nvdimm.faults").unwrap()) as u64
+}
+
 #[test]
-fn of_a_file_larger_than_the_cache_a_share_hits() {
-    let sets = |hits: &'static str| {
-        [("workload.resident", "false"), ("workload.operations", "400"), ("workload.hit_permille", hits)]
-    };
-    let none = fio("nvdimmc-poc", &sets("0"));
-    let some = fio("nvdimmc-poc", &sets("125"));
-    assert_eq!(none.get("nvdimm.faults"), Some(400.0));
-    let faults = some.get("nvdimm.faults").unwrap();
-    assert!((320.0..380.0).contains(&faults), "{faults}");
+fn of_a_file_larger_than_the_cache_what_was_laid_out_last_hits_until_it_is_replaced() {
+    // At first as large a share as the cache is of the file, ...
+    let (of_two, of_eight) = (hits(2, 64, &[]), hits(8, 256, &[]));
+    assert!((22..40).contains(&of_two), "{of_two} of 64");
+    assert!((12..28).contains(&of_eight), "{of_eight} of 256, in which half of it goes");
+    // ... and none once as many misses as there are slots have come: after 256 * 2 ln 2 = 355 visits of two caches.
+    let (by_then, in_all) = (hits(2, 400, &[]), hits(2, 512, &[]));
+    assert!((80..120).contains(&by_then), "{by_then}");
+    assert_eq!(by_then, in_all);
+    // What is written over is changed, what is only read was when it was laid out: each miss is a pair.
+    for rw in ["read", "write"] {
+        let few =
+            [("nvdimm.slots_mib", "1"), ("workload.file_bytes", "2097152"), ("workload.operations", "100")];
+        let report = fio("nvdimmc-poc", &[&few[..], &[("workload.rw", rw)]].concat());
+        let of = |name: &str| report.get(name).unwrap();
+        assert_eq!(
+            (of("nvdimm.writebacks"), of("nvdimm.cachefills")),
+            (of("nvdimm.faults"), of("nvdimm.faults"))
+        );
+    }
+}
+
+#[test]
+fn a_large_file_in_order_finds_nothing_in_the_cache_and_small_blocks_find_their_neighbours() {
+    let in_order = ("workload.pattern", "sequential");
+    assert_eq!(hits(2, 512, &[in_order]), 0, "its first half, which is not there, replaces the second");
+    // Eight blocks a page, in order: one of them misses.
+    let small = ("workload.block_size", "512");
+    assert_eq!(hits(2, 800, &[in_order, small]), 700);
+    // At random every page is as likely to be there as the cache is large, from the first visit to the last.
+    let found = hits(4, 2000, &[small]);
+    assert!((400..600).contains(&found), "{found}");
+}
+
+#[test]
+fn each_thread_has_a_part_of_the_file_whose_end_is_in_the_cache() {
+    let found = hits(4, 200, &[("workload.threads", "4")]);
+    assert!((25..60).contains(&found), "{found}");
+    for threads in ["1", "3"] {
+        assert_eq!(hits(1, 200, &[("workload.threads", threads)]), 200, "all of it is there");
+    }
+}
+
+#[test]
+fn a_large_file_is_one_on_any_machine() {
+    for machine in ["intel", "nvdimmc-baseline", "compose-nvdimmc-x2", "cmmh"] {
+        let report = fio(machine, &[("workload.file_bytes", "67108864"), ("workload.operations", "100")]);
+        assert_eq!(report.get("cpu.bytes_moved"), Some(100.0 * 4096.0), "{machine}");
+    }
 }

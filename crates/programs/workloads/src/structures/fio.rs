@@ -1,9 +1,9 @@
 //! fio with its libpmem engine: blocks of a mapped file, read or written in place, checked as they are read.
 //!
 //! Every word of a block tells its block, how often that was written, and its place. Each thread has a part of the file
-//! of its own, and visits every block once before it comes to one again (fio's random map). The file is laid out first and
-//! mapped then: the first touch of a page is a fault where a kernel maps pages one by one. Of a file larger than the cache
-//! a share of the accesses may go to blocks that were visited before and are still in it.
+//! of its own, and visits every block once before it comes to one again (fio's random map). The file is laid out first, in
+//! its order, and mapped then: the first touch of a page is a fault where a kernel maps pages one by one. Of a file larger
+//! than the cache its last part is in there when the visits begin, and hits until misses have replaced it.
 
 use crate::context::Context;
 use crate::recovery::{Crashed, Persistent};
@@ -23,11 +23,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NVDIMM-C §VII-B2", "bytes of a block";
         "pattern" ORDER, "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
         "rw" DIRECTION, "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
-        "resident" Flag, "true", "paper: NVDIMM-C §VII-B2", "true: every access hits a DRAM cache; false: none does, and what goes is changed";
-        "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file where every access hits; at most that of the cache";
+        "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file; of one that is larger than a DRAM cache not every access hits";
         "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
         "durable" Flag, "true", "datasheet: fio's libpmem engine, pmem_persist", "each block that is written ends with a dfence";
-        "hit_permille" Count { min: 0, max: 900 }, "0", "open 0..125: every block visited once (fio's random map), or a file as large as the device at random (120 GB, 15 GB of slots), with 50 where blocks that miss are evaluated, fitted to them; stands at the first", "where not every access hits: of a thousand, those that visit a block again";
         "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "150", "measured: fio 3.33 with its null engine, 125 to 170 ns whatever the block", "time of fio for each block";
         "fill_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "350", "fitted to nvdimmc.baseline.4k: writes", "and to change its buffer before a write";
     },
@@ -40,20 +38,24 @@ const PAGE: u64 = 4096;
 /// In place of how often a block was written: an I/O error came in between.
 const UNKNOWN: u64 = u64::MAX;
 
-/// A file of which every access hits is no larger than the cache.
+/// A file is no larger than the memory.
 fn fits(asked: &Asked<'_>) -> Result<(), String> {
-    let (file, cache) = (asked.settings.number("workload.file_bytes"), asked.cache_bytes.unwrap_or(u64::MAX));
-    if asked.settings.flag("workload.resident") && file > cache {
-        return Err(format!("workload.file_bytes = {file}: a cache of {cache} bytes cannot hold all of it"));
+    let threads = asked.settings.number("workload.threads");
+    let (file, memory) =
+        (Job::part(asked.settings, threads).1 * threads, asked.memory_bytes.unwrap_or(u64::MAX));
+    if file > memory {
+        let given = asked.settings.number("workload.file_bytes");
+        return Err(format!(
+            "workload.file_bytes = {given}: the file takes {file} bytes, and the memory has {memory}"
+        ));
     }
     Ok(())
 }
 
 /// What a thread does.
 struct Job {
-    /// Bytes of a block, and from one block to the next.
+    /// Bytes of a block.
     block: u64,
-    stride: u64,
     /// The thread's part of the file.
     base: u64,
     blocks: u64,
@@ -68,25 +70,22 @@ impl Job {
         let total = s.number("workload.operations");
         let operations = total / threads + u64::from(thread < total % threads);
         let block = s.number("workload.block_size");
-        // Where no access may hit, no page is visited twice.
-        let (stride, blocks) = if s.flag("workload.resident") {
-            (block, (s.number("workload.file_bytes") / threads / block).max(1))
-        } else {
-            (block.next_multiple_of(PAGE), total.div_ceil(threads))
-        };
+        let (blocks, part) = Job::part(s, threads);
         let mut order: Vec<u32> = (0..blocks as u32).collect();
         if s.read::<Order>("workload.pattern") == Order::Random {
             for n in (1..order.len()).rev() {
                 order.swap(n, random.below(n as u64 + 1) as usize);
             }
         }
-        let hit = s.number("workload.hit_permille");
-        if !s.flag("workload.resident") && hit > 0 {
-            order = with_visits_again(&order, operations, hit, &mut random);
-        }
-        let part = (blocks * stride).next_multiple_of(PAGE);
         let writes = s.read::<Direction>("workload.rw") == Direction::Write;
-        Job { block, stride, base: PM_BASE + thread * part, blocks, order, operations, writes }
+        Job { block, base: PM_BASE + thread * part, blocks, order, operations, writes }
+    }
+
+    /// Blocks of each of so many threads, and the bytes that they take.
+    fn part(s: &Settings, threads: u64) -> (u64, u64) {
+        let block = s.number("workload.block_size");
+        let blocks = (s.number("workload.file_bytes") / threads / block).max(1);
+        (blocks, (blocks * block).next_multiple_of(PAGE))
     }
 
     fn block_of(&self, operation: u64) -> u64 {
@@ -94,25 +93,15 @@ impl Job {
     }
 
     fn address(&self, block: u64) -> u64 {
-        self.base + block * self.stride
+        self.base + block * self.block
     }
 
-    fn end(&self) -> u64 {
-        self.base + (self.blocks * self.stride).next_multiple_of(PAGE)
+    /// Of each block whether an operation comes to it.
+    fn visited(&self) -> Vec<bool> {
+        let mut visited = vec![false; self.blocks as usize];
+        self.order.iter().take(self.operations as usize).for_each(|block| visited[*block as usize] = true);
+        visited
     }
-}
-
-/// `order` with visits of blocks that came before in between, `hit` of a thousand.
-fn with_visits_again(order: &[u32], operations: u64, hit: u64, random: &mut Random) -> Vec<u32> {
-    let mut new = order.iter();
-    let mut visits: Vec<u32> = Vec::with_capacity(operations as usize);
-    while (visits.len() as u64) < operations {
-        let again = !visits.is_empty() && random.below(1000) < hit;
-        let mut before = || visits.get(random.below(visits.len().max(1) as u64) as usize).copied();
-        let Some(block) = (if again { before() } else { new.next().copied() }) else { break };
-        visits.push(block);
-    }
-    visits
 }
 
 /// The `at`th word of a block that was written `times` times.
@@ -124,24 +113,17 @@ pub(crate) async fn run(c: Context) {
     let s = &c.settings;
     c.cpu.catches_io_errors();
     let job = Job::new(s, c.thread as u64, c.threads as u64, c.random());
-    for block in 0..job.blocks {
-        write(&c, &job, block, 1).await;
-    }
+    let mut times = lay_out(&c, &job).await;
     c.cpu.dfence().await;
-    sync::barrier(&c, 1).await;
-    if !s.flag("workload.resident") && c.thread + 1 == c.threads {
-        push_out(&c, job.end(), c.pm_cache_bytes.unwrap_or(0)).await;
-    }
+    sync::barrier_asleep(&c, 1).await;
     c.cpu.maps_anew();
-    sync::barrier_asleep(&c, 2).await;
-    sync::start_after(&c, 3).await;
+    sync::start_after(&c, 2).await;
     let (depth, mut varies) = (s.number("workload.depth"), Random::new(c.thread as u64, 1));
     let mut software = |key: &str| {
         // Half to one and a half times, or the program would fall into step with the refresh.
         let ps = s.dur(key).as_ps();
         Dur::ps(ps / 2 + varies.below(ps + 1))
     };
-    let mut times = vec![1_u64; job.blocks as usize];
     for operation in 0..job.operations {
         if operation % depth == 0 && !job.writes {
             for ahead in operation..(operation + depth).min(job.operations) {
@@ -219,17 +201,35 @@ async fn read(c: &Context, job: &Job, block: u64, times: u64) -> bool {
     true
 }
 
-/// Writes a line of each page of another file, as large as the cache, so that nothing else is in it and every page has
-/// to be written back.
-async fn push_out(c: &Context, from: u64, bytes: u64) {
-    for page in (0..bytes).step_by(PAGE as usize) {
-        for at in 0..8 {
-            c.cpu.store_nontemporal(from + page + at * 8, at).await;
+/// Writes the file in its order: blocks that an operation comes to, and of other pages a line, which brings the page into the
+/// cache and changes it as all of its lines would. Of these the ones that have left the cache by the end are as if they had
+/// never been written, and are not. How often each block was written.
+async fn lay_out(c: &Context, job: &Job) -> Vec<u64> {
+    let mut times = vec![1; job.blocks as usize];
+    let remains = job.address(job.blocks).saturating_sub(c.pm_cache_bytes.unwrap_or(0) / c.threads as u64);
+    for (block, visited) in (0..).zip(job.visited()) {
+        if visited {
+            if !write(c, job, block, 1).await {
+                times[block as usize] = UNKNOWN;
+            }
+            continue;
+        }
+        let address = job.address(block);
+        for page in (address.next_multiple_of(PAGE)..address + job.block).step_by(PAGE as usize) {
+            if page < remains {
+                continue;
+            }
+            for at in (page - address) / 8..(page - address) / 8 + 8 {
+                c.cpu.store_nontemporal(address + at * 8, word(block, 1, at)).await;
+            }
+            // Nobody reads this one.
+            c.cpu.take_io_error();
         }
     }
+    times
 }
 
-/// Every block holds what was written last; the one under way may hold the time before in some words.
+/// Every block that an operation comes to holds what was written last; the one under way may hold the time before in some words.
 pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Result<(), String> {
     let threads = crashed.threads() as u64;
     for thread in 0..threads {
@@ -240,7 +240,8 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
         let done = |operations: u64| (0..operations).filter(|_| job.writes).map(|o| job.block_of(o));
         done(ended).for_each(|block| times[block as usize] += 1);
         let under_way = done(job.operations).nth(ended as usize);
-        for (block, times) in (0..).zip(times) {
+        let blocks = (0..).zip(times).zip(job.visited());
+        for ((block, times), _) in blocks.filter(|(_, visited)| *visited) {
             let newest = times + u64::from(under_way == Some(block));
             // What was laid out at first is durable in any case.
             let oldest = if crashed.durable() { times } else { 1 };
