@@ -458,6 +458,7 @@ class WorkloadKeys(TypedDict, total=False):
     instances: int
     interval_ns: float | str
     items: int
+    kernel_instructions: int
     key_size: int
     keys: int
     library_ns: float | str
