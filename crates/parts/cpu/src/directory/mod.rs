@@ -10,7 +10,7 @@
 //! from its owner; evicting a line recalls every private copy; flush instructions reach memory from wherever the
 //! line is dirty, and wait for its last write-back where that is not durable yet, whoever flushed it. For ordering
 //! models with a persist path, a line remembers the epoch that wrote or released it last (until told that it
-//! committed) and stays, so that a later reader is made dependent; and a line handed over while a persist buffer still holds
+//! committed, be it that the line leaves meanwhile), so that a later reader is made dependent; and a line handed over while a persist buffer still holds
 //! writes of it is pinned, since memory does not have them yet.
 //!
 //! Not modelled: banks and ports of the cache (its bandwidth is not a limit), and the difference between a tag
@@ -119,7 +119,7 @@ impl Directory {
     /// The line is not here: makes room, and reads memory.
     fn fetch(&mut self, line: Line, out: &mut Out<'_, Msg>) {
         let Some(slot) = self.state.victim(line) else {
-            // Every line of the set is busy or has to stay: look again soon.
+            // Every line of the set is busy or pinned: look again soon.
             self.stats.set_waits += 1;
             // One timer serves all that are stuck.
             if self.state.stuck.is_empty() {
@@ -150,7 +150,7 @@ impl Directory {
             let msg = Msg::Write { line, data: *self.state.data(slot), mask: Mask::MAX, ack: None };
             self.send_to_memory(line, self.spec.latency, msg, out);
         }
-        self.state.free(slot);
+        self.state.leave(slot);
     }
 
     fn snoop_for_get(&mut self, line: Line, slot: Slot, core: u8, modify: bool, out: &mut Out<'_, Msg>) {
@@ -262,9 +262,8 @@ impl Directory {
                 self.finish(line, out);
             }
             Some(Request::Recall) => {
-                // A line that a persist buffer still holds writes of stays, and one whose epoch has not committed; the set is
-                // looked at again.
-                if !self.state.must_stay(slot) {
+                // A line that a persist buffer still holds writes of stays; the set is looked at again.
+                if !self.state.is_pinned(slot) {
                     self.evict(slot, out);
                 }
                 self.finish(line, out);

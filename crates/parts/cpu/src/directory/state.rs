@@ -73,6 +73,8 @@ pub(super) struct State {
     dirty: Vec<bool>,
     /// Flushed writes that are not durable yet, by line.
     flushed: FxHashMap<u64, u32>,
+    /// Epoch tags of lines that had to leave: who asks for one of them next has to depend on its epoch all the same.
+    departed: FxHashMap<u64, u64>,
     data: Vec<Block>,
     tick: u64,
     active: FxHashMap<u64, usize>,
@@ -97,6 +99,7 @@ impl Hash for State {
             entries,
             dirty,
             flushed,
+            departed,
             data,
             tick: _,
             active,
@@ -115,12 +118,14 @@ impl Hash for State {
         }
         let mut flushed: Vec<_> = flushed.iter().collect();
         flushed.sort_unstable();
+        let mut departed: Vec<_> = departed.iter().collect();
+        departed.sort_unstable();
         let mut active: Vec<_> = active.iter().collect();
         active.sort_unstable();
         active.iter().for_each(|(line, at)| (line, &transactions[**at]).hash(into));
         let mut recall_for: Vec<_> = recall_for.iter().collect();
         recall_for.sort_unstable();
-        (flushed, recall_for, stuck).hash(into);
+        (flushed, departed, recall_for, stuck).hash(into);
     }
 }
 
@@ -134,6 +139,7 @@ impl State {
             entries: vec![Entry::default(); lines],
             dirty: vec![false; lines],
             flushed: FxHashMap::default(),
+            departed: FxHashMap::default(),
             data: vec![[0; 64]; lines],
             tick: 0,
             active: FxHashMap::default(),
@@ -249,13 +255,13 @@ impl State {
         self.lines[slot].checked_sub(1).map(Line)
     }
 
-    /// The place for a new line: free, or least recently used among those that are neither busy nor pinned and whose
-    /// epoch, if they have one, has committed: who asks for them next has to depend on it. Lines without private copies first.
+    /// The place for a new line: free, or least recently used among those that are neither busy nor pinned;
+    /// lines without private copies and without an epoch tag first.
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
         let mut least = 0;
         loop {
             let (mut rank, mut slot) = (u64::MAX, 0);
-            for usable in self.set(line).filter(|slot| !self.must_stay(*slot)) {
+            for usable in self.set(line).filter(|slot| self.entries[*slot].pins == 0) {
                 let its = self.rank(usable);
                 if its >= least && its < rank {
                     (rank, slot) = (its, usable);
@@ -276,15 +282,27 @@ impl State {
     #[inline]
     fn rank(&self, slot: Slot) -> u64 {
         let its = &self.entries[slot];
-        let taken = self.lines[slot] != NOTHING;
-        debug_assert!(its.age >> 62 == 0);
-        u64::from(taken) << 63 | u64::from(self.has_copies(slot)) << 62 | its.age
+        let (taken, tagged) = (self.lines[slot] != NOTHING, its.tag != NOTHING);
+        debug_assert!(its.age >> 61 == 0);
+        u64::from(taken) << 63 | u64::from(tagged) << 62 | u64::from(self.has_copies(slot)) << 61 | its.age
     }
 
     pub(super) fn reserve(&mut self, slot: Slot, line: Line) {
         self.free(slot);
         self.lines[slot] = line.0 + 1;
+        if !self.departed.is_empty() {
+            self.entries[slot].tag = self.departed.remove(&line.0).unwrap_or(NOTHING);
+        }
         self.touch(slot);
+    }
+
+    /// A line leaves the cache for another one, and its epoch tag does not.
+    pub(super) fn leave(&mut self, slot: Slot) {
+        let Some(line) = self.line(slot) else { return };
+        if self.entries[slot].tag != NOTHING {
+            self.departed.insert(line.0, self.entries[slot].tag);
+        }
+        self.free(slot);
     }
 
     pub(super) fn free(&mut self, slot: Slot) {
@@ -405,8 +423,7 @@ impl State {
     // Epoch tags and pins.
 
     pub(super) fn tag(&self, slot: Slot) -> Option<EpochTag> {
-        let core = ((self.entries[slot].tag >> 32) as u8).checked_sub(1)?;
-        Some(EpochTag { core, epoch: self.entries[slot].tag as u32 })
+        from_word(self.entries[slot].tag)
     }
 
     pub(super) fn set_tag(&mut self, slot: Slot, tag: Option<EpochTag>) {
@@ -414,9 +431,14 @@ impl State {
     }
 
     pub(super) fn untag(&mut self, line: Line, tag: EpochTag) {
-        if let Some(slot) = self.find(line)
-            && self.tag(slot) == Some(tag)
-        {
+        let Some(slot) = self.find(line) else {
+            let committed = self.departed.get(&line.0).is_some_and(|word| from_word(*word) == Some(tag));
+            if committed {
+                self.departed.remove(&line.0);
+            }
+            return;
+        };
+        if self.tag(slot) == Some(tag) {
             self.entries[slot].tag = NOTHING;
         }
     }
@@ -429,14 +451,15 @@ impl State {
         self.entries[slot].pins > 0
     }
 
-    /// Whether dropping a line would lose bytes that are on their way, or the epoch that the next one to ask depends on.
-    pub(super) fn must_stay(&self, slot: Slot) -> bool {
-        self.is_pinned(slot) || self.entries[slot].tag != NOTHING
-    }
-
     pub(super) fn unpin(&mut self, line: Line) {
         if let Some(slot) = self.find(line) {
             self.entries[slot].pins = self.entries[slot].pins.saturating_sub(1);
         }
     }
+}
+
+/// A tag that is kept in a word; none is nought.
+fn from_word(tag: u64) -> Option<EpochTag> {
+    let core = ((tag >> 32) as u8).checked_sub(1)?;
+    Some(EpochTag { core, epoch: tag as u32 })
 }

@@ -23,7 +23,7 @@ fn flushing(lines: u64) -> u64 {
 pub(super) struct Heap {
     /// The header of what is free.
     free: Cell<u64>,
-    /// The header that ends the heap.
+    /// The header that ends the heap, which is told how much is in use. It lies before all others here.
     last: u64,
 }
 
@@ -44,7 +44,7 @@ impl Heap {
         c.store(next, FREE).await;
         c.publish(next + 8, room + LINE).await;
         c.executes(STEP).await;
-        c.publish(self.last + 8, self.last - next).await;
+        c.publish(self.last + 8, next - self.last).await;
         c.executes(STEP).await;
         c.publish(header, (room + LINE) | RESERVED).await;
         header + LINE

@@ -9,15 +9,15 @@
 //! * Entry: key hash, next in the bucket, table. Table: vector of versions, newest snapshot, state.
 //! * Vector: places, capacity, count, state.
 //! * Version: value, bytes of it, snapshot, record, number of the worker's operation, state.
-//! * Record: vector of pairs, eight words about it, snapshot at 64, next at 72, state at 80.
+//! * Record: vector of pairs, seven words about it, snapshot at 64, next at 72, state at 80.
 //! * Pair: key, value, bytes of it, number of the operation, state.
 
 mod heap;
 mod recovery;
 
-use crate::context::Context;
+use crate::context::{Context, Layout};
 use crate::sync::{self, Lock};
-use crate::workload::{Count, Flag, N, PERCENT, THREAD_MIB, Workload, params};
+use crate::workload::{Asked, Count, Flag, N, PERCENT, THREAD_MIB, Workload, params};
 use heap::{Heap, persist};
 use protocol::{PM_BASE, Settings};
 use units::{Random, mix};
@@ -36,13 +36,63 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "thread_mib" THREAD_MIB, "64", "open 64: what is asked of the program", "MiB of memory that each thread has, persistent and volatile each";
         "durable" Flag, "true", "paper: ASAP §IV-A; see docs/models/workloads.md", "each change ends with a dfence";
     },
-    check: None,
+    check: Some(fits),
     program: |c| Box::pin(run(c)),
     recover: Some(recovery::recover),
 };
 
 const LOG: u64 = PM_BASE + 128;
 const BUCKETS: u64 = 1 << 14;
+
+/// Where buckets and the keys of the start lie, behind a log with a place for each operation.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    buckets: u64,
+    keys: u64,
+    value_size: u64,
+}
+
+impl Places {
+    fn of(settings: &Settings) -> Places {
+        let log = settings.number("workload.operations") * 8;
+        Places {
+            buckets: (LOG + log).next_multiple_of(64),
+            keys: settings.number("workload.keys"),
+            value_size: settings.number("workload.value_size"),
+        }
+    }
+
+    fn first_key(self) -> u64 {
+        self.buckets + BUCKETS * 64
+    }
+
+    /// Bytes of a key that is there at the start, with its value: the lines of entry, table, vector, places and version, then
+    /// the value.
+    fn stride(self) -> u64 {
+        5 * SMALL + self.value_size.next_multiple_of(64)
+    }
+
+    fn entry(self, key: u64) -> u64 {
+        self.first_key() + key * self.stride()
+    }
+
+    fn end(self) -> u64 {
+        self.entry(self.keys)
+    }
+}
+
+/// The log, the buckets and the keys of the start lie in what all threads share.
+fn fits(asked: &Asked<'_>) -> Result<(), String> {
+    let (bytes, room) = (Places::of(asked.settings).end() - PM_BASE, Layout::USUAL.common_bytes);
+    if bytes <= room {
+        return Ok(());
+    }
+    let key = if asked.settings.number("workload.operations") * 8 > room { "operations" } else { "keys" };
+    let given = asked.settings.number(&format!("workload.{key}"));
+    Err(format!(
+        "workload.{key} = {given}: the log and the keys of the start take {bytes} bytes, and there is room for {room}"
+    ))
+}
 
 /// Places of a new vector: a line of them.
 const PLACES: u64 = 8;
@@ -128,7 +178,7 @@ fn hash_of(key: u64) -> u64 {
 }
 
 struct Store {
-    buckets: u64,
+    places: Places,
     locks: u64,
     log_lock: Lock,
     heap: Heap,
@@ -138,12 +188,9 @@ struct Store {
 
 impl Store {
     fn new(c: &Context) -> Store {
-        let (pm, dram) = (Context::common_pm(), Context::common_dram());
-        // Count and snapshot of the log, and its places.
-        pm.lines(2);
-        pm.alloc(c.settings.number("workload.operations") * 8, 64);
+        let dram = Context::common_dram();
         Store {
-            buckets: pm.lines(BUCKETS),
+            places: Places::of(&c.settings),
             log_lock: Lock(dram.lines(1)),
             locks: dram.lines(BUCKETS),
             heap: Heap::new(c),
@@ -152,17 +199,10 @@ impl Store {
         }
     }
 
-    /// Bytes of a key that is there at the start, with its value; for each the lines of entry, table, vector, places and
-    /// version, then the value.
-    fn stride(&self) -> u64 {
-        5 * SMALL + self.value_size.next_multiple_of(64)
-    }
-
     /// The keys of the start. Their values are zero, as memory is.
-    async fn populate(&self, c: &Context, keys: u64) {
-        let first = self.buckets + BUCKETS * 64;
-        for key in 0..keys {
-            let entry = first + key * self.stride();
+    async fn populate(&self, c: &Context) {
+        for key in 0..self.places.keys {
+            let entry = self.places.entry(key);
             let [table, vector, places, version, value] = [1, 2, 3, 4, 5].map(|n| entry + n * SMALL);
             let bucket = self.bucket(hash_of(key));
             let next = c.load(bucket).await;
@@ -188,7 +228,7 @@ impl Store {
     }
 
     fn bucket(&self, hash: u64) -> u64 {
-        self.buckets + hash % BUCKETS * 64
+        self.places.buckets + hash % BUCKETS * 64
     }
 
     fn lock(&self, hash: u64) -> Lock {
@@ -245,7 +285,7 @@ impl Store {
         let record = self.heap.alloc(c, RECORD).await;
         let pairs = self.vector(c, record).await;
         c.executes(RECORD_WORDS).await;
-        for word in 1..=8 {
+        for word in 1..=7 {
             c.store(record + word * 8, request.hash).await;
         }
         persist(c, record, RECORD).await;
@@ -383,7 +423,7 @@ pub(crate) async fn run(c: Context) {
     let mut value = vec![0; c.settings.count("workload.value_size")];
     let mut requests = Requests::new(&c.settings, c.thread, c.random());
     if c.thread == 0 {
-        store.populate(&c, c.settings.number("workload.keys")).await;
+        store.populate(&c).await;
     }
     sync::start(&c).await;
     for n in 0..c.share(c.settings.number("workload.operations")) {
