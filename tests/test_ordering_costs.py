@@ -27,7 +27,6 @@ MORE = {
     ("bandwidth", "pmem-spec"): 2.1,
     ("bandwidth", "vorpal"): 1.9,
     ("bandwidth", "cwsp"): 1.8,
-    ("echo", "pmem-spec"): 1.8,
 }
 #: How much more than either is a mistake: another compiler, or optimization across crates, makes other instructions, by some hundredths.
 GROWTH = 1.15
