@@ -62,5 +62,5 @@ def test_bad_input_names_the_key_and_its_bound(cli: Cli) -> None:
     refuses = lambda *sets: cli.refuses("run", "nvdimmc-poc", "fio", *(word for s in sets for word in ("--set", s)))  # noqa: E731
     assert "leaves up to 7700" in refuses("memory.refresh.trfc_ns=8000")
     assert "has room for 1 to 15" in refuses("nvdimm.slots_mib=99")
-    assert "workload.file_bytes" in refuses("workload.file_bytes=64 MiB")
+    assert "workload.file_bytes" in refuses("workload.file_bytes=256 MiB", "nvdimm.capacity_mib=64")
     assert "needs at least 802.5" in refuses("memory.refresh.trfc_ns=400")
