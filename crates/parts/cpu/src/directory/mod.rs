@@ -10,8 +10,8 @@
 //! from its owner; evicting a line recalls every private copy; flush instructions reach memory from wherever the
 //! line is dirty, and wait for its last write-back where that is not durable yet, whoever flushed it. For ordering
 //! models with a persist path, a line remembers the epoch that wrote or released it last (until told that it
-//! committed, be it that the line leaves meanwhile), so that a later reader is made dependent; and a line handed over while a persist buffer still holds
-//! writes of it is pinned, since memory does not have them yet.
+//! committed, be it that the line leaves meanwhile), so that a later reader is made dependent; and a line handed over
+//! while a persist buffer still holds writes of it is pinned, since memory does not have them yet.
 //!
 //! Not modelled: banks and ports of the cache (its bandwidth is not a limit), and the difference between a tag
 //! and a data access.

@@ -34,7 +34,7 @@ impl Heap {
     }
 
     /// An object of `size` bytes that nothing leads to yet.
-    pub(super) async fn reserve(&self, c: &Context, size: u64) -> u64 {
+    async fn reserve(&self, c: &Context, size: u64) -> u64 {
         let (header, room) = (self.free.get(), size.next_multiple_of(LINE));
         let next = c.pm.alloc(room + LINE, LINE) + room;
         self.free.set(next);
@@ -51,7 +51,7 @@ impl Heap {
     }
 
     /// Its bytes, which are zero, persist, and then that it is one: the original flushes them for both.
-    pub(super) async fn activate(&self, c: &Context, object: u64, size: u64) {
+    async fn activate(&self, c: &Context, object: u64, size: u64) {
         persist(c, object, size).await;
         persist(c, object, size).await;
         c.executes(STEP).await;

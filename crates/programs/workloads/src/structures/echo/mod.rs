@@ -103,6 +103,8 @@ const VECTOR_STATE: u64 = 24;
 /// Bytes of the smaller objects, and of a record.
 const SMALL: u64 = 64;
 const RECORD: u64 = 128;
+/// Where the state stands in a record.
+const RECORD_STATE: u64 = 80;
 
 /// What a state says: the object is whole; a record is in the log; it is merged.
 const WHOLE: u64 = 1;
@@ -133,14 +135,14 @@ const RETURN: u64 = 1468;
 const GET: u64 = 6741;
 
 /// Which key an operation is about, and what it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) hash: u64,
-    pub(super) puts: bool,
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    hash: u64,
+    puts: bool,
 }
 
 /// The requests of a thread, one after the other.
-pub(super) struct Requests {
+struct Requests {
     random: Random,
     thread: u64,
     made: u64,
@@ -150,7 +152,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(settings: &Settings, thread: usize, random: Random) -> Requests {
+    fn new(settings: &Settings, thread: usize, random: Random) -> Requests {
         Requests {
             random,
             thread: thread as u64,
@@ -161,7 +163,7 @@ impl Requests {
         }
     }
 
-    pub(super) fn next(&mut self) -> Request {
+    fn next(&mut self) -> Request {
         self.made += 1;
         let puts = self.random.chance(self.put_permille);
         let known = !puts || self.random.chance(self.update_permille);
@@ -183,7 +185,6 @@ struct Store {
     log_lock: Lock,
     heap: Heap,
     key_size: u64,
-    value_size: u64,
 }
 
 impl Store {
@@ -195,7 +196,6 @@ impl Store {
             locks: dram.lines(BUCKETS),
             heap: Heap::new(c),
             key_size: c.settings.number("workload.key_size"),
-            value_size: c.settings.number("workload.value_size"),
         }
     }
 
@@ -216,7 +216,7 @@ impl Store {
                 (vector + COUNT, 1),
                 (places, version),
                 (version, value),
-                (version + 8, self.value_size),
+                (version + 8, self.places.value_size),
                 (bucket, entry),
             ] {
                 c.store(address, word).await;
@@ -289,18 +289,18 @@ impl Store {
             c.store(record + word * 8, request.hash).await;
         }
         persist(c, record, RECORD).await;
-        self.state(c, record + 80, WHOLE).await;
+        self.state(c, record + RECORD_STATE, WHOLE).await;
         c.executes(PAIR).await;
         let pair = self.heap.alloc(c, SMALL).await;
         let key = self.heap.alloc(c, self.key_size).await;
-        let copy = self.heap.alloc(c, self.value_size).await;
+        let copy = self.heap.alloc(c, self.places.value_size).await;
         c.executes(COPY).await;
         c.cpu.store_bytes(key, &vec![request.hash as u8; self.key_size as usize]).await;
         persist(c, key, self.key_size).await;
         c.cpu.store_bytes(copy, value).await;
-        persist(c, copy, self.value_size).await;
+        persist(c, copy, self.places.value_size).await;
         c.executes(STATE).await;
-        for (n, word) in (0..).zip([key, copy, self.value_size, number]) {
+        for (n, word) in (0..).zip([key, copy, self.places.value_size, number]) {
             c.store(pair + n * 8, word).await;
         }
         persist(c, pair, 32).await;
@@ -328,7 +328,7 @@ impl Store {
             c.publish(before + 72, record).await;
         }
         c.executes(IN_LOG).await;
-        c.publish(record + 80, LOGGED).await;
+        c.publish(record + RECORD_STATE, LOGGED).await;
         count + 1
     }
 
@@ -344,7 +344,7 @@ impl Store {
     /// Merges a record's pair into the master: a version at the end of its key's vector.
     async fn merge(&self, c: &Context, hash: u64, (record, pair): (u64, u64), snapshot: u64) {
         c.executes(TO_MERGE).await;
-        c.publish(record + 80, COMMITTED).await;
+        c.publish(record + RECORD_STATE, COMMITTED).await;
         self.lock(hash).acquire(c).await;
         c.executes(LOOK_UP).await;
         let found = self.entry(c, hash).await;
@@ -361,7 +361,7 @@ impl Store {
         }
         self.lock(hash).release(c).await;
         c.executes(END_OF_MERGE).await;
-        c.publish(record + 80, MERGED).await;
+        c.publish(record + RECORD_STATE, MERGED).await;
         c.executes(RETURN).await;
     }
 

@@ -1,6 +1,6 @@
 //! What must hold of Echo's master store after a power failure.
 
-use super::{BUCKETS, CAPACITY, COUNT, LOG, MERGED, Places, Requests, SMALL, WHOLE};
+use super::{BUCKETS, CAPACITY, COUNT, LOG, MERGED, Places, RECORD_STATE, Requests, SMALL, WHOLE};
 use crate::recovery::{Crashed, Persistent, filled_with, is_place};
 use protocol::PM_BASE;
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ impl Left<'_> {
         };
         let (key, value) = (self.place(pair, "a pair")?, self.place(pair + 8, "a pair")?);
         let [hash, number] = [record + 8, pair + 24].map(|at| self.memory.word(at));
-        let [state, whole] = [record + 80, pair + 32].map(|at| self.memory.word(at));
+        let [state, whole] = [record + RECORD_STATE, pair + 32].map(|at| self.memory.word(at));
         let same = filled_with(self.memory, key, self.key_size) == Some(hash as u8)
             && filled_with(self.memory, value, self.places.value_size) == Some(number as u8);
         if !same || whole != WHOLE || !(WHOLE..=MERGED).contains(&state) {
