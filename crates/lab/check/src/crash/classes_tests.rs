@@ -12,7 +12,7 @@ use protocol::{FenceKind, FlushKind, Order, PM_BASE};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Small logs of two threads and three lines; loads, locks and syncs among the stores.
-fn any_log() -> impl Strategy<Value = Log> {
+pub(super) fn any_log() -> impl Strategy<Value = Log> {
     let event = (0..12u8, 0..2u16, 0..6u64, 1..4u64).prop_map(|(kind, thread, word, value)| {
         let kind = match kind {
             0..=4 => Kind::Store,
@@ -38,7 +38,7 @@ fn any_log() -> impl Strategy<Value = Log> {
 }
 
 /// Every choice that the model allows, by looking at all of them.
-fn by_force(tracker: &Tracker<'_>) -> BTreeSet<Vec<(Unit, usize)>> {
+pub(super) fn by_force(tracker: &Tracker<'_>) -> BTreeSet<Vec<(Unit, usize)>> {
     let mut units: Vec<(Unit, usize)> = tracker.in_flight.iter().map(|(u, s)| (*u, s.len())).collect();
     if !tracker.changes.is_empty() {
         units.push((METADATA, tracker.changes.len()));

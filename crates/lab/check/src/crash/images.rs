@@ -241,16 +241,14 @@ impl Lazy<'_, '_> {
             self.tracker.allows(&choice)
         };
         let order = [count, 0].into_iter().chain(1..count);
-        let mut options: Vec<usize> = order.filter(&mut allowed).collect();
-        if options.is_empty() {
-            options.push(count);
-        }
+        let options: Vec<usize> = order.filter(&mut allowed).collect();
+        assert!(!options.is_empty(), "what is decided is of an image that the model allows");
         options
     }
 }
 
 /// Every image at one point, up to a bound: how many, whether some were left out, and the first that fails.
-fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize, bool, Failing) {
+pub(super) fn explore(tracker: &Tracker<'_>, most: usize, check: &mut Check<'_>) -> (usize, bool, Failing) {
     let mut decisions: Vec<Decision> = Vec::new();
     let mut images = 0;
     loop {

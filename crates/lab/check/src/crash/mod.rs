@@ -24,6 +24,8 @@ mod files;
 mod fixed;
 mod grouped;
 mod images;
+#[cfg(test)]
+mod images_tests;
 mod in_flight;
 mod known;
 mod log;

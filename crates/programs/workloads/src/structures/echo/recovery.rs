@@ -1,6 +1,6 @@
 //! What must hold of Echo's master store after a power failure.
 
-use super::{BUCKETS, CAPACITY, COUNT, LOG, MERGED, Places, RECORD_STATE, Requests, SMALL, WHOLE};
+use super::{BUCKETS, CAPACITY, COMMITTED, COUNT, LOG, MERGED, Places, RECORD_STATE, Requests, SMALL, WHOLE};
 use crate::recovery::{Crashed, Persistent, filled_with, is_place};
 use protocol::PM_BASE;
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ struct Put {
     hash: u64,
     number: u64,
     value: u64,
+    state: u64,
 }
 
 /// The master store as the failure left it.
@@ -77,7 +78,7 @@ impl Left<'_> {
         if !same || whole != WHOLE || !(WHOLE..=MERGED).contains(&state) {
             return Err(format!("the pair at {pair:#x} is not whole"));
         }
-        Ok(Put { hash, number, value })
+        Ok(Put { hash, number, value, state })
     }
 
     /// The versions that threads made: each one's record and its key's hash, by its address.
@@ -125,7 +126,7 @@ impl Left<'_> {
         Ok(())
     }
 
-    /// The puts that have been merged: each version is of a record in the log.
+    /// The puts that have been merged: each version is of a record in the log, which had been committed before.
     fn merged(&mut self, puts: &BTreeMap<u64, Put>) -> Result<BTreeMap<u64, Put>, String> {
         let mut merged = BTreeMap::new();
         for (version, (record, hash)) in self.versions()? {
@@ -135,6 +136,9 @@ impl Left<'_> {
             if put.hash != hash {
                 return Err(format!("the version at {version:#x} is under the wrong key"));
             }
+            if put.state < COMMITTED {
+                return Err(format!("the version at {version:#x} was merged before it was committed"));
+            }
             if self.memory.word(version) != put.value || self.memory.word(version + 32) != put.number {
                 return Err(format!("the version at {version:#x} is not whole"));
             }
@@ -142,7 +146,13 @@ impl Left<'_> {
                 return Err(format!("the record at {record:#x} is merged twice"));
             }
         }
-        Ok(merged)
+        let lost = puts.iter().find(|(record, put)| put.state == MERGED && !merged.contains_key(record));
+        match lost {
+            Some((record, _)) => {
+                Err(format!("the record at {record:#x} is merged, and no key has its version"))
+            }
+            None => Ok(merged),
+        }
     }
 }
 
