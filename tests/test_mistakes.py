@@ -127,6 +127,19 @@ def test_output_that_cannot_be_written_is_told_in_one_line(cli: Cli, command: tu
     assert "Traceback" not in done.stderr and "panicked" not in done.stderr
 
 
+def test_a_campaign_names_the_line_of_what_is_not_there_or_there_twice(cli: Cli) -> None:
+    def refused(vary: str, machines: str = "['intel']", workloads: str = "['queue']") -> str:
+        (cli.folder / "c.toml").write_text(f"machines = {machines}\nworkloads = {workloads}\n[vary]\n{vary}\n")
+        return cli.refuses("sweep", "c.toml", "--plan").removeprefix("coreplane: ")
+
+    assert refused("", workloads="[\n'queue',\n'trace:none.cpt']").startswith("c.toml:4: none.cpt: ")
+    assert refused("", workloads="[\n'queue',\n'none']").startswith("c.toml:4: ")
+    assert refused("", machines="[\n'none.toml']").startswith("c.toml:2: none.toml: ")
+    same = "c.toml:4: memory.pm.read_ns: 175 and 175 ns are the same value"
+    assert refused("memory.pm.read_ns = [175, '175 ns']") == same
+    assert refused("workload.operations = [10, 20, 10]") == "c.toml:4: workload.operations: 10 stands there twice"
+
+
 @pytest.mark.parametrize("command", [("run", "intel", b"trace:bad\xff.cpt"), ("run", b"bad\xff.toml", "queue"), ("trace", "info", b"bad\xff.cpt"), ("sweep", b"bad\xff.toml", "--on", "tcp://none:1")])
 def test_a_name_that_is_not_utf_8_is_refused(cli: Cli, command: tuple[str | bytes, ...]) -> None:
     done = subprocess.run([COREPLANE, *command], cwd=cli.folder, capture_output=True, text=True)

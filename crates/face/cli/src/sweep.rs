@@ -155,35 +155,83 @@ struct Sources {
 impl Sources {
     fn of(campaign: &Campaign, file: &Path) -> Result<Sources, Failure> {
         let base = file.parent().unwrap_or(Path::new(""));
-        let at = |name: &str| base.join(name).to_string_lossy().into_owned();
         let mut sources =
             Sources { machines: BTreeMap::new(), workloads: BTreeMap::new(), files: Vec::new() };
+        let named = |name: &String, failure| match failure {
+            Failure::BadInput(text) => {
+                let line = campaign.lines.get(name).copied().unwrap_or(1);
+                Failure::BadInput(format!("{}:{line}: {text}", file.display()))
+            }
+            other => other,
+        };
         for name in &campaign.machines {
-            let is_file = name.ends_with(".toml");
-            sources.files.extend(is_file.then(|| name.clone()));
-            let machine = output::machine(&if is_file { at(name) } else { name.clone() })?;
-            sources.machines.insert(name.clone(), machine);
+            sources.add_machine(name, base).map_err(|e| named(name, e))?;
         }
         for name in &campaign.workloads {
-            let mut contents = 0;
-            let mut workload = match output::recording(name) {
-                None => output::workload(name)?,
-                Some((kind, path)) => {
-                    sources.files.push(path.into());
-                    let bytes = std::fs::read(at(path))
-                        .map_err(|e| Failure::BadInput(format!("{}: {e}", at(path))))?;
-                    contents = XxHash3_64::oneshot(&bytes);
-                    output::workload(&format!("{kind}:{}", at(path)))?
-                }
-            };
-            workload.name.clone_from(name);
-            sources.workloads.insert(name.clone(), (workload, contents));
+            sources.add_workload(name, base).map_err(|e| named(name, e))?;
         }
         Ok(sources)
     }
 
+    fn add_machine(&mut self, name: &str, base: &Path) -> Result<(), Failure> {
+        let is_file = name.ends_with(".toml");
+        self.files.extend(is_file.then(|| name.into()));
+        let machine = output::machine(&if is_file { below(base, name) } else { name.into() })?;
+        self.machines.insert(name.into(), machine);
+        Ok(())
+    }
+
+    fn add_workload(&mut self, name: &str, base: &Path) -> Result<(), Failure> {
+        let mut contents = 0;
+        let mut workload = match output::recording(name) {
+            None => output::workload(name)?,
+            Some((kind, path)) => {
+                self.files.push(path.into());
+                let path = below(base, path);
+                let bytes = std::fs::read(&path).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?;
+                contents = XxHash3_64::oneshot(&bytes);
+                output::workload(&format!("{kind}:{path}"))?
+            }
+        };
+        workload.name = name.into();
+        self.workloads.insert(name.into(), (workload, contents));
+        Ok(())
+    }
+
+    /// Values that vary are different ones, however they are written.
+    fn check_variations(&self, campaign: &Campaign, file: &str) -> Result<(), Failure> {
+        for (key, line, values) in &campaign.vary {
+            let mut before: BTreeMap<String, &String> = BTreeMap::new();
+            for value in values {
+                let Some(meaning) = self.meaning(key, value) else { continue };
+                if let Some(same) = before.insert(meaning, value) {
+                    let text = format!("{file}:{line}: {key}: {same} and {value} are the same value");
+                    return Err(Failure::BadInput(text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a value is taken for where its key is known; none where it is not, or where the value is not accepted.
+    fn meaning(&self, key: &str, value: &str) -> Option<String> {
+        if output::is_of_workload(key) {
+            return self.workloads.values().find_map(|(workload, _)| {
+                let mut workload = workload.clone();
+                workload.set(key, value).ok()?;
+                Some(format!("{:?}", workload.settings.get(key)))
+            });
+        }
+        self.machines.values().find_map(|machine| {
+            let mut machine = machine.clone();
+            machine.set(key, value).ok()?;
+            machine.rows().find(|(param, ..)| param.key == key).map(|(_, value, _)| value)
+        })
+    }
+
     /// Every run, described and checked before the first begins.
     fn jobs(&self, campaign: &Campaign, file: &str) -> Result<Vec<Job>, Failure> {
+        self.check_variations(campaign, file)?;
         // A key has to act somewhere: by line and key.
         let mut acted = BTreeMap::new();
         let jobs: Result<Vec<Job>, Failure> =
@@ -247,6 +295,11 @@ impl Sources {
         machine.set_all(acting.iter().map(|a| (a.key.as_str(), a.value.as_str())))?;
         Ok((machine, workload))
     }
+}
+
+/// A file that is named from a folder.
+fn below(base: &Path, name: &str) -> String {
+    base.join(name).to_string_lossy().into_owned()
 }
 
 /// A run in words.

@@ -14,6 +14,8 @@ use crate::describe::Description;
 use crate::error::{ConfigError, suggestion};
 use crate::reader::Reader;
 use simulator::Simulator;
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -35,6 +37,8 @@ pub struct Campaign {
     pub set: Vec<Assignment>,
     /// What runs differ in: keys, with their line in the file, and the values of each.
     pub vary: Vec<(String, usize, Vec<String>)>,
+    /// The line of the file where each machine and each workload is named.
+    pub lines: BTreeMap<String, usize>,
 }
 
 /// A key, its value as text, and its line in the file.
@@ -80,9 +84,11 @@ impl Campaign {
             Some(value) => reader.seeds(value)?,
             None => vec![1],
         };
+        let mut lines = BTreeMap::new();
         let campaign = Campaign {
-            machines: reader.names(table, "machines")?,
-            workloads: reader.names(table, "workloads")?,
+            machines: reader.names(table, "machines", &mut lines)?,
+            workloads: reader.names(table, "workloads", &mut lines)?,
+            lines,
             seeds,
             set: reader.assignments(table)?,
             vary: reader.variations(table)?,
@@ -136,13 +142,6 @@ impl Campaign {
     }
 
     fn check(&self) -> Result<(), String> {
-        for (what, names) in [("machines", &self.machines), ("workloads", &self.workloads)] {
-            no_twice(what, names)?;
-        }
-        no_twice("seeds", &self.seeds.iter().map(u64::to_string).collect::<Vec<_>>())?;
-        for (key, _, values) in &self.vary {
-            no_twice(key, values)?;
-        }
         if let Some(a) = self.set.iter().find(|a| self.vary.iter().any(|(key, ..)| *key == a.key)) {
             return Err(format!("{}: stands under [set] and under [vary]", a.key));
         }
@@ -179,10 +178,6 @@ pub fn twice<T: PartialEq>(values: &[T]) -> Option<&T> {
     (1..values.len()).find(|i| values[..*i].contains(&values[*i])).map(|i| &values[i])
 }
 
-fn no_twice(what: &str, values: &[String]) -> Result<(), String> {
-    twice(values).map_or(Ok(()), |value| Err(format!("{what}: {value} stands there twice")))
-}
-
 impl Reader<'_> {
     /// A list that is not empty, or one value for a list of one.
     fn list<'v, 'd>(
@@ -197,10 +192,36 @@ impl Reader<'_> {
         Ok(list)
     }
 
-    fn names(&self, table: &DeTable<'_>, key: &str) -> Result<Vec<String>, ConfigError> {
+    /// What a list holds, each once, with its line.
+    fn each_once<'v, 'd, T: PartialEq + Display>(
+        &self,
+        value: &'v Spanned<DeValue<'d>>,
+        key: &str,
+        read: impl Fn(&'v Spanned<DeValue<'d>>) -> Result<T, ConfigError>,
+    ) -> Result<Vec<(T, usize)>, ConfigError> {
+        let mut all: Vec<(T, usize)> = Vec::new();
+        for value in self.list(value, key)? {
+            let (new, at) = (read(value)?, value.span().start);
+            if all.iter().any(|(old, _)| *old == new) {
+                return Err(self.error(at, &format!("{key}: {new} stands there twice")));
+            }
+            all.push((new, self.line(at)));
+        }
+        Ok(all)
+    }
+
+    /// The names of a list, whose lines go to `lines`.
+    fn names(
+        &self,
+        table: &DeTable<'_>,
+        key: &str,
+        lines: &mut BTreeMap<String, usize>,
+    ) -> Result<Vec<String>, ConfigError> {
         let missing = || ConfigError::new(format!("{}: {key} is missing: give a list of names", self.file));
         let value = table.get(key).ok_or_else(missing)?;
-        self.list(value, key)?.iter().map(|name| self.string(name, key).map(str::to_string)).collect()
+        let names = self.each_once(value, key, |name| self.string(name, key).map(str::to_string))?;
+        lines.extend(names.iter().cloned());
+        Ok(names.into_iter().map(|(name, _)| name).collect())
     }
 
     fn seeds(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<u64>, ConfigError> {
@@ -209,7 +230,7 @@ impl Reader<'_> {
             let number = decimal.and_then(|i| i.as_str().parse().ok());
             number.ok_or_else(|| self.error(value.span().start, "seeds: give whole numbers from 0 on"))
         };
-        self.list(value, "seeds")?.iter().map(seed).collect()
+        Ok(self.each_once(value, "seeds", seed)?.into_iter().map(|(seed, _)| seed).collect())
     }
 
     fn assignments(&self, table: &DeTable<'_>) -> Result<Vec<Assignment>, ConfigError> {
@@ -224,8 +245,8 @@ impl Reader<'_> {
     fn variations(&self, table: &DeTable<'_>) -> Result<Vec<(String, usize, Vec<String>)>, ConfigError> {
         let mut all = Vec::new();
         self.flatten(table, "vary", &mut |key, line, value| {
-            let values: Result<_, _> = self.list(value, &key)?.iter().map(|v| self.scalar(v, &key)).collect();
-            all.push((key, line, values?));
+            let values = self.each_once(value, &key, |v| self.scalar(v, &key))?;
+            all.push((key, line, values.into_iter().map(|(value, _)| value).collect()));
             Ok(())
         })?;
         Ok(all)
@@ -301,7 +322,10 @@ mod tests {
                 "machines = 'a'\nworkloads = 'b'\nseeds = [-1]",
                 "c.toml:3: seeds: give whole numbers from 0 on",
             ),
-            ("machines = ['a', 'a']\nworkloads = 'b'", "c.toml: machines: a stands there twice"),
+            ("machines = ['a', 'a']\nworkloads = 'b'", "c.toml:1: machines: a stands there twice"),
+            ("machines = 'a'\nworkloads = 'b'\nseeds = [1,\n1]", "c.toml:4: seeds: 1 stands there twice"),
+            ("machines = 'a'\nworkloads = 'b'\nvary.x.y = [1,\n1]", "c.toml:4: x.y: 1 stands there twice"),
+            ("machines = 'a'\nworkloads = [\n'b',\n'c',\n'b']", "c.toml:5: workloads: b stands there twice"),
             ("machines = 'a'\nworkloads = 'b'\nset = 3", "c.toml:3: set: give a table of keys"),
             ("machines = 'a'\nworkloads = 'b'\n[vary]\nx.y = []", "c.toml:4: x.y: the list is empty"),
             ("machines = 'a'\nworkloads = 'b'\n[vary]\nx.y = [[1]]", "c.toml:4: x.y: give a number, a text"),
