@@ -192,7 +192,7 @@ impl Reader<'_> {
         Ok(list)
     }
 
-    /// What a list holds, each once, with its line.
+    /// What a list holds, each once, with its place in the text.
     fn each_once<'v, 'd, T: PartialEq + Display>(
         &self,
         value: &'v Spanned<DeValue<'d>>,
@@ -205,7 +205,7 @@ impl Reader<'_> {
             if all.iter().any(|(old, _)| *old == new) {
                 return Err(self.error(at, &format!("{key}: {new} stands there twice")));
             }
-            all.push((new, self.line(at)));
+            all.push((new, at));
         }
         Ok(all)
     }
@@ -220,7 +220,7 @@ impl Reader<'_> {
         let missing = || ConfigError::new(format!("{}: {key} is missing: give a list of names", self.file));
         let value = table.get(key).ok_or_else(missing)?;
         let names = self.each_once(value, key, |name| self.string(name, key).map(str::to_string))?;
-        lines.extend(names.iter().cloned());
+        lines.extend(names.iter().map(|(name, at)| (name.clone(), self.line(*at))));
         Ok(names.into_iter().map(|(name, _)| name).collect())
     }
 

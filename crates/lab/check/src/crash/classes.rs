@@ -230,7 +230,7 @@ impl<'a, 't> Classes<'a, 't> {
     }
 
     fn stores(&self, unit: usize) -> &[InFlight] {
-        self.tracker.in_flight.get(&self.units[unit]).map_or(&[], Vec::as_slice)
+        self.tracker.stores(self.units[unit])
     }
 
     /// The largest allowed choice below `kept` that loses all but `most` stores of each of `units`.

@@ -567,7 +567,12 @@ impl<'a> Tracker<'a> {
 
     /// Stores in flight of a unit, or changes in flight of files.
     pub(super) fn count(&self, unit: Unit) -> usize {
-        if unit == METADATA { self.changes.len() } else { self.in_flight.get(&unit).map_or(0, Vec::len) }
+        if unit == METADATA { self.changes.len() } else { self.stores(unit).len() }
+    }
+
+    /// Stores in flight of a unit.
+    pub(super) fn stores(&self, unit: Unit) -> &[InFlight] {
+        self.in_flight.get(&unit).map_or(&[], Vec::as_slice)
     }
 
     /// The unit of an address.

@@ -30,11 +30,11 @@ impl Tracker<'_> {
         let chosen = || choice.range(within.clone());
         let mut needed = vec![0; self.log.threads];
         for (unit, kept) in chosen() {
-            self.need(&mut needed, self.in_flight_of(*unit).iter().take(*kept));
+            self.need(&mut needed, self.stores(*unit).iter().take(*kept));
         }
         self.need_of_others(&mut needed, choice, within.clone());
         chosen().all(|(unit, kept)| {
-            let mut lost = self.in_flight_of(*unit).iter().skip(*kept);
+            let mut lost = self.stores(*unit).iter().skip(*kept);
             lost.all(|s| s.epoch > needed[s.store.thread as usize])
         })
     }
@@ -62,7 +62,7 @@ impl Tracker<'_> {
         let first = tangled.partition_point(|unit| unit < within.start());
         let others = || {
             let inside = tangled[first..].iter().take_while(|unit| *unit <= within.end());
-            inside.filter(|unit| !choice.contains_key(unit)).map(|unit| self.in_flight_of(*unit))
+            inside.filter(|unit| !choice.contains_key(unit)).map(|unit| self.stores(*unit))
         };
         let mut more = true;
         while more {
@@ -84,9 +84,5 @@ impl Tracker<'_> {
         };
         let is_tangled = |stores: &[InFlight]| stores.windows(2).any(|pair| !ordered(&pair[0], &pair[1]));
         self.in_flight.iter().filter(|(_, stores)| is_tangled(stores)).map(|(unit, _)| *unit).collect()
-    }
-
-    fn in_flight_of(&self, unit: Unit) -> &[InFlight] {
-        self.in_flight.get(&unit).map_or(&[], Vec::as_slice)
     }
 }

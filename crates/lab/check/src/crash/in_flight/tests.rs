@@ -33,7 +33,7 @@ proptest! {
             let mut block = tracker.persisted.read(line_of(address));
             let at = offset_of(address);
             prop_assert_eq!(tracker.persisted.word(address), word_of(&block, at));
-            let stores = tracker.in_flight.get(&unit).map_or(&[][..], |all| &all[..]);
+            let stores = tracker.stores(unit);
             for kept in 0..=stores.len() {
                 prop_assert_eq!(tracker.word(address, &stores[..kept]), word_of(&block, at));
                 if let Some(next) = stores.get(kept) {
