@@ -158,6 +158,7 @@ CORPUS: dict[str, dict[int, tuple[str, str]]] = {
         1: ("stale-read", "never flushed the line"),
     },
     "pipes.c": {},
+    "late.c": {1: ("stale-read", "never flushed the line")},
     "threads.c": {
         1: ("stale-read", "never flushed the line"),
         2: ("stale-read", "never invalidated its copy"),

@@ -83,7 +83,7 @@ static inline void volatile_read(uint64_t address, unsigned size, const void *pc
     if (by_host) volatile_turn(address, pc, 0);
     struct buffer *b = meets() ? begin() : NULL;
     on_read(address, size, pc);
-    if (b) look(b, address, place(pc));
+    if (b) look(b, (struct look){.address = address, .location = place(pc)});
 }
 
 /* One of each, by all the names that the compilers know. */

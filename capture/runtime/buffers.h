@@ -15,19 +15,20 @@ static uint64_t bytes_of_code(void) { return by_host || is_region_asked() ? 0 : 
 
 /* A hook runs before the read that it tells of, and the thread may have waited in between: whoever stored what was read was
  * first. So the place of such a read is that of the next record, which goes the slow way. */
-static void look(struct buffer *b, uint64_t address, uint32_t location) {
-    b->looked = address;
-    b->looked_location = location;
+static void look(struct buffer *b, struct look l) {
+    b->looked = l;
     b->code_bytes = 0;
 }
 static void forget_look(struct buffer *b) {
-    b->looked = 0;
+    b->looked.address = 0;
     b->code_bytes = bytes_of_code();
 }
+static void look_again(struct buffer *b, struct look l);
 static void tell_look(struct buffer *b) {
-    uint64_t address = b->looked;
+    struct look l = b->looked;
     forget_look(b);
-    turn(b, address, b->looked_location, next_stamp(), 0);
+    if (by_host) look_again(b, l);
+    else turn(b, l.address, l.location, next_stamp(), 0);
 }
 
 /* One record of packed bytes: what decoding needs. Returns where the next begins, NULL when it is not whole. */

@@ -29,6 +29,13 @@ struct site {
 /* Of an atomic operation and its stamp: whose it is, NULL while it is nobody's. */
 typedef _Atomic(struct buffer *) stamp_lock;
 
+/* A read that the program makes now, of which more is told with what follows: its place in the order, or that others stored there meanwhile.
+ * Its address is 0 while there is none. */
+struct look {
+    uint64_t address, value;
+    uint32_t location, bytes;
+};
+
 struct buffer {
     uint8_t *at;
     /* Beyond it, the buffer is handed over. */
@@ -49,9 +56,7 @@ struct buffer {
     uint32_t pending_work;
     /* What memory held before it, where each process is a host (hosts.h). */
     uint64_t pending_was;
-    /* A volatile variable that the program reads now: its place in the order is told with what follows. 0 while there is none. */
-    uint64_t looked;
-    uint32_t looked_location;
+    struct look looked;
     /* The lock of an atomic operation that is under way: this buffer's while it is there. */
     stamp_lock *held;
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */

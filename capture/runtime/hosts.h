@@ -86,9 +86,23 @@ static void say_host(unsigned number, unsigned from) {
     write_text("process", text);
 }
 
+/* What a word has, with a place among all at which it has that. */
+static uint32_t peek_in_turn(uint64_t address, unsigned size, uint64_t *value) {
+    enum { MOST_TRIES = 8 };
+    uint32_t stamp = 0;
+    uint64_t before, tries = 0;
+    peek(address, size, value);
+    do {
+        before = *value;
+        stamp = next_stamp();
+        peek(address, size, value);
+    } while (*value != before && ++tries < MOST_TRIES);
+    return stamp;
+}
+
 /* Before the record of an access to a shared file: its place among all, where its function was called, what a load gives, and as its size whether it is
  * a plain one. Nothing, and no record either, for one that is elsewhere. */
-enum { PLAIN = 1, LOOKS = 3 };
+enum { PLAIN = 1, AGAIN, LOOKS };
 static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t stamp) {
     enum kind k = (enum kind)(what >> 32 & 31);
     unsigned log2size = what >> 37 & 3;
@@ -96,11 +110,24 @@ static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t
     int is_plain = k == LOAD && !looks_for;
     looks_for = 0;
     if (address - shadowed_from >= shadowed_bytes || !find_mapping(b, address)) return 0;
+    if (k == LOAD) {
+        stamp = peek_in_turn(address, 1u << log2size, &value);
+        look(b, (struct look){address, value, 0, 1u << log2size});
+    }
     if (!stamp) stamp = next_stamp();
-    if (k == LOAD) peek(address, 1u << log2size, &value);
     append(b, TURN, what_is(TURN, is_plain ? PLAIN : LOOKS, place_of_call(b)), address, value, stamp, 0);
     consider_pause();
     return 1;
+}
+
+/* The record of a load is made before the load, and the process may have had to wait in between: what the word has now, if that is something else, is what
+ * it may have given too. */
+static void look_again(struct buffer *b, struct look l) {
+    uint64_t value;
+    if (!peek(l.address, l.bytes, &value) || value == l.value) return;
+    uint32_t stamp = peek_in_turn(l.address, l.bytes, &value);
+    append(b, TURN, what_is(TURN, AGAIN, 0), l.address, value, stamp, 0);
+    if (b->at > b->limit) hand_over(b);
 }
 
 /* A store that is still to be looked up has been made if memory changed there. A process that then only loads, until another

@@ -261,7 +261,7 @@ static inline void tell_look(struct buffer *b) { (void)b; }
 static inline struct buffer *current(void) {
     struct buffer *b = self;
     if (__builtin_expect(!b, 0)) return new_buffer();
-    if (__builtin_expect(b->looked != 0, 0)) tell_look(b);
+    if (__builtin_expect(b->looked.address != 0, 0)) tell_look(b);
     return b;
 }
 

@@ -16,8 +16,7 @@ struct frame {
     uint64_t pending;
     uint32_t pending_size, pending_kind, pending_location, pending_work;
     /* A read of a volatile variable, likewise. */
-    uint64_t looked;
-    uint32_t looked_location;
+    struct look looked;
 };
 
 static int in_hook(const struct buffer *b, const ucontext_t *context) {
@@ -40,7 +39,7 @@ static void enter_handler(struct frame *f, const ucontext_t *context) {
     struct buffer *b = self;
     f->interrupted = b;
     f->pending_size = 0;
-    f->looked = 0;
+    f->looked.address = 0;
     if (!b) return;
     f->outer = b->frames;
     b->frames = f;
@@ -51,8 +50,8 @@ static void enter_handler(struct frame *f, const ucontext_t *context) {
     f->pending = b->pending, f->pending_size = b->pending_size, f->pending_kind = b->pending_kind;
     f->pending_location = b->pending_location, f->pending_work = b->pending_work;
     b->pending_size = 0;
-    f->looked = b->looked, f->looked_location = b->looked_location;
-    if (b->looked) forget_look(b);
+    f->looked = b->looked;
+    if (b->looked.address) forget_look(b);
 }
 
 static void leave_handler(struct frame *f) {
@@ -70,7 +69,7 @@ static void leave_handler(struct frame *f) {
         pend(b, f->pending_kind, f->pending, f->pending_size, f->pending_location);
         b->pending_work += f->pending_work;
     }
-    if (f->looked) look(b, f->looked, f->looked_location);
+    if (f->looked.address) look(b, f->looked);
 }
 
 /* What is recorded is kept when a signal ends the program: all but the end. */

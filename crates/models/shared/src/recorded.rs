@@ -59,6 +59,8 @@ pub struct Access {
     pub size: usize,
     /// What was loaded or stored.
     pub value: u64,
+    /// Of a load, what the word had before its thread's next access: what the load may have given instead, where it is not `value`.
+    pub again: u64,
     /// Whether the program itself says that it may look for what others store: a load of what is volatile or atomic, or one of which
     /// that is not known.
     pub looks: bool,
@@ -118,6 +120,9 @@ pub(crate) struct Sights {
     pub(crate) races: BTreeSet<usize>,
 }
 
+/// The stores to each word of each line, in order.
+type Stores = BTreeMap<(usize, usize), Vec<usize>>;
+
 /// How many stores to a word before a load are searched for the one whose value it gave: the counter of places and the access
 /// are not one step.
 const NEAR: usize = 64;
@@ -125,6 +130,25 @@ const NEAR: usize = 64;
 const MOST_SEARCHED: usize = 256;
 /// How many accesses before and after a store are searched for those that make its word a lock.
 const FAR: usize = 1 << 12;
+
+/// How far each thread's doings are perhaps known to each thread, by loads of which it is not certain what they gave.
+struct Perhaps(Vec<Vec<u32>>);
+
+impl Perhaps {
+    fn knows(&self, thread: usize, by: usize, access: usize) -> bool {
+        (access as u32) < self.0[thread][by]
+    }
+
+    fn learn(&mut self, thread: usize, told: &[u32]) {
+        self.0[thread].iter_mut().zip(told).for_each(|(own, told)| *own = (*own).max(*told));
+    }
+
+    /// What another thread told this one, that one has perhaps been told before.
+    fn pass_on(&mut self, by: usize, thread: usize) {
+        let told = self.0[by].clone();
+        self.learn(thread, &told);
+    }
+}
 
 /// How far each thread's doings are known, one more than the number of the last access.
 type Known = Rc<[u32]>;
@@ -219,8 +243,18 @@ impl Recorded {
         let (looked_at, threads_of) = (self.looked_at(), self.threads_of_hosts());
         // Of each host, when it last met others outside of this memory.
         let mut elsewhere = [0; MOST_HOSTS];
+        let mut perhaps = Perhaps(vec![vec![0; threads]; threads]);
+        // Of each thread, its last load if it is not certain what that gave.
+        let mut uncertain = vec![None; threads];
         for (index, access) in self.accesses.iter().enumerate() {
             let (thread, lock) = (access.thread, (access.line, access.offset));
+            let before = uncertain[thread].take().and_then(|load| self.seen_later(&stores, load, index));
+            if let Some(told) = before {
+                let by = self.accesses[told].thread;
+                perhaps.learn(thread, &knows[by].as_told(by, told));
+                perhaps.pass_on(by, thread);
+            }
+            uncertain[thread] = (access.again != access.value).then_some(index);
             if access.act.is_store() {
                 let before = last.entry(access.line).or_insert([None; MOST_HOSTS]);
                 let others = before.iter().enumerate().filter(|(host, _)| *host != access.host);
@@ -260,7 +294,12 @@ impl Recorded {
             sights.saw[index] = Saw::Looked(told);
             let is_plain = access.act == Act::Load && !looked_at.contains(&(access.line, access.word()));
             let own = (knows.as_slice(), &threads_of[access.host]);
-            if is_plain && !is_own && self.is_unordered(own, index, told, elsewhere[access.host]) {
+            let is_perhaps_known = own.1.iter().any(|own| perhaps.knows(*own, by.thread, told));
+            if is_plain
+                && !is_own
+                && !is_perhaps_known
+                && self.is_unordered(own, index, told, elsewhere[access.host])
+            {
                 sights.races.insert(index);
             }
             if access.act == Act::Load && !is_own {
@@ -268,6 +307,7 @@ impl Recorded {
             }
             let knew = knows[by.thread].as_told(by.thread, told);
             knows[thread].learn(&knew, told, index);
+            perhaps.pass_on(by.thread, thread);
         }
         sights
     }
@@ -320,8 +360,8 @@ impl Recorded {
     }
 
     /// The stores to each word, in order.
-    fn stores(&self) -> BTreeMap<(usize, usize), Vec<usize>> {
-        let mut stores: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    fn stores(&self) -> Stores {
+        let mut stores = Stores::new();
         for (index, access) in self.accesses.iter().enumerate().filter(|(_, a)| a.act.is_store()) {
             stores.entry((access.line, access.word())).or_default().push(index);
         }
@@ -365,8 +405,17 @@ impl Recorded {
     }
 
     /// The store whose bytes a load gave: the last one before it that left its value, or one that was about to be.
-    fn seen(&self, stores: &BTreeMap<(usize, usize), Vec<usize>>, load: usize) -> Option<usize> {
+    fn seen(&self, stores: &Stores, load: usize) -> Option<usize> {
+        self.left_by(stores, &self.accesses[load], load)
+    }
+
+    /// The store whose bytes a load gave if it was made just before `next`, its thread's next access.
+    fn seen_later(&self, stores: &Stores, load: usize, next: usize) -> Option<usize> {
         let access = &self.accesses[load];
+        self.left_by(stores, &Access { value: access.again, ..*access }, next)
+    }
+
+    fn left_by(&self, stores: &Stores, access: &Access, load: usize) -> Option<usize> {
         let all = stores.get(&(access.line, access.word()))?;
         let (before, after) = all.split_at(all.partition_point(|store| *store < load));
         let overlap = |store: &usize| self.accesses[*store].mask() & access.mask();

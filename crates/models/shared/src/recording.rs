@@ -22,6 +22,7 @@ pub(crate) fn recorded(recording: &Recording, coherent: &CoherentRanges) -> Reco
         called: BTreeMap::new(),
         lines: numbers,
         turns: vec![Turn::default(); recording.threads()],
+        last: vec![None; recording.threads()],
         accesses: Vec::new(),
     };
     recording.in_order().for_each(|record| reader.follow(&record));
@@ -98,6 +99,8 @@ struct Turn {
 
 /// The size in a turn that says of a load that it is a plain one.
 const PLAIN: u8 = 2;
+/// The size in a turn that tells of the load before what the word has now, which is something else.
+const AGAIN: u8 = 4;
 
 struct Reader {
     host_of: BTreeMap<u16, usize>,
@@ -108,6 +111,8 @@ struct Reader {
     lines: BTreeMap<u64, usize>,
     /// Of each thread, what is said of its next access.
     turns: Vec<Turn>,
+    /// Of each thread, the number of its last access.
+    last: Vec<Option<usize>>,
     accesses: Vec<Access>,
 }
 
@@ -116,6 +121,10 @@ impl Reader {
         let Some(host) = self.host_of.get(&r.thread).copied() else { return };
         watch::check();
         let act = match r.kind {
+            Kind::Turn if r.size == AGAIN => {
+                self.look_again(r);
+                return;
+            }
             Kind::Turn => {
                 let turn = Turn { loaded: r.value, call: r.location, looks: r.size != PLAIN };
                 self.turns[usize::from(r.thread)] = turn;
@@ -159,9 +168,21 @@ impl Reader {
             let line = self.lines.get(&(address / 64)).copied().unwrap_or(0);
             let (offset, size) = ((address % 64) as usize, size as usize);
             let thread = usize::from(r.thread);
-            self.accesses.push(Access { host, thread, act, line, offset, size, value, looks, place });
+            self.last[thread] = Some(self.accesses.len());
+            let again = value;
+            self.accesses.push(Access { host, thread, act, line, offset, size, value, again, looks, place });
             value = value.checked_shr(8 * size as u32).unwrap_or(0);
             address += size as u64;
+        }
+    }
+
+    /// The word of the thread's last load has changed since.
+    fn look_again(&mut self, r: &Record) {
+        let Some(load) = self.last[usize::from(r.thread)].map(|last| &mut self.accesses[last]) else {
+            return;
+        };
+        if load.act == Act::Load && load.offset == (r.address % 64) as usize {
+            load.again = r.value;
         }
     }
 

@@ -30,6 +30,7 @@ impl Program {
             offset: 0,
             size: 8,
             value,
+            again: value,
             looks,
             place,
         });
@@ -505,6 +506,20 @@ fn plain_data_that_is_stored_after_it_was_told_of_is_unordered() {
     let told = again.with(0, Act::Store, TOLD, 1).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
     let again = stored(told.with(1, Act::Load, TOLD, 1));
     assert_eq!(seen(again.with(1, DROP, DATA, 0)).found(), []);
+}
+
+#[test]
+fn a_look_that_may_have_given_what_came_right_after_it_orders_what_follows() {
+    let looked = told_before().with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, 1);
+    let stored = looked.with(0, Act::Store, DATA, 7).with(0, CLWB, DATA, 0).with(0, Act::Fence, 0, 0);
+    let told = stored.with(0, Act::Store, TOLD, 2).with(0, CLWB, TOLD, 0).with(0, Act::Fence, 0, 0);
+    let mut late = told.with(1, DROP, DATA, 0).with(1, Act::Load, DATA, 7);
+    late.finds(Kind::Unordered, &["this load at kv.c:13", "at kv.c:6", "nothing orders the two"]);
+    late.0.accesses[4].again = 2;
+    assert_eq!(late.found(), []);
+    // Nobody is said to know what he may know: a copy that is old is right.
+    late.0.accesses.truncate(11);
+    assert_eq!(late.with(1, Act::Load, DATA, 0).found(), []);
 }
 
 /// A reader of a sequence lock: it looks at the number, loads data that is stored meanwhile, and looks at the number again where `is_checked`.
