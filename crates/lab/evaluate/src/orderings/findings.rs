@@ -111,14 +111,14 @@ fn by_design(runs: &Runs, claim: &Claim) -> Option<Finding> {
         }
         "orderings.table-iv.controllers" => {
             let keeps = |d: &Design| d.nature().across == Across::OneKeeps;
-            same(runs, &keeps, &["dpo", "pmem-spec"], "do not support several controllers")
+            same(runs, &keeps, &["dpo", "pmem-spec"], "do not support several controllers")?
         }
         "orderings.table-iv.recovery" => {
             let wrong = |d: &Design| d.nature().speculates != Speculates::Nothing;
-            same(runs, &wrong, &["pmem-spec", "asap-ep", "asap-rp"], "have something to take back")
+            same(runs, &wrong, &["pmem-spec", "asap-ep", "asap-rp"], "have something to take back")?
         }
         "orderings.table-iv.battery" => {
-            same(runs, &|d| d.needs_battery(), &["bbb", "eadr"], "need a battery")
+            same(runs, &|d| d.needs_battery(), &["bbb", "eadr"], "need a battery")?
         }
         _ => return None,
     })
@@ -140,12 +140,13 @@ const COMPARED: [&str; 12] = [
     "asap-rp",
 ];
 
-/// Whether something holds for these of the compared designs, and for no other.
-fn same(runs: &Runs, holds: &dyn Fn(&Design) -> bool, those: &[&str], what: &str) -> Finding {
-    let found = COMPARED.iter().copied().filter(|m| tables::design(runs, m, 4).is_some_and(|d| holds(&d)));
-    let found: Vec<&str> = found.collect();
+/// Whether something holds for these of the compared designs, and for no other; none where one of them is not described.
+fn same(runs: &Runs, holds: &dyn Fn(&Design) -> bool, those: &[&str], what: &str) -> Option<Finding> {
+    let described = |machine: &&'static str| Some((*machine, tables::design(runs, machine, 4)?));
+    let designs: Vec<_> = COMPARED.iter().map(described).collect::<Option<_>>()?;
+    let found: Vec<&str> = designs.iter().filter(|(_, design)| holds(design)).map(|(m, _)| *m).collect();
     let (mut ours, mut theirs) = (found.clone(), those.to_vec());
     ours.sort_unstable();
     theirs.sort_unstable();
-    statement(ours == theirs, format!("{} {what}", found.join(", ")))
+    Some(statement(ours == theirs, format!("{} {what}", found.join(", "))))
 }
