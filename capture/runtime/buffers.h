@@ -21,14 +21,15 @@ static void look(struct buffer *b, struct look l) {
 }
 static void forget_look(struct buffer *b) {
     b->looked.address = 0;
+    b->wider_words = 0;
     b->code_bytes = bytes_of_code();
 }
-static void look_again(struct buffer *b, struct look l);
+static void look_again(struct buffer *b);
 static void tell_look(struct buffer *b) {
     struct look l = b->looked;
+    if (by_host) look_again(b);
     forget_look(b);
-    if (by_host) look_again(b, l);
-    else turn(b, l.address, l.location, next_stamp(), 0);
+    if (!by_host) turn(b, l.address, l.location, next_stamp(), 0);
 }
 
 /* One record of packed bytes: what decoding needs. Returns where the next begins, NULL when it is not whole. */
@@ -294,6 +295,7 @@ static void end_thread(void *p) {
     uint64_t signals = block_signals();
     /* Cancelled in the midst of a hook, perhaps. */
     leave_record(b);
+    if (by_host && b->looked.address) tell_look(b);
     settle(b);
     emit(b, END, 0, 0, 0, 0, next_stamp());
     take_side(b);

@@ -29,8 +29,7 @@ struct site {
 /* Of an atomic operation and its stamp: whose it is, NULL while it is nobody's. */
 typedef _Atomic(struct buffer *) stamp_lock;
 
-/* A read that the program makes now, of which more is told with what follows: its place in the order, or that others stored there meanwhile.
- * Its address is 0 while there is none. */
+/* A read that the program makes now, of which more is told with what follows: its place in the order, or what others stored there meanwhile. Its address is 0 while there is none. */
 struct look {
     uint64_t address, value;
     uint32_t location, bytes;
@@ -57,6 +56,9 @@ struct buffer {
     /* What memory held before it, where each process is a host (hosts.h). */
     uint64_t pending_was;
     struct look looked;
+    /* Where each process is a host: the other words of a read that is wider. */
+    struct look wider[3];
+    unsigned wider_words;
     /* The lock of an atomic operation that is under way: this buffer's while it is there. */
     stamp_lock *held;
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */

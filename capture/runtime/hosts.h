@@ -100,6 +100,12 @@ static uint32_t peek_in_turn(uint64_t address, unsigned size, uint64_t *value) {
     return stamp;
 }
 
+/* One read may be noted as several words. */
+static void note_look(struct buffer *b, struct look l) {
+    if (!b->looked.address) look(b, l);
+    else if (b->wider_words < sizeof b->wider / sizeof *b->wider) b->wider[b->wider_words++] = l;
+}
+
 /* Before the record of an access to a shared file: its place among all, where its function was called, what a load gives, and as its size whether it is
  * a plain one. Nothing, and no record either, for one that is elsewhere. */
 enum { PLAIN = 1, AGAIN, LOOKS };
@@ -112,7 +118,7 @@ static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t
     if (address - shadowed_from >= shadowed_bytes || !find_mapping(b, address)) return 0;
     if (k == LOAD) {
         stamp = peek_in_turn(address, 1u << log2size, &value);
-        look(b, (struct look){address, value, 0, 1u << log2size});
+        note_look(b, (struct look){address, value, 0, 1u << log2size});
     }
     if (!stamp) stamp = next_stamp();
     append(b, TURN, what_is(TURN, is_plain ? PLAIN : LOOKS, place_of_call(b)), address, value, stamp, 0);
@@ -122,12 +128,16 @@ static int take_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t
 
 /* The record of a load is made before the load, and the process may have had to wait in between: what the word has now, if that is something else, is what
  * it may have given too. */
-static void look_again(struct buffer *b, struct look l) {
+static void look_at_word_again(struct buffer *b, const struct look *l) {
     uint64_t value;
-    if (!peek(l.address, l.bytes, &value) || value == l.value) return;
-    uint32_t stamp = peek_in_turn(l.address, l.bytes, &value);
-    append(b, TURN, what_is(TURN, AGAIN, 0), l.address, value, stamp, 0);
+    if (!peek(l->address, l->bytes, &value) || value == l->value || !find_mapping(b, l->address)) return;
+    uint32_t stamp = peek_in_turn(l->address, l->bytes, &value);
+    append(b, TURN, what_is(TURN, AGAIN, 0), l->address, value, stamp, 0);
     if (b->at > b->limit) hand_over(b);
+}
+static void look_again(struct buffer *b) {
+    look_at_word_again(b, &b->looked);
+    for (unsigned n = 0; n < b->wider_words; n++) look_at_word_again(b, &b->wider[n]);
 }
 
 /* A store that is still to be looked up has been made if memory changed there. A process that then only loads, until another

@@ -49,7 +49,7 @@ impl Recorded {
                     *last = None;
                 }
                 Act::Store | Act::StorePast | Act::Lock | Act::Unlock => *last = None,
-                Act::Fence => {}
+                Act::Fence | Act::Again => {}
             }
         }
         looked_at
@@ -89,7 +89,7 @@ impl Checks {
                     found.extend(is_changed.then_some((word, look.place != again.place)));
                 }
                 Act::Store | Act::StorePast | Act::Exchange => break,
-                Act::Flush(_) | Act::Fence | Act::Lock | Act::Unlock => {}
+                Act::Flush(_) | Act::Fence | Act::Again | Act::Lock | Act::Unlock => {}
             }
         }
         let is_check = |(word, is_elsewhere): (Word, bool)| {

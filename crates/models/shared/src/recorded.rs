@@ -7,7 +7,7 @@
 use crate::shadow::MOST_HOSTS;
 use crate::source_line::SourceLine;
 use protocol::FlushKind;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 /// What a host did.
@@ -15,6 +15,8 @@ use std::rc::Rc;
 pub enum Act {
     /// Loaded `value`.
     Load,
+    /// The word of the thread's last load has `value` now: that load may have given it instead.
+    Again,
     /// Stored `value`.
     Store,
     /// Stored `value` past the caches.
@@ -59,8 +61,6 @@ pub struct Access {
     pub size: usize,
     /// What was loaded or stored.
     pub value: u64,
-    /// Of a load, what the word had before its thread's next access: what the load may have given instead, where it is not `value`.
-    pub again: u64,
     /// Whether the program itself says that it may look for what others store: a load of what is volatile or atomic, or one of which
     /// that is not known.
     pub looks: bool,
@@ -131,22 +131,22 @@ const MOST_SEARCHED: usize = 256;
 /// How many accesses before and after a store are searched for those that make its word a lock.
 const FAR: usize = 1 << 12;
 
-/// How far each thread's doings are perhaps known to each thread, by loads of which it is not certain what they gave.
-struct Perhaps(Vec<Vec<u32>>);
+/// Stores that may have told a thread of what was done before them, the latest last: what a later load gives shows that they did.
+#[derive(Clone, Default)]
+struct Perhaps(VecDeque<(usize, Rc<[u32]>)>);
 
 impl Perhaps {
-    fn knows(&self, thread: usize, by: usize, access: usize) -> bool {
-        (access as u32) < self.0[thread][by]
+    fn add(&mut self, store: usize, told: Rc<[u32]>) {
+        const MOST: usize = 8;
+        if self.0.len() == MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back((store, told));
     }
 
-    fn learn(&mut self, thread: usize, told: &[u32]) {
-        self.0[thread].iter_mut().zip(told).for_each(|(own, told)| *own = (*own).max(*told));
-    }
-
-    /// What another thread told this one, that one has perhaps been told before.
-    fn pass_on(&mut self, by: usize, thread: usize) {
-        let told = self.0[by].clone();
-        self.learn(thread, &told);
+    /// The latest of them that tells of `access`, which is thread `by`'s, and another one.
+    fn told_of(&self, by: usize, access: usize) -> Option<&(usize, Rc<[u32]>)> {
+        self.0.iter().rev().find(|(store, told)| *store != access && (access as u32) < told[by])
     }
 }
 
@@ -243,18 +243,9 @@ impl Recorded {
         let (looked_at, threads_of) = (self.looked_at(), self.threads_of_hosts());
         // Of each host, when it last met others outside of this memory.
         let mut elsewhere = [0; MOST_HOSTS];
-        let mut perhaps = Perhaps(vec![vec![0; threads]; threads]);
-        // Of each thread, its last load if it is not certain what that gave.
-        let mut uncertain = vec![None; threads];
+        let mut perhaps = vec![Perhaps::default(); threads];
         for (index, access) in self.accesses.iter().enumerate() {
             let (thread, lock) = (access.thread, (access.line, access.offset));
-            let before = uncertain[thread].take().and_then(|load| self.seen_later(&stores, load, index));
-            if let Some(told) = before {
-                let by = self.accesses[told].thread;
-                perhaps.learn(thread, &knows[by].as_told(by, told));
-                perhaps.pass_on(by, thread);
-            }
-            uncertain[thread] = (access.again != access.value).then_some(index);
             if access.act.is_store() {
                 let before = last.entry(access.line).or_insert([None; MOST_HOSTS]);
                 let others = before.iter().enumerate().filter(|(host, _)| *host != access.host);
@@ -269,6 +260,15 @@ impl Recorded {
             let told = match access.act {
                 Act::Load if but.contains(&index) => None,
                 Act::Load => self.seen(&stores, index),
+                Act::Again => {
+                    let told =
+                        self.seen(&stores, index).filter(|told| self.accesses[*told].host != access.host);
+                    if let Some(told) = told {
+                        let by = self.accesses[told].thread;
+                        perhaps[thread].add(told, knows[by].as_told(by, told).into());
+                    }
+                    None
+                }
                 Act::Lock => {
                     let given_back = given_back.get(&lock).copied();
                     if given_back.is_none() {
@@ -285,6 +285,11 @@ impl Recorded {
             let Some(told) = told else { continue };
             let by = self.accesses[told];
             let is_own = by.host == access.host;
+            let is_plain = access.act == Act::Load && !looked_at.contains(&(access.line, access.word()));
+            if is_plain && let Some((store, told)) = perhaps[thread].told_of(by.thread, told) {
+                sights.tells.insert(*store);
+                knows[thread].learn(told, *store, index);
+            }
             let is_known = by.thread == thread || (told as u32) < knows[thread].now[by.thread];
             if access.act == Act::Load && is_known {
                 let first = knows[thread].told_of(by.thread, told).filter(|_| !is_own);
@@ -292,12 +297,11 @@ impl Recorded {
                 continue;
             }
             sights.saw[index] = Saw::Looked(told);
-            let is_plain = access.act == Act::Load && !looked_at.contains(&(access.line, access.word()));
             let own = (knows.as_slice(), &threads_of[access.host]);
-            let is_perhaps_known = own.1.iter().any(|own| perhaps.knows(*own, by.thread, told));
+            let is_perhaps_known = || own.1.iter().any(|t| perhaps[*t].told_of(by.thread, told).is_some());
             if is_plain
                 && !is_own
-                && !is_perhaps_known
+                && !is_perhaps_known()
                 && self.is_unordered(own, index, told, elsewhere[access.host])
             {
                 sights.races.insert(index);
@@ -307,7 +311,9 @@ impl Recorded {
             }
             let knew = knows[by.thread].as_told(by.thread, told);
             knows[thread].learn(&knew, told, index);
-            perhaps.pass_on(by.thread, thread);
+            for (store, told) in perhaps[by.thread].clone().0 {
+                perhaps[thread].add(store, told);
+            }
         }
         sights
     }
@@ -406,16 +412,7 @@ impl Recorded {
 
     /// The store whose bytes a load gave: the last one before it that left its value, or one that was about to be.
     fn seen(&self, stores: &Stores, load: usize) -> Option<usize> {
-        self.left_by(stores, &self.accesses[load], load)
-    }
-
-    /// The store whose bytes a load gave if it was made just before `next`, its thread's next access.
-    fn seen_later(&self, stores: &Stores, load: usize, next: usize) -> Option<usize> {
         let access = &self.accesses[load];
-        self.left_by(stores, &Access { value: access.again, ..*access }, next)
-    }
-
-    fn left_by(&self, stores: &Stores, access: &Access, load: usize) -> Option<usize> {
         let all = stores.get(&(access.line, access.word()))?;
         let (before, after) = all.split_at(all.partition_point(|store| *store < load));
         let overlap = |store: &usize| self.accesses[*store].mask() & access.mask();

@@ -22,7 +22,6 @@ pub(crate) fn recorded(recording: &Recording, coherent: &CoherentRanges) -> Reco
         called: BTreeMap::new(),
         lines: numbers,
         turns: vec![Turn::default(); recording.threads()],
-        last: vec![None; recording.threads()],
         accesses: Vec::new(),
     };
     recording.in_order().for_each(|record| reader.follow(&record));
@@ -99,8 +98,10 @@ struct Turn {
 
 /// The size in a turn that says of a load that it is a plain one.
 const PLAIN: u8 = 2;
-/// The size in a turn that tells of the load before what the word has now, which is something else.
+/// The size in a turn that says what the word of a load before has now, which is something else.
 const AGAIN: u8 = 4;
+/// A load before is one of so many last accesses.
+const NEAR: usize = 256;
 
 struct Reader {
     host_of: BTreeMap<u16, usize>,
@@ -111,8 +112,6 @@ struct Reader {
     lines: BTreeMap<u64, usize>,
     /// Of each thread, what is said of its next access.
     turns: Vec<Turn>,
-    /// Of each thread, the number of its last access.
-    last: Vec<Option<usize>>,
     accesses: Vec<Access>,
 }
 
@@ -168,21 +167,20 @@ impl Reader {
             let line = self.lines.get(&(address / 64)).copied().unwrap_or(0);
             let (offset, size) = ((address % 64) as usize, size as usize);
             let thread = usize::from(r.thread);
-            self.last[thread] = Some(self.accesses.len());
-            let again = value;
-            self.accesses.push(Access { host, thread, act, line, offset, size, value, again, looks, place });
+            self.accesses.push(Access { host, thread, act, line, offset, size, value, looks, place });
             value = value.checked_shr(8 * size as u32).unwrap_or(0);
             address += size as u64;
         }
     }
 
-    /// The word of the thread's last load has changed since.
+    /// The word of one of the thread's last loads has changed since.
     fn look_again(&mut self, r: &Record) {
-        let Some(load) = self.last[usize::from(r.thread)].map(|last| &mut self.accesses[last]) else {
-            return;
+        let at = (self.lines.get(&(r.address / 64)).copied(), (r.address % 64) as usize);
+        let is_it = |load: &&Access| {
+            (load.act, load.thread) == (Act::Load, r.thread.into()) && (Some(load.line), load.offset) == at
         };
-        if load.act == Act::Load && load.offset == (r.address % 64) as usize {
-            load.again = r.value;
+        if let Some(load) = self.accesses.iter().rev().take(NEAR).find(is_it) {
+            self.accesses.push(Access { act: Act::Again, value: r.value, ..*load });
         }
     }
 

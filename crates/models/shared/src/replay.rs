@@ -198,6 +198,8 @@ struct Replay<'a> {
     /// Of each host's copy of a line: whether the host had dropped it before, and how often it loaded each word since.
     looks: BTreeMap<(usize, usize), Looks>,
     unordered: BTreeSet<usize>,
+    /// Of each thread, the line that its last load fetched, if it did.
+    fetched: Vec<Option<usize>>,
     noted: Vec<Noted>,
     /// Of each version: the access that stored it.
     stored_by: Vec<usize>,
@@ -243,6 +245,7 @@ impl<'a> Replay<'a> {
             last: Time::ZERO,
             looks: BTreeMap::new(),
             unordered: BTreeSet::new(),
+            fetched: vec![None; recorded.threads()],
             noted: Vec::new(),
             stored_by: vec![0],
             released: BTreeSet::new(),
@@ -361,6 +364,7 @@ impl<'a> Replay<'a> {
         self.done[index] = 1;
         let time = match access.act {
             Act::Load => self.load(index, &access),
+            Act::Again => self.fetch_again(&access),
             Act::Store => self.store(index, &access),
             Act::Exchange => self.fence(&access) + self.store(index, &access),
             Act::StorePast => self.store_past(index, &access),
@@ -374,6 +378,8 @@ impl<'a> Replay<'a> {
     fn load(&mut self, index: usize, access: &Access) -> Dur {
         let (id, place) = (access.host, (access.line, access.word()));
         self.world.stats.references += 1;
+        let is_fetched = self.world.state.copy(id, place.0).is_none();
+        self.fetched[access.thread] = is_fetched.then_some(place.0);
         let time = self.world.fetch(id, place.0);
         let got = self.world.state.load(id, place.0, place.1);
         self.keep(access, OpKind::Load, got.value);
@@ -421,6 +427,19 @@ impl<'a> Replay<'a> {
             Saw::Nothing | Saw::Known(..) | Saw::Looked(_) => {}
         }
         time
+    }
+
+    /// A load may have been made as late as this: what it fetched it may have fetched now.
+    fn fetch_again(&mut self, access: &Access) -> Dur {
+        let (id, line) = (access.host, access.line);
+        let is_clean = self.world.state.copy(id, line).is_some_and(|copy| !copy.dirty);
+        let is_on_its_way = self.world.state.in_flight(id).iter().any(|write| write.line == line);
+        if is_clean && !is_on_its_way && self.fetched[access.thread] == Some(line) {
+            self.world.state.evict(id, line);
+            self.world.fetch(id, line);
+            self.note_landed(line);
+        }
+        Dur::ZERO
     }
 
     /// Whether a plain load saw a store that nothing orders before it, and what is loaded then is not thrown away.

@@ -211,7 +211,7 @@ impl Belongs {
     }
 
     fn follow(&mut self, open: &mut Open, index: usize, access: &Access) {
-        let (line, lock) = ((access.host, access.line), (access.thread, access.line, access.offset));
+        let (line, word) = ((access.host, access.line), (access.thread, access.line, access.offset));
         if matches!(access.act, Act::Fence | Act::Exchange) {
             let flushes = open.unfenced.remove(&access.host).unwrap_or_default();
             flushes.into_iter().for_each(|flush| self.with[flush].push(index));
@@ -220,7 +220,14 @@ impl Belongs {
             self.dropped[index] = open.dropped.get(&line).copied();
         }
         match access.act {
-            Act::Load | Act::Fence => {}
+            Act::Load => _ = open.loaded.insert(word, index),
+            Act::Again => {
+                if let Some(load) = open.loaded.get(&word).copied() {
+                    self.with[load].push(index);
+                    self.with[index].push(load);
+                }
+            }
+            Act::Fence => {}
             Act::Store | Act::Exchange => open.unflushed.entry(line).or_default().push(index),
             Act::StorePast => open.unfenced.entry(access.host).or_default().push(index),
             Act::Flush(kind) => {
@@ -233,9 +240,9 @@ impl Belongs {
                     open.dropped.insert(line, index);
                 }
             }
-            Act::Lock => _ = open.locked.insert(lock, index),
+            Act::Lock => _ = open.locked.insert(word, index),
             Act::Unlock => {
-                if let Some(lock) = open.locked.remove(&lock) {
+                if let Some(lock) = open.locked.remove(&word) {
                     self.with[lock].push(index);
                     self.with[index].push(lock);
                 }
@@ -249,6 +256,8 @@ impl Belongs {
 struct Open {
     /// Each host's last invalidation of a line.
     dropped: BTreeMap<(usize, usize), usize>,
+    /// Each thread's last load of each word.
+    loaded: BTreeMap<(usize, usize, usize), usize>,
     /// Locks that threads have.
     locked: BTreeMap<(usize, usize, usize), usize>,
     /// Stores that wait for a flush of their host.
