@@ -7,7 +7,7 @@ use super::in_flight::Tracker;
 use super::log::{Event, Kind, Log, SiteId};
 use super::unit::{METADATA, Unit};
 use protocol::Persistency;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A store, for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Explanation {
     /// Puts it in words, for which the log is read again.
     pub(super) fn tell(&mut self, log: &Log, tracker: &Tracker<'_>, model: Persistency) {
         let (missing, present) = mattering(tracker, &self.choice);
-        self.text = words(log, tracker, model, &missing, &present);
+        self.text = words(log, tracker, model, &self.choice, (&missing, &present));
     }
 }
 
@@ -134,8 +134,8 @@ fn words(
     log: &Log,
     tracker: &Tracker<'_>,
     model: Persistency,
-    missing: &[Mattering],
-    present: &[Mattering],
+    choice: &BTreeMap<Unit, usize>,
+    (missing, present): (&[Mattering], &[Mattering]),
 ) -> String {
     let Some(lost) = missing.first() else {
         let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);
@@ -146,7 +146,14 @@ fn words(
         );
     };
     let (lost_name, later) = (lost.named(log), present.iter().find(|p| p.index > lost.index));
-    let Some(kept) = later.or(present.last()) else {
+    let beside = || kept_of_lost(tracker, choice).filter(|_| is_under_way(log, lost, tracker.at()));
+    let Some(kept) = later.or(present.last()).cloned().or_else(beside) else {
+        if let Some(durable) = needs_it(log, tracker, lost) {
+            let name = durable.named(log);
+            return format!(
+                "{lost_name} is lost before its operation had to make it durable, and what was durable before needs it, {name} last: the two are in the wrong order, or not one change"
+            );
+        }
         let reason = reason(log, lost, tracker.at(), model);
         return format!(
             "{lost_name} is lost although its operation had ended or something durable needs it: {reason}"
@@ -157,6 +164,44 @@ fn words(
         return format!("{kept_name} can persist without {lost_name} after it: the two are not one");
     }
     format!("{kept_name} can persist before {lost_name}: {}", reason(log, lost, kept.index, model))
+}
+
+/// The last store that is there in a unit that lost what came after it.
+fn kept_of_lost(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Option<Mattering> {
+    let of = |(unit, kept): (&Unit, &usize)| {
+        let stores = tracker.in_flight.get(unit).filter(|stores| *kept < stores.len())?;
+        stores.get(kept.checked_sub(1)?).map(Mattering::store)
+    };
+    choice.iter().filter_map(of).max_by_key(|kept| kept.index)
+}
+
+/// Whether neither an operation of its thread ended nor anything that makes stores durable came between a store and `until`: no flush
+/// or fence is missing then.
+fn is_under_way(log: &Log, lost: &Mattering, until: usize) -> bool {
+    let passes = |e: &Event| {
+        let is_bound = matches!(
+            e.kind,
+            Kind::Fence(_) | Kind::Locked { .. } | Kind::Ended | Kind::Sync | Kind::Synchronise(_)
+        );
+        is_bound && e.thread == lost.event.thread
+    };
+    let mut after = log.pass().map(|h| h.event).enumerate().skip(lost.index + 1);
+    !after.by_ref().take_while(|(index, _)| *index < until).any(|(_, e)| passes(&e))
+}
+
+/// The last store that a thread made before one that is lost, where it is durable and nothing had to make that one so yet.
+fn needs_it(log: &Log, tracker: &Tracker<'_>, lost: &Mattering) -> Option<Mattering> {
+    if !is_under_way(log, lost, tracker.at()) {
+        return None;
+    }
+    let in_flight: BTreeSet<usize> = tracker.in_flight.values().flatten().map(|p| p.event).collect();
+    let is_store = |e: &Event| {
+        matches!(e.kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } | Kind::Written)
+    };
+    let own = |e: &Event| e.thread == lost.event.thread && is_store(e);
+    let before = log.pass().map(|h| h.event).enumerate().take(lost.index);
+    let durable = before.filter(|(index, e)| own(e) && !in_flight.contains(index)).last();
+    durable.map(|(index, event)| Mattering { index, event, change: None })
 }
 
 /// What is missing between a store and `until` that would have made it persistent.
