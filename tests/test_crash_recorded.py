@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import coreplane as cp
 from conftest import COREPLANE, ROOT, Cli, as_by_hand
 
 PROGRAMS = ROOT / "tests/programs"
@@ -50,6 +51,26 @@ def test_a_store_that_comes_too_early_is_found_by_both(log: Cli) -> None:
     assert any("log.c" in f["why"] for f in result["model_images"]["failures"])
     machine = found(log, "asap-rp", trace, "--check", CHECK, code=1)
     assert machine["timed"]["failing_points"] > 0, "the machine itself leaves the counter without its entry"
+
+
+@pytest.mark.parametrize("apart", [8, 64])
+def test_two_stores_in_the_wrong_order_lack_no_fence(cli: Cli, apart: int) -> None:
+    program = cp.Program()
+    base, thread = program.map("m.pm", 4096), program.main
+    thread.store(base + 64, 1)
+    if apart == 64:
+        thread.persist(base + 64, 8)
+    thread.store(base + 64 + apart, 7)
+    thread.persist(base + 64 + apart, 8)
+    thread.mark(1)
+    program.save(cli.folder / "t.parquet")
+    (cli.folder / "check.py").write_text(f"import sys; d = open(sys.argv[1], 'rb').read(); sys.exit(d[64] == 1 and d[{64 + apart}] != 7)")
+    for machine in ("intel", "asap-rp"):
+        result = found(cli, machine, "trace:t.parquet", "--check", "python3 check.py {image}", code=1)
+        why = [f["why"] for f in result["model_images"]["failures"]]
+        assert why and not any("fence" in text for text in why), why
+        words = "the two are not one" if apart == 8 else "what was durable before needs it, the store at "
+        assert any(words in text for text in why), why
 
 
 def test_checks_that_cannot_be_run_are_no_verdict(log: Cli) -> None:
@@ -105,7 +126,9 @@ def test_instants_and_settings_act_on_recordings(log: Cli) -> None:
     one = found(log, "intel", trace, "--check", CHECK, "--at", f"{at} ns", code=1)
     assert one["timed"]["points"] == 1 and one["model_images"] is None
     assert one["timed"]["failures"][0]["at_ns"] == at
-    assert found(log, "intel", trace, "--check", CHECK, "--at", "1 s", code=0)["timed"]["points"] == 1
+    late = found(log, "intel", trace, "--check", CHECK, "--at", "1 s", code=0)
+    assert late["timed"]["points"] == 1 and any("before the power failed: nothing was cut short" in note for note in late["notes"]), late["notes"]
+    assert not any("cut short" in note for note in one["notes"])
     whole = found(log, "intel", trace, "--check", CHECK, "--all", "--points", 5000, code=1)
     assert whole["timed"]["points"] > every["timed"]["points"]
     slow = found(

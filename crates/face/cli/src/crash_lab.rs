@@ -63,7 +63,7 @@ impl Lab {
             |message| TimedFailure { at: Time::ZERO, ended: vec![], passed: vec![], message, lost: vec![] };
         let failures: Vec<TimedFailure> = message.into_iter().map(failure).collect();
         let failing = failures.len();
-        Lab { timed: Some(Timed { points: 1, failing, failures, bounded: false }), ..Lab::of(model) }
+        Lab { timed: Some(Timed { points: 1, failing, failures, ..Timed::default() }), ..Lab::of(model) }
     }
 
     pub(crate) fn failures(&self) -> usize {
@@ -193,13 +193,18 @@ fn print_lost(pages: &[u64]) {
 
 /// Where recovery failed in the run: what the machine itself takes, so that the program need not be at fault.
 pub(crate) fn of_the_machine(machine: &Description, timed: Option<&Timed>) -> Result<Vec<String>, Failure> {
+    let ended = timed.and_then(|timed| timed.after_end).map(|ended| {
+        let ended = quantity::time(ended.since(Time::ZERO).as_ns());
+        format!("the run had ended at {ended}, before the power failed: nothing was cut short")
+    });
     if timed.is_none_or(|timed| timed.failures.is_empty()) {
-        return Ok(Vec::new());
+        return Ok(ended.into_iter().collect());
     }
     let told = machine::takes_what_was_durable(machine)?.into_iter();
     Ok(told
         .map(|what| {
             format!("{what}: what fails in the run may be the machine's fault, and no mistake of the program")
         })
+        .chain(ended)
         .collect())
 }

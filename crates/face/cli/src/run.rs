@@ -79,6 +79,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         output::print_json(&json);
     } else {
         bands::say(&args.common, &races::told(&json["remarks"]));
+        bands::say(&args.common, &too_late(report, &options).into_iter().collect::<Vec<_>>());
         let band = runs.time_band().filter(|_| !args.bands);
         print(report, band.map(|ends| (ends, runs.varied())), host_seconds);
         if let (Some(all), Some(band)) = (&spreads, spanned.and_then(|s| s.time)) {
@@ -105,6 +106,14 @@ fn remarks(machine: &Description, workloads: &[WorkloadDescription], options: &R
     remarks
 }
 
+/// That the power failed after the run.
+fn too_late(report: &Report, options: &RunOptions) -> Option<String> {
+    let [at, ended] =
+        [options.power_fails_at?, report.ended_before_power?].map(|t| t.since(Time::ZERO).as_ns());
+    let [at, ended] = [at, ended].map(quantity::time);
+    Some(format!("the run had ended at {ended}: the power failure at {at} cut nothing short"))
+}
+
 /// Runs a machine, at the ends of what is open too where `ends` says so, and gives what JSON says of it, but for the
 /// host's time; `done` is called after each run.
 pub(crate) fn look(
@@ -122,6 +131,7 @@ pub(crate) fn look(
     if let Some(band) = runs.to_json(None) {
         json["band"] = band;
     }
+    remarks.extend(too_late(runs.report().0, options));
     if !remarks.is_empty() {
         json["remarks"] = remarks.into();
     }

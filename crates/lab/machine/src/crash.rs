@@ -61,6 +61,8 @@ pub struct CrashPoint {
     pub lost: Vec<Lost>,
     /// Lines that stored energy has to bring to the media, for no more than that to be lost.
     pub drained: u64,
+    /// When everything had come to its end, where the power was to fail later.
+    pub after_end: Option<Time>,
     parts: Vec<Image>,
     map: AddressMap,
 }
@@ -222,6 +224,7 @@ fn run_to_crashes(
         }
     }
     m.check_promises()?;
+    let mut after_end = None;
     let end = match every {
         CrashEvery::At(at) if counts.began > at => {
             let text = format!(
@@ -229,13 +232,16 @@ fn run_to_crashes(
             );
             return Err(ConfigError::new(text).into());
         }
-        CrashEvery::At(at) => at,
+        CrashEvery::At(at) => {
+            after_end = m.ended_before(at);
+            at
+        }
         CrashEvery::Persists(_) | CrashEvery::Event | CrashEvery::Events(_) | CrashEvery::Among { .. } => {
             m.check_finished()?;
             m.cores.iter().map(Core::now).max().unwrap_or(Time::ZERO)
         }
     };
-    visit(m.crash(end, threads));
+    visit(CrashPoint { after_end, ..m.crash(end, threads) });
     // Devices that replay may have found what must not be, at this last point too.
     m.check_promises()
 }
@@ -329,6 +335,6 @@ impl WiredMachine {
         let ended = self.cores.iter().take(threads).map(Core::told_operations).collect();
         let untold = || self.cores.iter().map(|core| core.operations() - core.told_operations());
         let passed = self.replay.as_ref().map(|r| r.told(untold())).unwrap_or_default();
-        CrashPoint { at, ended, passed, lost, drained, parts, map: self.map }
+        CrashPoint { at, ended, passed, lost, drained, after_end: None, parts, map: self.map }
     }
 }

@@ -77,6 +77,8 @@ pub struct Report {
     pub lines_per_page: Option<Vec<u64>>,
     /// Of a recording: how many of its records were replayed, and how many there are.
     pub replayed: Option<(u64, u64)>,
+    /// When the run had ended, where the power was to fail later.
+    pub ended_before_power: Option<Time>,
 }
 
 /// Operations of the workload a simulated second.
@@ -208,7 +210,11 @@ impl WiredMachine {
         mut interest: Interest,
     ) -> Report {
         let last = self.cores.iter().map(cpu::Core::now).max().unwrap_or(Time::ZERO);
-        let end = self.region_ended().or(options.power_fails_at).unwrap_or(last);
+        let is_cut = options.power_fails_at.is_some() && self.cores.iter().any(|core| !core.finished());
+        // Threads that have ended by then are no end of the region while others go on.
+        let goes_on = is_cut && self.cores.iter().any(|core| matches!(core.region(), (Some(_), None)));
+        let ended = self.region_ended().filter(|_| !goes_on);
+        let end = ended.or(options.power_fails_at).unwrap_or(last);
         let began = self.region_began().unwrap_or(Time::ZERO);
         let mut tally = self.tally(last.max(end));
         let bounded = if self.is_bounded() { interest.time(end) } else { None };
@@ -250,6 +256,7 @@ impl WiredMachine {
             series: None,
             lines_per_page: self.companions.iter().find_map(|(_, c)| c.borrow().lines_per_page()),
             replayed: self.replayed(options),
+            ended_before_power: options.power_fails_at.and_then(|at| self.ended_before(at)),
         }
     }
 }

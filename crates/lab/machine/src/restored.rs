@@ -39,6 +39,7 @@ impl Report {
             series: None,
             lines_per_page: None,
             replayed,
+            ended_before_power: None,
         })
     }
 }

@@ -358,6 +358,13 @@ impl WiredMachine {
         found.map_or(Ok(()), |what| Err(RunError::Violation(what)))
     }
 
+    /// When everything had come to its end, if that was before `at`.
+    pub(crate) fn ended_before(&self, at: Time) -> Option<Time> {
+        let last = self.cores.iter().map(Core::now).max()?;
+        let has_ended = self.cores.iter().all(Core::finished) && self.engine.on_their_way().next().is_none();
+        (has_ended && last < at).then_some(last)
+    }
+
     pub(crate) fn check_finished(&self) -> Result<(), RunError> {
         if self.cores.iter().all(Core::finished) {
             return Ok(());

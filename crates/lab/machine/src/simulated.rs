@@ -179,5 +179,6 @@ fn report(
         series: outcome.series,
         lines_per_page: None,
         replayed: None,
+        ended_before_power: None,
     }
 }

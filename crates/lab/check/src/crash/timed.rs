@@ -42,6 +42,8 @@ pub struct Timed {
     pub failures: Vec<TimedFailure>,
     /// The bound on crash points ended the search.
     pub bounded: bool,
+    /// When the run had ended, where the power was to fail later.
+    pub after_end: Option<Time>,
 }
 
 /// Recovers after a power failure at each of many instants of a run, at most `most`.
@@ -60,6 +62,7 @@ pub fn timed(
     let options = exact(machine, options);
     run_with_crashes(machine, workload, &options, every, &mut |point| {
         found.points += 1;
+        found.after_end = point.after_end;
         if let Err(message) = check(&mut point.words(), &point.ended) {
             found.failing += 1;
             found.failures.push(failure(&point, message));
@@ -170,6 +173,7 @@ impl Batch<'_> {
         for (point, said) in points.into_iter().zip(said) {
             let said = said.unwrap_or_else(|| self.last.as_ref().and_then(|(_, said)| said.clone()));
             self.found.points += 1;
+            self.found.after_end = point.after_end;
             if let Some(message) = &said {
                 let kept = &mut self.found.failures;
                 self.found.failing += 1;
