@@ -41,8 +41,18 @@ def test_what_cannot_be_measured_is_said(cli: Cli, args: tuple[str, ...], said: 
     assert said in cli.refuses("bench", *args)
 
 
-def test_a_build_that_fails_is_named(cli: Cli, tmp_path: Path) -> None:
-    script = tmp_path / "coreplane"
-    script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
-    os.chmod(script, 0o755)
-    assert "coreplane show machines --format json: broken" in cli.refuses("bench", "--on", "pberry", "--against", tmp_path)
+@pytest.mark.parametrize(
+    ("script", "mode", "said"),
+    [
+        ("echo broken >&2\nexit 3", 0o755, "coreplane show machines --format json: broken"),
+        ("exit 3", 0o755, "coreplane show machines --format json: exit status: 3"),
+        ("echo hello", 0o755, "coreplane show machines --format json: what it prints is no JSON"),
+        ("exit 0", 0o644, "coreplane show machines --format json: Permission denied"),
+    ],
+)
+def test_a_build_that_fails_is_named(cli: Cli, tmp_path: Path, script: str, mode: int, said: str) -> None:
+    file = tmp_path / "coreplane"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    os.chmod(file, mode)
+    told = cli.refuses("bench", "--on", "pberry", "--against", tmp_path)
+    assert said in told and f"--against {tmp_path}: " in told

@@ -175,6 +175,7 @@ def test_a_cluster_gives_the_same_files(campaign: Cli) -> None:
         assert "give --resume" in campaign.refuses("sweep", "depth.toml", "--on", url, "--out", "far")
     campaign("sweep", "depth.toml", "--out", "near")
     assert results(campaign.folder / "far") == results(campaign.folder / "near")
+    assert all((campaign.folder / name / "report.html").exists() for name in ("far", "near"))
 
 
 def test_a_scheduler_without_workers_is_said_to_have_none(

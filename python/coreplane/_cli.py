@@ -105,13 +105,14 @@ def _main() -> int:
     if args[:1] == ["record"]:
         _find_tool()
     url, rest = _taken(args, "--on")
+    if args in (["docs"], ["docs", "--open"]) and os.path.exists(SITE):  # noqa: PTH110
+        return _docs("--open" in args)
     if args[:1] == ["sweep"] and url not in (None, "local"):
         from coreplane import cluster
 
-        return cluster.main(rest, url)
-    if args in (["docs"], ["docs", "--open"]) and os.path.exists(SITE):  # noqa: PTH110
-        return _docs("--open" in args)
-    code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
+        args, code = rest, cluster.main(rest, url)
+    else:
+        code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
     is_read = _options(args)[0].get("--format") != "json"
     pages = _pages(args, is_read) if code in (0, 1) else []
     if is_read:

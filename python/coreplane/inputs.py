@@ -154,6 +154,11 @@ class Workload:
         return notebook.title(self.name, _changes(self.settings)) + notebook.table(self.parameters.select("key", "value", "unit", "meaning"))
 
 
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
 class Trace:
     """Recordings of one program: a workload wherever one is taken."""
 
@@ -171,7 +176,12 @@ class Trace:
 
     @property
     def records(self) -> pl.LazyFrame:
-        """Its records, read as they are needed; of Parquet files."""
+        """Its records, read as they are needed; of Parquet files.
+
+        Raises ConfigError where it is another kind of file.
+        """
+        if others := [path for path in self.paths if not _is_parquet(path)]:
+            raise _core.ConfigError(f"{others[0]}: records are read of Parquet files; coreplane trace convert {others[0]} {others[0].stem}.parquet makes one")
         return pl.scan_parquet(self.paths)
 
     @property

@@ -27,8 +27,13 @@ struct Pair {
 }
 
 pub(crate) fn bench(args: &BenchArgs, other: &Path) -> Result<(), Failure> {
-    let other = installed(other)?;
-    let (own, other) = (Build::new(this_command()?)?, Build::new(other)?);
+    let folder = other;
+    let other = installed(folder)?;
+    let own = Build::new(this_command()?)?;
+    let other = Build::new(other).map_err(|e| match e {
+        Failure::BadInput(text) => Failure::BadInput(format!("--against {}: {text}", folder.display())),
+        other => other,
+    })?;
     let chosen = bench_real::chosen(args.on.as_deref())?;
     let all = chosen.iter().flat_map(|family| family.workloads.iter().map(|w| (family.machine, *w)));
     let all: Vec<_> = all.collect();
@@ -85,12 +90,18 @@ impl Build {
     /// What it prints, and the processor time without start-up.
     fn take(&self, args: &[&str]) -> Result<(Vec<u8>, f64), Failure> {
         let before = processor_seconds(UsageWho::RUSAGE_CHILDREN)?;
-        let done = Command::new(&self.command).args(args).stdin(Stdio::null()).output()?;
+        let started = Command::new(&self.command).args(args).stdin(Stdio::null()).output();
+        let of_this =
+            |text: &str| Failure::BadInput(format!("{} {}: {text}", self.command.display(), args.join(" ")));
+        let done = started.map_err(|e| of_this(&e.to_string()))?;
         let took = processor_seconds(UsageWho::RUSAGE_CHILDREN)? - before;
         if !done.status.success() {
             let said = String::from_utf8_lossy(&done.stderr);
-            let text = format!("{} {}: {}", self.command.display(), args.join(" "), said.trim());
-            return Err(Failure::BadInput(text));
+            let text = if said.trim().is_empty() { done.status.to_string() } else { said.trim().to_string() };
+            return Err(of_this(&text));
+        }
+        if serde_json::from_slice::<Value>(&done.stdout).is_err() {
+            return Err(of_this("what it prints is no JSON"));
         }
         Ok((done.stdout, (took - self.start_up).max(1e-6)))
     }
