@@ -29,7 +29,8 @@ struct site {
 /* Of an atomic operation and its stamp: whose it is, NULL while it is nobody's. */
 typedef _Atomic(struct buffer *) stamp_lock;
 
-/* A read that the program makes now, of which more is told with what follows: its place in the order, or what others stored there meanwhile. Its address is 0 while there is none. */
+/* A read that the program makes now, of which more is told with what follows: its place in the order, or what others
+ * stored there meanwhile. Its address is 0 while there is none. */
 struct look {
     uint64_t address, value;
     uint32_t location, bytes;
