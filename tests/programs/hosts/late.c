@@ -1,5 +1,5 @@
-/* A process that has to wait between the hook of its load and the load itself: what it stored meanwhile is what the other one gets, and the recorder was
- * told of before. A hook is called here by hand, and what the processes wait for meanwhile has none. BUG 1: the data are not written back. */
+/* A process that has to wait between the hook of its load and the load itself: what the other one stored meanwhile is what it gets, and the recorder was
+ * told of what was there before. A hook is called here by hand, and what the processes wait for meanwhile has none. BUG 1: the data are not written back. */
 #include "hosts.h"
 enum { ROUNDS = 8 };
 struct box {

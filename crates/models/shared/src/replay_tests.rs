@@ -4,6 +4,7 @@ use super::*;
 use crate::finding::Kind;
 
 /// Hosts 0 and 1, a line of data and a line with a word that tells; `line` of the program in the place of an access.
+#[derive(Clone)]
 struct Program(Recorded);
 
 const DATA: usize = 0;
@@ -43,6 +44,12 @@ impl Program {
         program
     }
 
+    /// The same after these steps, but for the one with the number `skip`.
+    fn with_all(self, steps: &[(usize, Act, usize, u64)], skip: usize) -> Program {
+        let kept = steps.iter().enumerate().filter(|(n, _)| *n != skip);
+        kept.fold(self, |program, (_, (host, act, line, value))| program.with(*host, *act, *line, *value))
+    }
+
     fn found(&self) -> Vec<(Kind, String)> {
         let machine = Settings::defaults(SharedParameters::TABLE);
         let outcome = replay(&machine, &self.0);
@@ -75,8 +82,7 @@ fn published(skip: usize) -> Program {
         (1, DROP, DATA, 0),
         (1, Act::Load, DATA, 7),
     ];
-    let kept = steps.into_iter().enumerate().filter(|(n, _)| *n != skip);
-    kept.fold(Program::new(), |program, (_, (host, act, line, value))| program.with(host, act, line, value))
+    Program::new().with_all(&steps, skip)
 }
 
 #[test]
@@ -524,8 +530,7 @@ fn told_late(late: bool, skip: usize) -> Program {
         (1, DROP, DATA, 0),
         (1, Act::Load, DATA, 7),
     ];
-    let kept = steps.into_iter().enumerate().filter(|(n, _)| *n != skip);
-    kept.fold(looked, |program, (_, (host, act, line, value))| program.with(host, act, line, value))
+    looked.with_all(&steps, skip)
 }
 
 #[test]
@@ -547,17 +552,13 @@ fn a_look_that_took_long_may_have_fetched_its_line_late() {
     let told = told_before().with(1, DROP, TOLD, 0).with(1, Act::Load, TOLD, 1);
     let stored = told.at(0, Act::Store, (TOLD, 8), 7).with(0, Act::Store, TOLD, 2).with(0, CLWB, TOLD, 0);
     let seen = |act| {
-        let mut seen = stored_again(&stored).with(0, Act::Fence, 0, 0).with(1, act, TOLD, 2);
+        let mut seen = stored.clone().with(0, Act::Fence, 0, 0).with(1, act, TOLD, 2);
         seen = seen.at(1, Act::Load, (TOLD, 8), 7);
         seen.0.accesses.last_mut().unwrap().looks = false;
         seen
     };
     seen(Act::Fence).finds(Kind::Unordered, &["kv.c:6"]);
     assert_eq!(seen(Act::Again).found(), []);
-}
-
-fn stored_again(program: &Program) -> Program {
-    Program(program.0.clone())
 }
 
 /// A reader of a sequence lock: it looks at the number, loads data that is stored meanwhile, and looks at the number again where `is_checked`.

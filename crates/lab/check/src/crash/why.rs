@@ -146,9 +146,12 @@ fn words(
         );
     };
     let (lost_name, later) = (lost.named(log), present.iter().find(|p| p.index > lost.index));
-    let beside = || kept_of_lost(tracker, choice).filter(|_| is_under_way(log, lost, tracker.at()));
-    let Some(kept) = later.or(present.last()).cloned().or_else(beside) else {
-        if let Some(durable) = needs_it(log, tracker, lost) {
+    let kept = later.or(present.last()).cloned();
+    // The log is read again for this, once.
+    let is_under_way = kept.is_none() && is_under_way(log, lost, tracker.at());
+    let beside = || is_under_way.then(|| kept_of_lost(tracker, choice)).flatten();
+    let Some(kept) = kept.or_else(beside) else {
+        if let Some(durable) = is_under_way.then(|| needs_it(log, tracker, lost)).flatten() {
             let name = durable.named(log);
             return format!(
                 "{lost_name} is lost before its operation had to make it durable, and what was durable before needs it, {name} last: the two are in the wrong order, or not one change"
@@ -169,8 +172,8 @@ fn words(
 /// The last store that is there in a unit that lost what came after it.
 fn kept_of_lost(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Option<Mattering> {
     let of = |(unit, kept): (&Unit, &usize)| {
-        let stores = tracker.in_flight.get(unit).filter(|stores| *kept < stores.len())?;
-        stores.get(kept.checked_sub(1)?).map(Mattering::store)
+        let stores = tracker.stores(*unit);
+        stores.get(kept.checked_sub(1)?).filter(|_| *kept < stores.len()).map(Mattering::store)
     };
     choice.iter().filter_map(of).max_by_key(|kept| kept.index)
 }
@@ -185,15 +188,12 @@ fn is_under_way(log: &Log, lost: &Mattering, until: usize) -> bool {
         );
         is_bound && e.thread == lost.event.thread
     };
-    let mut after = log.pass().map(|h| h.event).enumerate().skip(lost.index + 1);
-    !after.by_ref().take_while(|(index, _)| *index < until).any(|(_, e)| passes(&e))
+    let after = log.pass().map(|h| h.event).enumerate().skip(lost.index + 1);
+    !after.take_while(|(index, _)| *index < until).any(|(_, e)| passes(&e))
 }
 
-/// The last store that a thread made before one that is lost, where it is durable and nothing had to make that one so yet.
+/// The last store that its thread made before one that is lost, and that is durable.
 fn needs_it(log: &Log, tracker: &Tracker<'_>, lost: &Mattering) -> Option<Mattering> {
-    if !is_under_way(log, lost, tracker.at()) {
-        return None;
-    }
     let in_flight: BTreeSet<usize> = tracker.in_flight.values().flatten().map(|p| p.event).collect();
     let is_store = |e: &Event| {
         matches!(e.kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } | Kind::Written)
