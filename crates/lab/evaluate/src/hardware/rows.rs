@@ -2,12 +2,19 @@
 
 const BANDWIDTH: &str = include_str!("../../../../../validation/hardware/optane-bandwidth.csv");
 const FLUSH: &str = include_str!("../../../../../validation/hardware/optane-flush.csv");
+const ALIGNMENT: &str = include_str!("../../../../../validation/hardware/optane-alignment.csv");
 const FIGURES: &str = include_str!("../../../../../validation/hardware/optane-figures.csv");
 
 /// Repeated runs of a row that differ by more than this share of their median say little.
 const MOST_SPREAD: f64 = 0.25;
 /// Rows below are of runs that ended at once.
 const LEAST_MB_PER_S: f64 = 50.0;
+/// Runs of which DIMMs a thread has were fenced after each access where there were more threads: an access of a line took an idle
+/// read, and one of four no longer.
+const UNFENCED_THREADS: u64 = 6;
+
+/// A thread has 2 GiB of its own.
+pub(super) const OWN: &str = "own";
 
 /// What a row may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +41,8 @@ pub(super) struct Row {
     pub(super) stride: u64,
     pub(super) clwb: u64,
     pub(super) fence: u64,
+    /// Which pages a thread has.
+    pub(super) region: &'static str,
     pub(super) threads: u64,
     pub(super) dimms: u64,
     pub(super) mb_per_s: f64,
@@ -49,9 +58,9 @@ pub(super) struct Point {
 impl Row {
     /// A name of its own.
     pub(super) fn name(&self) -> String {
-        let Row { operation, pattern, access, stride, clwb, fence, threads, dimms, .. } = self;
+        let Row { operation, pattern, access, stride, clwb, fence, region, threads, dimms, .. } = self;
         format!(
-            "{operation} {pattern} {access}/{stride} clwb {clwb} fence {fence}, {threads} threads, {dimms} DIMMs"
+            "{operation} {pattern} {access}/{stride} clwb {clwb} fence {fence}, {threads} threads, {dimms} DIMMs, pages {region}"
         )
     }
 
@@ -65,6 +74,7 @@ impl Row {
             ("workload.stride", self.stride.to_string()),
             ("workload.clwb_size", self.clwb.to_string()),
             ("workload.fence_size", self.fence.to_string()),
+            ("workload.region", self.region.to_string()),
         ]
     }
 }
@@ -76,29 +86,61 @@ pub(super) fn all() -> Vec<Row> {
     bandwidth.chain(flush).filter(|row| row.mb_per_s >= LEAST_MB_PER_S).collect()
 }
 
+/// Every row that says which DIMMs a thread has.
+pub(super) fn alignments() -> Vec<Row> {
+    records(ALIGNMENT)
+        .filter_map(|r| alignment_row(&r))
+        .filter(|row| row.mb_per_s >= LEAST_MB_PER_S)
+        .collect()
+}
+
 /// Bandwidth of one DIMM by threads.
 pub(super) fn by_threads() -> Vec<Point> {
-    let point = |r: Record<'static>| {
-        let threads = r.number("x")?;
-        let series = r.text("series")?;
+    points("threads-1dimm", |series, threads| {
         let operation = if series == "read" { "load" } else { series };
-        let wanted =
-            r.text("figure")? == "threads-1dimm" && [1, 2, 3, 4, 6, 8, 12, 16, 24].contains(&threads);
+        let wanted = [1, 2, 3, 4, 6, 8, 12, 16, 24].contains(&threads);
+        wanted.then_some((operation, [4096, 0, 0, threads]))
+    })
+}
+
+/// Bandwidth of one thread on one DIMM by the bytes that it stores between two fences.
+pub(super) fn by_fences() -> Vec<Point> {
+    points("bandwidth-by-fence-interval", |series, bytes| {
+        let (operation, clwb) = match series {
+            "ntstore" => ("ntstore", 0),
+            "clwb at the end" => ("store+clwb", bytes),
+            _ => ("store+clwb", 0),
+        };
+        let wanted = [64, 128, 256, 512, 4096].contains(&bytes);
+        wanted.then_some((operation, [bytes, clwb, bytes, 1]))
+    })
+}
+
+/// Points of a figure of one DIMM, one access after the other: what a series and a place on the axis are, operation, and bytes of an
+/// access, before a flush and before a fence, and threads.
+fn points(figure: &str, of: impl Fn(&'static str, u64) -> Option<(&'static str, [u64; 4])>) -> Vec<Point> {
+    let point = |r: Record<'static>| {
+        let series = r.text("series")?;
+        let (operation, [access, clwb, fence, threads]) = of(series, r.number("x")?)?;
+        let (pattern, part) = ("stride", Part::Test);
+        let mb_per_s = r.real("value")? * 1e3;
+        let region = OWN;
         let row = Row {
             operation,
-            pattern: "stride",
-            access: 4096,
-            stride: 4096,
-            clwb: 0,
-            fence: 0,
+            pattern,
+            access,
+            stride: access,
+            clwb,
+            fence,
+            region,
             threads,
             dimms: 1,
-            mb_per_s: r.real("value")? * 1e3,
-            part: Part::Test,
+            mb_per_s,
+            part,
         };
-        wanted.then_some(Point { series, row })
+        Some(Point { series, row })
     };
-    records(FIGURES).filter_map(point).collect()
+    records(FIGURES).filter(|r| r.text("figure") == Some(figure)).filter_map(point).collect()
 }
 
 fn bandwidth_row(r: &Record<'static>) -> Option<Row> {
@@ -108,14 +150,24 @@ fn bandwidth_row(r: &Record<'static>) -> Option<Row> {
         // One place again and again: that measures a cache.
         return None;
     }
-    let operation = match r.text("operation")? {
-        "Load" => "load",
-        "NTStore" => "ntstore",
-        "Store" => "store",
-        "Store+Flush" => "store+clwb",
+    r.row(r.operation()?, pattern, stride, [0, 0])
+}
+
+/// Accesses at random within what a thread has; DIMMs that do not take turns are a page's too, since no access is longer.
+fn alignment_row(r: &Record<'static>) -> Option<Row> {
+    let kind = r.number("alloc_type")?;
+    let region = match kind {
+        0 | 5 => "shared",
+        1 => OWN,
+        2 | 6 => "dimm",
+        3 => "controller",
+        4 => "channels",
         _ => return None,
     };
-    r.row(operation, pattern, stride, [0, 0])
+    let is_fenced = kind < 5 && r.number("threads")? > UNFENCED_THREADS;
+    let fence = if is_fenced { r.number("access_size")? } else { 0 };
+    let row = r.row_on(6, r.operation()?, "random", 0, [0, fence])?;
+    Some(Row { region, ..row })
 }
 
 /// Rows of `op` 1 are the same stores and flushes in accesses at random, as the program that measured says.
@@ -148,9 +200,31 @@ impl<'a> Record<'a> {
         self.text(column)?.parse().ok()
     }
 
-    /// What the columns of both tables say; none where repetitions differ.
+    fn operation(&self) -> Option<&'static str> {
+        Some(match self.text("operation")? {
+            "Load" => "load",
+            "NTStore" => "ntstore",
+            "Store" => "store",
+            "Store+Flush" => "store+clwb",
+            _ => return None,
+        })
+    }
+
     fn row(
         &self,
+        operation: &'static str,
+        pattern: &'static str,
+        stride: u64,
+        sizes: [u64; 2],
+    ) -> Option<Row> {
+        let dimms = if self.number("interleaving")? == 1 { 6 } else { 1 };
+        self.row_on(dimms, operation, pattern, stride, sizes)
+    }
+
+    /// What the columns of all tables say; none where repetitions differ.
+    fn row_on(
+        &self,
+        dimms: u64,
         operation: &'static str,
         pattern: &'static str,
         stride: u64,
@@ -163,8 +237,9 @@ impl<'a> Record<'a> {
             stride,
             clwb,
             fence,
+            region: OWN,
             threads: self.number("threads")?,
-            dimms: if self.number("interleaving")? == 1 { 6 } else { 1 },
+            dimms,
             mb_per_s: self.real("mb_per_s")?,
             part: if self.text("part")? == "fit" { Part::Fit } else { Part::Test },
         };

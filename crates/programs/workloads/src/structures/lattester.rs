@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::sync;
 use crate::workload::{Count, Multiple, N, Nanoseconds, Workload, params};
 use params::{Plain, Words};
-use protocol::{DRAM_BASE, FenceKind, LINE_BYTES, Order, PAGE_BYTES, PM_BASE};
+use protocol::{DRAM_BASE, FenceKind, LINE_BYTES, Order, PAGE_BYTES, PM_BASE, line_of};
 use units::{Random, Time};
 
 /// Up to 64 MiB.
@@ -29,8 +29,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "pattern" Pattern::KIND, "stride", "open stride: what is asked of the program", "where the next access is";
         "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
         "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
+        "region" Region::KIND, "own", "open own: what is asked of the program", "which pages a thread has: own, 2 GiB of its own, one behind the other; shared, 24 GiB of all; of six DIMMs with pages in turn, dimm: those of one, controller: of every other, channels: of two, three apart";
         "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
-        "fence_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before an sfence, at the latest at the end of the access; 0: none before the end of the run";
+        "fence_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before an sfence, or loaded before an lfence, at the latest at the end of the access; 0: none before the end of the run";
     },
     check: None,
     program: |c| Box::pin(run(c)),
@@ -39,6 +40,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 /// Bytes of a thread's region, one behind the other as in the program: on six DIMMs all threads begin on three of them.
 const REGION: u64 = 2 << 30;
+/// The DIMMs over which the host lays its pages in turn, and those of one of its two controllers.
+const DIMMS: u64 = 6;
+const OF_A_CONTROLLER: u64 = 3;
 /// A word for each thread, in a line of its own.
 const SETTLED: u64 = DRAM_BASE + PAGE_BYTES;
 /// Lines that fill the module's buffers and the queues before them.
@@ -64,9 +68,43 @@ enum Pattern {
     Random,
 }
 
+/// Which pages a thread has, as the program's alignments have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+enum Region {
+    Own,
+    Shared,
+    Dimm,
+    Controller,
+    Channels,
+}
+
+impl Region {
+    /// Where a thread's pages begin, and how many bytes of pages it has there.
+    fn of(self, thread: u64) -> (u64, u64) {
+        match self {
+            Region::Own => (PM_BASE + thread * REGION, REGION),
+            Region::Shared => (PM_BASE, 12 * REGION),
+            Region::Dimm | Region::Channels => (PM_BASE + thread / DIMMS * DIMMS * REGION, REGION),
+            Region::Controller => (PM_BASE, 4 * REGION),
+        }
+    }
+
+    /// The place of a thread's own page among all.
+    fn page(self, page: u64, thread: u64, random: &mut Random) -> u64 {
+        match self {
+            Region::Own | Region::Shared => page,
+            Region::Dimm => page * DIMMS + thread % DIMMS,
+            Region::Controller => page * 2 + (thread + 1) % 2,
+            Region::Channels => page * DIMMS + thread % OF_A_CONTROLLER + random.below(2) * OF_A_CONTROLLER,
+        }
+    }
+}
+
 /// One thread's way through its region.
 struct Accesses {
     operation: Operation,
+    region: Region,
+    thread: u64,
     is_random: bool,
     first: u64,
     access: u64,
@@ -113,16 +151,19 @@ impl Accesses {
         let operation: Operation = s.read("workload.operation");
         let lines =
             |key: &str| Some(s.number(key)).filter(|bytes| *bytes > 0).map(|b| b.div_ceil(LINE_BYTES));
-        let first = PM_BASE + c.thread as u64 * REGION;
+        let (region, thread) = (s.read::<Region>("workload.region"), c.thread as u64);
+        let (first, bytes) = region.of(thread);
         let is_random = s.read::<Pattern>("workload.pattern") == Pattern::Random;
         let access = s.number("workload.access_size").next_multiple_of(LINE_BYTES);
         let stride = s.number("workload.stride");
         // Accesses at random begin at multiples of the power of two that their size has, a page's at most.
         let apart = if is_random { (access & access.wrapping_neg()).min(PAGE_BYTES) } else { stride.max(1) };
-        let places = (REGION - access) / apart + 1;
+        let places = (bytes - access) / apart + 1;
         let mut random = c.random();
         let mut accesses = Accesses {
             operation,
+            region,
+            thread,
             is_random,
             first,
             access,
@@ -173,10 +214,13 @@ impl Accesses {
 
     fn next(&mut self) -> u64 {
         self.number += 1;
-        if self.is_random {
-            return self.first + self.random.below(self.places) * self.apart;
-        }
-        self.first + (self.number % self.places * self.stride) / LINE_BYTES * LINE_BYTES
+        let bytes = if self.is_random {
+            self.random.below(self.places) * self.apart
+        } else {
+            (self.number % self.places * self.stride) / LINE_BYTES * LINE_BYTES
+        };
+        let page = self.region.page(bytes / PAGE_BYTES, self.thread, &mut self.random);
+        self.first + page * PAGE_BYTES + bytes % PAGE_BYTES
     }
 
     /// One access of `lines`, or fewer where `ends` comes before its end; gives how many.
@@ -200,13 +244,24 @@ impl Accesses {
                 }
             }
             if self.fence_lines.is_some_and(|every| is_last || (begun + done).is_multiple_of(every)) {
-                c.cpu.fence(FenceKind::Sfence).await;
+                self.fence(c, first + begun * LINE_BYTES, line).await;
             }
             if is_last {
                 return done;
             }
         }
         lines
+    }
+
+    /// An sfence, or an lfence after the loads of this access from `from` to `line`: who waits for the last waits for none before.
+    async fn fence(&self, c: &Context, from: u64, line: u64) {
+        if self.operation != Operation::Load {
+            c.cpu.fence(FenceKind::Sfence).await;
+            return;
+        }
+        for loaded in (from..=line).step_by(LINE_BYTES as usize) {
+            c.cpu.arrival(line_of(loaded)).await;
+        }
     }
 
     async fn line(&mut self, c: &Context, line: u64) {
